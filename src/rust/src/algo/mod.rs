@@ -1,0 +1,1 @@
+//! Drivers written once, generic over [`Device`](crate::device::Device).

@@ -1,0 +1,5 @@
+//! The machines.
+
+pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;

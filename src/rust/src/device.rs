@@ -1,0 +1,138 @@
+//! The contract between the algorithms and the machines they run on.
+//!
+//! [`Device`] has BLAS's and LAPACK's verbs on column-major matrices. `algo/` is generic over it;
+//! `backend/` implements it. Shapes are the caller's duty: a backend may answer a wrong one with
+//! [`Error::Dimension`](crate::error::Error::Dimension), and must never read or write outside a matrix.
+//!
+//! A [`Device::Mat`] may borrow host memory for `'a`: on the CPU an operand *is* R's memory, and
+//! a result is written where R will read it; on a GPU both stand for device memory, and
+//! [`Device::store`] brings a result home.
+
+use faer::{MatMut, MatRef};
+
+use crate::error::Result;
+use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+
+/// Row exchanges as LAPACK records them: row `i` was swapped with row `ipiv[i]` (0-based,
+/// `ipiv[i] >= i`), in order of `i`.
+pub type Transpositions = Vec<usize>;
+
+/// `getrf`'s outcome besides the factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LuInfo {
+    pub ipiv: Transpositions,
+    /// 0-based index of the first exactly zero diagonal entry of U, if any. The factor is complete either way.
+    pub zero: Option<usize>,
+}
+
+/// `pstrf`'s outcome besides the factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PivotedCholesky {
+    /// `jpvt[j]` is the 0-based column of the original matrix that column `j` of the factor stands for.
+    pub jpvt: Vec<usize>,
+    pub rank: usize,
+}
+
+/// Outcome of a QR factorization with column exchanges, besides the factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PivotedQr<T> {
+    pub tau: Vec<T>,
+    pub jpvt: Vec<usize>,
+    pub rank: usize,
+}
+
+pub trait Device<T: Scalar> {
+    /// A matrix this device can compute with.
+    type Mat<'a>;
+
+    /// `"cpu"` or `"cuda:0"`.
+    fn name(&self) -> String;
+
+    // ---- memory -------------------------------------------------------------------------------
+
+    /// An operand that is only read. On the CPU it borrows `a`.
+    fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Self::Mat<'a>>;
+    /// A copy of `part` of `a` (zero elsewhere), to be changed; its contents end in `home`, of the same shape.
+    fn load_into<'a>(&self, a: MatRef<'_, T>, part: Part, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
+    /// A matrix whose entries are undefined until written, and whose contents end in `home`.
+    fn output<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
+    /// A matrix of zeros that lives on the device alone.
+    fn zeros(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
+    /// A copy of `part` of `a` (zero elsewhere) that lives on the device alone, to be changed.
+    fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Self::Mat<'static>>;
+    /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
+    fn store(&self, a: Self::Mat<'_>) -> Result<()>;
+    /// Copies the contents to `out`, of the same shape, and waits for them.
+    fn read(&self, a: &Self::Mat<'_>, out: MatMut<'_, T>) -> Result<()>;
+    fn shape(&self, a: &Self::Mat<'_>) -> (usize, usize);
+
+    // ---- products -----------------------------------------------------------------------------
+
+    /// `C <- alpha op(A) op(B) + beta C`. With `beta = 0` C is not read. NaN and Inf propagate.
+    #[allow(clippy::too_many_arguments)]
+    fn gemm(
+        &self,
+        alpha: T,
+        ta: Trans,
+        a: &Self::Mat<'_>,
+        tb: Trans,
+        b: &Self::Mat<'_>,
+        beta: T,
+        c: &mut Self::Mat<'_>,
+    ) -> Result<()>;
+    /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`), both triangles written, exactly symmetric.
+    fn syrk(&self, trans: Trans, a: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()>;
+
+    // ---- triangular systems -------------------------------------------------------------------
+
+    /// `B[0..k, ] <- op(A)^-1 B[0..k, ]` (left) or `B[, 0..k] <- B[, 0..k] op(A)^-1` (right), with the
+    /// leading `k` x `k` triangle of A, which must have no zero on its diagonal. The other triangle is not read.
+    #[allow(clippy::too_many_arguments)]
+    fn trsm(
+        &self,
+        side: Side,
+        uplo: Uplo,
+        trans: Trans,
+        diag: Diag,
+        k: usize,
+        a: &Self::Mat<'_>,
+        b: &mut Self::Mat<'_>,
+    ) -> Result<()>;
+
+    // ---- factorizations, in place -------------------------------------------------------------
+
+    /// `A = U'U` or `LL'` in the triangle `uplo`; the other is neither read nor written. A pivot that is not
+    /// greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with LAPACK's order;
+    /// an infinite pivot goes on, as in LAPACK.
+    fn potrf(&self, uplo: Uplo, a: &mut Self::Mat<'_>) -> Result<()>;
+    /// `P'AP = U'U` in the upper triangle with the largest diagonal entry first (LAPACK's `pstrf`; the first
+    /// of equals). Stops at a pivot `<= tol` or NaN; a negative `tol` means `n eps/2 max(diag(A))`.
+    fn pstrf(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedCholesky>;
+    /// `A = P L U` with partial pivoting, first maximum wins; any shape.
+    fn getrf(&self, a: &mut Self::Mat<'_>) -> Result<LuInfo>;
+    /// Applies the exchanges of `ipiv` to the rows of B, in order (`Trans::No`: B <- P'B) or
+    /// in reverse (`Trans::Yes`: B <- P B).
+    fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut Self::Mat<'_>) -> Result<()>;
+    /// `A = QR` by Householder reflectors, LAPACK's storage and signs (R on and above the diagonal, reflectors
+    /// with an implicit leading one below it); returns the `min(m, n)` factors `tau`.
+    fn geqrf(&self, a: &mut Self::Mat<'_>) -> Result<Vec<T>>;
+    /// QR with the column of largest remaining norm next (LAPACK's `geqp3`); `rank` is `min(m, n)`.
+    fn geqp3(&self, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
+    /// QR with LINPACK's limited exchanges (R's `dqrdc2`): a column whose remaining norm falls below `tol` times
+    /// its first norm (1 if that is 0) moves behind the others, whose order is kept; `rank` counts the columns left in
+    /// front, at most `min(m, n)`. Reflectors and `tau` in LAPACK's form. Columns moved behind hold what the reflectors before
+    /// them left.
+    fn qrdc2(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
+    /// `C <- Q' C` (`Trans::Yes`) or `Q C`, for the first `tau.len()` reflectors in A.
+    fn ormqr(&self, trans: Trans, a: &Self::Mat<'_>, tau: &[T], c: &mut Self::Mat<'_>) -> Result<()>;
+
+    // ---- what a driver asks about a matrix ----------------------------------------------------
+
+    /// The largest sum of absolute values in a column (0 for no columns).
+    fn norm1(&self, a: &Self::Mat<'_>) -> Result<f64>;
+    /// The Euclidean norm of every column, without overflow or underflow.
+    fn column_norms(&self, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
+    /// The `min(m, n)` diagonal entries.
+    fn diagonal(&self, a: &Self::Mat<'_>) -> Result<Vec<T>>;
+}

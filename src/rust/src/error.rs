@@ -1,0 +1,134 @@
+//! What can go wrong, as facts. The sentences an R user reads are written in `R/conditions.R`.
+
+use std::fmt;
+
+/// Why a computation stopped. Inputs are never modified by a call that returns an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Error {
+    /// The leading minor of this order (1-based, as LAPACK's `info`) is not positive.
+    NotPositiveDefinite { order: usize },
+    /// `U[index, index]` (1-based) is exactly zero.
+    Singular { index: usize },
+    /// The estimated reciprocal condition number is below the tolerance.
+    IllConditioned { rcond: f64 },
+    /// A shape or argument that the caller should have checked.
+    Dimension { what: String },
+    /// No such device, no driver, or a driver that refuses to start; says which.
+    DeviceUnavailable { reason: String },
+    /// The device has too little memory: bytes asked for, free, and in all.
+    DeviceMemory {
+        needed: u64,
+        free: u64,
+        total: u64,
+        device: usize,
+    },
+    /// A driver call or a kernel failed; the device may be unusable from here on.
+    DeviceFailed {
+        call: String,
+        code: i32,
+        name: String,
+    },
+    /// The host could not allocate this many bytes of workspace.
+    HostMemory { needed: u64 },
+    /// The user asked to stop.
+    Interrupted,
+    /// A bug in this package.
+    Internal { what: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A field of an error, on its way to an R condition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    Number(f64),
+    Text(String),
+}
+
+impl Error {
+    /// The stem of the R condition class, `cudafactor_error_<kind>`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::NotPositiveDefinite { .. } => "not_positive_definite",
+            Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
+            Error::Dimension { .. } => "dimension",
+            Error::DeviceUnavailable { .. } => "device_unavailable",
+            Error::DeviceMemory { .. } => "device_memory",
+            Error::DeviceFailed { .. } => "device_failed",
+            Error::HostMemory { .. } => "host_memory",
+            Error::Interrupted => "interrupted",
+            Error::Internal { .. } => "internal",
+        }
+    }
+
+    /// The named facts the R condition carries.
+    pub fn fields(&self) -> Vec<(&'static str, Field)> {
+        use Field::{Number, Text};
+        match self {
+            Error::NotPositiveDefinite { order } => vec![("order", Number(*order as f64))],
+            Error::Singular { index } => vec![("index", Number(*index as f64))],
+            Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
+            Error::DeviceMemory {
+                needed,
+                free,
+                total,
+                device,
+            } => vec![
+                ("needed", Number(*needed as f64)),
+                ("free", Number(*free as f64)),
+                ("total", Number(*total as f64)),
+                ("device", Number(*device as f64)),
+            ],
+            Error::DeviceFailed { call, code, name } => vec![
+                ("failed_call", Text(call.clone())),
+                ("code", Number(f64::from(*code))),
+                ("name", Text(name.clone())),
+            ],
+            Error::HostMemory { needed } => vec![("needed", Number(*needed as f64))],
+            Error::DeviceUnavailable { reason } => vec![("reason", Text(reason.clone()))],
+            Error::Dimension { .. } | Error::Interrupted | Error::Internal { .. } => vec![],
+        }
+    }
+}
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NotPositiveDefinite { order } => {
+                write!(f, "the leading minor of order {order} is not positive")
+            }
+            Error::Singular { index } => write!(f, "U[{index},{index}] is exactly zero"),
+            Error::IllConditioned { rcond } => {
+                write!(f, "the reciprocal condition number is {rcond:e}")
+            }
+            Error::Dimension { what } => write!(f, "{what}"),
+            Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
+            Error::DeviceMemory {
+                needed,
+                free,
+                total,
+                device,
+            } => write!(
+                f,
+                "cannot allocate {:.1} GiB on GPU {device} ({:.1} of {:.1} GiB free)",
+                *needed as f64 / GIB,
+                *free as f64 / GIB,
+                *total as f64 / GIB
+            ),
+            Error::DeviceFailed { call, code, name } => {
+                write!(f, "the GPU driver failed in {call}: {name} (code {code})")
+            }
+            Error::HostMemory { needed } => write!(
+                f,
+                "cannot allocate {:.1} GiB of workspace on the host",
+                *needed as f64 / GIB
+            ),
+            Error::Interrupted => write!(f, "interrupted by the user"),
+            Error::Internal { what } => write!(f, "{what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

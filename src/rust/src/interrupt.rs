@@ -1,0 +1,39 @@
+//! How a long computation learns that the user wants it to stop.
+//!
+//! Drivers call [`poll`] between panels. It asks the host language at most twenty times a
+//! second, only on the thread that installed the question, and only where one is installed.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+const INTERVAL: Duration = Duration::from_millis(50);
+
+thread_local! {
+    static QUESTION: Cell<Option<fn() -> bool>> = const { Cell::new(None) };
+    static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Sets, for this thread, the question that answers `true` when the user wants to stop.
+pub fn install(question: fn() -> bool) {
+    QUESTION.with(|q| q.set(Some(question)));
+}
+
+/// `Err(Interrupted)` when the user asked to stop. Cheap enough for every panel.
+pub fn poll() -> Result<()> {
+    let Some(question) = QUESTION.with(Cell::get) else {
+        return Ok(());
+    };
+    let now = Instant::now();
+    let due = LAST.with(|l| l.get().is_none_or(|t| now.duration_since(t) >= INTERVAL));
+    if !due {
+        return Ok(());
+    }
+    LAST.with(|l| l.set(Some(now)));
+    if question() {
+        Err(Error::Interrupted)
+    } else {
+        Ok(())
+    }
+}

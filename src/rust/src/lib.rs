@@ -1,0 +1,17 @@
+//! Dense factorizations and products for the R package `cudafactor`.
+//!
+//! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
+//! - [`device`]: the trait every machine implements
+//! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
+//! - [`algo`]: drivers written once, generic over the trait
+//! - `r` (feature `r`): the glue to R, the only module that knows extendr
+
+pub mod algo;
+pub mod backend;
+pub mod device;
+pub mod error;
+pub mod interrupt;
+pub mod matrix;
+#[cfg(feature = "r")]
+mod r;
+pub mod scalar;

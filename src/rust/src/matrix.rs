@@ -1,0 +1,51 @@
+//! Words of BLAS and LAPACK for how a matrix is to be read.
+
+/// Which triangle of a square matrix is meant. The other is neither read nor written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uplo {
+    Upper,
+    Lower,
+}
+
+/// The matrix itself or its transpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trans {
+    No,
+    Yes,
+}
+
+/// On which side of the unknown a triangular matrix stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+/// Whether a triangular matrix has ones on its diagonal, which are then not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Diag {
+    Unit,
+    NonUnit,
+}
+
+/// What of a matrix is brought to a device; the rest is zero there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    All,
+    Upper,
+    Lower,
+}
+
+impl Trans {
+    pub fn is_yes(self) -> bool {
+        self == Trans::Yes
+    }
+
+    /// The shape of `op(A)` for an `A` of `(rows, cols)`.
+    pub fn shape(self, (rows, cols): (usize, usize)) -> (usize, usize) {
+        match self {
+            Trans::No => (rows, cols),
+            Trans::Yes => (cols, rows),
+        }
+    }
+}

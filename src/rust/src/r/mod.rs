@@ -1,0 +1,1 @@
+//! The glue to R.

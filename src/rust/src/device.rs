@@ -54,13 +54,20 @@ pub trait Device<T: Scalar> {
     /// An operand that is only read. On the CPU it borrows `a`.
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Self::Mat<'a>>;
     /// A copy of `part` of `a` (zero elsewhere), to be changed; its contents end in `home`, of the same shape.
-    fn load_into<'a>(&self, a: MatRef<'_, T>, part: Part, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
+    fn load_into<'a>(
+        &self,
+        a: MatRef<'_, T>,
+        part: Part,
+        home: MatMut<'a, T>,
+    ) -> Result<Self::Mat<'a>>;
     /// A matrix whose entries are undefined until written, and whose contents end in `home`.
     fn output<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
     /// A matrix of zeros that lives on the device alone.
     fn zeros(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
     /// A copy of `part` of `a` (zero elsewhere) that lives on the device alone, to be changed.
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Self::Mat<'static>>;
+    /// Sets a square matrix to the identity.
+    fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
     /// Copies the contents to `out`, of the same shape, and waits for them.
@@ -121,11 +128,17 @@ pub trait Device<T: Scalar> {
     fn geqp3(&self, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
     /// QR with LINPACK's limited exchanges (R's `dqrdc2`): a column whose remaining norm falls below `tol` times
     /// its first norm (1 if that is 0) moves behind the others, whose order is kept; `rank` counts the columns left in
-    /// front, at most `min(m, n)`. Reflectors and `tau` in LAPACK's form. Columns moved behind hold what the reflectors before
-    /// them left.
+    /// front, at most `min(m, n)`. As in `dqrdc2` the columns moved behind are reduced too, without further exchanges, so that
+    /// there are `min(m, n)` reflectors. Reflectors and `tau` in LAPACK's form.
     fn qrdc2(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
     /// `C <- Q' C` (`Trans::Yes`) or `Q C`, for the first `tau.len()` reflectors in A.
-    fn ormqr(&self, trans: Trans, a: &Self::Mat<'_>, tau: &[T], c: &mut Self::Mat<'_>) -> Result<()>;
+    fn ormqr(
+        &self,
+        trans: Trans,
+        a: &Self::Mat<'_>,
+        tau: &[T],
+        c: &mut Self::Mat<'_>,
+    ) -> Result<()>;
 
     // ---- what a driver asks about a matrix ----------------------------------------------------
 

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::error::{Error, Result};
 
 /// `f64`, or `f32` when the user asks for single precision.
-pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Send + Sync + Into<f64> + std::fmt::Debug + 'static
+pub trait Scalar:
+    faer::traits::RealField + Copy + PartialOrd + Send + Sync + Into<f64> + std::fmt::Debug + 'static
 {
     /// Ends the names of this type's kernels: `"f64"` or `"f32"`.
     const SUFFIX: &'static str;

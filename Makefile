@@ -1,0 +1,54 @@
+# For people who work on cudafactor. `make help` lists what there is.
+
+export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
+LIBRARY = build/library
+
+.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
+
+demo: ## a first look: builds the package, runs inst/demo/quakes.R, writes demo-output/
+	sh tools/demo.sh
+
+test: ## everything CI runs; ends with "N passed, N failed"
+	sh tools/test.sh
+
+build: vendor ## the source package, with its crates inside, in build/
+	sh tools/build.sh
+
+install: ## installs from this folder into R's default library; DEBUG=1 for a quick, slow-running build
+	R CMD INSTALL .
+
+wrappers: ## R/extendr-wrappers.R from the Rust library
+	mkdir -p $(LIBRARY)
+	DEBUG=1 R CMD INSTALL --libs-only --no-test-load -l $(LIBRARY) .
+	Rscript tools/wrappers.R $(LIBRARY)/cudafactor/libs/cudafactor.so
+
+kernels: ## src/rust/kernels/ptx from the CUDA sources; needs no GPU
+	python3 tools/kernels.py
+
+docs: ## NAMESPACE and man/ from the comments in R/
+	Rscript -e 'roxygen2::roxygenise(load_code = "source")'
+
+lint: ## formatting and clippy for the three feature sets
+	sh tools/lint.sh
+
+vendor: ## build/vendor.tar.xz, the crates for a build without network
+	python3 tools/vendor.py
+
+authors: ## inst/AUTHORS and LICENSE.note from the locked crates
+	python3 tools/authors.py
+
+check: build ## R CMD check --as-cran of the source package
+	sh tools/check.sh
+
+test-gpu: ## the tests of the CUDA backend; fails where there is no GPU
+	sh tools/test-gpu.sh
+
+bench: ## times on this machine, ours against base R's, in build/bench.md
+	Rscript inst/bench/bench.R build/bench.md
+
+clean: ## removes what the other targets built
+	./cleanup
+	rm -rf build demo-output

@@ -66,6 +66,8 @@ pub trait Device<T: Scalar> {
     fn zeros(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
     /// A copy of `part` of `a` (zero elsewhere) that lives on the device alone, to be changed.
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Self::Mat<'static>>;
+    /// Overwrites a matrix with `part` of `from`, of the same shape (zero elsewhere).
+    fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut Self::Mat<'_>) -> Result<()>;
     /// Sets a square matrix to the identity.
     fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.

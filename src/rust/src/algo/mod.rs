@@ -1,1 +1,14 @@
 //! Drivers written once, generic over [`Device`](crate::device::Device).
+//!
+//! Each takes host views and leaves its result in a host view; what happens in between is the
+//! device's. None names a backend.
+
+pub mod cholesky;
+pub mod condition;
+pub mod determinant;
+pub mod least_squares;
+pub mod lu;
+pub mod matmult;
+pub mod qr;
+pub mod solve;
+pub mod triangular;

@@ -1,0 +1,29 @@
+//! Triangular systems.
+
+use faer::{MatMut, MatRef};
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+
+/// `out = op(R)^-1 x` with the leading triangle of `r` of order `out.nrows()`; the first
+/// `out.nrows()` rows of `x` are read. An exact zero on the diagonal is [`Error::Singular`].
+pub fn solve<T: Scalar, D: Device<T>>(
+    dev: &D,
+    uplo: Uplo,
+    trans: Trans,
+    r: MatRef<'_, T>,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    let k = out.nrows();
+    let zero = T::from_f64(0.0);
+    if let Some(i) = (0..k).find(|&i| r[(i, i)] == zero) {
+        return Err(Error::Singular { index: i + 1 });
+    }
+    let r = dev.load(r.get(..k, ..k))?;
+    let mut b = dev.load_into(x.get(..k, ..), Part::All, out)?;
+    dev.trsm(Side::Left, uplo, trans, Diag::NonUnit, k, &r, &mut b)?;
+    dev.store(b)
+}

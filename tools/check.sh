@@ -1,0 +1,14 @@
+#!/bin/sh
+# R CMD check --as-cran on build/cudafactor_VERSION.tar.gz. Fails on an ERROR or a WARNING.
+# Leaves the installed package in build/cudafactor.Rcheck.
+
+cd "$(dirname "$0")/.." || exit 1
+. tools/env.sh
+
+# CRAN's database and the world clock are on the network, and say nothing about this package.
+_R_CHECK_CRAN_INCOMING_REMOTE_=false
+_R_CHECK_SYSTEM_CLOCK_=FALSE
+export _R_CHECK_CRAN_INCOMING_REMOTE_ _R_CHECK_SYSTEM_CLOCK_
+
+R CMD check --as-cran --no-manual -o build build/cudafactor_*.tar.gz || exit 1
+! grep -q '^Status:.*\(ERROR\|WARNING\)' build/cudafactor.Rcheck/00check.log

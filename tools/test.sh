@@ -1,0 +1,92 @@
+#!/bin/sh
+# Everything CI runs, as named steps. A failing step does not stop the others.
+# The last line counts the tests of every step (a step without tests of its own counts as one).
+
+cd "$(dirname "$0")/.." || exit 1
+sh tools/setup.sh test || exit 1
+. tools/env.sh
+
+logs=build/logs
+rm -rf "$logs"
+mkdir -p "$logs"
+passed=0
+failed=0
+
+# sum WORD LOG: adds up the numbers before WORD in the lines "test result: ...".
+sum() {
+  grep '^test result:' "$2" | grep -o "[0-9]* \(expectations \)\{0,1\}$1" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# step NAME COMMAND...
+step() {
+  name=$1
+  shift
+  log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' '-').log
+  started=$(date +%s)
+  "$@" >"$log" 2>&1
+  status=$?
+  elapsed=$(($(date +%s) - started))
+  good=$(sum passed "$log")
+  bad=$(sum failed "$log")
+  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  if [ "$status" -eq 0 ] && [ "$((good + bad))" -eq 0 ]; then good=1; fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  if [ "$bad" -eq 0 ]; then
+    printf 'ok    %-44s %5d passed, %4d s\n' "$name" "$good" "$elapsed"
+  else
+    printf 'FAIL  %-44s %5d failed, %4d s; the end of %s:\n' "$name" "$bad" "$elapsed" "$log"
+    tail -n 60 "$log" | sed 's/^/      /'
+  fi
+}
+
+rust_tests() {
+  (cd src/rust && cargo test -j 2 --locked "$@")
+}
+
+# The same version and the same oldest compiler in DESCRIPTION and in Cargo.toml.
+same_versions() {
+  field() { sed -n "s/^$1 = \"\(.*\)\"/\1/p" src/rust/Cargo.toml | head -n 1; }
+  grep -qx "Version: $(field version)" DESCRIPTION &&
+    grep -q "rustc (>= $(field rust-version))" DESCRIPTION
+}
+
+installed=build/cudafactor.Rcheck
+
+wrappers_are_current() {
+  Rscript tools/wrappers.R "$installed/cudafactor/libs/cudafactor.so" build/extendr-wrappers.R &&
+    diff -u R/extendr-wrappers.R build/extendr-wrappers.R
+}
+
+docs_are_current() {
+  copy=build/docs/cudafactor
+  rm -rf build/docs
+  mkdir -p "$copy"
+  cp -r DESCRIPTION NAMESPACE R man "$copy/" &&
+    (cd "$copy" && Rscript -e 'roxygen2::roxygenise(load_code = "source")') &&
+    diff -u NAMESPACE "$copy/NAMESPACE" && diff -ru man "$copy/man" && diff -u DESCRIPTION "$copy/DESCRIPTION"
+}
+
+step "rust: formatting" sh tools/lint.sh format
+step "rust: clippy, no R, no CUDA" sh tools/lint.sh core
+step "rust: clippy, CUDA" sh tools/lint.sh cuda
+step "rust: clippy, CUDA and R" sh tools/lint.sh default
+step "rust: tests, no R, no CUDA" rust_tests --no-default-features
+step "rust: tests, CUDA" rust_tests --no-default-features --features cuda
+step "rust: tests, CUDA and R" rust_tests
+step "scripts: POSIX shell" checkbashisms configure configure.win cleanup cleanup.win tools/*.sh
+step "generated: PTX" python3 tools/kernels.py --check
+step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
+step "generated: versions agree" same_versions
+step "generated: NAMESPACE and man" docs_are_current
+# The vignette's times do not matter here; R CMD check makes it again with the optimised build.
+step "package: R CMD build" env DEBUG=1 sh tools/build.sh
+rm -rf "$installed"
+step "package: R CMD check --as-cran" sh tools/check.sh
+step "generated: wrappers" wrappers_are_current
+step "r: tests" Rscript tools/testthat.R "$installed"
+
+sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'
+echo
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Packs the crates that a build without network needs into one archive.
+
+Usage: tools/vendor.py [OUTPUT]     (build/vendor.tar.xz)
+
+`cargo vendor` brings every crate of Cargo.lock, 170 MB of them, most for Windows and for tests. Cargo
+wants each locked crate to be present, but reads the sources of those it compiles alone: the others keep
+their manifest and licence and get an empty library. Of the compiled ones, tests, benchmarks and
+examples stay behind. The same lock file gives the same bytes with the same version of xz.
+"""
+
+import hashlib
+import io
+import json
+import lzma
+import pathlib
+import shutil
+import sys
+import tarfile
+import tomllib
+
+import crates
+
+UNUSED_FOLDERS = {"tests", "test", "benches", "bench", "examples", "example", "docs", "doc", "ci", "fuzz"}
+LICENCE_STEMS = ("licen", "copying", "copyright", "notice", "unlicense")
+
+
+def is_licence(path):
+    return path.name.lower().startswith(LICENCE_STEMS)
+
+
+def wanted(path, compiled):
+    """Whether the file `path`, relative to its crate, goes into the archive."""
+    if any(part.startswith(".") for part in path.parts):
+        return False
+    if len(path.parts) == 1 and (path.name == "Cargo.toml" or is_licence(path)):
+        return True
+    if not compiled or path.name in ("Cargo.lock", "Cargo.toml.orig"):
+        return False
+    return path.parts[0] not in UNUSED_FOLDERS
+
+
+def trim(folder, compiled):
+    """The files of one vendored crate that are kept: relative path -> bytes."""
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and wanted(path.relative_to(folder), compiled)
+    }
+    if not compiled:
+        manifest = tomllib.loads(files["Cargo.toml"].decode())
+        files[manifest.get("lib", {}).get("path", "src/lib.rs")] = b""
+        build_script = manifest["package"].get("build")
+        if isinstance(build_script, str):
+            files[build_script] = b"fn main() {}\n"
+    # Cargo checks each file against this list, and the crate's own checksum against Cargo.lock.
+    checksum = json.loads((folder / ".cargo-checksum.json").read_text())
+    checksum["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    files[".cargo-checksum.json"] = json.dumps(checksum, sort_keys=True).encode()
+    return files
+
+
+def archive(entries):
+    """A tar archive that depends on names and contents alone."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data in sorted(entries.items()):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            info.mode = 0o644
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def key():
+    """What the archive is made from, so that an unchanged one is not made again."""
+    digest = hashlib.sha256()
+    for path in (crates.CRATE / "Cargo.lock", crates.CRATE / "Cargo.toml", pathlib.Path(__file__)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def main():
+    build = crates.ROOT / "build"
+    output = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else build / "vendor.tar.xz"
+    stamp = output.with_suffix(".key")
+    if output.exists() and stamp.exists() and stamp.read_text() == key():
+        print(f"{output}: up to date")
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    vendor = build / "vendor"
+    shutil.rmtree(vendor, ignore_errors=True)
+    crates.cargo("vendor", "--locked", "--versioned-dirs", "--quiet", str(vendor))
+
+    compiled = crates.compiled()
+    entries = {}
+    kept = 0
+    for folder in sorted(vendor.iterdir()):
+        package = tomllib.loads((folder / "Cargo.toml").read_text())["package"]
+        is_compiled = (package["name"], package["version"]) in compiled
+        kept += is_compiled
+        for name, data in trim(folder, is_compiled).items():
+            entries[f"vendor/{folder.name}/{name}"] = data
+    if kept != len(compiled):
+        sys.exit(f"cargo compiles {len(compiled)} crates, but {kept} of them were vendored")
+
+    data = lzma.compress(archive(entries), preset=9 | lzma.PRESET_EXTREME)
+    output.write_bytes(data)
+    stamp.write_text(key())
+    shutil.rmtree(vendor)
+    print(f"{output}: {kept} crates and {len(folder_names(entries)) - kept} stubs, {len(data) / 1e6:.2f} MB")
+
+
+def folder_names(entries):
+    return {name.split("/")[1] for name in entries}
+
+
+if __name__ == "__main__":
+    main()

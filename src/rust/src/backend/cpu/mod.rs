@@ -1,1 +1,356 @@
-//! The CPU, through faer.
+//! The processor: faer's kernels, blocked and threaded for R's layout.
+//!
+//! Operands are R's memory as it is, and results are written where R will read them.
+
+mod cholesky;
+mod gemm;
+mod lu;
+mod norms;
+mod qr;
+mod qr_pivoted;
+mod threads;
+mod triangular;
+mod vector;
+
+use faer::{ContiguousFwd, MatMut, MatRef};
+
+use crate::device::{Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::error::{Error, Result};
+use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::scalar::{try_zeroed, Scalar};
+
+/// Column-major views: every column is a slice.
+pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;
+pub(crate) type ColumnsMut<'a, T> = MatMut<'a, T, usize, usize, ContiguousFwd, isize>;
+
+/// The processor with a number of threads.
+#[derive(Debug, Clone)]
+pub struct CpuDevice {
+    threads: usize,
+}
+
+impl CpuDevice {
+    /// At most this many threads; 0 asks the environment and the machine.
+    pub fn new(threads: usize) -> Self {
+        CpuDevice {
+            threads: threads::resolve(threads),
+        }
+    }
+
+    /// The threads in force.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+}
+
+/// Host memory: borrowed to read, borrowed to write, or the device's own.
+pub enum CpuMat<'a, T> {
+    Read(MatRef<'a, T>),
+    Home(MatMut<'a, T>),
+    Own {
+        data: Vec<T>,
+        rows: usize,
+        cols: usize,
+    },
+}
+
+impl<T: Scalar> CpuMat<'_, T> {
+    fn view(&self) -> MatRef<'_, T> {
+        match self {
+            CpuMat::Read(a) => *a,
+            CpuMat::Home(a) => a.as_ref(),
+            CpuMat::Own { data, rows, cols } => MatRef::from_column_major_slice(data, *rows, *cols),
+        }
+    }
+
+    fn view_mut(&mut self) -> Result<MatMut<'_, T>> {
+        match self {
+            CpuMat::Read(_) => Err(Error::Internal {
+                what: "an operand was loaded to be read only".into(),
+            }),
+            CpuMat::Home(a) => Ok(a.as_mut()),
+            CpuMat::Own { data, rows, cols } => {
+                Ok(MatMut::from_column_major_slice_mut(data, *rows, *cols))
+            }
+        }
+    }
+
+    fn columns_mut(&mut self) -> Result<ColumnsMut<'_, T>> {
+        columns_mut(self.view_mut()?)
+    }
+}
+
+fn not_column_major() -> Error {
+    Error::Dimension {
+        what: "the matrix is not stored by columns".into(),
+    }
+}
+
+/// `a` as columns; an error when its rows are not adjacent in memory.
+pub(crate) fn columns<T>(a: MatRef<'_, T>) -> Result<Columns<'_, T>> {
+    a.try_as_col_major().ok_or_else(not_column_major)
+}
+
+pub(crate) fn columns_mut<T>(a: MatMut<'_, T>) -> Result<ColumnsMut<'_, T>> {
+    a.try_as_col_major_mut().ok_or_else(not_column_major)
+}
+
+/// An error unless `ok`: the last guard against a caller's wrong shape.
+fn require(ok: bool, what: &str) -> Result<()> {
+    if ok {
+        Ok(())
+    } else {
+        Err(Error::Dimension { what: what.into() })
+    }
+}
+
+/// Copies `part` of `from` to `to` and zeroes the rest.
+fn copy_part<T: Scalar>(from: MatRef<'_, T>, part: Part, mut to: MatMut<'_, T>) {
+    let (rows, cols) = from.shape();
+    for j in 0..cols {
+        let kept = match part {
+            Part::All => 0..rows,
+            Part::Upper => 0..rows.min(j + 1),
+            Part::Lower => j.min(rows)..rows,
+        };
+        let (source, mut target) = (from.col(j), to.as_mut().col_mut(j));
+        if let (Some(source), Some(target)) = (
+            source.try_as_col_major(),
+            target.as_mut().try_as_col_major_mut(),
+        ) {
+            let (source, target) = (source.as_slice(), target.as_slice_mut());
+            target[..kept.start].fill(T::from_f64(0.0));
+            target[kept.clone()].copy_from_slice(&source[kept.clone()]);
+            target[kept.end..].fill(T::from_f64(0.0));
+        } else {
+            for i in 0..rows {
+                target[i] = if kept.contains(&i) {
+                    source[i]
+                } else {
+                    T::from_f64(0.0)
+                };
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Device<T> for CpuDevice {
+    type Mat<'a> = CpuMat<'a, T>;
+
+    fn name(&self) -> String {
+        "cpu".into()
+    }
+
+    fn load<'a>(&self, a: MatRef<'a, T>) -> Result<CpuMat<'a, T>> {
+        Ok(CpuMat::Read(a))
+    }
+
+    fn load_into<'a>(
+        &self,
+        a: MatRef<'_, T>,
+        part: Part,
+        mut home: MatMut<'a, T>,
+    ) -> Result<CpuMat<'a, T>> {
+        require(
+            a.shape() == home.shape(),
+            "a matrix and its home differ in shape",
+        )?;
+        copy_part(a, part, home.as_mut());
+        Ok(CpuMat::Home(home))
+    }
+
+    fn output<'a>(&self, home: MatMut<'a, T>) -> Result<CpuMat<'a, T>> {
+        Ok(CpuMat::Home(home))
+    }
+
+    fn zeros(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {
+        let len = rows
+            .checked_mul(cols)
+            .ok_or(Error::HostMemory { needed: u64::MAX })?;
+        Ok(CpuMat::Own {
+            data: try_zeroed(len)?,
+            rows,
+            cols,
+        })
+    }
+
+    fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
+        let mut copy = self.zeros(a.nrows(), a.ncols())?;
+        copy_part(a, part, copy.view_mut()?);
+        Ok(copy)
+    }
+
+    fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut CpuMat<'_, T>) -> Result<()> {
+        let to = to.view_mut()?;
+        require(
+            from.shape() == to.shape(),
+            "a matrix and its copy differ in shape",
+        )?;
+        copy_part(from, part, to);
+        Ok(())
+    }
+
+    fn set_identity(&self, a: &mut CpuMat<'_, T>) -> Result<()> {
+        let mut a = a.view_mut()?;
+        require(a.nrows() == a.ncols(), "the matrix is not square")?;
+        a.fill(T::from_f64(0.0));
+        for i in 0..a.nrows() {
+            a[(i, i)] = T::from_f64(1.0);
+        }
+        Ok(())
+    }
+
+    fn store(&self, _: CpuMat<'_, T>) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, a: &CpuMat<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        require(
+            a.view().shape() == out.shape(),
+            "a matrix and its copy differ in shape",
+        )?;
+        copy_part(a.view(), Part::All, out);
+        Ok(())
+    }
+
+    fn shape(&self, a: &CpuMat<'_, T>) -> (usize, usize) {
+        a.view().shape()
+    }
+
+    fn gemm(
+        &self,
+        alpha: T,
+        ta: Trans,
+        a: &CpuMat<'_, T>,
+        tb: Trans,
+        b: &CpuMat<'_, T>,
+        beta: T,
+        c: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        let (a, b, c) = (op(ta, a.view()), op(tb, b.view()), c.view_mut()?);
+        require(
+            a.ncols() == b.nrows() && c.shape() == (a.nrows(), b.ncols()),
+            "the shapes of a product do not agree",
+        )?;
+        gemm::gemm(alpha, a, b, beta, c, self.threads)
+    }
+
+    fn syrk(&self, trans: Trans, a: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {
+        // C = B'B
+        let b = match trans {
+            Trans::Yes => a.view(),
+            Trans::No => a.view().transpose(),
+        };
+        let c = c.view_mut()?;
+        require(
+            c.shape() == (b.ncols(), b.ncols()),
+            "the shapes of a product do not agree",
+        )?;
+        gemm::crossproduct(b, c, self.threads)
+    }
+
+    fn trsm(
+        &self,
+        side: Side,
+        uplo: Uplo,
+        trans: Trans,
+        diag: Diag,
+        k: usize,
+        a: &CpuMat<'_, T>,
+        b: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        let (a, b) = (a.view(), b.view_mut()?);
+        let order = match side {
+            Side::Left => b.nrows(),
+            Side::Right => b.ncols(),
+        };
+        require(
+            k <= a.nrows() && k <= a.ncols() && k <= order,
+            "the triangle is larger than its matrix",
+        )?;
+        triangular::trsm(
+            side,
+            uplo,
+            trans,
+            diag,
+            a.submatrix(0, 0, k, k),
+            b,
+            self.threads,
+        )
+    }
+
+    fn potrf(&self, uplo: Uplo, a: &mut CpuMat<'_, T>) -> Result<()> {
+        let a = a.view_mut()?;
+        require(a.nrows() == a.ncols(), "the matrix is not square")?;
+        match uplo {
+            Uplo::Lower => cholesky::potrf(a, self.threads),
+            Uplo::Upper => cholesky::potrf(a.transpose_mut(), self.threads),
+        }
+    }
+
+    fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {
+        let a = a.columns_mut()?;
+        require(a.nrows() == a.ncols(), "the matrix is not square")?;
+        cholesky::pstrf(tol, a, self.threads)
+    }
+
+    fn getrf(&self, a: &mut CpuMat<'_, T>) -> Result<LuInfo> {
+        lu::getrf(a.columns_mut()?, self.threads)
+    }
+
+    fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut CpuMat<'_, T>) -> Result<()> {
+        let b = b.columns_mut()?;
+        require(
+            ipiv.len() <= b.nrows() && ipiv.iter().all(|&p| p < b.nrows()),
+            "a row exchange is outside the matrix",
+        )?;
+        lu::laswp(trans, ipiv, b);
+        Ok(())
+    }
+
+    fn geqrf(&self, a: &mut CpuMat<'_, T>) -> Result<Vec<T>> {
+        qr::geqrf(a.columns_mut()?, self.threads)
+    }
+
+    fn geqp3(&self, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
+        qr_pivoted::geqp3(a.columns_mut()?, self.threads)
+    }
+
+    fn qrdc2(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
+        qr_pivoted::qrdc2(tol, a.columns_mut()?, self.threads)
+    }
+
+    fn ormqr(
+        &self,
+        trans: Trans,
+        a: &CpuMat<'_, T>,
+        tau: &[T],
+        c: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        let (a, c) = (columns(a.view())?, c.columns_mut()?);
+        require(
+            tau.len() <= a.nrows().min(a.ncols()) && c.nrows() == a.nrows(),
+            "the reflectors do not fit the matrix",
+        )?;
+        qr::ormqr(trans, a, tau, c, self.threads)
+    }
+
+    fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {
+        Ok(norms::norm1(a.view()))
+    }
+
+    fn column_norms(&self, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
+        norms::column_norms(a.view())
+    }
+
+    fn diagonal(&self, a: &CpuMat<'_, T>) -> Result<Vec<T>> {
+        Ok(norms::diagonal(a.view()))
+    }
+}
+
+fn op<T>(trans: Trans, a: MatRef<'_, T>) -> MatRef<'_, T> {
+    match trans {
+        Trans::No => a,
+        Trans::Yes => a.transpose(),
+    }
+}

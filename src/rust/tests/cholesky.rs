@@ -1,0 +1,203 @@
+//! potrf and pstrf.
+
+mod common;
+
+use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
+use cudafactor::device::Device;
+use cudafactor::error::Error;
+use cudafactor::matrix::{Part, Uplo};
+use cudafactor::scalar::Scalar;
+
+for_each_device!(
+    upper_factors,
+    lower_factor_is_the_transpose,
+    other_triangle_is_left_alone,
+    failure_has_the_order,
+    infinite_pivots_go_on,
+    same_answer_twice,
+    pivoted_factors,
+    pivoted_rank,
+    pivoted_stops_at_nan,
+);
+
+fn factor<T: Scalar, D: Device<T>>(device: &D, uplo: Uplo, a: &Host<T>) -> Result<Host<T>, Error> {
+    changed(device, a, Part::All, |m| device.potrf(uplo, m)).map(|(r, ())| r)
+}
+
+fn upper_factors<T: Scalar, D: Device<T>>(device: &D) {
+    for n in SIZES.into_iter().chain([1000]) {
+        for (kind, a) in matrices::positive::<T>(n) {
+            for gap in [0, 5] {
+                let a = a.with_gap(gap);
+                let r =
+                    factor(device, Uplo::Upper, &a).unwrap_or_else(|e| panic!("{kind} {n}: {e}"));
+                let error = residual::cholesky(&a, &r);
+                assert!(error < residual::BACKWARD, "{kind} {n}: {error}");
+            }
+        }
+    }
+}
+
+fn lower_factor_is_the_transpose<T: Scalar, D: Device<T>>(device: &D) {
+    for n in SIZES {
+        for (kind, a) in matrices::positive::<T>(n) {
+            let l = factor(device, Uplo::Lower, &a).unwrap_or_else(|e| panic!("{kind} {n}: {e}"));
+            let transposed = Host::from_fn(n, n, |i, j| l.at(j, i));
+            let error = residual::cholesky(&a, &transposed);
+            assert!(error < residual::BACKWARD, "{kind} {n}: {error}");
+        }
+    }
+}
+
+fn other_triangle_is_left_alone<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [1, 2, 33, 65, 129, 257] {
+        for uplo in [Uplo::Upper, Uplo::Lower] {
+            let mut a = matrices::positive::<T>(n).remove(0).1;
+            let clean = factor(device, uplo, &a).unwrap();
+            let other = |i: usize, j: usize| match uplo {
+                Uplo::Upper => i > j,
+                Uplo::Lower => i < j,
+            };
+            for j in 0..n {
+                for i in 0..n {
+                    if other(i, j) {
+                        a.set(i, j, f64::NAN);
+                    }
+                }
+            }
+            let r = factor(device, uplo, &a).unwrap();
+            for j in 0..n {
+                for i in 0..n {
+                    if other(i, j) {
+                        assert!(r.at(i, j).is_nan(), "{uplo:?} {n}: ({i}, {j}) was written");
+                    } else {
+                        assert_eq!(r.at(i, j), clean.at(i, j), "{uplo:?} {n}: ({i}, {j})");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn failure_has_the_order<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [1, 2, 33, 64, 65, 129, 300] {
+        for k in [0, 1, n / 2, n - 1].into_iter().filter(|&k| k < n) {
+            for bad in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+                let mut a = matrices::positive::<T>(n).remove(0).1;
+                // A later fault must not hide the first.
+                for j in k..n {
+                    a.set(j, j, bad);
+                }
+                for uplo in [Uplo::Upper, Uplo::Lower] {
+                    let got = factor(device, uplo, &a).err();
+                    assert_eq!(
+                        got,
+                        Some(Error::NotPositiveDefinite { order: k + 1 }),
+                        "{n} {k} {bad}"
+                    );
+                }
+            }
+        }
+    }
+    // A NaN off the diagonal reaches the later pivot.
+    let mut a = Host::<T>::from_fn(200, 200, |i, j| f64::from(u8::from(i == j)));
+    a.set(149, 159, f64::NAN);
+    let got = factor(device, Uplo::Upper, &a).err();
+    assert_eq!(got, Some(Error::NotPositiveDefinite { order: 160 }));
+}
+
+fn infinite_pivots_go_on<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [3, 64, 70, 150] {
+        for k in [0, 1, n - 1] {
+            let mut a = Host::<T>::from_fn(n, n, |i, j| if i == j { 4.0 } else { 0.0 });
+            a.set(k, k, f64::INFINITY);
+            let r = factor(device, Uplo::Upper, &a).unwrap();
+            for i in 0..n {
+                assert_eq!(r.at(i, i), if i == k { f64::INFINITY } else { 2.0 });
+            }
+        }
+    }
+    let a = Host::<T>::from_fn(2, 2, |i, j| [[f64::INFINITY, 1.0], [1.0, 4.0]][i][j]);
+    let r = factor(device, Uplo::Upper, &a).unwrap();
+    assert_eq!(
+        (r.at(0, 0), r.at(0, 1), r.at(1, 1)),
+        (f64::INFINITY, 0.0, 2.0)
+    );
+}
+
+fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {
+    let a = matrices::positive::<T>(500).remove(0).1;
+    let first = factor(device, Uplo::Upper, &a).unwrap();
+    let second = factor(device, Uplo::Upper, &a).unwrap();
+    assert!(same(&first, &second));
+}
+
+fn pivoted_factors<T: Scalar, D: Device<T>>(device: &D) {
+    for n in SIZES.into_iter().chain([300]) {
+        for (kind, a) in matrices::positive::<T>(n) {
+            let (r, p) = changed(device, &a, Part::Upper, |m| device.pstrf(-1.0, m)).unwrap();
+            let mut seen = p.jpvt.clone();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..n).collect::<Vec<_>>(), "{kind} {n}");
+            for i in 1..p.rank {
+                let (before, now) = (r.at(i - 1, i - 1), r.at(i, i));
+                assert!(
+                    now <= before * (1.0 + 100.0 * T::EPS),
+                    "{kind} {n}: pivots grow at {i}"
+                );
+            }
+            if p.rank == n {
+                let permuted = Host::<T>::from_fn(n, n, |i, j| a.at(p.jpvt[i], p.jpvt[j]));
+                let error = residual::cholesky(&permuted, &r);
+                assert!(error < residual::BACKWARD, "{kind} {n}: {error}");
+            } else {
+                assert_eq!(kind, "graded", "{n}: rank {}", p.rank);
+            }
+        }
+    }
+    // Equal diagonal entries: the first wins, so nothing moves.
+    let a = Host::<T>::from_fn(70, 70, |i, j| f64::from(u8::from(i == j)));
+    let (_, p) = changed(device, &a, Part::Upper, |m| device.pstrf(-1.0, m)).unwrap();
+    assert_eq!(p.jpvt, (0..70).collect::<Vec<_>>());
+}
+
+fn pivoted_rank<T: Scalar, D: Device<T>>(device: &D) {
+    for (n, rank) in [(1, 0), (5, 3), (64, 10), (100, 70), (200, 65), (130, 0)] {
+        // Integers, so that the Gram matrix is exact and its rank is known.
+        let b = matrices::integers::<f64>(rank, n, 9);
+        let a = Host::<T>::from_fn(n, n, |i, j| {
+            (0..rank).map(|k| b.at(k, i) * b.at(k, j)).sum()
+        });
+        let (r, p) = changed(device, &a, Part::Upper, |m| device.pstrf(1e-3, m)).unwrap();
+        assert_eq!(p.rank, rank, "{n}");
+        let kept = Host::<T>::from_fn(n, n, |i, j| if i < rank { r.at(i, j) } else { 0.0 });
+        let permuted = Host::<T>::from_fn(n, n, |i, j| a.at(p.jpvt[i], p.jpvt[j]));
+        let error = residual::cholesky(&permuted, &kept);
+        assert!(error < residual::BACKWARD, "{n}: {error}");
+    }
+    // A tolerance stops early: pivots 9, 4, 1.
+    let a = Host::<T>::from_fn(3, 3, |i, j| if i == j { [4.0, 1.0, 9.0][i] } else { 0.0 });
+    let (r, p) = changed(device, &a, Part::Upper, |m| device.pstrf(2.0, m)).unwrap();
+    assert_eq!((p.rank, p.jpvt), (2, vec![2, 0, 1]));
+    assert_eq!((r.at(0, 0), r.at(1, 1)), (3.0, 2.0));
+}
+
+fn pivoted_stops_at_nan<T: Scalar, D: Device<T>>(device: &D) {
+    let a = Host::<T>::from_fn(3, 3, |_, _| f64::NAN);
+    let (_, p) = changed(device, &a, Part::Upper, |m| device.pstrf(-1.0, m)).unwrap();
+    assert_eq!(p.rank, 0);
+    let a = Host::<T>::from_fn(
+        3,
+        3,
+        |i, j| {
+            if i != j {
+                0.0
+            } else {
+                [1.0, f64::NAN, 4.0][i]
+            }
+        },
+    );
+    let (_, p) = changed(device, &a, Part::Upper, |m| device.pstrf(-1.0, m)).unwrap();
+    assert_eq!(p.rank, 2);
+    assert_eq!(p.jpvt[..2], [2, 0]);
+}

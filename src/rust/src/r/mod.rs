@@ -1,1 +1,30 @@
-//! The glue to R.
+//! The glue to R: the only module that knows extendr.
+//!
+//! Every function here is called from one R function of the same verb, after that function has
+//! checked shapes and types and allocated the result (`out`), which is filled in place. A
+//! failure goes back as a value, never as an R error: raising one from here
+//! would jump over Rust frames.
+
+mod args;
+mod cholesky;
+mod device;
+mod lm;
+mod lu;
+mod matmult;
+mod qr;
+mod reply;
+mod target;
+mod triangular;
+
+use extendr_api::prelude::*;
+
+extendr_module! {
+    mod cudafactor;
+    use cholesky;
+    use device;
+    use lm;
+    use lu;
+    use matmult;
+    use qr;
+    use triangular;
+}

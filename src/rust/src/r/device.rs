@@ -1,0 +1,112 @@
+//! `gpu_available`, `gpu_info`, `gpu_sitrep`, `gpu_last_device`.
+
+use extendr_api::prelude::*;
+
+use crate::r::args;
+use crate::r::reply::reply;
+use crate::r::target::{self, How, Target};
+
+/// The number of GPUs that can be used
+#[extendr]
+fn native_gpu_count() -> Robj {
+    reply(|| Ok(list!(count = target::cuda_count() as i32)))
+}
+
+/// One element a GPU
+#[extendr]
+fn native_gpu_info() -> Robj {
+    #[cfg(feature = "cuda")]
+    let all = || Ok(crate::backend::cuda::info());
+    #[cfg(not(feature = "cuda"))]
+    let all = || Ok(Vec::<NoGpu>::new());
+    reply(|| {
+        let all = all()?;
+        let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
+        let number = |f: fn(&_) -> f64| all.iter().map(f).collect::<Vec<f64>>();
+        Ok(list!(
+            name = text(|g| g.name.clone()),
+            compute_capability =
+                text(|g| format!("{}.{}", g.compute_capability.0, g.compute_capability.1)),
+            memory_total = number(|g| g.memory_total as f64),
+            memory_free = number(|g| g.memory_free as f64),
+            driver = text(|g| g.driver.clone()),
+            multiprocessors = all
+                .iter()
+                .map(|g| g.multiprocessors as i32)
+                .collect::<Vec<i32>>()
+        ))
+    })
+}
+
+/// What a GPU would say of itself in a build without the GPU backend.
+#[cfg(not(feature = "cuda"))]
+struct NoGpu {
+    name: String,
+    compute_capability: (u32, u32),
+    memory_total: u64,
+    memory_free: u64,
+    driver: String,
+    multiprocessors: u32,
+}
+
+/// Every probe for a GPU, in order
+#[extendr]
+fn native_gpu_probe() -> Robj {
+    #[cfg(feature = "cuda")]
+    let steps: Vec<(String, bool, String, String)> = crate::backend::cuda::probe()
+        .into_iter()
+        .map(|s| (s.step, s.ok, s.detail, s.fix))
+        .collect();
+    #[cfg(not(feature = "cuda"))]
+    let steps: Vec<(String, bool, String, String)> = vec![(
+        "GPU backend".to_owned(),
+        false,
+        "this build of cudafactor has none".to_owned(),
+        "use Linux with an NVIDIA GPU; everything else runs on the CPU here".to_owned(),
+    )];
+    reply(|| {
+        Ok(list!(
+            step = steps.iter().map(|s| s.0.clone()).collect::<Vec<_>>(),
+            ok = steps.iter().map(|s| s.1).collect::<Vec<_>>(),
+            detail = steps.iter().map(|s| s.2.clone()).collect::<Vec<_>>(),
+            fix = steps.iter().map(|s| s.3.clone()).collect::<Vec<_>>()
+        ))
+    })
+}
+
+/// The device that an operation of this many operations would run on
+#[extendr]
+fn native_device_for(flops: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let name = match How::parse(&how)?.target(args::number(&flops)?) {
+            Target::Cpu => "cpu".to_owned(),
+            Target::Cuda(i) => format!("cuda:{i}"),
+        };
+        Ok(list!(device = name))
+    })
+}
+
+/// The device that ran the last computation
+#[extendr]
+fn native_last_device() -> Robj {
+    reply(|| Ok(list!(device = target::last())))
+}
+
+/// The CPU threads in force
+#[extendr]
+fn native_threads(how: Robj) -> Robj {
+    reply(|| {
+        let dev = crate::backend::cpu::CpuDevice::new(How::parse(&how)?.threads);
+        Ok(list!(threads = dev.threads() as i32))
+    })
+}
+
+extendr_module! {
+    mod device;
+    fn native_gpu_count;
+    fn native_gpu_info;
+    fn native_gpu_probe;
+    fn native_device_for;
+    fn native_last_device;
+    fn native_threads;
+}

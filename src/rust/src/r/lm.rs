@@ -1,0 +1,64 @@
+//! `gpu_lm_fit`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::least_squares::{self, Fit};
+use crate::error::Result;
+use crate::r::args::{self, Out};
+use crate::r::qr::{answer, qr_flops};
+use crate::r::reply::reply;
+use crate::r::target::{on_device, How};
+use crate::scalar::Scalar;
+
+/// The parts of a least-squares fit; see `algo::least_squares`
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_lm(
+    x: Robj,
+    xdim: Robj,
+    y: Robj,
+    ydim: Robj,
+    tol: Robj,
+    out_qr: Robj,
+    out_effects: Robj,
+    out_residuals: Robj,
+    out_coef: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (xdim, ydim, tol) = (args::dims(&xdim)?, args::dims(&ydim)?, args::number(&tol)?);
+        let cdim = (xdim.1, ydim.1);
+        let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
+        let mut qr = Out::new(&out_qr, xdim)?;
+        let mut effects = Out::new(&out_effects, ydim)?;
+        let mut residuals = Out::new(&out_residuals, ydim)?;
+        let mut coefficients = Out::new(&out_coef, cdim)?;
+        on_device!(&how, qr_flops(xdim), |dev, T| {
+            let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
+            // Four results, so four buffers where R's memory cannot be used as it is.
+            T::fill_host(qr.slice(), |qr| {
+                T::fill_host(effects.slice(), |effects| {
+                    T::fill_host(residuals.slice(), |residuals| {
+                        T::fill_host(coefficients.slice(), |coefficients| -> Result<_> {
+                            let out = Fit {
+                                qr: args::view_mut(qr, xdim),
+                                effects: args::view_mut(effects, ydim),
+                                residuals: args::view_mut(residuals, ydim),
+                                coefficients: args::view_mut(coefficients, cdim),
+                            };
+                            let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
+                            least_squares::fit(dev, x, y, tol, out)
+                        })
+                    })
+                })
+            })
+        })
+        .map(answer)
+    })
+}
+
+extendr_module! {
+    mod lm;
+    fn native_lm;
+}

@@ -1,0 +1,84 @@
+//! `gpu_matmult`, `gpu_crossprod`, `gpu_tcrossprod`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::matmult;
+use crate::matrix::Trans;
+use crate::r::args::{self, Out};
+use crate::r::reply::reply;
+use crate::r::target::{on_device, How};
+use crate::scalar::Scalar;
+
+fn trans(x: &Robj) -> crate::error::Result<Trans> {
+    Ok(if args::flag(x)? {
+        Trans::Yes
+    } else {
+        Trans::No
+    })
+}
+
+/// out = op(x) op(y)
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_gemm(
+    ta: Robj,
+    tb: Robj,
+    x: Robj,
+    xdim: Robj,
+    y: Robj,
+    ydim: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        let (xdim, ydim) = (args::dims(&xdim)?, args::dims(&ydim)?);
+        let ((m, k), (k2, n)) = (ta.shape(xdim), tb.shape(ydim));
+        if k != k2 {
+            return Err(crate::error::Error::Dimension {
+                what: "non-conformable arguments".to_owned(),
+            });
+        }
+        let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
+        let mut out = Out::new(&out, (m, n))?;
+        let flops = 2.0 * m as f64 * n as f64 * k as f64;
+        on_device!(&how, flops, |dev, T| {
+            let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
+            T::fill_host(out.slice(), |out| {
+                let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
+                matmult::product(dev, (ta, x), (tb, y), args::view_mut(out, (m, n)))
+            })
+        })
+    })
+}
+
+/// out = x'x or xx'
+#[extendr]
+fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let transposed = trans(&transposed)?;
+        let xdim = args::dims(&xdim)?;
+        let (k, n) = match transposed {
+            Trans::Yes => xdim,
+            Trans::No => (xdim.1, xdim.0),
+        };
+        let x = args::matrix(&x, xdim)?;
+        let mut out = Out::new(&out, (n, n))?;
+        let flops = n as f64 * n as f64 * k as f64;
+        on_device!(&how, flops, |dev, T| {
+            let x = T::borrow_host(x)?;
+            T::fill_host(out.slice(), |out| {
+                let out = args::view_mut(out, (n, n));
+                matmult::self_product(dev, transposed, args::view(&x, xdim), out)
+            })
+        })
+    })
+}
+
+extendr_module! {
+    mod matmult;
+    fn native_gemm;
+    fn native_syrk;
+}

@@ -1,0 +1,79 @@
+//! Replies to R: `NULL` when there is nothing to say, `list(ok = )`, or `list(err = )`.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use extendr_api::prelude::*;
+
+use crate::error::{Error, Field, Result};
+use crate::interrupt;
+
+extern "C" {
+    /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
+    fn cudafactor_interrupt_pending() -> i32;
+}
+
+fn interrupt_pending() -> bool {
+    // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`).
+    unsafe { cudafactor_interrupt_pending() != 0 }
+}
+
+/// An R value for a field of a reply.
+pub trait Answer {
+    fn answer(self) -> Robj;
+}
+
+impl Answer for () {
+    fn answer(self) -> Robj {
+        ().into()
+    }
+}
+
+impl Answer for List {
+    fn answer(self) -> Robj {
+        list!(ok = self).into()
+    }
+}
+
+/// 0-based positions as R's 1-based integers.
+pub fn positions(v: &[usize]) -> Vec<i32> {
+    v.iter().map(|&i| (i + 1) as i32).collect()
+}
+
+fn failure(e: &Error) -> Robj {
+    let (names, values): (Vec<&str>, Vec<Robj>) = e
+        .fields()
+        .into_iter()
+        .map(|(name, field)| match field {
+            Field::Number(v) => (name, Robj::from(v)),
+            Field::Text(t) => (name, Robj::from(t)),
+        })
+        .unzip();
+    let fields = List::from_names_and_values(names, values)
+        .map(Robj::from)
+        .unwrap_or_else(|_| List::new(0).into());
+    list!(err = list!(kind = e.kind(), message = e.to_string(), fields = fields)).into()
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    if let Some(s) = payload.downcast_ref::<&str>() {
+        (*s).to_owned()
+    } else if let Some(s) = payload.downcast_ref::<String>() {
+        s.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}
+
+/// Runs a native routine and turns its outcome, a panic included, into a reply.
+pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
+    interrupt::install(interrupt_pending);
+    let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
+        Err(Error::Internal {
+            what: panic_text(payload.as_ref()),
+        })
+    });
+    match outcome {
+        Ok(a) => a.answer(),
+        Err(e) => failure(&e),
+    }
+}

@@ -1,0 +1,166 @@
+//! Where a call runs: the choice that R's `how` argument asks for.
+
+use std::cell::RefCell;
+
+use extendr_api::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::r::args;
+
+/// A machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Cpu,
+    Cuda(usize),
+}
+
+/// What the user asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Auto,
+    Exactly(Target),
+}
+
+/// R's `how`: `list(device, single, threads, min_flops)`.
+pub struct How {
+    request: Request,
+    pub single: bool,
+    /// 0 for the default number.
+    pub threads: usize,
+    min_flops: f64,
+}
+
+fn parse(device: &str) -> Result<Request> {
+    match device {
+        "auto" => return Ok(Request::Auto),
+        "cpu" => return Ok(Request::Exactly(Target::Cpu)),
+        "cuda" => return Ok(Request::Exactly(Target::Cuda(0))),
+        _ => {}
+    }
+    match device.strip_prefix("cuda:").map(str::parse::<usize>) {
+        Some(Ok(ordinal)) => Ok(Request::Exactly(Target::Cuda(ordinal))),
+        _ => Err(Error::DeviceUnavailable {
+            reason: format!(
+                "there is no device \"{device}\"; it must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\""
+            ),
+        }),
+    }
+}
+
+impl How {
+    pub fn parse(how: &Robj) -> Result<How> {
+        let list = how.as_list().ok_or_else(|| Error::Internal {
+            what: "a native routine was called without its settings".to_owned(),
+        })?;
+        let at = |i: usize| {
+            list.elt(i).map_err(|e| Error::Internal {
+                what: e.to_string(),
+            })
+        };
+        let device = at(0)?;
+        Ok(How {
+            request: parse(device.as_str().unwrap_or_default())?,
+            single: args::flag(&at(1)?)?,
+            threads: args::size(&at(2)?)?,
+            min_flops: args::number(&at(3)?)?,
+        })
+    }
+
+    /// The machine for an operation of this many floating-point operations. `auto` asks for a
+    /// GPU only when the operation is large enough, so that small work opens no driver.
+    pub fn target(&self, flops: f64) -> Target {
+        match self.request {
+            Request::Exactly(t) => t,
+            Request::Auto if flops >= self.min_flops && cuda_count() > 0 => Target::Cuda(0),
+            Request::Auto => Target::Cpu,
+        }
+    }
+
+    /// Whether a failed GPU may be replaced by the CPU without the user having asked.
+    pub fn may_fall_back(&self, e: &Error) -> bool {
+        self.request == Request::Auto
+            && matches!(
+                e,
+                Error::DeviceMemory { .. }
+                    | Error::DeviceUnavailable { .. }
+                    | Error::DeviceFailed { .. }
+            )
+    }
+}
+
+#[cfg(feature = "cuda")]
+pub fn cuda_count() -> usize {
+    crate::backend::cuda::device_count()
+}
+
+#[cfg(not(feature = "cuda"))]
+pub fn cuda_count() -> usize {
+    0
+}
+
+#[cfg(not(feature = "cuda"))]
+pub fn no_cuda<R>() -> Result<R> {
+    Err(Error::DeviceUnavailable {
+        reason: "this build of cudafactor has no GPU backend; only Linux builds have one"
+            .to_owned(),
+    })
+}
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Remembers the device that ran the last computation.
+pub fn set_last(name: String) {
+    LAST.with(|l| *l.borrow_mut() = name);
+}
+
+pub fn last() -> String {
+    LAST.with(|l| l.borrow().clone())
+}
+
+/// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for work of `$flops` operations.
+/// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
+macro_rules! on_device {
+    ($how:expr, $flops:expr, |$dev:ident, $t:ident| $body:expr) => {{
+        use $crate::backend::cpu::CpuDevice;
+        use $crate::device::Device;
+        use $crate::r::target::{set_last, Target};
+        let how: &$crate::r::target::How = $how;
+        let mut run = |target: Target| match (target, how.single) {
+            (Target::Cpu, false) => {
+                type $t = f64;
+                let $dev = &CpuDevice::new(how.threads);
+                set_last(Device::<f64>::name($dev));
+                $body
+            }
+            (Target::Cpu, true) => {
+                type $t = f32;
+                let $dev = &CpuDevice::new(how.threads);
+                set_last(Device::<f32>::name($dev));
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            (Target::Cuda(ordinal), false) => {
+                type $t = f64;
+                let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
+                set_last(Device::<f64>::name($dev));
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            (Target::Cuda(ordinal), true) => {
+                type $t = f32;
+                let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
+                set_last(Device::<f32>::name($dev));
+                $body
+            }
+            #[cfg(not(feature = "cuda"))]
+            (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
+        };
+        match run(how.target($flops)) {
+            Err(e) if how.may_fall_back(&e) => run(Target::Cpu),
+            outcome => outcome,
+        }
+    }};
+}
+pub(crate) use on_device;

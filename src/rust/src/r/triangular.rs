@@ -1,0 +1,61 @@
+//! `gpu_backsolve`, `gpu_forwardsolve`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::triangular;
+use crate::error::Error;
+use crate::matrix::{Trans, Uplo};
+use crate::r::args::{self, Out};
+use crate::r::reply::reply;
+use crate::r::target::{on_device, How};
+use crate::scalar::Scalar;
+
+/// out = op(r[1:k, 1:k])^-1 x[1:k, ]
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_backsolve(
+    r: Robj,
+    rdim: Robj,
+    k: Robj,
+    x: Robj,
+    xdim: Robj,
+    upper: Robj,
+    trans: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (rdim, xdim, k) = (args::dims(&rdim)?, args::dims(&xdim)?, args::size(&k)?);
+        let uplo = if args::flag(&upper)? {
+            Uplo::Upper
+        } else {
+            Uplo::Lower
+        };
+        let trans = if args::flag(&trans)? {
+            Trans::Yes
+        } else {
+            Trans::No
+        };
+        if k > rdim.0.min(rdim.1) || k > xdim.0 {
+            return Err(Error::Dimension {
+                what: "invalid 'k' argument".to_owned(),
+            });
+        }
+        let (r, x) = (args::matrix(&r, rdim)?, args::matrix(&x, xdim)?);
+        let odim = (k, xdim.1);
+        let mut out = Out::new(&out, odim)?;
+        on_device!(&how, (k as f64).powi(2) * xdim.1 as f64, |dev, T| {
+            let (r, x) = (T::borrow_host(r)?, T::borrow_host(x)?);
+            T::fill_host(out.slice(), |out| {
+                let (r, x) = (args::view(&r, rdim), args::view(&x, xdim));
+                triangular::solve(dev, uplo, trans, r, x, args::view_mut(out, odim))
+            })
+        })
+    })
+}
+
+extendr_module! {
+    mod triangular;
+    fn native_backsolve;
+}

@@ -127,6 +127,7 @@ macro_rules! on_device {
         use $crate::device::Device;
         use $crate::r::target::{set_last, Target};
         let how: &$crate::r::target::How = $how;
+        #[allow(unused_mut)]
         let mut run = |target: Target| match (target, how.single) {
             (Target::Cpu, false) => {
                 type $t = f64;

@@ -225,7 +225,16 @@ impl Peers {
             let f: Symbol<Potrf> = self.solver.get(b"cusolverDnDpotrf")?;
             check(
                 "cusolverDnDpotrf",
-                f(self.solver_handle, 0, n, a.ptr, n, work.ptr, size, self.info.ptr),
+                f(
+                    self.solver_handle,
+                    0,
+                    n,
+                    a.ptr,
+                    n,
+                    work.ptr,
+                    size,
+                    self.info.ptr,
+                ),
             )?;
         }
         wait()
@@ -241,7 +250,16 @@ impl Peers {
             let h = self.solver_handle;
             check(
                 "cusolverDnDgetrf",
-                f(h, rows, rows, a.ptr, rows, work.ptr, ipiv.ptr, self.info.ptr),
+                f(
+                    h,
+                    rows,
+                    rows,
+                    a.ptr,
+                    rows,
+                    work.ptr,
+                    ipiv.ptr,
+                    self.info.ptr,
+                ),
             )?;
         }
         wait()
@@ -257,7 +275,17 @@ impl Peers {
             let h = self.solver_handle;
             check(
                 "cusolverDnDgeqrf",
-                f(h, rows, rows, a.ptr, rows, tau.ptr, work.ptr, size, self.info.ptr),
+                f(
+                    h,
+                    rows,
+                    rows,
+                    a.ptr,
+                    rows,
+                    tau.ptr,
+                    work.ptr,
+                    size,
+                    self.info.ptr,
+                ),
             )?;
         }
         wait()

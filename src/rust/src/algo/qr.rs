@@ -58,7 +58,7 @@ pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Vec<f64> {
     for (j, t) in tau.iter().enumerate().take(m.saturating_sub(1)) {
         qraux[j] = (*t).into();
         for v in a.rb_mut().col_mut(j).get_mut(j + 1..).iter_mut() {
-            *v = *v * *t;
+            *v *= *t;
         }
     }
     if m > 0 {

@@ -46,8 +46,8 @@ check: build ## R CMD check --as-cran of the source package
 test-gpu: ## the tests of the CUDA backend; fails where there is no GPU
 	sh tools/test-gpu.sh
 
-bench: ## times on this machine, ours against base R's, in build/bench.md
-	Rscript inst/bench/bench.R build/bench.md
+bench: ## times of the installed package beside base R's, in build/bench.md
+	Rscript inst/bench/compare.R build/bench.md
 
 clean: ## removes what the other targets built
 	./cleanup

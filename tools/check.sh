@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.." || exit 1
 # CRAN's database and the world clock are on the network, and say nothing about this package.
 _R_CHECK_CRAN_INCOMING_REMOTE_=false
 _R_CHECK_SYSTEM_CLOCK_=FALSE
-export _R_CHECK_CRAN_INCOMING_REMOTE_ _R_CHECK_SYSTEM_CLOCK_
+# As on CRAN.
+OMP_THREAD_LIMIT=2
+export _R_CHECK_CRAN_INCOMING_REMOTE_ _R_CHECK_SYSTEM_CLOCK_ OMP_THREAD_LIMIT
 
 R CMD check --as-cran --no-manual -o build build/cudafactor_*.tar.gz || exit 1
 ! grep -q '^Status:.*\(ERROR\|WARNING\)' build/cudafactor.Rcheck/00check.log

@@ -33,6 +33,8 @@ need_command() {
 need_command gcc gcc libc6-dev
 need_command make make
 need_command xz xz-utils
+# cargo fetches crates by https.
+[ -s /etc/ssl/certs/ca-certificates.crt ] || need ca-certificates
 # A fair opponent for the comparison with base R, unless somebody chose its BLAS already.
 need_command Rscript r-base-core libopenblas0-pthread
 
@@ -55,7 +57,7 @@ rust_is_old() {
 rust_is_missing() { ! command -v cargo >/dev/null 2>&1 || rust_is_old; }
 
 if rust_is_missing && ! command -v rustup >/dev/null 2>&1; then
-  need_command curl curl ca-certificates
+  need_command curl curl
 fi
 
 if [ -n "$missing" ]; then
@@ -64,10 +66,13 @@ if [ -n "$missing" ]; then
     exit 1
   }
   say "installing by apt:$missing"
-  export DEBIAN_FRONTEND=noninteractive
-  root apt-get update -qq
+  mkdir -p build
   # shellcheck disable=SC2086
-  root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  { root apt-get update && root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends $missing; } >build/setup.log 2>&1 || {
+    tail -n 30 build/setup.log
+    exit 1
+  }
 fi
 
 if rust_is_missing; then

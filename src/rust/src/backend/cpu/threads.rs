@@ -2,6 +2,7 @@
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
 
 use faer::Par;
 
@@ -19,7 +20,10 @@ pub(crate) fn resolve(requested: usize) -> usize {
     if let Some(n) = positive_variable("CUDAFACTOR_NUM_THREADS") {
         return n;
     }
-    let offered = std::thread::available_parallelism().map_or(1, usize::from);
+    // Reads several files, so once a process.
+    static OFFERED: OnceLock<usize> = OnceLock::new();
+    let offered =
+        *OFFERED.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     match positive_variable("OMP_THREAD_LIMIT") {
         Some(limit) => offered.min(limit),
         None => offered,

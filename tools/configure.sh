@@ -52,7 +52,7 @@ if [ -n "$DEBUG" ] && [ "$DEBUG" != 0 ]; then
   profile_dir=debug
 fi
 
-# The CUDA backend is for Linux; CUDAFACTOR_FEATURES=r builds without it there too. The linker flag leaves out the debug sections of Rust's standard library.
+# The CUDA backend is for Linux. The linker flag leaves out the debug sections of Rust's standard library.
 case $(uname -s) in
   Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S" ;;
   *) features=r link_flags= ;;

@@ -64,8 +64,14 @@ pub fn fit<T: Scalar, D: Device<T>>(
     dev.store(rest)?;
 
     dev.store(a)?;
+    let linpack = qr::to_linpack(factor, &info.tau);
+    for row in linpack.turned {
+        for v in effects.rb_mut().row_mut(row).iter_mut() {
+            *v = -*v;
+        }
+    }
     Ok(QrObject {
-        qraux: qr::to_linpack(factor, &info.tau),
+        qraux: linpack.qraux,
         rank: k,
         jpvt: info.jpvt,
     })

@@ -47,15 +47,33 @@ pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
     Ok((a, info))
 }
 
-/// Rewrites a factor from LAPACK's form into LINPACK's, in place, and returns `qraux`.
+/// What [`to_linpack`] leaves besides the matrix.
+pub struct Linpack {
+    pub qraux: Vec<f64>,
+    /// Rows whose sign it turned; those of `Q'y` turn with them.
+    pub turned: Vec<usize>,
+}
+
+/// Rewrites a factor from LAPACK's form into LINPACK's, in place.
 ///
-/// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same.
-/// It makes no reflector for the last row, so from there on `qraux` holds
+/// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same. Where a
+/// column is zero below its diagonal entry already, LAPACK makes no reflector and LINPACK makes `I - 2 e_j e_j'`,
+/// which turns the sign of row j. Neither makes one for the last row, so from there on `qraux` holds
 /// the remaining norm of the column, which is the magnitude of its last entry.
-pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Vec<f64> {
+pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Linpack {
     let (m, n) = (a.nrows(), a.ncols());
+    let zero = T::from_f64(0.0);
     let mut qraux = vec![0.0; n];
+    let mut turned = Vec::new();
     for (j, t) in tau.iter().enumerate().take(m.saturating_sub(1)) {
+        if *t == zero && a[(j, j)] != zero {
+            qraux[j] = 2.0;
+            turned.push(j);
+            for v in a.rb_mut().row_mut(j).get_mut(j..).iter_mut() {
+                *v = -*v;
+            }
+            continue;
+        }
         qraux[j] = (*t).into();
         for v in a.rb_mut().col_mut(j).get_mut(j + 1..).iter_mut() {
             *v *= *t;
@@ -67,7 +85,7 @@ pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Vec<f64> {
             *q = last.abs();
         }
     }
-    qraux
+    Linpack { qraux, turned }
 }
 
 /// What R's `qr` object holds besides the matrix; columns counted from 0.
@@ -87,7 +105,7 @@ pub fn linpack<T: Scalar, D: Device<T>>(
     let (a, info) = factor_limited(dev, x, tol, out.rb_mut())?;
     dev.store(a)?;
     Ok(QrObject {
-        qraux: to_linpack(out, &info.tau),
+        qraux: to_linpack(out, &info.tau).qraux,
         rank: info.rank,
         jpvt: info.jpvt,
     })

@@ -1,0 +1,119 @@
+# Operands and arguments as base R would take them. What base R coerces is coerced, what it refuses
+# is refused in its words. The verbs call these only when an operand is not a plain double matrix.
+
+# `how` tells a native routine where and how to run, in the order it reads: device, single precision,
+# CPU threads (0: as many as the machine offers), smallest work worth a GPU.
+how <- function(device, precision, call) {
+  if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
+    abort_argument("device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call)
+  }
+  single <- if (is.character(precision) && length(precision) == 1L && !is.na(precision)) {
+    switch(precision, double = FALSE, single = TRUE)
+  }
+  if (is.null(single)) {
+    abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
+  }
+  threads <- getOption("cudafactor.threads", 0)
+  min_flops <- getOption("cudafactor.min_flops", 2e9)
+  if (!(is.double(threads) && is.double(min_flops) && length(threads) == 1L && length(min_flops) == 1L)) {
+    threads <- option_number(threads, "cudafactor.threads", call)
+    min_flops <- option_number(min_flops, "cudafactor.min_flops", call)
+  }
+  if (!(threads >= 0 && min_flops >= 0) || is.na(threads) || is.na(min_flops)) {
+    abort_argument("options", "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must not be negative or NA", call)
+  }
+  list(device, single, threads, min_flops)
+}
+
+option_number <- function(value, name, call) {
+  if (!(is.numeric(value) && length(value) == 1L)) {
+    abort_argument(name, sprintf("the option \"%s\" must be one number", name), call)
+  }
+  as.double(value)
+}
+
+# as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the
+# base function to turn to for a complex matrix.
+as_real_matrix <- function(x, call, alternative) {
+  x <- as_matrix(x, call)
+  if (is.complex(x)) {
+    abort_complex(alternative, call)
+  }
+  as_double(x, call)
+}
+
+abort_complex <- function(alternative, call) {
+  abort_type(sprintf("complex matrices are not supported: use %s", alternative), call)
+}
+
+# as.matrix() is what turns a data frame, a vector, a sparse or any other S4 matrix into a plain one.
+as_matrix <- function(x, call) {
+  if (is.matrix(x) && !is.object(x)) {
+    return(x)
+  }
+  x <- tryCatch(as.matrix(x), error = function(e) abort_type(conditionMessage(e), call))
+  if (isS4(x)) {
+    x <- array(as.vector(x), dim(x), dimnames(x))
+  }
+  x
+}
+
+# Keeps the attributes, as storage.mode<- does. Its warnings and errors become ours.
+as_double <- function(x, call) {
+  if (is.double(x)) {
+    return(x)
+  }
+  convert <- function() {
+    if (is.factor(x)) {
+      as.double(x)
+    } else {
+      storage.mode(x) <- "double"
+      x
+    }
+  }
+  withCallingHandlers(
+    tryCatch(convert(), error = function(e) abort_type(conditionMessage(e), call)),
+    warning = function(w) {
+      warn("coercion", conditionMessage(w), call)
+      invokeRestart("muffleWarning")
+    }
+  )
+}
+
+# The first element as base R's compiled code reads a flag: NA when it is none.
+as_flag <- function(value) {
+  flag <- suppressWarnings(as.logical(value))
+  if (length(flag)) flag[[1L]] else NA
+}
+
+# The first element as an integer, NA when it is none.
+as_count <- function(value) {
+  count <- suppressWarnings(as.integer(value))
+  if (length(count)) count[[1L]] else NA_integer_
+}
+
+as_number <- function(value, argument, call) {
+  if (!(is.numeric(value) && length(value) == 1L && !is.na(value))) {
+    abort_argument(argument, sprintf("'%s' must be one number", argument), call)
+  }
+  as.double(value)
+}
+
+# TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass; a sum can also
+# overflow from finite entries, so the other outcome asks for the extremes, which propagate NaN.
+all_finite <- function(x) {
+  length(x) == 0 || is.finite(sum(x)) || all(is.finite(range(x)))
+}
+
+# Arguments that base R's function has and this one does not, and misspelt names.
+check_dots <- function(dots, call) {
+  names <- names(dots) %||% rep("", length(dots))
+  if ("LINPACK" %in% names) {
+    abort_argument("LINPACK",
+      base_text("the LINPACK argument has been defunct since R 3.1.0", domain = "R-base"), call)
+  }
+  shown <- ifelse(names == "", "...", names)
+  abort_argument(shown[[1L]],
+    sprintf(ngettext(length(shown), "unused argument: %s", "unused arguments: %s"),
+      paste(shown, collapse = ", ")), call)
+}

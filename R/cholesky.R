@@ -1,0 +1,173 @@
+#' Cholesky factorization
+#'
+#' `gpu_chol(x)` is `chol(x)`: the upper triangular \eqn{R} with positive diagonal and
+#' \eqn{R^T R = x}{R'R = x}, for a symmetric positive definite `x`. With `pivot = TRUE` the largest remaining
+#' diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}, which factors semidefinite matrices too.
+#'
+#' @section Value:
+#' A double matrix with the attributes of `x` and exact zeros below the diagonal. Only the upper triangle of `x` is
+#' read: what stands below the diagonal, even NaN, changes nothing. With `pivot = TRUE` also attributes `pivot`, so that
+#' `crossprod(R)` is `x[pivot, pivot]`, and `rank`, the number of pivots above `tol`; column names are permuted, row
+#' names are not. Where `rank < n` the trailing block is what the elimination left there and means nothing.
+#'
+#' @section Failure:
+#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive. NaN counts as
+#' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK.
+#' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex or no
+#' matrix at all. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
+#'
+#' @section Accuracy:
+#' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant; tested as
+#' \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} against a fixed bound on every device, with \eqn{\epsilon} that of
+#' the `precision`.
+#'
+#' @section Device:
+#' `"auto"` counts \eqn{n^3/3} operations, see [cudafactor-options].
+#'
+#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters.
+#' @param pivot Should the diagonal be pivoted?
+#' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value stands
+#'   for `n * .Machine$double.neg.eps * max(diag(x))`.
+#' @param ... Nothing: what base R does not take either is an error.
+#' @inheritParams gpu_matmult
+#' @references LAPACK routines of the same work: `dpotrf`, `dpstrf`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns Hopkins.
+#'
+#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 10. SIAM.
+#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]
+#' @examples
+#' x <- crossprod(matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4])))
+#' r <- gpu_chol(x)
+#' all.equal(crossprod(r), x)
+#'
+#' semidefinite <- tcrossprod(1:3)
+#' r <- suppressWarnings(gpu_chol(semidefinite, pivot = TRUE))
+#' attr(r, "rank")
+#' @export
+gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.device", "auto"),
+                     precision = "double", ...) {
+  if (...length()) {
+    check_dots(list(...), sys.call())
+  }
+  if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+    x <- as_chol_operand(x, sys.call())
+  }
+  dx <- dim(x)
+  n <- dx[[1L]]
+  if (dx[[2L]] != n || n == 0L) {
+    abort_dimension(
+      base_text(if (dx[[2L]] != n) "'a' must be a square matrix" else "'a' must have dims > 0"), sys.call()
+    )
+  }
+  if (!isFALSE(pivot) && is_pivoted(pivot, sys.call())) {
+    return(pivoted_chol(x, n, tol, device, precision, sys.call()))
+  }
+  out <- .External(alloc_matrix, n, n)
+  if (length(kept <- attributes(x)) > 1L) {
+    attributes(out) <- kept
+  }
+  reply <- native_chol(x, n, out, how(device, precision, sys.call()))
+  if (is.null(reply)) out else unwrap(reply, sys.call())
+}
+
+as_chol_operand <- function(x, call) {
+  if (is.complex(x)) {
+    abort_type(base_text("complex matrices not permitted at present", domain = "R-base"), call)
+  }
+  as_double(as_matrix(x, call), call)
+}
+
+is_pivoted <- function(pivot, call) {
+  flag <- as_count(pivot)
+  if (is.na(flag) || (flag != 0L && flag != 1L)) {
+    abort_argument("pivot", base_text("invalid '%s' value", "pivot"), call)
+  }
+  flag == 1L
+}
+
+pivoted_chol <- function(x, n, tol, device, precision, call) {
+  tol <- as_number(tol, "tol", call)
+  out <- .External(alloc_matrix, n, n)
+  done <- unwrap(native_chol_pivot(x, n, tol, out, how(device, precision, call)), call)
+  if (done$rank < n) {
+    warn("rank_deficient", rank_deficient_text(), call, rank = done$rank)
+  }
+  attributes(out) <- attributes(x)
+  attr(out, "pivot") <- done$pivot
+  attr(out, "rank") <- done$rank
+  permute_colnames(out, done$pivot)
+}
+
+# The columns were exchanged, so their names are.
+permute_colnames <- function(x, pivot) {
+  names <- dimnames(x)
+  if (!is.null(names[[2L]]) && is.unsorted(pivot)) {
+    names[[2L]] <- names[[2L]][pivot]
+    dimnames(x) <- names
+  }
+  x
+}
+
+#' Inverse from a Cholesky factor
+#'
+#' `gpu_chol2inv(x)` is `chol2inv(x)`: \eqn{(R^T R)^{-1}}{(R'R)^-1} for the upper triangular \eqn{R} in
+#' the leading `size` rows and columns of `x`, such as [gpu_chol()] and the `qr` component of [gpu_qr()] hold.
+#'
+#' @section Value:
+#' A `size` by `size` double matrix, exactly symmetric, without dimnames. Only the upper triangle is read.
+#'
+#' @section Failure:
+#' `cudafactor_error_singular`: a diagonal entry is zero (field `index`). `cudafactor_error_argument`: `size` is not a
+#' positive integer. `cudafactor_error_dimension`: `size` exceeds the rows or columns of `x`.
+#' `cudafactor_error_type`: `x` is not a numeric matrix.
+#'
+#' @section Accuracy:
+#' \eqn{\|I - R^T R X\|_1}{||I - R'R X||} is at most \eqn{n \epsilon \kappa(R)^2} up to a small constant.
+#'
+#' @section Device:
+#' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
+#'
+#' @param x A numeric matrix whose leading upper triangle is the factor. A number stands for a 1 by 1 matrix.
+#' @param size How many rows and columns the factor has.
+#' @param ... Nothing: what base R does not take either is an error.
+#' @inheritParams gpu_matmult
+#' @references LAPACK routine of the same work: `dpotri`.
+#' @seealso [base::chol2inv()]
+#' @examples
+#' x <- crossprod(matrix(rnorm(20), 5, 4))
+#' all.equal(gpu_chol2inv(gpu_chol(x)), solve(x))
+#' @export
+gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.device", "auto"),
+                         precision = "double", ...) {
+  call <- sys.call()
+  if (...length()) {
+    check_dots(list(...), call)
+  }
+  if (isS4(x)) {
+    x <- as_matrix(x, call)
+  }
+  k <- as_count(size)
+  if (is.na(k) || k < 1L) {
+    abort_argument("size", base_text("'size' argument must be a positive integer"), call)
+  }
+  if (k == 1L && is.double(x) && length(x) == 1L && !is.matrix(x)) {
+    x <- as.matrix(as.double(x))
+  } else if (!is.matrix(x)) {
+    abort_type(base_text("'a' must be a numeric matrix"), call)
+  }
+  if (is.complex(x)) {
+    abort_complex("base::chol2inv()", call)
+  }
+  dx <- dim(x)
+  if (k > dx[[2L]]) {
+    abort_dimension(base_text("'size' cannot exceed ncol(x) = %d", dx[[2L]]), call)
+  }
+  if (k > dx[[1L]]) {
+    abort_dimension(base_text("'size' cannot exceed nrow(x) = %d", dx[[1L]]), call)
+  }
+  x <- as_double(x, call)
+  out <- .External(alloc_matrix, k, k)
+  reply <- native_chol2inv(x, dx, k, out, how(device, precision, call))
+  if (is.null(reply)) out else unwrap(reply, call, "chol2inv")
+}

@@ -1,0 +1,176 @@
+# The only file that stops or warns. Rust answers with facts; the sentences are written here, in
+# base R's words where base R has words.
+
+#' Conditions signalled by cudafactor
+#'
+#' Every error of this package inherits from `cudafactor_error`, carries the call the user wrote, and
+#' keeps base R's wording where base R has one, so that code which reads messages goes on working.
+#' Code written for this package should test classes and fields instead.
+#'
+#' @section Errors:
+#' \tabular{lll}{
+#'   **class** \tab **fields** \tab **meaning** \cr
+#'   `cudafactor_error_dimension` \tab \tab shapes that do not fit, or a matrix that is not square \cr
+#'   `cudafactor_error_type` \tab \tab an operand of a kind that has no such operation (text, complex, a function) \cr
+#'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
+#'   `cudafactor_error_non_finite` \tab `argument` \tab NA, NaN or Inf where base R refuses them \cr
+#'   `cudafactor_error_not_positive_definite` \tab `order` \tab the leading minor of this order is not positive \cr
+#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns \cr
+#'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, or a driver that does not start \cr
+#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `device` \tab the GPU has too little memory (bytes) \cr
+#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed \cr
+#'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
+#'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
+#' }
+#' The three `device` classes also inherit from `cudafactor_error_device`, so one handler can turn
+#' to the CPU: see the example.
+#'
+#' A result matrix that does not fit into memory is base R's own error, `cannot allocate vector of
+#' size`.
+#'
+#' @section Warnings:
+#' All inherit from `cudafactor_warning`.
+#' \tabular{lll}{
+#'   **class** \tab **fields** \tab **meaning** \cr
+#'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
+#'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
+#'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
+#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too
+#' }
+#'
+#' @section Interrupts:
+#' Ctrl-C during a long computation ends it between two panels or tiles. It is signalled as base R
+#' signals it, with class `cudafactor_interrupted`, `interrupt`, `condition`: `tryCatch(interrupt = )`
+#' sees it, and without a handler R returns to top level. Inputs are untouched, memory is released.
+#'
+#' @examples
+#' not_definite <- matrix(c(1, 2, 2, 1), 2)
+#' tryCatch(gpu_chol(not_definite),
+#'   cudafactor_error_not_positive_definite = function(e) e$order)
+#'
+#' # A GPU where there is one, else the CPU, said aloud:
+#' tryCatch(gpu_chol(diag(2), device = "cuda"),
+#'   cudafactor_error_device = function(e) {
+#'     message("on the CPU: ", conditionMessage(e))
+#'     gpu_chol(diag(2), device = "cpu")
+#'   })
+#' @name cudafactor_conditions
+#' @aliases cudafactor_error cudafactor_warning
+NULL
+
+# Kinds whose class has a parent between it and cudafactor_error.
+device_kinds <- c("device_unavailable", "device_memory", "device_failed")
+
+error_condition <- function(kind, message, call, fields = list()) {
+  structure(
+    class = c(
+      paste0("cudafactor_error_", kind),
+      if (kind %in% device_kinds) "cudafactor_error_device",
+      "cudafactor_error", "error", "condition"
+    ),
+    c(list(message = message, call = call), fields)
+  )
+}
+
+# Stops with class cudafactor_error_<kind>. `call` is the call the user wrote.
+abort <- function(kind, message, call, ...) {
+  stop(error_condition(kind, message, call, list(...)))
+}
+
+abort_dimension <- function(message, call) abort("dimension", message, call)
+
+abort_type <- function(message, call) abort("type", message, call)
+
+abort_argument <- function(argument, message, call) {
+  abort("argument", message, call, argument = argument)
+}
+
+# Warns with class cudafactor_warning_<kind>.
+warn <- function(kind, message, call, ...) {
+  warning(structure(
+    class = c(paste0("cudafactor_warning_", kind), "cudafactor_warning", "warning", "condition"),
+    list(message = message, call = call, ...)
+  ))
+}
+
+# A sentence of base R, in the user's language. `domain` is the catalogue base R keeps it in: "R" for
+# its compiled code, "R-base" or "R-stats" for R code.
+base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain)
+
+# What a native routine answered: its values, or the R condition its error stands for.
+#
+# `dgesv`, `backsolve`, ... name the base routine whose words fit (see singular_text()).
+unwrap <- function(reply, call, routine = NULL) {
+  err <- reply$err
+  if (is.null(err)) {
+    return(reply$ok)
+  }
+  raise(err$kind, err$message, err$fields, call, routine)
+}
+
+raise <- function(kind, message, fields, call, routine) {
+  if (kind == "interrupted") {
+    interrupt(call)
+  }
+  text <- switch(kind,
+    not_positive_definite = not_positive_definite_text(fields$order),
+    singular = singular_text(routine, fields, message),
+    device_unavailable = device_unavailable_text(message),
+    device_memory = paste0(message, "; use device = \"cpu\", or free memory on the GPU"),
+    device_failed = paste0(message, "; gpu_sitrep() says more"),
+    internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
+    message
+  )
+  for (name in intersect(names(fields), c("order", "index"))) {
+    fields[[name]] <- as.integer(fields[[name]])
+  }
+  stop(error_condition(kind, text, call, fields))
+}
+
+# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level.
+interrupt <- function(call) {
+  signalCondition(structure(
+    class = c("cudafactor_interrupted", "interrupt", "condition"),
+    list(message = "", call = call)
+  ))
+  invokeRestart("abort")
+}
+
+# R 4.3 shortened the sentence.
+not_positive_definite_text <- function(order) {
+  if (getRversion() >= "4.3.0") {
+    base_text("the leading minor of order %d is not positive", as.integer(order))
+  } else {
+    base_text("the leading minor of order %d is not positive definite", as.integer(order))
+  }
+}
+
+rank_deficient_text <- function() {
+  if (getRversion() >= "4.3.1") {
+    base_text("the matrix is either rank-deficient or not positive definite")
+  } else {
+    base_text("the matrix is either rank-deficient or indefinite")
+  }
+}
+
+singular_text <- function(routine, fields, message) {
+  if (!is.null(fields$rcond)) {
+    return(base_text(
+      "system is computationally singular: reciprocal condition number = %g",
+      if (is.na(fields$rcond)) 0 else fields$rcond
+    ))
+  }
+  i <- as.integer(fields$index)
+  switch(routine %||% "",
+    solve = base_text("Lapack routine %s: system is exactly singular: U[%d,%d] = 0", "dgesv", i, i),
+    chol2inv = base_text("element (%d, %d) is zero, so the inverse cannot be computed", i, i),
+    backsolve = base_text("singular matrix in 'backsolve'. First zero in diagonal [%d]", i),
+    message
+  )
+}
+
+device_unavailable_text <- function(message) {
+  paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" does without")
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x

@@ -1,0 +1,92 @@
+#' Determinant
+#'
+#' `gpu_determinant(x)` is `determinant(x)`: the modulus, as a logarithm by default, and the sign of the determinant of a square
+#' matrix, from its LU factorization.
+#'
+#' @section Value:
+#' A list of class `"det"` with components `modulus` (attribute `logarithm`) and `sign`, an integer 1 or -1, as
+#' [base::determinant()] gives. An exactly singular matrix has modulus 0 (logarithm `-Inf`) and sign 1; the matrix without rows
+#' has determinant 1.
+#'
+#' @section Failure:
+#' `cudafactor_error_dimension`: `x` is not square. `cudafactor_error_type`: `x` is complex or no matrix. NA and NaN
+#' give NA or NaN, or `-Inf` where elimination finds only zeros in a column.
+#'
+#' @section Accuracy:
+#' The result is the exact determinant of a matrix that differs from `x` by the backward error of [gpu_lu()].
+#'
+#' @section Device:
+#' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
+#'
+#' @param x A square numeric matrix.
+#' @param logarithm Return the logarithm of the modulus?
+#' @param ... Ignored, as in base R.
+#' @inheritParams gpu_matmult
+#' @references LAPACK routine of the same work: `dgetrf`.
+#' @seealso [base::determinant()], [gpu_lu()]
+#' @examples
+#' x <- matrix(c(2, 1, 1, 3), 2)
+#' d <- gpu_determinant(x)
+#' d$sign * exp(c(d$modulus))
+#' @export
+gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.device", "auto"),
+                            precision = "double", ...) {
+  call <- sys.call()
+  if (inherits(x, "gpu_lu")) {
+    return(determinant.gpu_lu(x, logarithm))
+  }
+  if (isS4(x)) {
+    x <- as_matrix(x, call)
+  }
+  n <- nrow(x)
+  if (length(dim(x)) != 2L || n != ncol(x)) {
+    abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
+  }
+  if (n < 1L) {
+    return(as_determinant(if (isTRUE(as_flag(logarithm))) 0 else 1, 1L, logarithm))
+  }
+  if (is.complex(x)) {
+    abort_type(base_text("'determinant' not currently defined for complex matrices", domain = "R-base"), call)
+  }
+  if (!is.matrix(x)) {
+    abort_type(base_text("'a' must be a numeric matrix"), call)
+  }
+  x <- as_double(x, call)
+  log_scale <- as_flag(logarithm)
+  if (isFALSE(log_scale)) {
+    out <- .External(alloc_matrix, n, n)
+    done <- unwrap(native_lu(x, c(n, n), out, how(device, precision, call)), call)
+    return(determinant_of_factor(out, done$ipiv, done$zero, FALSE, call))
+  }
+  if (is.na(log_scale)) {
+    abort_argument("logarithm", base_text("argument 'logarithm' must be logical"), call)
+  }
+  done <- unwrap(native_determinant(x, n, how(device, precision, call)), call)
+  as_determinant(done$modulus, done$sign, TRUE)
+}
+
+as_determinant <- function(modulus, sign, logarithm) {
+  attr(modulus, "logarithm") <- logarithm
+  structure(list(modulus = modulus, sign = sign), class = "det")
+}
+
+# From a packed LU factor and its row exchanges. The plain modulus is the product itself, which is exact where the
+# exponential of a sum of logarithms is not; where the product leaves the range of doubles the sum decides.
+determinant_of_factor <- function(lu, ipiv, zero, logarithm, call) {
+  log_scale <- as_flag(logarithm)
+  if (is.na(log_scale)) {
+    abort_argument("logarithm", base_text("argument 'logarithm' must be logical"), call)
+  }
+  if (zero > 0L) {
+    return(as_determinant(if (log_scale) -Inf else 0, 1L, log_scale))
+  }
+  n <- nrow(lu)
+  d <- lu[seq(1, by = n + 1, length.out = n)]
+  negative <- sum(d < 0, na.rm = TRUE) + sum(ipiv != seq_along(ipiv))
+  size <- abs(d)
+  modulus <- if (log_scale) sum(log(size)) else prod(size)
+  if (!log_scale && !isTRUE(modulus > 0 && modulus < Inf)) {
+    modulus <- exp(sum(log(size)))
+  }
+  as_determinant(modulus, if (negative %% 2 == 0) 1L else -1L, log_scale)
+}

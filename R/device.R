@@ -1,0 +1,118 @@
+#' What this machine offers
+#'
+#' `gpu_available()` says whether a GPU can be used, `gpu_info()` lists the GPUs, and `gpu_sitrep()` shows every step from
+#' the driver to a working GPU, with the remedy where one fails. `gpu_last_device()` tells where the last
+#' computation of this session ran.
+#'
+#' These functions are the only ones, besides a computation sent to a GPU, that open the driver. Where there is none they say so
+#' without an error.
+#'
+#' @section Value:
+#' `gpu_available()`: `TRUE` or `FALSE`, never an error.
+#'
+#' `gpu_info()`: a data frame with a row for each GPU and columns `device` (the name to use as `device =`), `name`,
+#' `compute_capability`, `memory_total` and `memory_free` (bytes), `driver` (the driver's CUDA version) and `multiprocessors`.
+#' Without a GPU it has no rows.
+#'
+#' `gpu_sitrep()`: an object of class `"gpu_sitrep"`, a list with `probes` (a data frame: `step`, `ok`, `detail`, `fix`),
+#' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]) and `versions`; it has a `print()` method.
+#'
+#' `gpu_last_device()`: `"cpu"` or `"cuda:0"`, and so on; `NA` before the first computation.
+#'
+#' @section Failure:
+#' `gpu_info()` is a `cudafactor_error_device_failed` where a GPU was found and the driver then fails.
+#' @param x An object of class `"gpu_sitrep"`.
+#' @param ... Ignored.
+#' @seealso [cudafactor-options]
+#' @examples
+#' gpu_available()
+#' gpu_info()
+#' gpu_sitrep()
+#' gpu_matmult(diag(2), diag(2))
+#' gpu_last_device()
+#' @name gpu_available
+NULL
+
+#' @rdname gpu_available
+#' @export
+gpu_available <- function() {
+  count <- tryCatch(native_gpu_count()$ok$count, error = function(e) 0L)
+  isTRUE(count > 0L)
+}
+
+#' @rdname gpu_available
+#' @export
+gpu_info <- function() {
+  if (!gpu_available()) {
+    return(gpu_table(list()))
+  }
+  gpu_table(unwrap(native_gpu_info(), sys.call()))
+}
+
+gpu_table <- function(facts) {
+  name <- as.character(facts$name)
+  data.frame(
+    device = sprintf("cuda:%d", seq_along(name) - 1L),
+    name = name,
+    compute_capability = as.character(facts$compute_capability),
+    memory_total = as.double(facts$memory_total),
+    memory_free = as.double(facts$memory_free),
+    driver = as.character(facts$driver),
+    multiprocessors = as.integer(facts$multiprocessors),
+    stringsAsFactors = FALSE
+  )
+}
+
+#' @rdname gpu_available
+#' @export
+gpu_sitrep <- function() {
+  call <- sys.call()
+  probes <- unwrap(native_gpu_probe(), call)
+  where <- how(getOption("cudafactor.device", "auto"), "double", call)
+  structure(class = "gpu_sitrep", list(
+    probes = data.frame(probes[c("step", "ok", "detail", "fix")], stringsAsFactors = FALSE),
+    gpus = tryCatch(gpu_info(), cudafactor_error = function(e) gpu_table(list())),
+    options = list(
+      device = where[[1L]],
+      threads = unwrap(native_threads(where), call)$threads,
+      min_flops = where[[4L]]
+    ),
+    versions = list(
+      cudafactor = unname(getNamespaceVersion("cudafactor")),
+      R = as.character(getRversion()),
+      platform = R.version$platform
+    )
+  ))
+}
+
+#' @rdname gpu_available
+#' @export
+print.gpu_sitrep <- function(x, ...) {
+  line <- function(fmt, ...) cat(sprintf(fmt, ...), "\n", sep = "")
+  line("cudafactor %s, R %s, %s", x$versions$cudafactor, x$versions$R, x$versions$platform)
+  line("device = \"%s\": %s CPU threads, GPU from %s operations up",
+    x$options$device, format(x$options$threads), format(x$options$min_flops))
+  for (i in seq_len(nrow(x$probes))) {
+    probe <- x$probes[i, ]
+    line("[%s] %s: %s", if (probe$ok) "ok" else "--", probe$step, probe$detail)
+    if (!probe$ok && nzchar(probe$fix)) {
+      line("     fix: %s", probe$fix)
+    }
+  }
+  for (i in seq_len(nrow(x$gpus))) {
+    gpu <- x$gpus[i, ]
+    line("%s: %s, compute capability %s, %.1f of %.1f GiB free", gpu$device, gpu$name,
+      gpu$compute_capability, gpu$memory_free / 2^30, gpu$memory_total / 2^30)
+  }
+  if (nrow(x$gpus) == 0L) {
+    line("No GPU in use: every function runs on the CPU.")
+  }
+  invisible(x)
+}
+
+#' @rdname gpu_available
+#' @export
+gpu_last_device <- function() {
+  device <- unwrap(native_last_device(), sys.call())$device
+  if (nzchar(device)) device else NA_character_
+}

@@ -1,0 +1,146 @@
+#' Least squares fits
+#'
+#' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}, by the QR
+#' factorization of [gpu_qr()], for one response or a matrix of them.
+#'
+#' @section Value:
+#' The list [stats::lm.fit()] returns, names and attributes included: `coefficients` (NA for columns that depend on those
+#' before them), `residuals`, `effects` (\eqn{Q^T y}{Q'y}), `rank`, `fitted.values`, `assign`, `qr` (class `"qr"`, with `tol`) and `df.residual`.
+#'
+#' @section Failure:
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`). `cudafactor_error_dimension`: no
+#' rows, or numbers of rows that differ. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
+#' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
+#'
+#' @section Accuracy:
+#' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon} of `x` and `y`; tested by the scaled gradient
+#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}.
+#'
+#' @section Device:
+#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, see [cudafactor-options].
+#'
+#' @param x A numeric design matrix.
+#' @param y A numeric vector, or a matrix with a column for each response.
+#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it.
+#' @param method Only `"qr"`, as in base R.
+#' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
+#' @param singular.ok Accept dependent columns?
+#' @param ... Disregarded with a warning, as in base R.
+#' @inheritParams gpu_matmult
+#' @references LINPACK routines of the same work: `dqrls`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 5.3. Johns Hopkins.
+#' @seealso [stats::lm.fit()], [gpu_qr()]
+#' @examples
+#' x <- cbind(1, speed = cars$speed)
+#' fit <- gpu_lm_fit(x, cars$dist)
+#' fit$coefficients
+#' all.equal(fit, lm.fit(x, cars$dist))
+#' @export
+gpu_lm_fit <- function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...,
+                       device = getOption("cudafactor.device", "auto"), precision = "double") {
+  call <- sys.call()
+  x <- as_design(x, call)
+  n <- nrow(x)
+  if (n == 0L) {
+    abort_dimension(base_text("0 (non-NA) cases", domain = "R-stats"), call)
+  }
+  if (isS4(y)) {
+    y <- as_matrix(y, call)
+  }
+  if (is.complex(y)) {
+    abort_complex("stats::lm.fit() of each part", call)
+  }
+  if (ncol(x) == 0L) {
+    return(list(
+      coefficients = numeric(), residuals = y, fitted.values = 0 * y, rank = 0, df.residual = length(y)
+    ))
+  }
+  if (is.matrix(y) && ncol(y) == 1L) {
+    y <- drop(y)
+  }
+  if (!is.null(offset)) {
+    y <- y - offset
+  }
+  if (NROW(y) != n) {
+    abort_dimension(base_text("incompatible dimensions", domain = "R-stats"), call)
+  }
+  if (!identical(method, "qr")) {
+    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
+  }
+  chkDots(...)
+  fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
+  if (!isTRUE(as_flag(singular.ok)) && fit$qr$rank < ncol(x)) {
+    abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
+  }
+  fitted <- y - fit$residuals
+  if (!is.null(offset)) {
+    fitted <- fitted + offset
+  }
+  list(
+    coefficients = fit$coefficients,
+    residuals = fit$residuals,
+    effects = fit$effects,
+    rank = fit$qr$rank,
+    fitted.values = fitted,
+    assign = attr(x, "assign"),
+    qr = fit$qr,
+    df.residual = n - fit$qr$rank
+  )
+}
+
+# lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.
+as_design <- function(x, call) {
+  if (isS4(x)) {
+    x <- as_matrix(x, call)
+  }
+  if (!is.matrix(x)) {
+    abort_type(base_text("'x' must be a matrix", domain = "R-stats"), call)
+  }
+  if (is.complex(x)) {
+    abort_complex("stats::lm.fit() of each part", call)
+  }
+  as_double(x, call)
+}
+
+# The fit with the names base R gives its parts. `y` is a vector or a matrix of doubles.
+least_squares <- function(x, y, tol, where, call) {
+  for (operand in c("x", "y")) {
+    if (!all_finite(get(operand, inherits = FALSE))) {
+      abort("non_finite", base_text("NA/NaN/Inf in '%s'", operand), call, argument = operand)
+    }
+  }
+  dx <- dim(x)
+  n <- dx[[1L]]
+  p <- dx[[2L]]
+  q <- if (is.matrix(y)) ncol(y) else 1L
+  qr <- .External(alloc_matrix, n, p)
+  effects <- .External(alloc_matrix, n, q)
+  residuals <- .External(alloc_matrix, n, q)
+  coefficients <- .External(alloc_matrix, p, q)
+  done <- unwrap(
+    native_lm(x, dx, y, c(n, q), tol, qr, effects, residuals, coefficients, where), call
+  )
+  attributes(qr) <- attributes(x)
+  qr <- permute_colnames(qr, done$pivot)
+  attributes(residuals) <- attributes(effects) <- attributes(y)
+  kept <- seq_len(done$rank)
+  columns <- colnames(x) %||% paste0("x", seq_len(p))
+  effect_names <- c(columns[done$pivot[kept]], rep.int("", n - done$rank))
+  coefficients[done$pivot, ] <- coefficients
+  coefficients[done$pivot[seq_len(p) > done$rank], ] <- NA
+  if (is.matrix(y)) {
+    dimnames(coefficients) <- list(columns, colnames(y))
+    dimnames(effects) <- list(effect_names, colnames(y))
+  } else {
+    dim(coefficients) <- NULL
+    names(coefficients) <- columns
+    names(effects) <- effect_names
+  }
+  list(
+    coefficients = coefficients, residuals = residuals, effects = effects,
+    qr = structure(
+      list(qr = qr, qraux = done$qraux, pivot = done$pivot, tol = tol, rank = done$rank), class = "qr"
+    )
+  )
+}

@@ -1,0 +1,161 @@
+#' LU factorization
+#'
+#' `gpu_lu(x)` factors a matrix of any shape by Gaussian elimination with row exchanges,
+#' \deqn{x = P L U}
+#' with a permutation matrix \eqn{P}, a lower triangular \eqn{L} with ones on its diagonal and an upper triangular \eqn{U}.
+#' `lu_expand()` gives the three; `solve()` and `determinant()` use them as they are stored.
+#'
+#' @section Value:
+#' `gpu_lu()`: an object of class `"gpu_lu"`, a list that holds only ordinary R data, so it can be saved:
+#' \describe{
+#'   \item{`lu`}{double matrix shaped like `x`: \eqn{U} on and above the diagonal, \eqn{L} without its ones below it;}
+#'   \item{`ipiv`}{LAPACK's row exchanges: in step `i` rows `i` and `ipiv[i]` were swapped;}
+#'   \item{`perm`}{the same as a permutation: `x[perm, ]` is `L %*% U`;}
+#'   \item{`singular`}{0, or the index of the first exactly zero diagonal entry of \eqn{U};}
+#'   \item{`norm1`}{the 1-norm of `x`, for the condition estimate (only where `x` is square);}
+#'   \item{`dimnames`}{the dimnames of `x`.}
+#' }
+#' `lu_expand()`: a list of plain double matrices `L` (\eqn{m \times k}{m x k}), `U` (\eqn{k \times n}{k x n}) and `P` (\eqn{m \times m}{m x m}),
+#' \eqn{k = \min(m, n)}, with `P %*% L %*% U` equal to `x`, dimnames included.
+#'
+#' `solve()` gives what `solve(x, b)` gives, `determinant()` what `determinant(x)` gives.
+#'
+#' @section Failure:
+#' An exactly zero pivot is the warning `cudafactor_warning_singular` in `Matrix::lu()`'s words (not with
+#' `warn_singular = FALSE`) and the object is complete. `solve()` then stops with `cudafactor_error_singular`, as it does when the
+#' estimated reciprocal condition number is below `tol`; both texts are those of [base::solve()].
+#' `cudafactor_error_type`: `x` is complex or no matrix at all. `cudafactor_error_dimension`: `solve()` or
+#' `determinant()` of a factorization that is not square, or a right-hand side that does not fit.
+#'
+#' @section Accuracy:
+#' \eqn{|x - P L U| \le k \epsilon P |L| |U|} up to a small constant; tested as
+#' \eqn{\|x - P L U\|_1 / (\max(m, n) \epsilon \|x\|_1)} against a fixed bound.
+#'
+#' @section Device:
+#' `"auto"` counts \eqn{2n^3/3} operations of a square matrix, see [cudafactor-options].
+#'
+#' @param x A numeric matrix, or what `as.matrix()` makes one. For the methods, an object of class `"gpu_lu"`.
+#' @param warn_singular Warn about an exactly zero pivot?
+#' @param a,f An object of class `"gpu_lu"`.
+#' @param b A right-hand side, vector or matrix; missing, the inverse is computed.
+#' @param tol The smallest reciprocal condition number `solve()` accepts.
+#' @param logarithm Return the logarithm of the modulus?
+#' @param ... Nothing.
+#' @inheritParams gpu_matmult
+#' @references LAPACK routines of the same work: `dgetrf`, `dgetrs`, `dgecon`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 3.4. Johns Hopkins.
+#' @seealso [gpu_solve()], [gpu_determinant()]
+#' @examples
+#' x <- matrix(c(2, 4, 8, 1, 3, 7, 1, 3, 9), 3)
+#' f <- gpu_lu(x)
+#' f
+#' solve(f, 1:3)
+#' e <- lu_expand(f)
+#' all.equal(e$P %*% e$L %*% e$U, x)
+#' all.equal(e$L %*% e$U, x[f$perm, ])
+#' @export
+gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.device", "auto"),
+                   precision = "double") {
+  call <- sys.call()
+  x <- as_real_matrix(x, call, "base::solve() or base::qr()")
+  dx <- dim(x)
+  out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
+  done <- unwrap(native_lu(x, dx, out, how(device, precision, call)), call)
+  if (done$zero > 0L && isTRUE(warn_singular)) {
+    warn("singular",
+      sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", done$zero),
+      call, index = done$zero)
+  }
+  structure(class = "gpu_lu", list(
+    lu = out,
+    ipiv = done$ipiv,
+    perm = as_permutation(done$ipiv, dx[[1L]]),
+    singular = done$zero,
+    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x),
+    dimnames = dimnames(x)
+  ))
+}
+
+# The largest column sum of absolute values.
+norm1 <- function(x) if (length(x)) norm(x, "1") else 0
+
+# Row exchanges, in order, as the permutation they amount to.
+as_permutation <- function(ipiv, n) {
+  perm <- seq_len(n)
+  for (i in which(ipiv != seq_along(ipiv))) {
+    j <- ipiv[[i]]
+    perm[c(i, j)] <- perm[c(j, i)]
+  }
+  perm
+}
+
+#' @rdname gpu_lu
+#' @export
+lu_expand <- function(f) {
+  if (!inherits(f, "gpu_lu")) {
+    abort_type("'f' must be an object of class \"gpu_lu\"", sys.call())
+  }
+  m <- nrow(f$lu)
+  n <- ncol(f$lu)
+  k <- min(m, n)
+  l <- f$lu[, seq_len(k), drop = FALSE]
+  l[upper.tri(l)] <- 0
+  diag(l) <- 1
+  u <- f$lu[seq_len(k), , drop = FALSE]
+  u[lower.tri(u)] <- 0
+  p <- matrix(0, m, m)
+  p[cbind(f$perm, seq_len(m))] <- 1
+  if (!is.null(f$dimnames[[1L]])) {
+    dimnames(p) <- c(f$dimnames[1L], list(NULL))
+  }
+  if (!is.null(f$dimnames[[2L]])) {
+    dimnames(u) <- c(list(NULL), f$dimnames[2L])
+  }
+  list(L = l, U = u, P = p)
+}
+
+#' @rdname gpu_lu
+#' @export
+solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
+                         device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
+  call <- sys.call()
+  n <- nrow(a$lu)
+  check_square_system(dim(a$lu), call)
+  b <- if (missing(b)) NULL else as_right_side(b, n, call)
+  tol <- as_number(tol, "tol", call)
+  if (a$singular > 0L) {
+    raise("singular", "", list(index = a$singular), call, "solve")
+  }
+  where <- how(device, precision, call)
+  if (tol > 0) {
+    rcond <- unwrap(native_lu_rcond(a$lu, n, a$norm1, where), call)$rcond
+    if (is_ill_conditioned(rcond, tol, a$lu)) {
+      raise("singular", "", list(rcond = rcond), call, "solve")
+    }
+  }
+  nrhs <- if (is.null(b)) n else NCOL(b)
+  out <- .External(alloc_matrix, n, nrhs)
+  reply <- native_lu_solve(a$lu, n, a$ipiv, b, nrhs, out, where)
+  if (!is.null(reply)) {
+    unwrap(reply, call)
+  }
+  name_solution(out, a$dimnames, b)
+}
+
+#' @rdname gpu_lu
+#' @export
+determinant.gpu_lu <- function(x, logarithm = TRUE, ...) {
+  if (nrow(x$lu) != ncol(x$lu)) {
+    abort_dimension(base_text("'a' must be a square matrix"), sys.call())
+  }
+  determinant_of_factor(x$lu, x$ipiv, x$singular, logarithm, sys.call())
+}
+
+#' @rdname gpu_lu
+#' @export
+print.gpu_lu <- function(x, ...) {
+  cat(sprintf("<gpu_lu: x = P L U of a %d x %d matrix%s>\n", nrow(x$lu), ncol(x$lu),
+    if (x$singular > 0L) sprintf(", exactly singular: U[%d,%d] = 0", x$singular, x$singular) else ""))
+  invisible(x)
+}

@@ -1,0 +1,215 @@
+#' Matrix products
+#'
+#' `gpu_matmult(x, y)` is `x %*% y`, `gpu_crossprod(x, y)` is `t(x) %*% y`, and
+#' `gpu_tcrossprod(x, y)` is `x %*% t(y)`, with `y = x` when it is `NULL`.
+#'
+#' @section Value:
+#' A double matrix (complex when an operand is), never dropped to a vector, with the dimnames and the
+#' names of dimnames base R gives. With `y = NULL` the result is exactly symmetric.
+#' NA, NaN and Inf propagate: `is.na()` of the result is base R's, whether it is NA or NaN is not promised.
+#'
+#' A vector counts as a row or a column, whichever fits, by base R's rules (see [base::matmult],
+#' [base::crossprod()]). A sparse or other S4 matrix is made dense with `as.matrix()` first.
+#' A complex product is four real ones (one for each pair of parts).
+#'
+#' @section Failure:
+#' `cudafactor_error_dimension`: the operands do not conform. `cudafactor_error_type`: an operand is
+#' not numeric. Errors of the device: see [cudafactor_conditions].
+#'
+#' @section Accuracy:
+#' With `precision = "double"` every product and every sum is in double precision:
+#' \eqn{|C - AB| \le k \epsilon |A| |B|} entry by entry, for a sum of \eqn{k} terms. With `"single"` operands are
+#' rounded to single precision and so is each result (\eqn{\epsilon} is then \eqn{2^{-24}}); no shorter format is ever used.
+#'
+#' @section Device:
+#' `"auto"` takes the GPU from `getOption("cudafactor.min_flops")` operations up, here
+#' \eqn{2mnk} of them (half for the symmetric products); see [cudafactor-options].
+#'
+#' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`.
+#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#'   `"cuda"` is an error where there is no GPU.
+#' @param precision `"double"` or `"single"`.
+#' @references LAPACK and BLAS routines of the same work: `dgemm`, `dsyrk`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 1.3. Johns Hopkins.
+#' @seealso [base::matmult], [base::crossprod()]
+#' @examples
+#' x <- matrix(rnorm(12), 4, 3, dimnames = list(NULL, c("a", "b", "c")))
+#' gpu_matmult(x, 1:3)
+#' gpu_crossprod(x)
+#' all.equal(gpu_tcrossprod(x), tcrossprod(x))
+#' @export
+gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
+  if (is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y)) {
+    multiply(x, dim(x), y, dim(y), "matmult", device, precision, sys.call())
+  } else {
+    product(x, y, "matmult", device, precision, sys.call())
+  }
+}
+
+#' @rdname gpu_matmult
+#' @export
+gpu_crossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
+                          precision = "double") {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y))) {
+    multiply(x, dim(x), y, dim(y), "crossprod", device, precision, sys.call())
+  } else {
+    product(x, y, "crossprod", device, precision, sys.call())
+  }
+}
+
+#' @rdname gpu_matmult
+#' @export
+gpu_tcrossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
+                           precision = "double") {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y))) {
+    multiply(x, dim(x), y, dim(y), "tcrossprod", device, precision, sys.call())
+  } else {
+    product(x, y, "tcrossprod", device, precision, sys.call())
+  }
+}
+
+# op(x) op(y) for double vectors seen with the shapes dx and dy; y = NULL is the symmetric product.
+multiply <- function(x, dx, y, dy, op, device, precision, call) {
+  symmetric <- is.null(y)
+  tx <- op == "crossprod"
+  ty <- op == "tcrossprod"
+  if (symmetric) {
+    dy <- dx
+  } else {
+    check_conform(dx, dy, tx, ty, call)
+  }
+  out <- .External(alloc_matrix, dx[[1L + tx]], dy[[2L - ty]])
+  names <- product_dimnames(x, if (symmetric) x else y, op, dx, dy)
+  if (!is.null(names)) {
+    dimnames(out) <- names
+  }
+  where <- how(device, precision, call)
+  reply <- if (symmetric) {
+    native_syrk(tx, x, dx, out, where)
+  } else {
+    native_gemm(tx, ty, x, dx, y, dy, out, where)
+  }
+  if (!is.null(reply)) {
+    unwrap(reply, call)
+  }
+  out
+}
+
+check_conform <- function(dx, dy, tx, ty, call) {
+  if (dx[[2L - tx]] != dy[[1L + ty]]) {
+    abort_dimension(base_text("non-conformable arguments"), call)
+  }
+}
+
+# The three products for operands that are not plain double matrices.
+product <- function(x, y, op, device, precision, call) {
+  symmetric <- is.null(y) && op != "matmult"
+  x <- as_number_array(x, call)
+  y <- if (symmetric) x else as_number_array(y, call)
+  shape <- product_shape(x, y, op)
+  check_conform(shape$x, shape$y, op == "crossprod", op == "tcrossprod", call)
+  # A vector that base R sees as 0 x 0 brings no values along.
+  if (length(x) && all(shape$x == 0)) x <- x[0L]
+  if (length(y) && all(shape$y == 0)) y <- y[0L]
+  times <- function(x, y) multiply(x, shape$x, y, shape$y, op, device, precision, call)
+  if (is.complex(x) || is.complex(y)) {
+    multiply_complex(x, y, times)
+  } else {
+    times(as_double(x, call), if (!symmetric) as_double(y, call))
+  }
+}
+
+# (a + ib)(c + id) = (ac - bd) + i(ad + bc), transposes without conjugation, as base R has them.
+multiply_complex <- function(x, y, times) {
+  part <- function(x, of) {
+    out <- as.double(of(x))
+    dim(out) <- dim(x)
+    dimnames(out) <- dimnames(x)
+    out
+  }
+  a <- part(x, Re)
+  b <- part(x, Im)
+  c <- part(y, Re)
+  d <- part(y, Im)
+  real <- times(a, c)
+  out <- complex(real = real - times(b, d), imaginary = times(a, d) + times(b, c))
+  attributes(out) <- attributes(real)
+  out
+}
+
+# What may be multiplied: numbers that are not the codes of a factor.
+as_number_array <- function(x, call) {
+  if (isS4(x)) {
+    x <- as_matrix(x, call)
+  }
+  number <- switch(typeof(x), double = , integer = , logical = , complex = !is.factor(x), FALSE)
+  if (!number) {
+    abort_type(base_text("requires numeric/complex matrix/vector arguments"), call)
+  }
+  x
+}
+
+# The shapes in which base R multiplies: a vector next to a matrix becomes the row or the column that
+# conforms, and two vectors an inner (crossprod too) or an outer product. A vector that fits in no
+# way gets the shape 0 x 0 or one that does not conform.
+product_shape <- function(x, y, op) {
+  dx <- dim(x)
+  dy <- dim(y)
+  nx <- length(x)
+  ny <- length(y)
+  x_is_matrix <- length(dx) == 2L
+  y_is_matrix <- length(dy) == 2L
+  if (!x_is_matrix && !y_is_matrix) {
+    dx <- if (op == "matmult") c(1, nx) else c(nx, 1)
+    dy <- if (nx == 1 && op != "tcrossprod") c(1, ny) else c(ny, 1)
+  } else if (!x_is_matrix) {
+    row_fits <- switch(op, matmult = nx == dy[[1L]], crossprod = FALSE, tcrossprod = nx == dy[[2L]])
+    column_fits <- switch(op, matmult = dy[[1L]] == 1L, crossprod = nx == dy[[1L]], tcrossprod = dy[[2L]] == 1L)
+    dx <- if (row_fits) c(1, nx) else if (column_fits) c(nx, 1) else c(0, 0)
+  } else if (!y_is_matrix) {
+    row_fits <- switch(op, matmult = dx[[2L]] == 1L, crossprod = , tcrossprod = dx[[1L]] == 1L)
+    column_fits <- switch(op, matmult = ny == dx[[2L]], crossprod = ny == dx[[1L]], tcrossprod = TRUE)
+    row_first <- op == "tcrossprod"
+    dy <- if (row_fits && (row_first || !column_fits)) {
+      c(1, ny)
+    } else if (column_fits) {
+      c(ny, 1)
+    } else {
+      c(0, 0)
+    }
+  }
+  list(x = dx, y = dy)
+}
+
+# Row names from x, column names from y, with the names of the dimnames; NULL when neither has any.
+# A one-dimensional array lends its names when it counts as a column (x) or as a row (y).
+product_dimnames <- function(x, y, op, dx, dy) {
+  of_x <- dimnames(x)
+  of_y <- dimnames(y)
+  if (is.null(of_x) && is.null(of_y)) {
+    return(NULL)
+  }
+  take_x <- if (length(dim(x)) == 2L) {
+    if (op == "crossprod") 2L else 1L
+  } else if (op == "matmult" && dx[[2L]] == 1) {
+    1L
+  }
+  take_y <- if (length(dim(y)) == 2L) {
+    if (op == "tcrossprod") 1L else 2L
+  } else if (op != "tcrossprod" && dy[[1L]] == 1) {
+    1L
+  }
+  rows <- if (!is.null(take_x)) of_x[[take_x]]
+  columns <- if (!is.null(take_y)) of_y[[take_y]]
+  if (is.null(rows) && is.null(columns)) {
+    return(NULL)
+  }
+  out <- list(rows, columns)
+  name_x <- if (!is.null(take_x)) names(of_x)[take_x]
+  name_y <- if (!is.null(take_y)) names(of_y)[take_y]
+  if (!is.null(name_x) || !is.null(name_y)) {
+    names(out) <- c(name_x %||% "", name_y %||% "")
+  }
+  out
+}

@@ -1,0 +1,135 @@
+#' Linear systems and inverses
+#'
+#' `gpu_solve(a, b)` is `solve(a, b)`: \eqn{X} with \eqn{a X = b}, by LU factorization with row exchanges. Without `b` it
+#' is the inverse of `a`.
+#'
+#' @section Value:
+#' A double matrix, or a vector where `b` is a vector. Rows are named by the columns of `a`, columns by those of `b`; the
+#' inverse has the dimnames of `a` the other way round.
+#'
+#' @section Failure:
+#' `cudafactor_error_singular`: an exactly zero pivot (field `index`), or an estimated reciprocal condition number below `tol`
+#' (field `rcond`). `cudafactor_error_dimension`: `a` is not square or has no rows, or `b` does not fit.
+#' `cudafactor_error_type`: an operand is not numeric. With NA or NaN in `a`, R up to 4.2.2 finds a reciprocal
+#' condition number of 0 and later versions return NaN; so does this function, by the version it runs on.
+#'
+#' @section Accuracy:
+#' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))} is tested against a fixed bound.
+#' The forward error is up to \eqn{\kappa(a)} times that.
+#'
+#' @section Device:
+#' `"auto"` counts \eqn{2n^3/3} operations and \eqn{2n^2} for each column of `b`, see [cudafactor-options].
+#'
+#' @param a A square numeric matrix, or what `as.matrix()` makes one; or an object of class `"gpu_lu"`.
+#' @param b A numeric vector or matrix with as many rows as `a`.
+#' @param tol The smallest reciprocal condition number accepted; 0 skips the estimate.
+#' @param ... Nothing: what base R does not take either is an error.
+#' @inheritParams gpu_matmult
+#' @references LAPACK routines of the same work: `dgesv`, `dgecon`.
+#'
+#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapters 9 and 15. SIAM.
+#' @seealso [base::solve()], [gpu_lu()]
+#' @examples
+#' a <- matrix(c(4, 2, 1, 3), 2, dimnames = list(c("r", "s"), c("a", "b")))
+#' gpu_solve(a, c(1, 2))
+#' gpu_solve(a)
+#' @export
+gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudafactor.device", "auto"),
+                      precision = "double", ...) {
+  call <- sys.call()
+  if (...length()) {
+    check_dots(list(...), call)
+  }
+  if (inherits(a, "gpu_lu")) {
+    return(solve(a, b, tol = tol, device = device, precision = precision))
+  }
+  if (inherits(a, "qr")) {
+    abort_type("'a' is a QR factorization: use base::solve() or base::qr.coef()", call)
+  }
+  if (!missing(b) && is.complex(b)) {
+    abort_complex("base::solve()", call)
+  }
+  if (!(is.double(a) && is.matrix(a))) {
+    a <- as_coefficients(a, call)
+  }
+  n <- dim(a)[[1L]]
+  check_square_system(dim(a), call)
+  b <- if (missing(b)) NULL else as_right_side(b, n, call)
+  nrhs <- if (is.null(b)) n else NCOL(b)
+  out <- .External(alloc_matrix, n, nrhs)
+  tol <- as_number(tol, "tol", call)
+  where <- how(device, precision, call)
+  reply <- native_solve(a, n, b, nrhs, out, tol, where)
+  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a)) {
+    reply <- native_solve(a, n, b, nrhs, out, 0, where)
+  }
+  if (!is.null(reply)) {
+    unwrap(reply, call, "solve")
+  }
+  name_solution(out, dimnames(a), b)
+}
+
+# Whether solve() refuses. It does not look at the condition of a matrix that is not finite since R 4.2.3; before
+# that such a matrix had the reciprocal condition number 0.
+is_ill_conditioned <- function(rcond, tol, x) {
+  if (is.na(rcond) || rcond < tol) {
+    getRversion() < "4.2.3" || all_finite(x)
+  } else {
+    FALSE
+  }
+}
+
+# Unlike chol() and qr(), solve() does not turn text into numbers.
+as_coefficients <- function(a, call) {
+  a <- as_matrix(a, call)
+  if (is.complex(a)) {
+    abort_complex("base::solve()", call)
+  }
+  if (!(is.numeric(a) || is.logical(a))) {
+    abort_type(base_text("'a' must be a numeric matrix"), call)
+  }
+  as_double(a, call)
+}
+
+check_square_system <- function(d, call) {
+  if (d[[1L]] == 0L) {
+    abort_dimension(base_text("'a' is 0-diml"), call)
+  }
+  if (d[[1L]] != d[[2L]]) {
+    abort_dimension(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), call)
+  }
+}
+
+# A matrix stays one; anything else is one column, even a data frame, as in base R.
+as_right_side <- function(b, n, call) {
+  if (isS4(b)) {
+    b <- as_matrix(b, call)
+  }
+  rows <- if (is.matrix(b)) dim(b)[[1L]] else length(b)
+  columns <- if (is.matrix(b)) dim(b)[[2L]] else 1L
+  if (columns == 0L) {
+    abort_dimension(base_text("no right-hand side in 'b'"), call)
+  }
+  if (rows != n) {
+    abort_dimension(base_text(
+      "'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(rows), columns, n, n
+    ), call)
+  }
+  as_double(b, call)
+}
+
+# `names` are the dimnames of the matrix of the system, `b` the right-hand side, NULL for the identity.
+name_solution <- function(out, names, b) {
+  if (!is.null(b) && !is.matrix(b)) {
+    dim(out) <- NULL
+    if (!is.null(names[[2L]])) {
+      names(out) <- names[[2L]]
+    }
+    return(out)
+  }
+  columns <- if (is.null(b)) names[[1L]] else dimnames(b)[[2L]]
+  if (!is.null(names[[2L]]) || !is.null(columns)) {
+    dimnames(out) <- list(names[[2L]], columns)
+  }
+  out
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(cudafactor)
+
+test_check("cudafactor")

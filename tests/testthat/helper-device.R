@@ -1,0 +1,49 @@
+# Tests of numbers run on every device there is. With CUDAFACTOR_REQUIRE_GPU=1 a machine without a usable GPU
+# fails (test-device.R), and so does every test that would be skipped.
+
+gpu_required <- function() identical(Sys.getenv("CUDAFACTOR_REQUIRE_GPU"), "1")
+
+for_each_device <- function(body) {
+  for (device in c("cpu", if (gpu_available()) "cuda")) {
+    withCallingHandlers(
+      body(device),
+      expectation_failure = function(e) message("the next failure is on device \"", device, "\"")
+    )
+  }
+}
+
+for_each_setting <- function(body) {
+  for_each_device(function(device) {
+    for (precision in c("double", "single")) {
+      body(device, precision)
+    }
+  })
+}
+
+skip_unless <- function(possible, why) {
+  if (possible) {
+    return(invisible())
+  }
+  if (gpu_required()) {
+    stop("a test would be skipped: ", why)
+  }
+  skip(why)
+}
+
+# Runs R code in a fresh process that sees the package under test; returns its exit status and output.
+run_child <- function(code, env = character()) {
+  script <- tempfile(fileext = ".R")
+  on.exit(unlink(script))
+  writeLines(code, script)
+  out <- suppressWarnings(system2(
+    file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)),
+    stdout = TRUE, stderr = TRUE, env = c(child_library(), env)
+  ))
+  list(status = attr(out, "status") %||% 0L, output = as.character(out))
+}
+
+child_library <- function() {
+  paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep))
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x

@@ -1,1 +1,243 @@
-//! NVIDIA GPUs, through our own kernels.
+//! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
+//!
+//! - [`context`]: one GPU of this process; waiting, interrupts, fork
+//! - [`kernels`]: the kernels' code and how they are started
+//! - [`memory`]: buffers, strided views, transfers
+//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
+//! - [`probe`]: whether there is a GPU, and why not
+
+mod cholesky;
+mod context;
+mod gemm;
+mod kernels;
+mod lu;
+mod memory;
+mod norms;
+mod pivot;
+pub mod probe;
+mod qr;
+mod triangular;
+
+use faer::{MatMut, MatRef};
+
+use self::context::Context;
+use self::gemm::Update;
+pub use self::memory::Matrix;
+use crate::device::{Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::error::{Error, Result};
+use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+
+/// One GPU, opened at first use for the life of the process.
+#[derive(Clone, Copy)]
+pub struct CudaDevice {
+    ctx: &'static Context,
+}
+
+impl CudaDevice {
+    pub fn open(ordinal: usize) -> Result<CudaDevice> {
+        Ok(CudaDevice {
+            ctx: Context::open(ordinal)?,
+        })
+    }
+
+    /// Bytes of memory free and in all.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        self.ctx.memory()
+    }
+}
+
+fn require(ok: bool, what: &str) -> Result<()> {
+    if ok {
+        Ok(())
+    } else {
+        Err(Error::Dimension {
+            what: what.to_string(),
+        })
+    }
+}
+
+/// Row and column numbers travel to the kernels as 32-bit integers.
+fn require_indexable((m, n): (usize, usize)) -> Result<()> {
+    require(
+        m < i32::MAX as usize && n < i32::MAX as usize,
+        "a matrix has too many rows or columns",
+    )
+}
+
+impl<T: Scalar> Device<T> for CudaDevice {
+    type Mat<'a> = Matrix<'a, T>;
+
+    fn name(&self) -> String {
+        format!("cuda:{}", self.ctx.ordinal)
+    }
+
+    fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Matrix<'a, T>> {
+        Matrix::from_host(self.ctx, a, Part::All)
+    }
+
+    fn load_into<'a>(
+        &self,
+        a: MatRef<'_, T>,
+        part: Part,
+        home: MatMut<'a, T>,
+    ) -> Result<Matrix<'a, T>> {
+        Matrix::from_host(self.ctx, a, part)?.with_home(home)
+    }
+
+    fn output<'a>(&self, home: MatMut<'a, T>) -> Result<Matrix<'a, T>> {
+        Matrix::new(self.ctx, home.nrows(), home.ncols())?.with_home(home)
+    }
+
+    fn zeros(&self, rows: usize, cols: usize) -> Result<Matrix<'static, T>> {
+        Matrix::zeros(self.ctx, rows, cols)
+    }
+
+    fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Matrix<'static, T>> {
+        Matrix::from_host(self.ctx, a, part)
+    }
+
+    fn store(&self, a: Matrix<'_, T>) -> Result<()> {
+        a.store(self.ctx)
+    }
+
+    fn read(&self, a: &Matrix<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        a.read(self.ctx, out)
+    }
+
+    fn shape(&self, a: &Matrix<'_, T>) -> (usize, usize) {
+        a.shape()
+    }
+
+    fn gemm(
+        &self,
+        alpha: T,
+        ta: Trans,
+        a: &Matrix<'_, T>,
+        tb: Trans,
+        b: &Matrix<'_, T>,
+        beta: T,
+        c: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        let a = if ta.is_yes() { a.view().t() } else { a.view() };
+        let b = if tb.is_yes() { b.view().t() } else { b.view() };
+        let c = c.view();
+        require(
+            a.cols == b.rows && c.rows == a.rows && c.cols == b.cols,
+            "gemm: shapes do not fit",
+        )?;
+        let update = Update {
+            alpha,
+            beta,
+            ..Update::assign()
+        };
+        gemm::multiply(self.ctx, update, a, b, c)
+    }
+
+    fn syrk(&self, trans: Trans, a: &Matrix<'_, T>, c: &mut Matrix<'_, T>) -> Result<()> {
+        let a = if trans.is_yes() {
+            a.view().t()
+        } else {
+            a.view()
+        };
+        require(c.shape() == (a.rows, a.rows), "syrk: shapes do not fit")?;
+        gemm::square(self.ctx, a, c.view())
+    }
+
+    fn trsm(
+        &self,
+        side: Side,
+        uplo: Uplo,
+        trans: Trans,
+        diag: Diag,
+        k: usize,
+        a: &Matrix<'_, T>,
+        b: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        let (a, b) = (a.view(), b.view());
+        let along = if side == Side::Left { b.rows } else { b.cols };
+        require(
+            k <= a.rows && k <= a.cols && k <= along,
+            "trsm: shapes do not fit",
+        )?;
+        let b = match side {
+            Side::Left => b.sub(0, 0, k, b.cols),
+            Side::Right => b.sub(0, 0, b.rows, k),
+        };
+        triangular::solve(self.ctx, side, uplo, trans, diag, a.sub(0, 0, k, k), b)
+    }
+
+    fn potrf(&self, uplo: Uplo, a: &mut Matrix<'_, T>) -> Result<()> {
+        require(
+            a.shape().0 == a.shape().1,
+            "potrf: the matrix is not square",
+        )?;
+        require_indexable(a.shape())?;
+        cholesky::factor(self.ctx, uplo, a.view())
+    }
+
+    fn pstrf(&self, tol: f64, a: &mut Matrix<'_, T>) -> Result<PivotedCholesky> {
+        require(
+            a.shape().0 == a.shape().1,
+            "pstrf: the matrix is not square",
+        )?;
+        require_indexable(a.shape())?;
+        cholesky::factor_pivoted(self.ctx, tol, a.view())
+    }
+
+    fn getrf(&self, a: &mut Matrix<'_, T>) -> Result<LuInfo> {
+        require_indexable(a.shape())?;
+        lu::factor(self.ctx, a.view())
+    }
+
+    fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut Matrix<'_, T>) -> Result<()> {
+        let rows = b.shape().0;
+        require_indexable(b.shape())?;
+        require(
+            ipiv.len() <= rows && ipiv.iter().all(|p| *p < rows),
+            "laswp: an exchange is out of range",
+        )?;
+        triangular::exchange_rows(self.ctx, trans, ipiv, b.view())
+    }
+
+    fn geqrf(&self, a: &mut Matrix<'_, T>) -> Result<Vec<T>> {
+        qr::factor(self.ctx, a.view())
+    }
+
+    fn geqp3(&self, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {
+        require_indexable(a.shape())?;
+        pivot::factor(self.ctx, pivot::Rule::Largest, a.view())
+    }
+
+    fn qrdc2(&self, tol: f64, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {
+        require_indexable(a.shape())?;
+        pivot::factor(self.ctx, pivot::Rule::Limited(tol), a.view())
+    }
+
+    fn ormqr(
+        &self,
+        trans: Trans,
+        a: &Matrix<'_, T>,
+        tau: &[T],
+        c: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        let (m, n) = a.shape();
+        require(
+            tau.len() <= m.min(n) && c.shape().0 == m,
+            "ormqr: shapes do not fit",
+        )?;
+        qr::apply(self.ctx, trans, a.view(), tau, c.view())
+    }
+
+    fn norm1(&self, a: &Matrix<'_, T>) -> Result<f64> {
+        norms::one_norm(self.ctx, a.view())
+    }
+
+    fn column_norms(&self, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
+        norms::column_norms(self.ctx, a.view())
+    }
+
+    fn diagonal(&self, a: &Matrix<'_, T>) -> Result<Vec<T>> {
+        norms::diagonal(self.ctx, a.view())
+    }
+}

@@ -1,0 +1,173 @@
+// QR with column exchanges, one reflector at a time, in two launches per column: `column_choose_*` picks the column
+// and makes its reflector, `column_reflect_norms` applies it to the columns behind and keeps their norms.
+//
+// Columns stay where they are: `order[position]` is the column that stands at a position. Norms belong to columns.
+// A norm shrinks with every reflector and is computed anew when too much of it has cancelled.
+#include "common.cuh"
+
+namespace {
+
+// The norm of x[0], x[step], ... without overflow or underflow: scaled by a power of two. Known to every thread.
+template <typename T>
+__device__ __forceinline__ T block_norm(i64 count, const T* x, T* scratch) {
+    T largest = T(0);
+    for (i64 r = threadIdx.x; r < count; r += blockDim.x) largest = larger(largest, magnitude(x[r]));
+    largest = block_max(largest, scratch);
+    const T g = scale_for(largest);
+    T s = T(0);
+    for (i64 r = threadIdx.x; r < count; r += blockDim.x) {
+        const T y = x[r] * g;
+        s += y * y;
+    }
+    s = block_sum(s, scratch);
+    return root(s) / g;
+}
+
+// The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its leading one, and its
+// factor to tau[j]. A column whose tail is zero is left alone, or has its sign changed when `always`
+// (LINPACK's rule), unless it is the last row.
+template <typename T>
+__device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T* tau, bool always, T* scratch) {
+    const int t = threadIdx.x;
+    const T alpha = column[j];
+    T tail = T(0);
+    for (i64 r = j + 1 + t; r < m; r += blockDim.x) tail = larger(tail, magnitude(column[r]));
+    tail = block_max(tail, scratch);
+    const T g = scale_for(larger(tail, magnitude(alpha)));
+    T s = T(0);
+    for (i64 r = j + 1 + t; r < m; r += blockDim.x) {
+        const T y = column[r] * g;
+        s += y * y;
+    }
+    s = block_sum(s, scratch);
+    const T as = alpha * g;
+    const bool reflect = j + 1 < m && (tail > T(0) || s != T(0) || (always && as != T(0)));
+    T beta = alpha, factor = T(0), inverse = T(0);
+    if (reflect) {
+        const T bs = -with_sign(root(as * as + s), as);
+        inverse = T(1) / (as - bs);
+        factor = (bs - as) / bs;
+        beta = bs / g;
+    }
+    for (i64 r = j + 1 + t; r < m; r += blockDim.x) {
+        const T y = reflect ? column[r] * g * inverse : column[r];
+        v[r] = y;
+        column[r] = y;
+    }
+    __syncthreads();
+    if (t == 0) {
+        v[j] = T(1);
+        column[j] = beta;
+        tau[j] = factor;
+    }
+}
+
+// LAPACK's geqp3: the column of largest remaining norm comes next, the first of equals; a NaN is chosen only at
+// the head. One block.
+template <typename T>
+__device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const T* norm, T* v,
+                                               T* tau) {
+    __shared__ T values[32];
+    __shared__ int indices[32];
+    __shared__ int column;
+    Candidate<T> c = {T(-1), 0x7fffffff};
+    for (i64 q = j + threadIdx.x; q < n; q += blockDim.x) {
+        const T x = norm[order[q]];
+        if (x == x) c = better(c, Candidate<T>{x, (int)q});
+    }
+    c = block_best(c, values, indices);
+    if (threadIdx.x == 0) {
+        const int head = order[j];
+        int q = (int)j;
+        if (norm[head] == norm[head] && c.index != 0x7fffffff) q = c.index;
+        column = order[q];
+        order[q] = head;
+        order[j] = column;
+    }
+    __syncthreads();
+    make_reflector(m, j, a + column * ld, v, tau, false, values);
+}
+
+// LINPACK's dqrdc2: columns at positions j.. whose remaining norm fell below tol times their first norm move behind
+// all others, in order, until one holds; *kept counts the columns that have not been moved. One block. `moved`
+// holds n integers.
+template <typename T>
+__device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, T tol, T* a, i64 ld, int* order, int* moved,
+                                               const T* norm, const T* original, int* kept, T* v, T* tau) {
+    __shared__ T values[32];
+    __shared__ int indices[32];
+    const i64 k = *kept;
+    // The first position that holds is the "largest" candidate of equal value.
+    Candidate<T> c = {T(-1), (int)(k > j ? k : j)};
+    for (i64 q = j + threadIdx.x; q < k; q += blockDim.x) {
+        const int column = order[q];
+        const T first = original[column] == T(0) ? T(1) : original[column];
+        if (norm[column] >= first * tol) c = better(c, Candidate<T>{T(1), (int)q});
+    }
+    c = block_best(c, values, indices);
+    const i64 away = c.index - j;
+    if (away > 0) {
+        for (i64 q = threadIdx.x; q < n - j; q += blockDim.x) moved[q] = order[j + (q + away) % (n - j)];
+        __syncthreads();
+        for (i64 q = threadIdx.x; q < n - j; q += blockDim.x) order[j + q] = moved[q];
+        __syncthreads();
+        if (threadIdx.x == 0) *kept = (int)(k - away);
+    }
+    make_reflector(m, j, a + order[j] * ld, v, tau, true, values);
+}
+
+// Applies reflector j to the column at position j + 1 + blockIdx.x and brings its norm up to date. `recent` is the norm
+// when it was last computed in full. `rule` is 0 for LAPACK's test of cancellation, 1 for dqrdc2's.
+template <typename T>
+__device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order, T* norm, T* recent,
+                                               const T* v, const T* tau, int rule, T threshold) {
+    __shared__ T scratch[32];
+    const int column = order[j + 1 + blockIdx.x];
+    T* x = a + column * ld;
+    const T factor = tau[j];
+    if (factor != T(0)) {
+        T s = T(0);
+        for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) s += v[r] * x[r];
+        const T w = factor * block_sum(s, scratch);
+        for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) x[r] -= w * v[r];
+        __syncthreads();
+    }
+    const T old = norm[column];
+    if (old == T(0)) return;
+    const T ratio = magnitude(x[j]) / old;
+    T left = T(1) - ratio * ratio;
+    if (left < T(0)) left = T(0);
+    const T since = old / recent[column];
+    __syncthreads();
+    const bool keep = rule == 0 ? left * since * since > threshold : left >= threshold;
+    if (keep) {
+        if (threadIdx.x == 0) norm[column] = old * root(left);
+        return;
+    }
+    const T fresh = j + 1 < m ? block_norm(m - j - 1, x + j + 1, scratch) : T(0);
+    if (threadIdx.x == 0) {
+        norm[column] = fresh;
+        recent[column] = fresh;
+    }
+}
+
+}  // namespace
+
+#define INSTANCES(T, SUFFIX)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(1024) column_choose_largest_##SUFFIX(                                \
+        i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const T* norm, T* v, T* tau) {                                 \
+        choose_largest<T>(m, n, j, a, ld, order, norm, v, tau);                                                       \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(1024) column_choose_limited_##SUFFIX(                                \
+        i64 m, i64 n, i64 j, T tol, T* a, i64 ld, int* order, int* moved, const T* norm, const T* original,           \
+        int* kept, T* v, T* tau) {                                                                                    \
+        choose_limited<T>(m, n, j, tol, a, ld, order, moved, norm, original, kept, v, tau);                           \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256) column_reflect_norms_##SUFFIX(                                  \
+        i64 m, i64 j, T* a, i64 ld, const int* order, T* norm, T* recent, const T* v, const T* tau, int rule,         \
+        T threshold) {                                                                                                \
+        reflect_column<T>(m, j, a, ld, order, norm, recent, v, tau, rule, threshold);                                 \
+    }
+
+INSTANCES(double, f64)
+INSTANCES(float, f32)

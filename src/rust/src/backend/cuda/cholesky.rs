@@ -1,0 +1,157 @@
+//! Cholesky factorization, plain and with diagonal pivoting.
+
+use super::context::Context;
+use super::gemm::{multiply, Triangle, Update};
+use super::kernels::{args, Family, Kernel};
+use super::memory::{Buffer, View};
+use super::triangular::solve_lower;
+use crate::device::PivotedCholesky;
+use crate::error::{Error, Result};
+use crate::matrix::Uplo;
+use crate::scalar::Scalar;
+
+const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");
+const CHOOSE: Kernel = Kernel::new(Family::Cholesky, "pivot_choose_first");
+const EXCHANGE: Kernel = Kernel::new(Family::Cholesky, "pivot_exchange_symmetric");
+const ROW: Kernel = Kernel::new(Family::Cholesky, "pivot_row_warps");
+
+/// Order of a diagonal block, factored by one thread block.
+const BLOCK: usize = 64;
+/// Below this order blocks follow one another; above it the matrix is halved, so that products have long sums.
+const HALVE: usize = 512;
+
+/// Factors one triangle in place. An upper triangle is the lower one of the transposed view.
+pub(super) fn factor<T: Scalar>(ctx: &'static Context, uplo: Uplo, a: View<T>) -> Result<()> {
+    let info = Buffer::zeroed::<i32>(ctx, 1)?;
+    let lower = if uplo == Uplo::Lower { a } else { a.t() };
+    factor_lower(ctx, lower, 0, &info)?;
+    let mut order = [0i32];
+    info.to_slice(&mut order)?;
+    match order {
+        [0] => Ok(()),
+        [order] => Err(Error::NotPositiveDefinite {
+            order: usize::try_from(order).unwrap_or(0),
+        }),
+    }
+}
+
+/// `first` is the row of the whole matrix at which this part starts.
+fn factor_lower<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    first: usize,
+    info: &Buffer,
+) -> Result<()> {
+    let n = a.rows;
+    let step = if n > HALVE {
+        n.div_ceil(2).next_multiple_of(BLOCK)
+    } else {
+        BLOCK
+    };
+    for j in (0..n).step_by(step) {
+        let w = step.min(n - j);
+        let block = a.sub(j, j, w, w);
+        if w > BLOCK {
+            factor_lower(ctx, block, first + j, info)?;
+        } else {
+            ctx.launch::<T>(
+                FACTOR,
+                1,
+                1,
+                256,
+                &args![w as i32, block.ptr, block.rs, block.cs, first + j, info.ptr],
+            )?;
+        }
+        let rest = n - j - w;
+        let below = a.sub(j + w, j, rest, w);
+        solve_lower(ctx, false, block, below.t(), info.ptr)?;
+        let update = Update {
+            triangle: Triangle::Lower,
+            stop: info.ptr,
+            ..Update::subtract()
+        };
+        multiply(
+            ctx,
+            update,
+            below,
+            below.t(),
+            a.sub(j + w, j + w, rest, rest),
+        )?;
+        ctx.fence()?;
+    }
+    Ok(())
+}
+
+/// The kernels' record of the pivoted factorization: stop, rank, pivot, a gap, and the tolerance in two words.
+const STATE_WORDS: usize = 6;
+
+/// Factors the upper triangle with pivoting, in panels whose rows are subtracted from the rest together.
+pub(super) fn factor_pivoted<T: Scalar>(
+    ctx: &'static Context,
+    tol: f64,
+    a: View<T>,
+) -> Result<PivotedCholesky> {
+    let n = a.rows;
+    let mut order: Vec<i32> = (0..n as i32).collect();
+    let device_order = Buffer::from_slice(ctx, &order)?;
+    let state = Buffer::zeroed::<i32>(ctx, STATE_WORDS)?;
+    let taken = Buffer::zeroed::<T>(ctx, n)?;
+    let relative = n as f64 * T::EPS / 2.0;
+    for panel in (0..n).step_by(BLOCK) {
+        let end = (panel + BLOCK).min(n);
+        for j in panel..end {
+            ctx.launch::<T>(
+                CHOOSE,
+                1,
+                1,
+                1024,
+                &args![
+                    n,
+                    j,
+                    tol,
+                    relative,
+                    a.ptr,
+                    a.ld(),
+                    taken.ptr,
+                    device_order.ptr,
+                    state.ptr
+                ],
+            )?;
+            ctx.launch::<T>(
+                EXCHANGE,
+                n.div_ceil(256),
+                1,
+                256,
+                &args![n, j, a.ptr, a.ld(), state.ptr],
+            )?;
+            ctx.launch::<T>(
+                ROW,
+                (n - j - 1).div_ceil(8),
+                1,
+                256,
+                &args![n, panel, j, a.ptr, a.ld(), taken.ptr, state.ptr],
+            )?;
+        }
+        let rest = n - end;
+        let rows = a.sub(panel, end, end - panel, rest);
+        let update = Update {
+            triangle: Triangle::Upper,
+            stop: state.ptr,
+            ..Update::subtract()
+        };
+        multiply(ctx, update, rows.t(), rows, a.sub(end, end, rest, rest))?;
+        taken.clear(n * size_of::<T>())?;
+        ctx.fence()?;
+    }
+    device_order.to_slice(&mut order)?;
+    let mut words = [0i32; STATE_WORDS];
+    state.to_slice(&mut words)?;
+    let rank = match words {
+        [0, ..] => n,
+        [_, rank, ..] => usize::try_from(rank).unwrap_or(0),
+    };
+    Ok(PivotedCholesky {
+        jpvt: order.into_iter().map(|i| i as usize).collect(),
+        rank,
+    })
+}

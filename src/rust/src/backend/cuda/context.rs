@@ -1,0 +1,331 @@
+//! One GPU: its context, stream, kernels and memory pool, opened at first use and never closed.
+//!
+//! Everything runs in one stream, in order. The host waits by asking an event now and then, so that a user's interrupt
+//! is noticed, and never lets more than a few fenced steps run ahead.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cudarc::driver::sys::{self, CUresult};
+
+use super::kernels::{Family, Function, Kernel};
+use super::probe;
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
+const FENCES_AHEAD: usize = 4;
+
+/// Freed memory that the pool keeps for the next call instead of giving it back to the driver.
+const POOL_KEEPS: u64 = 2 << 30;
+
+pub(super) struct Context {
+    pub ordinal: usize,
+    handle: sys::CUcontext,
+    pub stream: sys::CUstream,
+    /// Null where the driver has no memory pools.
+    pub pool: sys::CUmemoryPool,
+    pid: u32,
+    modules: Mutex<HashMap<Family, Module>>,
+    functions: Mutex<HashMap<(Kernel, &'static str), Function>>,
+    fences: Mutex<Fences>,
+    failed: Mutex<Option<Error>>,
+}
+
+// SAFETY: driver handles may be used from any thread; each use makes the context current on its thread first.
+unsafe impl Send for Context {}
+// SAFETY: as above; mutable state is behind mutexes.
+unsafe impl Sync for Context {}
+
+#[derive(Clone, Copy)]
+struct Module(sys::CUmodule);
+// SAFETY: a module handle is valid on any thread; modules are never unloaded.
+unsafe impl Send for Module {}
+
+/// Events recorded in the stream, the oldest first, and those free for another use.
+#[derive(Default)]
+struct Fences {
+    queued: VecDeque<Event>,
+    free: Vec<Event>,
+}
+
+struct Event(sys::CUevent);
+// SAFETY: an event handle is valid on any thread; events are never destroyed.
+unsafe impl Send for Event {}
+
+static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The driver's answer as a result.
+pub(super) fn check(code: CUresult, call: &str) -> Result<()> {
+    if code == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    Err(Error::DeviceFailed {
+        call: call.to_string(),
+        code: code as i32,
+        name: error_name(code),
+    })
+}
+
+pub(super) fn error_name(code: CUresult) -> String {
+    let mut text = std::ptr::null();
+    // SAFETY: the driver is loaded, since it gave this code; on success it stores the address of a static string.
+    let known = unsafe { sys::cuGetErrorName(code, &mut text) } == CUresult::CUDA_SUCCESS
+        && !text.is_null();
+    if known {
+        // SAFETY: a null-terminated string in the driver's static memory.
+        unsafe { std::ffi::CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
+    } else {
+        format!("{code:?}")
+    }
+}
+
+/// Codes after which a context does nothing any more.
+fn is_fatal(code: CUresult) -> bool {
+    let c = code as i32;
+    // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access, time-out, failed launch;
+    // 999 unknown. 704 and 705 (peer access), 708 and 709 (context state), 712 and 713 (host registration) do no harm.
+    matches!(c, 214 | 220 | 226 | 700..=703 | 706 | 707 | 710 | 711 | 714..=721 | 999)
+}
+
+impl Context {
+    /// The context of a GPU, opened on the first call.
+    pub(super) fn open(ordinal: usize) -> Result<&'static Context> {
+        let mut all = lock(&CONTEXTS);
+        if let Some(c) = all.iter().find(|c| c.ordinal == ordinal) {
+            c.usable()?;
+            return Ok(c);
+        }
+        probe::driver()?;
+        let count = probe::count_devices()?;
+        if ordinal >= count {
+            return Err(Error::DeviceUnavailable {
+                reason: format!("there is no GPU {ordinal}: {count} found, counted from 0"),
+            });
+        }
+        let c: &'static Context = Box::leak(Box::new(Context::create(ordinal)?));
+        all.push(c);
+        Ok(c)
+    }
+
+    fn create(ordinal: usize) -> Result<Context> {
+        let mut device = 0;
+        let mut handle = std::ptr::null_mut();
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
+        unsafe {
+            check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
+            check(
+                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
+                "cuDevicePrimaryCtxRetain",
+            )?;
+            check(sys::cuCtxSetCurrent(handle), "cuCtxSetCurrent")?;
+            let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            check(sys::cuStreamCreate(&mut stream, flags), "cuStreamCreate")?;
+        }
+        Ok(Context {
+            ordinal,
+            handle,
+            stream,
+            pool: create_pool(device, ordinal)?,
+            pid: std::process::id(),
+            modules: Mutex::default(),
+            functions: Mutex::default(),
+            fences: Mutex::default(),
+            failed: Mutex::default(),
+        })
+    }
+
+    /// Whether this process opened the context; a forked child did not.
+    pub(super) fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    fn usable(&self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(probe::forked());
+        }
+        match &*lock(&self.failed) {
+            Some(e) => Err(e.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the context current on this thread. Every driver call comes after this.
+    pub(super) fn bind(&self) -> Result<()> {
+        self.usable()?;
+        // SAFETY: the handle is a retained primary context.
+        self.check(
+            unsafe { sys::cuCtxSetCurrent(self.handle) },
+            "cuCtxSetCurrent",
+        )
+    }
+
+    /// As [`check`], and remembers a failure that leaves the context useless.
+    pub(super) fn check(&self, code: CUresult, call: &str) -> Result<()> {
+        let result = check(code, call);
+        if let Err(e) = &result {
+            if is_fatal(code) {
+                lock(&self.failed).get_or_insert_with(|| e.clone());
+            }
+        }
+        result
+    }
+
+    pub(super) fn function(&self, kernel: Kernel, suffix: &'static str) -> Result<Function> {
+        self.bind()?;
+        if let Some(f) = lock(&self.functions).get(&(kernel, suffix)) {
+            return Ok(f.clone());
+        }
+        let f = self.find_function(self.module(kernel.family)?, kernel, suffix)?;
+        lock(&self.functions).insert((kernel, suffix), f.clone());
+        Ok(f)
+    }
+
+    /// A family's code, loaded on the first call.
+    pub(super) fn module(&self, family: Family) -> Result<sys::CUmodule> {
+        self.bind()?;
+        let mut modules = lock(&self.modules);
+        if let Some(m) = modules.get(&family) {
+            return Ok(m.0);
+        }
+        let m = self.load_family(family)?;
+        modules.insert(family, Module(m));
+        Ok(m)
+    }
+
+    /// Marks a step in the stream and waits while too many are queued. Between panels.
+    pub(super) fn fence(&self) -> Result<()> {
+        self.bind()?;
+        let event = self.record()?;
+        let oldest = {
+            let mut fences = lock(&self.fences);
+            fences.queued.push_back(event);
+            if fences.queued.len() > FENCES_AHEAD {
+                fences.queued.pop_front()
+            } else {
+                None
+            }
+        };
+        match oldest {
+            Some(event) => self.await_event(event),
+            None => self.or_drain(interrupt::poll()),
+        }
+    }
+
+    /// Waits for everything queued.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.bind()?;
+        {
+            let mut fences = lock(&self.fences);
+            let done: Vec<Event> = fences.queued.drain(..).collect();
+            fences.free.extend(done);
+        }
+        let event = self.record()?;
+        self.await_event(event)
+    }
+
+    fn record(&self) -> Result<Event> {
+        let event = lock(&self.fences).free.pop();
+        let event = match event {
+            Some(e) => e,
+            None => {
+                let mut e = std::ptr::null_mut();
+                let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+                // SAFETY: the context is current; the out-parameter is valid.
+                self.check(
+                    unsafe { sys::cuEventCreate(&mut e, flags) },
+                    "cuEventCreate",
+                )?;
+                Event(e)
+            }
+        };
+        // SAFETY: event and stream belong to the current context.
+        self.check(
+            unsafe { sys::cuEventRecord(event.0, self.stream) },
+            "cuEventRecord",
+        )?;
+        Ok(event)
+    }
+
+    /// Asks the event ever more rarely, and the user now and then.
+    fn await_event(&self, event: Event) -> Result<()> {
+        let mut pause = Duration::from_micros(5);
+        let mut eager = 2000;
+        loop {
+            // SAFETY: the event was recorded in this context.
+            let code = unsafe { sys::cuEventQuery(event.0) };
+            if code != CUresult::CUDA_ERROR_NOT_READY {
+                lock(&self.fences).free.push(event);
+                return self.check(code, "cuEventQuery");
+            }
+            if eager > 0 {
+                eager -= 1;
+                std::hint::spin_loop();
+                continue;
+            }
+            if let Err(e) = interrupt::poll() {
+                lock(&self.fences).free.push(event);
+                return self.or_drain(Err(e));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(1));
+        }
+    }
+
+    /// On an error, leaves the device idle, so that memory can be given back.
+    pub(super) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
+        if result.is_err() {
+            // SAFETY: the stream belongs to this context, which the caller made current.
+            let _ = unsafe { sys::cuStreamSynchronize(self.stream) };
+        }
+        result
+    }
+
+    /// Bytes of memory free and in all.
+    pub(super) fn memory(&self) -> Result<(u64, u64)> {
+        self.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the context is current; out-parameters are valid.
+        self.check(
+            unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) },
+            "cuMemGetInfo",
+        )?;
+        Ok((free as u64, total as u64))
+    }
+}
+
+/// A memory pool of our own, so that no other user of the driver in this process is disturbed.
+fn create_pool(device: sys::CUdevice, ordinal: usize) -> Result<sys::CUmemoryPool> {
+    let mut supported = 0;
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    // SAFETY: the device exists; the out-parameter is valid.
+    let code = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
+    if code != CUresult::CUDA_SUCCESS || supported == 0 {
+        return Ok(std::ptr::null_mut());
+    }
+    // SAFETY: the structure is plain data for which zeros are valid: no export handle, no security attributes.
+    let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+    props.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = ordinal as i32;
+    let mut pool = std::ptr::null_mut();
+    let mut keep = POOL_KEEPS;
+    // SAFETY: `props` is filled in; the threshold's value is a u64, as the attribute wants.
+    unsafe {
+        check(sys::cuMemPoolCreate(&mut pool, &props), "cuMemPoolCreate")?;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        check(
+            sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast()),
+            "cuMemPoolSetAttribute",
+        )?;
+    }
+    Ok(pool)
+}

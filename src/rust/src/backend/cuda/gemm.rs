@@ -1,0 +1,238 @@
+//! Products: `C <- alpha op(A) op(B) + beta C`, whole or one triangle of it.
+
+use super::context::Context;
+use super::kernels::{args, scalar, Family, Kernel};
+use super::memory::{blocks_for, Buffer, View};
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
+const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");
+const SCALE: Kernel = Kernel::new(Family::Gemm, "matrix_scale_plain");
+const MIRROR: Kernel = Kernel::new(Family::Triangular, "triangle_mirror_tiled");
+
+/// Order of the tile of C that one block makes.
+const TILE: usize = 64;
+
+/// With fewer tiles than this a GPU is not filled, and a long sum is cut into slices.
+const FEW_TILES: usize = 128;
+const BLOCKS_WANTED: usize = 256;
+const SHORTEST_SLICE: usize = 256;
+
+/// Operations in one launch: some tenths of a second, the longest wait for an interrupt.
+const LAUNCH_FLOPS: f64 = 2e12;
+/// Launches of more operations than this are fenced, so that only a few are ever queued.
+const FENCE_FLOPS: f64 = 2e10;
+
+/// Which part of C is computed; the rest is neither read nor written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Triangle {
+    Full = 0,
+    Lower = 1,
+    Upper = 2,
+}
+
+/// How to add a product to a matrix, and the device flag that cancels it (0: none).
+#[derive(Clone, Copy)]
+pub(super) struct Update<T> {
+    pub alpha: T,
+    pub beta: T,
+    pub triangle: Triangle,
+    pub stop: u64,
+}
+
+impl<T: Scalar> Update<T> {
+    /// `C <- A B`
+    pub(super) fn assign() -> Self {
+        Update {
+            alpha: T::from_f64(1.0),
+            beta: T::from_f64(0.0),
+            triangle: Triangle::Full,
+            stop: 0,
+        }
+    }
+
+    /// `C <- C - A B`
+    pub(super) fn subtract() -> Self {
+        Update {
+            alpha: T::from_f64(-1.0),
+            beta: T::from_f64(1.0),
+            triangle: Triangle::Full,
+            stop: 0,
+        }
+    }
+}
+
+/// `C <- alpha A B + beta C` for views of fitting shapes.
+pub(super) fn multiply<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    if c.is_empty() {
+        return Ok(());
+    }
+    if c.rs.abs() > c.cs.abs() {
+        let triangle = match update.triangle {
+            Triangle::Full => Triangle::Full,
+            Triangle::Lower => Triangle::Upper,
+            Triangle::Upper => Triangle::Lower,
+        };
+        return multiply_columns(ctx, Update { triangle, ..update }, b.t(), a.t(), c.t());
+    }
+    multiply_columns(ctx, update, a, b, c)
+}
+
+/// Cuts a long product by columns of C; a triangle falls into its diagonal blocks and rectangles.
+fn multiply_columns<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    let (m, n, k) = (c.rows, c.cols, a.cols);
+    let per_column = 2.0 * m as f64 * k as f64;
+    if per_column * n as f64 <= LAUNCH_FLOPS {
+        return multiply_once(ctx, update, a, b, c);
+    }
+    let width = ((LAUNCH_FLOPS / per_column) as usize / TILE).max(1) * TILE;
+    let full = Update {
+        triangle: Triangle::Full,
+        ..update
+    };
+    for j in (0..n).step_by(width) {
+        let w = width.min(n - j);
+        let part = |u: Update<T>, r: usize, rows: usize| {
+            if rows == 0 {
+                return Ok(());
+            }
+            multiply_once(
+                ctx,
+                u,
+                a.sub(r, 0, rows, k),
+                b.sub(0, j, k, w),
+                c.sub(r, j, rows, w),
+            )
+        };
+        match update.triangle {
+            Triangle::Full => part(full, 0, m)?,
+            Triangle::Lower => {
+                let end = (j + w).min(m);
+                part(update, j.min(m), end - j.min(m))?;
+                part(full, end, m - end)?;
+            }
+            Triangle::Upper => {
+                let start = j.min(m);
+                part(full, 0, start)?;
+                part(update, start, (j + w).min(m) - start)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn multiply_once<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    let Update {
+        alpha,
+        beta,
+        triangle,
+        stop,
+    } = update;
+    let (m, n, k) = (c.rows, c.cols, a.cols);
+    if k == 0 || alpha == T::from_f64(0.0) {
+        if beta == T::from_f64(1.0) {
+            return Ok(());
+        }
+        return ctx.launch::<T>(
+            SCALE,
+            blocks_for(m * n),
+            1,
+            256,
+            &args![m, n, scalar(beta), c.ptr, c.rs, c.cs, triangle as i32],
+        );
+    }
+    let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
+    let slices = if tiles >= FEW_TILES {
+        1
+    } else {
+        BLOCKS_WANTED.div_ceil(tiles).min(k / SHORTEST_SLICE).max(1)
+    };
+    let slice = k.div_ceil(slices).next_multiple_of(16);
+    let slices = k.div_ceil(slice);
+    let start = |alpha: T, beta: T, to: u64, rs: i64, cs: i64| {
+        ctx.launch::<T>(
+            MULTIPLY,
+            tiles,
+            slices,
+            256,
+            &args![
+                m,
+                n,
+                k,
+                slice,
+                scalar(alpha),
+                a.ptr,
+                a.rs,
+                a.cs,
+                b.ptr,
+                b.rs,
+                b.cs,
+                scalar(beta),
+                to,
+                rs,
+                cs,
+                triangle as i32,
+                stop
+            ],
+        )
+    };
+    if slices == 1 {
+        start(alpha, beta, c.ptr, c.rs, c.cs)?;
+    } else {
+        let work = Buffer::of::<T>(ctx, slices * m * n)?;
+        start(T::from_f64(1.0), T::from_f64(0.0), work.ptr, 1, m as i64)?;
+        ctx.launch::<T>(
+            REDUCE,
+            blocks_for(m * n),
+            1,
+            256,
+            &args![
+                m,
+                n,
+                slices as i32,
+                scalar(alpha),
+                work.ptr,
+                scalar(beta),
+                c.ptr,
+                c.rs,
+                c.cs,
+                triangle as i32,
+                stop
+            ],
+        )?;
+    }
+    if 2.0 * m as f64 * n as f64 * k as f64 > FENCE_FLOPS {
+        ctx.fence()?;
+    }
+    Ok(())
+}
+
+/// `C <- A A'`, exactly symmetric: one triangle is computed and mirrored.
+pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<()> {
+    let update = Update {
+        triangle: Triangle::Lower,
+        ..Update::assign()
+    };
+    multiply(ctx, update, a, a.t(), c)?;
+    let tiles = c.rows.div_ceil(32);
+    ctx.launch::<T>(MIRROR, tiles * tiles, 1, 256, &args![c.rows, c.ptr, c.ld()])
+}

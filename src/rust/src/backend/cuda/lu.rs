@@ -1,0 +1,163 @@
+//! LU factorization with partial pivoting.
+//!
+//! Columns are halved down to panels of [`PANEL`] columns: factor the left half, exchange the rows of the right one, solve
+//! for its upper part, subtract the product, factor the rest. A panel takes one launch per column; see `kernels/lu.cu`.
+
+use super::context::Context;
+use super::gemm::{multiply, Update};
+use super::kernels::{args, Family, Kernel};
+use super::memory::{Buffer, View};
+use super::triangular::solve_lower;
+use crate::device::LuInfo;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
+const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");
+const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
+
+/// Columns of a panel, as in `kernels/lu.cu`.
+const PANEL: usize = 32;
+/// Integers of a panel's list of moves: their number, destinations and sources.
+const LIST_WORDS: usize = 1 + 4 * PANEL;
+/// Columns that one block moves.
+const MOVED_COLUMNS: usize = 4;
+const THREADS: usize = 256;
+/// More chunks than this make every launch's reduction over them the longer part.
+const MOST_CHUNKS: usize = 256;
+
+/// What the panels share.
+struct Work<T> {
+    ctx: &'static Context,
+    a: View<T>,
+    space: Buffer,
+    places: Buffer,
+    pivots: Buffer,
+    zero: Buffer,
+    lists: Buffer,
+}
+
+/// Rows of one chunk when `m` rows are cut.
+pub(super) fn chunk_rows(m: usize) -> usize {
+    m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
+}
+
+pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
+    let k = a.rows.min(a.cols);
+    if k == 0 {
+        return Ok(LuInfo {
+            ipiv: Vec::new(),
+            zero: None,
+        });
+    }
+    let work = Work {
+        ctx,
+        a,
+        space: Buffer::of::<T>(ctx, 2 * (MOST_CHUNKS * (PANEL + 1) + PANEL))?,
+        places: Buffer::of::<i32>(ctx, 2 * MOST_CHUNKS)?,
+        pivots: Buffer::of::<i32>(ctx, k)?,
+        zero: Buffer::from_slice(ctx, &[-1i32])?,
+        lists: Buffer::of::<i32>(ctx, k.div_ceil(PANEL) * LIST_WORDS)?,
+    };
+    work.columns(0, k)?;
+    if a.cols > k {
+        work.follow(0, k, k, a.cols - k)?;
+    }
+    let mut pivots = vec![0i32; k];
+    work.pivots.to_slice(&mut pivots)?;
+    let mut zero = [-1i32];
+    work.zero.to_slice(&mut zero)?;
+    Ok(LuInfo {
+        ipiv: pivots.into_iter().map(|p| p as usize).collect(),
+        zero: usize::try_from(zero[0]).ok(),
+    })
+}
+
+impl<T: Scalar> Work<T> {
+    /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
+    fn columns(&self, first: usize, n: usize) -> Result<()> {
+        if n <= PANEL {
+            return self.panel(first, n);
+        }
+        let half = n.div_ceil(2).next_multiple_of(PANEL);
+        let (next, rest) = (first + half, n - half);
+        self.columns(first, half)?;
+        self.follow(first, half, next, rest)?;
+        let m = self.a.rows;
+        multiply(
+            self.ctx,
+            Update::subtract(),
+            self.a.sub(next, first, m - next, half),
+            self.a.sub(first, next, half, rest),
+            self.a.sub(next, next, m - next, rest),
+        )?;
+        self.columns(next, rest)?;
+        self.exchange(next, rest, first, half)
+    }
+
+    /// Brings `count` columns from `column` up to the factored columns `first..first + n`: exchanges and the rows of U.
+    fn follow(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        self.exchange(first, n, column, count)?;
+        solve_lower(
+            self.ctx,
+            true,
+            self.a.sub(first, first, n, n),
+            self.a.sub(first, column, n, count),
+            0,
+        )
+    }
+
+    fn panel(&self, first: usize, n: usize) -> Result<()> {
+        let panel = self.a.sub(first, first, self.a.rows - first, n);
+        let chunk = chunk_rows(panel.rows);
+        for j in 0..=n {
+            self.ctx.launch::<T>(
+                ELIMINATE,
+                panel.rows.div_ceil(chunk),
+                1,
+                THREADS as u32,
+                &args![
+                    panel.rows,
+                    n as i32,
+                    j as i32 - 1,
+                    chunk,
+                    panel.ptr,
+                    panel.ld(),
+                    first,
+                    self.space.ptr,
+                    self.places.ptr,
+                    self.pivots.ptr,
+                    self.zero.ptr
+                ],
+            )?;
+        }
+        self.ctx.launch::<T>(
+            LIST,
+            1,
+            1,
+            32,
+            &args![first as i32, n as i32, self.pivots.ptr, self.list(first)],
+        )?;
+        self.ctx.fence()
+    }
+
+    /// The list of moves of the panel that starts at column `first`.
+    fn list(&self, first: usize) -> u64 {
+        self.lists.ptr + (first / PANEL * LIST_WORDS * size_of::<i32>()) as u64
+    }
+
+    /// Carries the exchanges of the factored columns `first..first + n` to other columns.
+    fn exchange(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        let part = self.a.sub(0, column, self.a.rows, count);
+        for panel in (first..first + n).step_by(PANEL) {
+            self.ctx.launch::<T>(
+                EXCHANGE,
+                count.div_ceil(MOVED_COLUMNS),
+                1,
+                2 * PANEL as u32,
+                &args![count, part.ptr, part.ld(), self.list(panel)],
+            )?;
+        }
+        Ok(())
+    }
+}

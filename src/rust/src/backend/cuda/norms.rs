@@ -1,0 +1,57 @@
+//! What a driver asks about a matrix.
+
+use super::context::Context;
+use super::kernels::{args, Family, Kernel};
+use super::memory::{Buffer, View};
+use crate::error::Result;
+use crate::scalar::{try_zeroed, Scalar};
+
+const SUMS: Kernel = Kernel::new(Family::Norms, "columns_sum_magnitudes");
+const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_scaled");
+const DIAGONAL: Kernel = Kernel::new(Family::Norms, "diagonal_copy_plain");
+
+/// One number for every column, in double precision.
+fn per_column<T: Scalar>(ctx: &'static Context, kernel: Kernel, a: View<T>) -> Result<Vec<f64>> {
+    let mut values = try_zeroed::<f64>(a.cols)?;
+    let device = Buffer::of::<f64>(ctx, a.cols)?;
+    ctx.launch::<T>(
+        kernel,
+        a.cols,
+        1,
+        256,
+        &args![a.rows, a.ptr, a.ld(), device.ptr],
+    )?;
+    device.to_slice(&mut values)?;
+    Ok(values)
+}
+
+/// The largest column sum of magnitudes; NaN if there is one.
+pub(super) fn one_norm<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f64> {
+    let sums = per_column(ctx, SUMS, a)?;
+    Ok(sums.into_iter().fold(0.0, |most: f64, s| {
+        if s.is_nan() || most.is_nan() {
+            f64::NAN
+        } else {
+            most.max(s)
+        }
+    }))
+}
+
+pub(super) fn column_norms<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<f64>> {
+    per_column(ctx, NORMS, a)
+}
+
+pub(super) fn diagonal<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
+    let k = a.rows.min(a.cols);
+    let mut values = try_zeroed::<T>(k)?;
+    let device = Buffer::of::<T>(ctx, k)?;
+    ctx.launch::<T>(
+        DIAGONAL,
+        k.div_ceil(256),
+        1,
+        256,
+        &args![k, a.ptr, a.ld(), device.ptr],
+    )?;
+    device.to_slice(&mut values)?;
+    Ok(values)
+}

@@ -1,0 +1,134 @@
+//! QR with column exchanges, LAPACK's and LINPACK's, one reflector at a time.
+
+use super::context::Context;
+use super::kernels::{args, scalar, Family, Kernel};
+use super::memory::{Buffer, View};
+use super::triangular::reorder_columns;
+use crate::device::PivotedQr;
+use crate::error::Result;
+use crate::scalar::{try_zeroed, Scalar};
+
+const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
+const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");
+const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
+const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_native");
+
+/// Steps between fences.
+const STRIDE: usize = 16;
+
+/// Which column comes next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Rule {
+    /// The one of largest remaining norm.
+    Largest,
+    /// The next, unless its norm fell below this share of its first norm.
+    Limited(f64),
+}
+
+pub(super) fn factor<T: Scalar>(
+    ctx: &'static Context,
+    rule: Rule,
+    a: View<T>,
+) -> Result<PivotedQr<T>> {
+    let (m, n) = (a.rows, a.cols);
+    let k = m.min(n);
+    let mut jpvt: Vec<i32> = (0..n as i32).collect();
+    if k == 0 {
+        return Ok(PivotedQr {
+            tau: Vec::new(),
+            jpvt: jpvt.into_iter().map(|j| j as usize).collect(),
+            rank: 0,
+        });
+    }
+    let order = Buffer::from_slice(ctx, &jpvt)?;
+    let [norm, recent, original] = [norms(ctx, a)?, norms(ctx, a)?, norms(ctx, a)?];
+    let moved = Buffer::of::<i32>(ctx, n)?;
+    let kept = Buffer::from_slice(ctx, &[n as i32])?;
+    let v = Buffer::of::<T>(ctx, m)?;
+    let tau = Buffer::zeroed::<T>(ctx, k)?;
+    // LAPACK recomputes below the root of the unit roundoff; dqrdc2 below 1e-6 of the square, which single precision
+    // cannot resolve.
+    let threshold = match rule {
+        Rule::Largest => (T::EPS / 2.0).sqrt(),
+        Rule::Limited(_) => 1e-6f64.max(16.0 * T::EPS),
+    };
+    let threshold = scalar(T::from_f64(threshold));
+    for j in 0..k {
+        match rule {
+            Rule::Largest => ctx.launch::<T>(
+                LARGEST,
+                1,
+                1,
+                1024,
+                &args![m, n, j, a.ptr, a.ld(), order.ptr, norm.ptr, v.ptr, tau.ptr],
+            )?,
+            Rule::Limited(tol) => ctx.launch::<T>(
+                LIMITED,
+                1,
+                1,
+                1024,
+                &args![
+                    m,
+                    n,
+                    j,
+                    scalar(T::from_f64(tol)),
+                    a.ptr,
+                    a.ld(),
+                    order.ptr,
+                    moved.ptr,
+                    norm.ptr,
+                    original.ptr,
+                    kept.ptr,
+                    v.ptr,
+                    tau.ptr
+                ],
+            )?,
+        }
+        ctx.launch::<T>(
+            REFLECT,
+            n - j - 1,
+            1,
+            256,
+            &args![
+                m,
+                j,
+                a.ptr,
+                a.ld(),
+                order.ptr,
+                norm.ptr,
+                recent.ptr,
+                v.ptr,
+                tau.ptr,
+                i32::from(rule != Rule::Largest),
+                threshold
+            ],
+        )?;
+        if j % STRIDE == 0 {
+            ctx.fence()?;
+        }
+    }
+    reorder_columns(ctx, a, &order)?;
+    order.to_slice(&mut jpvt)?;
+    let mut factors = try_zeroed::<T>(k)?;
+    tau.to_slice(&mut factors)?;
+    let mut front = [0i32];
+    kept.to_slice(&mut front)?;
+    Ok(PivotedQr {
+        tau: factors,
+        jpvt: jpvt.into_iter().map(|j| j as usize).collect(),
+        rank: usize::try_from(front[0]).unwrap_or(0).min(k),
+    })
+}
+
+/// The norm of every column, on the device.
+fn norms<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Buffer> {
+    let out = Buffer::of::<T>(ctx, a.cols)?;
+    ctx.launch::<T>(
+        NORMS,
+        a.cols,
+        1,
+        256,
+        &args![a.rows, a.ptr, a.ld(), out.ptr],
+    )?;
+    Ok(out)
+}

@@ -1,0 +1,163 @@
+//! Triangular systems and row exchanges.
+
+use super::context::Context;
+use super::gemm::{multiply, Update};
+use super::kernels::{args, Family, Kernel};
+use super::memory::{blocks_for, copy, Buffer, View};
+use crate::error::Result;
+use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+
+const SOLVE: Kernel = Kernel::new(Family::Triangular, "triangle_solve_block");
+const GATHER: Kernel = Kernel::new(Family::Norms, "lines_gather_indexed");
+
+/// Largest order that one launch solves by substitution, and the right-hand sides of one of its blocks.
+const LEAF: usize = 64;
+const LEAF_COLUMNS: usize = 16;
+
+/// Bytes of workspace for moving rows or columns about.
+const GATHER_BYTES: usize = 64 << 20;
+
+/// Solves `op(A) X = B` or `X op(A) = B` in place, A a triangle of order `a.rows`.
+pub(super) fn solve<T: Scalar>(
+    ctx: &'static Context,
+    side: Side,
+    uplo: Uplo,
+    trans: Trans,
+    diag: Diag,
+    a: View<T>,
+    b: View<T>,
+) -> Result<()> {
+    let transposed = trans.is_yes() != (side == Side::Right);
+    let a = if transposed { a.t() } else { a };
+    let b = if side == Side::Right { b.t() } else { b };
+    let unit = diag == Diag::Unit;
+    if (uplo == Uplo::Lower) != transposed {
+        solve_lower(ctx, unit, a, b, 0)
+    } else {
+        solve_lower(ctx, unit, a.reversed(), b.rows_reversed(), 0)
+    }
+}
+
+/// `B <- L^-1 B`, halving L: two smaller systems and a product. `stop`: see [`Update`].
+pub(super) fn solve_lower<T: Scalar>(
+    ctx: &'static Context,
+    unit: bool,
+    l: View<T>,
+    b: View<T>,
+    stop: u64,
+) -> Result<()> {
+    let n = l.rows;
+    if n == 0 || b.cols == 0 {
+        return Ok(());
+    }
+    if n <= LEAF {
+        return ctx.launch::<T>(
+            SOLVE,
+            b.cols.div_ceil(LEAF_COLUMNS),
+            1,
+            256,
+            &args![
+                n as i32,
+                b.cols,
+                l.ptr,
+                l.rs,
+                l.cs,
+                i32::from(unit),
+                b.ptr,
+                b.rs,
+                b.cs,
+                stop
+            ],
+        );
+    }
+    let half = n.div_ceil(2).next_multiple_of(LEAF);
+    let rest = n - half;
+    let (top, bottom) = (b.sub(0, 0, half, b.cols), b.sub(half, 0, rest, b.cols));
+    solve_lower(ctx, unit, l.sub(0, 0, half, half), top, stop)?;
+    multiply(
+        ctx,
+        Update {
+            stop,
+            ..Update::subtract()
+        },
+        l.sub(half, 0, rest, half),
+        top,
+        bottom,
+    )?;
+    ctx.fence()?;
+    solve_lower(ctx, unit, l.sub(half, half, rest, rest), bottom, stop)
+}
+
+/// Applies LAPACK's exchanges to the rows of B.
+pub(super) fn exchange_rows<T: Scalar>(
+    ctx: &'static Context,
+    trans: Trans,
+    ipiv: &[usize],
+    b: View<T>,
+) -> Result<()> {
+    let mut source: Vec<i32> = (0..b.rows as i32).collect();
+    let swaps = ipiv.iter().copied().enumerate();
+    match trans {
+        Trans::No => swaps.for_each(|(i, p)| source.swap(i, p)),
+        Trans::Yes => swaps.rev().for_each(|(i, p)| source.swap(i, p)),
+    }
+    if source.iter().enumerate().all(|(i, s)| i as i32 == *s) || b.is_empty() {
+        return Ok(());
+    }
+    let index = Buffer::from_slice(ctx, &source)?;
+    let step = (GATHER_BYTES / (b.rows * size_of::<T>())).clamp(1, b.cols);
+    let space = Buffer::of::<T>(ctx, b.rows * step)?;
+    for first in (0..b.cols).step_by(step) {
+        let part = b.sub(0, first, b.rows, step.min(b.cols - first));
+        gather(ctx, part, &index, true, &space)?;
+    }
+    Ok(())
+}
+
+/// `A[, j] <- A[, order[j]]` for the device's list `order`.
+pub(super) fn reorder_columns<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    order: &Buffer,
+) -> Result<()> {
+    if a.is_empty() {
+        return Ok(());
+    }
+    let step = (GATHER_BYTES / (a.cols * size_of::<T>())).clamp(1, a.rows);
+    let space = Buffer::of::<T>(ctx, a.cols * step)?;
+    for first in (0..a.rows).step_by(step) {
+        let part = a.sub(first, 0, step.min(a.rows - first), a.cols);
+        gather(ctx, part, order, false, &space)?;
+    }
+    Ok(())
+}
+
+/// Moves the rows or the columns of `a` by way of `space`.
+fn gather<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    index: &Buffer,
+    rows: bool,
+    space: &Buffer,
+) -> Result<()> {
+    let moved = View::new(space.ptr, a.rows, a.cols, a.rows);
+    ctx.launch::<T>(
+        GATHER,
+        blocks_for(a.rows * a.cols),
+        1,
+        256,
+        &args![
+            a.rows,
+            a.cols,
+            a.ptr,
+            a.ld(),
+            index.ptr,
+            i32::from(rows),
+            moved.ptr,
+            moved.ld()
+        ],
+    )?;
+    copy(ctx, moved, a)?;
+    ctx.fence()
+}

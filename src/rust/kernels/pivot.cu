@@ -131,6 +131,8 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
         const T w = factor * block_sum(s, scratch);
         for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) x[r] -= w * v[r];
         __syncthreads();
+    } else if (rule != 0) {
+        return;  // dqrdc2 passes over a column of zeros
     }
     const T old = norm[column];
     if (old == T(0)) return;

@@ -76,6 +76,16 @@ __device__ __forceinline__ void triangle_keep(i64 m, i64 n, int lower, T* a, i64
     }
 }
 
+// A <- I, column-major m x n.
+template <typename T>
+__device__ __forceinline__ void identity_set(i64 m, i64 n, T* a, i64 ld) {
+    const i64 count = m * n;
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+        const i64 i = e % m, j = e / m;
+        a[i + j * ld] = i == j ? T(1) : T(0);
+    }
+}
+
 // A(j, i) <- A(i, j) for i > j, through 32 x 32 tiles in shared memory. Grid: one block of 32 x 8 threads for each
 // tile of the square; those above the diagonal have nothing to do.
 template <typename T>
@@ -105,6 +115,9 @@ __device__ __forceinline__ void triangle_mirror(i64 n, T* a, i64 ld) {
     }                                                                                                                 \
     extern "C" __global__ void triangle_keep_plain_##SUFFIX(i64 m, i64 n, int lower, T* a, i64 ld) {                  \
         triangle_keep<T>(m, n, lower, a, ld);                                                                         \
+    }                                                                                                                 \
+    extern "C" __global__ void identity_set_plain_##SUFFIX(i64 m, i64 n, T* a, i64 ld) {                              \
+        identity_set<T>(m, n, a, ld);                                                                                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256) triangle_mirror_tiled_##SUFFIX(i64 n, T* a, i64 ld) {           \
         triangle_mirror<T>(n, a, ld);                                                                                 \

@@ -15,6 +15,7 @@ use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};
 
 const TRIANGLE_KEEP: Kernel = Kernel::new(Family::Triangular, "triangle_keep_plain");
+const IDENTITY: Kernel = Kernel::new(Family::Triangular, "identity_set_plain");
 const COPY: Kernel = Kernel::new(Family::Norms, "matrix_copy_plain");
 
 /// Bytes copied between two looks at the user's wish to stop.
@@ -261,19 +262,40 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     /// A copy of host data.
     pub(super) fn from_host(ctx: &'static Context, a: MatRef<'_, T>, part: Part) -> Result<Self> {
         let to = Matrix::new(ctx, a.nrows(), a.ncols())?;
-        upload(ctx, a, to.buffer.ptr)?;
-        if part != Part::All && !to.view().is_empty() {
-            let lower = i32::from(part == Part::Lower);
-            let count = to.rows * to.cols;
-            ctx.launch::<T>(
-                TRIANGLE_KEEP,
-                blocks_for(count),
-                1,
-                256,
-                &args![to.rows, to.cols, lower, to.buffer.ptr, to.rows],
-            )?;
-        }
+        to.refill(ctx, a, part)?;
         Ok(to)
+    }
+
+    /// Overwrites with `part` of host data of the same shape, zero elsewhere.
+    pub(super) fn refill(&self, ctx: &'static Context, a: MatRef<'_, T>, part: Part) -> Result<()> {
+        if (a.nrows(), a.ncols()) != (self.rows, self.cols) {
+            return Err(Error::Dimension {
+                what: "a matrix is refilled from one of another shape".to_string(),
+            });
+        }
+        ctx.bind()?;
+        upload(ctx, a, self.buffer.ptr)?;
+        if part == Part::All {
+            return Ok(());
+        }
+        let lower = i32::from(part == Part::Lower);
+        ctx.launch::<T>(
+            TRIANGLE_KEEP,
+            blocks_for(self.rows * self.cols),
+            1,
+            256,
+            &args![self.rows, self.cols, lower, self.buffer.ptr, self.rows],
+        )
+    }
+
+    pub(super) fn set_identity(&self, ctx: &'static Context) -> Result<()> {
+        ctx.launch::<T>(
+            IDENTITY,
+            blocks_for(self.rows * self.cols),
+            1,
+            256,
+            &args![self.rows, self.cols, self.buffer.ptr, self.rows],
+        )
     }
 
     pub(super) fn with_home(self, home: MatMut<'a, T>) -> Result<Self> {

@@ -97,6 +97,14 @@ impl<T: Scalar> Device<T> for CudaDevice {
         Matrix::from_host(self.ctx, a, part)
     }
 
+    fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut Matrix<'_, T>) -> Result<()> {
+        to.refill(self.ctx, from, part)
+    }
+
+    fn set_identity(&self, a: &mut Matrix<'_, T>) -> Result<()> {
+        a.set_identity(self.ctx)
+    }
+
     fn store(&self, a: Matrix<'_, T>) -> Result<()> {
         a.store(self.ctx)
     }

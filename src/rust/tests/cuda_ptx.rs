@@ -1,0 +1,72 @@
+//! The committed PTX is what the committed sources made. Needs neither a compiler nor a GPU.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+fn sha256(path: &Path) -> String {
+    let data = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    Sha256::digest(data)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+fn names(folder: &Path, extensions: &[&str]) -> BTreeSet<String> {
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| {
+            p.extension()
+                .is_some_and(|e| extensions.iter().any(|x| e == *x))
+        })
+        .map(|p| p.file_name().unwrap().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn manifest_matches_sources_and_ptx() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let ptx = kernels.join("ptx");
+    let manifest = fs::read_to_string(ptx.join("MANIFEST")).unwrap();
+    for (kind, folder, extensions) in [
+        ("source", &kernels, &["cu", "cuh"][..]),
+        ("ptx", &ptx, &["ptx"][..]),
+    ] {
+        let mut listed = BTreeSet::new();
+        for line in manifest.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            if let [k, hash, name] = words[..] {
+                if k == kind {
+                    assert_eq!(
+                        hash,
+                        sha256(&folder.join(name)),
+                        "{name}: run tools/kernels.py"
+                    );
+                    listed.insert(name.to_string());
+                }
+            }
+        }
+        assert_eq!(
+            listed,
+            names(folder, extensions),
+            "{kind}: run tools/kernels.py"
+        );
+    }
+}
+
+#[test]
+fn every_source_has_its_ptx() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let stems = |n: BTreeSet<String>| -> BTreeSet<String> {
+        n.iter()
+            .map(|f| f.split('.').next().unwrap_or_default().to_string())
+            .collect()
+    };
+    assert_eq!(
+        stems(names(&kernels, &["cu"])),
+        stems(names(&kernels.join("ptx"), &["ptx"]))
+    );
+}

@@ -65,7 +65,8 @@ pub fn fit<T: Scalar, D: Device<T>>(
 
     dev.store(a)?;
     let linpack = qr::to_linpack(factor, &info.tau);
-    for row in linpack.turned {
+    // Only the first k reflectors made the effects.
+    for row in linpack.turned.into_iter().filter(|&row| row < k) {
         for v in effects.rb_mut().row_mut(row).iter_mut() {
             *v = -*v;
         }

@@ -15,18 +15,16 @@ fn native_gpu_count() -> Robj {
 /// One element a GPU
 #[extendr]
 fn native_gpu_info() -> Robj {
-    #[cfg(feature = "cuda")]
-    let all = || Ok(crate::backend::cuda::info());
-    #[cfg(not(feature = "cuda"))]
-    let all = || Ok(Vec::<NoGpu>::new());
     reply(|| {
-        let all = all()?;
+        #[cfg(feature = "cuda")]
+        let all = crate::backend::cuda::probe::info();
+        #[cfg(not(feature = "cuda"))]
+        let all = Vec::<NoGpu>::new();
         let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
         let number = |f: fn(&_) -> f64| all.iter().map(f).collect::<Vec<f64>>();
         Ok(list!(
             name = text(|g| g.name.clone()),
-            compute_capability =
-                text(|g| format!("{}.{}", g.compute_capability.0, g.compute_capability.1)),
+            compute_capability = text(|g| g.compute_capability.clone()),
             memory_total = number(|g| g.memory_total as f64),
             memory_free = number(|g| g.memory_free as f64),
             driver = text(|g| g.driver.clone()),
@@ -42,34 +40,45 @@ fn native_gpu_info() -> Robj {
 #[cfg(not(feature = "cuda"))]
 struct NoGpu {
     name: String,
-    compute_capability: (u32, u32),
+    compute_capability: String,
     memory_total: u64,
     memory_free: u64,
     driver: String,
-    multiprocessors: u32,
+    multiprocessors: usize,
+}
+
+/// Name, success, finding and remedy of one probe.
+type Step = (String, bool, String, String);
+
+#[cfg(feature = "cuda")]
+fn steps() -> Vec<Step> {
+    crate::backend::cuda::probe::probe()
+        .into_iter()
+        .map(|s| (s.step, s.ok, s.detail, s.fix))
+        .collect()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn steps() -> Vec<Step> {
+    vec![(
+        "GPU backend".to_owned(),
+        false,
+        "this build of cudafactor has none".to_owned(),
+        "use Linux with an NVIDIA GPU; everything else runs on the CPU here".to_owned(),
+    )]
 }
 
 /// Every probe for a GPU, in order
 #[extendr]
 fn native_gpu_probe() -> Robj {
-    #[cfg(feature = "cuda")]
-    let steps: Vec<(String, bool, String, String)> = crate::backend::cuda::probe()
-        .into_iter()
-        .map(|s| (s.step, s.ok, s.detail, s.fix))
-        .collect();
-    #[cfg(not(feature = "cuda"))]
-    let steps: Vec<(String, bool, String, String)> = vec![(
-        "GPU backend".to_owned(),
-        false,
-        "this build of cudafactor has none".to_owned(),
-        "use Linux with an NVIDIA GPU; everything else runs on the CPU here".to_owned(),
-    )];
     reply(|| {
+        let steps = steps();
+        let text = |f: fn(&Step) -> &String| steps.iter().map(|s| f(s).clone()).collect::<Vec<_>>();
         Ok(list!(
-            step = steps.iter().map(|s| s.0.clone()).collect::<Vec<_>>(),
+            step = text(|s| &s.0),
             ok = steps.iter().map(|s| s.1).collect::<Vec<_>>(),
-            detail = steps.iter().map(|s| s.2.clone()).collect::<Vec<_>>(),
-            fix = steps.iter().map(|s| s.3.clone()).collect::<Vec<_>>()
+            detail = text(|s| &s.2),
+            fix = text(|s| &s.3)
         ))
     })
 }

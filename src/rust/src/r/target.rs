@@ -90,7 +90,7 @@ impl How {
 
 #[cfg(feature = "cuda")]
 pub fn cuda_count() -> usize {
-    crate::backend::cuda::device_count()
+    crate::backend::cuda::probe::device_count()
 }
 
 #[cfg(not(feature = "cuda"))]

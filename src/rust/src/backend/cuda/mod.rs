@@ -41,6 +41,11 @@ impl CudaDevice {
         })
     }
 
+    /// Waits until everything asked of the GPU is done.
+    pub fn synchronize(&self) -> Result<()> {
+        self.ctx.wait()
+    }
+
     /// Bytes of memory free and in all.
     pub fn memory(&self) -> Result<(u64, u64)> {
         self.ctx.memory()

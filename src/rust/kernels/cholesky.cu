@@ -4,44 +4,73 @@
 namespace {
 
 constexpr int BLOCK = 64;
+constexpr int SIDE = 16;              // threads along each side of a block
+constexpr int SHARE = BLOCK / SIDE;   // a thread's rows and columns of it
 
 // A <- L with A = L L' for the lower triangle of a view of order n <= 64; one block of 256 threads.
+//
+// The block is spread over the threads' registers, entries 16 apart to a thread. Step j publishes column j, and
+// every thread subtracts its share of a a' / pivot; columns are scaled by the roots of their pivots at the end.
 // A pivot that is not greater than zero (NaN too) sets *info to its 1-based order in the whole matrix, whose
 // row `first` is this view's row 0.
 template <typename T>
 __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 first, int* info) {
     if (stopped(info)) return;
     __shared__ T s[BLOCK][BLOCK + 1];  // s[j][i] = A(i, j)
+    __shared__ T published[2][BLOCK];
+    __shared__ T pivots[BLOCK];
     const int t = threadIdx.x;
     const bool by_rows = rs <= cs;
-    for (int e = t; e < BLOCK * BLOCK; e += blockDim.x) {
+    for (int e = t; e < BLOCK * BLOCK; e += SIDE * SIDE) {
         const int i = by_rows ? e % BLOCK : e / BLOCK;
         const int j = by_rows ? e / BLOCK : e % BLOCK;
-        if (i < n && j <= i) s[j][i] = a[i * rs + j * cs];
+        s[j][i] = i < n && j <= i ? a[i * rs + j * cs] : T(0);
     }
     __syncthreads();
-    const int row = t % BLOCK, share = t / BLOCK;
-    const int shares = blockDim.x / BLOCK;
-    for (int j = 0; j < n; ++j) {
-        const T pivot = s[j][j];
-        if (!(pivot > T(0))) {
-            if (t == 0) *info = (int)(first + j + 1);
-            return;
+    const int row = t % SIDE, col = t / SIDE;
+    T x[SHARE][SHARE];
+#pragma unroll
+    for (int p = 0; p < SHARE; ++p)
+#pragma unroll
+        for (int q = 0; q < SHARE; ++q) x[p][q] = s[col + SIDE * q][row + SIDE * p];
+#pragma unroll
+    for (int share = 0; share < SHARE; ++share) {
+        for (int owner = 0; owner < SIDE; ++owner) {
+            const int j = share * SIDE + owner;
+            if (j >= n) break;
+            T* column = published[j & 1];
+            if (col == owner)
+#pragma unroll
+                for (int p = 0; p < SHARE; ++p) column[row + SIDE * p] = x[p][share];
+            __syncthreads();
+            const T pivot = column[j];
+            if (!(pivot > T(0))) {
+                if (t == 0) *info = (int)(first + j + 1);
+                return;
+            }
+            if (t == 0) pivots[j] = pivot;
+            T mine[SHARE];
+#pragma unroll
+            for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] / pivot;
+#pragma unroll
+            for (int p = 0; p < SHARE; ++p) {
+                const T l = column[row + SIDE * p];
+#pragma unroll
+                for (int q = 0; q < SHARE; ++q)
+                    if (q > share || (q == share && col > owner)) x[p][q] -= l * mine[q];
+            }
         }
-        const T d = root(pivot);
-        __syncthreads();
-        if (share == 0 && row < n) {
-            if (row == j) s[j][j] = d;
-            if (row > j) s[j][row] /= d;
-        }
-        __syncthreads();
-        if (row < n) {
-            const T l = s[j][row];
-            for (int c = j + 1 + share; c <= row; c += shares) s[c][row] -= l * s[j][c];
-        }
-        __syncthreads();
     }
-    for (int e = t; e < BLOCK * BLOCK; e += blockDim.x) {
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < SHARE; ++q) {
+        const int j = col + SIDE * q;
+        const T d = j < n ? root(pivots[j]) : T(1);
+#pragma unroll
+        for (int p = 0; p < SHARE; ++p) s[j][row + SIDE * p] = row + SIDE * p == j ? d : x[p][q] / d;
+    }
+    __syncthreads();
+    for (int e = t; e < BLOCK * BLOCK; e += SIDE * SIDE) {
         const int i = by_rows ? e % BLOCK : e / BLOCK;
         const int j = by_rows ? e / BLOCK : e % BLOCK;
         if (i < n && j <= i) a[i * rs + j * cs] = s[j][i];

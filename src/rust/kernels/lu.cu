@@ -11,6 +11,7 @@ namespace {
 
 constexpr int WIDTH = 32;  // columns of a panel
 constexpr int THREADS = 256;
+constexpr int GROUP = 8;  // columns whose loads are in flight together
 
 // Candidates for one column.
 template <typename T>
@@ -78,7 +79,15 @@ __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_row
                 l /= pivot;
                 a[r + j * ld] = l;
             }
-            for (int c = j + 1; c < width; ++c) a[r + c * ld] -= l * pivot_row[c];
+            // Loads go ahead of the stores that may alias them, a group of columns at a time.
+            for (int group = j + 1; group < width; group += GROUP) {
+                T y[GROUP];
+#pragma unroll
+                for (int i = 0; i < GROUP; ++i) y[i] = group + i < width ? a[r + (group + i) * ld] : T(0);
+#pragma unroll
+                for (int i = 0; i < GROUP; ++i)
+                    if (group + i < width) a[r + (group + i) * ld] = y[i] - l * pivot_row[group + i];
+            }
         }
         if (following < width) {
             const T v = magnitude(a[r + following * ld]);

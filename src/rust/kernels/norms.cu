@@ -15,8 +15,8 @@ __device__ __forceinline__ void columns_sum(i64 m, const T* a, i64 ld, double* o
 }
 
 // out[j] <- the Euclidean norm of column j, scaled by a power of two against overflow and underflow. One block a column.
-template <typename T, typename Out>
-__device__ __forceinline__ void columns_norm(i64 m, const T* a, i64 ld, Out* out) {
+template <typename T>
+__device__ __forceinline__ void columns_norm(i64 m, const T* a, i64 ld, double* out) {
     __shared__ double scratch[32];
     const T* x = a + blockIdx.x * ld;
     double largest = 0;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void columns_norm(i64 m, const T* a, i64 ld, Out* out
         s += y * y;
     }
     s = block_sum(s, scratch);
-    if (threadIdx.x == 0) out[blockIdx.x] = Out(root(s) / g);
+    if (threadIdx.x == 0) out[blockIdx.x] = root(s) / g;
 }
 
 // out[i] <- A(i, i)
@@ -69,11 +69,7 @@ __device__ __forceinline__ void matrix_copy(i64 m, i64 n, const T* a, i64 lda, T
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256) columns_norm_scaled_##SUFFIX(i64 m, const T* a, i64 ld,         \
                                                                                    double* out) {                     \
-        columns_norm<T, double>(m, a, ld, out);                                                                       \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) columns_norm_native_##SUFFIX(i64 m, const T* a, i64 ld,         \
-                                                                                   T* out) {                          \
-        columns_norm<T, T>(m, a, ld, out);                                                                            \
+        columns_norm<T>(m, a, ld, out);                                                                       \
     }                                                                                                                 \
     extern "C" __global__ void diagonal_copy_plain_##SUFFIX(i64 k, const T* a, i64 ld, T* out) {                      \
         diagonal_copy<T>(k, a, ld, out);                                                                              \

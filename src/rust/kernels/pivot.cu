@@ -2,25 +2,27 @@
 // and makes its reflector, `column_reflect_norms` applies it to the columns behind and keeps their norms.
 //
 // Columns stay where they are: `order[position]` is the column that stands at a position. Norms belong to columns.
-// A norm shrinks with every reflector and is computed anew when too much of it has cancelled.
+// A norm shrinks with every reflector and is computed anew when too much of it has cancelled. Norms are kept in double
+// precision: in single, their own rounding would pass for a column that is left.
 #include "common.cuh"
 
 namespace {
 
-// The norm of x[0], x[step], ... without overflow or underflow: scaled by a power of two. Known to every thread.
+constexpr int GROUP = 8;  // rows whose loads are in flight together
+
+// The norm of x[0 .. count], scaled by a power of two against overflow and underflow. Known to every thread.
 template <typename T>
-__device__ __forceinline__ T block_norm(i64 count, const T* x, T* scratch) {
-    T largest = T(0);
-    for (i64 r = threadIdx.x; r < count; r += blockDim.x) largest = larger(largest, magnitude(x[r]));
+__device__ __forceinline__ double block_norm(i64 count, const T* x, double* scratch) {
+    double largest = 0;
+    for (i64 r = threadIdx.x; r < count; r += blockDim.x) largest = larger(largest, magnitude(double(x[r])));
     largest = block_max(largest, scratch);
-    const T g = scale_for(largest);
-    T s = T(0);
+    const double g = scale_for(largest);
+    double s = 0;
     for (i64 r = threadIdx.x; r < count; r += blockDim.x) {
-        const T y = x[r] * g;
+        const double y = double(x[r]) * g;
         s += y * y;
     }
-    s = block_sum(s, scratch);
-    return root(s) / g;
+    return root(block_sum(s, scratch)) / g;
 }
 
 // The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its leading one, and its
@@ -65,15 +67,16 @@ __device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T*
 // LAPACK's geqp3: the column of largest remaining norm comes next, the first of equals; a NaN is chosen only at
 // the head. One block.
 template <typename T>
-__device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const T* norm, T* v,
+__device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const double* norm, T* v,
                                                T* tau) {
-    __shared__ T values[32];
+    __shared__ double values[32];
     __shared__ int indices[32];
+    __shared__ T scratch[32];
     __shared__ int column;
-    Candidate<T> c = {T(-1), 0x7fffffff};
+    Candidate<double> c = {-1.0, 0x7fffffff};
     for (i64 q = j + threadIdx.x; q < n; q += blockDim.x) {
-        const T x = norm[order[q]];
-        if (x == x) c = better(c, Candidate<T>{x, (int)q});
+        const double x = norm[order[q]];
+        if (x == x) c = better(c, Candidate<double>{x, (int)q});
     }
     c = block_best(c, values, indices);
     if (threadIdx.x == 0) {
@@ -85,24 +88,25 @@ __device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld
         order[j] = column;
     }
     __syncthreads();
-    make_reflector(m, j, a + column * ld, v, tau, false, values);
+    make_reflector(m, j, a + column * ld, v, tau, false, scratch);
 }
 
 // LINPACK's dqrdc2: columns at positions j.. whose remaining norm fell below tol times their first norm move behind
 // all others, in order, until one holds; *kept counts the columns that have not been moved. One block. `moved`
 // holds n integers.
 template <typename T>
-__device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, T tol, T* a, i64 ld, int* order, int* moved,
-                                               const T* norm, const T* original, int* kept, T* v, T* tau) {
-    __shared__ T values[32];
+__device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved,
+                                               const double* norm, const double* original, int* kept, T* v, T* tau) {
+    __shared__ double values[32];
     __shared__ int indices[32];
+    __shared__ T scratch[32];
     const i64 k = *kept;
     // The first position that holds is the "largest" candidate of equal value.
-    Candidate<T> c = {T(-1), (int)(k > j ? k : j)};
+    Candidate<double> c = {-1.0, (int)(k > j ? k : j)};
     for (i64 q = j + threadIdx.x; q < k; q += blockDim.x) {
         const int column = order[q];
-        const T first = original[column] == T(0) ? T(1) : original[column];
-        if (norm[column] >= first * tol) c = better(c, Candidate<T>{T(1), (int)q});
+        const double first = original[column] == 0 ? 1 : original[column];
+        if (norm[column] >= first * tol) c = better(c, Candidate<double>{1.0, (int)q});
     }
     c = block_best(c, values, indices);
     const i64 away = c.index - j;
@@ -113,15 +117,17 @@ __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, T tol, T* a,
         __syncthreads();
         if (threadIdx.x == 0) *kept = (int)(k - away);
     }
-    make_reflector(m, j, a + order[j] * ld, v, tau, true, values);
+    make_reflector(m, j, a + order[j] * ld, v, tau, true, scratch);
 }
 
 // Applies reflector j to the column at position j + 1 + blockIdx.x and brings its norm up to date. `recent` is the norm
 // when it was last computed in full. `rule` is 0 for LAPACK's test of cancellation, 1 for dqrdc2's.
 template <typename T>
-__device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order, T* norm, T* recent,
-                                               const T* v, const T* tau, int rule, T threshold) {
+__device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order, double* norm, double* recent,
+                                               const T* v, const T* tau, int rule,
+                                               double threshold) {
     __shared__ T scratch[32];
+    __shared__ double wide[32];
     const int column = order[j + 1 + blockIdx.x];
     T* x = a + column * ld;
     const T factor = tau[j];
@@ -129,24 +135,37 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
         T s = T(0);
         for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) s += v[r] * x[r];
         const T w = factor * block_sum(s, scratch);
-        for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) x[r] -= w * v[r];
+        // Loads go ahead of the stores that may alias them, a group of rows at a time.
+        for (i64 r = j + threadIdx.x; r < m; r += GROUP * (i64)blockDim.x) {
+            T y[GROUP];
+#pragma unroll
+            for (int i = 0; i < GROUP; ++i) {
+                const i64 q = r + i * (i64)blockDim.x;
+                y[i] = q < m ? x[q] - w * v[q] : T(0);
+            }
+#pragma unroll
+            for (int i = 0; i < GROUP; ++i) {
+                const i64 q = r + i * (i64)blockDim.x;
+                if (q < m) x[q] = y[i];
+            }
+        }
         __syncthreads();
     } else if (rule != 0) {
         return;  // dqrdc2 passes over a column of zeros
     }
-    const T old = norm[column];
-    if (old == T(0)) return;
-    const T ratio = magnitude(x[j]) / old;
-    T left = T(1) - ratio * ratio;
-    if (left < T(0)) left = T(0);
-    const T since = old / recent[column];
+    const double old = norm[column];
+    if (old == 0) return;
+    const double ratio = magnitude(double(x[j])) / old;
+    double left = 1 - ratio * ratio;
+    if (left < 0) left = 0;
+    const double since = old / recent[column];
     __syncthreads();
     const bool keep = rule == 0 ? left * since * since > threshold : left >= threshold;
     if (keep) {
         if (threadIdx.x == 0) norm[column] = old * root(left);
         return;
     }
-    const T fresh = j + 1 < m ? block_norm(m - j - 1, x + j + 1, scratch) : T(0);
+    const double fresh = j + 1 < m ? block_norm(m - j - 1, x + j + 1, wide) : 0.0;
     if (threadIdx.x == 0) {
         norm[column] = fresh;
         recent[column] = fresh;
@@ -157,17 +176,17 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
 
 #define INSTANCES(T, SUFFIX)                                                                                          \
     extern "C" __global__ void __launch_bounds__(1024) column_choose_largest_##SUFFIX(                                \
-        i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const T* norm, T* v, T* tau) {                                 \
+        i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const double* norm, T* v, T* tau) {                                 \
         choose_largest<T>(m, n, j, a, ld, order, norm, v, tau);                                                       \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024) column_choose_limited_##SUFFIX(                                \
-        i64 m, i64 n, i64 j, T tol, T* a, i64 ld, int* order, int* moved, const T* norm, const T* original,           \
+        i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved, const double* norm, const double* original,           \
         int* kept, T* v, T* tau) {                                                                                    \
         choose_limited<T>(m, n, j, tol, a, ld, order, moved, norm, original, kept, v, tau);                           \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256) column_reflect_norms_##SUFFIX(                                  \
-        i64 m, i64 j, T* a, i64 ld, const int* order, T* norm, T* recent, const T* v, const T* tau, int rule,         \
-        T threshold) {                                                                                                \
+        i64 m, i64 j, T* a, i64 ld, const int* order, double* norm, double* recent, const T* v, const T* tau, int rule,         \
+        double threshold) {                                                                                                \
         reflect_column<T>(m, j, a, ld, order, norm, recent, v, tau, rule, threshold);                                 \
     }
 

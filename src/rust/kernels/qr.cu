@@ -14,6 +14,7 @@ namespace {
 constexpr int WIDTH = 32;  // columns of a panel
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
+constexpr int GROUP = 8;   // columns whose loads are in flight together
 
 // What a launch leaves for the next.
 template <typename T>
@@ -145,17 +146,29 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
         const bool counts = r > following;
         x *= h;
 #pragma unroll
-        for (int c = 0; c < WIDTH; ++c) {
-            if (c == following) {
-                if (counts) sums[c] += x * x;
-            } else if (c > following && c < width) {
-                T y = a[r + c * ld];
-                if (reflect) {
-                    y -= w[c] * v;
-                    a[r + c * ld] = y;
+        for (int c = 0; c < WIDTH; ++c)
+            if (c == following && counts) sums[c] += x * x;
+        // Loads go ahead of the stores that may alias them, a group of columns at a time.
+#pragma unroll
+        for (int group = 0; group < WIDTH; group += GROUP) {
+            if (group + GROUP <= following || group >= width) continue;
+            T y[GROUP];
+#pragma unroll
+            for (int i = 0; i < GROUP; ++i) {
+                const int c = group + i;
+                y[i] = c > following && c < width ? a[r + c * ld] : T(0);
+            }
+#pragma unroll
+            for (int i = 0; i < GROUP; ++i) {
+                const int c = group + i;
+                if (c > following && c < width) {
+                    if (reflect) {
+                        y[i] -= w[c] * v;
+                        a[r + c * ld] = y[i];
+                    }
+                    if (counts) sums[c] += x * y[i];
+                    if (r == following) next.top[c] = y[i];
                 }
-                if (counts) sums[c] += x * y;
-                if (r == following) next.top[c] = y;
             }
         }
     }

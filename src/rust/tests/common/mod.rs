@@ -48,10 +48,39 @@ macro_rules! for_each_device {
             fn cpu_one_thread() {
                 super::$body::<f64, _>(&cudafactor::backend::cpu::CpuDevice::new(1));
             }
+            #[cfg(feature = "cuda")]
+            #[test]
+            fn cuda_f64() {
+                if let Some(gpu) = crate::common::gpu() {
+                    super::$body::<f64, _>(&gpu);
+                }
+            }
+            #[cfg(feature = "cuda")]
+            #[test]
+            fn cuda_f32() {
+                if let Some(gpu) = crate::common::gpu() {
+                    super::$body::<f32, _>(&gpu);
+                }
+            }
         }
     )*};
 }
 pub(crate) use for_each_device;
+
+/// The first GPU. Without one a test passes with a word, unless `CUDAFACTOR_REQUIRE_GPU=1` asks for it to fail.
+#[cfg(feature = "cuda")]
+pub fn gpu() -> Option<cudafactor::backend::cuda::CudaDevice> {
+    match cudafactor::backend::cuda::CudaDevice::open(0) {
+        Ok(gpu) => Some(gpu),
+        Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+            panic!("a GPU is required: {e}")
+        }
+        Err(e) => {
+            eprintln!("skipped: {e}");
+            None
+        }
+    }
+}
 
 /// A column-major host matrix whose columns may lie further apart than they are long.
 #[derive(Debug, Clone)]

@@ -28,7 +28,7 @@ pub(super) struct Context {
     pub pool: sys::CUmemoryPool,
     pid: u32,
     modules: Mutex<HashMap<Family, Module>>,
-    functions: Mutex<HashMap<(Kernel, &'static str), Function>>,
+    functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     fences: Mutex<Fences>,
     failed: Mutex<Option<Error>>,
 }
@@ -179,13 +179,19 @@ impl Context {
         result
     }
 
-    pub(super) fn function(&self, kernel: Kernel, suffix: &'static str) -> Result<Function> {
+    pub(super) fn function(
+        &self,
+        kernel: Kernel,
+        suffix: &'static str,
+    ) -> Result<&'static Function> {
         self.bind()?;
         if let Some(f) = lock(&self.functions).get(&(kernel, suffix)) {
-            return Ok(f.clone());
+            return Ok(f);
         }
         let f = self.find_function(self.module(kernel.family)?, kernel, suffix)?;
-        lock(&self.functions).insert((kernel, suffix), f.clone());
+        // Never freed, like the module it belongs to.
+        let f: &'static Function = Box::leak(Box::new(f));
+        lock(&self.functions).insert((kernel, suffix), f);
         Ok(f)
     }
 

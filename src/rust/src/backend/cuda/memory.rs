@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::size_of;
+use std::ptr::null_mut;
 
 use cudarc::driver::sys::{self, CUresult};
 use faer::{MatMut, MatRef};
@@ -485,27 +486,65 @@ fn pitched<T: Scalar>(
         // SAFETY: column `first` exists.
         let at = unsafe { host.add(first * pitch) }.cast::<c_void>();
         let device_at = device + (first * width) as u64;
-        // SAFETY: the structure is plain data for which zeros are valid.
-        let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-        copy.WidthInBytes = width;
-        copy.Height = count;
-        let (h, d) = (
-            sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-            sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        );
-        if to_device {
-            (copy.srcMemoryType, copy.dstMemoryType) = (h, d);
-            (copy.srcHost, copy.srcPitch) = (at, host_pitch);
-            (copy.dstDevice, copy.dstPitch) = (device_at, width);
+        let copy = if to_device {
+            copy_2d(
+                (at, 0),
+                host_pitch,
+                (null_mut(), device_at),
+                width,
+                width,
+                count,
+            )
         } else {
-            (copy.srcMemoryType, copy.dstMemoryType) = (d, h);
-            (copy.dstHost, copy.dstPitch) = (at, host_pitch);
-            (copy.srcDevice, copy.srcPitch) = (device_at, width);
-        }
+            copy_2d(
+                (null_mut(), device_at),
+                width,
+                (at, 0),
+                host_pitch,
+                width,
+                count,
+            )
+        };
         // SAFETY: `count` columns from `first` exist on both sides, which the caller keeps until its wait.
         let code = unsafe { sys::cuMemcpy2DAsync_v2(&copy, ctx.stream) };
         ctx.or_drain(ctx.check(code, "cuMemcpy2D"))?;
         ctx.or_drain(interrupt::poll())?;
     }
     Ok(())
+}
+
+/// A pitched copy between a host address and a device address; each end has one of the two.
+fn copy_2d(
+    from: (*mut c_void, u64),
+    from_pitch: usize,
+    to: (*mut c_void, u64),
+    to_pitch: usize,
+    width: usize,
+    height: usize,
+) -> sys::CUDA_MEMCPY2D {
+    let kind = |device: u64| {
+        if device == 0 {
+            sys::CUmemorytype::CU_MEMORYTYPE_HOST
+        } else {
+            sys::CUmemorytype::CU_MEMORYTYPE_DEVICE
+        }
+    };
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: kind(from.1),
+        srcHost: from.0,
+        srcDevice: from.1,
+        srcArray: null_mut(),
+        srcPitch: from_pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: kind(to.1),
+        dstHost: to.0,
+        dstDevice: to.1,
+        dstArray: null_mut(),
+        dstPitch: to_pitch,
+        WidthInBytes: width,
+        Height: height,
+    }
 }

@@ -1,7 +1,7 @@
 //! QR with column exchanges, LAPACK's and LINPACK's, one reflector at a time.
 
 use super::context::Context;
-use super::kernels::{args, scalar, Family, Kernel};
+use super::kernels::{args, Family, Kernel};
 use super::memory::{Buffer, View};
 use super::triangular::reorder_columns;
 use crate::device::PivotedQr;
@@ -11,7 +11,7 @@ use crate::scalar::{try_zeroed, Scalar};
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");
 const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
-const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_native");
+const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_scaled");
 
 /// Steps between fences.
 const STRIDE: usize = 16;
@@ -46,13 +46,12 @@ pub(super) fn factor<T: Scalar>(
     let kept = Buffer::from_slice(ctx, &[n as i32])?;
     let v = Buffer::of::<T>(ctx, m)?;
     let tau = Buffer::zeroed::<T>(ctx, k)?;
-    // LAPACK recomputes below the root of the unit roundoff; dqrdc2 below 1e-6 of the square, which single precision
-    // cannot resolve.
+    // LAPACK recomputes a norm below the root of the unit roundoff; dqrdc2 when 1e-6 of its square is left, which
+    // single precision cannot resolve.
     let threshold = match rule {
         Rule::Largest => (T::EPS / 2.0).sqrt(),
-        Rule::Limited(_) => 1e-6f64.max(16.0 * T::EPS),
+        Rule::Limited(_) => T::EPS.sqrt().max(1e-6),
     };
-    let threshold = scalar(T::from_f64(threshold));
     for j in 0..k {
         match rule {
             Rule::Largest => ctx.launch::<T>(
@@ -71,7 +70,7 @@ pub(super) fn factor<T: Scalar>(
                     m,
                     n,
                     j,
-                    scalar(T::from_f64(tol)),
+                    tol,
                     a.ptr,
                     a.ld(),
                     order.ptr,
@@ -122,7 +121,7 @@ pub(super) fn factor<T: Scalar>(
 
 /// The norm of every column, on the device.
 fn norms<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Buffer> {
-    let out = Buffer::of::<T>(ctx, a.cols)?;
+    let out = Buffer::of::<f64>(ctx, a.cols)?;
     ctx.launch::<T>(
         NORMS,
         a.cols,

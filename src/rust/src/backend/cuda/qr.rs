@@ -26,7 +26,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec
     let tau = Buffer::zeroed::<T>(ctx, k)?;
     let chunks = a.rows.div_ceil(chunk_rows(a.rows));
     let space = Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?;
-    let blocks = BlockReflector::new(ctx, a.rows, a.cols.saturating_sub(PANEL))?;
+    let blocks = BlockReflector::new(ctx, a.rows, a.cols - PANEL.min(k))?;
     for first in (0..k).step_by(PANEL) {
         let width = PANEL.min(k - first);
         let panel = a.sub(first, first, a.rows - first, width);

@@ -1,0 +1,123 @@
+//! What a GPU does apart from computing: memory limits, interrupts, what it says of itself.
+#![cfg(feature = "cuda")]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::device::Device;
+use cudafactor::error::Error;
+use cudafactor::interrupt;
+use cudafactor::matrix::{Part, Trans, Uplo};
+
+use common::{gpu, matrices, Host};
+
+/// One test at a time: some leave no memory to the others.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// That the device still computes.
+fn works(gpu: &CudaDevice) {
+    let a = matrices::random::<f64>(100, 70, 3);
+    let mut home = Host::<f64>::from_fn(70, 70, |_, _| f64::NAN);
+    let operand = gpu.load(a.view()).unwrap();
+    let mut c = gpu.output(home.view_mut()).unwrap();
+    gpu.syrk(Trans::Yes, &operand, &mut c).unwrap();
+    gpu.store(c).unwrap();
+    let want = a.wide().transpose() * a.wide();
+    assert!((want - home.wide()).norm_max() < 1e-12);
+}
+
+#[test]
+fn too_large_a_matrix_is_an_error_with_numbers() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    for n in [1 << 20, 1 << 31, usize::MAX] {
+        let refused = Device::<f64>::zeros(&gpu, n, n).err();
+        let Some(Error::DeviceMemory {
+            needed,
+            free,
+            total,
+            ..
+        }) = refused
+        else {
+            panic!("{n}: {refused:?}");
+        };
+        assert!(needed > total && free <= total && total > 0, "{n}");
+    }
+    works(&gpu);
+}
+
+#[test]
+fn a_filled_device_recovers() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let (_, total) = gpu.memory().unwrap();
+    // Pieces of a sixteenth of the memory, until there is no more.
+    let rows = (total / 16 / 8) as usize;
+    let mut held = Vec::new();
+    let refused = loop {
+        match Device::<f64>::zeros(&gpu, rows, 1) {
+            Ok(m) => held.push(m),
+            Err(e) => break e,
+        }
+        assert!(held.len() <= 16);
+    };
+    assert!(matches!(refused, Error::DeviceMemory { .. }), "{refused:?}");
+    drop(held);
+    drop(Device::<f64>::zeros(&gpu, rows, 4).unwrap());
+    works(&gpu);
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn an_interrupt_stops_a_factorization() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let n = 4000;
+    let a = Host::<f64>::from_fn(n, n, |i, j| if i == j { n as f64 } else { 1.0 });
+    let mut x = gpu.load_temporary(a.view(), Part::All).unwrap();
+    STOP.store(true, Ordering::SeqCst);
+    interrupt::install(|| STOP.load(Ordering::SeqCst));
+    assert_eq!(gpu.potrf(Uplo::Upper, &mut x), Err(Error::Interrupted));
+    STOP.store(false, Ordering::SeqCst);
+    drop(x);
+    works(&gpu);
+    let mut x = gpu.load_temporary(a.view(), Part::Upper).unwrap();
+    gpu.potrf(Uplo::Upper, &mut x).unwrap();
+}
+
+#[test]
+fn every_probe_passes() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let steps = probe::probe();
+    assert!(
+        steps.len() >= 6 && steps.iter().all(|s| s.ok && s.fix.is_empty()),
+        "{steps:?}"
+    );
+    let count = probe::device_count();
+    let info = probe::info();
+    assert!(count > 0 && info.len() == count);
+    assert_eq!(Device::<f64>::name(&gpu), "cuda:0");
+    assert!(info
+        .iter()
+        .all(|g| g.memory_free <= g.memory_total && g.multiprocessors > 0));
+}
+
+#[test]
+fn a_gpu_that_is_not_there() {
+    let refused = CudaDevice::open(probe::device_count() + 7).err();
+    assert!(
+        matches!(refused, Some(Error::DeviceUnavailable { .. })),
+        "{refused:?}"
+    );
+    let steps = probe::probe();
+    assert!(!steps.is_empty());
+    assert!(steps.iter().all(|s| s.ok == s.fix.is_empty()), "{steps:?}");
+}

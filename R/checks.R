@@ -4,32 +4,20 @@
 # `how` tells a native routine where and how to run, in the order it reads: device, single precision,
 # CPU threads (0: as many as the machine offers), smallest work worth a GPU.
 how <- function(device, precision, call) {
+  where <- .External(settings, device, precision)
+  if (is.null(where)) abort_settings(device, precision, call) else where
+}
+
+# Says what settings() in entrypoint.c did not take.
+abort_settings <- function(device, precision, call) {
   if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
     abort_argument("device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call)
   }
-  single <- if (is.character(precision) && length(precision) == 1L && !is.na(precision)) {
-    switch(precision, double = FALSE, single = TRUE)
-  }
-  if (is.null(single)) {
+  if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
   }
-  threads <- getOption("cudafactor.threads", 0)
-  min_flops <- getOption("cudafactor.min_flops", 2e9)
-  if (!(is.double(threads) && is.double(min_flops) && length(threads) == 1L && length(min_flops) == 1L)) {
-    threads <- option_number(threads, "cudafactor.threads", call)
-    min_flops <- option_number(min_flops, "cudafactor.min_flops", call)
-  }
-  if (!(threads >= 0 && min_flops >= 0) || is.na(threads) || is.na(min_flops)) {
-    abort_argument("options", "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must not be negative or NA", call)
-  }
-  list(device, single, threads, min_flops)
-}
-
-option_number <- function(value, name, call) {
-  if (!(is.numeric(value) && length(value) == 1L)) {
-    abort_argument(name, sprintf("the option \"%s\" must be one number", name), call)
-  }
-  as.double(value)
+  abort_argument("options",
+    "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must each be one number, not negative", call)
 }
 
 # as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the

@@ -1,5 +1,6 @@
 // What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames,
 // and ask R for a pending interrupt, which jumps too. The symbols of the Rust library are registered by extendr.
+#include <string.h>
 #include <R.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
@@ -16,6 +17,38 @@ static SEXP alloc_matrix(SEXP args) {
   return Rf_allocMatrix(REALSXP, (int)m, (int)n);
 }
 
+// A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
+static double number_option(const char *name, double unset) {
+  const SEXP value = Rf_GetOption1(Rf_install(name));
+  if (value == R_NilValue) return unset;
+  if (!(Rf_isReal(value) || (Rf_isInteger(value) && !Rf_isFactor(value))) || XLENGTH(value) != 1) return -1;
+  const double number = Rf_asReal(value);
+  return number >= 0 ? number : -1;
+}
+
+static int is_string(SEXP value) {
+  return TYPEOF(value) == STRSXP && XLENGTH(value) == 1 && STRING_ELT(value, 0) != NA_STRING;
+}
+
+// .External(settings, device, precision): list(device, single, threads, min_flops) as the native routines read it, or NULL
+// when an argument or an option is not what it should be; the R function says which. In C because every call needs it.
+static SEXP settings(SEXP args) {
+  const SEXP device = CADR(args), precision = CADDR(args);
+  if (!is_string(device) || !is_string(precision)) return R_NilValue;
+  const char *name = CHAR(STRING_ELT(precision, 0));
+  const int single = strcmp(name, "single") == 0;
+  if (!single && strcmp(name, "double") != 0) return R_NilValue;
+  const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", 2e9);
+  if (threads < 0 || min_flops < 0) return R_NilValue;
+  const SEXP how = PROTECT(Rf_allocVector(VECSXP, 4));
+  SET_VECTOR_ELT(how, 0, device);
+  SET_VECTOR_ELT(how, 1, Rf_ScalarLogical(single));
+  SET_VECTOR_ELT(how, 2, Rf_ScalarReal(threads));
+  SET_VECTOR_ELT(how, 3, Rf_ScalarReal(min_flops));
+  UNPROTECT(1);
+  return how;
+}
+
 static void check_interrupt(void *unused) {
   (void)unused;
   R_CheckUserInterrupt();
@@ -27,7 +60,7 @@ int cudafactor_interrupt_pending(void) {
 }
 
 static const R_ExternalMethodDef external_methods[] = {
-    {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2}, {NULL, NULL, 0}};
+    {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2}, {"settings", (DL_FUNC)&settings, 2}, {NULL, NULL, 0}};
 
 void R_init_cudafactor(DllInfo *dll) {
   R_init_cudafactor_extendr(dll);

@@ -1,0 +1,128 @@
+with_options <- function(..., code) {
+  old <- options(...)
+  on.exit(options(old))
+  code
+}
+
+test_that("a required GPU is there", {
+  skip_unless(gpu_required() || gpu_available(), "there is no GPU, and none is required")
+  expect_true(gpu_available())
+})
+
+test_that("a GPU that is there computes", {
+  skip_unless(gpu_available(), "there is no GPU")
+  x <- diag(3)
+  expect_identical(gpu_matmult(x, x, device = "cuda"), x)
+  expect_identical(gpu_last_device(), "cuda:0")
+  info <- gpu_info()
+  expect_gt(nrow(info), 0)
+  expect_true(all(info$memory_free > 0 & info$memory_free <= info$memory_total))
+  expect_error(gpu_matmult(x, x, device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+})
+
+test_that("without a GPU, cuda is an error and auto is the CPU", {
+  skip_unless(!gpu_available() || gpu_required(), "there is a GPU")
+  if (!gpu_available()) {
+    e <- expect_error(gpu_chol(diag(2), device = "cuda"), class = "cudafactor_error_device_unavailable")
+    expect_s3_class(e, "cudafactor_error_device")
+    expect_true(nzchar(e$reason))
+    expect_identical(nrow(gpu_info()), 0L)
+    with_options(cudafactor.min_flops = 0, code = {
+      expect_identical(gpu_chol(diag(2)), diag(2))
+      expect_identical(gpu_last_device(), "cpu")
+    })
+  }
+})
+
+test_that("the table of GPUs has its columns, with or without rows", {
+  expect_named(gpu_info(), c(
+    "device", "name", "compute_capability", "memory_total", "memory_free", "driver", "multiprocessors"
+  ))
+  types <- c(
+    device = "character", name = "character", compute_capability = "character", memory_total = "double",
+    memory_free = "double", driver = "character", multiprocessors = "integer"
+  )
+  expect_identical(vapply(gpu_info(), typeof, ""), types)
+  two <- cudafactor:::gpu_table(list(
+    name = c("A", "B"), compute_capability = c("9.0", "8.0"), memory_total = c(2, 3), memory_free = c(1, 2),
+    driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L)
+  ))
+  expect_identical(two$device, c("cuda:0", "cuda:1"))
+})
+
+test_that("the situation report tells every probe and the fix", {
+  report <- gpu_sitrep()
+  expect_s3_class(report, "gpu_sitrep")
+  expect_named(report, c("probes", "gpus", "options", "versions"))
+  expect_named(report$probes, c("step", "ok", "detail", "fix"))
+  expect_gt(nrow(report$probes), 0)
+  expect_identical(all(report$probes$ok), gpu_available())
+  expect_true(all(nzchar(report$probes$fix[!report$probes$ok])))
+  expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
+  expect_output(print(report), "device = \"auto\"", fixed = TRUE)
+  report$probes <- data.frame(step = "driver", ok = FALSE, detail = "not found", fix = "install it")
+  expect_output(print(report), "fix: install it", fixed = TRUE)
+})
+
+test_that("the options are the defaults of the arguments", {
+  x <- diag(2)
+  with_options(cudafactor.device = "nowhere", code = {
+    expect_error(gpu_chol(x), class = "cudafactor_error_device_unavailable")
+    expect_identical(gpu_chol(x, device = "cpu"), x)
+  })
+  with_options(cudafactor.threads = 1L, code = {
+    expect_identical(gpu_chol(x), x)
+    expect_identical(gpu_sitrep()$options$threads, 1L)
+  })
+  for (wrong in list("a", -1, NA_real_, c(1, 2), NULL)) {
+    if (is.null(wrong)) next
+    with_options(cudafactor.threads = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+    with_options(cudafactor.min_flops = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+  }
+})
+
+test_that("auto goes by the number of operations", {
+  where <- function(flops, min_flops = 2e9, device = "auto") {
+    cudafactor:::native_device_for(flops, list(device, FALSE, 0, min_flops))$ok$device
+  }
+  large <- if (gpu_available()) "cuda:0" else "cpu"
+  expect_identical(where(2e9 - 1), "cpu")
+  expect_identical(where(2e9), large)
+  expect_identical(where(1, min_flops = 0), large)
+  expect_identical(where(1e15, min_flops = Inf), "cpu")
+  expect_identical(where(1e15, device = "cpu"), "cpu")
+  expect_identical(where(1, device = "cuda:1"), "cuda:1")
+})
+
+test_that("the last device is told", {
+  gpu_matmult(diag(2), diag(2), device = "cpu")
+  expect_identical(gpu_last_device(), "cpu")
+  child <- run_child("cat(is.na(cudafactor::gpu_last_device()))")
+  expect_identical(child$output, "TRUE")
+})
+
+test_that("loading the package and small work open no driver", {
+  skip_unless(file.exists("/proc/self/maps"), "this system does not list a process's libraries")
+  child <- run_child(c(
+    "loaded <- function() sum(grepl('libcuda[.]so', readLines('/proc/self/maps')))",
+    "library(cudafactor)",
+    "after_library <- loaded()",
+    "x <- crossprod(matrix(rnorm(100), 10))",
+    "invisible(list(gpu_matmult(x, x), gpu_chol(x), gpu_qr(x), gpu_solve(x), gpu_lm_fit(x, 1:10)))",
+    "after_work <- loaded()",
+    "invisible(gpu_chol(x, device = 'cpu'))",
+    "cat(after_library, after_work, loaded())"
+  ))
+  expect_identical(child$output, "0 0 0")
+})
+
+test_that("attaching is silent and masks nothing", {
+  child <- run_child(c("library(cudafactor)", "cat(intersect(ls('package:cudafactor'), ls(baseenv())))"))
+  expect_identical(child$status, 0L)
+  expect_identical(child$output, character())
+})
+
+test_that("the number of threads is taken from the environment", {
+  child <- run_child("cat(cudafactor::gpu_sitrep()$options$threads)", env = "CUDAFACTOR_NUM_THREADS=1")
+  expect_identical(child$output, "1")
+})

@@ -36,8 +36,8 @@ abort_complex <- function(alternative, call) {
 
 # as.matrix() is what turns a data frame, a vector, a sparse or any other S4 matrix into a plain one.
 as_matrix <- function(x, call) {
-  if (is.matrix(x) && !is.object(x)) {
-    return(x)
+  if (!is.object(x) && is.atomic(x) && !is.null(x)) {
+    return(if (is.matrix(x)) x else as.matrix(x))
   }
   x <- tryCatch(as.matrix(x), error = function(e) abort_type(conditionMessage(e), call))
   if (isS4(x)) {

@@ -32,16 +32,19 @@
 gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.device", "auto"),
                             precision = "double", ...) {
   call <- sys.call()
-  if (inherits(x, "gpu_lu")) {
-    return(determinant.gpu_lu(x, logarithm))
+  if (is.object(x)) {
+    if (inherits(x, "gpu_lu")) {
+      return(determinant.gpu_lu(x, logarithm))
+    }
+    if (isS4(x)) {
+      x <- as_matrix(x, call)
+    }
   }
-  if (isS4(x)) {
-    x <- as_matrix(x, call)
-  }
-  n <- nrow(x)
-  if (length(dim(x)) != 2L || n != ncol(x)) {
+  d <- dim(x)
+  if (length(d) != 2L || d[[1L]] != d[[2L]]) {
     abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
   }
+  n <- d[[1L]]
   if (n < 1L) {
     return(as_determinant(if (isTRUE(as_flag(logarithm))) 0 else 1, 1L, logarithm))
   }
@@ -52,7 +55,7 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
     abort_type(base_text("'a' must be a numeric matrix"), call)
   }
   x <- as_double(x, call)
-  log_scale <- as_flag(logarithm)
+  log_scale <- isTRUE(logarithm) || as_flag(logarithm)
   if (isFALSE(log_scale)) {
     out <- .External(alloc_matrix, n, n)
     done <- unwrap(native_lu(x, c(n, n), out, how(device, precision, call)), call)
@@ -67,7 +70,9 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
 
 as_determinant <- function(modulus, sign, logarithm) {
   attr(modulus, "logarithm") <- logarithm
-  structure(list(modulus = modulus, sign = sign), class = "det")
+  out <- list(modulus = modulus, sign = sign)
+  class(out) <- "det"
+  out
 }
 
 # From a packed LU factor and its row exchanges. The plain modulus is the product itself, which is exact where the

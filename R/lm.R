@@ -68,7 +68,9 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular
   if (!identical(method, "qr")) {
     warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
   }
-  chkDots(...)
+  if (...length()) {
+    chkDots(...)
+  }
   fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
   if (!isTRUE(as_flag(singular.ok)) && fit$qr$rank < ncol(x)) {
     abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
@@ -105,10 +107,9 @@ as_design <- function(x, call) {
 
 # The fit with the names base R gives its parts. `y` is a vector or a matrix of doubles.
 least_squares <- function(x, y, tol, where, call) {
-  for (operand in c("x", "y")) {
-    if (!all_finite(get(operand, inherits = FALSE))) {
-      abort("non_finite", base_text("NA/NaN/Inf in '%s'", operand), call, argument = operand)
-    }
+  if (!(all_finite(x) && all_finite(y))) {
+    operand <- if (all_finite(x)) "y" else "x"
+    abort("non_finite", base_text("NA/NaN/Inf in '%s'", operand), call, argument = operand)
   }
   dx <- dim(x)
   n <- dx[[1L]]

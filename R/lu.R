@@ -67,14 +67,16 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
       sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", done$zero),
       call, index = done$zero)
   }
-  structure(class = "gpu_lu", list(
+  f <- list(
     lu = out,
     ipiv = done$ipiv,
     perm = as_permutation(done$ipiv, dx[[1L]]),
     singular = done$zero,
     norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x),
     dimnames = dimnames(x)
-  ))
+  )
+  class(f) <- "gpu_lu"
+  f
 }
 
 # The largest column sum of absolute values.
@@ -134,7 +136,7 @@ solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
       raise("singular", "", list(rcond = rcond), call, "solve")
     }
   }
-  nrhs <- if (is.null(b)) n else NCOL(b)
+  nrhs <- if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
   out <- .External(alloc_matrix, n, nrhs)
   reply <- native_lu_solve(a$lu, n, a$ipiv, b, nrhs, out, where)
   if (!is.null(reply)) {

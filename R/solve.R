@@ -40,22 +40,19 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
   if (...length()) {
     check_dots(list(...), call)
   }
-  if (inherits(a, "gpu_lu")) {
-    return(solve(a, b, tol = tol, device = device, precision = precision))
-  }
-  if (inherits(a, "qr")) {
-    abort_type("'a' is a QR factorization: use base::solve() or base::qr.coef()", call)
+  if (!(is.double(a) && is.matrix(a))) {
+    if (inherits(a, "gpu_lu")) {
+      return(solve(a, b, tol = tol, device = device, precision = precision))
+    }
+    a <- as_coefficients(a, call)
   }
   if (!missing(b) && is.complex(b)) {
     abort_complex("base::solve()", call)
   }
-  if (!(is.double(a) && is.matrix(a))) {
-    a <- as_coefficients(a, call)
-  }
   n <- dim(a)[[1L]]
   check_square_system(dim(a), call)
   b <- if (missing(b)) NULL else as_right_side(b, n, call)
-  nrhs <- if (is.null(b)) n else NCOL(b)
+  nrhs <- if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
   out <- .External(alloc_matrix, n, nrhs)
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
@@ -81,6 +78,9 @@ is_ill_conditioned <- function(rcond, tol, x) {
 
 # Unlike chol() and qr(), solve() does not turn text into numbers.
 as_coefficients <- function(a, call) {
+  if (inherits(a, "qr")) {
+    abort_type("'a' is a QR factorization: use base::solve() or base::qr.coef()", call)
+  }
   a <- as_matrix(a, call)
   if (is.complex(a)) {
     abort_complex("base::solve()", call)

@@ -55,22 +55,23 @@ gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = F
 }
 
 solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
+  is_vector <- is.double(x) && is.null(dim(x)) && !is.object(x)
   stays_matrix <- is.matrix(x)
-  if (!(is.double(x) && stays_matrix)) {
+  if (!(is_vector || is.double(x) && stays_matrix)) {
     x <- as_real_matrix(x, call, "base::backsolve()")
   }
   dr <- dim(r)
-  dx <- dim(x)
-  k <- as_count(k)
+  dx <- if (is_vector) c(length(x), 1L) else dim(x)
+  if (!(is.integer(k) && length(k) == 1L)) {
+    k <- as_count(k)
+  }
   if (is.na(k) || k <= 0L || k > dr[[1L]] || k > dr[[2L]] || k > dx[[1L]]) {
     abort_argument("k", base_text("invalid '%s' argument", "k"), call)
   }
-  upper <- as_flag(upper)
-  trans <- as_flag(trans)
-  if (is.na(upper)) {
+  if (!(isTRUE(upper) || isFALSE(upper)) && is.na(upper <- as_flag(upper))) {
     abort_argument("upper.tri", base_text("invalid '%s' argument", "upper.tri"), call)
   }
-  if (is.na(trans)) {
+  if (!(isTRUE(trans) || isFALSE(trans)) && is.na(trans <- as_flag(trans))) {
     abort_argument("transpose", base_text("invalid '%s' argument", "transpose"), call)
   }
   out <- .External(alloc_matrix, k, dx[[2L]])
@@ -80,5 +81,13 @@ solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
   if (!is.null(reply)) {
     unwrap(reply, call, "backsolve")
   }
-  if (stays_matrix) out else drop(out)
+  if (stays_matrix) {
+    return(out)
+  }
+  if (dx[[2L]] == 1L) {
+    dim(out) <- NULL
+    out
+  } else {
+    drop(out)
+  }
 }

@@ -192,27 +192,32 @@ __device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, 
     }
 }
 
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: column j is -tau_j T(0..j, 0..j) G(0..j, j), tau_j below.
-// One warp; T and G have leading dimension WIDTH.
+// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: column j is -tau_j T(0..j, 0..j) G(0..j, j), tau_j
+// below. One warp for each diagonal block of WIDTH reflectors, of `width` in all; T and G have leading dimension ld.
 template <typename T>
-__device__ __forceinline__ void reflectors_triangle(int width, const T* gram, const T* tau, T* triangle) {
+__device__ __forceinline__ void reflectors_triangle(int width, const T* gram, const T* tau, T* triangle, i64 ld) {
     __shared__ T ts[WIDTH][WIDTH + 1];
     __shared__ T gs[WIDTH][WIDTH + 1];
+    const int first = blockIdx.x * WIDTH;
+    const int n = width - first < WIDTH ? width - first : WIDTH;
     const int i = threadIdx.x;
-    for (int j = 0; j < WIDTH; ++j) {
-        gs[j][i] = i < width && j < width ? gram[i + j * WIDTH] : T(0);
+    gram += first + first * ld;
+    triangle += first + first * ld;
+    for (int j = 0; j < n; ++j) {
+        gs[j][i] = i < n ? gram[i + j * ld] : T(0);
         ts[j][i] = T(0);
     }
     __syncwarp();
-    for (int j = 0; j < width; ++j) {
-        const T factor = tau[j];
+    for (int j = 0; j < n; ++j) {
+        const T factor = tau[first + j];
         T s = T(0);
         if (i < j)
             for (int l = i; l < j; ++l) s += ts[l][i] * gs[j][l];
         ts[j][i] = i < j ? -factor * s : (i == j ? factor : T(0));
         __syncwarp();
     }
-    for (int j = 0; j < WIDTH; ++j) triangle[i + j * WIDTH] = ts[j][i];
+    for (int j = 0; j < n; ++j)
+        if (i < n) triangle[i + j * ld] = ts[j][i];
 }
 
 }  // namespace
@@ -226,8 +231,8 @@ __device__ __forceinline__ void reflectors_triangle(int width, const T* gram, co
         reflectors_unpack<T>(m, width, a, ld, v);                                                                     \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(32) reflectors_triangle_warp_##SUFFIX(                               \
-        int width, const T* gram, const T* tau, T* triangle) {                                                        \
-        reflectors_triangle<T>(width, gram, tau, triangle);                                                           \
+        int width, const T* gram, const T* tau, T* triangle, i64 ld) {                                                       \
+        reflectors_triangle<T>(width, gram, tau, triangle, ld);                                                       \
     }
 
 INSTANCES(double, f64)

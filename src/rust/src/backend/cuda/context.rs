@@ -110,7 +110,10 @@ impl Context {
                 reason: format!("there is no GPU {ordinal}: {count} found, counted from 0"),
             });
         }
-        let c: &'static Context = Box::leak(Box::new(Context::create(ordinal)?));
+        let c = Context::create(ordinal).map_err(|e| Error::DeviceUnavailable {
+            reason: format!("GPU {ordinal} cannot be opened: {e}"),
+        })?;
+        let c: &'static Context = Box::leak(Box::new(c));
         all.push(c);
         Ok(c)
     }

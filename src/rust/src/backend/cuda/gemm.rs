@@ -71,6 +71,18 @@ pub(super) fn multiply<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<()> {
+    multiply_in_parts(ctx, LAUNCH_FLOPS, update, a, b, c)
+}
+
+/// As [`multiply`], with at most about `flops` operations in one launch.
+fn multiply_in_parts<T: Scalar>(
+    ctx: &'static Context,
+    flops: f64,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
     if c.is_empty() {
         return Ok(());
     }
@@ -80,14 +92,22 @@ pub(super) fn multiply<T: Scalar>(
             Triangle::Lower => Triangle::Upper,
             Triangle::Upper => Triangle::Lower,
         };
-        return multiply_columns(ctx, Update { triangle, ..update }, b.t(), a.t(), c.t());
+        return multiply_columns(
+            ctx,
+            flops,
+            Update { triangle, ..update },
+            b.t(),
+            a.t(),
+            c.t(),
+        );
     }
-    multiply_columns(ctx, update, a, b, c)
+    multiply_columns(ctx, flops, update, a, b, c)
 }
 
 /// Cuts a long product by columns of C; a triangle falls into its diagonal blocks and rectangles.
 fn multiply_columns<T: Scalar>(
     ctx: &'static Context,
+    flops: f64,
     update: Update<T>,
     a: View<T>,
     b: View<T>,
@@ -95,10 +115,10 @@ fn multiply_columns<T: Scalar>(
 ) -> Result<()> {
     let (m, n, k) = (c.rows, c.cols, a.cols);
     let per_column = 2.0 * m as f64 * k as f64;
-    if per_column * n as f64 <= LAUNCH_FLOPS {
+    if per_column * n as f64 <= flops {
         return multiply_once(ctx, update, a, b, c);
     }
-    let width = ((LAUNCH_FLOPS / per_column) as usize / TILE).max(1) * TILE;
+    let width = ((flops / per_column) as usize / TILE).max(1) * TILE;
     let full = Update {
         triangle: Triangle::Full,
         ..update
@@ -235,4 +255,68 @@ pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
     multiply(ctx, update, a, a.t(), c)?;
     let tiles = c.rows.div_ceil(32);
     ctx.launch::<T>(MIRROR, tiles * tiles, 1, 256, &args![c.rows, c.ptr, c.ld()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Matrix;
+    use super::*;
+    use crate::matrix::Part;
+
+    /// Products cut into many launches agree with those made by one, and a triangle leaves the rest alone.
+    #[test]
+    fn parts_make_the_whole() {
+        let ctx = match Context::open(0) {
+            Ok(ctx) => ctx,
+            Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+                panic!("a GPU is required: {e}")
+            }
+            Err(e) => return eprintln!("skipped: {e}"),
+        };
+        let entry = |i: usize, j: usize| ((i * 37 + j * 101) % 64) as f64 - 31.0;
+        for (m, n) in [(200, 300), (300, 200), (257, 257), (64, 1), (1, 64)] {
+            let k = 50;
+            let a = faer::Mat::<f64>::from_fn(m, k, entry);
+            let b = faer::Mat::<f64>::from_fn(k, n, entry);
+            let c0 = faer::Mat::<f64>::from_fn(m, n, |i, j| entry(i + 5, j));
+            let product = &a * &b;
+            let load = |x: &faer::Mat<f64>| Matrix::from_host(ctx, x.as_ref(), Part::All).unwrap();
+            let (da, db) = (load(&a), load(&b));
+            for triangle in [Triangle::Full, Triangle::Lower, Triangle::Upper] {
+                for transposed in [false, true] {
+                    let dc = load(&c0);
+                    let update = Update {
+                        triangle,
+                        ..Update::subtract()
+                    };
+                    let (va, vb, vc) = (da.view(), db.view(), dc.view());
+                    let flops = 2.0 * (m * k * 70) as f64;
+                    if transposed {
+                        let triangle = match triangle {
+                            Triangle::Full => Triangle::Full,
+                            Triangle::Lower => Triangle::Upper,
+                            Triangle::Upper => Triangle::Lower,
+                        };
+                        let update = Update { triangle, ..update };
+                        multiply_in_parts(ctx, flops, update, vb.t(), va.t(), vc.t()).unwrap();
+                    } else {
+                        multiply_in_parts(ctx, flops, update, va, vb, vc).unwrap();
+                    }
+                    let mut got = faer::Mat::<f64>::zeros(m, n);
+                    dc.read(ctx, got.as_mut()).unwrap();
+                    for j in 0..n {
+                        for i in 0..m {
+                            let inside = match triangle {
+                                Triangle::Full => true,
+                                Triangle::Lower => i >= j,
+                                Triangle::Upper => i <= j,
+                            };
+                            let want = c0[(i, j)] - if inside { product[(i, j)] } else { 0.0 };
+                            assert_eq!(got[(i, j)], want, "{m} {n} {triangle:?} ({i}, {j})");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

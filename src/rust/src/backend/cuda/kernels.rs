@@ -217,7 +217,10 @@ impl Context {
         let mut module = std::ptr::null_mut();
         // SAFETY: the image is null-terminated PTX text that outlives the call.
         let code = unsafe { sys::cuModuleLoadData(&mut module, text.as_ptr().cast()) };
-        self.check(code, "cuModuleLoadData")?;
+        self.check(code, "cuModuleLoadData")
+            .map_err(|e| Error::DeviceUnavailable {
+                reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
+            })?;
         Ok(module)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`kernels`]: the kernels' code and how they are started
-//! - [`memory`]: buffers, strided views, transfers
+//! - [`memory`], [`transfer`]: buffers, strided views, the way to and from the host
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - [`probe`]: whether there is a GPU, and why not
 
@@ -16,6 +16,7 @@ mod norms;
 mod pivot;
 pub mod probe;
 mod qr;
+mod transfer;
 mod triangular;
 
 use faer::{MatMut, MatRef};

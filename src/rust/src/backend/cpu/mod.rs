@@ -3,11 +3,14 @@
 //! Operands are R's memory as it is, and results are written where R will read them.
 
 mod cholesky;
+mod cholesky_pivoted;
 mod gemm;
 mod lu;
 mod norms;
 mod qr;
+mod qr_limited;
 mod qr_pivoted;
+mod reflector;
 mod threads;
 mod triangular;
 mod vector;
@@ -291,7 +294,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {
         let a = a.columns_mut()?;
         require(a.nrows() == a.ncols(), "the matrix is not square")?;
-        cholesky::pstrf(tol, a, self.threads)
+        cholesky_pivoted::pstrf(tol, a, self.threads)
     }
 
     fn getrf(&self, a: &mut CpuMat<'_, T>) -> Result<LuInfo> {
@@ -317,7 +320,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn qrdc2(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
-        qr_pivoted::qrdc2(tol, a.columns_mut()?, self.threads)
+        qr_limited::qrdc2(tol, a.columns_mut()?, self.threads)
     }
 
     fn ormqr(
@@ -336,11 +339,11 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {
-        Ok(norms::norm1(a.view()))
+        norms::norm1(a.view(), self.threads)
     }
 
     fn column_norms(&self, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
-        norms::column_norms(a.view())
+        norms::column_norms(a.view(), self.threads)
     }
 
     fn diagonal(&self, a: &CpuMat<'_, T>) -> Result<Vec<T>> {

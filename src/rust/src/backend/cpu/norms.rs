@@ -2,30 +2,56 @@
 
 use faer::MatRef;
 
-use super::vector::norm2;
+use super::threads::{join, share};
+use super::vector::{norm2, simd, sum_of_magnitudes};
 use super::{columns, Columns};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
+/// An entry read from memory costs about as much as this many multiplications.
+const READ: f64 = 8.0;
+
 /// The largest sum of absolute values in a column; NaN when a column's sum is.
-pub(crate) fn norm1<T: Scalar>(a: MatRef<'_, T>) -> f64 {
-    let mut largest = 0.0f64;
-    for j in 0..a.ncols() {
-        let mut sum = 0.0f64;
-        for i in 0..a.nrows() {
-            sum += Into::<f64>::into(a[(i, j)]).abs();
-        }
-        if sum.is_nan() {
-            return sum;
-        }
-        largest = largest.max(sum);
-    }
-    largest
+pub(crate) fn norm1<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<f64> {
+    let sums = each_column(columns(a)?, threads, &|x| {
+        simd::<T, _>(|| sum_of_magnitudes(x))
+    });
+    Ok(sums
+        .into_iter()
+        .fold(0.0, |m, s| if s > m || s.is_nan() { s } else { m }))
 }
 
-pub(crate) fn column_norms<T: Scalar>(a: MatRef<'_, T>) -> Result<Vec<f64>> {
-    let a: Columns<'_, T> = columns(a)?;
-    Ok((0..a.ncols()).map(|j| norm2(a.col(j).as_slice())).collect())
+pub(crate) fn column_norms<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<Vec<f64>> {
+    Ok(each_column(columns(a)?, threads, &|x| norm2(x)))
+}
+
+fn each_column<T: Scalar>(
+    a: Columns<'_, T>,
+    threads: usize,
+    f: &(impl Fn(&[T]) -> f64 + Sync),
+) -> Vec<f64> {
+    let mut out = vec![0.0; a.ncols()];
+    let work = READ * a.nrows() as f64 * a.ncols() as f64;
+    fill(a, share(threads, work), f, &mut out);
+    out
+}
+
+fn fill<T: Scalar>(
+    a: Columns<'_, T>,
+    threads: usize,
+    f: &(impl Fn(&[T]) -> f64 + Sync),
+    out: &mut [f64],
+) {
+    if threads < 2 || out.len() < 2 {
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = f(a.col(j).as_slice());
+        }
+        return;
+    }
+    let at = out.len() * (threads / 2) / threads;
+    let (a1, a2) = a.split_at_col(at);
+    let (out1, out2) = out.split_at_mut(at);
+    join(threads, |t| fill(a1, t, f, out1), |t| fill(a2, t, f, out2));
 }
 
 pub(crate) fn diagonal<T: Scalar>(a: MatRef<'_, T>) -> Vec<T> {

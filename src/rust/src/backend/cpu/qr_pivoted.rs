@@ -1,140 +1,203 @@
-//! QR with column exchanges: LAPACK's rule and R's.
+//! QR with the column of largest remaining norm next: LAPACK's `geqp3`.
 
-use super::qr::{apply_reflector, reflector};
-use super::vector::{norm2, simd};
-use super::ColumnsMut;
+use faer::MatMut;
+
+use super::gemm::gemm;
+use super::reflector::{reflector, Convention};
+use super::threads::{join, share};
+use super::vector::{axpy, dot, norm2, simd};
+use super::{Columns, ColumnsMut};
 use crate::device::PivotedQr;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::{try_zeroed, Scalar};
 
-/// The column of largest remaining norm next; LAPACK's `geqp3`.
-pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, _threads: usize) -> Result<PivotedQr<T>> {
+/// Columns reduced before the others are brought up to date by a product.
+const PANEL: usize = 32;
+
+/// The state between panels; everything counts from the whole matrix's first column.
+struct Pivoting<T> {
+    tau: Vec<T>,
+    jpvt: Vec<usize>,
+    /// Norms of what remains of each column, as updated and as last computed.
+    now: Vec<f64>,
+    exact: Vec<f64>,
+}
+
+pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Result<PivotedQr<T>> {
     let (m, n) = a.shape();
     let size = m.min(n);
-    let mut jpvt: Vec<usize> = (0..n).collect();
-    let mut tau = try_zeroed(size)?;
-    // The norm as updated, and as last computed.
-    let mut now: Vec<f64> = (0..n)
-        .map(|j| norm2(a.as_ref().col(j).as_slice()))
-        .collect();
-    let mut exact = now.clone();
-    let threshold = T::EPS.sqrt();
-    for k in 0..size {
+    let now = super::norms::column_norms(a.as_ref().as_dyn_stride(), threads)?;
+    let mut state = Pivoting {
+        tau: try_zeroed(size)?,
+        jpvt: (0..n).collect(),
+        exact: now.clone(),
+        now,
+    };
+    // What V is multiplied with to bring a column up to date, one row for each column.
+    let mut f = try_zeroed(n * PANEL)?;
+    let mut done = 0;
+    while done < size {
         interrupt::poll()?;
-        let mut p = k;
-        for j in k + 1..n {
-            if now[j] > now[p] {
-                p = j;
-            }
-        }
-        if p != k {
-            let (x, y) = a.as_mut().two_cols_mut(k, p);
-            x.as_slice_mut().swap_with_slice(y.as_slice_mut());
-            jpvt.swap(k, p);
-            now[p] = now[k];
-            exact[p] = exact[k];
-        }
-        let (mut done, mut rest) = a.as_mut().split_at_col_mut(k + 1);
-        let column = &mut done.as_mut().col_mut(k).as_slice_mut()[k..];
-        tau[k] = reflector(column);
-        simd::<T, _>(|| apply_reflector(tau[k], &column[1..], rest.as_mut(), k));
-        for j in k + 1..n {
-            if now[j] == 0.0 {
-                continue;
-            }
-            let column = rest.as_ref().col(j - k - 1).as_slice();
-            let ratio = column[k].into().abs() / now[j];
-            let left = ((1.0 + ratio) * (1.0 - ratio)).max(0.0);
-            if left * (now[j] / exact[j]).powi(2) <= threshold {
-                now[j] = norm2(&column[k + 1..]);
-                exact[j] = now[j];
-            } else {
-                now[j] *= left.sqrt();
-            }
-        }
+        let width = PANEL.min(size - done);
+        let f = &mut f[..(n - done) * width];
+        let f = MatMut::from_column_major_slice_mut(f, n - done, width);
+        let Some(f) = f.try_as_col_major_mut() else {
+            return Err(super::not_column_major());
+        };
+        done += panel(a.as_mut(), f, done, &mut state, threads)?;
     }
     Ok(PivotedQr {
-        tau,
-        jpvt,
+        tau: state.tau,
+        jpvt: state.jpvt,
         rank: size,
     })
 }
 
-/// Columns in order, those whose remaining norm falls below `tol` times their first norm last; R's `dqrdc2`.
-pub(crate) fn qrdc2<T: Scalar>(
-    tol: f64,
+/// Reduces up to `f.ncols()` columns from row and column `start` on; how many. Stops early where a norm has lost its
+/// accuracy, since only an updated column has a norm to compute.
+fn panel<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
-    _threads: usize,
-) -> Result<PivotedQr<T>> {
+    mut f: ColumnsMut<'_, T>,
+    start: usize,
+    state: &mut Pivoting<T>,
+    threads: usize,
+) -> Result<usize> {
     let (m, n) = a.shape();
-    let size = m.min(n);
-    let mut jpvt: Vec<usize> = (0..n).collect();
-    let mut tau = try_zeroed(size)?;
-    let mut now: Vec<f64> = (0..n)
-        .map(|j| norm2(a.as_ref().col(j).as_slice()))
-        .collect();
-    let mut first: Vec<f64> = now
-        .iter()
-        .map(|&v| if v == 0.0 { 1.0 } else { v })
-        .collect();
-    // Columns `kept..` have been moved behind.
-    let mut kept = n;
-    for l in 0..size {
-        interrupt::poll()?;
-        while l < kept && falls_below(now[l], first[l] * tol) {
-            for j in l + 1..n {
-                let (x, y) = a.as_mut().two_cols_mut(j - 1, j);
-                x.as_slice_mut().swap_with_slice(y.as_slice_mut());
+    let threshold = T::EPS.sqrt();
+    let mut stale = vec![];
+    let mut k = 0;
+    while k < f.ncols() && stale.is_empty() {
+        let row = start + k;
+        bring_forward(&mut a, &mut f, start, row, state);
+        let (mut left, mut right) = a.as_mut().split_at_col_mut(row);
+        let before = left.as_mut().subcols_mut(start, k);
+        let before: Columns<'_, T> = before.as_ref();
+        let (mut column, mut right) = right.as_mut().split_at_col_mut(1);
+        let column = &mut column.as_mut().col_mut(0).as_slice_mut()[row..];
+        simd::<T, _>(|| {
+            for l in 0..k {
+                axpy(-f[(k, l)], &before.col(l).as_slice()[row..], column);
             }
-            jpvt[l..].rotate_left(1);
-            now[l..].rotate_left(1);
-            first[l..].rotate_left(1);
-            kept -= 1;
-        }
-        if l + 1 == m {
-            break;
-        }
-        let (mut done, mut rest) = a.as_mut().split_at_col_mut(l + 1);
-        let column = &mut done.as_mut().col_mut(l).as_slice_mut()[l..];
-        tau[l] = linpack_reflector(column);
-        if tau[l] == T::from_f64(0.0) {
-            continue;
-        }
-        simd::<T, _>(|| apply_reflector(tau[l], &column[1..], rest.as_mut(), l));
-        for (j, norm) in now[l + 1..].iter_mut().enumerate() {
-            if *norm == 0.0 {
+        });
+        state.tau[row] = reflector(column, Convention::Lapack);
+        let (tau, beta) = (state.tau[row], column[0]);
+        column[0] = T::from_f64(1.0);
+        let work = 8.0 * column.len() as f64 * right.ncols() as f64;
+        let (done, mut now) = f.as_mut().split_at_col_mut(k);
+        let now = now.as_mut().col_mut(0).as_slice_mut();
+        now[..=k].fill(T::from_f64(0.0));
+        products(
+            tau,
+            column,
+            right.as_ref(),
+            row,
+            &mut now[k + 1..],
+            share(threads, work),
+        );
+        simd::<T, _>(|| {
+            for l in 0..k {
+                let inner = dot(&before.col(l).as_slice()[row..], column);
+                axpy(-tau * inner, done.as_ref().col(l).as_slice(), now);
+            }
+        });
+        for j in row + 1..n {
+            let mut head = right[(row, j - row - 1)] - f[(j - start, k)];
+            for l in 0..k {
+                head -= before[(row, l)] * f[(j - start, l)];
+            }
+            right[(row, j - row - 1)] = head;
+            if state.now[j] == 0.0 {
                 continue;
             }
-            let column = rest.as_ref().col(j).as_slice();
-            let left = (1.0 - (column[l].into().abs() / *norm).powi(2)).max(0.0);
-            if left < 1e-6 {
-                *norm = norm2(&column[l + 1..]);
+            let ratio = head.into().abs() / state.now[j];
+            let left = ((1.0 + ratio) * (1.0 - ratio)).max(0.0);
+            if left * (state.now[j] / state.exact[j]).powi(2) <= threshold {
+                stale.push(j);
             } else {
-                *norm *= left.sqrt();
+                state.now[j] *= left.sqrt();
             }
         }
+        column[0] = beta;
+        k += 1;
     }
-    Ok(PivotedQr {
-        tau,
-        jpvt,
-        rank: kept.min(m),
-    })
+    let end = start + k;
+    if end < n && end < m {
+        let (panel, rest) = a
+            .as_mut()
+            .submatrix_mut(end, start, m - end, n - start)
+            .split_at_col_mut(k);
+        gemm(
+            T::from_f64(-1.0),
+            panel.as_ref().as_dyn_stride(),
+            f.as_ref()
+                .submatrix(k, 0, n - end, k)
+                .as_dyn_stride()
+                .transpose(),
+            T::from_f64(1.0),
+            rest.as_dyn_stride_mut(),
+            threads,
+        )?;
+    }
+    for j in stale {
+        let norm = norm2(&a.as_ref().col(j).as_slice()[end..]);
+        state.now[j] = norm;
+        state.exact[j] = norm;
+    }
+    Ok(k)
 }
 
-/// Like [`reflector`], but a column that is zero below its head is reflected too, as LINPACK does.
-fn linpack_reflector<T: Scalar>(x: &mut [T]) -> T {
-    let tau = reflector(x);
-    match x.first_mut() {
-        Some(head) if tau == T::from_f64(0.0) && *head != T::from_f64(0.0) => {
-            *head = -*head;
-            T::from_f64(2.0)
+/// Exchanges column `row` with the first of largest norm.
+fn bring_forward<T: Scalar>(
+    a: &mut ColumnsMut<'_, T>,
+    f: &mut ColumnsMut<'_, T>,
+    start: usize,
+    row: usize,
+    state: &mut Pivoting<T>,
+) {
+    let mut p = row;
+    for j in row + 1..state.now.len() {
+        if state.now[j] > state.now[p] {
+            p = j;
         }
-        _ => tau,
     }
+    if p == row {
+        return;
+    }
+    let (x, y) = a.as_mut().two_cols_mut(row, p);
+    x.as_slice_mut().swap_with_slice(y.as_slice_mut());
+    for l in 0..row - start {
+        let column = f.as_mut().col_mut(l).as_slice_mut();
+        column.swap(row - start, p - start);
+    }
+    state.jpvt.swap(row, p);
+    state.now[p] = state.now[row];
+    state.exact[p] = state.exact[row];
 }
 
-/// Whether a norm is below its limit or not a number.
-fn falls_below(norm: f64, limit: f64) -> bool {
-    norm < limit || norm.is_nan() || limit.is_nan()
+/// `out <- tau A[row.., ]' v`, some columns for each thread.
+fn products<T: Scalar>(
+    tau: T,
+    v: &[T],
+    a: Columns<'_, T>,
+    row: usize,
+    out: &mut [T],
+    threads: usize,
+) {
+    if threads > 1 && out.len() > 1 {
+        let at = out.len() * (threads / 2) / threads;
+        let (out1, out2) = out.split_at_mut(at);
+        let (a1, a2) = a.split_at_col(at);
+        join(
+            threads,
+            |t| products(tau, v, a1, row, out1, t),
+            |t| products(tau, v, a2, row, out2, t),
+        );
+        return;
+    }
+    simd::<T, _>(|| {
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = tau * dot(v, &a.col(j).as_slice()[row..]);
+        }
+    });
 }

@@ -4,10 +4,11 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-use faer::Par;
-
 /// The process that first used the thread pool; 0 before that.
 static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Multiplications that keep a thread busy for longer than it takes to wake it.
+const GRAIN: f64 = 4e6;
 
 /// The number of threads in force for a request of `requested` (0: the default), at least 1.
 ///
@@ -35,25 +36,23 @@ fn positive_variable(name: &str) -> Option<usize> {
     (n > 0).then_some(n)
 }
 
-/// Threads for a step of `work` operations, each thread to have at least `grain` of them.
+/// How many of `threads` a step of `work` multiplications is worth, at least 1.
 ///
 /// A forked child (`parallel::mclapply`) inherits the pool's bookkeeping without its threads and
 /// would wait for them forever, so it stays sequential.
-pub(crate) fn share(threads: usize, work: f64, grain: f64) -> usize {
-    let wanted = threads.min((work / grain) as usize);
+pub(crate) fn share(threads: usize, work: f64) -> usize {
+    let wanted = threads.min((work / GRAIN) as usize);
     if wanted < 2 || !owns_pool() {
         return 1;
     }
     wanted
 }
 
-/// faer's word for a number of threads.
-pub(crate) fn par(threads: usize) -> Par {
-    if threads < 2 {
-        Par::Seq
-    } else {
-        Par::rayon(threads)
-    }
+/// How many columns, of so many multiplications each, to update before the user is asked about stopping: a fraction
+/// of a second's worth.
+pub(crate) fn batch(threads: usize, work: usize) -> usize {
+    let budget = 6e9 * threads as f64;
+    ((budget / work.max(1) as f64) as usize).max(256)
 }
 
 fn owns_pool() -> bool {
@@ -62,6 +61,20 @@ fn owns_pool() -> bool {
         Ok(_) => true,
         Err(owner) => owner == me,
     }
+}
+
+/// Both halves of a piece of work, at the same time if there are threads; each is told how many it has.
+/// `threads` must come from [`share`].
+pub(crate) fn join<A: Send, B: Send>(
+    threads: usize,
+    a: impl FnOnce(usize) -> A + Send,
+    b: impl FnOnce(usize) -> B + Send,
+) -> (A, B) {
+    if threads < 2 {
+        return (a(1), b(1));
+    }
+    let half = threads / 2;
+    rayon::join(|| a(half), || b(threads - half))
 }
 
 #[cfg(test)]
@@ -76,9 +89,15 @@ mod tests {
 
     #[test]
     fn small_steps_stay_on_one_thread() {
-        assert_eq!(share(8, 10.0, 100.0), 1);
-        assert_eq!(share(8, 250.0, 100.0), 2);
-        assert_eq!(share(8, 1e9, 100.0), 8);
-        assert_eq!(share(1, 1e9, 100.0), 1);
+        assert_eq!(share(8, 10.0), 1);
+        assert_eq!(share(8, 2.5 * GRAIN), 2);
+        assert_eq!(share(8, 1e12), 8);
+        assert_eq!(share(1, 1e12), 1);
+    }
+
+    #[test]
+    fn halves_see_all_threads() {
+        assert_eq!(join(5, |t| t, |t| t), (2, 3));
+        assert_eq!(join(1, |t| t, |t| t), (1, 1));
     }
 }

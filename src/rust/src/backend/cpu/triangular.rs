@@ -1,17 +1,30 @@
 //! Triangular systems.
+//!
+//! The triangle is halved down to small blocks, and all the rest is products. A small block is solved in a buffer where
+//! the right-hand sides lie side by side, so that one instruction serves several of them.
 
-use faer::linalg::triangular_solve as faer_solve;
-use faer::{MatMut, MatRef};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 
-use super::threads::{par, share};
+use super::gemm::gemm;
+use super::threads::{join, share};
+use super::vector::{axpy, simd};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
-/// Columns solved between two questions to the user.
-const CHUNK: usize = 1024;
-const GRAIN: f64 = 4e6;
+/// Order of the triangles solved between two questions to the user.
+const OUTER: usize = 1024;
+/// Order of the triangles that are solved for a strip of right-hand sides before the next strip, and width of a strip: together
+/// they fit the second level of cache.
+const INNER: usize = 256;
+const STRIP: usize = 128;
+/// Order of the blocks solved by substitution.
+const BASE: usize = 16;
+/// Right-hand sides in a full buffer, and in the one for few.
+const WIDE: usize = 64;
+const NARROW: usize = 8;
 
 /// Solves with the square triangle `a`; B has at least its order of rows (left) or columns (right), and only
 /// that many are used.
@@ -35,30 +48,199 @@ pub(crate) fn trsm<T: Scalar>(
     } else {
         (a, uplo == Uplo::Lower)
     };
-    solve(lower, diag, a, b, threads)
+    solve(Triangle { a, lower, diag }, b, threads)
 }
 
-/// `B <- A^-1 B`.
-fn solve<T: Scalar>(
+/// What to divide by from the left.
+#[derive(Clone, Copy)]
+struct Triangle<'a, T> {
+    a: MatRef<'a, T>,
     lower: bool,
     diag: Diag,
-    a: MatRef<'_, T>,
-    mut b: MatMut<'_, T>,
-    threads: usize,
-) -> Result<()> {
-    let (k, n) = b.shape();
-    for j in (0..n).step_by(CHUNK) {
-        interrupt::poll()?;
-        let nb = CHUNK.min(n - j);
-        let part = b.as_mut().subcols_mut(j, nb);
-        let work = k as f64 * k as f64 * nb as f64 / 2.0;
-        let par = par(share(threads, work, GRAIN));
-        match (lower, diag) {
-            (true, Diag::NonUnit) => faer_solve::solve_lower_triangular_in_place(a, part, par),
-            (true, Diag::Unit) => faer_solve::solve_unit_lower_triangular_in_place(a, part, par),
-            (false, Diag::NonUnit) => faer_solve::solve_upper_triangular_in_place(a, part, par),
-            (false, Diag::Unit) => faer_solve::solve_unit_upper_triangular_in_place(a, part, par),
+}
+
+impl<'a, T: Scalar> Triangle<'a, T> {
+    /// Where it is cut into the part solved first, the part solved second, and the block that couples them; the first
+    /// index of each part.
+    fn halves(self, at: usize) -> (Self, Self, MatRef<'a, T>) {
+        let (a11, a12, a21, a22) = self.a.split_at(at, at);
+        let part = |a| Triangle { a, ..self };
+        if self.lower {
+            (part(a11), part(a22), a21)
+        } else {
+            (part(a22), part(a11), a12)
         }
     }
-    Ok(())
+
+    /// The rows of B that belong to the first and to the second part.
+    fn rows<'b>(self, at: usize, b: MatMut<'b, T>) -> (MatMut<'b, T>, MatMut<'b, T>) {
+        let (top, bottom) = b.split_at_row_mut(at);
+        if self.lower {
+            (top, bottom)
+        } else {
+            (bottom, top)
+        }
+    }
+}
+
+/// `B <- A^-1 B`, asking the user between large blocks.
+fn solve<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) -> Result<()> {
+    let (k, n) = b.shape();
+    interrupt::poll()?;
+    if k <= OUTER {
+        let work = k as f64 * k as f64 * n as f64 / 2.0;
+        spread(t, b, share(threads, work));
+        return Ok(());
+    }
+    let at = (k / 2).next_multiple_of(BASE);
+    let (first, second, coupling) = t.halves(at);
+    let (mut b1, mut b2) = t.rows(at, b);
+    solve(first, b1.as_mut(), threads)?;
+    let one = T::from_f64(1.0);
+    gemm(-one, coupling, b1.as_ref(), one, b2.as_mut(), threads)?;
+    solve(second, b2, threads)
+}
+
+/// Some of the right-hand sides for each thread.
+fn spread<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) {
+    let n = b.ncols();
+    if threads < 2 || n < 2 * NARROW {
+        return recurse(t, b);
+    }
+    let at = (n * (threads / 2) / threads).next_multiple_of(8).min(n);
+    let (b1, b2) = b.split_at_col_mut(at);
+    join(threads, |p| spread(t, b1, p), |p| spread(t, b2, p));
+}
+
+fn recurse<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>) {
+    let (k, n) = b.shape();
+    if k <= BASE {
+        return base(t, b);
+    }
+    if k <= INNER && n > STRIP {
+        for j in (0..n).step_by(STRIP) {
+            recurse(t, b.as_mut().subcols_mut(j, STRIP.min(n - j)));
+        }
+        return;
+    }
+    let at = (k / 2).next_multiple_of(BASE);
+    let (first, second, coupling) = t.halves(at);
+    let (mut b1, mut b2) = t.rows(at, b);
+    recurse(first, b1.as_mut());
+    let minus = T::from_f64(-1.0);
+    matmul(
+        b2.as_mut(),
+        Accum::Add,
+        coupling,
+        b1.as_ref(),
+        minus,
+        Par::Seq,
+    );
+    recurse(second, b2);
+}
+
+fn base<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>) {
+    let (k, n) = b.shape();
+    // The rows in the order they are solved in, so that every triangle is a lower one; a row holds its multipliers and,
+    // last, its divisor.
+    let place = |i: usize| if t.lower { i } else { k - 1 - i };
+    let mut rows = [[T::from_f64(1.0); BASE]; BASE];
+    for (i, row) in rows.iter_mut().enumerate().take(k) {
+        let used = if t.diag == Diag::Unit { i } else { i + 1 };
+        for (j, x) in row.iter_mut().enumerate().take(used) {
+            *x = t.a[(place(i), place(j))];
+        }
+    }
+    let mut j = 0;
+    while j < n {
+        let width = if n - j > 2 * NARROW { WIDE } else { NARROW }.min(n - j);
+        let b = b.as_mut().subcols_mut(j, width);
+        if n - j > 2 * NARROW {
+            substitute::<T, WIDE>(&rows, k, t, b);
+        } else {
+            substitute::<T, NARROW>(&rows, k, t, b);
+        }
+        j += width;
+    }
+}
+
+/// Solves for at most `W` right-hand sides in a buffer.
+fn substitute<T: Scalar, const W: usize>(
+    rows: &[[T; BASE]; BASE],
+    k: usize,
+    t: Triangle<'_, T>,
+    mut b: MatMut<'_, T>,
+) {
+    let mut x = [[T::from_f64(0.0); W]; BASE];
+    let divide = t.diag == Diag::NonUnit;
+    simd::<T, _>(|| {
+        transfer::<T, W, false>(&mut x, t.lower, b.as_mut());
+        substitute_rows(rows, k, divide, &mut x);
+        transfer::<T, W, true>(&mut x, t.lower, b.as_mut());
+    });
+}
+
+/// Copies B to the buffer, in the order of solution, or back.
+#[inline(always)]
+fn transfer<T: Scalar, const W: usize, const BACK: bool>(
+    x: &mut [[T; W]; BASE],
+    lower: bool,
+    mut b: MatMut<'_, T>,
+) {
+    let (k, n) = b.shape();
+    let place = |i: usize| if lower { i } else { k - 1 - i };
+    if b.col_stride() == 1 {
+        if let Some(mut b) = b.as_mut().transpose_mut().try_as_col_major_mut() {
+            for (i, x) in x.iter_mut().enumerate().take(k) {
+                let row = b.as_mut().col_mut(place(i)).as_slice_mut();
+                if BACK {
+                    row.copy_from_slice(&x[..n]);
+                } else {
+                    x[..n].copy_from_slice(row);
+                }
+            }
+        }
+        return;
+    }
+    for j in 0..n {
+        for (i, x) in x.iter_mut().enumerate().take(k) {
+            if BACK {
+                b[(place(i), j)] = x[j];
+            } else {
+                x[j] = b[(place(i), j)];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn substitute_rows<T: Scalar, const W: usize>(
+    rows: &[[T; BASE]; BASE],
+    k: usize,
+    divide: bool,
+    x: &mut [[T; W]; BASE],
+) {
+    for (i, row) in rows.iter().enumerate().take(k) {
+        let (done, rest) = x.split_at_mut(i);
+        let Some(now) = rest.first_mut() else {
+            return;
+        };
+        let (fours, ones) = done.as_chunks::<4>();
+        let (fours_by, ones_by) = row[..i].as_chunks::<4>();
+        for (x, l) in fours.iter().zip(fours_by) {
+            for (j, now) in now.iter_mut().enumerate() {
+                let first = l[0] * x[0][j] + l[1] * x[1][j];
+                let second = l[2] * x[2][j] + l[3] * x[3][j];
+                *now -= first + second;
+            }
+        }
+        for (x, l) in ones.iter().zip(ones_by) {
+            axpy(-*l, x, now);
+        }
+        if divide {
+            for now in now.iter_mut() {
+                *now /= row[i];
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Operations on columns.
 
 use faer::traits::SimdArch;
+use faer::MatMut;
 
 use crate::scalar::Scalar;
 
@@ -51,6 +52,24 @@ pub(crate) fn scale<T: Scalar>(alpha: T, x: &mut [T]) {
     }
 }
 
+/// The sum of absolute values.
+#[inline(always)]
+pub(crate) fn sum_of_magnitudes<T: Scalar>(x: &[T]) -> f64 {
+    let mut sums = [0.0f64; LANES];
+    let chunks = x.chunks_exact(LANES);
+    let tail: f64 = chunks
+        .remainder()
+        .iter()
+        .map(|v| Into::<f64>::into(*v).abs())
+        .sum();
+    for chunk in chunks {
+        for (s, v) in sums.iter_mut().zip(chunk) {
+            *s += Into::<f64>::into(*v).abs();
+        }
+    }
+    sums.into_iter().fold(tail, |s, t| s + t)
+}
+
 /// The Euclidean norm, without overflow or underflow on the way.
 pub(crate) fn norm2<T: Scalar>(x: &[T]) -> f64 {
     let squares: f64 = simd::<T, _>(|| dot(x, x)).into();
@@ -81,6 +100,21 @@ pub(crate) fn norm2<T: Scalar>(x: &[T]) -> f64 {
         sum += r * r;
     }
     largest * sum.sqrt()
+}
+
+/// Copies the upper triangle onto the lower one, in squares that fit the cache.
+pub(crate) fn mirror_upper<T: Scalar>(mut c: MatMut<'_, T>) {
+    const EDGE: usize = 32;
+    let n = c.ncols();
+    for right in (0..n).step_by(EDGE) {
+        for top in (0..=right).step_by(EDGE) {
+            for i in top..n.min(top + EDGE) {
+                for j in right.max(i + 1)..n.min(right + EDGE) {
+                    c[(j, i)] = c[(i, j)];
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

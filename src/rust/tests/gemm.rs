@@ -1,0 +1,232 @@
+//! gemm and syrk.
+
+mod common;
+
+use common::{changed, for_each_device, matrices, residual, same, written, Host, SIZES};
+use cudafactor::device::Device;
+use cudafactor::matrix::{Part, Trans};
+use cudafactor::scalar::Scalar;
+
+for_each_device!(
+    exact_on_integers,
+    close_on_random_numbers,
+    alpha_and_beta,
+    beta_zero_does_not_read,
+    nan_and_infinity_propagate,
+    empty_inner_dimension,
+    crossproducts_are_symmetric,
+    same_answer_twice,
+);
+
+const BOTH: [Trans; 2] = [Trans::No, Trans::Yes];
+
+/// `op(A) op(B)` in a fresh matrix, every operand with gaps between its columns.
+fn multiply<T: Scalar, D: Device<T>>(
+    device: &D,
+    (ta, a): (Trans, &Host<T>),
+    (tb, b): (Trans, &Host<T>),
+) -> Host<T> {
+    let (rows, _) = ta.shape((a.rows, a.cols));
+    let (_, cols) = tb.shape((b.rows, b.cols));
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    written(device, rows, cols, 2, |c| {
+        let (a, b) = (device.load(a.view())?, device.load(b.view())?);
+        device.gemm(one, ta, &a, tb, &b, zero, c)
+    })
+    .unwrap()
+}
+
+/// `a` so that `op(a)` has the shape asked for.
+fn shaped<T: Scalar>(
+    t: Trans,
+    rows: usize,
+    cols: usize,
+    make: impl Fn(usize, usize) -> Host<T>,
+) -> Host<T> {
+    let (r, c) = t.shape((rows, cols));
+    make(r, c)
+}
+
+fn op<T: Scalar>(t: Trans, a: &Host<T>) -> faer::Mat<f64> {
+    match t {
+        Trans::No => a.wide(),
+        Trans::Yes => a.wide().transpose().to_owned(),
+    }
+}
+
+fn exact_on_integers<T: Scalar, D: Device<T>>(device: &D) {
+    let mut cases: Vec<(usize, usize, usize)> = SIZES.iter().map(|&n| (n, n, n)).collect();
+    cases.extend([
+        (1, 300, 1),
+        (300, 1, 300),
+        (5, 1000, 3),
+        (1000, 3, 5),
+        (3, 5, 1000),
+        (129, 65, 33),
+    ]);
+    for (m, k, n) in cases {
+        for (ta, tb) in BOTH.into_iter().flat_map(|x| BOTH.map(|y| (x, y))) {
+            let a = shaped(ta, m, k, |r, c| matrices::integers::<T>(r, c, 1)).with_gap(3);
+            let b = shaped(tb, k, n, |r, c| matrices::integers::<T>(r, c, 2)).with_gap(1);
+            let got = multiply(device, (ta, &a), (tb, &b)).wide();
+            let want = residual::product(op(ta, &a).as_ref(), op(tb, &b).as_ref());
+            assert_eq!(got, want, "{m} {k} {n} {ta:?} {tb:?}");
+        }
+    }
+}
+
+fn close_on_random_numbers<T: Scalar, D: Device<T>>(device: &D) {
+    for (m, k, n) in [
+        (64, 64, 64),
+        (257, 300, 129),
+        (1000, 1000, 1000),
+        (20, 5000, 30),
+    ] {
+        for (ta, tb) in [
+            (Trans::No, Trans::No),
+            (Trans::Yes, Trans::No),
+            (Trans::No, Trans::Yes),
+        ] {
+            let a = shaped(ta, m, k, |r, c| matrices::random::<T>(r, c, 3));
+            let b = shaped(tb, k, n, |r, c| matrices::random::<T>(r, c, 4));
+            let got = multiply(device, (ta, &a), (tb, &b));
+            let (a, b) = (op(ta, &a), op(tb, &b));
+            let want = residual::product(a.as_ref(), b.as_ref());
+            let abs = |m: &faer::Mat<f64>| {
+                faer::Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)].abs())
+            };
+            let size = residual::product(abs(&a).as_ref(), abs(&b).as_ref());
+            for j in 0..n {
+                for i in 0..m {
+                    let allowed =
+                        residual::PRODUCT * T::EPS * (k as f64).sqrt().max(4.0) * size[(i, j)];
+                    let error = (got.at(i, j) - want[(i, j)]).abs();
+                    assert!(
+                        error <= allowed,
+                        "{m} {k} {n} ({i}, {j}): {error} > {allowed}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn alpha_and_beta<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [1, 33, 130] {
+        let (a, b, c) = (
+            matrices::integers::<T>(n, n + 1, 5),
+            matrices::integers::<T>(n + 1, n, 6),
+            matrices::integers::<T>(n, n, 7).with_gap(2),
+        );
+        for (alpha, beta) in [(1.0, 1.0), (-2.0, 0.5), (0.0, 3.0), (3.0, -1.0), (0.0, 0.0)] {
+            let (got, ()) = changed(device, &c, Part::All, |m| {
+                let (a, b) = (device.load(a.view())?, device.load(b.view())?);
+                device.gemm(
+                    T::from_f64(alpha),
+                    Trans::No,
+                    &a,
+                    Trans::No,
+                    &b,
+                    T::from_f64(beta),
+                    m,
+                )
+            })
+            .unwrap();
+            let ab = residual::product(a.wide().as_ref(), b.wide().as_ref());
+            for j in 0..n {
+                for i in 0..n {
+                    let want = alpha * ab[(i, j)] + beta * c.at(i, j);
+                    assert_eq!(got.at(i, j), want, "{n} {alpha} {beta} ({i}, {j})");
+                }
+            }
+        }
+    }
+}
+
+fn beta_zero_does_not_read<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [1, 5, 64, 200] {
+        let a = matrices::integers::<T>(n, n, 8);
+        // `written` fills the result with NaN first.
+        assert!(
+            multiply(device, (Trans::No, &a), (Trans::No, &a)).all(f64::is_finite),
+            "{n}"
+        );
+    }
+}
+
+fn nan_and_infinity_propagate<T: Scalar, D: Device<T>>(device: &D) {
+    for n in [1, 2, 16, 65, 150] {
+        for (value, against) in [(f64::NAN, 0.0), (f64::INFINITY, 0.0), (f64::INFINITY, 1.0)] {
+            let at = (n / 2, n / 3);
+            let a = Host::<T>::from_fn(n, n, |i, j| if (i, j) == at { value } else { 1.0 });
+            let b = Host::<T>::from_fn(n, n, |_, _| against);
+            let c = multiply(device, (Trans::No, &a), (Trans::No, &b));
+            for j in 0..n {
+                for i in 0..n {
+                    let got = c.at(i, j);
+                    let want = if i == at.0 {
+                        value * against + (n - 1) as f64 * against
+                    } else {
+                        n as f64 * against
+                    };
+                    assert!(
+                        got == want || got.is_nan() && want.is_nan(),
+                        "{n} ({i}, {j}): {got}, not {want}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn empty_inner_dimension<T: Scalar, D: Device<T>>(device: &D) {
+    let (a, b) = (
+        matrices::random::<T>(4, 0, 1),
+        matrices::random::<T>(0, 3, 1),
+    );
+    let c = multiply(device, (Trans::No, &a), (Trans::No, &b));
+    assert!((c.rows, c.cols) == (4, 3) && c.all(|v| v == 0.0));
+    let a = matrices::random::<T>(0, 3, 1);
+    let c = written(device, 3, 3, 0, |c| {
+        device.syrk(Trans::Yes, &device.load(a.view())?, c)
+    })
+    .unwrap();
+    assert!(c.all(|v| v == 0.0));
+}
+
+fn crossproducts_are_symmetric<T: Scalar, D: Device<T>>(device: &D) {
+    let mut cases: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
+    cases.extend([(500, 40), (40, 500), (1000, 300)]);
+    for (m, n) in cases {
+        for trans in BOTH {
+            let exact = matrices::integers::<T>(m, n, 9).with_gap(1);
+            let rough = matrices::random::<T>(m, n, 9);
+            let order = if trans.is_yes() { n } else { m };
+            let cross = |x: &Host<T>| {
+                written(device, order, order, 3, |c| {
+                    device.syrk(trans, &device.load(x.view())?, c)
+                })
+                .unwrap()
+            };
+            let x = op(trans, &exact);
+            let want = residual::product(x.as_ref(), x.transpose());
+            assert_eq!(cross(&exact).wide(), want, "{m} {n} {trans:?}");
+            let c = cross(&rough);
+            for j in 0..order {
+                for i in 0..j {
+                    assert_eq!(c.at(i, j), c.at(j, i), "{m} {n} {trans:?} ({i}, {j})");
+                }
+            }
+        }
+    }
+}
+
+fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {
+    let (a, b) = (
+        matrices::random::<T>(300, 700, 1),
+        matrices::random::<T>(700, 400, 2),
+    );
+    let first = multiply(device, (Trans::No, &a), (Trans::No, &b));
+    let second = multiply(device, (Trans::No, &a), (Trans::No, &b));
+    assert!(same(&first, &second));
+}

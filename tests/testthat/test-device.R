@@ -21,6 +21,7 @@ test_that("a GPU that is there computes", {
 })
 
 test_that("without a GPU, cuda is an error and auto is the CPU", {
+  if (gpu_required()) expect_true(gpu_available())
   skip_unless(!gpu_available() || gpu_required(), "there is a GPU")
   if (!gpu_available()) {
     e <- expect_error(gpu_chol(diag(2), device = "cuda"), class = "cudafactor_error_device_unavailable")

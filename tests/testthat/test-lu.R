@@ -86,7 +86,7 @@ test_that("solve() and determinant() answer as for the matrix", {
     expect_equal(e$rcond, 1e-20)
     expect_equal(solve(f, 1:2, tol = 0), c(1, 2e20))
   })
-  f <- gpu_lu(matrix(1, 2, 3))
+  f <- gpu_lu(matrix(1:6, 2, 3))
   expect_error(solve(f, 1:2), "'a' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
   expect_error(determinant(f), "square", class = "cudafactor_error_dimension")
   f <- gpu_lu(diag(2))

@@ -3,9 +3,9 @@
 
 unit <- c(double = .Machine$double.eps, single = 2^-23)
 
-# The largest value a test accepts, for each residual. LAPACK's own test programs accept 30 for all.
+# The largest value a test accepts, for each residual: a few times what the CPU shows. LAPACK's own tests accept 30.
 limit <- c(
-  product = 2, cholesky = 10, inverse = 30, orthogonality = 10, qr = 10, lu = 10, solve = 10, triangular = 2, gradient = 10
+  product = 2, cholesky = 5, inverse = 3, orthogonality = 5, qr = 3, lu = 3, solve = 3, triangular = 2, gradient = 0.1
 )
 
 norm_one <- function(x) {

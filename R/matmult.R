@@ -43,7 +43,7 @@ gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), p
   if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y))) {
     return(product(x, y, "matmult", device, precision, sys.call()))
   }
-  # multiply() spelt out: at small sizes a call more is a tenth of the time.
+  # multiply(), how() and native_gemm() spelt out: each call costs a microsecond, which a small product notices.
   dx <- dim(x)
   dy <- dim(y)
   if (dx[[2L]] != dy[[1L]]) {
@@ -53,7 +53,11 @@ gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), p
   if (!(is.null(dimnames(x)) && is.null(dimnames(y)))) {
     dimnames(out) <- product_dimnames(x, y, "matmult", dx, dy)
   }
-  reply <- native_gemm(FALSE, FALSE, x, dx, y, dy, out, how(device, precision, sys.call()))
+  where <- .External(settings, device, precision)
+  if (is.null(where)) {
+    abort_settings(device, precision, sys.call())
+  }
+  reply <- .Call(wrap__native_gemm, FALSE, FALSE, x, dx, y, dy, out, where)
   if (is.null(reply)) out else unwrap(reply, sys.call())
 }
 

@@ -28,23 +28,23 @@ one <- function(m, n, device, precision) {
   eps <- eps_of(precision)
   x <- matrix_of(m, n)
   k <- max(m, n, 1)
-  out <- list(m = m, n = n, device = device, precision = precision)
+  out <- list(m = as.integer(m), n = as.integer(n), device = device, precision = precision)
   y <- matrix_of(n, m)
   p <- gpu_matmult(x, y, device = device, precision = precision)
   out$matmult <- scaled(p - x %*% y, max(n, 1) * norm1(x) * norm1(y) * eps)
   f <- gpu_qr(x, device = device, precision = precision, tol = 1e-14)
+  if (m == 0 || n == 0) {
+    stopifnot(identical(dim(f$qr), dim(x)), all(dim(p) == m))
+    return(as.data.frame(c(out, qr = 0, orthogonality = 0, lu = NA, chol = NA, solve = NA)))
+  }
   q <- qr.Q(f)
   out$qr <- scaled(x[, f$pivot, drop = FALSE] - q %*% qr.R(f), k * norm1(x) * eps)
   out$orthogonality <- scaled(diag(1, ncol(q)) - crossprod(q), max(m, 1) * eps)
-  if (m > 0 && n > 0) {
-    e <- lu_expand(gpu_lu(x, device = device, precision = precision))
-    out$lu <- scaled(x - e$P %*% e$L %*% e$U, k * norm1(x) * eps)
-  } else {
-    out$lu <- NA_real_
-  }
+  e <- lu_expand(gpu_lu(x, device = device, precision = precision))
+  out$lu <- scaled(x - e$P %*% e$L %*% e$U, k * norm1(x) * eps)
   out$chol <- NA_real_
   out$solve <- NA_real_
-  if (m == n && n > 0) {
+  if (m == n) {
     a <- crossprod(x) + diag(n, n)
     r <- gpu_chol(a, device = device, precision = precision)
     out$chol <- scaled(a - crossprod(r), n * norm1(a) * eps)

@@ -27,7 +27,7 @@ bench_machine <- function() {
 # A data frame as a Markdown table.
 bench_markdown <- function(d) {
   cells <- vapply(d, function(v) {
-    if (!is.numeric(v)) return(as.character(v))
+    if (!is.double(v)) return(as.character(v))
     formatC(v, digits = 3, format = "g")
   }, character(nrow(d)))
   if (nrow(d) == 1) cells <- matrix(cells, 1)

@@ -1,7 +1,6 @@
 //! Cholesky factorization.
 
 use faer::linalg::matmul::matmul;
-use faer::traits::math_utils::sqrt;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::rank_update_lower;
@@ -53,21 +52,22 @@ fn recurse<T: Scalar>(a: MatMut<'_, T>, start: usize, threads: usize) -> Result<
     recurse(a22, start + half, threads)
 }
 
-/// A block that fits the first level of cache, by columns.
+/// A block that fits the first level of cache, by columns, and in double precision: in single the many small subtractions
+/// from a diagonal entry would be most of the factorization's error.
 fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
     let n = a.nrows();
-    let mut buffer = [T::from_f64(0.0); BASE * BASE];
+    let mut buffer = [0.0f64; BASE * BASE];
     // Down the columns of `a`, or of what it is the transposed view of.
     if a.row_stride() == 1 {
         for j in 0..n {
             for i in j..n {
-                buffer[j * BASE + i] = a[(i, j)];
+                buffer[j * BASE + i] = a[(i, j)].into();
             }
         }
     } else {
         for i in 0..n {
             for j in 0..=i {
-                buffer[j * BASE + i] = a[(i, j)];
+                buffer[j * BASE + i] = a[(i, j)].into();
             }
         }
     }
@@ -79,13 +79,13 @@ fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
     if a.row_stride() == 1 {
         for j in 0..n {
             for i in j..n {
-                a[(i, j)] = buffer[j * BASE + i];
+                a[(i, j)] = T::from_f64(buffer[j * BASE + i]);
             }
         }
     } else {
         for i in 0..n {
             for j in 0..=i {
-                a[(i, j)] = buffer[j * BASE + i];
+                a[(i, j)] = T::from_f64(buffer[j * BASE + i]);
             }
         }
     }
@@ -93,10 +93,10 @@ fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
 }
 
 /// The first column whose pivot is not positive, if any.
-fn factor_block<T: Scalar>(a: &mut [T; BASE * BASE], n: usize) -> Option<usize> {
+fn factor_block(a: &mut [f64; BASE * BASE], n: usize) -> Option<usize> {
     for from in (0..n).step_by(STEP) {
         let to = n.min(from + STEP);
-        let failed = simd::<T, _>(|| factor_columns(a, from, to, n));
+        let failed = simd::<f64, _>(|| factor_columns(a, from, to, n));
         if failed.is_some() {
             return failed;
         }
@@ -115,7 +115,7 @@ fn factor_block<T: Scalar>(a: &mut [T; BASE * BASE], n: usize) -> Option<usize> 
                 Accum::Add,
                 panel.subrows(top, n - top),
                 panel.subrows(top, width).transpose(),
-                T::from_f64(-1.0),
+                -1.0,
                 Par::Seq,
             );
         }
@@ -125,12 +125,7 @@ fn factor_block<T: Scalar>(a: &mut [T; BASE * BASE], n: usize) -> Option<usize> 
 
 /// Columns `from..to`, of which those before `from` have already been taken off.
 #[inline(always)]
-fn factor_columns<T: Scalar>(
-    a: &mut [T; BASE * BASE],
-    from: usize,
-    to: usize,
-    n: usize,
-) -> Option<usize> {
+fn factor_columns(a: &mut [f64; BASE * BASE], from: usize, to: usize, n: usize) -> Option<usize> {
     for j in from..to {
         let (done, rest) = a.split_at_mut(j * BASE);
         let column = &mut rest[j..n];
@@ -138,10 +133,10 @@ fn factor_columns<T: Scalar>(
             axpy(-l[j], &l[j..n], column);
         }
         let pivot = column[0];
-        if !exceeds(pivot, T::from_f64(0.0)) {
+        if !exceeds(pivot, 0.0) {
             return Some(j);
         }
-        let root = sqrt(&pivot);
+        let root = pivot.sqrt();
         column[0] = root;
         for x in &mut column[1..] {
             *x /= root;

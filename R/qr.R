@@ -20,7 +20,9 @@
 #'
 #' @section Accuracy:
 #' \eqn{\|x P - Q R\|_1 / (\max(m, n) \epsilon \|x\|_1)} and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed
-#' bounds. A rank decision on the very edge of `tol` may differ from base R's by rounding.
+#' bounds. Two things may differ from base R's by rounding: a rank decision on the very edge of `tol`, and the sign of a
+#' row of \eqn{R} whose reflector started from an entry that is itself a rounding error. In single precision columns count as
+#' dependent only from a `tol` well above \eqn{2^{-24}}; `1e-4` is a sensible choice there.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2 n^2 (m - n/3)} operations for \eqn{m \ge n}, see [cudafactor-options].

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu bench clean
+.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -45,6 +45,9 @@ check: build ## R CMD check --as-cran of the source package
 
 test-gpu: ## the tests of the CUDA backend; fails where there is no GPU
 	sh tools/test-gpu.sh
+
+size: ## inst/bench/results/size.md: size of the package, time to install it
+	sh inst/bench/size.sh
 
 bench: ## times of the installed package beside base R's, in build/bench.md
 	Rscript inst/bench/compare.R build/bench.md

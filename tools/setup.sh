@@ -42,6 +42,7 @@ if [ "$1" = test ]; then
   need_command python3 python3
   need_command pandoc pandoc
   need_command checkbashisms devscripts
+  need_command qpdf qpdf
   for package in testthat roxygen2 knitr rmarkdown Matrix; do
     has_r_package "$package" || need "r-cran-$(echo "$package" | tr '[:upper:]' '[:lower:]')"
   done

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Writes inst/bench/results/size.md: what the package costs to carry and to install.
+# Run from the repository's root, after `make build`, on an idle machine:
+#   sh inst/bench/size.sh [OUTPUT]
+
+set -e
+output=${1:-inst/bench/results/size.md}
+tarball=$(ls build/cudafactor_*.tar.gz)
+library=$(mktemp -d)
+trap 'rm -rf "$library"' EXIT
+
+# No cached crates, no cached objects, no network where that can be switched off.
+unset CARGO_TARGET_DIR CUDAFACTOR_TARGET_DIR DEBUG
+offline=
+network=possible
+if unshare -n true 2>/dev/null; then
+  offline="unshare -n"
+  network="switched off"
+fi
+
+started=$(date +%s)
+$offline R CMD INSTALL --no-test-load -l "$library" "$tarball" >"$library/log" 2>&1 || {
+  tail -n 30 "$library/log"
+  exit 1
+}
+seconds=$(($(date +%s) - started))
+
+bytes() { du -sb "$1" | cut -f 1; }
+megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+
+mkdir -p "$(dirname "$output")"
+cat >"$output" <<END
+# Size and installation
+
+| what | measured |
+|:---|---:|
+| source package with its crates | $(megabytes "$(bytes "$tarball")") |
+| of which the crates (vendor.tar.xz) | $(megabytes "$(bytes build/vendor.tar.xz)") |
+| installing it, nothing cached, network $network | $seconds s |
+| installed package | $(megabytes "$(bytes "$library/cudafactor")") |
+| of which the shared library | $(megabytes "$(bytes "$library/cudafactor/libs/cudafactor.so")") |
+
+$cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME"); $(R --version | head -n 1); $(rustc --version).
+Commit $commit, $(date +%Y-%m-%d).
+END
+cat "$output"

@@ -10,15 +10,22 @@ export PATH
 target_dir=$1 profile=$2 features=$3 source=$4
 shift 4
 
-# With the archive, everything cargo needs is in the tree, and all it writes stays there.
+# With the archive, everything cargo needs comes from the tree, and all it writes stays in the target folder.
+# A kept target folder keeps the unpacked crates too, because cargo compiles again what it finds at another path.
 if [ "$source" = vendor ]; then
-  rm -rf rust/vendor
-  xz -dc rust/vendor.tar.xz | (cd rust && tar xf -)
-  CARGO_HOME=$(pwd)/rust/.cargo
+  mkdir -p "$target_dir"
+  target_dir=$(cd "$target_dir" && pwd)
+  sum=$(cksum <rust/vendor.tar.xz)
+  if [ "$(cat "$target_dir/vendor.sum" 2>/dev/null)" != "$sum" ]; then
+    rm -rf "$target_dir/vendor"
+    xz -dc rust/vendor.tar.xz | (cd "$target_dir" && tar xf -)
+    echo "$sum" >"$target_dir/vendor.sum"
+  fi
+  CARGO_HOME=$target_dir/cargo-home
   export CARGO_HOME
   set -- "$@" --offline \
     --config 'source.crates-io.replace-with="vendor"' \
-    --config "source.vendor.directory=\"$(pwd)/rust/vendor\""
+    --config "source.vendor.directory=\"$target_dir/vendor\""
 fi
 
 exec cargo rustc --lib --crate-type staticlib --locked -j 2 --profile "$profile" \

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Makes build/cudafactor_VERSION.tar.gz from this folder and the vendored crates.
-# DEBUG=1: the vignette is made with an unoptimised build of the package.
 
 set -e
 cd "$(dirname "$0")/.."

@@ -38,11 +38,19 @@ at_least "$rustc_version" "$needed" ||
 cargo --version
 rustc --version
 
+source=registry
+[ -f src/rust/vendor.tar.xz ] && source=vendor
+# The archive leaves out the crates that only Windows needs.
+[ "$output" = src/Makevars.win ] && source=registry
+
 target_dir=${CUDAFACTOR_TARGET_DIR:-${CARGO_TARGET_DIR:-}}
 keep=yes
 if [ -z "$target_dir" ]; then
   target_dir=./rust/target
   [ -n "$DEBUG" ] && [ "$DEBUG" != 0 ] || keep=no
+elif [ "$source" = vendor ]; then
+  # The same crates from another place are other crates to cargo.
+  target_dir=$target_dir/vendored
 fi
 
 profile=release
@@ -58,10 +66,6 @@ case $(uname -s) in
   *) features=r link_flags= ;;
 esac
 
-source=registry
-[ -f src/rust/vendor.tar.xz ] && source=vendor
-# The archive leaves out the crates that only Windows needs.
-[ "$output" = src/Makevars.win ] && source=registry
 echo "building the Rust library ($profile, features $features) from the $source"
 
 sed -e "s|@TARGET_DIR@|$target_dir|" -e "s|@PROFILE_DIR@|$profile_dir|" -e "s|@PROFILE@|$profile|" \

@@ -60,9 +60,10 @@ if [ -n "$DEBUG" ] && [ "$DEBUG" != 0 ]; then
   profile_dir=debug
 fi
 
-# The CUDA backend is for Linux. The linker flag leaves out the debug sections of Rust's standard library.
+# The CUDA backend is for Linux. The linker flags leave out the debug sections of Rust's standard library and
+# export only what R looks up.
 case $(uname -s) in
-  Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S" ;;
+  Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S,--exclude-libs,ALL" ;;
   *) features=r link_flags= ;;
 esac
 

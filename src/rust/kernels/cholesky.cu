@@ -49,9 +49,14 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
                 return;
             }
             if (t == 0) pivots[j] = pivot;
+            const T inverse = T(1) / pivot;
             T mine[SHARE];
 #pragma unroll
-            for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] / pivot;
+            for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] * inverse;
+            // The inverse of a subnormal pivot may overflow.
+            if (isinf(inverse))
+#pragma unroll
+                for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] / pivot;
 #pragma unroll
             for (int p = 0; p < SHARE; ++p) {
                 const T l = column[row + SIDE * p];

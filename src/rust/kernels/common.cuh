@@ -12,20 +12,6 @@
 
 typedef long long i64;
 
-template <typename T>
-struct Limits;
-
-template <>
-struct Limits<double> {
-    // Powers of two that may scale any finite number so that its square neither overflows nor vanishes.
-    static constexpr int scale_limit = 1000;
-};
-
-template <>
-struct Limits<float> {
-    static constexpr int scale_limit = 120;
-};
-
 __device__ __forceinline__ bool stopped(const int* stop) { return stop != nullptr && *stop != 0; }
 
 __device__ __forceinline__ double root(double x) { return sqrt(x); }
@@ -34,23 +20,29 @@ __device__ __forceinline__ double magnitude(double x) { return fabs(x); }
 __device__ __forceinline__ float magnitude(float x) { return fabsf(x); }
 __device__ __forceinline__ double with_sign(double x, double s) { return copysign(x, s); }
 __device__ __forceinline__ float with_sign(float x, float s) { return copysignf(x, s); }
-__device__ __forceinline__ int exponent_of(double x) { return ilogb(x); }
-__device__ __forceinline__ int exponent_of(float x) { return ilogbf(x); }
-__device__ __forceinline__ double power_of_two(double, int e) { return ldexp(1.0, e); }
-__device__ __forceinline__ float power_of_two(float, int e) { return ldexpf(1.0f, e); }
 __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
 __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
 
-// The power of two that brings a largest magnitude near 1. Scaling by it is exact. A zero, an infinity or a NaN
-// is left as it is.
-template <typename T>
-__device__ __forceinline__ T scale_for(T largest) {
-    if (!(largest > T(0)) || isinf(largest)) return T(1);
-    int e = -exponent_of(largest);
-    e = e > Limits<T>::scale_limit ? Limits<T>::scale_limit : e;
-    e = e < -Limits<T>::scale_limit ? -Limits<T>::scale_limit : e;
-    return power_of_two(T(0), e);
+// The power of two that brings a largest magnitude near 1, within 2^+-1000 (2^+-120), so that the square of any number
+// scaled by it neither overflows nor vanishes. Scaling by it is exact. A zero, an infinity or a NaN is left as it is.
+__device__ __forceinline__ double scale_for(double largest) {
+    const int field = (__double2hiint(largest) >> 20) & 0x7ff;
+    if (!(largest > 0) || field == 0x7ff) return 1;
+    const int e = min(max(1023 - field, -1000), 1000);
+    return __hiloint2double((1023 + e) << 20, 0);
 }
+__device__ __forceinline__ float scale_for(float largest) {
+    const int field = (__float_as_int(largest) >> 23) & 0xff;
+    if (!(largest > 0) || field == 0xff) return 1;
+    const int e = min(max(127 - field, -120), 120);
+    return __int_as_float((127 + e) << 23);
+}
+
+// 1 / g for a power of two g of `scale_for`.
+__device__ __forceinline__ double inverse_scale(double g) {
+    return __hiloint2double((2046 << 20) - __double2hiint(g), 0);
+}
+__device__ __forceinline__ float inverse_scale(float g) { return __int_as_float((254 << 23) - __float_as_int(g)); }
 
 template <typename T>
 __device__ __forceinline__ T warp_sum(T x) {

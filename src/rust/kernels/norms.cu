@@ -29,7 +29,7 @@ __device__ __forceinline__ void columns_norm(i64 m, const T* a, i64 ld, double* 
         s += y * y;
     }
     s = block_sum(s, scratch);
-    if (threadIdx.x == 0) out[blockIdx.x] = root(s) / g;
+    if (threadIdx.x == 0) out[blockIdx.x] = root(s) * inverse_scale(g);
 }
 
 // out[i] <- A(i, i)

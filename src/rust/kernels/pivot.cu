@@ -22,7 +22,7 @@ __device__ __forceinline__ double block_norm(i64 count, const T* x, double* scra
         const double y = double(x[r]) * g;
         s += y * y;
     }
-    return root(block_sum(s, scratch)) / g;
+    return root(block_sum(s, scratch)) * inverse_scale(g);
 }
 
 // The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its leading one, and its
@@ -49,7 +49,7 @@ __device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T*
         const T bs = -with_sign(root(as * as + s), as);
         inverse = T(1) / (as - bs);
         factor = (bs - as) / bs;
-        beta = bs / g;
+        beta = bs * inverse_scale(g);
     }
     for (i64 r = j + 1 + t; r < m; r += blockDim.x) {
         const T y = reflect ? column[r] * g * inverse : column[r];

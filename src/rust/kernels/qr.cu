@@ -68,7 +68,7 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
         const T g = scale_for(larger(tail, magnitude(alpha)));
         T sum = T(0);
         for (i64 q = warp; q < chunks; q += WARPS) {
-            const T ratio = g / scale_for(now.largest[q]);
+            const T ratio = g * inverse_scale(scale_for(now.largest[q]));
             const T part = now.sums[q * WIDTH + lane] * ratio;
             sum += lane == j ? part * ratio : part;
         }
@@ -84,7 +84,7 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
                 const T bs = -with_sign(root(as * as + squares), as);
                 const T inverse = T(1) / (as - bs);
                 factor = (bs - as) / bs;
-                beta = bs / g;
+                beta = bs * inverse_scale(g);
                 tail_scale = inverse;
                 if (lane > j && lane < width) wc = factor * (now.top[lane] + s * inverse);
             }
@@ -136,44 +136,45 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
 
     // Second pass: the columns behind, and their dot products with the next column.
     T sums[WIDTH];
+    T squares = T(0);
 #pragma unroll
     for (int c = 0; c < WIDTH; ++c) sums[c] = T(0);
     for (i64 r = begin + t; r < end; r += THREADS) {
         if (r < j) continue;
         const T v = reflect ? (r == j ? T(1) : a[r + j * ld]) : T(0);
-        T x = a[r + following * ld];
-        if (r == following) next.top[following] = x;
+        const T x = a[r + following * ld] * h;
         const bool counts = r > following;
-        x *= h;
-#pragma unroll
-        for (int c = 0; c < WIDTH; ++c)
-            if (c == following && counts) sums[c] += x * x;
+        if (counts) squares += x * x;
+        T* p = a + r;
         // Loads go ahead of the stores that may alias them, a group of columns at a time.
 #pragma unroll
-        for (int group = 0; group < WIDTH; group += GROUP) {
-            if (group + GROUP <= following || group >= width) continue;
+        for (int group = 0; group < WIDTH; group += GROUP, p += GROUP * ld) {
+            if (group + GROUP - 1 <= following || group >= width) continue;
             T y[GROUP];
+            T* from = p;
 #pragma unroll
-            for (int i = 0; i < GROUP; ++i) {
+            for (int i = 0; i < GROUP; ++i, from += ld) {
                 const int c = group + i;
-                y[i] = c > following && c < width ? a[r + c * ld] : T(0);
+                y[i] = c > following && c < width ? *from : T(0);
             }
+            T* to = p;
 #pragma unroll
-            for (int i = 0; i < GROUP; ++i) {
+            for (int i = 0; i < GROUP; ++i, to += ld) {
                 const int c = group + i;
-                if (c > following && c < width) {
-                    if (reflect) {
-                        y[i] -= w[c] * v;
-                        a[r + c * ld] = y[i];
-                    }
-                    if (counts) sums[c] += x * y[i];
-                    if (r == following) next.top[c] = y[i];
+                if (reflect && c > following && c < width) {
+                    y[i] -= w[c] * v;
+                    *to = y[i];
                 }
+                if (counts) sums[c] += x * y[i];
             }
         }
     }
+#pragma unroll
+    for (int c = 0; c < WIDTH; ++c)
+        if (c == following) sums[c] = squares;
     added[warp][lane] = warp_sums(sums);
     __syncthreads();
+    if (warp == 1 && lane < width && begin <= following && following < end) next.top[lane] = a[following + lane * ld];
     if (warp == 0) {
         T s = added[0][lane];
         for (int q = 1; q < WARPS; ++q) s += added[q][lane];
@@ -231,7 +232,7 @@ __device__ __forceinline__ void reflectors_triangle(int width, const T* gram, co
         reflectors_unpack<T>(m, width, a, ld, v);                                                                     \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(32) reflectors_triangle_warp_##SUFFIX(                               \
-        int width, const T* gram, const T* tau, T* triangle, i64 ld) {                                                       \
+        int width, const T* gram, const T* tau, T* triangle, i64 ld) {                                                \
         reflectors_triangle<T>(width, gram, tau, triangle, ld);                                                       \
     }
 

@@ -11,6 +11,15 @@ constexpr int COLUMNS = 16;  // right-hand sides of one thread block
 constexpr int LANES = 16;    // threads that share one right-hand side
 constexpr int ROWS = BLOCK / LANES;
 
+// x / d with 1 / d at hand: a product and one correction by the remainder, which rounds as a division does. What is not
+// finite is left to the division itself.
+template <typename T>
+__device__ __forceinline__ T quotient(T x, T d, T inverse) {
+    const T q = x * inverse;
+    const T corrected = fma(fma(-q, d, x), inverse, q);
+    return isfinite(corrected) ? corrected : x / d;
+}
+
 // B <- L^-1 B for L of order n <= 64, by substitution. Sixteen lanes hold a column of B in registers and pass
 // each solved unknown around by shuffles, so that the substitution needs no barrier.
 // Grid: one block of 256 threads for 16 columns of B.
@@ -20,6 +29,7 @@ __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i
     if (stopped(stop)) return;
     __shared__ T ls[BLOCK][BLOCK + 1];  // ls[j][i] = L(i, j)
     __shared__ T xs[COLUMNS][BLOCK + 1];
+    __shared__ T inverse[BLOCK];
     const int t = threadIdx.x;
     const i64 first = blockIdx.x * (i64)COLUMNS;
 
@@ -39,6 +49,8 @@ __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i
         xs[c][i] = i < n && first + c < columns ? b[i * brs + (first + c) * bcs] : T(0);
     }
     __syncthreads();
+    if (t < BLOCK) inverse[t] = T(1) / ls[t][t];
+    __syncthreads();
 
     const int lane = t % LANES, mine = t / LANES;
     T x[ROWS];
@@ -48,7 +60,7 @@ __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i
     for (int q = 0; q < ROWS; ++q) {
         for (int s = 0; s < LANES; ++s) {
             const int j = q * LANES + s;
-            if (!unit && lane == s) x[q] = x[q] / ls[j][j];
+            if (!unit && lane == s) x[q] = quotient(x[q], ls[j][j], inverse[j]);
             const T solved = __shfl_sync(0xffffffffu, x[q], s, LANES);
             if (lane > s) x[q] -= ls[j][lane + LANES * q] * solved;
 #pragma unroll

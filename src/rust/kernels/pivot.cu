@@ -180,8 +180,8 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
         choose_largest<T>(m, n, j, a, ld, order, norm, v, tau);                                                       \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024) column_choose_limited_##SUFFIX(                                \
-        i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved, const double* norm, const double* original,           \
-        int* kept, T* v, T* tau) {                                                                                    \
+        i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved, const double* norm,                    \
+        const double* original, int* kept, T* v, T* tau) {                                                            \
         choose_limited<T>(m, n, j, tol, a, ld, order, moved, norm, original, kept, v, tau);                           \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256) column_reflect_norms_##SUFFIX(                                  \

@@ -87,10 +87,20 @@ as_number <- function(value, argument, call) {
   as.double(value)
 }
 
-# TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass; a sum can also
-# overflow from finite entries, so the other outcome asks for the extremes, which propagate NaN.
-all_finite <- function(x) {
-  length(x) == 0 || is.finite(sum(x)) || all(is.finite(range(x)))
+# TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass, which a large matrix shares among
+# threads; a sum can also overflow from finite entries, so the other outcome asks for the extremes, which propagate NaN.
+all_finite <- function(x, where) {
+  if (length(x) == 0) {
+    return(TRUE)
+  }
+  total <- if (length(x) > 1e5) norm1(x, where) else sum(x)
+  isTRUE(is.finite(total)) || all(is.finite(range(x)))
+}
+
+# The largest column sum of absolute values; a vector is one column.
+norm1 <- function(x, where) {
+  d <- if (is.matrix(x)) dim(x) else c(length(x), 1)
+  native_norm1(x, d, where)$ok$norm1
 }
 
 # Arguments that base R's function has and this one does not, and misspelt names.

@@ -52,6 +52,9 @@ native_gemm <- function(ta, tb, x, xdim, y, ydim, out, how) .Call(wrap__native_g
 # out = x'x or xx'
 native_syrk <- function(transposed, x, xdim, out, how) .Call(wrap__native_syrk, transposed, x, xdim, out, how)
 
+# The largest sum of absolute values in a column: finite only if every entry is
+native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
+
 # out = LINPACK's form of the QR factorization
 native_qr <- function(x, xdim, tol, out, how) .Call(wrap__native_qr, x, xdim, tol, out, how)
 

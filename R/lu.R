@@ -61,7 +61,8 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
   x <- as_real_matrix(x, call, "base::solve() or base::qr()")
   dx <- dim(x)
   out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
-  done <- unwrap(native_lu(x, dx, out, how(device, precision, call)), call)
+  where <- how(device, precision, call)
+  done <- unwrap(native_lu(x, dx, out, where), call)
   if (done$zero > 0L && isTRUE(warn_singular)) {
     warn("singular",
       sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", done$zero),
@@ -72,15 +73,12 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
     ipiv = done$ipiv,
     perm = as_permutation(done$ipiv, dx[[1L]]),
     singular = done$zero,
-    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x),
+    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x, where),
     dimnames = dimnames(x)
   )
   class(f) <- "gpu_lu"
   f
 }
-
-# The largest column sum of absolute values.
-norm1 <- function(x) if (length(x)) norm(x, "1") else 0
 
 # Row exchanges, in order, as the permutation they amount to.
 as_permutation <- function(ipiv, n) {
@@ -132,7 +130,7 @@ solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
   where <- how(device, precision, call)
   if (tol > 0) {
     rcond <- unwrap(native_lu_rcond(a$lu, n, a$norm1, where), call)$rcond
-    if (is_ill_conditioned(rcond, tol, a$lu)) {
+    if (is_ill_conditioned(rcond, tol, a$lu, where)) {
       raise("singular", "", list(rcond = rcond), call, "solve")
     }
   }

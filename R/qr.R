@@ -56,13 +56,14 @@ gpu_qr <- function(x, tol = 1e-07, LAPACK = FALSE, device = getOption("cudafacto
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
     x <- as_real_matrix(x, call, "base::qr()")
   }
-  if (!all_finite(x)) {
+  where <- how(device, precision, call)
+  if (!all_finite(x, where)) {
     abort("non_finite", base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L), call, argument = "x")
   }
   dx <- dim(x)
   out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
   done <- unwrap(
-    native_qr(x, dx, as_number(tol, "tol", call), out, how(device, precision, call)), call
+    native_qr(x, dx, as_number(tol, "tol", call), out, where), call
   )
   if (length(kept <- attributes(x)) > 1L) {
     attributes(out) <- kept

@@ -57,7 +57,7 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
   reply <- native_solve(a, n, b, nrhs, out, tol, where)
-  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a)) {
+  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a, where)) {
     reply <- native_solve(a, n, b, nrhs, out, 0, where)
   }
   if (!is.null(reply)) {
@@ -68,9 +68,9 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
 
 # Whether solve() refuses. It does not look at the condition of a matrix that is not finite since R 4.2.3; before
 # that such a matrix had the reciprocal condition number 0.
-is_ill_conditioned <- function(rcond, tol, x) {
+is_ill_conditioned <- function(rcond, tol, x, where) {
   if (is.na(rcond) || rcond < tol) {
-    getRversion() < "4.2.3" || all_finite(x)
+    getRversion() < "4.2.3" || all_finite(x, where)
   } else {
     FALSE
   }

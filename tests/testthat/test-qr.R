@@ -160,10 +160,15 @@ test_that("what is not finite is refused by the default form", {
     x[40, 3] <- special
     e <- expect_as_base(gpu_qr(x), qr(x))
     expect_s3_class(e, "cudafactor_error_non_finite")
+    # Large matrices are looked through another way.
+    x <- matrix(1, 400, 300)
+    x[cbind(c(1, 200, 400), c(300, 1, 150))[sample.int(3, 1), , drop = FALSE]] <- special
+    expect_error(gpu_qr(x), class = "cudafactor_error_non_finite")
   }
   # A sum that overflows is no proof.
   x <- matrix(c(1, 1, -1, 1) * .Machine$double.xmax / 4, 2)
   expect_identical(gpu_qr(x)$rank, 2L)
+  expect_true(cudafactor:::all_finite(matrix(.Machine$double.xmax / 2, 400, 300), list("cpu", FALSE, 0, 2e9)))
   expect_error(gpu_qr(diag(2) + 0i), "base::qr", class = "cudafactor_error_type")
   expect_error(gpu_qr(diag(2), tol = "a"), class = "cudafactor_error_argument")
   expect_error(gpu_qr(diag(2), LAPACK = NA), class = "cudafactor_error_argument")

@@ -11,6 +11,7 @@ mod device;
 mod lm;
 mod lu;
 mod matmult;
+mod norm;
 mod qr;
 mod reply;
 mod target;
@@ -25,6 +26,7 @@ extendr_module! {
     use lm;
     use lu;
     use matmult;
+    use norm;
     use qr;
     use triangular;
 }

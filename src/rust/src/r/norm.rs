@@ -1,0 +1,26 @@
+//! A pass over a matrix in host memory, on the threads of the CPU.
+
+use extendr_api::prelude::*;
+
+use crate::backend::cpu::CpuDevice;
+use crate::device::Device;
+use crate::r::args;
+use crate::r::reply::reply;
+use crate::r::target::How;
+
+/// The largest sum of absolute values in a column: finite only if every entry is
+#[extendr]
+fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let dim = args::dims(&xdim)?;
+        let x = args::view(args::matrix(&x, dim)?, dim);
+        let dev = CpuDevice::new(How::parse(&how)?.threads);
+        let x = Device::<f64>::load(&dev, x)?;
+        Ok(list!(norm1 = Device::<f64>::norm1(&dev, &x)?))
+    })
+}
+
+extendr_module! {
+    mod norm;
+    fn native_norm1;
+}

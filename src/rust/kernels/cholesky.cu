@@ -12,13 +12,14 @@ constexpr int SHARE = BLOCK / SIDE;   // a thread's rows and columns of it
 // The block is spread over the threads' registers, entries 16 apart to a thread. Step j publishes column j, and
 // every thread subtracts its share of a a' / pivot; columns are scaled by the roots of their pivots at the end.
 // A pivot that is not greater than zero (NaN too) sets *info to its 1-based order in the whole matrix, whose
-// row `first` is this view's row 0.
+// row `first` is this view's row 0. The arithmetic is double for both types: in single precision the many small
+// subtractions from a diagonal entry would be most of the factorization's error.
 template <typename T>
 __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 first, int* info) {
     if (stopped(info)) return;
     __shared__ T s[BLOCK][BLOCK + 1];  // s[j][i] = A(i, j)
-    __shared__ T published[2][BLOCK];
-    __shared__ T pivots[BLOCK];
+    __shared__ double published[2][BLOCK];
+    __shared__ double pivots[BLOCK];
     const int t = threadIdx.x;
     const bool by_rows = rs <= cs;
     for (int e = t; e < BLOCK * BLOCK; e += SIDE * SIDE) {
@@ -28,7 +29,7 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
     }
     __syncthreads();
     const int row = t % SIDE, col = t / SIDE;
-    T x[SHARE][SHARE];
+    double x[SHARE][SHARE];
 #pragma unroll
     for (int p = 0; p < SHARE; ++p)
 #pragma unroll
@@ -38,19 +39,19 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
         for (int owner = 0; owner < SIDE; ++owner) {
             const int j = share * SIDE + owner;
             if (j >= n) break;
-            T* column = published[j & 1];
+            double* column = published[j & 1];
             if (col == owner)
 #pragma unroll
                 for (int p = 0; p < SHARE; ++p) column[row + SIDE * p] = x[p][share];
             __syncthreads();
-            const T pivot = column[j];
-            if (!(pivot > T(0))) {
+            const double pivot = column[j];
+            if (!(pivot > 0)) {
                 if (t == 0) *info = (int)(first + j + 1);
                 return;
             }
             if (t == 0) pivots[j] = pivot;
-            const T inverse = T(1) / pivot;
-            T mine[SHARE];
+            const double inverse = 1 / pivot;
+            double mine[SHARE];
 #pragma unroll
             for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] * inverse;
             // The inverse of a subnormal pivot may overflow.
@@ -59,7 +60,7 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
                 for (int q = 0; q < SHARE; ++q) mine[q] = column[col + SIDE * q] / pivot;
 #pragma unroll
             for (int p = 0; p < SHARE; ++p) {
-                const T l = column[row + SIDE * p];
+                const double l = column[row + SIDE * p];
 #pragma unroll
                 for (int q = 0; q < SHARE; ++q)
                     if (q > share || (q == share && col > owner)) x[p][q] -= l * mine[q];
@@ -70,9 +71,9 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
 #pragma unroll
     for (int q = 0; q < SHARE; ++q) {
         const int j = col + SIDE * q;
-        const T d = j < n ? root(pivots[j]) : T(1);
+        const double d = j < n ? root(pivots[j]) : 1;
 #pragma unroll
-        for (int p = 0; p < SHARE; ++p) s[j][row + SIDE * p] = row + SIDE * p == j ? d : x[p][q] / d;
+        for (int p = 0; p < SHARE; ++p) s[j][row + SIDE * p] = (T)(row + SIDE * p == j ? d : x[p][q] / d);
     }
     __syncthreads();
     for (int e = t; e < BLOCK * BLOCK; e += SIDE * SIDE) {

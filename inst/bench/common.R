@@ -17,7 +17,7 @@ bench_machine <- function() {
     machine = sprintf("%s, %d cores", cpu, parallel::detectCores()),
     gpu = gpu,
     R = R.version.string,
-    BLAS = basename(extSoftVersion()[["BLAS"]]),
+    BLAS = normalizePath(extSoftVersion()[["BLAS"]], mustWork = FALSE),
     package = as.character(utils::packageVersion("cudafactor")),
     commit = paste(commit, collapse = ""),
     date = format(Sys.Date())

@@ -1,11 +1,12 @@
 //! Cholesky factorization.
 
 use faer::linalg::matmul::matmul;
+use faer::traits::math_utils::sqrt;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::rank_update_lower;
 use super::triangular::trsm;
-use super::vector::{axpy, exceeds, simd};
+use super::vector::{axpy, exceeds, vectorized};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -96,7 +97,7 @@ fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
 fn factor_block(a: &mut [f64; BASE * BASE], n: usize) -> Option<usize> {
     for from in (0..n).step_by(STEP) {
         let to = n.min(from + STEP);
-        let failed = simd::<f64, _>(|| factor_columns(a, from, to, n));
+        let failed = factor_columns(a, from, to, n);
         if failed.is_some() {
             return failed;
         }
@@ -123,24 +124,30 @@ fn factor_block(a: &mut [f64; BASE * BASE], n: usize) -> Option<usize> {
     None
 }
 
-/// Columns `from..to`, of which those before `from` have already been taken off.
-#[inline(always)]
-fn factor_columns(a: &mut [f64; BASE * BASE], from: usize, to: usize, n: usize) -> Option<usize> {
-    for j in from..to {
-        let (done, rest) = a.split_at_mut(j * BASE);
-        let column = &mut rest[j..n];
-        for l in done.chunks_exact(BASE).skip(from) {
-            axpy(-l[j], &l[j..n], column);
+vectorized! {
+    /// Columns `from..to`, of which those before `from` have already been taken off.
+    fn factor_columns<'a, T>(
+        a: &'a mut [T; BASE * BASE],
+        from: usize,
+        to: usize,
+        n: usize,
+    ) -> Option<usize> {
+        for j in from..to {
+            let (done, rest) = a.split_at_mut(j * BASE);
+            let column = &mut rest[j..n];
+            for l in done.chunks_exact(BASE).skip(from) {
+                axpy(-l[j], &l[j..n], column);
+            }
+            let pivot = column[0];
+            if !exceeds(pivot, T::from_f64(0.0)) {
+                return Some(j);
+            }
+            let root = sqrt(&pivot);
+            column[0] = root;
+            for x in &mut column[1..] {
+                *x /= root;
+            }
         }
-        let pivot = column[0];
-        if !exceeds(pivot, 0.0) {
-            return Some(j);
-        }
-        let root = pivot.sqrt();
-        column[0] = root;
-        for x in &mut column[1..] {
-            *x /= root;
-        }
+        None
     }
-    None
 }

@@ -4,7 +4,7 @@ use faer::traits::math_utils::{is_nan, sqrt};
 use faer::Accum;
 
 use super::gemm::rank_update_lower;
-use super::vector::{dot, exceeds, simd};
+use super::vector::{dot, exceeds, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::device::PivotedCholesky;
 use crate::error::Result;
@@ -100,17 +100,24 @@ fn pivot_step<T: Scalar>(
     }
     let root = sqrt(&pivot);
     a[(j, j)] = root;
-    let (left, mut right) = a.as_mut().split_at_col_mut(j + 1);
+    let (left, right) = a.as_mut().split_at_col_mut(j + 1);
     let left: Columns<'_, T> = left.as_ref();
     let above = &left.col(j).as_slice()[k..j];
-    simd::<T, _>(|| {
+    finish_row(above, k, root, right);
+    None
+}
+
+vectorized! {
+    /// Row `k + above.len()` of the columns to the right, given the rows from `k` to there in the pivot's column.
+    fn finish_row<'a, T>(above: &'a [T], k: usize, root: T, right: ColumnsMut<'a, T>) {
+        let mut right = right;
+        let j = k + above.len();
         for c in 0..right.ncols() {
             let column = right.as_mut().col_mut(c).as_slice_mut();
             let inner = dot(above, &column[k..j]);
             column[j] = (column[j] - inner) / root;
         }
-    });
-    None
+    }
 }
 
 /// Exchanges rows and columns `j < p` in the upper triangle, apart from the two diagonal entries.

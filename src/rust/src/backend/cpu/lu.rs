@@ -5,7 +5,7 @@ use faer::prelude::IntoConst;
 use super::gemm::gemm;
 use super::threads::{batch, join, share};
 use super::triangular::trsm;
-use super::vector::{axpy, simd};
+use super::vector::{axpy, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::device::LuInfo;
 use crate::error::Result;
@@ -150,7 +150,7 @@ fn recurse<T: Scalar>(a: ColumnsMut<'_, T>, ipiv: &mut [usize]) -> Result<()> {
     let (m, n) = a.shape();
     let size = m.min(n);
     if n <= BASE || size <= 1 {
-        simd::<T, _>(|| eliminate(a, ipiv));
+        eliminate(a, ipiv);
         return Ok(());
     }
     if m * n > 1 << 16 {
@@ -171,35 +171,37 @@ fn recurse<T: Scalar>(a: ColumnsMut<'_, T>, ipiv: &mut [usize]) -> Result<()> {
     Ok(())
 }
 
-/// Column by column: the first largest entry, exchange, divide, update what is to the right.
-#[inline(always)]
-fn eliminate<T: Scalar>(mut a: ColumnsMut<'_, T>, ipiv: &mut [usize]) {
-    let n = a.ncols();
-    let tiny = faer::traits::math_utils::min_positive::<T>();
-    for (k, pivot_row) in ipiv.iter_mut().enumerate() {
-        let p = k + first_largest(&a.as_ref().col(k).as_slice()[k..]);
-        *pivot_row = p;
-        let pivot = a[(p, k)];
-        if pivot != T::from_f64(0.0) && p != k {
-            for j in 0..n {
-                a.as_mut().col_mut(j).as_slice_mut().swap(k, p);
+vectorized! {
+    /// Column by column: the first largest entry, exchange, divide, update what is to the right.
+    fn eliminate<'a, T>(a: ColumnsMut<'a, T>, ipiv: &'a mut [usize]) {
+        let mut a = a;
+        let n = a.ncols();
+        let tiny = faer::traits::math_utils::min_positive::<T>();
+        for (k, pivot_row) in ipiv.iter_mut().enumerate() {
+            let p = k + first_largest(&a.as_ref().col(k).as_slice()[k..]);
+            *pivot_row = p;
+            let pivot = a[(p, k)];
+            if pivot != T::from_f64(0.0) && p != k {
+                for j in 0..n {
+                    a.as_mut().col_mut(j).as_slice_mut().swap(k, p);
+                }
             }
-        }
-        let (mut done, mut rest) = a.as_mut().split_at_col_mut(k + 1);
-        let below = &mut done.as_mut().col_mut(k).as_slice_mut()[k + 1..];
-        if pivot != T::from_f64(0.0) {
-            // The reciprocal of a subnormal number overflows.
-            if pivot >= tiny || -pivot >= tiny {
-                let inverse = T::from_f64(1.0) / pivot;
-                below.iter_mut().for_each(|x| *x *= inverse);
-            } else {
-                below.iter_mut().for_each(|x| *x /= pivot);
+            let (mut done, mut rest) = a.as_mut().split_at_col_mut(k + 1);
+            let below = &mut done.as_mut().col_mut(k).as_slice_mut()[k + 1..];
+            if pivot != T::from_f64(0.0) {
+                // The reciprocal of a subnormal number overflows.
+                if pivot >= tiny || -pivot >= tiny {
+                    let inverse = T::from_f64(1.0) / pivot;
+                    below.iter_mut().for_each(|x| *x *= inverse);
+                } else {
+                    below.iter_mut().for_each(|x| *x /= pivot);
+                }
             }
-        }
-        for j in 0..n - k - 1 {
-            let column = rest.as_mut().col_mut(j).as_slice_mut();
-            let head = column[k];
-            axpy(-head, below, &mut column[k + 1..]);
+            for j in 0..n - k - 1 {
+                let column = rest.as_mut().col_mut(j).as_slice_mut();
+                let head = column[k];
+                axpy(-head, below, &mut column[k + 1..]);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use faer::MatRef;
 
 use super::threads::{join, share};
-use super::vector::{norm2, simd, sum_of_magnitudes};
+use super::vector::{norm2, sum_of_magnitudes};
 use super::{columns, Columns};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -13,9 +13,7 @@ const READ: f64 = 8.0;
 
 /// The largest sum of absolute values in a column; NaN when a column's sum is.
 pub(crate) fn norm1<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<f64> {
-    let sums = each_column(columns(a)?, threads, &|x| {
-        simd::<T, _>(|| sum_of_magnitudes(x))
-    });
+    let sums = each_column(columns(a)?, threads, &|x| sum_of_magnitudes(x));
     Ok(sums
         .into_iter()
         .fold(0.0, |m, s| if s > m || s.is_nan() { s } else { m }))

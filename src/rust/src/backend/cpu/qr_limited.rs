@@ -9,7 +9,7 @@
 use super::qr::apply_chunks;
 use super::reflector::{apply_reflector, reflector, BlockReflector, Convention};
 use super::threads::share;
-use super::vector::{norm2, simd};
+use super::vector::norm2;
 use super::ColumnsMut;
 use crate::device::PivotedQr;
 use crate::error::Result;
@@ -132,7 +132,7 @@ fn reduce_panel<T: Scalar>(
         let (mut done, rest) = a.as_mut().split_at_col_mut(kept + 1);
         let column = &mut done.as_mut().col_mut(kept).as_slice_mut()[kept..];
         tau[kept] = reflector(column, Convention::Linpack);
-        simd::<T, _>(|| apply_reflector(tau[kept], &column[1..], rest, kept));
+        apply_reflector(tau[kept], &column[1..], rest, kept);
         kept += 1;
     }
     let block = BlockReflector::new(a.as_ref().subcols(0, kept), &tau[..kept])?;

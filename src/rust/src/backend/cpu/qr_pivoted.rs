@@ -5,7 +5,7 @@ use faer::MatMut;
 use super::gemm::gemm;
 use super::reflector::{reflector, Convention};
 use super::threads::{join, share};
-use super::vector::{axpy, dot, norm2, simd};
+use super::vector::{axpy, dot, four_dots, norm2, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::device::PivotedQr;
 use crate::error::Result;
@@ -66,6 +66,7 @@ fn panel<T: Scalar>(
     let (m, n) = a.shape();
     let threshold = T::EPS.sqrt();
     let mut stale = vec![];
+    let mut heads = try_zeroed(n - start)?;
     let mut k = 0;
     while k < f.ncols() && stale.is_empty() {
         let row = start + k;
@@ -75,11 +76,8 @@ fn panel<T: Scalar>(
         let before: Columns<'_, T> = before.as_ref();
         let (mut column, mut right) = right.as_mut().split_at_col_mut(1);
         let column = &mut column.as_mut().col_mut(0).as_slice_mut()[row..];
-        simd::<T, _>(|| {
-            for l in 0..k {
-                axpy(-f[(k, l)], &before.col(l).as_slice()[row..], column);
-            }
-        });
+        let above = f.as_ref().subcols(0, k);
+        bring_up_to_date(before, above, k, row, column);
         state.tau[row] = reflector(column, Convention::Lapack);
         let (tau, beta) = (state.tau[row], column[0]);
         column[0] = T::from_f64(1.0);
@@ -95,18 +93,18 @@ fn panel<T: Scalar>(
             &mut now[k + 1..],
             share(threads, work),
         );
-        simd::<T, _>(|| {
-            for l in 0..k {
-                let inner = dot(&before.col(l).as_slice()[row..], column);
-                axpy(-tau * inner, done.as_ref().col(l).as_slice(), now);
-            }
-        });
+        take_off_earlier(tau, before, done.as_ref(), row, column, now);
+        // Row `row` of the columns to the right, which is R's.
+        let heads = &mut heads[..n - row - 1];
+        for (j, head) in heads.iter_mut().enumerate() {
+            *head = right[(row, j)];
+        }
+        take_off_row(before, row, f.as_ref(), k, heads);
+        for (j, head) in heads.iter().enumerate() {
+            right[(row, j)] = *head;
+        }
         for j in row + 1..n {
-            let mut head = right[(row, j - row - 1)] - f[(j - start, k)];
-            for l in 0..k {
-                head -= before[(row, l)] * f[(j - start, l)];
-            }
-            right[(row, j - row - 1)] = head;
+            let head = heads[j - row - 1];
             if state.now[j] == 0.0 {
                 continue;
             }
@@ -175,6 +173,22 @@ fn bring_forward<T: Scalar>(
     state.exact[p] = state.exact[row];
 }
 
+vectorized! {
+    /// `heads -= A[row, ] F'` for the columns of F up to `k`, the last with the reflector's leading one.
+    fn take_off_row<'a, T>(
+        v: Columns<'a, T>,
+        row: usize,
+        f: Columns<'a, T>,
+        k: usize,
+        heads: &'a mut [T],
+    ) {
+        for l in 0..=k {
+            let by = if l < k { v[(row, l)] } else { T::from_f64(1.0) };
+            axpy(-by, &f.col(l).as_slice()[k + 1..], heads);
+        }
+    }
+}
+
 /// `out <- tau A[row.., ]' v`, some columns for each thread.
 fn products<T: Scalar>(
     tau: T,
@@ -195,9 +209,62 @@ fn products<T: Scalar>(
         );
         return;
     }
-    simd::<T, _>(|| {
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = tau * dot(v, &a.col(j).as_slice()[row..]);
+    products_on_one_thread(tau, v, a, row, out);
+}
+
+vectorized! {
+    fn products_on_one_thread<'a, T>(
+        tau: T,
+        v: &'a [T],
+        a: Columns<'a, T>,
+        row: usize,
+        out: &'a mut [T],
+    ) {
+        let below = |j: usize| &a.col(j).as_slice()[row..];
+        let mut fours = out.chunks_exact_mut(4);
+        let mut j = 0;
+        for out in &mut fours {
+            let products = four_dots(v, [below(j), below(j + 1), below(j + 2), below(j + 3)]);
+            for (out, product) in out.iter_mut().zip(products) {
+                *out = tau * product;
+            }
+            j += 4;
         }
-    });
+        for out in fours.into_remainder() {
+            *out = tau * dot(v, below(j));
+            j += 1;
+        }
+    }
+}
+
+vectorized! {
+    /// `x -= V f'`, for row `k` of F.
+    fn bring_up_to_date<'a, T>(
+        v: Columns<'a, T>,
+        f: Columns<'a, T>,
+        k: usize,
+        row: usize,
+        x: &'a mut [T],
+    ) {
+        for l in 0..v.ncols() {
+            axpy(-f[(k, l)], &v.col(l).as_slice()[row..], x);
+        }
+    }
+}
+
+vectorized! {
+    /// `out -= tau F V'x`: the products were taken with columns that are not up to date.
+    fn take_off_earlier<'a, T>(
+        tau: T,
+        v: Columns<'a, T>,
+        f: Columns<'a, T>,
+        row: usize,
+        x: &'a [T],
+        out: &'a mut [T],
+    ) {
+        for l in 0..v.ncols() {
+            let inner = dot(&v.col(l).as_slice()[row..], x);
+            axpy(-tau * inner, f.col(l).as_slice(), out);
+        }
+    }
 }

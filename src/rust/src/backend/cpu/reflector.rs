@@ -3,7 +3,7 @@
 use faer::{Accum, MatMut, MatRef};
 
 use super::gemm::product;
-use super::vector::{axpy, dot, norm2, scale, simd};
+use super::vector::{axpy, dot, norm2, scale, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -48,25 +48,27 @@ pub(crate) fn reflector<T: Scalar>(x: &mut [T], convention: Convention) -> T {
     }
     let beta = -norm.hypot(head).copysign(head);
     let inverse = T::from_f64(1.0 / (head - beta));
-    simd::<T, _>(|| scale(inverse, tail));
+    scale(inverse, tail);
     *alpha = T::from_f64(beta * down);
     T::from_f64((beta - head) / beta)
 }
 
-/// `C <- H C` on rows `k..` for the reflector `(1, v)`.
-#[inline(always)]
-pub(crate) fn apply_reflector<T: Scalar>(tau: T, v: &[T], mut c: ColumnsMut<'_, T>, k: usize) {
-    if tau == T::from_f64(0.0) {
-        return;
-    }
-    for j in 0..c.ncols() {
-        let column = &mut c.as_mut().col_mut(j).as_slice_mut()[k..];
-        let Some((head, tail)) = column.split_first_mut() else {
-            continue;
-        };
-        let w = tau * (*head + dot(v, tail));
-        *head -= w;
-        axpy(-w, v, tail);
+vectorized! {
+    /// `C <- H C` on rows `k..` for the reflector `(1, v)`.
+    pub(crate) fn apply_reflector<'a, T>(tau: T, v: &'a [T], c: ColumnsMut<'a, T>, k: usize) {
+        let mut c = c;
+        if tau == T::from_f64(0.0) {
+            return;
+        }
+        for j in 0..c.ncols() {
+            let column = &mut c.as_mut().col_mut(j).as_slice_mut()[k..];
+            let Some((head, tail)) = column.split_first_mut() else {
+                continue;
+            };
+            let w = tau * (*head + dot(v, tail));
+            *head -= w;
+            axpy(-w, v, tail);
+        }
     }
 }
 
@@ -262,6 +264,17 @@ fn factor<T: Scalar>(
     )
 }
 
+vectorized! {
+    /// `A[k.., ]' x` for at most [`BASE`] columns.
+    fn products_with<'a, T>(a: Columns<'a, T>, x: &'a [T], k: usize) -> [T; BASE] {
+        let mut products = [T::from_f64(0.0); BASE];
+        for (l, product) in products.iter_mut().enumerate().take(a.ncols()) {
+            *product = dot(&a.col(l).as_slice()[k..], x);
+        }
+        products
+    }
+}
+
 /// At most [`BASE`] columns.
 fn factor_base<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
@@ -280,13 +293,8 @@ fn factor_base<T: Scalar>(
         let (before, mut now) = v.as_mut().split_at_col_mut(k);
         let now = &mut now.as_mut().col_mut(0).as_slice_mut()[k..];
         store_reflector(column, now);
-        let mut inner = [T::from_f64(0.0); BASE];
-        simd::<T, _>(|| {
-            apply_reflector(*tau, &column[1..], rest, k);
-            for (l, inner) in inner.iter_mut().enumerate().take(k) {
-                *inner = dot(&before.as_ref().col(l).as_slice()[k..], now);
-            }
-        });
+        apply_reflector(*tau, &column[1..], rest, k);
+        let inner = products_with(before.as_ref(), &*now, k);
         for i in 0..k {
             let mut sum = T::from_f64(0.0);
             for l in i..k {

@@ -8,7 +8,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
 use super::threads::{join, share};
-use super::vector::{axpy, simd};
+use super::vector::{axpy, vectorized};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -173,73 +173,75 @@ fn substitute<T: Scalar, const W: usize>(
 ) {
     let mut x = [[T::from_f64(0.0); W]; BASE];
     let divide = t.diag == Diag::NonUnit;
-    simd::<T, _>(|| {
-        transfer::<T, W, false>(&mut x, t.lower, b.as_mut());
-        substitute_rows(rows, k, divide, &mut x);
-        transfer::<T, W, true>(&mut x, t.lower, b.as_mut());
-    });
+    transfer(&mut x, t.lower, b.as_mut(), false);
+    substitute_rows(rows, k, divide, &mut x);
+    transfer(&mut x, t.lower, b, true);
 }
 
-/// Copies B to the buffer, in the order of solution, or back.
-#[inline(always)]
-fn transfer<T: Scalar, const W: usize, const BACK: bool>(
-    x: &mut [[T; W]; BASE],
-    lower: bool,
-    mut b: MatMut<'_, T>,
-) {
-    let (k, n) = b.shape();
-    let place = |i: usize| if lower { i } else { k - 1 - i };
-    if b.col_stride() == 1 {
-        if let Some(mut b) = b.as_mut().transpose_mut().try_as_col_major_mut() {
+vectorized! {
+    /// Copies B to the buffer, in the order of solution, or back.
+    fn transfer<'a, T, const W>(
+        x: &'a mut [[T; W]; BASE],
+        lower: bool,
+        b: MatMut<'a, T>,
+        back: bool,
+    ) {
+        let mut b = b;
+        let (k, n) = b.shape();
+        let place = |i: usize| if lower { i } else { k - 1 - i };
+        if b.col_stride() == 1 {
+            if let Some(mut b) = b.as_mut().transpose_mut().try_as_col_major_mut() {
+                for (i, x) in x.iter_mut().enumerate().take(k) {
+                    let row = b.as_mut().col_mut(place(i)).as_slice_mut();
+                    if back {
+                        row.copy_from_slice(&x[..n]);
+                    } else {
+                        x[..n].copy_from_slice(row);
+                    }
+                }
+            }
+            return;
+        }
+        for j in 0..n {
             for (i, x) in x.iter_mut().enumerate().take(k) {
-                let row = b.as_mut().col_mut(place(i)).as_slice_mut();
-                if BACK {
-                    row.copy_from_slice(&x[..n]);
+                if back {
+                    b[(place(i), j)] = x[j];
                 } else {
-                    x[..n].copy_from_slice(row);
+                    x[j] = b[(place(i), j)];
                 }
             }
         }
-        return;
-    }
-    for j in 0..n {
-        for (i, x) in x.iter_mut().enumerate().take(k) {
-            if BACK {
-                b[(place(i), j)] = x[j];
-            } else {
-                x[j] = b[(place(i), j)];
-            }
-        }
     }
 }
 
-#[inline(always)]
-fn substitute_rows<T: Scalar, const W: usize>(
-    rows: &[[T; BASE]; BASE],
-    k: usize,
-    divide: bool,
-    x: &mut [[T; W]; BASE],
-) {
-    for (i, row) in rows.iter().enumerate().take(k) {
-        let (done, rest) = x.split_at_mut(i);
-        let Some(now) = rest.first_mut() else {
-            return;
-        };
-        let (fours, ones) = done.as_chunks::<4>();
-        let (fours_by, ones_by) = row[..i].as_chunks::<4>();
-        for (x, l) in fours.iter().zip(fours_by) {
-            for (j, now) in now.iter_mut().enumerate() {
-                let first = l[0] * x[0][j] + l[1] * x[1][j];
-                let second = l[2] * x[2][j] + l[3] * x[3][j];
-                *now -= first + second;
+vectorized! {
+    fn substitute_rows<'a, T, const W>(
+        rows: &'a [[T; BASE]; BASE],
+        k: usize,
+        divide: bool,
+        x: &'a mut [[T; W]; BASE],
+    ) {
+        for (i, row) in rows.iter().enumerate().take(k) {
+            let (done, rest) = x.split_at_mut(i);
+            let Some(now) = rest.first_mut() else {
+                return;
+            };
+            let (fours, ones) = done.as_chunks::<4>();
+            let (fours_by, ones_by) = row[..i].as_chunks::<4>();
+            for (x, l) in fours.iter().zip(fours_by) {
+                for (j, now) in now.iter_mut().enumerate() {
+                    let first = l[0] * x[0][j] + l[1] * x[1][j];
+                    let second = l[2] * x[2][j] + l[3] * x[3][j];
+                    *now -= first + second;
+                }
             }
-        }
-        for (x, l) in ones.iter().zip(ones_by) {
-            axpy(-*l, x, now);
-        }
-        if divide {
-            for now in now.iter_mut() {
-                *now /= row[i];
+            for (x, l) in ones.iter().zip(ones_by) {
+                axpy(-*l, x, now);
+            }
+            if divide {
+                for now in now.iter_mut() {
+                    *now /= row[i];
+                }
             }
         }
     }

@@ -1,15 +1,47 @@
 //! Operations on columns.
 
-use faer::traits::SimdArch;
 use faer::MatMut;
 
 use crate::scalar::Scalar;
 
-/// Runs `f` compiled for the widest vectors this processor has.
-#[inline]
-pub(crate) fn simd<T: Scalar, R>(f: impl FnOnce() -> R) -> R {
-    T::Arch::default().dispatch(f)
+/// Defines functions compiled for the widest vectors this processor has.
+///
+/// What they call is compiled for the oldest processor of the architecture, unless it is `#[inline(always)]`.
+macro_rules! vectorized {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(
+        $($argument:ident: $type:ty),* $(,)?
+    ) -> $answer:ty $body:block) => {
+        $(#[$doc])*
+        $vis fn $name<$($life,)* T: $crate::scalar::Scalar $(, const $N: usize)?>(
+            $($argument: $type),*
+        ) -> $answer {
+            struct Arguments<$($life,)* T $(, const $N: usize)?> {
+                $($argument: $type),*
+            }
+            impl<$($life,)* T: $crate::scalar::Scalar $(, const $N: usize)?> pulp::WithSimd
+                for Arguments<$($life,)* T $(, $N)?>
+            {
+                type Output = $answer;
+
+                #[inline(always)]
+                fn with_simd<S: pulp::Simd>(self, _: S) -> $answer {
+                    let Self { $($argument),* } = self;
+                    $body
+                }
+            }
+            let processor = <T as faer::traits::ComplexField>::Arch::default();
+            faer::traits::SimdArch::dispatch(processor, Arguments { $($argument),* })
+        }
+    };
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(
+        $($argument:ident: $type:ty),* $(,)?
+    ) $body:block) => {
+        vectorized! {
+            $(#[$doc])* $vis fn $name<$($life,)* T $(, const $N)?>($($argument: $type),*) -> () $body
+        }
+    };
 }
+pub(crate) use vectorized;
 
 /// `x > limit`, with a name so that its negation visibly includes NaN.
 #[inline(always)]
@@ -37,6 +69,39 @@ pub(crate) fn dot<T: Scalar>(x: &[T], y: &[T]) -> T {
     sums.into_iter().fold(tail, |s, t| s + t)
 }
 
+/// `x' y` for four columns at a time: x is read once, and memory has four streams to fetch ahead.
+#[inline(always)]
+pub(crate) fn four_dots<T: Scalar>(x: &[T], y: [&[T]; 4]) -> [T; 4] {
+    const LANES: usize = 8;
+    let y = y.map(|y| &y[..x.len()]);
+    let zero = T::from_f64(0.0);
+    let mut sums = [[zero; LANES]; 4];
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    let [y0, y1, y2, y3] = y.map(|y| y.as_chunks::<LANES>().0);
+    for ((((x, y0), y1), y2), y3) in blocks.iter().zip(y0).zip(y1).zip(y2).zip(y3) {
+        accumulate(&mut sums[0], x, y0);
+        accumulate(&mut sums[1], x, y1);
+        accumulate(&mut sums[2], x, y2);
+        accumulate(&mut sums[3], x, y3);
+    }
+    // Without this the compiler vectorizes across the four sums, and transposes every block of y for it.
+    let sums = std::hint::black_box(sums);
+    let mut out = sums.map(|s| s.into_iter().fold(zero, |s, t| s + t));
+    for (out, y) in out.iter_mut().zip(y) {
+        for (x, y) in rest.iter().zip(&y[x.len() - rest.len()..]) {
+            *out += *x * *y;
+        }
+    }
+    out
+}
+
+#[inline(always)]
+fn accumulate<T: Scalar, const N: usize>(sums: &mut [T; N], x: &[T; N], y: &[T; N]) {
+    for (s, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+        *s += *x * *y;
+    }
+}
+
 /// `y += alpha x`.
 #[inline(always)]
 pub(crate) fn axpy<T: Scalar>(alpha: T, x: &[T], y: &mut [T]) {
@@ -45,34 +110,43 @@ pub(crate) fn axpy<T: Scalar>(alpha: T, x: &[T], y: &mut [T]) {
     }
 }
 
-#[inline(always)]
-pub(crate) fn scale<T: Scalar>(alpha: T, x: &mut [T]) {
-    for x in x {
-        *x *= alpha;
+vectorized! {
+    /// `x *= alpha`.
+    pub(crate) fn scale<'a, T>(alpha: T, x: &'a mut [T]) {
+        for x in x {
+            *x *= alpha;
+        }
     }
 }
 
-/// The sum of absolute values.
-#[inline(always)]
-pub(crate) fn sum_of_magnitudes<T: Scalar>(x: &[T]) -> f64 {
-    let mut sums = [0.0f64; LANES];
-    let chunks = x.chunks_exact(LANES);
-    let tail: f64 = chunks
-        .remainder()
-        .iter()
-        .map(|v| Into::<f64>::into(*v).abs())
-        .sum();
-    for chunk in chunks {
-        for (s, v) in sums.iter_mut().zip(chunk) {
-            *s += Into::<f64>::into(*v).abs();
+vectorized! {
+    /// The sum of absolute values.
+    pub(crate) fn sum_of_magnitudes<'a, T>(x: &'a [T]) -> f64 {
+        let mut sums = [0.0f64; LANES];
+        let chunks = x.chunks_exact(LANES);
+        let tail: f64 = chunks
+            .remainder()
+            .iter()
+            .map(|v| Into::<f64>::into(*v).abs())
+            .sum();
+        for chunk in chunks {
+            for (s, v) in sums.iter_mut().zip(chunk) {
+                *s += Into::<f64>::into(*v).abs();
+            }
         }
+        sums.into_iter().fold(tail, |s, t| s + t)
     }
-    sums.into_iter().fold(tail, |s, t| s + t)
+}
+
+vectorized! {
+    fn square<'a, T>(x: &'a [T]) -> T {
+        dot(x, x)
+    }
 }
 
 /// The Euclidean norm, without overflow or underflow on the way.
 pub(crate) fn norm2<T: Scalar>(x: &[T]) -> f64 {
-    let squares: f64 = simd::<T, _>(|| dot(x, x)).into();
+    let squares: f64 = square(x).into();
     // Squares that underflow are lost without harm while the sum is far above the smallest normal number.
     let (low, high) = if T::EPS > 1e-10 {
         (1e-22, 1e38)

@@ -13,6 +13,12 @@ abort_settings <- function(device, precision, call) {
   if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
     abort_argument("device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call)
   }
+  if (!grepl("^(auto|cpu|cuda|cuda:[0-9]{1,6})$", device)) {
+    reason <- sprintf(
+      "there is no device \"%s\"; it must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", device
+    )
+    raise("device_unavailable", reason, list(reason = reason), call, NULL)
+  }
   if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
   }

@@ -1,5 +1,6 @@
 // What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames,
 // and ask R for a pending interrupt, which jumps too. The symbols of the Rust library are registered by extendr.
+#include <stdlib.h>
 #include <string.h>
 #include <R.h>
 #include <Rinternals.h>
@@ -30,22 +31,35 @@ static int is_string(SEXP value) {
   return TYPEOF(value) == STRSXP && XLENGTH(value) == 1 && STRING_ELT(value, 0) != NA_STRING;
 }
 
-// .External(settings, device, precision): list(device, single, threads, min_flops) as the native routines read it, or NULL
+// The number of a device: -1 for "auto", -2 for "cpu", the GPU's number for "cuda" and "cuda:<number>", -3 for anything else.
+static int device_number(const char *name) {
+  if (strcmp(name, "auto") == 0) return -1;
+  if (strcmp(name, "cpu") == 0) return -2;
+  if (strcmp(name, "cuda") == 0) return 0;
+  if (strncmp(name, "cuda:", 5) != 0) return -3;
+  const char *digits = name + 5;
+  const size_t length = strlen(digits);
+  if (length == 0 || length > 6 || strspn(digits, "0123456789") != length) return -3;
+  return (int)strtol(digits, NULL, 10);
+}
+
+// .External(settings, device, precision): c(device, single, threads, min_flops) as the native routines read them, or NULL
 // when an argument or an option is not what it should be; the R function says which. In C because every call needs it.
 static SEXP settings(SEXP args) {
   const SEXP device = CADR(args), precision = CADDR(args);
   if (!is_string(device) || !is_string(precision)) return R_NilValue;
+  const int number = device_number(CHAR(STRING_ELT(device, 0)));
   const char *name = CHAR(STRING_ELT(precision, 0));
   const int single = strcmp(name, "single") == 0;
-  if (!single && strcmp(name, "double") != 0) return R_NilValue;
+  if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
   const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", 2e9);
   if (threads < 0 || min_flops < 0) return R_NilValue;
-  const SEXP how = PROTECT(Rf_allocVector(VECSXP, 4));
-  SET_VECTOR_ELT(how, 0, device);
-  SET_VECTOR_ELT(how, 1, Rf_ScalarLogical(single));
-  SET_VECTOR_ELT(how, 2, Rf_ScalarReal(threads));
-  SET_VECTOR_ELT(how, 3, Rf_ScalarReal(min_flops));
-  UNPROTECT(1);
+  const SEXP how = Rf_allocVector(REALSXP, 4);
+  double *v = REAL(how);
+  v[0] = number;
+  v[1] = single;
+  v[2] = threads;
+  v[3] = min_flops;
   return how;
 }
 

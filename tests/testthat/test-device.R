@@ -82,7 +82,7 @@ test_that("the options are the defaults of the arguments", {
 
 test_that("auto goes by the number of operations", {
   where <- function(flops, min_flops = 2e9, device = "auto") {
-    cudafactor:::native_device_for(flops, list(device, FALSE, 0, min_flops))$ok$device
+    cudafactor:::native_device_for(flops, c(switch(device, auto = -1, cpu = -2, cuda = 0), 0, 0, min_flops))$ok$device
   }
   large <- if (gpu_available()) "cuda:0" else "cpu"
   expect_identical(where(2e9 - 1), "cpu")

@@ -4,7 +4,7 @@ use extendr_api::prelude::*;
 
 use crate::r::args;
 use crate::r::reply::reply;
-use crate::r::target::{self, How, Target};
+use crate::r::target::{self, How};
 
 /// The number of GPUs that can be used
 #[extendr]
@@ -87,11 +87,8 @@ fn native_gpu_probe() -> Robj {
 #[extendr]
 fn native_device_for(flops: Robj, how: Robj) -> Robj {
     reply(|| {
-        let name = match How::parse(&how)?.target(args::number(&flops)?) {
-            Target::Cpu => "cpu".to_owned(),
-            Target::Cuda(i) => format!("cuda:{i}"),
-        };
-        Ok(list!(device = name))
+        let target = How::parse(&how)?.target(args::number(&flops)?);
+        Ok(list!(device = target.name()))
     })
 }
 

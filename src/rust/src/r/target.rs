@@ -1,6 +1,6 @@
 //! Where a call runs: the choice that R's `how` argument asks for.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use extendr_api::prelude::*;
 
@@ -14,6 +14,16 @@ pub enum Target {
     Cuda(usize),
 }
 
+impl Target {
+    /// As the user writes it: `"cpu"`, `"cuda:0"`.
+    pub fn name(self) -> String {
+        match self {
+            Target::Cpu => "cpu".to_owned(),
+            Target::Cuda(i) => format!("cuda:{i}"),
+        }
+    }
+}
+
 /// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
@@ -21,7 +31,7 @@ enum Request {
     Exactly(Target),
 }
 
-/// R's `how`: `list(device, single, threads, min_flops)`.
+/// R's `how`: `c(device, single, threads, min_flops)`, made by `settings()` in `entrypoint.c`.
 pub struct How {
     request: Request,
     pub single: bool,
@@ -30,39 +40,22 @@ pub struct How {
     min_flops: f64,
 }
 
-fn parse(device: &str) -> Result<Request> {
-    match device {
-        "auto" => return Ok(Request::Auto),
-        "cpu" => return Ok(Request::Exactly(Target::Cpu)),
-        "cuda" => return Ok(Request::Exactly(Target::Cuda(0))),
-        _ => {}
-    }
-    match device.strip_prefix("cuda:").map(str::parse::<usize>) {
-        Some(Ok(ordinal)) => Ok(Request::Exactly(Target::Cuda(ordinal))),
-        _ => Err(Error::DeviceUnavailable {
-            reason: format!(
-                "there is no device \"{device}\"; it must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\""
-            ),
-        }),
-    }
-}
-
 impl How {
     pub fn parse(how: &Robj) -> Result<How> {
-        let list = how.as_list().ok_or_else(|| Error::Internal {
-            what: "a native routine was called without its settings".to_owned(),
-        })?;
-        let at = |i: usize| {
-            list.elt(i).map_err(|e| Error::Internal {
-                what: e.to_string(),
-            })
+        let [device, single, threads, min_flops] = *args::doubles(how)? else {
+            return Err(Error::Internal {
+                what: "a native routine was called without its settings".to_owned(),
+            });
         };
-        let device = at(0)?;
         Ok(How {
-            request: parse(device.as_str().unwrap_or_default())?,
-            single: args::flag(&at(1)?)?,
-            threads: args::size(&at(2)?)?,
-            min_flops: args::number(&at(3)?)?,
+            request: match device {
+                -1.0 => Request::Auto,
+                -2.0 => Request::Exactly(Target::Cpu),
+                ordinal => Request::Exactly(Target::Cuda(ordinal as usize)),
+            },
+            single: single != 0.0,
+            threads: threads as usize,
+            min_flops,
         })
     }
 
@@ -107,16 +100,17 @@ pub fn no_cuda<R>() -> Result<R> {
 }
 
 thread_local! {
-    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST: Cell<Option<Target>> = const { Cell::new(None) };
 }
 
 /// Remembers the device that ran the last computation.
-pub fn set_last(name: String) {
-    LAST.with(|l| *l.borrow_mut() = name);
+pub fn set_last(target: Target) {
+    LAST.with(|l| l.set(Some(target)));
 }
 
+/// `""` before the first computation.
 pub fn last() -> String {
-    LAST.with(|l| l.borrow().clone())
+    LAST.with(Cell::get).map(Target::name).unwrap_or_default()
 }
 
 /// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for work of `$flops` operations.
@@ -124,7 +118,6 @@ pub fn last() -> String {
 macro_rules! on_device {
     ($how:expr, $flops:expr, |$dev:ident, $t:ident| $body:expr) => {{
         use $crate::backend::cpu::CpuDevice;
-        use $crate::device::Device;
         use $crate::r::target::{set_last, Target};
         let how: &$crate::r::target::How = $how;
         #[allow(unused_mut)]
@@ -132,27 +125,27 @@ macro_rules! on_device {
             (Target::Cpu, false) => {
                 type $t = f64;
                 let $dev = &CpuDevice::new(how.threads);
-                set_last(Device::<f64>::name($dev));
+                set_last(target);
                 $body
             }
             (Target::Cpu, true) => {
                 type $t = f32;
                 let $dev = &CpuDevice::new(how.threads);
-                set_last(Device::<f32>::name($dev));
+                set_last(target);
                 $body
             }
             #[cfg(feature = "cuda")]
             (Target::Cuda(ordinal), false) => {
                 type $t = f64;
                 let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                set_last(Device::<f64>::name($dev));
+                set_last(target);
                 $body
             }
             #[cfg(feature = "cuda")]
             (Target::Cuda(ordinal), true) => {
                 type $t = f32;
                 let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                set_last(Device::<f32>::name($dev));
+                set_last(target);
                 $body
             }
             #[cfg(not(feature = "cuda"))]

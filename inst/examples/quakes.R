@@ -24,11 +24,11 @@ say(if (gpu_available()) {
 
 # ---- 1. Gaussian process -------------------------------------------------------------------------
 
-head_line("1. Where is the sinking plate? A Gaussian process, by gpu_chol()")
-say("Under Fiji the Pacific plate sinks into the mantle, and earthquakes happen along it. R's data set
-'quakes' has 1000 of them with their position and depth. We take the depth to be a smooth surface
-over the map plus noise (a second sheet of quakes, errors of location), and learn from 800 quakes
-how smooth and how noisy.")
+head_line("1. Where are the sinking plates? A Gaussian process, by gpu_chol()")
+say("Around Fiji two plates sink into the mantle, the Pacific one under Tonga and the Australian one under
+Vanuatu, and earthquakes happen along them. R's data set 'quakes' has 1000 with their position and
+depth. We take the depth to be a smooth surface over the map plus noise (quakes off the plate, errors
+of location), and learn from 800 quakes how smooth and how noisy.")
 
 # Great-circle distances in km between two sets of points given as columns long, lat.
 distances <- function(a, b) {
@@ -92,7 +92,7 @@ inside <- mean(abs(truth - guess$depth) < qnorm(0.975) * guess$quake_error)
 rms <- function(x) sqrt(mean(x^2))
 
 cat("\n")
-say("Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all (on %s):",
+say("Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all, on %s:",
   evaluations, elapsed, gpu_last_device())
 cat(sprintf("
   log-likelihood               %10.2f
@@ -163,7 +163,7 @@ draw <- function() {
 
   colours <- hcl.colors(100, "YlGnBu", rev = TRUE)
   limits <- c(0, 700)
-  frame_map("The Pacific plate under Fiji", "depth of its earthquakes, learnt from 1000 of them")
+  frame_map("Sinking plates around Fiji", "depth of their earthquakes, learnt from 1000 of them")
   image(long, lat, surface, col = colours, zlim = limits, useRaster = TRUE, add = TRUE)
   contour(long, lat, surface, levels = seq(100, 600, 100), col = "#ffffffb0", lwd = 1.2, labcex = 0.8, add = TRUE)
   points(where, pch = 21, cex = 0.75, lwd = 0.5, col = "#00000060",
@@ -204,7 +204,6 @@ drawn <- tryCatch({
   say("This R cannot draw a PNG here: %s", conditionMessage(e))
   FALSE
 })
-if (drawn) say("Picture: %s", normalizePath(picture))
 
 # ---- 2. A linear system ---------------------------------------------------------------------------
 
@@ -246,8 +245,8 @@ source(system.file("bench", "compare.R", package = "cudafactor"), local = TRUE)
 times <- compare_with_base(c(256, 512, 1024, 2048))
 print_comparison(times)
 cat("\n")
-say("Medians from R matrix to R matrix; a ratio above 1 means that cudafactor was so many times faster. A
-residual below 1 is all that double precision can do. 'qr' is gpu_qr(x) beside qr(x), the same object
+say("Each time is the fastest of several turns, from R matrix to R matrix; a ratio above 1 means that
+cudafactor was so many times faster. A residual below 1 is all that double precision can do. 'qr' is gpu_qr(x) beside qr(x), the same object
 from LINPACK, which works a column at a time. 'lu' is gpu_lu(x) beside determinant(x), base R's only
 door to an LU.")
 utils::write.csv(times, file.path(output, "times.csv"), row.names = FALSE)

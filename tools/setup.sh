@@ -40,6 +40,8 @@ need_command Rscript r-base-core libopenblas0-pthread
 
 if [ "$1" = test ]; then
   need_command python3 python3
+  # The pinned CUDA compiler that checks the PTX comes by pip.
+  python3 -m pip --version >/dev/null 2>&1 || need python3-pip
   need_command pandoc pandoc
   need_command checkbashisms devscripts
   need_command qpdf qpdf

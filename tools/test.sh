@@ -21,7 +21,7 @@ sum() {
 step() {
   name=$1
   shift
-  log=$logs/$(echo "$name" | tr -c 'a-z0-9\n' '-').log
+  log=$logs/$(echo "$name" | tr '[:upper:]' '[:lower:]' | tr -cs 'a-z0-9\n' '-').log
   started=$(date +%s)
   "$@" >"$log" 2>&1
   status=$?

@@ -61,7 +61,7 @@ native_qr <- function(x, xdim, tol, out, how) .Call(wrap__native_qr, x, xdim, to
 # out = LAPACK's form of the QR factorization with column pivoting
 native_qr_lapack <- function(x, xdim, out, how) .Call(wrap__native_qr_lapack, x, xdim, out, how)
 
-# out = op(r[1:k, 1:k])^-1 x[1:k, ]
+# out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)
 
 # nolint end

@@ -44,6 +44,11 @@ rust_tests() {
   (cd src/rust && cargo test -j 2 --locked "$@")
 }
 
+rust_documentation() {
+  (cd src/rust && RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
+    cargo doc -j 2 --locked --no-deps --document-private-items)
+}
+
 # The same version and the same oldest compiler in DESCRIPTION and in Cargo.toml.
 same_versions() {
   field() { sed -n "s/^$1 = \"\(.*\)\"/\1/p" src/rust/Cargo.toml | head -n 1; }
@@ -71,6 +76,7 @@ step "rust: formatting" sh tools/lint.sh format
 step "rust: clippy, no R, no CUDA" sh tools/lint.sh core
 step "rust: clippy, CUDA" sh tools/lint.sh cuda
 step "rust: clippy, CUDA and R" sh tools/lint.sh default
+step "rust: documentation" rust_documentation
 step "rust: tests, no R, no CUDA" rust_tests --no-default-features
 step "rust: tests, CUDA" rust_tests --no-default-features --features cuda
 step "rust: tests, CUDA and R" rust_tests

@@ -10,7 +10,7 @@ use crate::r::reply::reply;
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 
-/// out = op(r[1:k, 1:k])^-1 x[1:k, ]
+/// out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_backsolve(

@@ -8,7 +8,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
 use super::threads::{join, share};
-use super::vector::{axpy, vectorized};
+use super::vector::{axpy, dot, vectorized};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -105,11 +105,82 @@ fn solve<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) -> Res
 fn spread<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) {
     let n = b.ncols();
     if threads < 2 || n < 2 * NARROW {
-        return recurse(t, b);
+        if let Some(b) = single(t, b) {
+            recurse(t, b);
+        }
+        return;
     }
     let at = (n * (threads / 2) / threads).next_multiple_of(8).min(n);
     let (b1, b2) = b.split_at_col_mut(at);
     join(threads, |p| spread(t, b1, p), |p| spread(t, b2, p));
+}
+
+/// Solves for one right-hand side without gaps, the triangle read once down its columns whichever way it is stored. Gives
+/// anything else back.
+fn single<'b, T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'b, T>) -> Option<MatMut<'b, T>> {
+    let divide = t.diag == Diag::NonUnit;
+    let by_column = t.a.try_as_col_major();
+    let by_row = t.a.transpose().try_as_col_major();
+    if b.ncols() != 1 || b.row_stride() != 1 || (by_column.is_none() && by_row.is_none()) {
+        return Some(b);
+    }
+    let x = b.as_mut().col_mut(0).try_as_col_major_mut()?.as_slice_mut();
+    if let Some(a) = by_column {
+        by_columns(a, t.lower, divide, x);
+    } else if let Some(a) = by_row {
+        by_rows(a, t.lower, divide, x);
+    }
+    None
+}
+
+vectorized! {
+    /// `x <- A^-1 x`; each entry is taken off the rest as soon as it is known.
+    fn by_columns<'a, T>(
+        a: MatRef<'a, T, usize, usize, faer::ContiguousFwd>,
+        lower: bool,
+        divide: bool,
+        x: &'a mut [T],
+    ) {
+        let k = x.len();
+        for step in 0..k {
+            let j = if lower { step } else { k - 1 - step };
+            let column = a.col(j).as_slice();
+            if divide {
+                x[j] /= column[j];
+            }
+            let known = x[j];
+            if lower {
+                axpy(-known, &column[j + 1..k], &mut x[j + 1..]);
+            } else {
+                axpy(-known, &column[..j], &mut x[..j]);
+            }
+        }
+    }
+}
+
+vectorized! {
+    /// `x <- A'^-1 x`; each entry has those known taken off it at once.
+    fn by_rows<'a, T>(
+        a: MatRef<'a, T, usize, usize, faer::ContiguousFwd>,
+        lower: bool,
+        divide: bool,
+        x: &'a mut [T],
+    ) {
+        let k = x.len();
+        for step in 0..k {
+            let i = if lower { step } else { k - 1 - step };
+            let row = a.col(i).as_slice();
+            let known = if lower {
+                dot(&row[..i], &x[..i])
+            } else {
+                dot(&row[i + 1..k], &x[i + 1..])
+            };
+            x[i] -= known;
+            if divide {
+                x[i] /= row[i];
+            }
+        }
+    }
 }
 
 fn recurse<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>) {

@@ -68,12 +68,13 @@ gpu_table <- function(facts) {
 gpu_sitrep <- function() {
   call <- sys.call()
   probes <- unwrap(native_gpu_probe(), call)
-  where <- how(getOption("cudafactor.device", "auto"), "double", call)
+  device <- getOption("cudafactor.device", "auto")
+  where <- how(device, "double", call)
   structure(class = "gpu_sitrep", list(
     probes = data.frame(probes[c("step", "ok", "detail", "fix")], stringsAsFactors = FALSE),
     gpus = tryCatch(gpu_info(), cudafactor_error = function(e) gpu_table(list())),
     options = list(
-      device = where[[1L]],
+      device = device,
       threads = unwrap(native_threads(where), call)$threads,
       min_flops = where[[4L]]
     ),

@@ -10,6 +10,9 @@ native_chol_pivot <- function(x, n, tol, out, how) .Call(wrap__native_chol_pivot
 # out = (R'R)^-1 from the leading `size` rows and columns of x
 native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv, x, xdim, size, out, how)
 
+# Panics, so that the tests can see what becomes of a panic
+native_panic <- function() .Call(wrap__native_panic)
+
 # The number of GPUs that can be used
 native_gpu_count <- function() .Call(wrap__native_gpu_count)
 

@@ -118,6 +118,16 @@ test_that("a broken promise to a native routine is an internal error, and the se
   expect_identical(gpu_chol(diag(2)), diag(2))
 })
 
+test_that("a panic in Rust is an internal error with its text, and the session lives on", {
+  for (i in 1:20) {
+    reply <- cudafactor:::native_panic()
+    e <- expect_error(cudafactor:::unwrap(reply, quote(f(x))), class = "cudafactor_error_internal")
+    expect_match(conditionMessage(e), "50% done %d %s", fixed = TRUE)
+    expect_identical(conditionCall(e), quote(f(x)))
+  }
+  expect_identical(gpu_chol(diag(2)), diag(2))
+})
+
 test_that("a failing call leaves nothing behind", {
   x <- matrix(c(1, 2, 2, 1), 2)
   fail <- function(times) for (i in seq_len(times)) tryCatch(gpu_chol(x), error = identity)

@@ -20,17 +20,60 @@ test_that("a GPU that is there computes", {
   expect_error(gpu_matmult(x, x, device = "cuda:999"), class = "cudafactor_error_device_unavailable")
 })
 
-test_that("cuda is a GPU or an error, auto is whatever there is", {
+test_that("auto is the GPU there is, or the CPU", {
   with_options(cudafactor.min_flops = 0, code = {
     expect_identical(gpu_chol(diag(2)), diag(2))
     expect_identical(gpu_last_device(), if (gpu_available()) "cuda:0" else "cpu")
   })
-  if (!gpu_available()) {
-    e <- expect_error(gpu_chol(diag(2), device = "cuda"), class = "cudafactor_error_device_unavailable")
-    expect_s3_class(e, "cudafactor_error_device")
-    expect_true(nzchar(e$reason))
-    expect_identical(nrow(gpu_info()), 0L)
+})
+
+# A session that has no GPU: it computes, says why, and refuses device = "cuda". `because` is part of the reason.
+expect_works_without_gpu <- function(env, because) {
+  child <- run_child(c(
+    "library(cudafactor)",
+    "stopifnot(!gpu_available(), nrow(gpu_info()) == 0L)",
+    "e <- tryCatch(gpu_chol(diag(2), device = 'cuda'), error = identity)",
+    "stopifnot(inherits(e, 'cudafactor_error_device_unavailable'), inherits(e, 'cudafactor_error_device'))",
+    "options(cudafactor.min_flops = 0)",
+    "stopifnot(identical(gpu_chol(diag(2)), diag(2)), gpu_last_device() == 'cpu')",
+    "probes <- gpu_sitrep()$probes",
+    "stopifnot(!all(probes$ok), nzchar(probes$fix[!probes$ok]))",
+    "cat(e$reason)"
+  ), env = env)
+  expect_identical(child$status, 0L, info = paste(child$output, collapse = "\n"))
+  expect_match(paste(child$output, collapse = "\n"), because)
+}
+
+test_that("a session that may see no GPU works without", {
+  expect_works_without_gpu("CUDA_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES|libcuda|driver|GPU")
+})
+
+# A driver library with the given C source, for a child's LD_LIBRARY_PATH.
+fake_driver <- function(source) {
+  dir <- tempfile("driver")
+  dir.create(dir)
+  writeLines(source, file.path(dir, "cuda.c"))
+  cc <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CC"), stdout = TRUE), " ")[[1]]
+  out <- file.path(dir, "libcuda.so.1")
+  system2(cc[[1]], c(cc[-1], "-shared", "-fPIC", "-o", out, file.path(dir, "cuda.c")))
+  file.symlink(out, file.path(dir, "libcuda.so"))
+  paste0("LD_LIBRARY_PATH=", dir, ":", Sys.getenv("LD_LIBRARY_PATH"))
+}
+
+test_that("a driver that is too old, broken, or fails to start is a reason, not a crash", {
+  skip_unless(nzchar(Sys.which("cc")) || gpu_required(), "there is no C compiler")
+  if (!nzchar(Sys.which("cc"))) {
+    return(expect_true(gpu_available()))
   }
+  expect_works_without_gpu(fake_driver("int nothing;"), "driver|libcuda")
+  expect_works_without_gpu(
+    fake_driver("int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 11040; return 0; }"),
+    "11[.]4"
+  )
+  expect_works_without_gpu(
+    fake_driver("int cuInit(unsigned f) { return 100; } int cuDriverGetVersion(int *v) { *v = 12040; return 0; }"),
+    "driver|GPU|device"
+  )
 })
 
 test_that("the table of GPUs has its columns, with or without rows", {
@@ -82,7 +125,7 @@ test_that("the options are the defaults of the arguments", {
 
 test_that("auto goes by the number of operations", {
   where <- function(flops, min_flops = 2e9, device = "auto") {
-    cudafactor:::native_device_for(flops, c(switch(device, auto = -1, cpu = -2, cuda = 0), 0, 0, min_flops))$ok$device
+    cudafactor:::native_device_for(flops, c(switch(device, auto = -1, cpu = -2, `cuda:1` = 1), 0, 0, min_flops))$ok$device
   }
   large <- if (gpu_available()) "cuda:0" else "cpu"
   expect_identical(where(2e9 - 1), "cpu")

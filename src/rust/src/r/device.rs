@@ -107,8 +107,16 @@ fn native_threads(how: Robj) -> Robj {
     })
 }
 
+/// Panics, so that the tests can see what becomes of a panic
+#[extendr]
+fn native_panic() -> Robj {
+    #[allow(clippy::panic)]
+    reply::<()>(|| panic!("50% done %d %s"))
+}
+
 extendr_module! {
     mod device;
+    fn native_panic;
     fn native_gpu_count;
     fn native_gpu_info;
     fn native_gpu_probe;

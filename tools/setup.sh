@@ -84,8 +84,11 @@ if rust_is_missing; then
     rustup toolchain install stable --profile minimal
     rustup default stable
   else
-    say "no Rust $needed or later here: installing it for this user from https://sh.rustup.rs"
-    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y -q --profile minimal --no-modify-path
+    say "no Rust $needed or later here: installing it for this user with rustup (https://rustup.rs)"
+    mkdir -p build
+    # What https://sh.rustup.rs serves, from the host that the toolchain comes from.
+    curl --proto '=https' --tlsv1.2 -sSf -o build/rustup-init.sh https://static.rust-lang.org/rustup/rustup-init.sh
+    sh build/rustup-init.sh -y -q --profile minimal --no-modify-path
   fi
   if rust_is_missing; then
     say "cargo is still missing or too old; see https://rustup.rs"

@@ -24,6 +24,10 @@ $offline R CMD INSTALL --no-test-load -l "$library" "$tarball" >"$library/log" 2
   exit 1
 }
 seconds=$(($(date +%s) - started))
+# The second line of `times` is what the children took: user and system, as 1m2.34s.
+times >"$library/times"
+processor=$(sed -n 2p "$library/times" | awk -F'[ms ]+' '{ printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }')
+load=$(cut -d ' ' -f 1 /proc/loadavg)
 
 bytes() { du -sb "$1" | cut -f 1; }
 megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
@@ -39,10 +43,11 @@ cat >"$output" <<END
 | source package with its crates | $(megabytes "$(bytes "$tarball")") |
 | of which the crates (vendor.tar.xz) | $(megabytes "$(bytes build/vendor.tar.xz)") |
 | installing it, nothing cached, network $network | $seconds s |
+| processor time of that, user and system | $processor s |
 | installed package | $(megabytes "$(bytes "$library/cudafactor")") |
 | of which the shared library | $(megabytes "$(bytes "$library/cudafactor/libs/cudafactor.so")") |
 
-$cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME"); $(R --version | head -n 1); $(rustc --version).
-Commit $commit, $(date +%Y-%m-%d).
+$cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME"); $(R --version | sed -n '1s/ --.*//p'); $(rustc --version).
+Load average at the end $load (2 is this installation alone on two cores). Commit $commit, $(date +%Y-%m-%d).
 END
 cat "$output"

@@ -17,7 +17,7 @@ abort_settings <- function(device, precision, call) {
     reason <- sprintf(
       "there is no device \"%s\"; it must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", device
     )
-    raise("device_unavailable", reason, list(reason = reason), call, NULL)
+    abort("device_unavailable", reason, call, reason = reason)
   }
   if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
@@ -109,15 +109,19 @@ norm1 <- function(x, where) {
   native_norm1(x, d, where)$ok$norm1
 }
 
-# Arguments that base R's function has and this one does not, and misspelt names.
+# Arguments that base R's function has and this one does not, and misspelt names, in the words R has for them.
+# `dots` is the caller's substitute(list(...)).
 check_dots <- function(dots, call) {
+  dots <- as.list(dots)[-1L]
   names <- names(dots) %||% rep("", length(dots))
   if ("LINPACK" %in% names) {
     abort_argument("LINPACK",
       base_text("the LINPACK argument has been defunct since R 3.1.0", domain = "R-base"), call)
   }
-  shown <- ifelse(names == "", "...", names)
-  abort_argument(shown[[1L]],
-    sprintf(ngettext(length(shown), "unused argument: %s", "unused arguments: %s"),
-      paste(shown, collapse = ", ")), call)
+  values <- vapply(dots, function(value) paste(deparse(value, nlines = 2L), collapse = " "), "")
+  long <- nchar(values) > 60L
+  values[long] <- paste(substr(values[long], 1L, 56L), "...")
+  shown <- paste(ifelse(names == "", values, paste(names, "=", values)), collapse = ", ")
+  abort_argument(if (nzchar(names[[1L]])) names[[1L]] else "...",
+    sprintf(ngettext(length(dots), "unused argument %s", "unused arguments %s", domain = "R"), paste0("(", shown, ")")), call)
 }

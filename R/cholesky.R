@@ -28,7 +28,7 @@
 #' @param pivot Should the diagonal be pivoted?
 #' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value stands
 #'   for `n * .Machine$double.neg.eps * max(diag(x))`.
-#' @param ... Nothing: what base R does not take either is an error.
+#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routines of the same work: `dpotrf`, `dpstrf`.
 #'
@@ -48,7 +48,7 @@
 gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.device", "auto"),
                      precision = "double", ...) {
   if (...length()) {
-    check_dots(list(...), sys.call())
+    check_dots(substitute(list(...)), sys.call())
   }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
     x <- as_chol_operand(x, sys.call())
@@ -130,7 +130,7 @@ permute_colnames <- function(x, pivot) {
 #'
 #' @param x A numeric matrix whose leading upper triangle is the factor. A number stands for a 1 by 1 matrix.
 #' @param size How many rows and columns the factor has.
-#' @param ... Nothing: what base R does not take either is an error.
+#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routine of the same work: `dpotri`.
 #' @seealso [base::chol2inv()]
@@ -142,7 +142,7 @@ gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.devic
                          precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
-    check_dots(list(...), call)
+    check_dots(substitute(list(...)), call)
   }
   if (isS4(x)) {
     x <- as_matrix(x, call)

@@ -169,8 +169,17 @@ singular_text <- function(routine, fields, message) {
   )
 }
 
+# What UseMethod() says where a generic has no method for `x`.
+no_method_text <- function(generic, x) {
+  class <- .class2(x)
+  if (length(class) > 1L) {
+    class <- sprintf("c(%s)", paste0("'", class, "'", collapse = ", "))
+  }
+  base_text("no applicable method for '%s' applied to an object of class \"%s\"", generic, class)
+}
+
 device_unavailable_text <- function(message) {
-  paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" does without")
+  paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" needs no GPU")
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

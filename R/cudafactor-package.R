@@ -53,4 +53,5 @@
 #' gpu_last_device()
 #' options(old)
 #' @name cudafactor-options
+#' @aliases cudafactor.device cudafactor.min_flops cudafactor.threads CUDAFACTOR_NUM_THREADS
 NULL

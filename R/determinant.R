@@ -18,7 +18,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix.
+#' @param x A square numeric matrix, or an object of class `"gpu_lu"`. As in base R a data frame is none: give `as.matrix()` of it.
 #' @param logarithm Return the logarithm of the modulus?
 #' @param ... Ignored, as in base R.
 #' @inheritParams gpu_matmult
@@ -40,8 +40,11 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
       x <- as_matrix(x, call)
     }
   }
+  if (!is.matrix(x)) {
+    abort_type(no_method_text("determinant", x), call)
+  }
   d <- dim(x)
-  if (length(d) != 2L || d[[1L]] != d[[2L]]) {
+  if (d[[1L]] != d[[2L]]) {
     abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
   }
   n <- d[[1L]]
@@ -50,9 +53,6 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
   }
   if (is.complex(x)) {
     abort_type(base_text("'determinant' not currently defined for complex matrices", domain = "R-base"), call)
-  }
-  if (!is.matrix(x)) {
-    abort_type(base_text("'a' must be a numeric matrix"), call)
   }
   x <- as_double(x, call)
   log_scale <- isTRUE(logarithm) || as_flag(logarithm)

@@ -15,7 +15,8 @@
 #' Without a GPU it has no rows.
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"`, a list with `probes` (a data frame: `step`, `ok`, `detail`, `fix`),
-#' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]) and `versions`; it has a `print()` method.
+#' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]; NA with a row in `probes` where they make
+#' no sense) and `versions`; it has a `print()` method.
 #'
 #' `gpu_last_device()`: `"cpu"` or `"cuda:0"`, and so on; `NA` before the first computation.
 #'
@@ -69,14 +70,22 @@ gpu_sitrep <- function() {
   call <- sys.call()
   probes <- unwrap(native_gpu_probe(), call)
   device <- getOption("cudafactor.device", "auto")
-  where <- how(device, "double", call)
+  probes <- data.frame(probes[c("step", "ok", "detail", "fix")], stringsAsFactors = FALSE)
+  where <- tryCatch(how(device, "double", call), cudafactor_error = identity)
+  settled <- !inherits(where, "condition")
+  if (!settled) {
+    probes <- rbind(data.frame(
+      step = "options", ok = FALSE, detail = conditionMessage(where),
+      fix = "options(cudafactor.device = NULL, cudafactor.threads = NULL, cudafactor.min_flops = NULL) restores the defaults"
+    ), probes)
+  }
   structure(class = "gpu_sitrep", list(
-    probes = data.frame(probes[c("step", "ok", "detail", "fix")], stringsAsFactors = FALSE),
+    probes = probes,
     gpus = tryCatch(gpu_info(), cudafactor_error = function(e) gpu_table(list())),
     options = list(
       device = device,
-      threads = unwrap(native_threads(where), call)$threads,
-      min_flops = where[[4L]]
+      threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
+      min_flops = if (settled) where[[4L]] else NA_real_
     ),
     versions = list(
       cudafactor = unname(getNamespaceVersion("cudafactor")),
@@ -91,8 +100,11 @@ gpu_sitrep <- function() {
 print.gpu_sitrep <- function(x, ...) {
   line <- function(fmt, ...) cat(sprintf(fmt, ...), "\n", sep = "")
   line("cudafactor %s, R %s, %s", x$versions$cudafactor, x$versions$R, x$versions$platform)
-  line("device = \"%s\": %s CPU threads, GPU from %s operations up",
-    x$options$device, format(x$options$threads), format(x$options$min_flops))
+  settled <- !is.na(x$options$threads)
+  if (settled) {
+    line("device = \"%s\", CPU threads: %s, smallest work for a GPU under \"auto\": %s operations",
+      x$options$device, format(x$options$threads), format(x$options$min_flops))
+  }
   for (i in seq_len(nrow(x$probes))) {
     probe <- x$probes[i, ]
     line("[%s] %s: %s", if (probe$ok) "ok" else "--", probe$step, probe$detail)
@@ -106,7 +118,13 @@ print.gpu_sitrep <- function(x, ...) {
       gpu$compute_capability, gpu$memory_free / 2^30, gpu$memory_total / 2^30)
   }
   if (nrow(x$gpus) == 0L) {
-    line("No GPU in use: every function runs on the CPU.")
+    line(if (!settled) {
+      "Until the options are mended every computation that reads them stops with an error."
+    } else if (startsWith(x$options$device, "cuda")) {
+      "No usable GPU: with this device every computation stops with an error; \"auto\" and \"cpu\" run on the CPU."
+    } else {
+      "No GPU in use: every function runs on the CPU."
+    })
   }
   invisible(x)
 }

@@ -14,7 +14,8 @@
 #'
 #' @section Accuracy:
 #' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon} of `x` and `y`; tested by the scaled gradient
-#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}.
+#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}. In single precision `tol = 1e-4` is a
+#' sensible choice: with the default columns that depend on others are not told from rounding.
 #'
 #' @section Device:
 #' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, see [cudafactor-options].

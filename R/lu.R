@@ -38,9 +38,10 @@
 #' @param warn_singular Warn about an exactly zero pivot?
 #' @param a,f An object of class `"gpu_lu"`.
 #' @param b A right-hand side, vector or matrix; missing, the inverse is computed.
-#' @param tol The smallest reciprocal condition number `solve()` accepts.
+#' @param tol The smallest reciprocal condition number `solve()` accepts; after `precision = "single"` only one of about `1e-7`
+#'   and above tells something.
 #' @param logarithm Return the logarithm of the modulus?
-#' @param ... Nothing.
+#' @param ... No further arguments: `solve()` stops at any, `determinant()` and `print()` disregard them.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routines of the same work: `dgetrf`, `dgetrs`, `dgecon`.
 #'
@@ -120,6 +121,9 @@ lu_expand <- function(f) {
 solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
                          device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
   call <- sys.call()
+  if (...length()) {
+    check_dots(substitute(list(...)), call)
+  }
   n <- nrow(a$lu)
   check_square_system(dim(a$lu), call)
   b <- if (missing(b)) NULL else as_right_side(b, n, call)

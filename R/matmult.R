@@ -28,7 +28,8 @@
 #' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`.
 #' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
 #'   `"cuda"` is an error where there is no GPU.
-#' @param precision `"double"` or `"single"`.
+#' @param precision `"double"`, or `"single"`: computes with about 7 digits, with numbers up to 3.4e38 (larger ones become
+#'   Inf), and returns doubles.
 #' @references LAPACK and BLAS routines of the same work: `dgemm`, `dsyrk`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 1.3. Johns Hopkins.

@@ -20,8 +20,9 @@
 #'
 #' @section Accuracy:
 #' \eqn{\|x P - Q R\|_1 / (\max(m, n) \epsilon \|x\|_1)} and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed
-#' bounds. Two things may differ from base R's by rounding: a rank decision on the very edge of `tol`, and the sign of a
-#' row of \eqn{R} whose reflector started from an entry that is itself a rounding error. In single precision columns count as
+#' bounds. Three things may differ from base R's by rounding: a rank decision on the very edge of `tol`; the sign of a
+#' row of \eqn{R} whose reflector started from an entry that is itself a rounding error; and, with `LAPACK = TRUE`, which of
+#' two columns with equally long remaining parts comes first. In single precision columns count as
 #' dependent only from a `tol` well above \eqn{2^{-24}}; `1e-4` is a sensible choice there.
 #'
 #' @section Device:
@@ -30,7 +31,7 @@
 #' @param x A numeric matrix, or what `as.matrix()` makes one.
 #' @param tol A column is dependent when its orthogonal part is below `tol` times its length. Ignored with `LAPACK = TRUE`.
 #' @param LAPACK Pivot by column length, in LAPACK's form?
-#' @param ... Nothing: an argument base R does not take either is an error.
+#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
 #' @inheritParams gpu_matmult
 #' @references LAPACK and LINPACK routines of the same work: `dgeqrf`, `dgeqp3`, `dqrdc2`.
 #'
@@ -48,13 +49,13 @@ gpu_qr <- function(x, tol = 1e-07, LAPACK = FALSE, device = getOption("cudafacto
                    precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
-    check_dots(list(...), call)
+    check_dots(substitute(list(...)), call)
   }
   if (!isFALSE(LAPACK) && is_lapack(LAPACK, call)) {
     return(qr_lapack(x, device, precision, call))
   }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
-    x <- as_real_matrix(x, call, "base::qr()")
+    x <- as_qr_operand(x, call)
   }
   where <- how(device, precision, call)
   if (!all_finite(x, where)) {
@@ -74,6 +75,14 @@ gpu_qr <- function(x, tol = 1e-07, LAPACK = FALSE, device = getOption("cudafacto
   f
 }
 
+# base::qr() of a fitted model takes the factorization out of the model; there is nothing to compute.
+as_qr_operand <- function(x, call) {
+  if (inherits(x, "lm")) {
+    abort_type("'x' is a fitted model, which holds its QR factorization: use base::qr()", call)
+  }
+  as_real_matrix(x, call, "base::qr()")
+}
+
 is_lapack <- function(LAPACK, call) {
   flag <- as_flag(LAPACK)
   if (length(LAPACK) != 1L || is.na(flag)) {
@@ -83,7 +92,7 @@ is_lapack <- function(LAPACK, call) {
 }
 
 qr_lapack <- function(x, device, precision, call) {
-  x <- as_real_matrix(x, call, "base::qr()")
+  x <- as_qr_operand(x, call)
   dx <- dim(x)
   if (dx[[1L]] == 0L) {
     abort_dimension(base_text("BLAS/LAPACK routine '%6s' gave error code %d", "DGEQP3", -4L), call)

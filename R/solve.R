@@ -15,15 +15,17 @@
 #'
 #' @section Accuracy:
 #' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))} is tested against a fixed bound.
-#' The forward error is up to \eqn{\kappa(a)} times that.
+#' The forward error is up to \eqn{\kappa(a)} times that. The default `tol` is meant for double precision: in single precision
+#' a matrix with a reciprocal condition number below about `1e-7` can give a result without a correct digit, and `tol = 1e-7` refuses it.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations and \eqn{2n^2} for each column of `b`, see [cudafactor-options].
 #'
-#' @param a A square numeric matrix, or what `as.matrix()` makes one; or an object of class `"gpu_lu"`.
+#' @param a A square numeric matrix, or what `as.matrix()` makes one; or an object of class `"gpu_lu"`. Not a `"qr"` object, for which
+#'   `base::solve()` is there.
 #' @param b A numeric vector or matrix with as many rows as `a`.
 #' @param tol The smallest reciprocal condition number accepted; 0 skips the estimate.
-#' @param ... Nothing: what base R does not take either is an error.
+#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routines of the same work: `dgesv`, `dgecon`.
 #'
@@ -38,7 +40,7 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
                       precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
-    check_dots(list(...), call)
+    check_dots(substitute(list(...)), call)
   }
   if (!(is.double(a) && is.matrix(a))) {
     if (inherits(a, "gpu_lu")) {

@@ -30,9 +30,11 @@ test_that("singular, empty and odd matrices are base R's", {
   expect_as_base(gpu_determinant(diag(2) + 0i), determinant(diag(2) + 0i))
   expect_as_base(gpu_determinant(diag(2), NA), determinant(diag(2), NA))
   expect_as_base(gpu_determinant(diag(2), 1), determinant(diag(2), 1))
-  expect_as_base(gpu_determinant(data.frame(a = 1:2, b = 3:4)), determinant.matrix(data.frame(a = 1:2, b = 3:4)))
-  expect_error(gpu_determinant(1:3), "'x' must be a square matrix", class = "cudafactor_error_dimension")
-  expect_error(gpu_determinant(NULL), class = "cudafactor_error_dimension")
+  expect_as_base(gpu_determinant(data.frame(a = 1:2, b = 3:4)), determinant(data.frame(a = 1:2, b = 3:4)))
+  for (x in list(1:3, 2.5, NULL, "a", mean)) {
+    expect_as_base(gpu_determinant(x), determinant(x))
+    expect_error(gpu_determinant(x), class = "cudafactor_error_type")
+  }
 })
 
 test_that("a product that leaves the range of doubles is decided by the logarithm", {

@@ -102,8 +102,25 @@ test_that("the situation report tells every probe and the fix", {
   expect_true(all(nzchar(report$probes$fix[!report$probes$ok])))
   expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
   expect_output(print(report), "device = \"auto\"", fixed = TRUE)
+  with_options(cudafactor.device = "cuda", code = {
+    report$options <- gpu_sitrep()$options
+    report$gpus <- report$gpus[0, ]
+    expect_output(print(report), "every computation stops with an error", fixed = TRUE)
+  })
   report$probes <- data.frame(step = "driver", ok = FALSE, detail = "not found", fix = "install it")
   expect_output(print(report), "fix: install it", fixed = TRUE)
+})
+
+test_that("the situation report names options that make no sense", {
+  for (wrong in list(list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1))) {
+    old <- options(wrong)
+    report <- gpu_sitrep()
+    expect_output(print(report), "Until the options are mended", fixed = TRUE)
+    options(old)
+    expect_identical(report$probes$step[[1]], "options")
+    expect_false(report$probes$ok[[1]])
+    expect_true(is.na(report$options$threads))
+  }
 })
 
 test_that("the options are the defaults of the arguments", {

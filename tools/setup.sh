@@ -50,6 +50,8 @@ if [ "$1" = test ]; then
   done
 fi
 
+# The release that formatting and lints are checked with (see lint.sh).
+toolchain=1.95.0
 needed=$(sed -n 's/.*rustc (>= \([0-9.]*\)).*/\1/p' DESCRIPTION)
 rust_is_old() {
   rustc --version 2>/dev/null | awk -v needed="$needed" '
@@ -80,15 +82,15 @@ fi
 
 if rust_is_missing; then
   if command -v rustup >/dev/null 2>&1; then
-    say "rustc is older than $needed: rustup installs the stable toolchain"
-    rustup toolchain install stable --profile minimal
-    rustup default stable
+    say "rustc is older than $needed: rustup installs $toolchain and makes it the default"
+    rustup toolchain install "$toolchain" --profile minimal
+    rustup default "$toolchain"
   else
-    say "no Rust $needed or later here: installing it for this user with rustup (https://rustup.rs)"
+    say "no Rust $needed or later here: installing $toolchain for this user with rustup (https://rustup.rs)"
     mkdir -p build
     # What https://sh.rustup.rs serves, from the host that the toolchain comes from.
     curl --proto '=https' --tlsv1.2 -sSf -o build/rustup-init.sh https://static.rust-lang.org/rustup/rustup-init.sh
-    sh build/rustup-init.sh -y -q --profile minimal --no-modify-path
+    sh build/rustup-init.sh -y -q --profile minimal --default-toolchain "$toolchain" --no-modify-path
   fi
   if rust_is_missing; then
     say "cargo is still missing or too old; see https://rustup.rs"

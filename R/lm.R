@@ -37,6 +37,11 @@
 #' fit <- gpu_lm_fit(x, cars$dist)
 #' fit$coefficients
 #' all.equal(fit, lm.fit(x, cars$dist))
+#'
+#' # Standard errors, from (R'R)^-1 and the residual variance
+#' variance <- sum(fit$residuals^2) / fit$df.residual
+#' sqrt(variance * diag(gpu_chol2inv(fit$qr$qr, size = fit$rank)))
+#' coef(summary(lm(dist ~ speed, cars)))[, "Std. Error"]
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {

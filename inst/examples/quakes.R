@@ -219,7 +219,7 @@ kriging_mean <- solution[[length(solution)]]
 cat(sprintf("
   mean depth by Cholesky       %.10f km
   mean depth by LU             %.10f km
-  scaled residual of LU        %.1e  (|Ax - b| / (n eps |A| |x|): below 1 is all double precision can do)
+  scaled residual of LU        %.1e  (|Ax - b| / (n eps |A| |x|): below 1 is as exact as doubles allow)
 ",
   all_quakes$mean, kriging_mean,
   max(abs(saddle %*% solution - c(quakes$depth, 0))) /
@@ -246,8 +246,8 @@ times <- compare_with_base(c(256, 512, 1024, 2048))
 print_comparison(times)
 cat("\n")
 say("Each time is the fastest of several turns, from R matrix to R matrix; a ratio above 1 means that
-cudafactor was so many times faster. A residual below 1 is all that double precision can do. 'qr' is gpu_qr(x) beside qr(x), the same object
-from LINPACK, which works a column at a time. 'lu' is gpu_lu(x) beside determinant(x), base R's only
+cudafactor was so many times faster. A residual below 1 is as exact as double precision
+allows. 'qr' is gpu_qr(x) beside qr(x), the same object from LINPACK, which works a column at a time. 'lu' is gpu_lu(x) beside determinant(x), base R's only
 door to an LU.")
 utils::write.csv(times, file.path(output, "times.csv"), row.names = FALSE)
 cat("\n")

@@ -13,8 +13,12 @@ use faer::Mat;
 
 use common::{gpu, matrices, Host};
 
+fn few() -> bool {
+    std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
+}
+
 fn shapes() -> Vec<(usize, usize)> {
-    if std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few") {
+    if few() {
         vec![(33, 7), (35, 40), (66, 35)]
     } else {
         vec![
@@ -208,4 +212,40 @@ fn double() {
 #[test]
 fn single() {
     agree::<f32>();
+}
+
+/// Past 65,536 rows the panels of a tall matrix are cut into more pieces as they get shorter.
+fn tall_panels_agree<T: Scalar>() {
+    let Some(gpu) = gpu() else { return };
+    if few() {
+        return;
+    }
+    let (m, n) = (65_600, 96);
+    let cpu = CpuDevice::new(2);
+    let x = matrices::random::<T>(m, n, 12);
+    let mut a = gpu.load_temporary(x.view(), Part::All).unwrap();
+    let mut b = CpuDevice::new(2)
+        .load_temporary(x.view(), Part::All)
+        .unwrap();
+    gpu.geqrf(&mut a).unwrap();
+    cpu.geqrf(&mut b).unwrap();
+    let (mut got, mut want) = (
+        Host::<T>::from_fn(m, n, |_, _| f64::NAN),
+        Host::<T>::from_fn(m, n, |_, _| f64::NAN),
+    );
+    gpu.read(&a, got.view_mut()).unwrap();
+    cpu.read(&b, want.view_mut()).unwrap();
+    let tolerance = 500.0 * T::EPS * (m as f64).sqrt() * (1.0 + want.wide().norm_max());
+    let off = (got.wide() - want.wide()).norm_max();
+    assert!(off <= tolerance, "off by {off:e}");
+}
+
+#[test]
+fn tall_double() {
+    tall_panels_agree::<f64>();
+}
+
+#[test]
+fn tall_single() {
+    tall_panels_agree::<f32>();
 }

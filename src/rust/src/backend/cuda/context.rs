@@ -223,10 +223,11 @@ impl Context {
                 None
             }
         };
-        match oldest {
-            Some(event) => self.await_event(event),
-            None => self.or_drain(interrupt::poll()),
+        if let Some(event) = oldest {
+            self.await_event(event)?;
         }
+        // Here too: steps shorter than it takes the host to queue them are never waited for.
+        self.or_drain(interrupt::poll())
     }
 
     /// Waits for everything queued.

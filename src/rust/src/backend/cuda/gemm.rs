@@ -32,6 +32,17 @@ pub(super) enum Triangle {
     Upper = 2,
 }
 
+impl Triangle {
+    /// The same part seen in the transpose.
+    fn t(self) -> Self {
+        match self {
+            Triangle::Full => Triangle::Full,
+            Triangle::Lower => Triangle::Upper,
+            Triangle::Upper => Triangle::Lower,
+        }
+    }
+}
+
 /// How to add a product to a matrix, and the device flag that cancels it (0: none).
 #[derive(Clone, Copy)]
 pub(super) struct Update<T> {
@@ -87,19 +98,11 @@ fn multiply_in_parts<T: Scalar>(
         return Ok(());
     }
     if c.rs.abs() > c.cs.abs() {
-        let triangle = match update.triangle {
-            Triangle::Full => Triangle::Full,
-            Triangle::Lower => Triangle::Upper,
-            Triangle::Upper => Triangle::Lower,
+        let update = Update {
+            triangle: update.triangle.t(),
+            ..update
         };
-        return multiply_columns(
-            ctx,
-            flops,
-            Update { triangle, ..update },
-            b.t(),
-            a.t(),
-            c.t(),
-        );
+        return multiply_columns(ctx, flops, update, b.t(), a.t(), c.t());
     }
     multiply_columns(ctx, flops, update, a, b, c)
 }
@@ -292,12 +295,10 @@ mod tests {
                     let (va, vb, vc) = (da.view(), db.view(), dc.view());
                     let flops = 2.0 * (m * k * 70) as f64;
                     if transposed {
-                        let triangle = match triangle {
-                            Triangle::Full => Triangle::Full,
-                            Triangle::Lower => Triangle::Upper,
-                            Triangle::Upper => Triangle::Lower,
+                        let update = Update {
+                            triangle: triangle.t(),
+                            ..update
                         };
-                        let update = Update { triangle, ..update };
                         multiply_in_parts(ctx, flops, update, vb.t(), va.t(), vc.t()).unwrap();
                     } else {
                         multiply_in_parts(ctx, flops, update, va, vb, vc).unwrap();

@@ -42,6 +42,12 @@ pub(super) fn chunk_rows(m: usize) -> usize {
     m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
 }
 
+/// The most chunks that `m` rows or fewer are cut into. Fewer rows may have more chunks: 65,537 make 129, one row
+/// less makes 256.
+pub(super) fn most_chunks(m: usize) -> usize {
+    m.div_ceil(THREADS).min(MOST_CHUNKS)
+}
+
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
     let k = a.rows.min(a.cols);
     if k == 0 {
@@ -50,11 +56,12 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
             zero: None,
         });
     }
+    let chunks = most_chunks(a.rows);
     let work = Work {
         ctx,
         a,
-        space: Buffer::of::<T>(ctx, 2 * (MOST_CHUNKS * (PANEL + 1) + PANEL))?,
-        places: Buffer::of::<i32>(ctx, 2 * MOST_CHUNKS)?,
+        space: Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?,
+        places: Buffer::of::<i32>(ctx, 2 * chunks)?,
         pivots: Buffer::of::<i32>(ctx, k)?,
         zero: Buffer::from_slice(ctx, &[-1i32])?,
         lists: Buffer::of::<i32>(ctx, k.div_ceil(PANEL) * LIST_WORDS)?,
@@ -159,5 +166,22 @@ impl<T: Scalar> Work<T> {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workspace made for the first panel serves every later one, which has fewer rows.
+    #[test]
+    fn later_panels_fit_the_workspace_of_the_first() {
+        let chunks = |m: usize| m.div_ceil(chunk_rows(m));
+        assert!(chunks(65_536) > chunks(65_537));
+        let mut most = 0;
+        for m in 1..400_000 {
+            most = most.max(chunks(m));
+            assert!(most <= most_chunks(m), "{m}: {most}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
-use super::lu::chunk_rows;
+use super::lu::{chunk_rows, most_chunks};
 use super::memory::{blocks_for, Buffer, View};
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -27,7 +27,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec
         return Ok(Vec::new());
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
-    let chunks = a.rows.div_ceil(chunk_rows(a.rows));
+    let chunks = most_chunks(a.rows);
     let space = Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?;
     let inner = BlockReflector::new::<T>(ctx, PANEL, a.rows, BLOCK)?;
     // Without columns behind the first block there is nothing for the outer one to do.

@@ -95,18 +95,18 @@ as_number <- function(value, argument, call) {
 
 # TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass, which a large matrix shares among
 # threads; a sum can also overflow from finite entries, so the other outcome asks for the extremes, which propagate NaN.
-all_finite <- function(x, where) {
+all_finite <- function(x, where, call) {
   if (length(x) == 0) {
     return(TRUE)
   }
-  total <- if (length(x) > 1e5) norm1(x, where) else sum(x)
+  total <- if (length(x) > 1e5) norm1(x, where, call) else sum(x)
   isTRUE(is.finite(total)) || all(is.finite(range(x)))
 }
 
 # The largest column sum of absolute values; a vector is one column.
-norm1 <- function(x, where) {
+norm1 <- function(x, where, call) {
   d <- if (is.matrix(x)) dim(x) else c(length(x), 1)
-  native_norm1(x, d, where)$ok$norm1
+  unwrap(native_norm1(x, d, where), call)$norm1
 }
 
 # Arguments that base R's function has and this one does not, and misspelt names, in the words R has for them.

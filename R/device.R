@@ -12,7 +12,7 @@
 #'
 #' `gpu_info()`: a data frame with a row for each GPU and columns `device` (the name to use as `device =`), `name`,
 #' `compute_capability`, `memory_total` and `memory_free` (bytes), `driver` (the driver's CUDA version) and `multiprocessors`.
-#' Without a GPU it has no rows.
+#' Without a GPU it has no rows; a GPU that cannot be opened is left out.
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"`, a list with `probes` (a data frame: `step`, `ok`, `detail`, `fix`),
 #' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]; NA with a row in `probes` where they make
@@ -21,7 +21,7 @@
 #' `gpu_last_device()`: `"cpu"` or `"cuda:0"`, and so on; `NA` before the first computation.
 #'
 #' @section Failure:
-#' `gpu_info()` is a `cudafactor_error_device_failed` where a GPU was found and the driver then fails.
+#' None of them is an error for want of a working GPU.
 #' @param x An object of class `"gpu_sitrep"`.
 #' @param ... Ignored.
 #' @seealso [cudafactor-options]
@@ -51,10 +51,9 @@ gpu_info <- function() {
 }
 
 gpu_table <- function(facts) {
-  name <- as.character(facts$name)
   data.frame(
-    device = sprintf("cuda:%d", seq_along(name) - 1L),
-    name = name,
+    device = as.character(facts$device),
+    name = as.character(facts$name),
     compute_capability = as.character(facts$compute_capability),
     memory_total = as.double(facts$memory_total),
     memory_free = as.double(facts$memory_free),

@@ -113,8 +113,9 @@ as_design <- function(x, call) {
 
 # The fit with the names base R gives its parts. `y` is a vector or a matrix of doubles.
 least_squares <- function(x, y, tol, where, call) {
-  if (!(all_finite(x, where) && all_finite(y, where))) {
-    operand <- if (all_finite(x, where)) "y" else "x"
+  finite <- c(x = all_finite(x, where, call), y = all_finite(y, where, call))
+  if (!all(finite)) {
+    operand <- names(finite)[!finite][[1L]]
     abort("non_finite", base_text("NA/NaN/Inf in '%s'", operand), call, argument = operand)
   }
   dx <- dim(x)

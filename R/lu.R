@@ -74,7 +74,7 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
     ipiv = done$ipiv,
     perm = as_permutation(done$ipiv, dx[[1L]]),
     singular = done$zero,
-    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x, where),
+    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x, where, call),
     dimnames = dimnames(x)
   )
   class(f) <- "gpu_lu"
@@ -134,7 +134,7 @@ solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
   where <- how(device, precision, call)
   if (tol > 0) {
     rcond <- unwrap(native_lu_rcond(a$lu, n, a$norm1, where), call)$rcond
-    if (is_ill_conditioned(rcond, tol, a$lu, where)) {
+    if (is_ill_conditioned(rcond, tol, a$lu, where, call)) {
       raise("singular", "", list(rcond = rcond), call, "solve")
     }
   }

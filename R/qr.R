@@ -58,7 +58,7 @@ gpu_qr <- function(x, tol = 1e-07, LAPACK = FALSE, device = getOption("cudafacto
     x <- as_qr_operand(x, call)
   }
   where <- how(device, precision, call)
-  if (!all_finite(x, where)) {
+  if (!all_finite(x, where, call)) {
     abort("non_finite", base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L), call, argument = "x")
   }
   dx <- dim(x)

@@ -48,9 +48,6 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
     }
     a <- as_coefficients(a, call)
   }
-  if (!missing(b) && is.complex(b)) {
-    abort_complex("base::solve()", call)
-  }
   n <- dim(a)[[1L]]
   check_square_system(dim(a), call)
   b <- if (missing(b)) NULL else as_right_side(b, n, call)
@@ -59,7 +56,7 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
   reply <- native_solve(a, n, b, nrhs, out, tol, where)
-  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a, where)) {
+  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a, where, call)) {
     reply <- native_solve(a, n, b, nrhs, out, 0, where)
   }
   if (!is.null(reply)) {
@@ -70,9 +67,9 @@ gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudaf
 
 # Whether solve() refuses. It does not look at the condition of a matrix that is not finite since R 4.2.3; before
 # that such a matrix had the reciprocal condition number 0.
-is_ill_conditioned <- function(rcond, tol, x, where) {
+is_ill_conditioned <- function(rcond, tol, x, where, call) {
   if (is.na(rcond) || rcond < tol) {
-    getRversion() < "4.2.3" || all_finite(x, where)
+    getRversion() < "4.2.3" || all_finite(x, where, call)
   } else {
     FALSE
   }
@@ -106,6 +103,9 @@ check_square_system <- function(d, call) {
 as_right_side <- function(b, n, call) {
   if (isS4(b)) {
     b <- as_matrix(b, call)
+  }
+  if (is.complex(b)) {
+    abort_complex("base::solve()", call)
   }
   rows <- if (is.matrix(b)) dim(b)[[1L]] else length(b)
   columns <- if (is.matrix(b)) dim(b)[[2L]] else 1L

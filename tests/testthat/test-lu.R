@@ -91,6 +91,7 @@ test_that("solve() and determinant() answer as for the matrix", {
   expect_error(determinant(f), "square", class = "cudafactor_error_dimension")
   f <- gpu_lu(diag(2))
   expect_as_base(solve(f, 1:3), solve(diag(2), 1:3))
+  expect_error(solve(f, 1:2 + 1i), "base::solve", class = "cudafactor_error_type")
   expect_output(print(f), "<gpu_lu: x = P L U of a 2 x 2 matrix>", fixed = TRUE)
 })
 

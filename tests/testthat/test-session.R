@@ -70,10 +70,8 @@ test_that("an interrupt ends a long computation and the session goes on", {
     "copy <- x[1:5, 1:5]",
     "invisible(gpu_matmult(diag(2), diag(2)))",
     "writeLines(as.character(Sys.getpid()), started)",
-    "begun <- proc.time()[['elapsed']]",
     "outcome <- tryCatch({ for (i in 1:100) gpu_qr(x, device = 'cpu'); 'finished' }, interrupt = function(i) class(i))",
-    "took <- proc.time()[['elapsed']] - begun",
-    "saveRDS(list(outcome = outcome, took = took, intact = identical(copy, x[1:5, 1:5]),",
+    "saveRDS(list(outcome = outcome, intact = identical(copy, x[1:5, 1:5]),",
     "             after = gpu_chol(diag(2), device = 'cpu')), result)"
   ), script)
   on.exit(unlink(c(started, result, script)))

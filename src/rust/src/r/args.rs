@@ -1,12 +1,19 @@
 //! Arguments from R, as the R functions promise to pass them. A broken promise is
 //! [`Error::Internal`], not a panic.
 
+use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use extendr_api::prelude::*;
 use faer::{MatMut, MatRef};
 
 use crate::error::{Error, Result};
+
+extern "C" {
+    /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no copy of a vector that
+    /// shares its memory with another, as one does whose attributes were changed.
+    fn DATAPTR_RO(x: *mut c_void) -> *const c_void;
+}
 
 fn broken(what: &str) -> Error {
     Error::Internal {
@@ -16,10 +23,14 @@ fn broken(what: &str) -> Error {
 
 /// A double vector, whatever its attributes.
 pub fn doubles(x: &Robj) -> Result<&[f64]> {
-    if x.rtype() == Rtype::Doubles && x.len() == 0 {
+    if x.rtype() != Rtype::Doubles {
+        return Err(broken("a double vector"));
+    }
+    if x.len() == 0 {
         return Ok(&[]);
     }
-    x.as_real_slice().ok_or_else(|| broken("a double vector"))
+    // SAFETY: R's memory of so many doubles, which the caller of the native routine keeps alive and unchanged.
+    Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
 /// An integer vector.
@@ -94,12 +105,15 @@ pub struct Out<'a> {
 
 impl<'a> Out<'a> {
     pub fn new(x: &'a Robj, dims: (usize, usize)) -> Result<Self> {
-        let v = matrix(x, dims)?;
-        Ok(Out {
-            data: v.as_ptr().cast_mut(),
-            len: v.len(),
-            owner: PhantomData,
-        })
+        let mut x = x.clone();
+        match x.as_real_slice_mut() {
+            Some(v) if fills(v.len(), dims) => Ok(Out {
+                data: v.as_mut_ptr(),
+                len: v.len(),
+                owner: PhantomData,
+            }),
+            _ => Err(broken("a result of the stated extents")),
+        }
     }
 
     pub fn slice(&mut self) -> &mut [f64] {

@@ -4,7 +4,7 @@ use extendr_api::prelude::*;
 
 use crate::r::args;
 use crate::r::reply::reply;
-use crate::r::target::{self, How};
+use crate::r::target::{self, How, Target};
 
 /// The number of GPUs that can be used
 #[extendr]
@@ -23,6 +23,7 @@ fn native_gpu_info() -> Robj {
         let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
         let number = |f: fn(&_) -> f64| all.iter().map(f).collect::<Vec<f64>>();
         Ok(list!(
+            device = text(|g| Target::Cuda(g.ordinal).name()),
             name = text(|g| g.name.clone()),
             compute_capability = text(|g| g.compute_capability.clone()),
             memory_total = number(|g| g.memory_total as f64),
@@ -39,6 +40,7 @@ fn native_gpu_info() -> Robj {
 /// What a GPU would say of itself in a build without the GPU backend.
 #[cfg(not(feature = "cuda"))]
 struct NoGpu {
+    ordinal: usize,
     name: String,
     compute_capability: String,
     memory_total: u64,

@@ -6,32 +6,32 @@ use super::threads::{join, share};
 use super::vector::{norm2, sum_of_magnitudes};
 use super::{columns, Columns};
 use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::scalar::{try_zeroed, Scalar};
 
 /// An entry read from memory costs about as much as this many multiplications.
 const READ: f64 = 8.0;
 
 /// The largest sum of absolute values in a column; NaN when a column's sum is.
 pub(crate) fn norm1<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<f64> {
-    let sums = each_column(columns(a)?, threads, &|x| sum_of_magnitudes(x));
+    let sums = each_column(columns(a)?, threads, &|x| sum_of_magnitudes(x))?;
     Ok(sums
         .into_iter()
         .fold(0.0, |m, s| if s > m || s.is_nan() { s } else { m }))
 }
 
 pub(crate) fn column_norms<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<Vec<f64>> {
-    Ok(each_column(columns(a)?, threads, &|x| norm2(x)))
+    each_column(columns(a)?, threads, &|x| norm2(x))
 }
 
 fn each_column<T: Scalar>(
     a: Columns<'_, T>,
     threads: usize,
     f: &(impl Fn(&[T]) -> f64 + Sync),
-) -> Vec<f64> {
-    let mut out = vec![0.0; a.ncols()];
+) -> Result<Vec<f64>> {
+    let mut out = try_zeroed(a.ncols())?;
     let work = READ * a.nrows() as f64 * a.ncols() as f64;
     fill(a, share(threads, work), f, &mut out);
-    out
+    Ok(out)
 }
 
 fn fill<T: Scalar>(

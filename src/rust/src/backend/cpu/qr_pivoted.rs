@@ -38,7 +38,6 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     let mut f = try_zeroed(n * PANEL)?;
     let mut done = 0;
     while done < size {
-        interrupt::poll()?;
         let width = PANEL.min(size - done);
         let f = &mut f[..(n - done) * width];
         let f = MatMut::from_column_major_slice_mut(f, n - done, width);
@@ -69,6 +68,8 @@ fn panel<T: Scalar>(
     let mut heads = try_zeroed(n - start)?;
     let mut k = 0;
     while k < f.ncols() && stale.is_empty() {
+        // Every column is a pass over what remains of the matrix.
+        interrupt::poll()?;
         let row = start + k;
         bring_forward(&mut a, &mut f, start, row, state);
         let (mut left, mut right) = a.as_mut().split_at_col_mut(row);

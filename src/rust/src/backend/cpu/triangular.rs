@@ -7,7 +7,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
-use super::threads::{join, share};
+use super::threads::{batch, join, share};
 use super::vector::{axpy, dot, vectorized};
 use crate::error::Result;
 use crate::interrupt;
@@ -84,12 +84,16 @@ impl<'a, T: Scalar> Triangle<'a, T> {
 }
 
 /// `B <- A^-1 B`, asking the user between large blocks.
-fn solve<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) -> Result<()> {
+fn solve<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>, threads: usize) -> Result<()> {
     let (k, n) = b.shape();
-    interrupt::poll()?;
     if k <= OUTER {
-        let work = k as f64 * k as f64 * n as f64 / 2.0;
-        spread(t, b, share(threads, work));
+        let batch = batch(threads, k * k / 2);
+        for j in (0..n).step_by(batch) {
+            interrupt::poll()?;
+            let some = batch.min(n - j);
+            let work = k as f64 * k as f64 * some as f64 / 2.0;
+            spread(t, b.as_mut().subcols_mut(j, some), share(threads, work));
+        }
         return Ok(());
     }
     let at = (k / 2).next_multiple_of(BASE);

@@ -25,6 +25,7 @@ pub struct ProbeStep {
 /// A GPU as its driver describes it. Memory is in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuInfo {
+    pub ordinal: usize,
     pub name: String,
     pub compute_capability: String,
     pub memory_total: u64,
@@ -123,7 +124,7 @@ pub fn device_count() -> usize {
     driver().and_then(|()| count_devices()).unwrap_or(0)
 }
 
-/// Every GPU. Empty when anything is in the way.
+/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything is in the way.
 pub fn info() -> Vec<GpuInfo> {
     (0..device_count())
         .filter_map(|i| describe(i).ok())
@@ -145,6 +146,7 @@ fn describe(ordinal: usize) -> Result<GpuInfo> {
         CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
     )?;
     Ok(GpuInfo {
+        ordinal,
         name,
         compute_capability: format!("{major}.{minor}"),
         memory_total: total,

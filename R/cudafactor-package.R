@@ -28,7 +28,7 @@
 #'   \item{`cudafactor.device`}{default of `device`: `"auto"` (where unset), `"cpu"`, `"cuda"` or `"cuda:<number>"`.}
 #'   \item{`cudafactor.min_flops`}{smallest number of floating-point operations for which `"auto"` takes the GPU; `2e9` where unset.}
 #'   \item{`cudafactor.threads`}{threads on the CPU; 0, as where unset, leaves it to `CUDAFACTOR_NUM_THREADS`, or else to the
-#'     number of cores.}
+#'     number of cores, at most `OMP_THREAD_LIMIT`.}
 #' }
 #'
 #' @section Environment variables:

@@ -1,6 +1,6 @@
 #' Least squares fits
 #'
-#' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}, by the QR
+#' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}{||y - x b||}, by the QR
 #' factorization of [gpu_qr()], for one response or a matrix of them.
 #'
 #' @section Value:
@@ -13,7 +13,7 @@
 #' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
 #'
 #' @section Accuracy:
-#' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon} of `x` and `y`; tested by the scaled gradient
+#' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon}{max(m, n) eps} of `x` and `y`; tested by the scaled gradient
 #' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}. In single precision `tol = 1e-4` is a
 #' sensible choice: with the default columns that depend on others are not told from rounding.
 #'

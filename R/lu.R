@@ -16,7 +16,7 @@
 #'   \item{`dimnames`}{the dimnames of `x`.}
 #' }
 #' `lu_expand()`: a list of plain double matrices `L` (\eqn{m \times k}{m x k}), `U` (\eqn{k \times n}{k x n}) and `P` (\eqn{m \times m}{m x m}),
-#' \eqn{k = \min(m, n)}, with `P %*% L %*% U` equal to `x`, dimnames included.
+#' \eqn{k = \min(m, n)}{k = min(m, n)}, with `P %*% L %*% U` equal to `x`, dimnames included.
 #'
 #' `solve()` gives what `solve(x, b)` gives, `determinant()` what `determinant(x)` gives.
 #'
@@ -29,7 +29,7 @@
 #'
 #' @section Accuracy:
 #' \eqn{|x - P L U| \le k \epsilon P |L| |U|} up to a small constant; tested as
-#' \eqn{\|x - P L U\|_1 / (\max(m, n) \epsilon \|x\|_1)} against a fixed bound.
+#' \eqn{\|x - P L U\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x - P L U|| / (max(m, n) eps ||x||)} against a fixed bound.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations of a square matrix, see [cudafactor-options].

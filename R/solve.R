@@ -14,8 +14,8 @@
 #' condition number of 0 and later versions return NaN; so does this function, by the version it runs on.
 #'
 #' @section Accuracy:
-#' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))} is tested against a fixed bound.
-#' The forward error is up to \eqn{\kappa(a)} times that. The default `tol` is meant for double precision: in single precision
+#' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| / (n eps (||a|| ||X|| + ||b||))}
+#' is tested against a fixed bound. The forward error is up to \eqn{\kappa(a)} times that. The default `tol` is meant for double precision: in single precision
 #' a matrix with a reciprocal condition number below about `1e-7` can give a result without a correct digit, and `tol = 1e-7` refuses it.
 #'
 #' @section Device:

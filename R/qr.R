@@ -20,7 +20,8 @@
 #'
 #' @section Accuracy:
 #' \eqn{\|x P - Q R\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x P - Q R|| / (max(m, n) eps ||x||)}
-#' and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed bounds. Three things may differ from base R's by rounding: a rank decision on the very edge of `tol`; the sign of a
+#' and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed bounds.
+#' Three things may differ from base R's by rounding: a rank decision on the very edge of `tol`; the sign of a
 #' row of \eqn{R} whose reflector started from an entry that is itself a rounding error; and, with `LAPACK = TRUE`, which of
 #' two columns with equally long remaining parts comes first. In single precision columns count as
 #' dependent only from a `tol` well above \eqn{2^{-24}}; `1e-4` is a sensible choice there.

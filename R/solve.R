@@ -15,7 +15,8 @@
 #'
 #' @section Accuracy:
 #' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| / (n eps (||a|| ||X|| + ||b||))}
-#' is tested against a fixed bound. The forward error is up to \eqn{\kappa(a)} times that. The default `tol` is meant for double precision: in single precision
+#' is tested against a fixed bound. The forward error is up to \eqn{\kappa(a)} times that.
+#' The default `tol` is meant for double precision: in single precision
 #' a matrix with a reciprocal condition number below about `1e-7` can give a result without a correct digit, and `tol = 1e-7` refuses it.
 #'
 #' @section Device:

@@ -14,8 +14,8 @@
 #'
 #' @section Accuracy:
 #' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon}{max(m, n) eps} of `x` and `y`; tested by the scaled gradient
-#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}. In single precision `tol = 1e-4` is a
-#' sensible choice: with the default columns that depend on others are not told from rounding.
+#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}. In single precision the default `tol`
+#' is `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
 #'
 #' @section Device:
 #' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, see [cudafactor-options].
@@ -43,7 +43,8 @@
 #' sqrt(variance * diag(gpu_chol2inv(fit$qr$qr, size = fit$rank)))
 #' coef(summary(lm(dist ~ speed, cars)))[, "Std. Error"]
 #' @export
-gpu_lm_fit <- function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...,
+gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
+                       tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
   x <- as_design(x, call)

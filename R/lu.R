@@ -38,8 +38,8 @@
 #' @param warn_singular Warn about an exactly zero pivot?
 #' @param a,f An object of class `"gpu_lu"`.
 #' @param b A right-hand side, vector or matrix; missing, the inverse is computed.
-#' @param tol The smallest reciprocal condition number `solve()` accepts; after `precision = "single"` only one of about `1e-7`
-#'   and above tells something.
+#' @param tol The smallest reciprocal condition number `solve()` accepts; by default the relative rounding error of the less precise of
+#'   factorization and solution.
 #' @param logarithm Return the logarithm of the modulus?
 #' @param ... No further arguments: `solve()` stops at any, `determinant()` and `print()` disregard them.
 #' @inheritParams gpu_matmult
@@ -75,7 +75,8 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
     perm = as_permutation(done$ipiv, dx[[1L]]),
     singular = done$zero,
     norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x, where, call),
-    dimnames = dimnames(x)
+    dimnames = dimnames(x),
+    precision = precision
   )
   class(f) <- "gpu_lu"
   f
@@ -118,7 +119,7 @@ lu_expand <- function(f) {
 
 #' @rdname gpu_lu
 #' @export
-solve.gpu_lu <- function(a, b, tol = .Machine$double.eps,
+solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)) 2^-23 else .Machine$double.eps,
                          device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
   call <- sys.call()
   if (...length()) {

@@ -23,8 +23,8 @@
 #' and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed bounds.
 #' Three things may differ from base R's by rounding: a rank decision on the very edge of `tol`; the sign of a
 #' row of \eqn{R} whose reflector started from an entry that is itself a rounding error; and, with `LAPACK = TRUE`, which of
-#' two columns with equally long remaining parts comes first. In single precision columns count as
-#' dependent only from a `tol` well above \eqn{2^{-24}}; `1e-4` is a sensible choice there.
+#' two columns with equally long remaining parts comes first. In single precision the default `tol` is
+#' `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2 n^2 (m - n/3)} operations for \eqn{m \ge n}, see [cudafactor-options].
@@ -46,7 +46,8 @@
 #' qr.coef(f, 1:5)
 #' all.equal(qr.X(f), x)
 #' @export
-gpu_qr <- function(x, tol = 1e-07, LAPACK = FALSE, device = getOption("cudafactor.device", "auto"),
+gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07, LAPACK = FALSE,
+                   device = getOption("cudafactor.device", "auto"),
                    precision = "double", ...) {
   call <- sys.call()
   if (...length()) {

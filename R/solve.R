@@ -16,8 +16,8 @@
 #' @section Accuracy:
 #' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| / (n eps (||a|| ||X|| + ||b||))}
 #' is tested against a fixed bound. The forward error is up to \eqn{\kappa(a)} times that.
-#' The default `tol` is meant for double precision: in single precision
-#' a matrix with a reciprocal condition number below about `1e-7` can give a result without a correct digit, and `tol = 1e-7` refuses it.
+#' The default `tol` is the relative rounding error of the precision: a matrix whose reciprocal condition number is below it can
+#' give a result without a correct digit.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations and \eqn{2n^2} for each column of `b`, see [cudafactor-options].
@@ -37,7 +37,8 @@
 #' gpu_solve(a, c(1, 2))
 #' gpu_solve(a)
 #' @export
-gpu_solve <- function(a, b, tol = .Machine$double.eps, device = getOption("cudafactor.device", "auto"),
+gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else .Machine$double.eps,
+                      device = getOption("cudafactor.device", "auto"),
                       precision = "double", ...) {
   call <- sys.call()
   if (...length()) {

@@ -111,3 +111,16 @@ test_that("operands stay as they were", {
     expect_identical(list(a, b), copies)
   })
 })
+
+test_that("in single precision the default tolerances are those of single precision", {
+  hilbert <- 1 / outer(1:8, 1:8, function(i, j) i + j - 1)
+  collinear <- cbind(1, a = 1:20, b = 1 + 3 * (1:20))
+  for_each_device(function(device) {
+    expect_error(gpu_solve(hilbert, precision = "single", device = device), class = "cudafactor_error_singular")
+    expect_error(solve(gpu_lu(hilbert, precision = "single", device = device)), class = "cudafactor_error_singular")
+    expect_silent(gpu_solve(hilbert, device = device))
+    expect_identical(gpu_qr(collinear, precision = "single", device = device)$rank, 2L)
+    fit <- gpu_lm_fit(collinear, 1:20, precision = "single", device = device)
+    expect_identical(unname(is.na(fit$coefficients)), c(FALSE, FALSE, TRUE))
+  })
+})

@@ -34,6 +34,7 @@
 #' @section Environment variables:
 #' \describe{
 #'   \item{`CUDAFACTOR_NUM_THREADS`}{threads on the CPU where the option is not set.}
+#'   \item{`OMP_THREAD_LIMIT`}{where neither is set, the most threads to use of the cores there are.}
 #'   \item{`CUDA_VISIBLE_DEVICES`}{the driver's own: which GPUs it shows, and in what order. Read once, when the driver starts.}
 #' }
 #'

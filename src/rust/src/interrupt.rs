@@ -1,6 +1,6 @@
 //! How a long computation learns that the user wants it to stop.
 //!
-//! Drivers call [`poll`] between panels. It asks the host language at most twenty times a
+//! Backends call [`poll`] between panels. It asks the host language at most twenty times a
 //! second, only on the thread that installed the question, and only where one is installed.
 
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! The committed PTX is what the committed sources made. Needs neither a compiler nor a GPU.
+//! The committed PTX is what the committed sources made, and every kernel in it is described. Needs neither a compiler nor a GPU.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,4 +69,27 @@ fn every_source_has_its_ptx() {
         stems(names(&kernels, &["cu"])),
         stems(names(&kernels.join("ptx"), &["ptx"]))
     );
+}
+
+/// `kernels/README.md` has a row for every kernel and for no other.
+#[test]
+fn every_kernel_is_described() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let mut made = BTreeSet::new();
+    for file in names(&kernels.join("ptx"), &["ptx"]) {
+        let ptx = fs::read_to_string(kernels.join("ptx").join(file)).unwrap();
+        for entry in ptx.split(".entry ").skip(1) {
+            let name = entry.split('(').next().unwrap_or_default();
+            let stem = name.strip_suffix("_f64").or(name.strip_suffix("_f32"));
+            made.insert(stem.unwrap_or(name).to_string());
+        }
+    }
+    let readme = fs::read_to_string(kernels.join("README.md")).unwrap();
+    let described: BTreeSet<String> = readme
+        .lines()
+        .filter_map(|l| l.strip_prefix("| `")?.split('`').next())
+        .map(str::to_string)
+        .collect();
+    assert!(!made.is_empty());
+    assert_eq!(made, described);
 }

@@ -1,9 +1,10 @@
 //! Cholesky factorization, plain and with diagonal pivoting.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Triangle, Update};
 use super::kernels::{args, Family, Kernel};
-use super::memory::{Buffer, View};
+use super::memory::View;
 use super::triangular::solve_lower;
 use crate::device::PivotedCholesky;
 use crate::error::{Error, Result};

@@ -1,8 +1,9 @@
 //! Products: `C <- alpha op(A) op(B) + beta C`, whole or one triangle of it.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, scalar, Family, Kernel};
-use super::memory::{blocks_for, Buffer, View};
+use super::memory::{blocks_for, View};
 use crate::error::Result;
 use crate::scalar::Scalar;
 

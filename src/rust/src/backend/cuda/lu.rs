@@ -3,10 +3,11 @@
 //! Columns are halved down to panels of [`PANEL`] columns: factor the left half, exchange the rows of the right one, solve
 //! for its upper part, subtract the product, factor the rest. A panel takes one launch per column; see `kernels/lu.cu`.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
-use super::memory::{Buffer, View};
+use super::memory::View;
 use super::triangular::solve_lower;
 use crate::device::LuInfo;
 use crate::error::Result;

@@ -1,11 +1,11 @@
-//! Device memory: owned buffers, strided views of them, and matrices with a home on the host.
+//! Device memory as matrices: strided views, and matrices with a home on the host.
 
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-use cudarc::driver::sys::{self, CUresult};
 use faer::{MatMut, MatRef};
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::transfer::{download, upload};
@@ -16,142 +16,6 @@ use crate::scalar::Scalar;
 const TRIANGLE_KEEP: Kernel = Kernel::new(Family::Triangular, "triangle_keep_plain");
 const IDENTITY: Kernel = Kernel::new(Family::Triangular, "identity_set_plain");
 const COPY: Kernel = Kernel::new(Family::Norms, "matrix_copy_plain");
-
-/// Owned device memory; address 0 when empty.
-pub(super) struct Buffer {
-    ctx: &'static Context,
-    pub ptr: u64,
-}
-
-impl Buffer {
-    pub(super) fn new(ctx: &'static Context, bytes: usize) -> Result<Buffer> {
-        ctx.bind()?;
-        if bytes == 0 {
-            return Ok(Buffer { ctx, ptr: 0 });
-        }
-        let mut code = CUresult::CUDA_SUCCESS;
-        for attempt in 0..2 {
-            let mut ptr = 0;
-            // SAFETY: the context is current; the pool, where there is one, belongs to its device.
-            code = unsafe {
-                if ctx.pool.is_null() {
-                    sys::cuMemAlloc_v2(&mut ptr, bytes)
-                } else {
-                    sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream)
-                }
-            };
-            if code == CUresult::CUDA_SUCCESS {
-                return Ok(Buffer { ctx, ptr });
-            }
-            if code != CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-                break;
-            }
-            if attempt == 0 && !ctx.pool.is_null() {
-                ctx.wait()?;
-                // SAFETY: the pool is ours and its freed memory is no longer in use.
-                let _ = unsafe { sys::cuMemPoolTrimTo(ctx.pool, 0) };
-            }
-        }
-        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            let (free, total) = ctx.memory()?;
-            return Err(Error::DeviceMemory {
-                needed: bytes as u64,
-                free,
-                total,
-                device: ctx.ordinal,
-            });
-        }
-        ctx.check(code, "cuMemAlloc")?;
-        Ok(Buffer { ctx, ptr: 0 })
-    }
-
-    /// Room for `count` elements of `U`.
-    pub(super) fn of<U>(ctx: &'static Context, count: usize) -> Result<Buffer> {
-        match count.checked_mul(size_of::<U>()) {
-            Some(bytes) if bytes <= isize::MAX as usize => Buffer::new(ctx, bytes),
-            _ => {
-                let (free, total) = ctx.memory()?;
-                Err(Error::DeviceMemory {
-                    needed: u64::MAX,
-                    free,
-                    total,
-                    device: ctx.ordinal,
-                })
-            }
-        }
-    }
-
-    /// As [`Buffer::of`], all bytes zero.
-    pub(super) fn zeroed<U>(ctx: &'static Context, count: usize) -> Result<Buffer> {
-        let b = Buffer::of::<U>(ctx, count)?;
-        b.clear(count * size_of::<U>())?;
-        Ok(b)
-    }
-
-    /// Zeroes the first `bytes` bytes, which must exist.
-    pub(super) fn clear(&self, bytes: usize) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        self.ctx.bind()?;
-        // SAFETY: the buffer has that many bytes.
-        let code = unsafe { sys::cuMemsetD8Async(self.ptr, 0, bytes, self.ctx.stream) };
-        self.ctx.check(code, "cuMemsetD8Async")
-    }
-
-    /// A copy of host values. `U` is plain data.
-    pub(super) fn from_slice<U: Plain>(ctx: &'static Context, values: &[U]) -> Result<Buffer> {
-        let b = Buffer::of::<U>(ctx, values.len())?;
-        if !values.is_empty() {
-            let bytes = std::mem::size_of_val(values);
-            // SAFETY: both sides have `bytes` bytes; the wait below outlasts the copy.
-            let code = unsafe {
-                sys::cuMemcpyHtoDAsync_v2(b.ptr, values.as_ptr().cast(), bytes, ctx.stream)
-            };
-            ctx.check(code, "cuMemcpyHtoD")?;
-            ctx.wait()?;
-        }
-        Ok(b)
-    }
-
-    /// Copies the first values back, which must exist, and waits for them.
-    pub(super) fn to_slice<U: Plain>(&self, values: &mut [U]) -> Result<()> {
-        if values.is_empty() {
-            return self.ctx.wait();
-        }
-        self.ctx.bind()?;
-        self.ctx.wait()?;
-        let bytes = std::mem::size_of_val(values);
-        // SAFETY: both sides have `bytes` bytes, any bytes are a valid `U`, and the wait outlasts the copy.
-        let code = unsafe {
-            sys::cuMemcpyDtoHAsync_v2(values.as_mut_ptr().cast(), self.ptr, bytes, self.ctx.stream)
-        };
-        self.ctx.or_drain(self.ctx.check(code, "cuMemcpyDtoH"))?;
-        self.ctx.wait()
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if self.ptr == 0 || self.ctx.bind().is_err() {
-            return;
-        }
-        // SAFETY: allocated by the same means; work queued before uses it first, since one stream runs in order
-        // and cuMemFree waits for the device.
-        let _ = unsafe {
-            if self.ctx.pool.is_null() {
-                sys::cuMemFree_v2(self.ptr)
-            } else {
-                sys::cuMemFreeAsync(self.ptr, self.ctx.stream)
-            }
-        };
-    }
-}
-
-/// Types whose every bit pattern is a value.
-pub(super) trait Plain: Copy {}
-impl<T: Scalar> Plain for T {}
-impl Plain for i32 {}
 
 /// A part of device memory as a matrix: element (i, j) is `i * rs + j * cs` elements from `ptr`.
 #[derive(Clone, Copy)]

@@ -2,10 +2,11 @@
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`kernels`]: the kernels' code and how they are started
-//! - [`memory`], [`transfer`]: buffers, strided views, the way to and from the host
+//! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - [`probe`]: whether there is a GPU, and why not
 
+mod buffer;
 mod cholesky;
 mod context;
 mod gemm;

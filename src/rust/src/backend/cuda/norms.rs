@@ -1,8 +1,9 @@
 //! What a driver asks about a matrix.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
-use super::memory::{Buffer, View};
+use super::memory::View;
 use crate::error::Result;
 use crate::scalar::{try_zeroed, Scalar};
 

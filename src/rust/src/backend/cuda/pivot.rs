@@ -1,8 +1,9 @@
 //! QR with column exchanges, LAPACK's and LINPACK's, one reflector at a time.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
-use super::memory::{Buffer, View};
+use super::memory::View;
 use super::triangular::reorder_columns;
 use crate::device::PivotedQr;
 use crate::error::Result;

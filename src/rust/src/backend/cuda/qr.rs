@@ -1,11 +1,12 @@
 //! QR factorization by Householder reflectors, blocked: panels of [`PANEL`] columns, column by column,
 //! in blocks of [`BLOCK`] columns that change the rest as `I - V T V'`.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::lu::{chunk_rows, most_chunks};
-use super::memory::{blocks_for, Buffer, View};
+use super::memory::{blocks_for, View};
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};

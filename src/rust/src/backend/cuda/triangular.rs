@@ -1,9 +1,10 @@
 //! Triangular systems and row exchanges.
 
+use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
-use super::memory::{blocks_for, copy, Buffer, View};
+use super::memory::{blocks_for, copy, View};
 use crate::error::Result;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;

@@ -42,6 +42,7 @@
 #' Ctrl-C during a long computation ends it between two panels or tiles. It is signalled as base R
 #' signals it, with class `cudafactor_interrupted`, `interrupt`, `condition`: `tryCatch(interrupt = )`
 #' sees it, and without a handler R returns to top level. Inputs are untouched, memory is released.
+#' A limit of [base::setTimeLimit()] ends a computation in the same places, with R's own error.
 #'
 #' @examples
 #' not_definite <- matrix(c(1, 2, 2, 1), 2)
@@ -127,8 +128,12 @@ raise <- function(kind, message, fields, call, routine) {
   stop(error_condition(kind, text, call, fields))
 }
 
-# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level.
+# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level. What stopped the computation
+# may also be an error of R's own, when the time set by setTimeLimit() is over: that is signalled as it is.
 interrupt <- function(call) {
+  if (!is.null(e <- .External(take_raised))) {
+    stop(e)
+  }
   signalCondition(structure(
     class = c("cudafactor_interrupted", "interrupt", "condition"),
     list(message = "", call = call)

@@ -63,18 +63,49 @@ static SEXP settings(SEXP args) {
   return how;
 }
 
-static void check_interrupt(void *unused) {
+// An error that the check for an interrupt raised, such as setTimeLimit()'s, until R takes it; NULL for none.
+static SEXP raised = NULL;
+
+static SEXP check_interrupt(void *unused) {
   (void)unused;
   R_CheckUserInterrupt();
+  return R_NilValue;
 }
 
-// 1 when the user asked to stop: the check runs in a context of its own, so that its jump ends here.
+static SEXP keep_error(SEXP condition, void *unused) {
+  (void)unused;
+  if (raised == NULL) {
+    R_PreserveObject(condition);
+    raised = condition;
+  }
+  return R_NilValue;
+}
+
+static void check_and_keep(void *unused) {
+  (void)unused;
+  R_tryCatchError(check_interrupt, NULL, keep_error, NULL);
+}
+
+// 1 when the user asked to stop, or an error did: the check runs in a context of its own, so that its jump ends here.
 int cudafactor_interrupt_pending(void) {
-  return R_ToplevelExec(check_interrupt, NULL) == FALSE;
+  return R_ToplevelExec(check_and_keep, NULL) == FALSE || raised != NULL;
+}
+
+// .External(take_raised): the error that stopped the last computation, or NULL when the user did.
+static SEXP take_raised(SEXP args) {
+  (void)args;
+  if (raised == NULL) return R_NilValue;
+  const SEXP condition = raised;
+  raised = NULL;
+  R_ReleaseObject(condition);
+  return condition;
 }
 
 static const R_ExternalMethodDef external_methods[] = {
-    {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2}, {"settings", (DL_FUNC)&settings, 2}, {NULL, NULL, 0}};
+    {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2},
+    {"settings", (DL_FUNC)&settings, 2},
+    {"take_raised", (DL_FUNC)&take_raised, 0},
+    {NULL, NULL, 0}};
 
 void R_init_cudafactor(DllInfo *dll) {
   R_init_cudafactor_extendr(dll);

@@ -9,9 +9,8 @@ test_that("fits are lm.fit()'s, names and attributes included", {
     vector = rnorm(n), named = setNames(rnorm(n), paste0("obs", seq_len(n))), whole = sample.int(9L, n, TRUE),
     matrix = random_matrix(n, 2), columns = cbind(y = rnorm(n), z = rnorm(n)), column = cbind(y = rnorm(n)),
     series = ts(rnorm(n), start = 2000), classed = structure(rnorm(n), class = "reading", unit = "m"),
-    logical = rnorm(n) > 0, empty = random_matrix(n, 0)[, 0, drop = FALSE]
+    logical = rnorm(n) > 0
   )
-  responses$empty <- NULL
   for_each_device(function(device) {
     for (x in list(plain, named(plain), designed, round(4 * plain), plain > 0)) {
       for (kind in names(responses)) {

@@ -97,6 +97,29 @@ test_that("an interrupt ends a long computation and the session goes on", {
   expect_identical(answer$after, diag(2))
 })
 
+test_that("a time limit ends a long computation with R's error", {
+  x <- random_matrix(1500, 1500)
+  on.exit(setTimeLimit())
+  for (i in 1:2) {
+    e <- tryCatch(
+      {
+        setTimeLimit(elapsed = 0.3)
+        # Nearly all of the time passes within native code.
+        for (more in 1:1000) gpu_qr(x, LAPACK = TRUE, device = "cpu")
+      },
+      error = identity, interrupt = function(i) "an interrupt"
+    )
+    setTimeLimit()
+    expect_s3_class(e, "simpleError")
+    expect_match(conditionMessage(e), outcome({
+      setTimeLimit(elapsed = 0.01)
+      repeat Sys.sleep(0.01)
+    })$error, fixed = TRUE)
+    setTimeLimit()
+    expect_identical(gpu_chol(diag(2), device = "cpu"), diag(2))
+  }
+})
+
 test_that("results are plain R data that another session reads", {
   set.seed(3)
   x <- random_matrix(12, 8)

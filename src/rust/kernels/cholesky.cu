@@ -95,7 +95,7 @@ struct PivotState {
 // Chooses the pivot of column j of the upper factor among the diagonal entries less what the rows of the current
 // panel take away (`taken`), exchanges the bookkeeping and writes the diagonal of U. The first column takes the
 // first largest entry and is refused when that is not positive; later ones ignore NaN unless nothing else is
-// left, and are refused at or below the tolerance. One block.
+// left, and are refused at or below the tolerance. A refused first column leaves the matrix as it is. One block.
 template <typename T>
 __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double relative, T* a, i64 ld, T* taken,
                                              int* order, PivotState* state) {
@@ -114,7 +114,7 @@ __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double re
     if (j == 0) state->tol = tol < 0 ? relative * (double)c.value : tol;
     const bool refused = c.value != c.value || (j == 0 ? c.value <= T(0) : (double)c.value <= state->tol);
     if (refused) {
-        a[j + j * ld] = c.value;
+        if (j > 0) a[j + j * ld] = c.value;
         state->rank = (int)j;
         state->stop = 1;
         return;

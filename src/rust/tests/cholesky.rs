@@ -175,6 +175,12 @@ fn pivoted_rank<T: Scalar, D: Device<T>>(device: &D) {
         let error = residual::cholesky(&permuted, &kept);
         assert!(error < residual::BACKWARD, "{n}: {error}");
     }
+    // Nothing to begin with: LAPACK does not touch the matrix.
+    for n in [2, 100] {
+        let a = Host::<T>::from_fn(n, n, |i, j| if i == j { i as f64 - n as f64 } else { 0.0 });
+        let (r, p) = changed(device, &a, Part::Upper, |m| device.pstrf(-1.0, m)).unwrap();
+        assert!(p.rank == 0 && same(&r, &a), "{n}");
+    }
     // A tolerance stops early: pivots 9, 4, 1.
     let a = Host::<T>::from_fn(3, 3, |i, j| if i == j { [4.0, 1.0, 9.0][i] } else { 0.0 });
     let (r, p) = changed(device, &a, Part::Upper, |m| device.pstrf(2.0, m)).unwrap();

@@ -24,6 +24,14 @@ struct Pivoting<T> {
     exact: Vec<f64>,
 }
 
+/// A panel's workspace, with one row for each column of the matrix from the panel's first on.
+struct Space<'a, T> {
+    /// What V is multiplied with to bring a column up to date.
+    f: ColumnsMut<'a, T>,
+    /// The rows of R, transposed: written into the matrix one by one, each would touch every column.
+    r: ColumnsMut<'a, T>,
+}
+
 pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Result<PivotedQr<T>> {
     let (m, n) = a.shape();
     let size = m.min(n);
@@ -34,17 +42,19 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
         exact: now.clone(),
         now,
     };
-    // What V is multiplied with to bring a column up to date, one row for each column.
-    let mut f = try_zeroed(n * PANEL)?;
+    let (mut f, mut r) = (try_zeroed(n * PANEL)?, try_zeroed(n * PANEL)?);
     let mut done = 0;
     while done < size {
-        let width = PANEL.min(size - done);
-        let f = &mut f[..(n - done) * width];
-        let f = MatMut::from_column_major_slice_mut(f, n - done, width);
-        let Some(f) = f.try_as_col_major_mut() else {
-            return Err(super::not_column_major());
+        let (rows, width) = (n - done, PANEL.min(size - done));
+        let shaped = |x| {
+            let x = MatMut::from_column_major_slice_mut(x, rows, width);
+            super::columns_mut(x)
         };
-        done += panel(a.as_mut(), f, done, &mut state, threads)?;
+        let space = Space {
+            f: shaped(&mut f[..rows * width])?,
+            r: shaped(&mut r[..rows * width])?,
+        };
+        done += panel(a.as_mut(), space, done, &mut state, threads)?;
     }
     Ok(PivotedQr {
         tau: state.tau,
@@ -57,25 +67,25 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
 /// accuracy, since only an updated column has a norm to compute.
 fn panel<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
-    mut f: ColumnsMut<'_, T>,
+    space: Space<'_, T>,
     start: usize,
     state: &mut Pivoting<T>,
     threads: usize,
 ) -> Result<usize> {
+    let Space { mut f, mut r } = space;
     let (m, n) = a.shape();
     let threshold = T::EPS.sqrt();
     let mut stale = vec![];
-    let mut heads = try_zeroed(n - start)?;
     let mut k = 0;
     while k < f.ncols() && stale.is_empty() {
         // Every column is a pass over what remains of the matrix.
         interrupt::poll()?;
         let row = start + k;
-        bring_forward(&mut a, &mut f, start, row, state);
+        bring_forward(&mut a, [&mut f, &mut r], start, row, state);
         let (mut left, mut right) = a.as_mut().split_at_col_mut(row);
         let before = left.as_mut().subcols_mut(start, k);
         let before: Columns<'_, T> = before.as_ref();
-        let (mut column, mut right) = right.as_mut().split_at_col_mut(1);
+        let (mut column, right) = right.as_mut().split_at_col_mut(1);
         let column = &mut column.as_mut().col_mut(0).as_slice_mut()[row..];
         let above = f.as_ref().subcols(0, k);
         bring_up_to_date(before, above, k, row, column);
@@ -86,24 +96,19 @@ fn panel<T: Scalar>(
         let (done, mut now) = f.as_mut().split_at_col_mut(k);
         let now = now.as_mut().col_mut(0).as_slice_mut();
         now[..=k].fill(T::from_f64(0.0));
+        let heads = &mut r.as_mut().col_mut(k).as_slice_mut()[k + 1..];
+        let threads = share(threads, work);
         products(
             tau,
             column,
             right.as_ref(),
             row,
             &mut now[k + 1..],
-            share(threads, work),
+            heads,
+            threads,
         );
         take_off_earlier(tau, before, done.as_ref(), row, column, now);
-        // Row `row` of the columns to the right, which is R's.
-        let heads = &mut heads[..n - row - 1];
-        for (j, head) in heads.iter_mut().enumerate() {
-            *head = right[(row, j)];
-        }
         take_off_row(before, row, f.as_ref(), k, heads);
-        for (j, head) in heads.iter().enumerate() {
-            right[(row, j)] = *head;
-        }
         for j in row + 1..n {
             let head = heads[j - row - 1];
             if state.now[j] == 0.0 {
@@ -121,6 +126,12 @@ fn panel<T: Scalar>(
         k += 1;
     }
     let end = start + k;
+    for j in start + 1..n {
+        let column = a.as_mut().col_mut(j).as_slice_mut();
+        for i in 0..k.min(j - start) {
+            column[start + i] = r[(j - start, i)];
+        }
+    }
     if end < n && end < m {
         let (panel, rest) = a
             .as_mut()
@@ -149,7 +160,7 @@ fn panel<T: Scalar>(
 /// Exchanges column `row` with the first of largest norm.
 fn bring_forward<T: Scalar>(
     a: &mut ColumnsMut<'_, T>,
-    f: &mut ColumnsMut<'_, T>,
+    space: [&mut ColumnsMut<'_, T>; 2],
     start: usize,
     row: usize,
     state: &mut Pivoting<T>,
@@ -165,9 +176,11 @@ fn bring_forward<T: Scalar>(
     }
     let (x, y) = a.as_mut().two_cols_mut(row, p);
     x.as_slice_mut().swap_with_slice(y.as_slice_mut());
-    for l in 0..row - start {
-        let column = f.as_mut().col_mut(l).as_slice_mut();
-        column.swap(row - start, p - start);
+    for x in space {
+        for l in 0..row - start {
+            let column = x.as_mut().col_mut(l).as_slice_mut();
+            column.swap(row - start, p - start);
+        }
     }
     state.jpvt.swap(row, p);
     state.now[p] = state.now[row];
@@ -190,27 +203,29 @@ vectorized! {
     }
 }
 
-/// `out <- tau A[row.., ]' v`, some columns for each thread.
+/// `out <- tau A[row.., ]' v`, some columns for each thread; `heads` gets row `row`, which is in reach now.
 fn products<T: Scalar>(
     tau: T,
     v: &[T],
     a: Columns<'_, T>,
     row: usize,
     out: &mut [T],
+    heads: &mut [T],
     threads: usize,
 ) {
     if threads > 1 && out.len() > 1 {
         let at = out.len() * (threads / 2) / threads;
         let (out1, out2) = out.split_at_mut(at);
+        let (heads1, heads2) = heads.split_at_mut(at);
         let (a1, a2) = a.split_at_col(at);
         join(
             threads,
-            |t| products(tau, v, a1, row, out1, t),
-            |t| products(tau, v, a2, row, out2, t),
+            |t| products(tau, v, a1, row, out1, heads1, t),
+            |t| products(tau, v, a2, row, out2, heads2, t),
         );
         return;
     }
-    products_on_one_thread(tau, v, a, row, out);
+    products_on_one_thread(tau, v, a, row, out, heads);
 }
 
 vectorized! {
@@ -220,19 +235,23 @@ vectorized! {
         a: Columns<'a, T>,
         row: usize,
         out: &'a mut [T],
+        heads: &'a mut [T],
     ) {
         let below = |j: usize| &a.col(j).as_slice()[row..];
         let mut fours = out.chunks_exact_mut(4);
         let mut j = 0;
         for out in &mut fours {
-            let products = four_dots(v, [below(j), below(j + 1), below(j + 2), below(j + 3)]);
-            for (out, product) in out.iter_mut().zip(products) {
-                *out = tau * product;
+            let columns = [below(j), below(j + 1), below(j + 2), below(j + 3)];
+            let products = four_dots(v, columns);
+            for (i, column) in columns.into_iter().enumerate() {
+                out[i] = tau * products[i];
+                heads[j + i] = column[0];
             }
             j += 4;
         }
         for out in fours.into_remainder() {
             *out = tau * dot(v, below(j));
+            heads[j] = below(j)[0];
             j += 1;
         }
     }

@@ -45,6 +45,13 @@ fn by_panels<T: Scalar>(
     let size = ipiv.len();
     let first = PANEL.min(size);
     recurse(a.as_mut().subcols_mut(0, first), &mut ipiv[..first])?;
+    // Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more threads than are
+    // wanted would put all of them to work on them, so there every wanted thread gets one.
+    let (beside_panel, on_rest) = if rayon::current_num_threads() > threads {
+        (threads - 1, threads)
+    } else {
+        (n, n)
+    };
     for k in (0..size).step_by(PANEL) {
         interrupt::poll()?;
         let width = PANEL.min(size - k);
@@ -64,7 +71,7 @@ fn by_panels<T: Scalar>(
                 update(panel, exchanges, next.as_mut())?;
                 recurse(next.subrows_mut(width, m - k - width), next_exchanges)
             },
-            |t| update_chunks(panel, exchanges, beside, t),
+            |_| update_chunks(panel, exchanges, beside, beside_panel),
         );
         first.and(second)?;
         for j in (0..rest.ncols()).step_by(batch.max(1)) {
@@ -74,7 +81,7 @@ fn by_panels<T: Scalar>(
                 panel,
                 exchanges,
                 rest.as_mut().subcols_mut(j, some),
-                threads,
+                on_rest,
             )?;
         }
     }
@@ -125,22 +132,22 @@ fn update<T: Scalar>(
     )
 }
 
-/// [`update`] in pieces that an idle thread can take over.
+/// [`update`] in at most so many pieces, each for any idle thread.
 fn update_chunks<T: Scalar>(
     panel: Columns<'_, T>,
     exchanges: &[usize],
     c: ColumnsMut<'_, T>,
-    threads: usize,
+    pieces: usize,
 ) -> Result<()> {
     let n = c.ncols();
-    if n <= CHUNK {
+    if n <= CHUNK || pieces < 2 {
         return update(panel, exchanges, c);
     }
     let (left, right) = c.split_at_col_mut((n / 2).next_multiple_of(8));
     let (first, second) = join(
-        threads.max(2),
-        |t| update_chunks(panel, exchanges, left, t),
-        |t| update_chunks(panel, exchanges, right, t),
+        pieces,
+        |p| update_chunks(panel, exchanges, left, p),
+        |p| update_chunks(panel, exchanges, right, p),
     );
     first.and(second)
 }
@@ -247,6 +254,35 @@ fn exchange<T: Scalar>(trans: Trans, start: usize, ipiv: &[usize], mut b: Column
         match trans {
             Trans::No => pairs.for_each(|(i, &p)| column.swap(start + i, p)),
             Trans::Yes => pairs.rev().for_each(|(i, &p)| column.swap(start + i, p)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::Mat;
+
+    /// More threads in the pool than are wanted change how the work is cut, not its answer.
+    #[test]
+    fn wanted_threads_of_a_larger_pool() {
+        let n = 700;
+        let entry = |i: usize, j: usize| ((i * 37 + j * 101 + i * j % 13) % 64) as f64 / 64.0;
+        let a = Mat::from_fn(n, n, |i, j| entry(i, j) + if i == j { 4.0 } else { 0.0 });
+        let factor = |threads: usize| {
+            let mut lu = a.clone();
+            let columns = super::super::columns_mut(lu.as_mut()).unwrap();
+            let mut ipiv = vec![0; n];
+            by_panels(columns, &mut ipiv, threads).unwrap();
+            (lu, ipiv)
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(5).build();
+        let pool = pool.unwrap();
+        let (want, pivots) = pool.install(|| factor(5));
+        for threads in [2, 3] {
+            let (got, found) = pool.install(|| factor(threads));
+            assert_eq!(found, pivots);
+            assert!((&got - &want).norm_max() < 1e-9 * want.norm_max());
         }
     }
 }

@@ -71,7 +71,13 @@ pub fn inverse_norm1(
         *v = if i % 2 == 0 { magnitude } else { -magnitude };
     }
     solve(false, &mut x)?;
-    Ok(estimate.max(2.0 * sum_abs(&x) / (3.0 * n as f64)))
+    let alternating = 2.0 * sum_abs(&x) / (3.0 * n as f64);
+    // `f64::max` would drop a NaN.
+    Ok(if estimate.is_nan() {
+        estimate
+    } else {
+        estimate.max(alternating)
+    })
 }
 
 #[cfg(test)]

@@ -46,23 +46,23 @@ operations <- function(n) {
 
 seconds_since <- function(start) as.numeric(Sys.time() - start, units = "secs")
 
-elapsed_ms <- function(f, count) {
+elapsed_ms <- function(f) {
   start <- Sys.time()
-  for (i in seq_len(count)) f()
-  1000 * seconds_since(start) / count
+  f()
+  1000 * seconds_since(start)
 }
 
-# The times of two calls in milliseconds, each the fastest of several turns: other work on the machine only
-# ever adds time. They take turns, and a turn repeats a short call until it lasts 20 ms.
-side_by_side <- function(ours, base, budget = 1) {
-  turn <- function(f) max(1, round(20 / max(min(elapsed_ms(f, 1), elapsed_ms(f, 1)), 0.01)))
-  counts <- c(turn(ours), turn(base))
-  times <- matrix(0, 0, 2)
+# The times of two calls in milliseconds, each the fastest of at least five: other work on the machine only
+# ever adds time. They take turns, so that neither has the better moments.
+side_by_side <- function(ours, base, budget) {
+  best <- c(Inf, Inf)
   start <- Sys.time()
-  while (nrow(times) < 3 || (nrow(times) < 25 && seconds_since(start) < budget)) {
-    times <- rbind(times, c(elapsed_ms(ours, counts[[1L]]), elapsed_ms(base, counts[[2L]])))
+  turns <- 0
+  while (turns < 5 || (turns < 500 && seconds_since(start) < budget)) {
+    best <- pmin(best, c(elapsed_ms(ours), elapsed_ms(base)))
+    turns <- turns + 1
   }
-  apply(times, 2, min)
+  best
 }
 
 # A data frame with a row for each operation and size; about `budget` seconds for each.
@@ -94,6 +94,15 @@ print_comparison <- function(times) {
   invisible(times)
 }
 
+# What to say of times taken while other work kept the cores busy: nothing, or one sentence. A BLAS with threads
+# suffers most, because its threads wait for each other.
+busy <- function() {
+  load <- tryCatch(scan("/proc/loadavg", n = 1, quiet = TRUE), error = function(e) 0)
+  cores <- parallel::detectCores()
+  if (load <= 1.3 * cores) return(NULL)
+  sprintf("This machine is busy (load average %.1f on %d cores): do not trust these times.", load, cores)
+}
+
 # What the times hold for: machine, BLAS, versions, day.
 provenance <- function() {
   cpu <- tryCatch(
@@ -104,7 +113,8 @@ provenance <- function() {
   c(
     sprintf("- %s, %d cores; %s", cpu, parallel::detectCores(), paste(gpus, collapse = ", ")),
     sprintf("- %s; BLAS %s", R.version.string, extSoftVersion()[["BLAS"]]),
-    sprintf("- cudafactor %s; %s", utils::packageVersion("cudafactor"), Sys.Date())
+    sprintf("- cudafactor %s; %s", utils::packageVersion("cudafactor"), Sys.Date()),
+    if (!is.null(busy())) paste("-", busy())
   )
 }
 

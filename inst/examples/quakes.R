@@ -245,7 +245,8 @@ source(system.file("bench", "compare.R", package = "cudafactor"), local = TRUE)
 times <- compare_with_base(c(256, 512, 1024, 2048))
 print_comparison(times)
 cat("\n")
-say("Each time is the fastest of several turns, from R matrix to R matrix; a ratio above 1 means that
+if (!is.null(busy())) say(busy())
+say("Each time is the fastest of at least five, from R matrix to R matrix; a ratio above 1 means that
 cudafactor was so many times faster. A residual below 1 is as exact as double precision
 allows. 'qr' is gpu_qr(x) beside qr(x), the same object from LINPACK, which works a column at a time. 'lu' is gpu_lu(x) beside determinant(x), base R's only
 door to an LU.")

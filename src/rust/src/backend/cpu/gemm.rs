@@ -39,8 +39,7 @@ pub(crate) fn gemm<T: Scalar>(
     } else {
         Accum::Add
     };
-    // A long and thin product has few tiles of C: let each see more of the inner dimension.
-    let depth = TILE * (TILE * TILE / (m.min(TILE) * n.min(TILE)).max(1)).clamp(1, 64);
+    let depth = depth(m, n);
     for p in (0..k).step_by(depth) {
         let kb = depth.min(k - p);
         for j in (0..n).step_by(TILE) {
@@ -61,6 +60,11 @@ pub(crate) fn gemm<T: Scalar>(
         accum = Accum::Add;
     }
     Ok(())
+}
+
+/// The part of the inner dimension taken at a time: more of it where a long and thin product has few tiles of C.
+fn depth(m: usize, n: usize) -> usize {
+    TILE * (TILE * TILE / (m.min(TILE) * n.min(TILE)).max(1)).clamp(1, 64)
 }
 
 /// `C (+)= alpha A B` without asking the user.
@@ -163,11 +167,17 @@ pub(crate) fn rank_update_lower<T: Scalar>(
 ) -> Result<()> {
     let (n, k) = a.shape();
     if n <= TILE {
-        for p in (0..k).step_by(2 * TILE) {
+        let depth = depth(n, n);
+        for p in (0..k).step_by(depth) {
             interrupt::poll()?;
-            let a = a.subcols(p, (2 * TILE).min(k - p));
+            let a = a.subcols(p, depth.min(k - p));
             let work = n as f64 * n as f64 * a.ncols() as f64 / 2.0;
-            split_lower(c.as_mut(), accum, a, alpha, share(threads, work));
+            let threads = share(threads, work);
+            if a.ncols() > 16 * n {
+                split_depth_lower(c.as_mut(), accum, a, alpha, threads)?;
+            } else {
+                split_lower(c.as_mut(), accum, a, alpha, threads);
+            }
             accum = Accum::Add;
         }
         return Ok(());
@@ -220,15 +230,48 @@ fn split_lower<T: Scalar>(
     );
 }
 
+/// Like [`split_depth`], for the lower triangle.
+fn split_depth_lower<T: Scalar>(
+    mut c: MatMut<'_, T>,
+    accum: Accum,
+    a: MatRef<'_, T>,
+    alpha: T,
+    threads: usize,
+) -> Result<()> {
+    if threads < 2 {
+        split_lower(c, accum, a, alpha, 1);
+        return Ok(());
+    }
+    let n = c.nrows();
+    let (a1, a2) = a.split_at_col(a.ncols() * (threads / 2) / threads);
+    let mut other = try_zeroed(n * n)?;
+    let mut other = MatMut::from_column_major_slice_mut(&mut other, n, n);
+    let (first, second) = {
+        let (c, other) = (c.as_mut(), other.as_mut());
+        join(
+            threads,
+            |t| split_depth_lower(c, accum, a1, alpha, t),
+            |t| split_depth_lower(other, Accum::Replace, a2, alpha, t),
+        )
+    };
+    first.and(second)?;
+    for j in 0..n {
+        for i in j..n {
+            c[(i, j)] += other[(i, j)];
+        }
+    }
+    Ok(())
+}
+
 /// `C <- B'B`, both triangles, exactly symmetric.
 pub(crate) fn crossproduct<T: Scalar>(
     b: MatRef<'_, T>,
     mut c: MatMut<'_, T>,
     threads: usize,
 ) -> Result<()> {
-    let (k, n) = b.shape();
+    let k = b.nrows();
     let (zero, one) = (T::from_f64(0.0), T::from_f64(1.0));
-    if k == 0 || k > 16 * n {
+    if k == 0 {
         gemm(one, b.transpose(), b, zero, c.as_mut(), threads)?;
     } else {
         // The lower triangle of the transposed view is the upper one of C.

@@ -1,6 +1,6 @@
 //! Householder QR.
 
-use super::reflector::{BlockReflector, Convention};
+use super::reflector::{apply_reflector, BlockReflector, Convention};
 use super::threads::{batch, join, share};
 use super::{Columns, ColumnsMut};
 use crate::error::Result;
@@ -95,6 +95,30 @@ pub(crate) fn apply_chunks<T: Scalar>(
     first.and(second)
 }
 
+/// So few columns are not worth making a block for.
+const FEW: usize = 4;
+
+fn one_by_one<T: Scalar>(
+    trans: Trans,
+    a: Columns<'_, T>,
+    tau: &[T],
+    mut c: ColumnsMut<'_, T>,
+) -> Result<()> {
+    for step in 0..tau.len() {
+        if step % 64 == 0 {
+            interrupt::poll()?;
+        }
+        let k = if trans.is_yes() {
+            step
+        } else {
+            tau.len() - 1 - step
+        };
+        let v = &a.col(k).as_slice()[k + 1..];
+        apply_reflector(tau[k], v, c.as_mut(), k);
+    }
+    Ok(())
+}
+
 /// `C <- Q' C` or `Q C` for the reflectors in `a`.
 pub(crate) fn ormqr<T: Scalar>(
     trans: Trans,
@@ -104,6 +128,9 @@ pub(crate) fn ormqr<T: Scalar>(
     threads: usize,
 ) -> Result<()> {
     let (m, n) = c.shape();
+    if n <= FEW {
+        return one_by_one(trans, a, tau, c);
+    }
     let width = block_width(m, tau.len());
     let blocks = tau.len().div_ceil(width);
     for b in 0..blocks {

@@ -4,6 +4,7 @@
 
 mod cholesky;
 mod cholesky_pivoted;
+mod copy;
 mod gemm;
 mod lu;
 mod norms;
@@ -20,7 +21,7 @@ use faer::{ContiguousFwd, MatMut, MatRef};
 use crate::device::{Device, LuInfo, PivotedCholesky, PivotedQr};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::{try_zeroed, Scalar};
+use crate::scalar::Scalar;
 
 /// Column-major views: every column is a slice.
 pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;
@@ -107,36 +108,6 @@ fn require(ok: bool, what: &str) -> Result<()> {
     }
 }
 
-/// Copies `part` of `from` to `to` and zeroes the rest.
-fn copy_part<T: Scalar>(from: MatRef<'_, T>, part: Part, mut to: MatMut<'_, T>) {
-    let (rows, cols) = from.shape();
-    for j in 0..cols {
-        let kept = match part {
-            Part::All => 0..rows,
-            Part::Upper => 0..rows.min(j + 1),
-            Part::Lower => j.min(rows)..rows,
-        };
-        let (source, mut target) = (from.col(j), to.as_mut().col_mut(j));
-        if let (Some(source), Some(target)) = (
-            source.try_as_col_major(),
-            target.as_mut().try_as_col_major_mut(),
-        ) {
-            let (source, target) = (source.as_slice(), target.as_slice_mut());
-            target[..kept.start].fill(T::from_f64(0.0));
-            target[kept.clone()].copy_from_slice(&source[kept.clone()]);
-            target[kept.end..].fill(T::from_f64(0.0));
-        } else {
-            for i in 0..rows {
-                target[i] = if kept.contains(&i) {
-                    source[i]
-                } else {
-                    T::from_f64(0.0)
-                };
-            }
-        }
-    }
-}
-
 impl<T: Scalar> Device<T> for CpuDevice {
     type Mat<'a> = CpuMat<'a, T>;
 
@@ -158,7 +129,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.shape() == home.shape(),
             "a matrix and its home differ in shape",
         )?;
-        copy_part(a, part, home.as_mut());
+        copy::part(a, part, home.as_mut(), self.threads);
         Ok(CpuMat::Home(home))
     }
 
@@ -171,7 +142,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             .checked_mul(cols)
             .ok_or(Error::HostMemory { needed: u64::MAX })?;
         Ok(CpuMat::Own {
-            data: try_zeroed(len)?,
+            data: copy::zeroed(len)?,
             rows,
             cols,
         })
@@ -179,7 +150,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
         let mut copy = self.zeros(a.nrows(), a.ncols())?;
-        copy_part(a, part, copy.view_mut()?);
+        copy::part(a, part, copy.view_mut()?, self.threads);
         Ok(copy)
     }
 
@@ -189,7 +160,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == to.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy_part(from, part, to);
+        copy::part(from, part, to, self.threads);
         Ok(())
     }
 
@@ -212,7 +183,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.view().shape() == out.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy_part(a.view(), Part::All, out);
+        copy::part(a.view(), Part::All, out, self.threads);
         Ok(())
     }
 

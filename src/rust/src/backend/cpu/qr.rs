@@ -56,7 +56,7 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
                 let below = next.subrows_mut(width_now, m - k - width_now);
                 BlockReflector::factor(below, next_tau, Convention::Lapack)
             },
-            |t| apply_chunks(&block, Trans::Yes, beside, t),
+            |_| apply_chunks(&block, Trans::Yes, beside, threads),
         );
         updated?;
         for j in (0..rest.ncols()).step_by(batch.max(1)) {
@@ -89,8 +89,8 @@ pub(crate) fn apply_chunks<T: Scalar>(
     let (left, right) = c.split_at_col_mut((n / 2).next_multiple_of(8));
     let (first, second) = join(
         threads,
-        |t| apply_chunks(block, trans, left, t),
-        |t| apply_chunks(block, trans, right, t),
+        |_| apply_chunks(block, trans, left, threads),
+        |_| apply_chunks(block, trans, right, threads),
     );
     first.and(second)
 }

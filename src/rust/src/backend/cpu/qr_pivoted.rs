@@ -4,7 +4,7 @@ use faer::MatMut;
 
 use super::gemm::gemm;
 use super::reflector::{reflector, Convention};
-use super::threads::{join, share};
+use super::threads::{inside, join, share};
 use super::vector::{axpy, dot, four_dots, norm2, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::device::PivotedQr;
@@ -14,6 +14,9 @@ use crate::scalar::{try_zeroed, Scalar};
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;
+
+/// Reading an entry from memory costs about as much as this many multiplications.
+const READ: f64 = 24.0;
 
 /// The state between panels; everything counts from the whole matrix's first column.
 struct Pivoting<T> {
@@ -54,7 +57,15 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
             f: shaped(&mut f[..rows * width])?,
             r: shaped(&mut r[..rows * width])?,
         };
-        done += panel(a.as_mut(), space, done, &mut state, threads)?;
+        // Worth it only where a pass over what remains is shared.
+        let pass = READ * (m - done) as f64 * rows as f64;
+        let work = if share(threads, pass) > 1 {
+            pass * width as f64
+        } else {
+            0.0
+        };
+        let (a, state) = (a.as_mut(), &mut state);
+        done += inside(threads, work, || panel(a, space, done, state, threads))?;
     }
     Ok(PivotedQr {
         tau: state.tau,
@@ -92,7 +103,7 @@ fn panel<T: Scalar>(
         state.tau[row] = reflector(column, Convention::Lapack);
         let (tau, beta) = (state.tau[row], column[0]);
         column[0] = T::from_f64(1.0);
-        let work = 8.0 * column.len() as f64 * right.ncols() as f64;
+        let work = READ * column.len() as f64 * right.ncols() as f64;
         let (done, mut now) = f.as_mut().split_at_col_mut(k);
         let now = now.as_mut().col_mut(0).as_slice_mut();
         now[..=k].fill(T::from_f64(0.0));

@@ -77,6 +77,18 @@ pub(crate) fn join<A: Send, B: Send>(
     rayon::join(|| a(half), || b(threads - half))
 }
 
+/// Multiplications that take one thread a fraction of a second.
+const BRIEF: f64 = 2e9;
+
+/// Runs `f`, of so many multiplications, on one of the pool's threads if it is brief enough for the user not to be asked about
+/// stopping meanwhile: every [`join`] in it then finds the other threads awake.
+pub(crate) fn inside<R: Send>(threads: usize, work: f64, f: impl FnOnce() -> R + Send) -> R {
+    if work > BRIEF || share(threads, work) < 2 {
+        return f();
+    }
+    rayon::join(f, || ()).0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -116,10 +116,10 @@ print.gpu_sitrep <- function(x, ...) {
     line("%s: %s, compute capability %s, %.1f of %.1f GiB free", gpu$device, gpu$name,
       gpu$compute_capability, gpu$memory_free / 2^30, gpu$memory_total / 2^30)
   }
-  if (nrow(x$gpus) == 0L) {
-    line(if (!settled) {
-      "Until the options are mended every computation that reads them stops with an error."
-    } else if (startsWith(x$options$device, "cuda")) {
+  if (!settled) {
+    line("Until the options are mended every computation that reads them stops with an error.")
+  } else if (nrow(x$gpus) == 0L) {
+    line(if (startsWith(x$options$device, "cuda")) {
       "No usable GPU: with this device every computation stops with an error; \"auto\" and \"cpu\" run on the CPU."
     } else {
       "No GPU in use: every function runs on the CPU."

@@ -252,5 +252,9 @@ allows. 'qr' is gpu_qr(x) beside qr(x), the same object from LINPACK, which work
 door to an LU.")
 utils::write.csv(times, file.path(output, "times.csv"), row.names = FALSE)
 cat("\n")
-if (drawn) say("The picture is %s", normalizePath(picture))
+if (drawn && file.exists(picture)) {
+  say("The picture is %s", normalizePath(picture))
+} else if (drawn) {
+  say("There is no picture: this R has no PNG device that works without a display.")
+}
 say("The times are in %s", normalizePath(file.path(output, "times.csv")))

@@ -3,7 +3,7 @@
 use faer::prelude::IntoConst;
 
 use super::gemm::gemm;
-use super::threads::{batch, join, share};
+use super::threads::{batch, join, pieces, share};
 use super::triangular::trsm;
 use super::vector::{axpy, vectorized};
 use super::{Columns, ColumnsMut};
@@ -45,13 +45,7 @@ fn by_panels<T: Scalar>(
     let size = ipiv.len();
     let first = PANEL.min(size);
     recurse(a.as_mut().subcols_mut(0, first), &mut ipiv[..first])?;
-    // Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more threads than are
-    // wanted would put all of them to work on them, so there every wanted thread gets one.
-    let (beside_panel, on_rest) = if rayon::current_num_threads() > threads {
-        (threads - 1, threads)
-    } else {
-        (n, n)
-    };
+    let (beside_panel, on_rest) = pieces(threads);
     for k in (0..size).step_by(PANEL) {
         interrupt::poll()?;
         let width = PANEL.min(size - k);

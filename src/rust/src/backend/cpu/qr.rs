@@ -1,7 +1,7 @@
 //! Householder QR.
 
 use super::reflector::{apply_reflector, BlockReflector, Convention};
-use super::threads::{batch, join, share};
+use super::threads::{batch, join, pieces, share};
 use super::{Columns, ColumnsMut};
 use crate::error::Result;
 use crate::interrupt;
@@ -30,6 +30,7 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
         return Ok(tau);
     }
     let threads = share(threads, m as f64 * n as f64 * size as f64 / 16.0);
+    let (beside_panel, on_rest) = pieces(threads);
     let width = block_width(m, n);
     let mut width_now = width.min(size);
     let mut block = BlockReflector::factor(
@@ -56,7 +57,7 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
                 let below = next.subrows_mut(width_now, m - k - width_now);
                 BlockReflector::factor(below, next_tau, Convention::Lapack)
             },
-            |_| apply_chunks(&block, Trans::Yes, beside, threads),
+            |_| apply_chunks(&block, Trans::Yes, beside, beside_panel),
         );
         updated?;
         for j in (0..rest.ncols()).step_by(batch.max(1)) {
@@ -66,7 +67,7 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
                 &block,
                 Trans::Yes,
                 rest.as_mut().subcols_mut(j, some),
-                threads,
+                on_rest,
             )?;
         }
         block = next_block?;
@@ -75,22 +76,22 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     Ok(tau)
 }
 
-/// Applies a block in pieces that an idle thread can take over.
+/// Applies a block in at most so many pieces, each for any idle thread. One is still cut to what fits the cache.
 pub(crate) fn apply_chunks<T: Scalar>(
     block: &BlockReflector<T>,
     trans: Trans,
     c: ColumnsMut<'_, T>,
-    threads: usize,
+    pieces: usize,
 ) -> Result<()> {
     let n = c.ncols();
-    if n <= CHUNK || threads < 2 && n <= 2 * CHUNK {
+    if n <= CHUNK || pieces < 2 && n <= 2 * CHUNK {
         return block.apply(trans, c, 1);
     }
     let (left, right) = c.split_at_col_mut((n / 2).next_multiple_of(8));
     let (first, second) = join(
-        threads,
-        |_| apply_chunks(block, trans, left, threads),
-        |_| apply_chunks(block, trans, right, threads),
+        pieces,
+        |p| apply_chunks(block, trans, left, p),
+        |p| apply_chunks(block, trans, right, p),
     );
     first.and(second)
 }

@@ -77,6 +77,20 @@ pub(crate) fn join<A: Send, B: Send>(
     rayon::join(|| a(half), || b(threads - half))
 }
 
+/// Into how many pieces, at most, to cut work that is done beside a panel, and work that is done after one.
+///
+/// Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more threads than are wanted
+/// would put all of them to work on them, so there every wanted thread gets one.
+pub(crate) fn pieces(threads: usize) -> (usize, usize) {
+    if threads < 2 {
+        (1, 1)
+    } else if rayon::current_num_threads() > threads {
+        (threads - 1, threads)
+    } else {
+        (usize::MAX, usize::MAX)
+    }
+}
+
 /// Multiplications that take one thread a fraction of a second.
 const BRIEF: f64 = 2e9;
 

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench clean
+.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -51,6 +51,9 @@ size: ## inst/bench/results/size.md: size of the package, time to install it
 
 bench: ## times of the installed package beside base R's, in build/bench.md
 	Rscript inst/bench/compare.R build/bench.md
+
+bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU and those libraries
+	sh inst/bench/gpu-peers.sh
 
 clean: ## removes what the other targets built
 	./cleanup

@@ -1,254 +1,214 @@
 //! Time of our kernels beside cuBLAS and cuSOLVER, in one process, on data that is already on the GPU.
 //!
-//! `gpu_peers [n ...]` prints a Markdown table and, with `CUDAFACTOR_BENCH_OUT` set, writes a CSV. The peers are
-//! found at run time (`libcublas.so`, `libcusolver.so`, any suffix of 11 to 13); the package itself never loads them.
-//! Both sides work in place, are timed by a host clock up to a finished device, and must agree before they are timed.
+//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]` prints a Markdown table row by row. It writes a CSV
+//! to the file `CUDAFACTOR_BENCH_OUT` and the table with its circumstances to `CUDAFACTOR_BENCH_MD`, where these
+//! are set; `CUDAFACTOR_COMMIT` names the commit. The peers are found at run time (`libcublas.so`, `libcusolver.so`, any suffix
+//! of 11 to 13); the package itself never loads them. Answers are compared before anything is timed, and a difference that
+//! rounding does not explain is no row but a failure, which the exit status tells.
 
 mod peers;
 
-use std::time::Instant;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::process::{Command, ExitCode};
 
-use cudafactor::backend::cuda::CudaDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans, Uplo};
-use faer::{Mat, MatRef};
+use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::matrix::{Trans, Uplo};
 
-use peers::{Buffer, Peers};
+use peers::cases::Bench;
+use peers::factors::{cholesky, general, triangular};
+use peers::library::Peers;
+use peers::products::{crossprod, product};
+use peers::report::{Report, Row};
+use peers::solver::Routine;
+use peers::Outcome;
 
-const REPEATS: usize = 10;
+const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]";
 
-/// A reproducible matrix with entries in (-1, 1).
-fn random(n: usize, seed: u64) -> Mat<f64> {
-    let mut s = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    Mat::from_fn(n, n, |_, _| {
-        s ^= s << 13;
-        s ^= s >> 7;
-        s ^= s << 17;
-        (s >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    })
+/// At this order variants are measured too: transposed operands, the other triangle.
+const VARIANTS: usize = 4096;
+
+/// A routine's name, its orders, and whether it runs without being asked for.
+struct Entry {
+    name: &'static str,
+    sizes: &'static [usize],
+    always: bool,
 }
 
-/// Symmetric with a diagonal that dominates, so that it is positive definite at no cost.
-fn definite(n: usize) -> Mat<f64> {
-    let r = random(n, 3);
-    Mat::from_fn(n, n, |i, j| {
-        if i == j {
-            2.0 * n as f64
-        } else {
-            r[(i.min(j), i.max(j))]
+const SIZES: [usize; 7] = [512, 1024, 2048, 4096, 8192, 16384, 32768];
+
+const fn entry(name: &'static str, sizes: &'static [usize], always: bool) -> Entry {
+    Entry {
+        name,
+        sizes,
+        always,
+    }
+}
+
+const ROUTINES: [Entry; 8] = [
+    entry("gemm", &SIZES, true),
+    entry("syrk", &[1024, 2048, 4096, 8192, 16384, 32768], true),
+    entry("trsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
+    entry("potrf", &SIZES, true),
+    entry("sgemm", &[512, 1024, 2048, 4096, 8192, 16384], true),
+    entry("spotrf", &[512, 1024, 2048, 4096, 8192, 16384], true),
+    entry("getrf", &[1024, 4096, 8192], false),
+    entry("geqrf", &[1024, 4096, 8192], false),
+];
+
+struct Options {
+    routines: Vec<&'static Entry>,
+    repeats: usize,
+    sizes: Vec<usize>,
+}
+
+fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut o = Options {
+        routines: ROUTINES.iter().filter(|e| e.always).collect(),
+        repeats: 10,
+        sizes: Vec::new(),
+    };
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            // What cargo passes to every benchmark.
+            "--bench" => {}
+            "--routines" => {
+                let list = args.next().ok_or("--routines needs names")?;
+                let find = |name| {
+                    let known = || ROUTINES.map(|e| e.name).join(", ");
+                    let unknown = || format!("no routine {name}; there are {}", known());
+                    ROUTINES.iter().find(|e| e.name == name).ok_or_else(unknown)
+                };
+                o.routines = list.split(',').map(find).collect::<Result<_, _>>()?;
+            }
+            "--repeats" => {
+                let number = args.next().and_then(|n| n.parse().ok());
+                o.repeats = number
+                    .filter(|n| *n > 0)
+                    .ok_or("--repeats needs a number")?;
+            }
+            n => match n.parse() {
+                Ok(n) if n > 0 => o.sizes.push(n),
+                _ => return Err(format!("{n} is not a size")),
+            },
         }
-    })
+    }
+    Ok(o)
 }
 
-fn median(mut t: Vec<f64>) -> f64 {
-    t.sort_by(f64::total_cmp);
-    t[t.len() / 2]
-}
-
-/// The largest difference relative to the largest entry, over the entries `keep` names.
-fn difference(a: MatRef<'_, f64>, b: &[f64], keep: impl Fn(usize, usize) -> bool) -> f64 {
-    let (m, n) = (a.nrows(), a.ncols());
-    let (mut worst, mut scale) = (0.0f64, 0.0f64);
-    for j in 0..n {
-        for i in 0..m {
-            if keep(i, j) {
-                worst = worst.max((a[(i, j)] - b[j * m + i]).abs());
-                scale = scale.max(b[j * m + i].abs());
+/// The rows of a routine at one order, each measured when its turn comes.
+fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome<Row>)) {
+    use Trans::{No, Yes};
+    match routine {
+        "gemm" => {
+            emit(product::<f64>(bench, No, No, n));
+            if n == VARIANTS {
+                emit(product::<f64>(bench, Yes, No, n));
+                emit(product::<f64>(bench, No, Yes, n));
             }
         }
-    }
-    worst / scale
-}
-
-struct Row {
-    routine: &'static str,
-    n: usize,
-    ours_ms: f64,
-    peer_ms: f64,
-    flops: f64,
-    difference: f64,
-}
-
-impl Row {
-    fn tflops(&self, ms: f64) -> f64 {
-        self.flops / ms / 1e9
-    }
-}
-
-/// Times `run` after `prepare`, which is left out of the time, alternating with the peer.
-fn interleave(
-    mut prepare: impl FnMut(),
-    mut ours: impl FnMut(),
-    mut prepare_peer: impl FnMut(),
-    mut peer: impl FnMut(),
-) -> (f64, f64) {
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    for i in 0..REPEATS + 2 {
-        prepare();
-        let t = Instant::now();
-        ours();
-        let mine = t.elapsed().as_secs_f64() * 1e3;
-        prepare_peer();
-        let t = Instant::now();
-        peer();
-        let theirs = t.elapsed().as_secs_f64() * 1e3;
-        if i >= 2 {
-            a.push(mine);
-            b.push(theirs);
+        "syrk" => emit(crossprod::<f64>(bench, n)),
+        "trsm" => {
+            emit(triangular::<f64>(bench, Uplo::Lower, No, n));
+            if n == VARIANTS {
+                emit(triangular::<f64>(bench, Uplo::Upper, Yes, n));
+            }
         }
+        "potrf" => emit(cholesky::<f64>(bench, n)),
+        "sgemm" => emit(product::<f32>(bench, No, No, n)),
+        "spotrf" => emit(cholesky::<f32>(bench, n)),
+        "getrf" => emit(general(bench, Routine::Getrf, n)),
+        "geqrf" => emit(general(bench, Routine::Geqrf, n)),
+        other => emit(Err(format!("no routine {other}").into())),
     }
-    (median(a), median(b))
 }
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
-
-fn gemm(dev: &CudaDevice, peers: &Peers, n: usize) -> Outcome<Row> {
-    let (a, b) = (random(n, 1), random(n, 2));
-    let mut got = Mat::<f64>::zeros(n, n);
-    let (da, db) = (dev.load(a.as_ref())?, dev.load(b.as_ref())?);
-    let mut dc = Device::<f64>::zeros(dev, n, n)?;
-    let (pa, pb, pc) = (Buffer::of(&a)?, Buffer::of(&b)?, Buffer::zeros(n * n)?);
-    dev.gemm(1.0, Trans::No, &da, Trans::No, &db, 0.0, &mut dc)?;
-    dev.read(&dc, got.as_mut())?;
-    peers.dgemm(n, &pa, &pb, &pc)?;
-    let difference = difference(got.as_ref(), &pc.read(n * n)?, |_, _| true);
-    let (ours_ms, peer_ms) = interleave(
-        || {},
-        || {
-            dev.gemm(1.0, Trans::No, &da, Trans::No, &db, 0.0, &mut dc)
-                .expect("gemm");
-            dev.synchronize().expect("synchronize");
-        },
-        || {},
-        || peers.dgemm(n, &pa, &pb, &pc).expect("dgemm"),
-    );
-    Ok(Row {
-        routine: "matmult / cublasDgemm",
-        n,
-        ours_ms,
-        peer_ms,
-        flops: 2.0 * (n as f64).powi(3),
-        difference,
+fn today() -> String {
+    let answer = Command::new("date").arg("+%F").output();
+    answer.map_or("unknown".to_string(), |o| {
+        String::from_utf8_lossy(&o.stdout).trim().to_string()
     })
 }
 
-/// One factorization: ours on a matrix refilled before each run, the peer's on a copied buffer.
-#[allow(clippy::too_many_arguments)]
-fn factor(
-    dev: &CudaDevice,
-    a: &Mat<f64>,
-    routine: &'static str,
-    flops: f64,
-    keep: impl Fn(usize, usize) -> bool,
-    ours: impl Fn(&CudaDevice, &mut <CudaDevice as Device<f64>>::Mat<'static>),
-    peer: impl Fn(&Buffer),
-) -> Outcome<Row> {
-    let n = a.nrows();
-    let master = Buffer::of(a)?;
-    let work = Buffer::zeros(n * n)?;
-    let mut da = dev.load_temporary(a.as_ref(), Part::All)?;
-    ours(dev, &mut da);
-    let mut got = Mat::<f64>::zeros(n, n);
-    dev.read(&da, got.as_mut())?;
-    work.copy_from(&master)?;
-    peer(&work);
-    let difference = difference(got.as_ref(), &work.read(n * n)?, keep);
-    let cell = std::cell::RefCell::new(da);
-    let (ours_ms, peer_ms) = interleave(
-        || {
-            let mut da = cell.borrow_mut();
-            dev.refill(a.as_ref(), Part::All, &mut da).expect("refill");
-            dev.synchronize().expect("synchronize");
-        },
-        || {
-            ours(dev, &mut cell.borrow_mut());
-            dev.synchronize().expect("synchronize");
-        },
-        || work.copy_from(&master).expect("copy"),
-        || peer(&work),
-    );
-    Ok(Row {
-        routine,
-        n,
-        ours_ms,
-        peer_ms,
-        flops,
-        difference,
-    })
+/// What stands above the table.
+fn head(peers: &Peers, repeats: usize) -> Outcome<String> {
+    let gpu = probe::info().into_iter().next().ok_or("no GPU")?;
+    let commit = std::env::var("CUDAFACTOR_COMMIT").unwrap_or_else(|_| "unknown".to_string());
+    Ok(format!(
+        "# Our kernels beside cuBLAS and cuSOLVER, data on the device
+
+- gpu: {}, driver {}
+- peers: {}, default math mode, in the same process and stream
+- precision: double where no other is named; single without TF32
+- timing: device events in that stream around each run; medians of {repeats} runs after warm-up (3 rounds and 0.2 s, but not above 2 s), ours and the \
+peer's in turn. Operands are restored on the device between runs, outside the time. Products of less than about 1 ms are called \
+up to 50 times in a row between the events. Our Cholesky reads its outcome back to the host within the time; the peer's is left on the device
+- crossprod is A'A with both triangles written; its rates count n^3 operations for ours, 2 n^3 for the peer's product; dsyrk writes one triangle
+- difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry up to n = 4096, one \
+column of each 64 beyond. A ratio above 1 means that ours is faster
+- program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`inst/bench/gpu-peers.sh`)
+- commit: {commit}
+- date: {}
+",
+        gpu.name,
+        gpu.driver,
+        peers.versions()?,
+        today()
+    ))
 }
 
-fn rows(dev: &CudaDevice, peers: &Peers, n: usize) -> Outcome<Vec<Row>> {
-    let cube = (n as f64).powi(3);
-    let (spd, general) = (definite(n), random(n, 5));
-    Ok(vec![
-        gemm(dev, peers, n)?,
-        factor(
-            dev,
-            &spd,
-            "chol / cusolverDnDpotrf (lower)",
-            cube / 3.0,
-            |i, j| i >= j,
-            |d, a| d.potrf(Uplo::Lower, a).expect("potrf"),
-            |b| peers.dpotrf_lower(n, b).expect("dpotrf"),
-        )?,
-        factor(
-            dev,
-            &general,
-            "lu / cusolverDnDgetrf",
-            2.0 * cube / 3.0,
-            |_, _| true,
-            |d, a| {
-                d.getrf(a).expect("getrf");
-            },
-            |b| peers.dgetrf(n, b).expect("dgetrf"),
-        )?,
-        factor(
-            dev,
-            &general,
-            "qr / cusolverDnDgeqrf",
-            4.0 * cube / 3.0,
-            |i, j| i <= j,
-            |d, a| {
-                d.geqrf(a).expect("geqrf");
-            },
-            |b| peers.dgeqrf(n, b).expect("dgeqrf"),
-        )?,
-    ])
-}
-
-fn main() -> Outcome<()> {
-    let mut sizes: Vec<usize> = std::env::args().filter_map(|a| a.parse().ok()).collect();
-    if sizes.is_empty() {
-        sizes = vec![1024, 4096, 8192];
-    }
+fn run(options: &Options) -> Outcome<bool> {
     let dev = match CudaDevice::open(0) {
         Ok(dev) => dev,
         Err(e) => {
             println!("no GPU to measure: {e}");
-            return Ok(());
+            return Ok(true);
         }
     };
-    let peers = Peers::load()?;
-    let mut csv =
-        String::from("routine,n,ours_ms,peer_ms,ours_tflops,peer_tflops,ratio,difference\n");
-    println!("| ours / peer | n | ours ms | peer ms | ours TFLOP/s | peer TFLOP/s | peer time / ours | largest difference |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for n in sizes {
-        for r in rows(&dev, &peers, n)? {
-            let (o, p) = (r.tflops(r.ours_ms), r.tflops(r.peer_ms));
-            let ratio = r.peer_ms / r.ours_ms;
-            println!(
-                "| {} | {} | {:.3} | {:.3} | {o:.2} | {p:.2} | {ratio:.2} | {:.1e} |",
-                r.routine, r.n, r.ours_ms, r.peer_ms, r.difference
-            );
-            csv += &format!(
-                "{},{},{:.4},{:.4},{o:.3},{p:.3},{ratio:.3},{:.2e}\n",
-                r.routine, r.n, r.ours_ms, r.peer_ms, r.difference
-            );
+    let peers = Peers::load(&dev)?;
+    let mut report = Report::new(head(&peers, options.repeats)?)?;
+    let bench = Bench {
+        dev: &dev,
+        peers: &peers,
+        repeats: options.repeats,
+        products: RefCell::new(HashMap::new()),
+    };
+    for entry in &options.routines {
+        let sizes = match &options.sizes[..] {
+            [] => entry.sizes,
+            given => given,
+        };
+        for n in sizes {
+            let mut saved = Ok(());
+            rows(&bench, entry.name, *n, |row| {
+                let result = match row {
+                    Ok(row) => report.add(&row),
+                    Err(e) => report.fail(entry.name, *n, e.as_ref()),
+                };
+                if result.is_err() {
+                    saved = result;
+                }
+            });
+            saved?;
         }
     }
-    if let Ok(path) = std::env::var("CUDAFACTOR_BENCH_OUT") {
-        std::fs::write(path, csv)?;
+    Ok(!report.failed())
+}
+
+fn main() -> ExitCode {
+    let options = match options(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(e) => {
+            eprintln!("{e}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
     }
-    Ok(())
 }

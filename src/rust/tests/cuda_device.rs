@@ -93,6 +93,47 @@ fn an_interrupt_stops_a_factorization() {
 }
 
 #[test]
+fn copies_stay_on_the_device_in_order() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let a = matrices::random::<f64>(130, 70, 5);
+    let from = gpu.load(a.view()).unwrap();
+    let mut to = Device::<f64>::zeros(&gpu, 130, 70).unwrap();
+    assert_ne!(from.address(), to.address());
+    gpu.copy(&from, &mut to).unwrap();
+    let mut got = Host::<f64>::from_fn(130, 70, |_, _| f64::NAN);
+    gpu.read(&to, got.view_mut()).unwrap();
+    assert_eq!(got.wide(), a.wide());
+
+    let mut other = Device::<f64>::zeros(&gpu, 70, 130).unwrap();
+    let refused = gpu.copy(&from, &mut other);
+    assert!(
+        matches!(refused, Err(Error::Dimension { .. })),
+        "{refused:?}"
+    );
+    let mut empty = Device::<f64>::zeros(&gpu, 0, 70).unwrap();
+    let none = Device::<f64>::zeros(&gpu, 0, 70).unwrap();
+    gpu.copy(&none, &mut empty).unwrap();
+}
+
+#[test]
+fn timed_work_is_done_and_its_value_returned() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let a = matrices::random::<f64>(200, 200, 6);
+    let operand = gpu.load(a.view()).unwrap();
+    let mut c = Device::<f64>::zeros(&gpu, 200, 200).unwrap();
+    let work = || gpu.syrk(Trans::Yes, &operand, &mut c);
+    let (done, ms) = gpu.timed(work).unwrap();
+    assert_eq!(done, Ok(()));
+    assert!(ms.is_finite() && ms > 0.0, "{ms}");
+    let mut got = Host::<f64>::from_fn(200, 200, |_, _| f64::NAN);
+    gpu.read(&c, got.view_mut()).unwrap();
+    let want = a.wide().transpose() * a.wide();
+    assert!((want - got.wide()).norm_max() < 1e-11);
+}
+
+#[test]
 fn every_probe_passes() {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };

@@ -4,12 +4,14 @@
 //! - [`kernels`]: the kernels' code and how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
+//! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
 
 mod buffer;
 mod cholesky;
 mod context;
 mod gemm;
+mod interop;
 mod kernels;
 mod lu;
 mod memory;

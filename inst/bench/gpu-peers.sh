@@ -1,0 +1,36 @@
+#!/bin/sh
+# Our kernels beside cuBLAS and cuSOLVER, data on the device: writes gpu-peers.md and gpu-peers.csv to the folder
+# CUDAFACTOR_BENCH_DIR (inst/bench/results when not set). Run from the repository's root on a machine with a GPU:
+#   sh inst/bench/gpu-peers.sh [-p PROGRAM] [--routines gemm,syrk,...] [--repeats 10] [n ...]
+# PROGRAM: the benchmark where there is no cargo to build it, as `cargo bench --no-default-features --features cuda
+# --bench gpu_peers --no-run` leaves it. The peers' libraries are looked for in LD_LIBRARY_PATH and the system's folders, or, with
+# CUDAFACTOR_PEERS_PYTHON set to a Python, among the NVIDIA packages installed for it.
+
+set -e
+program=
+if [ "$1" = -p ]; then
+  program=$2
+  shift 2
+fi
+
+dir=${CUDAFACTOR_BENCH_DIR:-inst/bench/results}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+CUDAFACTOR_BENCH_MD=$dir/gpu-peers.md
+CUDAFACTOR_BENCH_OUT=$dir/gpu-peers.csv
+CUDAFACTOR_COMMIT=${CUDAFACTOR_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
+export CUDAFACTOR_BENCH_MD CUDAFACTOR_BENCH_OUT CUDAFACTOR_COMMIT
+
+if [ -n "$CUDAFACTOR_PEERS_PYTHON" ]; then
+  libraries=$("$CUDAFACTOR_PEERS_PYTHON" -c '
+import glob, sys
+print(":".join(d for p in sys.path if p for d in sorted(glob.glob(p + "/nvidia/*/lib"))))')
+  LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
+fi
+
+if [ -n "$program" ]; then
+  exec "$program" "$@"
+fi
+cd src/rust
+exec cargo bench --locked --no-default-features --features cuda --bench gpu_peers -- "$@"

@@ -1,0 +1,163 @@
+//! Triangular systems and factorizations.
+
+use cudafactor::backend::cuda::Matrix;
+use cudafactor::device::Device;
+use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::scalar::Scalar;
+
+use super::blas::Blas;
+use super::cases::{agreed, contenders, cube, precision, tflops, Bench};
+use super::data::{definite, difference, random};
+use super::library::blas_name;
+use super::products::product_rate;
+use super::report::Row;
+use super::solver::{Factorization, Routine};
+use super::timing::{in_turn, once, Run};
+use super::Outcome;
+
+/// A triangular system with n right-hand sides.
+pub fn triangular<T: Scalar>(
+    bench: &Bench<'_>,
+    uplo: Uplo,
+    trans: Trans,
+    n: usize,
+) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let blas = Blas::<T>::new(peers, n)?;
+    let (a, b) = (definite::<T>(dev, n)?, random::<T>(dev, n, 2)?);
+    let (mut x, mut peer_x) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
+    let solve = |x: &mut Matrix<'_, T>| -> Outcome<()> {
+        Ok(dev.trsm(Side::Left, uplo, trans, Diag::NonUnit, n, &a, x)?)
+    };
+    dev.copy(&b, &mut x)?;
+    solve(&mut x)?;
+    dev.copy(&b, &mut peer_x)?;
+    blas.trsm(uplo, trans, &a, &peer_x)?;
+    let difference = agreed::<T>(n, 8.0, difference(dev, n, Part::All, &x, &peer_x)?)?;
+    let mut ours = || {
+        dev.copy(&b, &mut x)?;
+        once(dev, 1, || solve(&mut x))
+    };
+    let mut theirs = || {
+        dev.copy(&b, &mut peer_x)?;
+        once(dev, 1, || blas.trsm(uplo, trans, &a, &peer_x))
+    };
+    let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut theirs], bench.repeats)?)?;
+    let which = match (uplo, trans) {
+        (Uplo::Lower, Trans::No) => "lower",
+        (Uplo::Upper, Trans::No) => "upper",
+        (Uplo::Lower, Trans::Yes) => "lower, transposed",
+        (Uplo::Upper, Trans::Yes) => "upper, transposed",
+    };
+    Ok(Row {
+        ours: format!("triangular solve, {which}{}", precision::<T>()),
+        peer: blas_name::<T>("trsm"),
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: cube(n),
+        peer_flops: cube(n),
+        share: None,
+        also: None,
+        difference,
+    })
+}
+
+/// Cholesky: ours of the upper triangle, as R has it, the peer's of the lower one, its faster side.
+pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let a = definite::<T>(dev, n)?;
+    let (mut upper, mut lower, mut peer_a) = (dev.zeros(n, n)?, dev.zeros(n, n)?, dev.zeros(n, n)?);
+    let peer = |uplo| Factorization::<T>::new(peers, dev, Routine::Potrf(uplo), n, &a);
+    let (peer_upper, peer_lower) = (peer(Uplo::Upper)?, peer(Uplo::Lower)?);
+    let mut worst = 0.0f64;
+    for (uplo, part, ours, theirs) in [
+        (Uplo::Upper, Part::Upper, &mut upper, &peer_upper),
+        (Uplo::Lower, Part::Lower, &mut lower, &peer_lower),
+    ] {
+        dev.copy(&a, ours)?;
+        dev.potrf(uplo, ours)?;
+        dev.copy(&a, &mut peer_a)?;
+        theirs.run(&peer_a)?;
+        theirs.succeeded(dev)?;
+        worst = worst.max(agreed::<T>(
+            n,
+            8.0,
+            difference(dev, n, part, ours, &peer_a)?,
+        )?);
+    }
+    drop(peer_upper);
+    let factor = |uplo: Uplo, x: &mut Matrix<'_, T>| -> Outcome<f64> {
+        dev.copy(&a, x)?;
+        once(dev, 1, || Ok(dev.potrf(uplo, x)?))
+    };
+    let mut ours = || factor(Uplo::Upper, &mut upper);
+    let mut theirs = || {
+        dev.copy(&a, &mut peer_a)?;
+        once(dev, 1, || peer_lower.run(&peer_a))
+    };
+    let mut also = || factor(Uplo::Lower, &mut lower);
+    let runs: &mut [&mut Run<'_>] = &mut [&mut ours, &mut theirs, &mut also];
+    let (ours, peer, also) = contenders(in_turn(runs, bench.repeats)?)?;
+    drop((a, upper, lower, peer_a));
+    let flops = cube(n) / 3.0;
+    Ok(Row {
+        ours: format!("Cholesky, upper{}", precision::<T>()),
+        peer: format!("{}, lower", Routine::Potrf(Uplo::Lower).name::<T>()),
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: Some(tflops(flops, ours.median) / product_rate::<T>(bench, n)?),
+        also: also.map(|t| ("ours, lower".to_string(), t)),
+        difference: worst,
+    })
+}
+
+/// LU or QR of a general matrix. Their conditioning, not rounding alone, sets how far two right answers may differ.
+pub fn general(bench: &Bench<'_>, routine: Routine, n: usize) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let a = random::<f64>(dev, n, 5)?;
+    let (mut x, mut peer_x) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
+    let theirs = Factorization::<f64>::new(peers, dev, routine, n, &a)?;
+    let (name, part, flops) = match routine {
+        Routine::Geqrf => ("QR", Part::Upper, 4.0 * cube(n) / 3.0),
+        _ => ("LU", Part::All, 2.0 * cube(n) / 3.0),
+    };
+    let factor = |x: &mut Matrix<'_, f64>| -> Outcome<()> {
+        match routine {
+            Routine::Geqrf => drop(dev.geqrf(x)?),
+            _ => drop(dev.getrf(x)?),
+        }
+        Ok(())
+    };
+    dev.copy(&a, &mut x)?;
+    factor(&mut x)?;
+    dev.copy(&a, &mut peer_x)?;
+    theirs.run(&peer_x)?;
+    theirs.succeeded(dev)?;
+    let difference = agreed::<f64>(n, 1e5, difference(dev, n, part, &x, &peer_x)?)?;
+    let mut ours = || {
+        dev.copy(&a, &mut x)?;
+        once(dev, 1, || factor(&mut x))
+    };
+    let mut peer = || {
+        dev.copy(&a, &mut peer_x)?;
+        once(dev, 1, || theirs.run(&peer_x))
+    };
+    let (ours_times, peer_times, _) =
+        contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
+    Ok(Row {
+        ours: name.to_string(),
+        peer: routine.name::<f64>(),
+        n,
+        ours_times,
+        peer_times,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: None,
+        also: None,
+        difference,
+    })
+}

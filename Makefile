@@ -6,7 +6,7 @@ LIBRARY = build/library
 .PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
 
 demo: ## a first look: builds the package, runs inst/examples/quakes.R, writes demo-output/
 	sh tools/demo.sh

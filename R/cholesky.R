@@ -3,6 +3,7 @@
 #' `gpu_chol(x)` is `chol(x)`: the upper triangular \eqn{R} with positive diagonal and
 #' \eqn{R^T R = x}{R'R = x}, for a symmetric positive definite `x`. With `pivot = TRUE` the largest remaining
 #' diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}, which factors semidefinite matrices too.
+#' Many matrices, in an array or a list, are factored together.
 #'
 #' @section Value:
 #' A double matrix with the attributes of `x` and exact zeros below the diagonal. Only the upper triangle of `x` is
@@ -10,11 +11,20 @@
 #' `crossprod(R)` is `x[pivot, pivot]`, and `rank`, the number of pivots above `tol`; column names are permuted, row
 #' names are not. Where `rank < n` the trailing block is what the elimination left there and means nothing.
 #'
+#' @section Batches:
+#' For an array `x` of extents `c(n, n, b)` the value is an array with the attributes of `x` whose slice `[, , i]` is the factor of
+#' `x[, , i]`. For a list of matrices, which may differ in order, it is a list with the names of `x` whose element `i` is
+#' `gpu_chol(x[[i]])`. A GPU factors all matrices of one order together, the CPU shares them among its threads: for many
+#' small matrices both are much faster than a loop. An empty array or list gives an empty one. A list with a class, such as
+#' a data frame, is one matrix as it is for [base::chol()]. A batch has no pivoting.
+#'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive. NaN counts as
 #' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK.
 #' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex or no
 #' matrix at all. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
+#' In a batch, field `index` of these errors is the number of the matrix: of the first that is not positive definite, or
+#' of an element of a list that is no square matrix. `cudafactor_error_argument`: `pivot = TRUE` with a batch.
 #'
 #' @section Accuracy:
 #' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant; tested as
@@ -22,9 +32,10 @@
 #' the `precision`.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{n^3/3} operations, see [cudafactor-options].
+#' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters.
+#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters. Or a batch of
+#'   such matrices: a numeric array of three extents, or a list.
 #' @param pivot Should the diagonal be pivoted?
 #' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value stands
 #'   for `n * .Machine$double.neg.eps * max(diag(x))`.
@@ -44,6 +55,12 @@
 #' semidefinite <- tcrossprod(1:3)
 #' r <- suppressWarnings(gpu_chol(semidefinite, pivot = TRUE))
 #' attr(r, "rank")
+#'
+#' # A batch: an array of 100 matrices, and a list
+#' x <- replicate(100, crossprod(matrix(rnorm(20), 5, 4)))
+#' r <- gpu_chol(x)
+#' all.equal(r[, , 7], chol(x[, , 7]))
+#' gpu_chol(list(a = diag(4, 2), b = x[, , 1]))
 #' @export
 gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.device", "auto"),
                      precision = "double", ...) {
@@ -51,14 +68,15 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     check_dots(substitute(list(...)), sys.call())
   }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+    if (is_batch(x)) {
+      return(chol_batch(x, pivot, device, precision, sys.call()))
+    }
     x <- as_chol_operand(x, sys.call())
   }
   dx <- dim(x)
   n <- dx[[1L]]
   if (dx[[2L]] != n || n == 0L) {
-    abort_dimension(
-      base_text(if (dx[[2L]] != n) "'a' must be a square matrix" else "'a' must have dims > 0"), sys.call()
-    )
+    abort_extents(dx, sys.call())
   }
   if (!isFALSE(pivot) && is_pivoted(pivot, sys.call())) {
     return(pivoted_chol(x, n, tol, device, precision, sys.call()))
@@ -76,6 +94,12 @@ as_chol_operand <- function(x, call) {
     abort_type(base_text("complex matrices not permitted at present", domain = "R-base"), call)
   }
   as_double(as_matrix(x, call), call)
+}
+
+# For extents that differ, or are zero.
+abort_extents <- function(dx, call) {
+  text <- if (dx[[1L]] != dx[[2L]]) "'a' must be a square matrix" else "'a' must have dims > 0"
+  abort_dimension(base_text(text), call)
 }
 
 is_pivoted <- function(pivot, call) {

@@ -4,6 +4,9 @@
 # out = R with R'R = x, zero below the diagonal
 native_chol <- function(x, n, out, how) .Call(wrap__native_chol, x, n, out, how)
 
+# out = the factors of a batch: an array of matrices, or a list of them and a list of places
+native_chol_batch <- function(x, n, out, flops, how) .Call(wrap__native_chol_batch, x, n, out, flops, how)
+
 # out = R with R'R = x[pivot, pivot]
 native_chol_pivot <- function(x, n, tol, out, how) .Call(wrap__native_chol_pivot, x, n, tol, out, how)
 

@@ -18,6 +18,36 @@ static SEXP alloc_matrix(SEXP args) {
   return Rf_allocMatrix(REALSXP, (int)m, (int)n);
 }
 
+// .External(square_orders, list): the number of rows of each element that is a plain square double matrix, NA for others.
+static SEXP square_orders(SEXP args) {
+  const SEXP list = CADR(args);
+  const R_xlen_t count = XLENGTH(list);
+  const SEXP orders = PROTECT(Rf_allocVector(INTSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) {
+    const SEXP x = VECTOR_ELT(list, i);
+    const SEXP d = TYPEOF(x) == REALSXP && !OBJECT(x) ? Rf_getAttrib(x, R_DimSymbol) : R_NilValue;
+    const int square = TYPEOF(d) == INTSXP && LENGTH(d) == 2 && INTEGER(d)[0] == INTEGER(d)[1];
+    INTEGER(orders)[i] = square ? INTEGER(d)[0] : NA_INTEGER;
+  }
+  UNPROTECT(1);
+  return orders;
+}
+
+// .External(alloc_alike, list): for each double vector of the list an uninitialised one of the same length and attributes.
+static SEXP alloc_alike(SEXP args) {
+  const SEXP from = CADR(args);
+  const R_xlen_t count = XLENGTH(from);
+  const SEXP to = PROTECT(Rf_allocVector(VECSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) {
+    const SEXP x = VECTOR_ELT(from, i);
+    const SEXP y = Rf_allocVector(REALSXP, XLENGTH(x));
+    SET_VECTOR_ELT(to, i, y);
+    SHALLOW_DUPLICATE_ATTRIB(y, x);
+  }
+  UNPROTECT(1);
+  return to;
+}
+
 // A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
 static double number_option(const char *name, double unset) {
   const SEXP value = Rf_GetOption1(Rf_install(name));
@@ -103,6 +133,8 @@ static SEXP take_raised(SEXP args) {
 
 static const R_ExternalMethodDef external_methods[] = {
     {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2},
+    {"alloc_alike", (DL_FUNC)&alloc_alike, 1},
+    {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings, 2},
     {"take_raised", (DL_FUNC)&take_raised, 0},
     {NULL, NULL, 0}};

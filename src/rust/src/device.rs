@@ -42,6 +42,11 @@ pub struct PivotedQr<T> {
     pub rank: usize,
 }
 
+/// Whether a matrix of this shape is made of square ones side by side.
+pub fn is_batch((rows, cols): (usize, usize)) -> bool {
+    cols.checked_rem(rows).unwrap_or(0) == 0
+}
+
 pub trait Device<T: Scalar> {
     /// A matrix this device can compute with.
     type Mat<'a>;
@@ -75,6 +80,8 @@ pub trait Device<T: Scalar> {
     /// Copies the contents to `out`, of the same shape, and waits for them.
     fn read(&self, a: &Self::Mat<'_>, out: MatMut<'_, T>) -> Result<()>;
     fn shape(&self, a: &Self::Mat<'_>) -> (usize, usize);
+    /// How many of these bytes of independent matrices are best loaded together.
+    fn batch_bytes(&self, all: usize) -> Result<usize>;
 
     // ---- products -----------------------------------------------------------------------------
 
@@ -115,6 +122,11 @@ pub trait Device<T: Scalar> {
     /// greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with LAPACK's order;
     /// an infinite pivot goes on, as in LAPACK.
     fn potrf(&self, uplo: Uplo, a: &mut Self::Mat<'_>) -> Result<()>;
+    /// `A = U'U` for each of the square matrices that stand side by side in A, as many as its columns make. Only their upper
+    /// triangles are read, and zeros are written below the diagonals. A pivot as in [`Device::potrf`] is
+    /// [`Error::NotPositiveDefiniteIn`](crate::error::Error) of the first matrix that has one; nothing is then said of the
+    /// contents of A.
+    fn potrf_batched(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// `P'AP = U'U` in the upper triangle with the largest diagonal entry first (LAPACK's `pstrf`; the first
     /// of equals). Stops at a pivot `<= tol` or NaN; a negative `tol` means `n eps/2 max(diag(A))`.
     fn pstrf(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedCholesky>;

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Error {
     /// The leading minor of this order (1-based, as LAPACK's `info`) is not positive.
     NotPositiveDefinite { order: usize },
+    /// The same of matrix `index` (1-based) of a batch, the first with this fault.
+    NotPositiveDefiniteIn { index: usize, order: usize },
     /// `U[index, index]` (1-based) is exactly zero.
     Singular { index: usize },
     /// The estimated reciprocal condition number is below the tolerance.
@@ -46,10 +48,27 @@ pub enum Field {
 }
 
 impl Error {
+    /// The same error of a part of a batch, which begins after `before` matrices of the whole.
+    pub fn in_batch(self, before: usize) -> Self {
+        match self {
+            Error::NotPositiveDefinite { order } => Error::NotPositiveDefiniteIn {
+                index: before + 1,
+                order,
+            },
+            Error::NotPositiveDefiniteIn { index, order } => Error::NotPositiveDefiniteIn {
+                index: before + index,
+                order,
+            },
+            other => other,
+        }
+    }
+
     /// The stem of the R condition class, `cudafactor_error_<kind>`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Error::NotPositiveDefinite { .. } => "not_positive_definite",
+            Error::NotPositiveDefinite { .. } | Error::NotPositiveDefiniteIn { .. } => {
+                "not_positive_definite"
+            }
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
             Error::DeviceUnavailable { .. } => "device_unavailable",
@@ -66,6 +85,10 @@ impl Error {
         use Field::{Number, Text};
         match self {
             Error::NotPositiveDefinite { order } => vec![("order", Number(*order as f64))],
+            Error::NotPositiveDefiniteIn { index, order } => vec![
+                ("index", Number(*index as f64)),
+                ("order", Number(*order as f64)),
+            ],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
             Error::DeviceMemory {
@@ -99,6 +122,10 @@ impl fmt::Display for Error {
             Error::NotPositiveDefinite { order } => {
                 write!(f, "the leading minor of order {order} is not positive")
             }
+            Error::NotPositiveDefiniteIn { index, order } => write!(
+                f,
+                "matrix {index}: the leading minor of order {order} is not positive"
+            ),
             Error::Singular { index } => write!(f, "U[{index},{index}] is exactly zero"),
             Error::IllConditioned { rcond } => {
                 write!(f, "the reciprocal condition number is {rcond:e}")

@@ -33,6 +33,20 @@ pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// R's doubles in the other precision, entry by entry.
+pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = T::from_f64(*from);
+    }
+}
+
+/// The way back.
+pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = (*from).into();
+    }
+}
+
 impl Scalar for f64 {
     const SUFFIX: &'static str = "f64";
     const EPS: f64 = f64::EPSILON;
@@ -60,18 +74,14 @@ impl Scalar for f32 {
 
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>> {
         let mut v = try_zeroed::<f32>(x.len())?;
-        for (to, from) in v.iter_mut().zip(x) {
-            *to = *from as f32;
-        }
+        narrow(x, &mut v);
         Ok(Cow::Owned(v))
     }
 
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R> {
         let mut v = try_zeroed::<f32>(out.len())?;
         let r = fill(&mut v)?;
-        for (to, from) in out.iter_mut().zip(&v) {
-            *to = f64::from(*from);
-        }
+        widen(&v, out);
         Ok(r)
     }
 }

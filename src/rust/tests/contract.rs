@@ -52,6 +52,7 @@ fn wrong_shapes_are_errors<T: Scalar, D: Device<T>>(device: &D) {
     );
     wrong("trsm", solved);
     wrong("potrf", device.potrf(Uplo::Upper, &mut c));
+    wrong("potrf_batched", device.potrf_batched(&mut c));
     wrong("pstrf", device.pstrf(-1.0, &mut c).map(drop));
     wrong("laswp", device.laswp(Trans::No, &[0, 4], &mut c));
     wrong("ormqr", device.ormqr(Trans::No, &a, &[zero; 4], &mut c));
@@ -95,6 +96,7 @@ fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
         device.trsm(Side::Left, Uplo::Upper, Trans::No, Diag::NonUnit, n, &a, c)
     });
     heard("potrf", &|c| device.potrf(Uplo::Upper, c));
+    heard("potrf_batched", &|c| device.potrf_batched(c));
     heard("pstrf", &|c| device.pstrf(-1.0, c).map(drop));
     heard("getrf", &|c| device.getrf(c).map(drop));
     heard("geqrf", &|c| device.geqrf(c).map(drop));

@@ -8,7 +8,7 @@ use faer::{MatMut, MatRef};
 use crate::device::{Device, PivotedCholesky};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::scalar::{narrow, try_zeroed, widen, Scalar};
 
 /// The upper factor in `out`, zero below the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(
@@ -19,6 +19,71 @@ pub fn factor<T: Scalar, D: Device<T>>(
     let mut a = dev.load_into(x, Part::Upper, out)?;
     dev.potrf(Uplo::Upper, &mut a)?;
     dev.store(a)
+}
+
+/// The upper factors of the square matrices that stand side by side in `x`, in `out`, zero below the diagonals.
+pub fn factor_batch<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = x.nrows();
+    let count = x.ncols().checked_div(n).unwrap_or(0);
+    let step = together(dev, n, count)?;
+    let mut rest = out;
+    for first in (0..count).step_by(step) {
+        let width = step.min(count - first) * n;
+        let (part, later) = rest.split_at_col_mut(width);
+        rest = later;
+        let mut a = dev.load_into(x.subcols(first * n, width), Part::All, part)?;
+        dev.potrf_batched(&mut a).map_err(|e| e.in_batch(first))?;
+        dev.store(a)?;
+    }
+    Ok(())
+}
+
+/// As [`factor_batch`], for matrices of order `n` in R's doubles that lie apart, each with a place for its factor.
+pub fn factor_list<T: Scalar, D: Device<T>>(
+    dev: &D,
+    n: usize,
+    xs: &[&[f64]],
+    outs: &mut [&mut [f64]],
+) -> Result<()> {
+    let size = n * n;
+    let step = together(dev, n, xs.len())?;
+    if step < 2 || size == 0 {
+        for (i, (x, out)) in xs.iter().zip(outs).enumerate() {
+            let x = T::borrow_host(x)?;
+            let x = MatRef::from_column_major_slice(&x, n, n);
+            let factored = T::fill_host(out, |out| {
+                factor(dev, x, MatMut::from_column_major_slice_mut(out, n, n))
+            });
+            factored.map_err(|e| e.in_batch(i))?;
+        }
+        return Ok(());
+    }
+    // Gathered, because a device takes neighbours at once and many small pieces one after the other.
+    let mut from = try_zeroed::<T>(step * size)?;
+    let mut to = try_zeroed::<T>(step * size)?;
+    for (part, (xs, outs)) in xs.chunks(step).zip(outs.chunks_mut(step)).enumerate() {
+        for (staged, x) in from.chunks_exact_mut(size).zip(xs) {
+            narrow(x, staged);
+        }
+        let width = xs.len() * n;
+        let x = MatRef::from_column_major_slice(&from[..width * n], n, width);
+        let out = MatMut::from_column_major_slice_mut(&mut to[..width * n], n, width);
+        factor_batch(dev, x, out).map_err(|e| e.in_batch(part * step))?;
+        for (out, staged) in outs.iter_mut().zip(to.chunks_exact(size)) {
+            widen(staged, out);
+        }
+    }
+    Ok(())
+}
+
+/// How many of `count` matrices of order `n` to bring to the device at once, at least 1.
+fn together<T: Scalar, D: Device<T>>(dev: &D, n: usize, count: usize) -> Result<usize> {
+    let each = n.saturating_mul(n).saturating_mul(size_of::<T>()).max(1);
+    Ok((dev.batch_bytes(each.saturating_mul(count))? / each).max(1))
 }
 
 /// The upper factor of `P'AP` in `out`, zero below the diagonal. At rank `r < n` the trailing

@@ -13,7 +13,14 @@ extern "C" {
     /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no copy of a vector that
     /// shares its memory with another, as one does whose attributes were changed.
     fn DATAPTR_RO(x: *mut c_void) -> *const c_void;
+    fn REAL(x: *mut c_void) -> *mut f64;
+    fn TYPEOF(x: *mut c_void) -> i32;
+    fn XLENGTH(x: *mut c_void) -> isize;
+    fn VECTOR_ELT(x: *mut c_void, i: isize) -> *mut c_void;
 }
+
+/// R's number for a double vector.
+const REALSXP: i32 = 14;
 
 fn broken(what: &str) -> Error {
     Error::Internal {
@@ -93,6 +100,36 @@ pub fn matrix(x: &Robj, dims: (usize, usize)) -> Result<&[f64]> {
     }
 }
 
+/// The elements of a list of double vectors of `len` values each; `None` where `x` is no list. Without an [`Robj`] for each,
+/// which costs more than a small matrix.
+fn elements(x: &Robj, len: usize) -> Result<Option<Vec<*mut c_void>>> {
+    if x.rtype() != Rtype::List {
+        return Ok(None);
+    }
+    let mut all = Vec::with_capacity(x.len());
+    for i in 0..x.len() {
+        // SAFETY: `x` is a list with more than `i` elements, which it keeps alive.
+        let e = unsafe { VECTOR_ELT(x.get().cast(), i as isize) };
+        // SAFETY: any value of R has a type, and a double vector has a length.
+        let fits = unsafe { TYPEOF(e) == REALSXP && XLENGTH(e) as usize == len };
+        if !fits {
+            return Err(broken("a list of matrices of the stated extents"));
+        }
+        all.push(e);
+    }
+    Ok(Some(all))
+}
+
+/// A list of double matrices of `n` rows and columns; `None` where `x` is no list.
+pub fn matrices(x: &Robj, n: usize) -> Result<Option<Vec<&[f64]>>> {
+    let len = n.saturating_mul(n);
+    let slice = |e| {
+        // SAFETY: R's memory of so many doubles, which the list keeps alive and unchanged during the call.
+        unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) }
+    };
+    Ok(elements(x, len)?.map(|all| all.into_iter().map(slice).collect()))
+}
+
 /// Memory of a fresh R matrix, to be filled.
 ///
 /// The R function allocated it for this call and nobody else refers to it, which is what makes
@@ -123,6 +160,18 @@ impl<'a> Out<'a> {
         // SAFETY: R's memory of `len` doubles, kept alive by `owner`, reached through this value alone.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
     }
+}
+
+/// A list of fresh matrices to be filled, each of which stands in it once; `None` where `x` is no list.
+pub fn places(x: &Robj, n: usize) -> Result<Option<Vec<Out<'_>>>> {
+    let len = n.saturating_mul(n);
+    let place = |e| Out {
+        // SAFETY: `e` is a double vector.
+        data: unsafe { REAL(e) },
+        len,
+        owner: PhantomData,
+    };
+    Ok(elements(x, len)?.map(|all| all.into_iter().map(place).collect()))
 }
 
 pub fn view<T>(x: &[T], (m, n): (usize, usize)) -> MatRef<'_, T> {

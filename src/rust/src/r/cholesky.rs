@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky;
+use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
@@ -22,6 +23,46 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
                 cholesky::factor(dev, args::view(&x, (n, n)), args::view_mut(out, (n, n)))
             })
         })
+    })
+}
+
+/// out = the factors of a batch: an array of matrices, or a list of them and a list of places
+#[extendr]
+fn native_chol_batch(x: Robj, n: Robj, out: Robj, flops: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (n, flops) = (args::size(&n)?, args::number(&flops)?);
+        if let (Some(xs), Some(mut outs)) = (args::matrices(&x, n)?, args::places(&out, n)?) {
+            let mut outs: Vec<&mut [f64]> = outs.iter_mut().map(Out::slice).collect();
+            return factor_list(&how, flops, n, &xs, &mut outs);
+        }
+        let dims = (n, args::doubles(&x)?.len().checked_div(n).unwrap_or(0));
+        let x = args::matrix(&x, dims)?;
+        let mut out = Out::new(&out, dims)?;
+        if how.single && n > 0 {
+            // Narrowed part by part, instead of all of it before anything is factored.
+            let xs: Vec<&[f64]> = x.chunks_exact(n * n).collect();
+            let mut outs: Vec<&mut [f64]> = out.slice().chunks_exact_mut(n * n).collect();
+            return factor_list(&how, flops, n, &xs, &mut outs);
+        }
+        on_device!(&how, flops, |dev, T| {
+            let x = T::borrow_host(x)?;
+            T::fill_host(out.slice(), |out| {
+                cholesky::factor_batch(dev, args::view(&x, dims), args::view_mut(out, dims))
+            })
+        })
+    })
+}
+
+fn factor_list(
+    how: &How,
+    flops: f64,
+    n: usize,
+    xs: &[&[f64]],
+    outs: &mut [&mut [f64]],
+) -> Result<()> {
+    on_device!(how, flops, |dev, T| {
+        cholesky::factor_list::<T, _>(dev, n, xs, outs)
     })
 }
 
@@ -72,6 +113,7 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
 extendr_module! {
     mod cholesky;
     fn native_chol;
+    fn native_chol_batch;
     fn native_chol_pivot;
     fn native_chol2inv;
 }

@@ -13,7 +13,7 @@ use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// Order of the diagonal blocks factored in a buffer of their own.
-const BASE: usize = 64;
+pub(super) const BASE: usize = 64;
 /// Columns of such a block factored before the rest of it is updated.
 const STEP: usize = 16;
 
@@ -28,7 +28,7 @@ fn recurse<T: Scalar>(a: MatMut<'_, T>, start: usize, threads: usize) -> Result<
     interrupt::poll()?;
     let n = a.nrows();
     if n <= BASE {
-        return base(a, start);
+        return base(a, start, &mut [0.0; BASE * BASE]);
     }
     let half = (n / 2).next_multiple_of(BASE);
     let (mut a11, _, mut a21, a22) = a.split_at_mut(half, half);
@@ -54,10 +54,13 @@ fn recurse<T: Scalar>(a: MatMut<'_, T>, start: usize, threads: usize) -> Result<
 }
 
 /// A block that fits the first level of cache, by columns, and in double precision: in single the many small subtractions
-/// from a diagonal entry would be most of the factorization's error.
-fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
+/// from a diagonal entry would be most of the factorization's error. What the buffer holds before does not matter.
+pub(super) fn base<T: Scalar>(
+    mut a: MatMut<'_, T>,
+    start: usize,
+    buffer: &mut [f64; BASE * BASE],
+) -> Result<()> {
     let n = a.nrows();
-    let mut buffer = [0.0f64; BASE * BASE];
     // Down the columns of `a`, or of what it is the transposed view of.
     if a.row_stride() == 1 {
         for j in 0..n {
@@ -72,7 +75,7 @@ fn base<T: Scalar>(mut a: MatMut<'_, T>, start: usize) -> Result<()> {
             }
         }
     }
-    if let Some(j) = factor_block(&mut buffer, n) {
+    if let Some(j) = factor_block(buffer, n) {
         return Err(Error::NotPositiveDefinite {
             order: start + j + 1,
         });

@@ -3,6 +3,7 @@
 //! Operands are R's memory as it is, and results are written where R will read them.
 
 mod cholesky;
+mod cholesky_batch;
 mod cholesky_pivoted;
 mod copy;
 mod gemm;
@@ -18,7 +19,7 @@ mod vector;
 
 use faer::{ContiguousFwd, MatMut, MatRef};
 
-use crate::device::{Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::{is_batch, Device, LuInfo, PivotedCholesky, PivotedQr};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -191,6 +192,10 @@ impl<T: Scalar> Device<T> for CpuDevice {
         a.view().shape()
     }
 
+    fn batch_bytes(&self, all: usize) -> Result<usize> {
+        Ok(all.min(cholesky_batch::CACHED_BYTES.saturating_mul(self.threads)))
+    }
+
     fn gemm(
         &self,
         alpha: T,
@@ -260,6 +265,12 @@ impl<T: Scalar> Device<T> for CpuDevice {
             Uplo::Lower => cholesky::potrf(a, self.threads),
             Uplo::Upper => cholesky::potrf(a.transpose_mut(), self.threads),
         }
+    }
+
+    fn potrf_batched(&self, a: &mut CpuMat<'_, T>) -> Result<()> {
+        let a = a.columns_mut()?;
+        require(is_batch(a.shape()), "the matrices are not square")?;
+        cholesky_batch::potrf_batched(a, self.threads)
     }
 
     fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {

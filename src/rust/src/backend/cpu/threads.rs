@@ -92,7 +92,7 @@ pub(crate) fn pieces(threads: usize) -> (usize, usize) {
 }
 
 /// Multiplications that take one thread a fraction of a second.
-const BRIEF: f64 = 2e9;
+pub(crate) const BRIEF: f64 = 2e9;
 
 /// Runs `f`, of so many multiplications, on one of the pool's threads if it is brief enough for the user not to be asked about
 /// stopping meanwhile: every [`join`] in it then finds the other threads awake.

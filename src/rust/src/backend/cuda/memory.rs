@@ -135,14 +135,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         if part == Part::All {
             return Ok(());
         }
-        let lower = i32::from(part == Part::Lower);
-        ctx.launch::<T>(
-            TRIANGLE_KEEP,
-            blocks_for(self.rows * self.cols),
-            1,
-            256,
-            &args![self.rows, self.cols, lower, self.buffer.ptr, self.rows],
-        )
+        keep_triangle(ctx, self.view(), part == Part::Lower)
     }
 
     pub(super) fn set_identity(&self, ctx: &'static Context) -> Result<()> {
@@ -197,6 +190,21 @@ impl<'a, T: Scalar> Matrix<'a, T> {
 /// Blocks of 256 threads for `count` independent elements, each thread striding over the rest.
 pub(super) fn blocks_for(count: usize) -> usize {
     count.div_ceil(256).min(1 << 16)
+}
+
+/// Zeros outside the lower or the upper triangle of a column-major view.
+pub(super) fn keep_triangle<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    lower: bool,
+) -> Result<()> {
+    ctx.launch::<T>(
+        TRIANGLE_KEEP,
+        blocks_for(a.rows * a.cols),
+        1,
+        256,
+        &args![a.rows, a.cols, i32::from(lower), a.ptr, a.ld()],
+    )
 }
 
 /// `to <- from`, column-major views of one shape.

@@ -9,6 +9,7 @@
 
 mod buffer;
 mod cholesky;
+mod cholesky_batch;
 mod context;
 mod gemm;
 mod interop;
@@ -27,7 +28,7 @@ use faer::{MatMut, MatRef};
 use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
-use crate::device::{Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::{is_batch, Device, LuInfo, PivotedCholesky, PivotedQr};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -126,6 +127,10 @@ impl<T: Scalar> Device<T> for CudaDevice {
         a.shape()
     }
 
+    fn batch_bytes(&self, all: usize) -> Result<usize> {
+        cholesky_batch::room(self.ctx, all)
+    }
+
     fn gemm(
         &self,
         alpha: T,
@@ -191,6 +196,14 @@ impl<T: Scalar> Device<T> for CudaDevice {
         )?;
         require_indexable(a.shape())?;
         cholesky::factor(self.ctx, uplo, a.view())
+    }
+
+    fn potrf_batched(&self, a: &mut Matrix<'_, T>) -> Result<()> {
+        require(
+            is_batch(a.shape()),
+            "potrf_batched: the matrices are not square",
+        )?;
+        cholesky_batch::factor(self.ctx, a.view())
     }
 
     fn pstrf(&self, tol: f64, a: &mut Matrix<'_, T>) -> Result<PivotedCholesky> {

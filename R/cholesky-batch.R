@@ -1,0 +1,89 @@
+# Batches of gpu_chol(): an array of matrices, or a list of them.
+
+# A list with a class, such as a data frame, or with extents is one operand, as it is for chol().
+is_batch <- function(x) {
+  if (is.list(x)) {
+    !is.object(x) && is.null(dim(x))
+  } else {
+    is.atomic(x) && length(dim(x)) == 3L && !is.factor(x)
+  }
+}
+
+chol_batch <- function(x, pivot, device, precision, call) {
+  if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
+    abort_argument("pivot", "'pivot = TRUE' factors one matrix, not a batch of them", call)
+  }
+  where <- how(device, precision, call)
+  if (is.list(x)) chol_list(x, where, call) else chol_array(x, where, call)
+}
+
+chol_array <- function(x, where, call) {
+  if (isS4(x)) {
+    x <- array(as.vector(x), dim(x), dimnames(x))
+  }
+  if (is.complex(x)) {
+    abort_type(base_text("complex matrices not permitted at present", domain = "R-base"), call)
+  }
+  x <- as_double(x, call)
+  dx <- dim(x)
+  n <- dx[[1L]]
+  count <- as.double(dx[[3L]])
+  if (dx[[2L]] != n || (n == 0L && count > 0)) {
+    abort_extents(dx, call)
+  }
+  out <- .External(alloc_matrix, n, n * count)
+  attributes(out) <- attributes(x)
+  unwrap(native_chol_batch(x, n, out, count * n^3 / 3, where), call)
+  out
+}
+
+# The matrices of one order are one batch. Where several batches fail, the first matrix of the list counts.
+chol_list <- function(x, where, call) {
+  orders <- .External(square_orders, x)
+  for (i in which(is.na(orders) | orders == 0L)) {
+    x[[i]] <- chol_element(x[[i]], i, call)
+    orders[[i]] <- dim(x[[i]])[[1L]]
+  }
+  out <- .External(alloc_alike, x)
+  names(out) <- names(x)
+  flops <- sum(orders^3) / 3
+  failure <- NULL
+  for (members in split(seq_along(x), orders)) {
+    first <- members[[1L]]
+    if (is.null(failure) || first < failure$index) {
+      reply <- native_chol_batch(x[members], orders[[first]], out[members], flops, where)
+      failure <- first_failure(failure, reply, members, call)
+    }
+  }
+  if (!is.null(failure)) {
+    raise("not_positive_definite", NULL, failure, call, NULL)
+  }
+  out
+}
+
+# An element as gpu_chol() would take it; what is wrong with it is said with its number.
+chol_element <- function(m, i, call) {
+  tryCatch(
+    {
+      m <- as_chol_operand(m, call)
+      dm <- dim(m)
+      if (dm[[1L]] != dm[[2L]] || dm[[1L]] == 0L) abort_extents(dm, call) else m
+    },
+    cudafactor_error = function(e) {
+      e$message <- in_batch_text(i, conditionMessage(e))
+      e$index <- i
+      stop(e)
+    }
+  )
+}
+
+# The fields of the failure that comes first in the list, after a reply about some of its members.
+first_failure <- function(known, reply, members, call) {
+  if (!identical(reply$err$kind, "not_positive_definite")) {
+    unwrap(reply, call)
+    return(known)
+  }
+  fields <- reply$err$fields
+  fields$index <- members[[fields$index]]
+  if (is.null(known) || fields$index < known$index) fields else known
+}

@@ -16,7 +16,7 @@ use cudafactor::backend::cuda::{probe, CudaDevice};
 use cudafactor::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
-use peers::factors::{cholesky, general, triangular};
+use peers::factors::{cholesky, cholesky_batched, general, triangular};
 use peers::library::Peers;
 use peers::products::{crossprod, product};
 use peers::report::{Report, Row};
@@ -27,6 +27,10 @@ const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]
 
 /// At this order variants are measured too: transposed operands, the other triangle.
 const VARIANTS: usize = 4096;
+
+/// Matrices in a batch, and the largest order of them that is measured.
+const BATCH: usize = 1000;
+const BATCH_LARGEST: usize = 512;
 
 /// A routine's name, its orders, and whether it runs without being asked for.
 struct Entry {
@@ -45,13 +49,15 @@ const fn entry(name: &'static str, sizes: &'static [usize], always: bool) -> Ent
     }
 }
 
-const ROUTINES: [Entry; 8] = [
+const ROUTINES: [Entry; 10] = [
     entry("gemm", &SIZES, true),
     entry("syrk", &[1024, 2048, 4096, 8192, 16384, 32768], true),
     entry("trsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
     entry("potrf", &SIZES, true),
     entry("sgemm", &[512, 1024, 2048, 4096, 8192, 16384], true),
     entry("spotrf", &[512, 1024, 2048, 4096, 8192, 16384], true),
+    entry("potrf_batched", &[64, 256], true),
+    entry("spotrf_batched", &[64, 256], true),
     entry("getrf", &[1024, 4096, 8192], false),
     entry("geqrf", &[1024, 4096, 8192], false),
 ];
@@ -117,6 +123,12 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         "potrf" => emit(cholesky::<f64>(bench, n)),
         "sgemm" => emit(product::<f32>(bench, No, No, n)),
         "spotrf" => emit(cholesky::<f32>(bench, n)),
+        // Orders given for all routines may be too large for so many matrices.
+        "potrf_batched" | "spotrf_batched" if n > BATCH_LARGEST => {
+            eprintln!("{routine}: left out at n = {n}, above {BATCH_LARGEST}");
+        }
+        "potrf_batched" => emit(cholesky_batched::<f64>(bench, BATCH, n)),
+        "spotrf_batched" => emit(cholesky_batched::<f32>(bench, BATCH, n)),
         "getrf" => emit(general(bench, Routine::Getrf, n)),
         "geqrf" => emit(general(bench, Routine::Geqrf, n)),
         other => emit(Err(format!("no routine {other}").into())),
@@ -144,8 +156,9 @@ fn head(peers: &Peers, repeats: usize) -> Outcome<String> {
 peer's in turn. Operands are restored on the device between runs, outside the time. Products of less than about 1 ms are called \
 up to 50 times in a row between the events. Our Cholesky reads its outcome back to the host within the time; the peer's is left on the device
 - crossprod is A'A with both triangles written; its rates count n^3 operations for ours, 2 n^3 for the peer's product; dsyrk writes one triangle
-- difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry up to n = 4096, one \
-column of each 64 beyond. A ratio above 1 means that ours is faster
+- Cholesky of many matrices at once: ours also writes zeros below the diagonals
+- difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry of up to 4096^2, one \
+column of each 64 of larger answers. A ratio above 1 means that ours is faster
 - program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`inst/bench/gpu-peers.sh`)
 - commit: {commit}
 - date: {}

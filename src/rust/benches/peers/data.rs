@@ -10,9 +10,9 @@ use rayon::prelude::*;
 
 use super::Outcome;
 
-/// Up to this order answers are compared entry by entry; beyond it one column of each `STRIDE` is, so that every tile of
-/// columns is looked at.
-const COMPARED_WHOLE: usize = 4096;
+/// Answers of up to so many entries are compared whole; of larger ones one column of each `STRIDE` is, so that every tile
+/// of columns is looked at.
+const COMPARED_WHOLE: usize = 4096 * 4096;
 const STRIDE: usize = 64;
 
 /// Uniform in [-1, 1), a function of its arguments alone, so that columns can be made in any order by any thread.
@@ -27,60 +27,72 @@ fn uniform(seed: u64, i: usize, j: usize) -> f64 {
 
 fn from_fn<T: Scalar>(
     dev: &CudaDevice,
-    n: usize,
+    rows: usize,
+    cols: usize,
     entry: impl Fn(usize, usize) -> f64 + Sync,
 ) -> Outcome<Matrix<'static, T>> {
-    let mut host = vec![T::from_f64(0.0); n * n];
-    host.par_chunks_mut(n).enumerate().for_each(|(j, column)| {
+    let mut host = vec![T::from_f64(0.0); rows * cols];
+    let columns = host.par_chunks_mut(rows).enumerate();
+    columns.for_each(|(j, column)| {
         for (i, x) in column.iter_mut().enumerate() {
             *x = T::from_f64(entry(i, j));
         }
     });
-    let a = MatRef::from_column_major_slice(&host, n, n);
+    let a = MatRef::from_column_major_slice(&host, rows, cols);
     Ok(dev.load_temporary(a, Part::All)?)
 }
 
 pub fn random<T: Scalar>(dev: &CudaDevice, n: usize, seed: u64) -> Outcome<Matrix<'static, T>> {
-    from_fn(dev, n, |i, j| uniform(seed, i, j))
+    from_fn(dev, n, n, |i, j| uniform(seed, i, j))
 }
 
-/// Symmetric, positive definite and well conditioned: the eigenvalues of its random part stay within about
-/// `2 sqrt(n / 3)` of zero, and the diagonal adds `2 sqrt(n)`. Each triangle is well conditioned too.
-pub fn definite<T: Scalar>(dev: &CudaDevice, n: usize) -> Outcome<Matrix<'static, T>> {
+/// `count` matrices side by side, each symmetric, positive definite and well conditioned: the eigenvalues of its random
+/// part stay within about `2 sqrt(n / 3)` of zero, and the diagonal adds `2 sqrt(n)`. Each triangle is well conditioned too.
+pub fn definite<T: Scalar>(
+    dev: &CudaDevice,
+    n: usize,
+    count: usize,
+) -> Outcome<Matrix<'static, T>> {
     let diagonal = 2.0 * (n as f64).sqrt();
-    from_fn(dev, n, |i, j| {
+    from_fn(dev, n, n * count, |i, column| {
+        let (which, j) = (column / n, column % n);
         if i == j {
             diagonal
         } else {
-            uniform(3, i.min(j), i.max(j))
+            uniform(3 + which as u64, i.min(j), i.max(j))
         }
     })
 }
 
-/// `||A - B|| / ||B||` in the Frobenius norm, over `part` of the columns that are compared. Waits.
+/// `||A - B|| / ||B||` in the Frobenius norm, over `part` of the columns that are compared. `part` is that of each of the
+/// square matrices that stand side by side. Waits.
 pub fn difference<T: Scalar>(
     dev: &CudaDevice,
-    n: usize,
     part: Part,
     a: &Matrix<'_, T>,
     b: &Matrix<'_, T>,
 ) -> Outcome<f64> {
     dev.synchronize()?;
+    let (n, cols) = dev.shape(a);
     let mut columns = [vec![T::from_f64(0.0); n], vec![T::from_f64(0.0); n]];
     let (mut apart, mut size) = (0.0f64, 0.0f64);
-    let step = if n <= COMPARED_WHOLE { 1 } else { STRIDE };
-    for first in (0..n).step_by(step) {
+    let step = if n * cols <= COMPARED_WHOLE {
+        1
+    } else {
+        STRIDE
+    };
+    for first in (0..cols).step_by(step) {
         // A column at a varying place among those it stands for.
-        let j = (first + first / step * 37 % step).min(n - 1);
+        let j = (first + first / step * 37 % step).min(cols - 1);
         for (column, matrix) in columns.iter_mut().zip([a, b]) {
             let address = matrix.address() + (j * n * size_of::<T>()) as u64;
-            // SAFETY: column j of the n x n matrix, which nobody writes after the wait.
+            // SAFETY: column j of a matrix of n rows, which nobody writes after the wait.
             unsafe { memcpy_dtoh_sync(column, address) }?;
         }
         let rows = match part {
             Part::All => 0..n,
-            Part::Upper => 0..j + 1,
-            Part::Lower => j..n,
+            Part::Upper => 0..j % n + 1,
+            Part::Lower => j % n..n,
         };
         for (x, y) in columns[0][rows.clone()].iter().zip(&columns[1][rows]) {
             let (x, y): (f64, f64) = ((*x).into(), (*y).into());

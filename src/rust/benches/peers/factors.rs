@@ -11,7 +11,7 @@ use super::data::{definite, difference, random};
 use super::library::blas_name;
 use super::products::product_rate;
 use super::report::Row;
-use super::solver::{Factorization, Routine};
+use super::solver::{Batch, Factorization, Routine};
 use super::timing::{in_turn, once, Run};
 use super::Outcome;
 
@@ -24,7 +24,7 @@ pub fn triangular<T: Scalar>(
 ) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;
-    let (a, b) = (definite::<T>(dev, n)?, random::<T>(dev, n, 2)?);
+    let (a, b) = (definite::<T>(dev, n, 1)?, random::<T>(dev, n, 2)?);
     let (mut x, mut peer_x) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     let solve = |x: &mut Matrix<'_, T>| -> Outcome<()> {
         Ok(dev.trsm(Side::Left, uplo, trans, Diag::NonUnit, n, &a, x)?)
@@ -33,7 +33,7 @@ pub fn triangular<T: Scalar>(
     solve(&mut x)?;
     dev.copy(&b, &mut peer_x)?;
     blas.trsm(uplo, trans, &a, &peer_x)?;
-    let difference = agreed::<T>(n, 8.0, difference(dev, n, Part::All, &x, &peer_x)?)?;
+    let difference = agreed::<T>(n, 8.0, difference(dev, Part::All, &x, &peer_x)?)?;
     let mut ours = || {
         dev.copy(&b, &mut x)?;
         once(dev, 1, || solve(&mut x))
@@ -66,7 +66,7 @@ pub fn triangular<T: Scalar>(
 /// Cholesky: ours of the upper triangle, as R has it, the peer's of the lower one, its faster side.
 pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
-    let a = definite::<T>(dev, n)?;
+    let a = definite::<T>(dev, n, 1)?;
     let (mut upper, mut lower, mut peer_a) = (dev.zeros(n, n)?, dev.zeros(n, n)?, dev.zeros(n, n)?);
     let peer = |uplo| Factorization::<T>::new(peers, dev, Routine::Potrf(uplo), n, &a);
     let (peer_upper, peer_lower) = (peer(Uplo::Upper)?, peer(Uplo::Lower)?);
@@ -80,11 +80,7 @@ pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
         dev.copy(&a, &mut peer_a)?;
         theirs.run(&peer_a)?;
         theirs.succeeded(dev)?;
-        worst = worst.max(agreed::<T>(
-            n,
-            8.0,
-            difference(dev, n, part, ours, &peer_a)?,
-        )?);
+        worst = worst.max(agreed::<T>(n, 8.0, difference(dev, part, ours, &peer_a)?)?);
     }
     drop(peer_upper);
     let factor = |uplo: Uplo, x: &mut Matrix<'_, T>| -> Outcome<f64> {
@@ -115,6 +111,42 @@ pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     })
 }
 
+/// Cholesky of `count` matrices at once: ours of the upper triangles, the peer's of the lower ones.
+pub fn cholesky_batched<T: Scalar>(bench: &Bench<'_>, count: usize, n: usize) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let a = definite::<T>(dev, n, count)?;
+    let (mut x, mut peer_x) = (dev.zeros(n, n * count)?, dev.zeros(n, n * count)?);
+    let batch = Batch::new(peers, dev, n, &peer_x)?;
+    dev.copy(&a, &mut x)?;
+    dev.potrf_batched(&mut x)?;
+    dev.copy(&a, &mut peer_x)?;
+    batch.run(Uplo::Upper)?;
+    batch.succeeded(dev)?;
+    let difference = agreed::<T>(n, 8.0, difference(dev, Part::Upper, &x, &peer_x)?)?;
+    let mut ours = || {
+        dev.copy(&a, &mut x)?;
+        once(dev, 1, || Ok(dev.potrf_batched(&mut x)?))
+    };
+    let mut theirs = || {
+        dev.copy(&a, &mut peer_x)?;
+        once(dev, 1, || batch.run(Uplo::Lower))
+    };
+    let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut theirs], bench.repeats)?)?;
+    let flops = count as f64 * cube(n) / 3.0;
+    Ok(Row {
+        ours: format!("{count} times Cholesky, upper{}", precision::<T>()),
+        peer: format!("{}, lower", batch.name),
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: None,
+        also: None,
+        difference,
+    })
+}
+
 /// LU or QR of a general matrix. Their conditioning, not rounding alone, sets how far two right answers may differ.
 pub fn general(bench: &Bench<'_>, routine: Routine, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
@@ -137,7 +169,7 @@ pub fn general(bench: &Bench<'_>, routine: Routine, n: usize) -> Outcome<Row> {
     dev.copy(&a, &mut peer_x)?;
     theirs.run(&peer_x)?;
     theirs.succeeded(dev)?;
-    let difference = agreed::<f64>(n, 1e5, difference(dev, n, part, &x, &peer_x)?)?;
+    let difference = agreed::<f64>(n, 1e5, difference(dev, part, &x, &peer_x)?)?;
     let mut ours = || {
         dev.copy(&a, &mut x)?;
         once(dev, 1, || factor(&mut x))

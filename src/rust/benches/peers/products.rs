@@ -41,7 +41,7 @@ pub fn product<T: Scalar>(bench: &Bench<'_>, ta: Trans, tb: Trans, n: usize) -> 
     let (mut c, peer_c) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     multiply(dev, (ta, tb), &a, &b, &mut c)?;
     blas.gemm(ta, &a, tb, &b, &peer_c)?;
-    let difference = agreed::<T>(n, 8.0, difference(dev, n, Part::All, &c, &peer_c)?)?;
+    let difference = agreed::<T>(n, 8.0, difference(dev, Part::All, &c, &peer_c)?)?;
     let flops = 2.0 * cube(n);
     let calls = calls(flops);
     let mut ours = || once(dev, calls, || multiply(dev, (ta, tb), &a, &b, &mut c));
@@ -90,7 +90,7 @@ pub fn crossprod<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let (mut c, peer_c) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     dev.syrk(Trans::Yes, &a, &mut c)?;
     blas.gemm(Trans::Yes, &a, Trans::No, &a, &peer_c)?;
-    let difference = agreed::<T>(n, 8.0, difference(dev, n, Part::All, &c, &peer_c)?)?;
+    let difference = agreed::<T>(n, 8.0, difference(dev, Part::All, &c, &peer_c)?)?;
     let calls = calls(2.0 * cube(n));
     let mut ours = || once(dev, calls, || Ok(dev.syrk(Trans::Yes, &a, &mut c)?));
     let mut theirs = || {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
 use cudafactor::device::Device;
-use cudafactor::matrix::Uplo;
+use cudafactor::matrix::{Part, Uplo};
 use cudafactor::scalar::Scalar;
 
 use super::library::{check, solver_name, Address, Code, Handle, Peers};
@@ -63,8 +63,7 @@ pub struct Factorization<T: 'static> {
     work_len: c_int,
     /// Pivots or the factors of reflectors.
     vector: Matrix<'static, T>,
-    /// One integer, in the lower half of a double.
-    info: Matrix<'static, f64>,
+    info: Info,
 }
 
 impl<T: Scalar> Factorization<T> {
@@ -105,14 +104,14 @@ impl<T: Scalar> Factorization<T> {
             work: dev.zeros(usize::try_from(work_len)?.max(1), 1)?,
             work_len,
             vector: dev.zeros(n, 1)?,
-            info: dev.zeros(1, 1)?,
+            info: Info::new(dev, 1)?,
         })
     }
 
     /// Factors the matrix, written through its address.
     pub fn run(&self, a: &Matrix<'_, T>) -> Outcome<()> {
         let (h, first, n, lda) = (self.handle, self.first, self.n, self.n);
-        let (a, info) = (a.address(), self.info.address());
+        let (a, info) = (a.address(), self.info.0.address());
         let (work, vector) = (self.work.address(), self.vector.address());
         // SAFETY: an n x n matrix, the workspace asked for, n elements of at least four bytes in `vector`.
         let status = unsafe {
@@ -127,11 +126,78 @@ impl<T: Scalar> Factorization<T> {
 
     /// Waits; an error when the last run did not end with `info = 0`.
     pub fn succeeded(&self, dev: &CudaDevice) -> Outcome<()> {
-        let mut info = faer::Mat::<f64>::zeros(1, 1);
-        dev.read(&self.info, info.as_mut())?;
-        match info[(0, 0)].to_bits() as i32 {
-            0 => Ok(()),
-            info => Err(format!("{}: info = {info}", self.name).into()),
+        self.info.all_zero(dev, &self.name)
+    }
+}
+
+/// The outcomes of some factorizations, two integers in each double.
+struct Info(Matrix<'static, f64>);
+
+impl Info {
+    fn new(dev: &CudaDevice, count: usize) -> Outcome<Info> {
+        Ok(Info(dev.zeros(count.div_ceil(2), 1)?))
+    }
+
+    fn all_zero(&self, dev: &CudaDevice, name: &str) -> Outcome<()> {
+        let mut info = faer::Mat::<f64>::zeros(dev.shape(&self.0).0, 1);
+        dev.read(&self.0, info.as_mut())?;
+        if info.col(0).iter().all(|pair| pair.to_bits() == 0) {
+            Ok(())
+        } else {
+            Err(format!("{name}: info is not 0").into())
         }
+    }
+}
+
+type PotrfBatched =
+    unsafe extern "C" fn(Handle, c_int, c_int, Address, c_int, Address, c_int) -> c_int;
+
+/// Cholesky of matrices of order n that stand side by side.
+pub struct Batch {
+    handle: Handle,
+    call: PotrfBatched,
+    pub name: String,
+    n: c_int,
+    count: c_int,
+    /// Addresses of the matrices, as the bits of doubles.
+    addresses: Matrix<'static, f64>,
+    info: Info,
+}
+
+impl Batch {
+    /// For the matrices in `a`, which must outlive the batch's runs.
+    pub fn new<T: Scalar>(
+        peers: &Peers,
+        dev: &CudaDevice,
+        n: usize,
+        a: &Matrix<'_, T>,
+    ) -> Outcome<Batch> {
+        let count = dev.shape(a).1 / n;
+        let address = |k: usize| a.address() + (k * n * n * size_of::<T>()) as u64;
+        let addresses = faer::Mat::from_fn(count, 1, |k, _| f64::from_bits(address(k)));
+        let name = solver_name::<T>("potrfBatched");
+        Ok(Batch {
+            handle: peers.solver_handle,
+            // SAFETY: the signature is that of cuSOLVER's header.
+            call: unsafe { peers.solver(&name) }?,
+            name,
+            n: c_int::try_from(n)?,
+            count: c_int::try_from(count)?,
+            addresses: dev.load_temporary(addresses.as_ref(), Part::All)?,
+            info: Info::new(dev, count)?,
+        })
+    }
+
+    pub fn run(&self, uplo: Uplo) -> Outcome<()> {
+        let (n, addresses, info) = (self.n, self.addresses.address(), self.info.0.address());
+        // SAFETY: `count` addresses of n x n matrices, and room for as many outcomes.
+        let status =
+            unsafe { (self.call)(self.handle, uplo.code(), n, addresses, n, info, self.count) };
+        check(&self.name, status)
+    }
+
+    /// Waits; an error when a matrix of the last run was not factored.
+    pub fn succeeded(&self, dev: &CudaDevice) -> Outcome<()> {
+        self.info.all_zero(dev, &self.name)
     }
 }

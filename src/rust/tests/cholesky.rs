@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::factor;
 use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::device::Device;
 use cudafactor::error::Error;
@@ -19,10 +20,6 @@ for_each_device!(
     pivoted_rank,
     pivoted_stops_at_nan,
 );
-
-fn factor<T: Scalar, D: Device<T>>(device: &D, uplo: Uplo, a: &Host<T>) -> Result<Host<T>, Error> {
-    changed(device, a, Part::All, |m| device.potrf(uplo, m)).map(|(r, ())| r)
-}
 
 fn upper_factors<T: Scalar, D: Device<T>>(device: &D) {
     for n in SIZES.into_iter().chain([1000]) {

@@ -11,11 +11,7 @@ use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
 use faer::Mat;
 
-use common::{gpu, matrices, Host};
-
-fn few() -> bool {
-    std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
-}
+use common::{few, gpu, matrices, Host};
 
 fn shapes() -> Vec<(usize, usize)> {
     if few() {

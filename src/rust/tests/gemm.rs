@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::calls::{cross, multiply, BOTH};
 use common::{changed, for_each_device, matrices, residual, same, written, Host, SIZES};
 use cudafactor::device::Device;
 use cudafactor::matrix::{Part, Trans};
@@ -17,24 +18,6 @@ for_each_device!(
     crossproducts_are_symmetric,
     same_answer_twice,
 );
-
-const BOTH: [Trans; 2] = [Trans::No, Trans::Yes];
-
-/// `op(A) op(B)` in a fresh matrix, every operand with gaps between its columns.
-fn multiply<T: Scalar, D: Device<T>>(
-    device: &D,
-    (ta, a): (Trans, &Host<T>),
-    (tb, b): (Trans, &Host<T>),
-) -> Host<T> {
-    let (rows, _) = ta.shape((a.rows, a.cols));
-    let (_, cols) = tb.shape((b.rows, b.cols));
-    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    written(device, rows, cols, 2, |c| {
-        let (a, b) = (device.load(a.view())?, device.load(b.view())?);
-        device.gemm(one, ta, &a, tb, &b, zero, c)
-    })
-    .unwrap()
-}
 
 /// `a` so that `op(a)` has the shape asked for.
 fn shaped<T: Scalar>(
@@ -202,16 +185,14 @@ fn crossproducts_are_symmetric<T: Scalar, D: Device<T>>(device: &D) {
             let exact = matrices::integers::<T>(m, n, 9).with_gap(1);
             let rough = matrices::random::<T>(m, n, 9);
             let order = if trans.is_yes() { n } else { m };
-            let cross = |x: &Host<T>| {
-                written(device, order, order, 3, |c| {
-                    device.syrk(trans, &device.load(x.view())?, c)
-                })
-                .unwrap()
-            };
             let x = op(trans, &exact);
             let want = residual::product(x.as_ref(), x.transpose());
-            assert_eq!(cross(&exact).wide(), want, "{m} {n} {trans:?}");
-            let c = cross(&rough);
+            assert_eq!(
+                cross(device, trans, &exact).wide(),
+                want,
+                "{m} {n} {trans:?}"
+            );
+            let c = cross(device, trans, &rough);
             for j in 0..order {
                 for i in 0..j {
                     assert_eq!(c.at(i, j), c.at(j, i), "{m} {n} {trans:?} ({i}, {j})");

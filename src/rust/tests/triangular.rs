@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
+use common::calls::{solve, variants, Variant};
+use common::{for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::matrix::{Diag, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
 use faer::Mat;
 
@@ -16,33 +17,6 @@ for_each_device!(
     nan_and_infinity_propagate,
     ends_of_the_range,
 );
-
-#[derive(Debug, Clone, Copy)]
-struct Variant {
-    side: Side,
-    uplo: Uplo,
-    trans: Trans,
-    diag: Diag,
-}
-
-fn variants() -> Vec<Variant> {
-    let mut all = vec![];
-    for side in [Side::Left, Side::Right] {
-        for uplo in [Uplo::Upper, Uplo::Lower] {
-            for trans in [Trans::No, Trans::Yes] {
-                for diag in [Diag::NonUnit, Diag::Unit] {
-                    all.push(Variant {
-                        side,
-                        uplo,
-                        trans,
-                        diag,
-                    });
-                }
-            }
-        }
-    }
-    all
-}
 
 /// A triangle whose inverse does not grow with `n`, and NaN where nothing may be read.
 fn triangle<T: Scalar>(n: usize, v: Variant) -> Host<T> {
@@ -83,21 +57,6 @@ fn full<T: Scalar>(a: &Host<T>, v: Variant, k: usize) -> Mat<f64> {
             entry(i, j)
         }
     })
-}
-
-fn solve<T: Scalar, D: Device<T>>(
-    device: &D,
-    v: Variant,
-    k: usize,
-    a: &Host<T>,
-    b: &Host<T>,
-) -> Host<T> {
-    let a = device.load(a.view()).unwrap();
-    let (x, ()) = changed(device, b, Part::All, |m| {
-        device.trsm(v.side, v.uplo, v.trans, v.diag, k, &a, m)
-    })
-    .unwrap();
-    x
 }
 
 /// Backward error, always seen from the left.

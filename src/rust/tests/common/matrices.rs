@@ -24,6 +24,13 @@ impl Random {
     pub fn next(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
+
+    /// Normal with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let angle = std::f64::consts::PI * self.next();
+        let radius = (-2.0 * (self.next().abs() + f64::MIN_POSITIVE).ln()).sqrt();
+        radius * angle.cos()
+    }
 }
 
 /// Independent uniform entries.

@@ -3,6 +3,7 @@
 //! A test body is generic over [`Device`] and runs in both precisions.
 #![allow(dead_code, unused_macros, unused_imports)]
 
+pub mod calls;
 pub mod matrices;
 pub mod residual;
 
@@ -30,6 +31,11 @@ pub fn shapes() -> Vec<(usize, usize)> {
     ]);
     all.extend([(1000, 5), (5, 1000), (300, 257), (257, 300), (1000, 1000)]);
     all
+}
+
+/// Whether only the smallest shapes are wanted, under a checker that slows everything down.
+pub fn few() -> bool {
+    std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
 }
 
 /// `for_each_device!(body, ...)`: tests of the generic functions `body<T: Scalar, D: Device<T>>(&D)`.

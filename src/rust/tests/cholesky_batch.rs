@@ -56,7 +56,7 @@ fn check<T: Scalar>(a: &Host<T>, r: &Host<T>) {
 
 fn every_order<T: Scalar, D: Device<T>>(device: &D) {
     let odd = [
-        4, 7, 8, 9, 15, 16, 17, 40, 95, 96, 97, 100, 160, 161, 200, 300,
+        4, 7, 8, 9, 15, 16, 17, 40, 95, 96, 97, 100, 160, 161, 200, 300, 385, 513,
     ];
     for n in SIZES.into_iter().chain(odd) {
         let a = batch::<T>(n, 7);

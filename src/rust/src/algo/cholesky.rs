@@ -50,7 +50,7 @@ pub fn factor_list<T: Scalar, D: Device<T>>(
     outs: &mut [&mut [f64]],
 ) -> Result<()> {
     let size = n * n;
-    let step = together(dev, n, xs.len())?;
+    let step = together(dev, n, xs.len().min(STAGED_BYTES / each_bytes::<T>(n)))?;
     if step < 2 || size == 0 {
         for (i, (x, out)) in xs.iter().zip(outs).enumerate() {
             let x = T::borrow_host(x)?;
@@ -80,9 +80,16 @@ pub fn factor_list<T: Scalar, D: Device<T>>(
     Ok(())
 }
 
+/// The most bytes of matrices of a list that are gathered at once.
+const STAGED_BYTES: usize = 128 << 20;
+
+fn each_bytes<T>(n: usize) -> usize {
+    n.saturating_mul(n).saturating_mul(size_of::<T>()).max(1)
+}
+
 /// How many of `count` matrices of order `n` to bring to the device at once, at least 1.
 fn together<T: Scalar, D: Device<T>>(dev: &D, n: usize, count: usize) -> Result<usize> {
-    let each = n.saturating_mul(n).saturating_mul(size_of::<T>()).max(1);
+    let each = each_bytes::<T>(n);
     Ok((dev.batch_bytes(each.saturating_mul(count))? / each).max(1))
 }
 

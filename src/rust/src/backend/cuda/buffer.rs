@@ -143,3 +143,4 @@ impl Drop for Buffer {
 pub(super) trait Plain: Copy {}
 impl<T: Scalar> Plain for T {}
 impl Plain for i32 {}
+impl Plain for u64 {}

@@ -17,6 +17,7 @@ pub(super) enum Family {
     Gemm,
     Triangular,
     Cholesky,
+    CholeskyBatch,
     Lu,
     Qr,
     Pivot,
@@ -24,10 +25,11 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 7] = [
+    pub(super) const ALL: [Family; 8] = [
         Family::Gemm,
         Family::Triangular,
         Family::Cholesky,
+        Family::CholeskyBatch,
         Family::Lu,
         Family::Qr,
         Family::Pivot,
@@ -39,6 +41,7 @@ impl Family {
             Family::Gemm => include_str!("../../../kernels/ptx/gemm.ptx"),
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),
             Family::Cholesky => include_str!("../../../kernels/ptx/cholesky.ptx"),
+            Family::CholeskyBatch => include_str!("../../../kernels/ptx/cholesky_batch.ptx"),
             Family::Lu => include_str!("../../../kernels/ptx/lu.ptx"),
             Family::Qr => include_str!("../../../kernels/ptx/qr.ptx"),
             Family::Pivot => include_str!("../../../kernels/ptx/pivot.ptx"),

@@ -25,7 +25,7 @@ static SEXP square_orders(SEXP args) {
   const SEXP orders = PROTECT(Rf_allocVector(INTSXP, count));
   for (R_xlen_t i = 0; i < count; ++i) {
     const SEXP x = VECTOR_ELT(list, i);
-    const SEXP d = TYPEOF(x) == REALSXP && !OBJECT(x) ? Rf_getAttrib(x, R_DimSymbol) : R_NilValue;
+    const SEXP d = TYPEOF(x) == REALSXP && !Rf_isObject(x) ? Rf_getAttrib(x, R_DimSymbol) : R_NilValue;
     const int square = TYPEOF(d) == INTSXP && LENGTH(d) == 2 && INTEGER(d)[0] == INTEGER(d)[1];
     INTEGER(orders)[i] = square ? INTEGER(d)[0] : NA_INTEGER;
   }

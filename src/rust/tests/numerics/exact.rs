@@ -77,9 +77,9 @@ pub fn transposed<T: Scalar>(a: &Host<T>) -> Host<T> {
     Host::from_fn(a.cols, a.rows, |i, j| a.at(j, i))
 }
 
-/// Leaves the state in which faer's assembly leaves a processor: the upper halves of its vector registers in use, whereupon every
+/// Ends the state in which faer's assembly leaves a processor: the upper halves of its vector registers in use, whereupon every
 /// scalar instruction waits for the one before it, and the loops here take six times as long.
-fn tidy_registers() {
+pub fn tidy_registers() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
         // SAFETY: the processor has the instruction, and no value is kept in what it clears.

@@ -9,7 +9,12 @@ mod common;
 
 mod cholesky;
 mod exact;
+mod minors;
+mod pairs;
 mod positive;
+mod product;
+mod repeat;
+mod special;
 mod textbook;
 mod triangles;
 mod triangular;

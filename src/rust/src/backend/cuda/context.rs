@@ -11,6 +11,7 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
 use super::probe;
+use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -22,6 +23,7 @@ const POOL_KEEPS: u64 = 2 << 30;
 
 pub(super) struct Context {
     pub ordinal: usize,
+    pub properties: Properties,
     handle: sys::CUcontext,
     pub stream: sys::CUstream,
     /// Null where the driver has no memory pools.
@@ -135,6 +137,7 @@ impl Context {
         }
         Ok(Context {
             ordinal,
+            properties: Properties::of(device)?,
             handle,
             stream,
             pool: create_pool(device, ordinal)?,

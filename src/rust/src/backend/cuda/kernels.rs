@@ -4,6 +4,7 @@
 //! read off its PTX, so that a launch with other arguments is refused instead of being undefined.
 
 use std::ffi::CString;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cudarc::driver::sys;
 
@@ -176,11 +177,16 @@ macro_rules! args {
 pub(super) use args;
 
 /// A kernel ready to start.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Function {
     pub handle: sys::CUfunction,
     pub params: Vec<Kind>,
+    /// Bytes of dynamic shared memory that a launch may have.
+    allowed: AtomicUsize,
 }
+
+/// Dynamic shared memory that every kernel may have; more must be allowed.
+const SHARED_ALWAYS: usize = 48 << 10;
 
 // SAFETY: a function handle is a process-wide name of loaded code, valid on any thread while its module, which is
 // never unloaded, lives.
@@ -236,6 +242,18 @@ impl Context {
         threads: u32,
         args: &[Arg],
     ) -> Result<()> {
+        self.launch_shared::<T>(kernel, (blocks, slices), threads, 0, args)
+    }
+
+    /// As [`Context::launch`], with `shared` bytes of dynamic shared memory for each block.
+    pub(super) fn launch_shared<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        (blocks, slices): (usize, usize),
+        threads: u32,
+        shared: usize,
+        args: &[Arg],
+    ) -> Result<()> {
         if blocks == 0 || slices == 0 {
             return Ok(());
         }
@@ -248,6 +266,7 @@ impl Context {
                 what: format!("kernel {} started with wrong arguments", kernel.name),
             });
         };
+        self.allow_shared(function, shared)?;
         let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
         let mut pointers: Vec<*mut std::ffi::c_void> = values
             .iter_mut()
@@ -264,13 +283,31 @@ impl Context {
                 threads,
                 1,
                 1,
-                0,
+                shared as u32,
                 self.stream,
                 pointers.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
         };
         self.check(code, kernel.name)
+    }
+
+    /// Lets a function be started with that much dynamic shared memory. The context is current.
+    fn allow_shared(&self, function: &Function, shared: usize) -> Result<()> {
+        if shared <= function.allowed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if shared > self.properties.shared {
+            return Err(Error::Internal {
+                what: format!("a kernel is started with {shared} bytes of shared memory"),
+            });
+        }
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is loaded in the current context; the size is within the device's limit, an i32.
+        let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, shared as i32) };
+        self.check(code, "cuFuncSetAttribute")?;
+        function.allowed.fetch_max(shared, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Looks a kernel up in its loaded module.
@@ -290,6 +327,10 @@ impl Context {
         // SAFETY: the module is loaded and the name is null-terminated.
         let code = unsafe { sys::cuModuleGetFunction(&mut handle, module, text.as_ptr()) };
         check(code, "cuModuleGetFunction")?;
-        Ok(Function { handle, params })
+        Ok(Function {
+            handle,
+            params,
+            allowed: AtomicUsize::new(SHARED_ALWAYS),
+        })
     }
 }

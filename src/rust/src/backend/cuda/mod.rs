@@ -1,6 +1,7 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
+//! - [`properties`]: what launches are fitted to
 //! - [`kernels`]: the kernels' code and how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
@@ -19,6 +20,7 @@ mod memory;
 mod norms;
 mod pivot;
 pub mod probe;
+mod properties;
 mod qr;
 mod transfer;
 mod triangular;

@@ -1,0 +1,39 @@
+//! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a block may use.
+
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+
+use super::context::check;
+use crate::error::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Properties {
+    pub multiprocessors: usize,
+    /// Compute capability, major and minor.
+    pub capability: (i32, i32),
+    /// Cycles per second, at most.
+    pub clock: f64,
+    /// Bytes of shared memory that one block can be given.
+    pub shared: usize,
+}
+
+impl Properties {
+    pub(super) fn of(device: sys::CUdevice) -> Result<Properties> {
+        let ask = |which| {
+            let mut value = 0;
+            // SAFETY: the device exists; the out-parameter is valid.
+            let code = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) };
+            check(code, "cuDeviceGetAttribute").map(|()| value)
+        };
+        let count = |which| Ok(usize::try_from(ask(which)?).unwrap_or(0));
+        Ok(Properties {
+            multiprocessors: count(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            capability: (
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            ),
+            // The attribute counts in kHz.
+            clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
+            shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        })
+    }
+}

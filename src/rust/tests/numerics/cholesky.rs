@@ -1,17 +1,17 @@
 //! potrf on hard matrices.
 
 use super::common::calls::factor;
-use super::common::{for_each_device, Host};
+use super::common::{changed, few, for_each_device, Host};
 use super::exact::{self, Residual};
 use super::positive::{hard, nearly_dependent, tiny_pivot, Range};
 use super::textbook::{self, Division};
 use super::{allowed, orders};
 use cudafactor::device::Device;
 use cudafactor::error::Error;
-use cudafactor::matrix::Uplo;
+use cudafactor::matrix::{Part, Uplo};
 use cudafactor::scalar::Scalar;
 
-for_each_device!(residuals_are_the_textbooks);
+for_each_device!(residuals_are_the_textbooks, batches_are_as_good);
 
 #[test]
 fn inverses_are_found_out() {
@@ -161,6 +161,41 @@ fn residuals_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
                     hard.name,
                     fault.unwrap()
                 );
+            }
+        }
+    }
+}
+
+/// All hard matrices of one order at once. One that rounding makes indefinite is taken out, and the others are tried again.
+fn batches_are_as_good<T: Scalar, D: Device<T>>(device: &D) {
+    let orders: &[usize] = if few() {
+        &[5, 33]
+    } else {
+        &[1, 2, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 129]
+    };
+    for &n in orders {
+        let mut all: Vec<(String, Host<T>)> = hard::<T>(n)
+            .into_iter()
+            .map(|hard| (hard.name.clone(), hard.make::<T>(n)))
+            .collect();
+        loop {
+            let batch = Host::from_fn(n, n * all.len(), |i, j| all[j / n].1.at(i, j % n));
+            let answer = changed(device, &batch, Part::All, |m| device.potrf_batched(m));
+            match answer {
+                Ok((r, ())) => {
+                    for (index, (name, a)) in all.iter().enumerate() {
+                        let r = Host::from_fn(n, n, |i, j| r.at(i, index * n + j));
+                        let fault = fault(a, reference(a), &Ok(r));
+                        assert!(fault.is_none(), "{name} {n}: {}", fault.unwrap());
+                    }
+                    break;
+                }
+                Err(Error::NotPositiveDefiniteIn { index, order }) => {
+                    let (name, a) = all.remove(index - 1);
+                    let fault = fault(&a, reference(&a), &Err(order));
+                    assert!(fault.is_none(), "{name} {n}: {}", fault.unwrap());
+                }
+                Err(e) => panic!("{e}"),
             }
         }
     }

@@ -11,6 +11,7 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
 use super::probe;
+use super::product::Sums;
 use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -32,6 +33,7 @@ pub(super) struct Context {
     modules: Mutex<HashMap<Family, Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     fences: Mutex<Fences>,
+    pub sums: Mutex<Option<Sums>>,
     failed: Mutex<Option<Error>>,
 }
 
@@ -58,7 +60,7 @@ unsafe impl Send for Event {}
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
 
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -145,6 +147,7 @@ impl Context {
             modules: Mutex::default(),
             functions: Mutex::default(),
             fences: Mutex::default(),
+            sums: Mutex::default(),
             failed: Mutex::default(),
         })
     }

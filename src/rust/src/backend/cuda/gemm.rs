@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::{blocks_for, View};
+use super::product;
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -23,7 +24,7 @@ const SHORTEST_SLICE: usize = 256;
 /// Operations in one launch: some tenths of a second, the longest wait for an interrupt.
 const LAUNCH_FLOPS: f64 = 2e12;
 /// Launches of more operations than this are fenced, so that only a few are ever queued.
-const FENCE_FLOPS: f64 = 2e10;
+pub(super) const FENCE_FLOPS: f64 = 2e10;
 
 /// Which part of C is computed; the rest is neither read nor written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(super) enum Triangle {
 
 impl Triangle {
     /// The same part seen in the transpose.
-    fn t(self) -> Self {
+    pub(super) fn t(self) -> Self {
         match self {
             Triangle::Full => Triangle::Full,
             Triangle::Lower => Triangle::Upper,
@@ -83,10 +84,42 @@ pub(super) fn multiply<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<()> {
+    if c.is_empty() {
+        return Ok(());
+    }
+    if a.cols == 0 || update.alpha == T::from_f64(0.0) {
+        return scale(ctx, update, c);
+    }
+    if product::multiply(ctx, update, a, b, c)? {
+        return Ok(());
+    }
     multiply_in_parts(ctx, LAUNCH_FLOPS, update, a, b, c)
 }
 
-/// As [`multiply`], with at most about `flops` operations in one launch.
+/// `C <- beta C`
+fn scale<T: Scalar>(ctx: &'static Context, update: Update<T>, c: View<T>) -> Result<()> {
+    let Update { beta, triangle, .. } = update;
+    if beta == T::from_f64(1.0) {
+        return Ok(());
+    }
+    ctx.launch::<T>(
+        SCALE,
+        blocks_for(c.rows * c.cols),
+        1,
+        256,
+        &args![
+            c.rows,
+            c.cols,
+            scalar(beta),
+            c.ptr,
+            c.rs,
+            c.cs,
+            triangle as i32
+        ],
+    )
+}
+
+/// As [`multiply`] on any GPU and in either precision, with at most about `flops` operations in one launch.
 fn multiply_in_parts<T: Scalar>(
     ctx: &'static Context,
     flops: f64,
@@ -95,9 +128,6 @@ fn multiply_in_parts<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<()> {
-    if c.is_empty() {
-        return Ok(());
-    }
     if c.rs.abs() > c.cs.abs() {
         let update = Update {
             triangle: update.triangle.t(),
@@ -172,18 +202,6 @@ fn multiply_once<T: Scalar>(
         stop,
     } = update;
     let (m, n, k) = (c.rows, c.cols, a.cols);
-    if k == 0 || alpha == T::from_f64(0.0) {
-        if beta == T::from_f64(1.0) {
-            return Ok(());
-        }
-        return ctx.launch::<T>(
-            SCALE,
-            blocks_for(m * n),
-            1,
-            256,
-            &args![m, n, scalar(beta), c.ptr, c.rs, c.cs, triangle as i32],
-        );
-    }
     let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
     let slices = if tiles >= FEW_TILES {
         1
@@ -252,6 +270,9 @@ fn multiply_once<T: Scalar>(
 
 /// `C <- A A'`, exactly symmetric: one triangle is computed and mirrored.
 pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<()> {
+    if a.cols > 0 && !c.is_empty() && product::square(ctx, a, c)? {
+        return Ok(());
+    }
     let update = Update {
         triangle: Triangle::Lower,
         ..Update::assign()

@@ -5,6 +5,7 @@
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
@@ -16,6 +17,7 @@ use crate::scalar::Scalar;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Family {
     Gemm,
+    Product,
     Triangular,
     Cholesky,
     CholeskyBatch,
@@ -26,8 +28,9 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 8] = [
+    pub(super) const ALL: [Family; 9] = [
         Family::Gemm,
+        Family::Product,
         Family::Triangular,
         Family::Cholesky,
         Family::CholeskyBatch,
@@ -37,9 +40,15 @@ impl Family {
         Family::Norms,
     ];
 
-    pub(super) fn ptx(self) -> &'static str {
-        match self {
+    /// The code for a device of that compute capability; none where the family needs a newer one.
+    pub(super) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static str> {
+        Some(match self {
             Family::Gemm => include_str!("../../../kernels/ptx/gemm.ptx"),
+            Family::Product => match major {
+                9.. => include_str!("../../../kernels/ptx/product.sm_90.ptx"),
+                8 => include_str!("../../../kernels/ptx/product.sm_80.ptx"),
+                _ => return None,
+            },
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),
             Family::Cholesky => include_str!("../../../kernels/ptx/cholesky.ptx"),
             Family::CholeskyBatch => include_str!("../../../kernels/ptx/cholesky_batch.ptx"),
@@ -47,7 +56,7 @@ impl Family {
             Family::Qr => include_str!("../../../kernels/ptx/qr.ptx"),
             Family::Pivot => include_str!("../../../kernels/ptx/pivot.ptx"),
             Family::Norms => include_str!("../../../kernels/ptx/norms.ptx"),
-        }
+        })
     }
 }
 
@@ -183,6 +192,8 @@ pub(super) struct Function {
     pub params: Vec<Kind>,
     /// Bytes of dynamic shared memory that a launch may have.
     allowed: AtomicUsize,
+    /// Blocks that one multiprocessor holds, once asked.
+    resident: OnceLock<usize>,
 }
 
 /// Dynamic shared memory that every kernel may have; more must be allowed.
@@ -218,9 +229,16 @@ pub(super) fn parameters(ptx: &str, entry: &str) -> Option<Vec<Kind>> {
 }
 
 impl Context {
+    fn ptx(&self, family: Family) -> Result<&'static str> {
+        let missing = || Error::Internal {
+            what: format!("kernels {family:?} are not for this GPU"),
+        };
+        family.ptx(self.properties.capability).ok_or_else(missing)
+    }
+
     /// Loads a family's module. The driver compiles it for the GPU, and keeps the result in its own cache.
     pub(super) fn load_family(&self, family: Family) -> Result<sys::CUmodule> {
-        let text = CString::new(family.ptx()).map_err(|_| Error::Internal {
+        let text = CString::new(self.ptx(family)?).map_err(|_| Error::Internal {
             what: "kernel text with a null byte".to_string(),
         })?;
         let mut module = std::ptr::null_mut();
@@ -310,6 +328,34 @@ impl Context {
         Ok(())
     }
 
+    /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about and started with the same
+    /// numbers.
+    pub(super) fn resident<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        threads: u32,
+        shared: usize,
+    ) -> Result<usize> {
+        let function = self.function(kernel, T::SUFFIX)?;
+        if let Some(blocks) = function.resident.get() {
+            return Ok(*blocks);
+        }
+        self.allow_shared(function, shared)?;
+        let mut blocks = 0;
+        // SAFETY: the function is loaded in the current context; the out-parameter is valid.
+        let code = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function.handle,
+                threads as i32,
+                shared,
+            )
+        };
+        self.check(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
+        let blocks = usize::try_from(blocks).unwrap_or(0);
+        Ok(*function.resident.get_or_init(|| blocks))
+    }
+
     /// Looks a kernel up in its loaded module.
     pub(super) fn find_function(
         &self,
@@ -321,7 +367,7 @@ impl Context {
         let missing = || Error::Internal {
             what: format!("there is no kernel {name}"),
         };
-        let params = parameters(kernel.family.ptx(), &name).ok_or_else(missing)?;
+        let params = parameters(self.ptx(kernel.family)?, &name).ok_or_else(missing)?;
         let text = CString::new(name.as_str()).map_err(|_| missing())?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: the module is loaded and the name is null-terminated.
@@ -331,6 +377,7 @@ impl Context {
             handle,
             params,
             allowed: AtomicUsize::new(SHARED_ALWAYS),
+            resident: OnceLock::new(),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! - [`properties`]: what launches are fitted to
 //! - [`kernels`]: the kernels' code and how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
+//! - `product`, `product_plan`: products on the tensor cores, and how they are cut
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
@@ -20,6 +21,8 @@ mod memory;
 mod norms;
 mod pivot;
 pub mod probe;
+mod product;
+mod product_plan;
 mod properties;
 mod qr;
 mod transfer;

@@ -280,8 +280,12 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
     if described.is_err() {
         return;
     }
-    let loaded = Context::open(ordinal)
-        .and_then(|c| Family::ALL.iter().try_for_each(|f| c.module(*f).map(drop)));
+    let loaded = Context::open(ordinal).and_then(|c| {
+        let mut families = Family::ALL
+            .iter()
+            .filter(|f| f.ptx(c.properties.capability).is_some());
+        families.try_for_each(|f| c.module(*f).map(drop))
+    });
     add(
         steps,
         &format!("kernels on GPU {ordinal}"),

@@ -36,4 +36,20 @@ impl Properties {
             shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         })
     }
+
+    /// Operations in double precision per second on the tensor cores of one multiprocessor, at most. Few GPUs are made for them.
+    pub(super) fn tensor_rate(&self) -> f64 {
+        let per_cycle = match self.capability {
+            (9, 0) => 256.0,
+            (8, 0) | (10, 0) => 128.0,
+            _ => 4.0,
+        };
+        per_cycle * self.clock
+    }
+
+    /// Operations of the longest launch: an interrupt is noticed between launches.
+    pub(super) fn launch_operations(&self) -> f64 {
+        const SECONDS: f64 = 0.25;
+        SECONDS * self.tensor_rate() * self.multiprocessors as f64
+    }
 }

@@ -1,0 +1,129 @@
+// Slabs of an operand of a product in double precision, copied to shared memory while others are multiplied (sm_80 and newer).
+#pragma once
+#include "common.cuh"
+
+namespace tile {
+
+// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or its depth (k).
+enum Layout { LINES = 0, DEPTH = 1 };
+
+// threadIdx.x, read anew: what is computed from it is not kept in registers from one use to the next, where none are to spare.
+__device__ __forceinline__ int thread_again() {
+    int x;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    return x;
+}
+
+__device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+// 16 bytes, if `on`.
+__device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to), "l"(from),
+        "r"((int)on)
+        : "memory");
+}
+// 8 bytes; zeros, if not `on`.
+__device__ __forceinline__ void copy8(unsigned to, const void* from, bool on) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(on ? 8 : 0) : "memory");
+}
+__device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int LEFT>
+__device__ __forceinline__ void copies_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+}
+
+// One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose places are permuted so that
+// neither the copies nor the reads of fragments meet in a bank. Threads copy WIDE (a chunk at a time) or NARROW (an element at
+// a time, where lines are missing or chunks are not aligned).
+template <int SIZE, int BK, int THREADS, Layout LAYOUT, int ROWBITS, int ROWSHIFT>
+struct Slab {
+    static constexpr int NARROW = 1, WIDE = 2;
+    // How the threads share a slab, UNIT elements to a copy.
+    template <int UNIT>
+    struct Deal {
+        static constexpr int ACROSS = (LAYOUT == LINES ? SIZE : BK) / UNIT;  // along the contiguous dimension
+        static constexpr int STEP = THREADS / ACROSS;                        // along the other, from part to part
+        static constexpr int PARTS = SIZE * BK / UNIT / THREADS;
+        static_assert(SIZE * BK / UNIT % THREADS == 0 && THREADS % ACROSS == 0, "");
+        // Parts of a thread are permuted alike along the depth; along lines, part by part as `part_of` does.
+        static_assert(LAYOUT == DEPTH ? STEP % 8 == 0 : STEP % 2 == 0, "");
+
+        static __device__ __forceinline__ int across(int thread) { return thread % ACROSS * UNIT; }
+        static __device__ __forceinline__ int down(int thread) { return thread / ACROSS; }
+        static __device__ __forceinline__ unsigned place(int thread) {
+            const int d = down(thread);
+            return (d * (LAYOUT == LINES ? SIZE : BK) + (across(thread) ^ swizzle(d))) * 8;
+        }
+        static __device__ __forceinline__ unsigned part_of(unsigned to, int q) {
+            return LAYOUT == LINES ? (to ^ (((q * STEP >> 1) & 3) << 5)) + q * STEP * SIZE * 8 : to + q * STEP * BK * 8;
+        }
+    };
+
+    const char* from;  // where this thread reads next
+    i64 step;          // bytes from part to part
+    unsigned place;    // byte offset of part 0 in a slab
+    int lines;         // lines that exist
+    bool plain;        // all lines exist, and may be read 16 bytes at a time
+
+    // How the elements of a line (or of a step) are permuted: an exclusive or of the position along it.
+    static __device__ __forceinline__ int swizzle(int d) {
+        return LAYOUT == LINES ? ((d >> 1) & 3) << 2
+               : ROWBITS == 1  ? ((d >> ROWSHIFT) & 1) << 3
+                               : ((d >> ROWSHIFT) & 3) << 2;
+    }
+
+    // Lines from `first` of the `total` of an operand at p, from depth k0 on; ld: elements from line to line, or step to step.
+    __device__ __forceinline__ void start(const double* p, i64 ld, i64 first, i64 total, i64 k0) {
+        const i64 left = total - first;
+        lines = left < SIZE ? (int)left : SIZE;
+        p += LAYOUT == LINES ? first + k0 * ld : first * ld + k0;
+        plain = (((unsigned long long)p & 15) | (ld & 1)) == 0 && lines == SIZE;
+        using D = Deal<WIDE>;
+        const int x = thread_again();
+        from = reinterpret_cast<const char*>(p + D::down(x) * ld + D::across(x));
+        step = D::STEP * ld * 8;
+        place = D::place(x);
+    }
+    // From wide to narrow copies.
+    __device__ __forceinline__ void narrow() {
+        using W = Deal<WIDE>;
+        using N = Deal<NARROW>;
+        const int x = thread_again();
+        const i64 ld = step / W::STEP;
+        from += (N::down(x) - W::down(x)) * ld + (N::across(x) - W::across(x)) * 8;
+        step = N::STEP * ld;
+        place = N::place(x);
+    }
+    // Parts of a narrow slab below this number of `STEP`s exist, when `depth` of its steps do.
+    __device__ __forceinline__ int limit(int depth) const {
+        using D = Deal<NARROW>;
+        const int x = thread_again();
+        if (LAYOUT == LINES) return D::across(x) < lines ? depth - D::down(x) : 0;
+        return D::across(x) < depth ? lines - D::down(x) : 0;
+    }
+    // Starts the copy of part q to a slab at `to`. Wide: unless the limit is 0. Narrow: zeros from the limit on.
+    template <int UNIT>
+    __device__ __forceinline__ void copy(unsigned to, int q, int limit) {
+        using D = Deal<UNIT>;
+        if (UNIT == WIDE) copy16(D::part_of(to + place, q), from, limit != 0);
+        else copy8(D::part_of(to + place, q), from, q * D::STEP < limit);
+        from += step;
+        if (q == D::PARTS - 1 && LAYOUT == DEPTH) from += BK * 8 - D::PARTS * step;
+    }
+    // Copies `depth` steps of the slab that comes after `skip` others; the rest of it is zeros.
+    __device__ __forceinline__ void copy_partial(unsigned to, bool wide, int skip, int depth) const {
+        using D = Deal<NARROW>;
+        Slab s = *this;
+        if (wide) s.narrow();
+        s.from += LAYOUT == LINES ? skip * D::PARTS * s.step : (i64)skip * BK * 8;
+        const int end = s.limit(depth);
+#pragma unroll 1
+        for (int q = 0; q < D::PARTS; ++q) {
+            copy8(D::part_of(to + s.place, q), s.from, q * D::STEP < end);
+            s.from += s.step;
+        }
+    }
+};
+
+}  // namespace tile

@@ -1,0 +1,227 @@
+// Products of tiles in double precision on the tensor cores (mma.sync, sm_80 and newer): acc += A B for BM lines of A and BN
+// lines of B, of any depth.
+//
+// The depth is walked in slabs of 16 steps. Copies of STAGES - 1 slabs are under way in a ring of shared memory while one is
+// multiplied; they are dealt out between the multiplications, so that neither waits for the other. A slab that is not full,
+// the last one, is multiplied first: its zeros are then filled in before the pipeline starts, and all copies in it are alike.
+//
+// Lines beyond the last count as zeros. A NaN in a line reaches that line of the product only.
+#pragma once
+#include "slab_f64.cuh"
+
+namespace tile {
+
+// D (16 x 8) += A (16 x 8) B (8 x 8).
+__device__ __forceinline__ void mma_16x8x8(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+            asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                         : "+d"(d[2 * r]), "+d"(d[2 * r + 1])
+                         : "d"(a[2 * q + r]), "d"(b[q]));
+    }
+#endif
+}
+
+// The 16 steps of a slab are dealt to the tensor core's four groups of four in one of two ways, the same for A and B: lane t
+// of a quad takes steps 2t, 2t + 1, 8 + 2t, 9 + 2t (PAIRS), or t, 4 + t, 8 + t, 12 + t. The choice makes each read from
+// shared memory deliver registers as the instruction wants them.
+//
+// A: 16 rows; a lane (g = lane / 4, t = lane % 4) holds rows 2g and 2g + 1: f[2 q + r] is row 2g + r at its q-th step.
+template <int SIZE, int BK, Layout LAYOUT>
+struct FragmentA {
+    static __device__ __forceinline__ int base(int row0, int lane) {
+        const int g = lane >> 2, t = lane & 3;
+        if (LAYOUT == LINES) return 2 * t * SIZE + row0 + ((2 * g) ^ (t << 2));
+        return (row0 + 2 * g) * BK + (t ^ ((g & 3) << 2));
+    }
+    static __device__ __forceinline__ void load(double (&f)[4], const double* slab, int base, int block, int half) {
+#pragma unroll
+        for (int q = 0; q < 2; ++q) {
+            if (LAYOUT == LINES) {
+                const double2 x = *reinterpret_cast<const double2*>(slab + base + block * 16 + (q + half * 8) * SIZE);
+                f[2 * q] = x.x, f[2 * q + 1] = x.y;
+            } else {
+                const double* at = slab + (base ^ (q << 2) ^ (half << 3)) + block * 16 * BK;
+                f[2 * q] = at[0], f[2 * q + 1] = at[BK];
+            }
+        }
+    }
+};
+// B: 16 columns as two of 8; a lane holds column g of each: f[h][q] is column 8 h + g at its q-th step.
+template <int SIZE, int BK, Layout LAYOUT, bool PAIRS>
+struct FragmentB {
+    static __device__ __forceinline__ int base(int col0, int lane) {
+        const int g = lane >> 2, t = lane & 3;
+        if (LAYOUT == LINES) return 2 * t * SIZE + col0 + (g ^ (t << 2));
+        return (col0 + g) * BK + (PAIRS ? (2 * t) ^ ((g & 1) << 3) : t ^ ((g & 3) << 2));
+    }
+    static __device__ __forceinline__ void load(double (&f)[2][2], const double* slab, int base, int block, int half) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            if (LAYOUT == LINES) {
+#pragma unroll
+                for (int q = 0; q < 2; ++q) f[h][q] = slab[(base ^ (h << 3)) + block * 16 + (q + half * 8) * SIZE];
+            } else if (PAIRS) {
+                const double2 x = *reinterpret_cast<const double2*>(slab + (base ^ (half << 3)) + (block * 16 + h * 8) * BK);
+                f[h][0] = x.x, f[h][1] = x.y;
+            } else {
+#pragma unroll
+                for (int q = 0; q < 2; ++q) f[h][q] = slab[(base ^ (q << 2) ^ (half << 3)) + (block * 16 + h * 8) * BK];
+            }
+        }
+    }
+};
+
+// acc[i][j][h][2 r + e]: of the 16 x 16 block (i, j) of the warp's part, row 2g + r and column 8 h + 2t + e.
+//
+// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns; until its own `run`, the last of
+// the ring's STAGES places is free for other use.
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
+struct Product {
+    static constexpr int BK = 16;
+    static constexpr int WARPS = WARPS_M * WARPS_N;
+    static constexpr int THREADS = 32 * WARPS;
+    static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N;
+    static constexpr int FM = WM / 16, FN = WN / 16;
+    static constexpr int STAGE = (BM + BN) * BK * 8;  // bytes
+    static constexpr int BYTES = STAGE * STAGES;
+    static constexpr bool PAIRS = LA == LINES;
+    using SlabA = Slab<BM, BK, THREADS, LA, 2, 1>;
+    using SlabB = Slab<BN, BK, THREADS, LB, PAIRS ? 1 : 2, 0>;
+    using LoadA = FragmentA<BM, BK, LA>;
+    using LoadB = FragmentB<BN, BK, LB, PAIRS>;
+    static_assert(PAIRS || LB == DEPTH, "");
+    static constexpr int GROUPS = 2 * FN;
+    static constexpr int LINES_M = BM, LINES_N = BN;
+    typedef double Acc[FM][FN][2][4];
+
+    // The first row and column of the warp's part.
+    static __device__ __forceinline__ int warp_row(int thread) { return (thread >> 5) % WARPS_M * WM; }
+    static __device__ __forceinline__ int warp_col(int thread) { return (thread >> 5) / WARPS_M * WN; }
+
+    SlabA sa;
+    SlabB sb;
+    int iters;      // slabs in all
+    bool wide;      // copies of both operands
+    unsigned fill;  // offset of the next slab's place
+
+    template <int UNIT>
+    static constexpr int parts() {
+        return SlabA::template Deal<UNIT>::PARTS + SlabB::template Deal<UNIT>::PARTS;
+    }
+    template <int UNIT>
+    __device__ __forceinline__ void copy_part(unsigned home, int part, int limit_a, int limit_b) {
+        constexpr int OF_A = SlabA::template Deal<UNIT>::PARTS;
+        if (part < OF_A) sa.template copy<UNIT>(home + fill, part, limit_a);
+        else sb.template copy<UNIT>(home + fill + BM * BK * 8, part - OF_A, limit_b);
+    }
+    __device__ __forceinline__ void fill_next() { fill = fill == BYTES - STAGE ? 0 : fill + STAGE; }
+    template <int UNIT>
+    __device__ __forceinline__ void copy_slab(unsigned home) {
+        const int limit_a = UNIT == SlabA::WIDE ? 1 : sa.limit(BK), limit_b = UNIT == SlabB::WIDE ? 1 : sb.limit(BK);
+#pragma unroll
+        for (int p = 0; p < parts<UNIT>(); ++p) copy_part<UNIT>(home, p, limit_a, limit_b);
+    }
+
+    // Starts the copies of the first slabs; `sa` and `sb` have been started.
+    __device__ __forceinline__ void begin(const double* shared, i64 depth) {
+        const unsigned home = shared_address(shared);
+        iters = (int)((depth + BK - 1) / BK);
+        const int tail = (int)(depth - (i64)(iters - 1) * BK);
+        wide = sa.plain && sb.plain;
+        if (!wide) sa.narrow(), sb.narrow();
+        fill = 0;
+        int filled = 0;
+        if (tail < BK) {
+            sa.copy_partial(home, wide, iters - 1, tail);
+            sb.copy_partial(home + BM * BK * 8, wide, iters - 1, tail);
+            fill_next();
+            copies_commit();
+            filled = 1;
+        }
+#pragma unroll 1
+        for (; filled < STAGES - 1; ++filled) {
+            if (filled < iters) {
+                if (wide) copy_slab<SlabA::WIDE>(home);
+                else copy_slab<SlabA::NARROW>(home);
+            }
+            fill_next();
+            copies_commit();
+        }
+    }
+
+    template <int UNIT>
+    __device__ __forceinline__ void slabs(Acc& acc, const double* shared) {
+        const int thread = thread_again();
+        const int base_a = LoadA::base(warp_row(thread), thread & 31);
+        const int base_b = LoadB::base(warp_col(thread), thread & 31) + BM * BK;
+        const int some_a = UNIT == SlabA::WIDE ? 1 : sa.limit(BK), some_b = UNIT == SlabB::WIDE ? 1 : sb.limit(BK);
+        const unsigned home = shared_address(shared);
+        constexpr int PARTS = parts<UNIT>();
+        double fa[2][FM][4], fb[2][2][2];
+        int use = 0;
+        copies_wait<STAGES - 2>();
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < FM; ++i) LoadA::load(fa[0][i], shared, base_a, i, 0);
+        LoadB::load(fb[0], shared, base_b, 0, 0);
+#pragma unroll 1
+        for (int left = iters; left > 0; --left) {
+            const bool more = left >= STAGES;
+            const int limit_a = more ? some_a : 0, limit_b = more ? some_b : 0;
+#pragma unroll
+            for (int q = 0; q < GROUPS; ++q) {
+                const int half = q / FN, j = q % FN;
+#pragma unroll
+                for (int i = 0; i < FM; ++i) {
+                    mma_16x8x8(acc[i][j][0], fa[half][i], fb[q & 1][0]);
+                    mma_16x8x8(acc[i][j][1], fa[half][i], fb[q & 1][1]);
+                    if (i > 0) continue;
+                    // Between the products: fragments of the next group, and a part of the copies. Not before: the registers
+                    // that are loaded have only now been read.
+                    if (q + 1 == GROUPS) {
+                        copies_wait<STAGES - 2>();
+                        __syncthreads();
+                        use = use == (BYTES - STAGE) / 8 ? 0 : use + STAGE / 8;
+                    }
+                    const int q1 = (q + 1) % GROUPS;
+                    LoadB::load(fb[(q + 1) & 1], shared + use, base_b, q1 % FN, q1 / FN);
+                    if (q + 1 == GROUPS) {
+#pragma unroll
+                        for (int r = 0; r < FM; ++r) LoadA::load(fa[0][r], shared + use, base_a, r, 0);
+                    } else {
+                        if (half == 0) {
+#pragma unroll
+                            for (int r = j * FM / FN; r < (j + 1) * FM / FN; ++r)
+                                LoadA::load(fa[1][r], shared + use, base_a, r, 1);
+                        }
+#pragma unroll
+                        for (int p = q * PARTS / (GROUPS - 1); p < (q + 1) * PARTS / (GROUPS - 1); ++p)
+                            copy_part<UNIT>(home, p, limit_a, limit_b);
+                    }
+                    if (q + 2 == GROUPS) {
+                        fill_next();
+                        copies_commit();
+                    }
+                }
+            }
+        }
+        copies_wait<0>();
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void run(Acc& acc, const double* shared) {
+        if (wide) slabs<SlabA::WIDE>(acc, shared);
+        else slabs<SlabA::NARROW>(acc, shared);
+    }
+};
+
+}  // namespace tile

@@ -7,6 +7,7 @@
 // `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. They wait only for
 // blocks after them, which publish before they wait; all blocks of the grid must be resident together.
 #include "store_f64.cuh"
+#include "tile_sync.cuh"
 
 namespace {
 using namespace tile;
@@ -68,15 +69,6 @@ struct Walk {
     i64 at;
     int whole;
 };
-
-__device__ __forceinline__ int load_acquire(const int* p) {
-    int x;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
-    return x;
-}
-__device__ __forceinline__ void store_release(int* p, int x) {
-    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
-}
 
 template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
 struct Worker {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::calls::factor;
-use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
+use common::{changed, few, for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::device::Device;
 use cudafactor::error::Error;
 use cudafactor::matrix::{Part, Uplo};
@@ -16,6 +16,8 @@ for_each_device!(
     failure_has_the_order,
     infinite_pivots_go_on,
     same_answer_twice,
+    one_order_after_another,
+    large_failures_have_the_order,
     pivoted_factors,
     pivoted_rank,
     pivoted_stops_at_nan,
@@ -127,6 +129,80 @@ fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {
     let first = factor(device, Uplo::Upper, &a).unwrap();
     let second = factor(device, Uplo::Upper, &a).unwrap();
     assert!(same(&first, &second));
+}
+
+/// Orders of one and many tiles of 64, odd and even, small ones after large ones.
+fn orders() -> &'static [usize] {
+    if few() {
+        return &[129, 65, 200];
+    }
+    &[
+        1000, 65, 193, 2048, 1, 129, 191, 640, 192, 2177, 64, 320, 127, 63, 128, 777,
+    ]
+}
+
+/// A well-conditioned matrix with a full spectrum: random numbers, and a diagonal that outweighs their norm.
+fn random_positive<T: Scalar>(n: usize) -> Host<T> {
+    let x = matrices::random::<f64>(n, n, n as u64);
+    let diagonal = 3.0 * (n as f64).sqrt();
+    Host::from_fn(n, n, |i, j| {
+        x.at(i.min(j), i.max(j)) + if i == j { diagonal } else { 0.0 }
+    })
+}
+
+/// `||A v - R'(R v)|| / (||A|| ||v|| n eps)` for the vector v of ones of changing sign, in the norm of largest elements.
+fn probed<T: Scalar>(a: &Host<T>, r: impl Fn(usize, usize) -> f64) -> f64 {
+    let n = a.rows;
+    let v = |i: usize| if i % 3 == 1 { -1.0 } else { 1.0 };
+    let rv: Vec<f64> = (0..n)
+        .map(|i| (i..n).map(|j| r(i, j) * v(j)).sum())
+        .collect();
+    let errors = (0..n).map(|j| {
+        let product: f64 = (0..=j).map(|i| r(i, j) * rv[i]).sum();
+        let want: f64 = (0..n).map(|i| a.at(i, j) * v(i)).sum();
+        (product - want).abs()
+    });
+    let largest = errors.fold(0.0, |m: f64, e| if e > m || e.is_nan() { e } else { m });
+    let norm: f64 = (0..n).map(|i| a.at(i, n - 1).abs()).sum();
+    largest / (norm * n as f64 * T::EPS)
+}
+
+/// One process, many orders: nothing is left behind by one factorization for the next, and each repeats bit by bit.
+fn one_order_after_another<T: Scalar, D: Device<T>>(device: &D) {
+    for &n in orders() {
+        let a = random_positive::<T>(n);
+        for uplo in [Uplo::Upper, Uplo::Lower] {
+            let r = factor(device, uplo, &a).unwrap_or_else(|e| panic!("{uplo:?} {n}: {e}"));
+            let error = match uplo {
+                Uplo::Upper => probed(&a, |i, j| r.at(i, j)),
+                Uplo::Lower => probed(&a, |i, j| r.at(j, i)),
+            };
+            assert!(error < residual::BACKWARD, "{uplo:?} {n}: {error}");
+            for _ in 0..2 {
+                let again = factor(device, uplo, &a).unwrap();
+                assert!(same(&r, &again), "{uplo:?} {n}: not the same again");
+            }
+        }
+    }
+}
+
+fn large_failures_have_the_order<T: Scalar, D: Device<T>>(device: &D) {
+    let n = if few() { 200 } else { 2177 };
+    let clean = random_positive::<T>(n);
+    for k in [0, 63, 64, 127, 130, 1000, 1535, 2100, n - 1] {
+        if k >= n {
+            continue;
+        }
+        for bad in [-1.0, f64::NAN] {
+            let mut a = clean.clone();
+            a.set(k, k, bad);
+            for uplo in [Uplo::Upper, Uplo::Lower] {
+                let got = factor(device, uplo, &a).err();
+                let want = Error::NotPositiveDefinite { order: k + 1 };
+                assert_eq!(got, Some(want), "{uplo:?} {k} {bad}");
+            }
+        }
+    }
 }
 
 fn pivoted_factors<T: Scalar, D: Device<T>>(device: &D) {

@@ -81,12 +81,17 @@ impl Buffer {
 
     /// Zeroes the first `bytes` bytes, which must exist.
     pub(super) fn clear(&self, bytes: usize) -> Result<()> {
+        self.fill(0, bytes)
+    }
+
+    /// Sets each of the first `bytes` bytes, which must exist, to `value`.
+    pub(super) fn fill(&self, value: u8, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         self.ctx.bind()?;
         // SAFETY: the buffer has that many bytes.
-        let code = unsafe { sys::cuMemsetD8Async(self.ptr, 0, bytes, self.ctx.stream) };
+        let code = unsafe { sys::cuMemsetD8Async(self.ptr, value, bytes, self.ctx.stream) };
         self.ctx.check(code, "cuMemsetD8Async")
     }
 

@@ -1,6 +1,7 @@
 //! Cholesky factorization, plain and with diagonal pivoting.
 
 use super::buffer::Buffer;
+use super::cholesky_tiles::{self, LARGEST};
 use super::context::Context;
 use super::gemm::{multiply, Triangle, Update};
 use super::kernels::{args, Family, Kernel};
@@ -23,27 +24,44 @@ const HALVE: usize = 512;
 
 /// Factors one triangle in place. An upper triangle is the lower one of the transposed view.
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, uplo: Uplo, a: View<T>) -> Result<()> {
-    let info = Buffer::zeroed::<i32>(ctx, 1)?;
     let lower = if uplo == Uplo::Lower { a } else { a.t() };
-    factor_lower(ctx, lower, 0, &info)?;
-    let mut order = [0i32];
-    info.to_slice(&mut order)?;
-    match order {
-        [0] => Ok(()),
-        [order] => Err(Error::NotPositiveDefinite {
-            order: usize::try_from(order).unwrap_or(0),
-        }),
-    }
+    factor_in_parts(ctx, LARGEST, lower)
 }
 
-/// `first` is the row of the whole matrix at which this part starts.
+/// Factors the lower triangle, by one launch where the order is at most `largest` and the GPU has what that needs.
+fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>) -> Result<()> {
+    let order = match cholesky_tiles::start(ctx, a, largest)? {
+        Some(order) => order,
+        None => {
+            let order = Buffer::zeroed::<i32>(ctx, 1)?;
+            factor_lower(ctx, largest, a, 0, &order)?;
+            order
+        }
+    };
+    let mut found = [0i32];
+    order.to_slice(&mut found)?;
+    let [order] = found;
+    if order > 0 {
+        return Err(Error::NotPositiveDefinite {
+            order: order.unsigned_abs() as usize,
+        });
+    }
+    Ok(())
+}
+
+/// `first` is the row of the whole matrix at which this part starts; `info` is set to the order of its failing minor.
 fn factor_lower<T: Scalar>(
     ctx: &'static Context,
+    largest: usize,
     a: View<T>,
     first: usize,
     info: &Buffer,
 ) -> Result<()> {
     let n = a.rows;
+    if let Some(order) = cholesky_tiles::start(ctx, a, largest)? {
+        cholesky_tiles::report(ctx, &order, first, info)?;
+        return ctx.fence();
+    }
     let step = if n > HALVE {
         n.div_ceil(2).next_multiple_of(BLOCK)
     } else {
@@ -53,7 +71,7 @@ fn factor_lower<T: Scalar>(
         let w = step.min(n - j);
         let block = a.sub(j, j, w, w);
         if w > BLOCK {
-            factor_lower(ctx, block, first + j, info)?;
+            factor_lower(ctx, largest, block, first + j, info)?;
         } else {
             ctx.launch::<T>(
                 FACTOR,
@@ -155,4 +173,58 @@ pub(super) fn factor_pivoted<T: Scalar>(
         jpvt: order.into_iter().map(|i| i as usize).collect(),
         rank,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Matrix;
+    use super::*;
+    use crate::matrix::Part;
+
+    /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and the failing minor is the whole
+    /// matrix's.
+    #[test]
+    fn parts_make_the_whole() {
+        let ctx = match Context::open(0) {
+            Ok(ctx) => ctx,
+            Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+                panic!("a GPU is required: {e}")
+            }
+            Err(e) => return eprintln!("skipped: {e}"),
+        };
+        let n = 1000;
+        let entry = |i: usize, j: usize| 1.0 / (1.0 + i.abs_diff(j) as f64);
+        let factor = |largest: usize, bad: &[usize], upper: bool| {
+            let a = faer::Mat::from_fn(n, n, |i, j| match bad.contains(&i) && i == j {
+                true => -1.0,
+                false => entry(i, j),
+            });
+            let on_gpu = Matrix::from_host(ctx, a.as_ref(), Part::All)?;
+            let view = on_gpu.view();
+            factor_in_parts(ctx, largest, if upper { view.t() } else { view })?;
+            let mut r = faer::Mat::<f64>::zeros(n, n);
+            on_gpu.read(ctx, r.as_mut())?;
+            Ok::<_, Error>(r)
+        };
+        for upper in [false, true] {
+            let whole = factor(n, &[], upper).unwrap();
+            for largest in [0, 64, 130, 300, 640] {
+                let r = factor(largest, &[], upper).unwrap();
+                for j in 0..n {
+                    for i in 0..n {
+                        let (got, want) = (r[(i, j)], whole[(i, j)]);
+                        assert!(
+                            (got - want).abs() < 1e-12,
+                            "{largest} ({i}, {j}): {got} {want}"
+                        );
+                    }
+                }
+                for bad in [[0, 999], [400, 700], [520, 530], [999, 999]] {
+                    let order = bad[0] + 1;
+                    let got = factor(largest, &bad, upper).err();
+                    assert_eq!(got, Some(Error::NotPositiveDefinite { order }), "{largest}");
+                }
+            }
+        }
+    }
 }

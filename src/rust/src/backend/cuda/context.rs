@@ -95,8 +95,9 @@ pub(super) fn error_name(code: CUresult) -> String {
 fn is_fatal(code: CUresult) -> bool {
     let c = code as i32;
     // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access, time-out, failed launch;
-    // 999 unknown. 704 and 705 (peer access), 708 and 709 (context state), 712 and 713 (host registration) do no harm.
-    matches!(c, 214 | 220 | 226 | 700..=703 | 706 | 707 | 710 | 711 | 714..=721 | 999)
+    // 999 unknown. 704 and 705 (peer access), 708 and 709 (context state), 712 and 713 (host registration) and 720 (a launch
+    // of more blocks than can be resident) do no harm.
+    matches!(c, 214 | 220 | 226 | 700..=703 | 706 | 707 | 710 | 711 | 714..=719 | 721 | 999)
 }
 
 impl Context {

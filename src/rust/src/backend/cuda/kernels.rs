@@ -1,10 +1,10 @@
-//! The kernels' code and how they are started.
+//! The kernels' code and what they take.
 //!
 //! The PTX is made by `tools/kernels.py` from `kernels/*.cu` and travels inside the library. A kernel's parameters are
 //! read off its PTX, so that a launch with other arguments is refused instead of being undefined.
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
@@ -21,6 +21,7 @@ pub(super) enum Family {
     Triangular,
     Cholesky,
     CholeskyBatch,
+    CholeskyTiles,
     Lu,
     Qr,
     Pivot,
@@ -28,12 +29,13 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 9] = [
+    pub(super) const ALL: [Family; 10] = [
         Family::Gemm,
         Family::Product,
         Family::Triangular,
         Family::Cholesky,
         Family::CholeskyBatch,
+        Family::CholeskyTiles,
         Family::Lu,
         Family::Qr,
         Family::Pivot,
@@ -52,6 +54,11 @@ impl Family {
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),
             Family::Cholesky => include_str!("../../../kernels/ptx/cholesky.ptx"),
             Family::CholeskyBatch => include_str!("../../../kernels/ptx/cholesky_batch.ptx"),
+            Family::CholeskyTiles => match major {
+                9.. => include_str!("../../../kernels/ptx/cholesky_tiles.sm_90.ptx"),
+                8 => include_str!("../../../kernels/ptx/cholesky_tiles.sm_80.ptx"),
+                _ => return None,
+            },
             Family::Lu => include_str!("../../../kernels/ptx/lu.ptx"),
             Family::Qr => include_str!("../../../kernels/ptx/qr.ptx"),
             Family::Pivot => include_str!("../../../kernels/ptx/pivot.ptx"),
@@ -106,8 +113,8 @@ pub(super) enum Kind {
 /// One argument, as the eight bytes a parameter is read from (the lower four for the short kinds).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arg {
-    kind: Kind,
-    bits: u64,
+    pub kind: Kind,
+    pub bits: u64,
 }
 
 pub(super) trait IntoArg {
@@ -191,9 +198,9 @@ pub(super) struct Function {
     pub handle: sys::CUfunction,
     pub params: Vec<Kind>,
     /// Bytes of dynamic shared memory that a launch may have.
-    allowed: AtomicUsize,
+    pub allowed: AtomicUsize,
     /// Blocks that one multiprocessor holds, once asked.
-    resident: OnceLock<usize>,
+    pub resident: OnceLock<usize>,
 }
 
 /// Dynamic shared memory that every kernel may have; more must be allowed.
@@ -249,111 +256,6 @@ impl Context {
                 reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
             })?;
         Ok(module)
-    }
-
-    /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads. No blocks: nothing to do.
-    pub(super) fn launch<T: Scalar>(
-        &self,
-        kernel: Kernel,
-        blocks: usize,
-        slices: usize,
-        threads: u32,
-        args: &[Arg],
-    ) -> Result<()> {
-        self.launch_shared::<T>(kernel, (blocks, slices), threads, 0, args)
-    }
-
-    /// As [`Context::launch`], with `shared` bytes of dynamic shared memory for each block.
-    pub(super) fn launch_shared<T: Scalar>(
-        &self,
-        kernel: Kernel,
-        (blocks, slices): (usize, usize),
-        threads: u32,
-        shared: usize,
-        args: &[Arg],
-    ) -> Result<()> {
-        if blocks == 0 || slices == 0 {
-            return Ok(());
-        }
-        let function = self.function(kernel, T::SUFFIX)?;
-        let fits = function.params.len() == args.len()
-            && function.params.iter().zip(args).all(|(p, a)| *p == a.kind);
-        let grid = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32);
-        let (true, Some(grid), Ok(slices @ 1..=65535)) = (fits, grid, u32::try_from(slices)) else {
-            return Err(Error::Internal {
-                what: format!("kernel {} started with wrong arguments", kernel.name),
-            });
-        };
-        self.allow_shared(function, shared)?;
-        let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
-        let mut pointers: Vec<*mut std::ffi::c_void> = values
-            .iter_mut()
-            .map(|v| std::ptr::from_mut(v).cast())
-            .collect();
-        // SAFETY: `pointers` has one valid address for each of the kernel's parameters, of the parameter's size (checked
-        // above); the driver copies the values before it returns. The context is current (`function` binds it).
-        let code = unsafe {
-            sys::cuLaunchKernel(
-                function.handle,
-                grid,
-                slices,
-                1,
-                threads,
-                1,
-                1,
-                shared as u32,
-                self.stream,
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        self.check(code, kernel.name)
-    }
-
-    /// Lets a function be started with that much dynamic shared memory. The context is current.
-    fn allow_shared(&self, function: &Function, shared: usize) -> Result<()> {
-        if shared <= function.allowed.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        if shared > self.properties.shared {
-            return Err(Error::Internal {
-                what: format!("a kernel is started with {shared} bytes of shared memory"),
-            });
-        }
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is loaded in the current context; the size is within the device's limit, an i32.
-        let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, shared as i32) };
-        self.check(code, "cuFuncSetAttribute")?;
-        function.allowed.fetch_max(shared, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about and started with the same
-    /// numbers.
-    pub(super) fn resident<T: Scalar>(
-        &self,
-        kernel: Kernel,
-        threads: u32,
-        shared: usize,
-    ) -> Result<usize> {
-        let function = self.function(kernel, T::SUFFIX)?;
-        if let Some(blocks) = function.resident.get() {
-            return Ok(*blocks);
-        }
-        self.allow_shared(function, shared)?;
-        let mut blocks = 0;
-        // SAFETY: the function is loaded in the current context; the out-parameter is valid.
-        let code = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function.handle,
-                threads as i32,
-                shared,
-            )
-        };
-        self.check(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
-        let blocks = usize::try_from(blocks).unwrap_or(0);
-        Ok(*function.resident.get_or_init(|| blocks))
     }
 
     /// Looks a kernel up in its loaded module.

@@ -2,9 +2,10 @@
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`properties`]: what launches are fitted to
-//! - [`kernels`]: the kernels' code and how they are started
+//! - [`kernels`]: the kernels' code and what they take; [`launch`]: how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `product`, `product_plan`: products on the tensor cores, and how they are cut
+//! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
@@ -12,10 +13,12 @@
 mod buffer;
 mod cholesky;
 mod cholesky_batch;
+mod cholesky_tiles;
 mod context;
 mod gemm;
 mod interop;
 mod kernels;
+mod launch;
 mod lu;
 mod memory;
 mod norms;

@@ -14,6 +14,8 @@ pub(super) struct Properties {
     pub clock: f64,
     /// Bytes of shared memory that one block can be given.
     pub shared: usize,
+    /// Whether a launch can be had whose blocks are all resident together.
+    pub cooperative: bool,
 }
 
 impl Properties {
@@ -34,6 +36,7 @@ impl Properties {
             // The attribute counts in kHz.
             clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            cooperative: ask(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
         })
     }
 

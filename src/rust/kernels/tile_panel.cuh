@@ -1,0 +1,101 @@
+// Panels of tiles in shared memory, their 16 x 16 blocks in registers, and right-hand sides divided by a triangular block.
+#pragma once
+#include "tile_f64.cuh"
+
+namespace tile {
+
+constexpr int T = 64;           // order of a tile
+constexpr int PANELS = T / 16;  // a panel: 16 columns of a tile
+
+// A panel lies row by row, its 16-byte chunks permuted within a row so that neither a thread to a row nor the fragments of
+// products meet in a bank.
+__device__ __forceinline__ int panel_at(int r, int c) { return r * 16 + (c ^ ((r & 1) << 3 | (r & 6))); }
+
+// A block as an accumulator of a warp: of half h (8 columns), rows g and g + 8, columns 2t and 2t + 1. The same registers are the
+// left operand of a product whose steps are dealt in pairs.
+typedef double Block[2][4];
+
+__device__ __forceinline__ void block_load(Block& x, const double* panel, int r0) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            const double2 v = *reinterpret_cast<const double2*>(panel + panel_at(r0 + 8 * r + g, 8 * h + 2 * t));
+            x[h][2 * r] = v.x, x[h][2 * r + 1] = v.y;
+        }
+}
+__device__ __forceinline__ void block_store(const Block& x, double* panel, int r0) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+            *reinterpret_cast<double2*>(panel + panel_at(r0 + 8 * r + g, 8 * h + 2 * t)) =
+                make_double2(x[h][2 * r], x[h][2 * r + 1]);
+}
+// acc += sign left right', right: rows q0 to q0 + 15 of a panel.
+__device__ __forceinline__ void block_multiply(Block& acc, double sign, const Block& left, const double* panel, int q0) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const double a[4] = {sign * left[half][0], sign * left[half][2], sign * left[half][1], sign * left[half][3]};
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const double2 v = *reinterpret_cast<const double2*>(panel + panel_at(q0 + 8 * h + g, 8 * half + 2 * t));
+            const double b[2] = {v.x, v.y};
+            mma_16x8x8(acc[h], a, b);
+        }
+    }
+}
+// target (rows r0 to r0 + 15) -= left (the same rows) right (rows q0 to q0 + 15)', by one warp.
+__device__ __forceinline__ void update_block(double* target, const double* left, const double* right, int r0, int q0) {
+    Block x, c;
+    block_load(x, left, r0);
+    block_load(c, target, r0);
+    block_multiply(c, -1, x, right, q0);
+    block_store(c, target, r0);
+}
+
+// The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says that there is none.
+__device__ __forceinline__ void mark_no_inverse(double* inverse) { inverse[panel_at(0, 15)] = 1; }
+__device__ __forceinline__ bool has_inverse(const double* inverse) { return inverse[panel_at(0, 15)] == 0; }
+
+// X L' = X by substitution in rows r0 to r0 + 15 of `panel`, by one warp; L: rows l0 to l0 + 15 of `diagonal`. For an L that holds
+// infinities or is beyond the scale that an inverse can have.
+static __device__ __noinline__ void substitute(double* panel, const double* diagonal, int r0, int l0) {
+    const int lane = threadIdx.x & 31;
+    __syncwarp();
+    if (lane < 16)
+        for (int c = 0; c < 16; ++c) {
+            double x = panel[panel_at(r0 + lane, c)];
+            for (int d = 0; d < c; ++d) x -= panel[panel_at(r0 + lane, d)] * diagonal[panel_at(l0 + c, d)];
+            panel[panel_at(r0 + lane, c)] = x / diagonal[panel_at(l0 + c, c)];
+        }
+    __syncwarp();
+}
+
+// X with X L' = -rest, kept in x and in rows r0 to r0 + 15 of `panel`; `rest` is used up. L: rows l0 to l0 + 15 of `diagonal`.
+//
+// X is a product with the inverse of L and then, once, with that of what is left over, -rest - X L': a step of iterative
+// refinement, after which the residual is that of a substitution where the condition of L, its rows scaled alike, is below
+// 1 / sqrt(eps). That of a factor in double precision is.
+__device__ __forceinline__ void divide_block(Block& x, Block& rest, double* panel, const double* diagonal,
+                                             const double* inverse, int r0, int l0) {
+    if (has_inverse(inverse)) {
+#pragma unroll
+        for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
+        block_multiply(x, -1, rest, inverse, 0);
+        block_multiply(rest, 1, x, diagonal, l0);
+        block_multiply(x, -1, rest, inverse, 0);
+        block_store(x, panel, r0);
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = -rest[e >> 2][e & 3];
+    block_store(x, panel, r0);
+    substitute(panel, diagonal, r0, l0);
+    block_load(x, panel, r0);
+}
+
+}  // namespace tile

@@ -1,0 +1,57 @@
+// How the blocks and the warps of one launch hand things to one another (sm_70 and newer).
+//
+// Between blocks: a writer stores, meets its fellow threads at a barrier, and one of them sets a flag by `store_release`; a
+// reader waits for the flag by `load_acquire` and then meets its own. Where even that round trip is too long the datum is its
+// own flag: see `load_relaxed`. Blocks that wait must all be resident, which a cooperative launch guarantees.
+#pragma once
+#include "common.cuh"
+
+namespace tile {
+
+__device__ __forceinline__ int load_acquire(const int* p) {
+    int x;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
+__device__ __forceinline__ void store_release(int* p, int x) {
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
+}
+
+// Eight bytes that other blocks wait for, whole or not at all, in no order with others.
+typedef unsigned long long Word;
+__device__ __forceinline__ Word load_relaxed(const Word* p) {
+    Word x;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p));
+    return x;
+}
+__device__ __forceinline__ void store_relaxed(Word* p, Word x) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+}
+
+// *p, or `other` where p is not to be read: without a branch, so that many loads are under way at once.
+__device__ __forceinline__ double load_if(bool read, const double* p, double other) {
+    double x = other;
+    asm volatile("{ .reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.cg.f64 %0, [%1]; }"
+                 : "+d"(x)
+                 : "l"(p), "r"((int)read));
+    return x;
+}
+__device__ __forceinline__ void store_if(bool write, double* p, double x) {
+    asm volatile("{ .reg .pred q; setp.ne.b32 q, %2, 0; @q st.global.cg.f64 [%0], %1; }" ::"l"(p), "d"(x), "r"((int)write)
+                 : "memory");
+}
+
+// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT threads meet. The other two: one
+// half of a block of 256 threads arrives and goes on, the other half waits for it.
+template <int ID, int COUNT>
+__device__ __forceinline__ void group_sync() {
+    asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
+}
+template <int ID, int COUNT>
+__device__ __forceinline__ void group_arrive() {
+    asm volatile("bar.arrive %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
+}
+__device__ __forceinline__ void barrier_sync(int id) { asm volatile("bar.sync %0, 256;" ::"r"(id) : "memory"); }
+__device__ __forceinline__ void barrier_arrive(int id) { asm volatile("bar.arrive %0, 256;" ::"r"(id) : "memory"); }
+
+}  // namespace tile

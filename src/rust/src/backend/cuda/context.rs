@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUresult};
 
@@ -18,6 +18,9 @@ use crate::interrupt;
 
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
 const FENCES_AHEAD: usize = 4;
+
+/// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
+const EAGER: Duration = Duration::from_millis(4);
 
 /// Freed memory that the pool keeps for the next call instead of giving it back to the driver.
 const POOL_KEEPS: u64 = 2 << 30;
@@ -272,10 +275,9 @@ impl Context {
         Ok(event)
     }
 
-    /// Asks the event ever more rarely, and the user now and then.
+    /// Asks the event without pause at first, then with pauses that are short beside the time waited; and the user now and then.
     fn await_event(&self, event: Event) -> Result<()> {
-        let mut pause = Duration::from_micros(5);
-        let mut eager = 2000;
+        let start = Instant::now();
         loop {
             // SAFETY: the event was recorded in this context.
             let code = unsafe { sys::cuEventQuery(event.0) };
@@ -283,8 +285,8 @@ impl Context {
                 lock(&self.fences).free.push(event);
                 return self.check(code, "cuEventQuery");
             }
-            if eager > 0 {
-                eager -= 1;
+            let waited = start.elapsed();
+            if waited < EAGER {
                 std::hint::spin_loop();
                 continue;
             }
@@ -292,8 +294,7 @@ impl Context {
                 lock(&self.fences).free.push(event);
                 return self.or_drain(Err(e));
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(1));
+            std::thread::sleep((waited / 64).min(Duration::from_millis(1)));
         }
     }
 

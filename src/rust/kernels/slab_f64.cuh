@@ -35,8 +35,8 @@ __device__ __forceinline__ void copies_wait() {
 
 // One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose places are permuted so that
 // neither the copies nor the reads of fragments meet in a bank. Threads copy WIDE (a chunk at a time) or NARROW (an element at
-// a time, where lines are missing or chunks are not aligned).
-template <int SIZE, int BK, int THREADS, Layout LAYOUT, int ROWBITS, int ROWSHIFT>
+// a time, where lines are missing or chunks are not aligned). DOWN: slabs are walked from the last to the first.
+template <int SIZE, int BK, int THREADS, Layout LAYOUT, int ROWBITS, int ROWSHIFT, bool DOWN>
 struct Slab {
     static constexpr int NARROW = 1, WIDE = 2;
     // How the threads share a slab, UNIT elements to a copy.
@@ -109,9 +109,10 @@ struct Slab {
         if (UNIT == WIDE) copy16(D::part_of(to + place, q), from, limit != 0);
         else copy8(D::part_of(to + place, q), from, q * D::STEP < limit);
         from += step;
-        if (q == D::PARTS - 1 && LAYOUT == DEPTH) from += BK * 8 - D::PARTS * step;
+        if (q == D::PARTS - 1 && LAYOUT == DEPTH) from += (DOWN ? -BK : BK) * 8 - D::PARTS * step;
+        if (q == D::PARTS - 1 && LAYOUT == LINES && DOWN) from -= 2 * D::PARTS * step;
     }
-    // Copies `depth` steps of the slab that comes after `skip` others; the rest of it is zeros.
+    // Copies `depth` steps of the slab `skip` slabs up from here; the rest of it is zeros.
     __device__ __forceinline__ void copy_partial(unsigned to, bool wide, int skip, int depth) const {
         using D = Deal<NARROW>;
         Slab s = *this;

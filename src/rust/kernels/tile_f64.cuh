@@ -83,8 +83,9 @@ struct FragmentB {
 // acc[i][j][h][2 r + e]: of the 16 x 16 block (i, j) of the warp's part, row 2g + r and column 8 h + 2t + e.
 //
 // Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns; until its own `run`, the last of
-// the ring's STAGES places is free for other use.
-template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
+// the ring's STAGES places is free for other use. DOWN: the sum is taken from the last slab to the first, and the operands are
+// started at the last slab that is full.
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB, bool DOWN = false>
 struct Product {
     static constexpr int BK = 16;
     static constexpr int WARPS = WARPS_M * WARPS_N;
@@ -94,8 +95,8 @@ struct Product {
     static constexpr int STAGE = (BM + BN) * BK * 8;  // bytes
     static constexpr int BYTES = STAGE * STAGES;
     static constexpr bool PAIRS = LA == LINES;
-    using SlabA = Slab<BM, BK, THREADS, LA, 2, 1>;
-    using SlabB = Slab<BN, BK, THREADS, LB, PAIRS ? 1 : 2, 0>;
+    using SlabA = Slab<BM, BK, THREADS, LA, 2, 1, DOWN>;
+    using SlabB = Slab<BN, BK, THREADS, LB, PAIRS ? 1 : 2, 0, DOWN>;
     using LoadA = FragmentA<BM, BK, LA>;
     using LoadB = FragmentB<BN, BK, LB, PAIRS>;
     static_assert(PAIRS || LB == DEPTH, "");
@@ -141,8 +142,8 @@ struct Product {
         fill = 0;
         int filled = 0;
         if (tail < BK) {
-            sa.copy_partial(home, wide, iters - 1, tail);
-            sb.copy_partial(home + BM * BK * 8, wide, iters - 1, tail);
+            sa.copy_partial(home, wide, DOWN ? 1 : iters - 1, tail);
+            sb.copy_partial(home + BM * BK * 8, wide, DOWN ? 1 : iters - 1, tail);
             fill_next();
             copies_commit();
             filled = 1;

@@ -61,12 +61,13 @@ __device__ __forceinline__ void update_block(double* target, const double* left,
 __device__ __forceinline__ void mark_no_inverse(double* inverse) { inverse[panel_at(0, 15)] = 1; }
 __device__ __forceinline__ bool has_inverse(const double* inverse) { return inverse[panel_at(0, 15)] == 0; }
 
-// X L' = X by substitution in rows r0 to r0 + 15 of `panel`, by one warp; L: rows l0 to l0 + 15 of `diagonal`. For an L that holds
-// infinities or is beyond the scale that an inverse can have.
-static __device__ __noinline__ void substitute(double* panel, const double* diagonal, int r0, int l0) {
+// X L' = X by substitution in the rows r0 to r0 + 15 of `panel` whose bits are set in `rows`, by one warp; L: rows l0 to l0 + 15 of
+// `diagonal`. For what cannot be multiplied by an inverse: an L or right-hand sides that are not finite, an L beyond the scale that
+// an inverse can have.
+static __device__ __noinline__ void substitute(double* panel, const double* diagonal, int r0, int l0, unsigned rows = 0xffff) {
     const int lane = threadIdx.x & 31;
     __syncwarp();
-    if (lane < 16)
+    if (rows >> lane & 1)
         for (int c = 0; c < 16; ++c) {
             double x = panel[panel_at(r0 + lane, c)];
             for (int d = 0; d < c; ++d) x -= panel[panel_at(r0 + lane, d)] * diagonal[panel_at(l0 + c, d)];

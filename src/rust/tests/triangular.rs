@@ -3,7 +3,7 @@
 mod common;
 
 use common::calls::{solve, variants, Variant};
-use common::{for_each_device, matrices, residual, same, Host, SIZES};
+use common::{few, for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::device::Device;
 use cudafactor::matrix::{Diag, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
@@ -12,9 +12,11 @@ use faer::Mat;
 for_each_device!(
     every_variant_solves,
     many_right_hand_sides,
+    edges_of_tiles,
     only_the_leading_part_changes,
     other_triangle_is_not_read,
     nan_and_infinity_propagate,
+    what_is_no_number_goes_where_substitution_takes_it,
     ends_of_the_range,
 );
 
@@ -104,9 +106,41 @@ fn many_right_hand_sides<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
+/// Orders and numbers of right-hand sides around those of tiles, whole and not, with strides of either parity.
+fn edges_of_tiles<T: Scalar, D: Device<T>>(device: &D) {
+    let orders: &[usize] = if few() {
+        &[65, 130]
+    } else {
+        &[16, 63, 64, 65, 79, 128, 129, 200, 1000]
+    };
+    for &n in orders {
+        for (index, v) in variants().into_iter().enumerate() {
+            for (place, others) in [1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 300]
+                .into_iter()
+                .enumerate()
+            {
+                // All pairs at the orders of a tile and a little more; elsewhere each in some variants.
+                let step = if n > 500 { 23 } else { 5 };
+                if !(64..=65).contains(&n) && (3 * index + place) % step != n % step {
+                    continue;
+                }
+                let a = triangle::<T>(n, v);
+                let b = match v.side {
+                    Side::Left => matrices::random::<T>(n, others, 16),
+                    Side::Right => matrices::random::<T>(others, n, 16),
+                };
+                let e = error(v, &a, &solve(device, v, n, &a, &b), &b);
+                assert!(e < residual::BACKWARD, "{v:?} {n} {others}: {e}");
+            }
+        }
+    }
+}
+
 fn only_the_leading_part_changes<T: Scalar, D: Device<T>>(device: &D) {
-    for v in variants() {
-        let (n, k) = (70, 41);
+    for (v, (n, k)) in variants()
+        .into_iter()
+        .flat_map(|v| [(70, 41), (150, 129), (151, 66)].map(|s| (v, s)))
+    {
         let a = triangle::<T>(n, v);
         let b = matrices::random::<T>(n, n, 13);
         let x = solve(device, v, k, &a, &b);
@@ -126,7 +160,7 @@ fn only_the_leading_part_changes<T: Scalar, D: Device<T>>(device: &D) {
         let cut = |m: &Host<T>| Host::<T>::from_fn(rows, cols, |i, j| m.at(i, j));
         let leading = Host::<T>::from_fn(k, k, |i, j| a.at(i, j));
         let e = error(v, &leading, &cut(&x), &cut(&b));
-        assert!(e < residual::BACKWARD, "{v:?}: {e}");
+        assert!(e < residual::BACKWARD, "{v:?} {k}: {e}");
     }
 }
 
@@ -164,6 +198,66 @@ fn nan_and_infinity_propagate<T: Scalar, D: Device<T>>(device: &D) {
     let a = Host::<T>::from_fn(2, 2, |i, j| if i == j { f64::INFINITY } else { 1.0 });
     let b = Host::<T>::from_fn(2, 1, |_, _| 5.0);
     assert!(solve(device, v, 2, &a, &b).all(|x| x == 0.0));
+}
+
+/// Entries of a triangle of ones and of right-hand sides of small integers are replaced by infinities, NaN and zeros, so that all
+/// sums are exact or not finite, in whatever order.
+fn what_is_no_number_goes_where_substitution_takes_it<T: Scalar, D: Device<T>>(device: &D) {
+    let odd = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
+    for n in [2, 40, 130, 203] {
+        let others = 131;
+        // Seen from the left, as a lower triangle: (row, column, value).
+        let triangles: [&[(usize, usize, f64)]; 5] = [
+            &[],
+            &[(n / 2, n / 2, f64::INFINITY), (n / 3, n / 3, f64::INFINITY)],
+            &[(n - 1, n / 4, f64::INFINITY), (n / 2, n / 3, f64::INFINITY)],
+            &[(n / 2, n / 2, 0.0)],
+            &[(n / 2, n / 2, f64::NAN), (n - 1, 0, f64::NAN)],
+        ];
+        for (index, changes) in triangles.into_iter().enumerate() {
+            let l = Mat::from_fn(n, n, |i, j| {
+                let change = changes.iter().find(|c| (c.0, c.1) == (i, j));
+                change.map_or(f64::from(u8::from(i >= j)), |c| c.2)
+            });
+            let b = Mat::from_fn(n, others, |i, j| match j % 10 {
+                5 if i == (7 * j) % n => odd[j % 3],
+                _ => ((3 * i + 5 * j + i * j) % 7) as f64 - 3.0,
+            });
+            let mut want = b.clone();
+            for j in 0..others {
+                for i in 0..n {
+                    let before: f64 = (0..i).map(|k| l[(i, k)] * want[(k, j)]).sum();
+                    want[(i, j)] = (want[(i, j)] - before) / l[(i, i)];
+                }
+            }
+            for v in variants() {
+                let lower =
+                    (v.uplo == Uplo::Lower) != (v.trans.is_yes() != (v.side == Side::Right));
+                if v.diag == Diag::Unit || n > 130 && index % 2 != usize::from(lower) {
+                    continue;
+                }
+                let at = |i: usize| if lower { i } else { n - 1 - i };
+                let m = |i: usize, j: usize| l[(at(i), at(j))];
+                let turned = (v.uplo == Uplo::Lower) != lower;
+                let a = Host::from_fn(n, n, |i, j| if turned { m(j, i) } else { m(i, j) });
+                let right = v.side == Side::Right;
+                let (rows, cols) = if right { (others, n) } else { (n, others) };
+                let place = |i: usize, j: usize| if right { (at(j), i) } else { (at(i), j) };
+                let b = Host::from_fn(rows, cols, |i, j| b[place(i, j)]);
+                let x = solve(device, v, n, &a, &b);
+                for j in 0..cols {
+                    for i in 0..rows {
+                        let (got, want) = (x.at(i, j), want[place(i, j)]);
+                        let fits = got == want || got.is_nan() && want.is_nan();
+                        assert!(
+                            fits,
+                            "{v:?} {n}, triangle {index}, ({i}, {j}): {got}, not {want}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn ends_of_the_range<T: Scalar, D: Device<T>>(device: &D) {

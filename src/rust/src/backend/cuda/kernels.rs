@@ -19,6 +19,7 @@ pub(super) enum Family {
     Gemm,
     Product,
     Triangular,
+    TriangularTiles,
     Cholesky,
     CholeskyBatch,
     CholeskyTiles,
@@ -29,10 +30,11 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 10] = [
+    pub(super) const ALL: [Family; 11] = [
         Family::Gemm,
         Family::Product,
         Family::Triangular,
+        Family::TriangularTiles,
         Family::Cholesky,
         Family::CholeskyBatch,
         Family::CholeskyTiles,
@@ -52,6 +54,11 @@ impl Family {
                 _ => return None,
             },
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),
+            Family::TriangularTiles => match major {
+                9.. => include_str!("../../../kernels/ptx/triangular_tiles.sm_90.ptx"),
+                8 => include_str!("../../../kernels/ptx/triangular_tiles.sm_80.ptx"),
+                _ => return None,
+            },
             Family::Cholesky => include_str!("../../../kernels/ptx/cholesky.ptx"),
             Family::CholeskyBatch => include_str!("../../../kernels/ptx/cholesky_batch.ptx"),
             Family::CholeskyTiles => match major {

@@ -6,6 +6,7 @@
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `product`, `product_plan`: products on the tensor cores, and how they are cut
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
+//! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
@@ -30,6 +31,7 @@ mod properties;
 mod qr;
 mod transfer;
 mod triangular;
+mod triangular_tiles;
 
 use faer::{MatMut, MatRef};
 

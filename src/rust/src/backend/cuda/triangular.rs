@@ -5,6 +5,7 @@ use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, copy, View};
+use super::triangular_tiles;
 use crate::error::Result;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -19,6 +20,14 @@ const LEAF_COLUMNS: usize = 16;
 /// Bytes of workspace for moving rows or columns about.
 const GATHER_BYTES: usize = 64 << 20;
 
+/// How a triangle is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub upper: bool,
+    /// Ones stand on the diagonal, which is not read.
+    pub unit: bool,
+}
+
 /// Solves `op(A) X = B` or `X op(A) = B` in place, A a triangle of order `a.rows`.
 pub(super) fn solve<T: Scalar>(
     ctx: &'static Context,
@@ -32,15 +41,14 @@ pub(super) fn solve<T: Scalar>(
     let transposed = trans.is_yes() != (side == Side::Right);
     let a = if transposed { a.t() } else { a };
     let b = if side == Side::Right { b.t() } else { b };
-    let unit = diag == Diag::Unit;
-    if (uplo == Uplo::Lower) != transposed {
-        solve_lower(ctx, unit, a, b, 0)
-    } else {
-        solve_lower(ctx, unit, a.reversed(), b.rows_reversed(), 0)
-    }
+    let kind = Kind {
+        upper: (uplo == Uplo::Upper) != transposed,
+        unit: diag == Diag::Unit,
+    };
+    divide(ctx, kind, a, b, 0)
 }
 
-/// `B <- L^-1 B`, halving L: two smaller systems and a product. `stop`: see [`Update`].
+/// `B <- L^-1 B`. `stop`: see [`Update`].
 pub(super) fn solve_lower<T: Scalar>(
     ctx: &'static Context,
     unit: bool,
@@ -48,46 +56,79 @@ pub(super) fn solve_lower<T: Scalar>(
     b: View<T>,
     stop: u64,
 ) -> Result<()> {
-    let n = l.rows;
-    if n == 0 || b.cols == 0 {
+    divide(ctx, Kind { upper: false, unit }, l, b, stop)
+}
+
+/// `B <- M^-1 B`, halving M: two smaller systems and a product.
+fn divide<T: Scalar>(
+    ctx: &'static Context,
+    kind: Kind,
+    m: View<T>,
+    b: View<T>,
+    stop: u64,
+) -> Result<()> {
+    let n = m.rows;
+    if n == 0 || b.cols == 0 || triangular_tiles::solve(ctx, kind, m, b, stop)? {
         return Ok(());
     }
     if n <= LEAF {
-        return ctx.launch::<T>(
-            SOLVE,
-            b.cols.div_ceil(LEAF_COLUMNS),
-            1,
-            256,
-            &args![
-                n as i32,
-                b.cols,
-                l.ptr,
-                l.rs,
-                l.cs,
-                i32::from(unit),
-                b.ptr,
-                b.rs,
-                b.cs,
-                stop
-            ],
-        );
+        return substitute(ctx, kind, m, b, stop);
     }
     let half = n.div_ceil(2).next_multiple_of(LEAF);
-    let rest = n - half;
-    let (top, bottom) = (b.sub(0, 0, half, b.cols), b.sub(half, 0, rest, b.cols));
-    solve_lower(ctx, unit, l.sub(0, 0, half, half), top, stop)?;
+    let parts = [(0, half), (half, n - half)];
+    let [(p, first), (q, last)] = if kind.upper {
+        [parts[1], parts[0]]
+    } else {
+        parts
+    };
+    let rows = |at, count| b.sub(at, 0, count, b.cols);
+    divide(ctx, kind, m.sub(p, p, first, first), rows(p, first), stop)?;
     multiply(
         ctx,
         Update {
             stop,
             ..Update::subtract()
         },
-        l.sub(half, 0, rest, half),
-        top,
-        bottom,
+        m.sub(q, p, last, first),
+        rows(p, first),
+        rows(q, last),
     )?;
     ctx.fence()?;
-    solve_lower(ctx, unit, l.sub(half, half, rest, rest), bottom, stop)
+    divide(ctx, kind, m.sub(q, q, last, last), rows(q, last), stop)
+}
+
+/// `B <- M^-1 B` for an order of at most [`LEAF`].
+fn substitute<T: Scalar>(
+    ctx: &'static Context,
+    kind: Kind,
+    m: View<T>,
+    b: View<T>,
+    stop: u64,
+) -> Result<()> {
+    // With both orders reversed, an upper triangle is a lower one.
+    let (l, b) = if kind.upper {
+        (m.reversed(), b.rows_reversed())
+    } else {
+        (m, b)
+    };
+    ctx.launch::<T>(
+        SOLVE,
+        b.cols.div_ceil(LEAF_COLUMNS),
+        1,
+        256,
+        &args![
+            l.rows as i32,
+            b.cols,
+            l.ptr,
+            l.rs,
+            l.cs,
+            i32::from(kind.unit),
+            b.ptr,
+            b.rs,
+            b.cs,
+            stop
+        ],
+    )
 }
 
 /// Applies LAPACK's exchanges to the rows of B.

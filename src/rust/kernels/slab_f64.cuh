@@ -16,14 +16,10 @@ __device__ __forceinline__ int thread_again() {
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
-// 16 bytes, if `on`.
+// Starts the copy of 16 or 8 bytes; of zeros, if not `on`.
 __device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to), "l"(from),
-        "r"((int)on)
-        : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(on ? 16 : 0) : "memory");
 }
-// 8 bytes; zeros, if not `on`.
 __device__ __forceinline__ void copy8(unsigned to, const void* from, bool on) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(on ? 8 : 0) : "memory");
 }
@@ -35,7 +31,7 @@ __device__ __forceinline__ void copies_wait() {
 
 // One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose places are permuted so that
 // neither the copies nor the reads of fragments meet in a bank. Threads copy WIDE (a chunk at a time) or NARROW (an element at
-// a time, where lines are missing or chunks are not aligned). DOWN: slabs are walked from the last to the first.
+// a time, where chunks are not aligned). DOWN: slabs are walked from the last to the first.
 template <int SIZE, int BK, int THREADS, Layout LAYOUT, int ROWBITS, int ROWSHIFT, bool DOWN>
 struct Slab {
     static constexpr int NARROW = 1, WIDE = 2;
@@ -46,8 +42,8 @@ struct Slab {
         static constexpr int STEP = THREADS / ACROSS;                        // along the other, from part to part
         static constexpr int PARTS = SIZE * BK / UNIT / THREADS;
         static_assert(SIZE * BK / UNIT % THREADS == 0 && THREADS % ACROSS == 0, "");
-        // Parts of a thread are permuted alike along the depth; along lines, part by part as `part_of` does.
-        static_assert(LAYOUT == DEPTH ? STEP % 8 == 0 : STEP % 2 == 0, "");
+        // Steps of a thread are permuted part by part as `part_of` does; its lines all alike.
+        static_assert(LAYOUT == DEPTH ? STEP % 8 == 0 : STEP == 1 || STEP % 2 == 0, "");
 
         static __device__ __forceinline__ int across(int thread) { return thread % ACROSS * UNIT; }
         static __device__ __forceinline__ int down(int thread) { return thread / ACROSS; }
@@ -64,7 +60,7 @@ struct Slab {
     i64 step;          // bytes from part to part
     unsigned place;    // byte offset of part 0 in a slab
     int lines;         // lines that exist
-    bool plain;        // all lines exist, and may be read 16 bytes at a time
+    bool plain;        // lines may be read 16 bytes at a time
 
     // How the elements of a line (or of a step) are permuted: an exclusive or of the position along it.
     static __device__ __forceinline__ int swizzle(int d) {
@@ -78,7 +74,8 @@ struct Slab {
         const i64 left = total - first;
         lines = left < SIZE ? (int)left : SIZE;
         p += LAYOUT == LINES ? first + k0 * ld : first * ld + k0;
-        plain = (((unsigned long long)p & 15) | (ld & 1)) == 0 && lines == SIZE;
+        // A chunk of two lines must not reach beyond the last.
+        plain = (((unsigned long long)p & 15) | (ld & 1) | (LAYOUT == LINES ? lines & 1 : 0)) == 0;
         using D = Deal<WIDE>;
         const int x = thread_again();
         from = reinterpret_cast<const char*>(p + D::down(x) * ld + D::across(x));
@@ -95,35 +92,28 @@ struct Slab {
         step = N::STEP * ld;
         place = N::place(x);
     }
-    // Parts of a narrow slab below this number of `STEP`s exist, when `depth` of its steps do.
+    // Parts of a slab below this number of `STEP`s exist, when `depth` of its steps do.
+    template <int UNIT>
     __device__ __forceinline__ int limit(int depth) const {
-        using D = Deal<NARROW>;
+        using D = Deal<UNIT>;
         const int x = thread_again();
         if (LAYOUT == LINES) return D::across(x) < lines ? depth - D::down(x) : 0;
         return D::across(x) < depth ? lines - D::down(x) : 0;
     }
-    // Starts the copy of part q to a slab at `to`. Wide: unless the limit is 0. Narrow: zeros from the limit on.
+    // Starts the copy of part q to a slab at `to`; zeros from the limit on.
     template <int UNIT>
     __device__ __forceinline__ void copy(unsigned to, int q, int limit) {
         using D = Deal<UNIT>;
-        if (UNIT == WIDE) copy16(D::part_of(to + place, q), from, limit != 0);
+        if (UNIT == WIDE) copy16(D::part_of(to + place, q), from, q * D::STEP < limit);
         else copy8(D::part_of(to + place, q), from, q * D::STEP < limit);
         from += step;
         if (q == D::PARTS - 1 && LAYOUT == DEPTH) from += (DOWN ? -BK : BK) * 8 - D::PARTS * step;
         if (q == D::PARTS - 1 && LAYOUT == LINES && DOWN) from -= 2 * D::PARTS * step;
     }
-    // Copies `depth` steps of the slab `skip` slabs up from here; the rest of it is zeros.
-    __device__ __forceinline__ void copy_partial(unsigned to, bool wide, int skip, int depth) const {
-        using D = Deal<NARROW>;
-        Slab s = *this;
-        if (wide) s.narrow();
-        s.from += LAYOUT == LINES ? skip * D::PARTS * s.step : (i64)skip * BK * 8;
-        const int end = s.limit(depth);
-#pragma unroll 1
-        for (int q = 0; q < D::PARTS; ++q) {
-            copy8(D::part_of(to + s.place, q), s.from, q * D::STEP < end);
-            s.from += s.step;
-        }
+    // Goes up by so many slabs.
+    template <int UNIT>
+    __device__ __forceinline__ void skip(int slabs) {
+        from += LAYOUT == LINES ? slabs * (Deal<UNIT>::PARTS * step) : (i64)slabs * BK * 8;
     }
 };
 

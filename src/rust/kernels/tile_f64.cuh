@@ -125,11 +125,14 @@ struct Product {
         else sb.template copy<UNIT>(home + fill + BM * BK * 8, part - OF_A, limit_b);
     }
     __device__ __forceinline__ void fill_next() { fill = fill == BYTES - STAGE ? 0 : fill + STAGE; }
+    // `depth` steps of the slab so many slabs up; the rest of it is zeros. A slab out of turn leaves the next in turn.
     template <int UNIT>
-    __device__ __forceinline__ void copy_slab(unsigned home) {
-        const int limit_a = UNIT == SlabA::WIDE ? 1 : sa.limit(BK), limit_b = UNIT == SlabB::WIDE ? 1 : sb.limit(BK);
+    __device__ __forceinline__ void copy_slab(unsigned home, int depth, int up) {
+        const int limit_a = sa.template limit<UNIT>(depth), limit_b = sb.template limit<UNIT>(depth);
+        sa.template skip<UNIT>(up), sb.template skip<UNIT>(up);
 #pragma unroll
         for (int p = 0; p < parts<UNIT>(); ++p) copy_part<UNIT>(home, p, limit_a, limit_b);
+        if (!DOWN && up > 0) sa.template skip<UNIT>(-1 - up), sb.template skip<UNIT>(-1 - up);
     }
 
     // Starts the copies of the first slabs; `sa` and `sb` have been started.
@@ -137,22 +140,18 @@ struct Product {
         const unsigned home = shared_address(shared);
         iters = (int)((depth + BK - 1) / BK);
         const int tail = (int)(depth - (i64)(iters - 1) * BK);
-        wide = sa.plain && sb.plain;
+        // A chunk of two steps must not reach beyond the last.
+        const bool even = (LA == LINES && LB == LINES) || tail % 2 == 0;
+        wide = sa.plain && sb.plain && even;
         if (!wide) sa.narrow(), sb.narrow();
         fill = 0;
-        int filled = 0;
-        if (tail < BK) {
-            sa.copy_partial(home, wide, DOWN ? 1 : iters - 1, tail);
-            sb.copy_partial(home + BM * BK * 8, wide, DOWN ? 1 : iters - 1, tail);
-            fill_next();
-            copies_commit();
-            filled = 1;
-        }
 #pragma unroll 1
-        for (; filled < STAGES - 1; ++filled) {
+        for (int filled = 0; filled < STAGES - 1; ++filled) {
             if (filled < iters) {
-                if (wide) copy_slab<SlabA::WIDE>(home);
-                else copy_slab<SlabA::NARROW>(home);
+                const bool last = filled == 0 && tail < BK;
+                const int steps = last ? tail : BK, up = !last ? 0 : DOWN ? 1 : iters - 1;
+                if (wide) copy_slab<SlabA::WIDE>(home, steps, up);
+                else copy_slab<SlabA::NARROW>(home, steps, up);
             }
             fill_next();
             copies_commit();
@@ -164,7 +163,7 @@ struct Product {
         const int thread = thread_again();
         const int base_a = LoadA::base(warp_row(thread), thread & 31);
         const int base_b = LoadB::base(warp_col(thread), thread & 31) + BM * BK;
-        const int some_a = UNIT == SlabA::WIDE ? 1 : sa.limit(BK), some_b = UNIT == SlabB::WIDE ? 1 : sb.limit(BK);
+        const int some_a = sa.template limit<UNIT>(BK), some_b = sb.template limit<UNIT>(BK);
         const unsigned home = shared_address(shared);
         constexpr int PARTS = parts<UNIT>();
         double fa[2][FM][4], fb[2][2][2];

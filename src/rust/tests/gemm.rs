@@ -46,6 +46,10 @@ fn exact_on_integers<T: Scalar, D: Device<T>>(device: &D) {
         (1000, 3, 5),
         (3, 5, 1000),
         (129, 65, 33),
+        (200, 130, 10),
+        (11, 135, 200),
+        (31, 900, 20),
+        (70, 2100, 70),
     ]);
     for (m, k, n) in cases {
         for (ta, tb) in BOTH.into_iter().flat_map(|x| BOTH.map(|y| (x, y))) {
@@ -179,7 +183,7 @@ fn empty_inner_dimension<T: Scalar, D: Device<T>>(device: &D) {
 
 fn crossproducts_are_symmetric<T: Scalar, D: Device<T>>(device: &D) {
     let mut cases: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
-    cases.extend([(500, 40), (40, 500), (1000, 300)]);
+    cases.extend([(500, 40), (40, 500), (1000, 300), (33, 4000), (12, 2001)]);
     for (m, n) in cases {
         for trans in BOTH {
             let exact = matrices::integers::<T>(m, n, 9).with_gap(1);

@@ -11,8 +11,8 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
 use super::probe;
-use super::product::Sums;
 use super::properties::Properties;
+use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::interrupt;
 

@@ -18,6 +18,7 @@ use crate::scalar::Scalar;
 pub(super) enum Family {
     Gemm,
     Product,
+    ProductThin,
     Triangular,
     TriangularTiles,
     Cholesky,
@@ -30,9 +31,10 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 11] = [
+    pub(super) const ALL: [Family; 12] = [
         Family::Gemm,
         Family::Product,
+        Family::ProductThin,
         Family::Triangular,
         Family::TriangularTiles,
         Family::Cholesky,
@@ -51,6 +53,11 @@ impl Family {
             Family::Product => match major {
                 9.. => include_str!("../../../kernels/ptx/product.sm_90.ptx"),
                 8 => include_str!("../../../kernels/ptx/product.sm_80.ptx"),
+                _ => return None,
+            },
+            Family::ProductThin => match major {
+                9.. => include_str!("../../../kernels/ptx/product_thin.sm_90.ptx"),
+                8 => include_str!("../../../kernels/ptx/product_thin.sm_80.ptx"),
                 _ => return None,
             },
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),

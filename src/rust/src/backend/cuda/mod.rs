@@ -4,7 +4,7 @@
 //! - [`properties`]: what launches are fitted to
 //! - [`kernels`]: the kernels' code and what they take; [`launch`]: how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
-//! - `product`, `product_plan`: products on the tensor cores, and how they are cut
+//! - `product`, `product_plan`, `operand`, `sums`: products on the tensor cores, how they are cut, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
@@ -23,12 +23,14 @@ mod launch;
 mod lu;
 mod memory;
 mod norms;
+mod operand;
 mod pivot;
 pub mod probe;
 mod product;
 mod product_plan;
 mod properties;
 mod qr;
+mod sums;
 mod transfer;
 mod triangular;
 mod triangular_tiles;

@@ -2,98 +2,41 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
-use super::context::{lock, Context};
+use super::context::Context;
 use super::gemm::{Triangle, Update, FENCE_FLOPS};
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
+use super::operand::{Layout, Operand};
 use super::product_plan::{Launch, Machine, Plan, Shape, Work, SLAB};
+use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
-const fn pair(large: &'static str, small: &'static str) -> [Kernel; 2] {
-    [
-        Kernel::new(Family::Product, large),
-        Kernel::new(Family::Product, small),
-    ]
+const fn of_square(name: &'static str) -> Kernel {
+    Kernel::new(Family::Product, name)
+}
+const fn of_thin(name: &'static str) -> Kernel {
+    Kernel::new(Family::ProductThin, name)
 }
 
-/// By the layouts of A and B (lines and depth, depth and depth, lines and lines), then by shape of tile.
-const KERNELS: [[Kernel; 2]; 3] = [
-    pair("tiles_multiply_large_nn", "tiles_multiply_small_nn"),
-    pair("tiles_multiply_large_tn", "tiles_multiply_small_tn"),
-    pair("tiles_multiply_large_nt", "tiles_multiply_small_nt"),
-];
-
-/// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or the steps of its depth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    Lines,
-    Depth,
-}
-
-/// An operand as the kernels read it.
-#[derive(Debug, Clone, Copy)]
-struct Operand {
-    ptr: u64,
-    layout: Layout,
-    /// Elements from one line or step to the next, along the dimension that is not contiguous.
-    ld: i64,
-}
-
-impl Operand {
-    /// `lines` and `depth`: the size and the stride of each dimension. None where neither is contiguous.
-    fn of(ptr: u64, lines: (usize, i64), depth: (usize, i64)) -> Option<Operand> {
-        // The stride of a dimension of one element means nothing.
-        let layout = if depth.1 == 1 && (lines.1 != 1 || lines.0 == 1) {
-            Layout::Depth
-        } else if lines.1 == 1 || lines.0 == 1 {
-            Layout::Lines
-        } else if depth.0 == 1 {
-            Layout::Depth
-        } else {
-            return None;
-        };
-        let ld = match layout {
-            Layout::Lines => depth.1,
-            Layout::Depth => lines.1,
-        };
-        Some(Operand { ptr, layout, ld })
-    }
-}
-
-/// Memory for the sums of tiles that several blocks share, made at first use and kept.
-pub(super) struct Sums {
-    partial: Buffer,
-    flags: Buffer,
-    /// What a block's flag is when its sum is there; another number in each launch.
-    epoch: i32,
-    blocks: usize,
-}
-
-impl Sums {
-    fn new(ctx: &'static Context) -> Result<Sums> {
-        let multiprocessors = ctx.properties.multiprocessors;
-        let most = |s: Shape| s.most_resident() * multiprocessors;
-        let elements = Shape::ALL.map(|s| most(s) * s.order() * s.order());
-        let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
-        Ok(Sums {
-            partial: Buffer::of::<f64>(ctx, elements.into_iter().max().unwrap_or(0))?,
-            flags: Buffer::zeroed::<i32>(ctx, blocks)?,
-            epoch: 0,
-            blocks,
-        })
-    }
-
-    /// The epoch of the next launch.
-    fn next(&mut self) -> Result<i32> {
-        if self.epoch == i32::MAX {
-            self.flags.clear(self.blocks * size_of::<i32>())?;
-            self.epoch = 0;
-        }
-        self.epoch += 1;
-        Ok(self.epoch)
-    }
+/// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one instead.
+fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
+    Some(match (shape, a, b) {
+        (Shape::Large, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_large_nn"),
+        (Shape::Large, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_large_tn"),
+        (Shape::Large, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_large_nt"),
+        (Shape::Small, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_small_nn"),
+        (Shape::Small, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_small_tn"),
+        (Shape::Small, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_small_nt"),
+        (Shape::Tiny, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tiny_nn"),
+        (Shape::Tiny, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tiny_tn"),
+        (Shape::Tiny, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tiny_nt"),
+        (Shape::Tall, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tall_nn"),
+        (Shape::Tall, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tall_tn"),
+        (Shape::Tall, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tall_nt"),
+        (Shape::Wide, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
+        _ => return None,
+    })
 }
 
 /// Which tiles of C are made and where they go, as the kernels count it.
@@ -106,6 +49,33 @@ enum Region {
     Both = 3,
 }
 
+impl Region {
+    /// The same tiles seen in the transpose.
+    fn t(self) -> Self {
+        match self {
+            Region::Lower => Region::Upper,
+            Region::Upper => Region::Lower,
+            other => other,
+        }
+    }
+}
+
+/// How a product is cut: the operations of a launch, and a shape and whether to share tiles, where that is not to be chosen.
+#[derive(Clone, Copy)]
+struct Cut {
+    operations: f64,
+    way: Option<(Shape, bool)>,
+}
+
+impl Cut {
+    fn best(ctx: &Context) -> Self {
+        Cut {
+            operations: ctx.properties.launch_operations(),
+            way: None,
+        }
+    }
+}
+
 /// `C <- alpha A B + beta C` or one triangle of it. False where the tensor cores cannot be used: nothing is done.
 pub(super) fn multiply<T: Scalar>(
     ctx: &'static Context,
@@ -114,19 +84,19 @@ pub(super) fn multiply<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<bool> {
-    let Some(product) = Product::of(ctx, update, a, b, c)? else {
+    let Some(product) = Product::of(ctx, update, a, b, c) else {
         return Ok(false);
     };
-    product.run(update.triangle, ctx.properties.launch_operations())?;
+    product.run(Cut::best(ctx))?;
     Ok(true)
 }
 
 /// `C <- A A'`, exactly symmetric. False where the tensor cores cannot be used: nothing is done.
 pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<bool> {
-    let Some(product) = Product::of(ctx, Update::assign(), a, a.t(), c)? else {
+    let Some(product) = Product::of(ctx, Update::assign(), a, a.t(), c) else {
         return Ok(false);
     };
-    product.region(Region::Both, ctx.properties.launch_operations())?;
+    product.region(Region::Both, Cut::best(ctx))?;
     Ok(true)
 }
 
@@ -147,7 +117,7 @@ impl<T: Scalar> Product<T> {
         a: View<T>,
         b: View<T>,
         c: View<T>,
-    ) -> Result<Option<Self>> {
+    ) -> Option<Self> {
         let product = Product {
             ctx,
             update,
@@ -161,7 +131,7 @@ impl<T: Scalar> Product<T> {
             && Family::Product.ptx(ctx.properties.capability).is_some()
             && sizes
             && product.operands().is_some();
-        Ok(usable.then_some(product))
+        usable.then_some(product)
     }
 
     fn operands(&self) -> Option<(Operand, Operand)> {
@@ -198,86 +168,65 @@ impl<T: Scalar> Product<T> {
     }
 
     /// A triangle of a matrix that is not square is a triangle of a square one and a rectangle.
-    fn run(self, triangle: Triangle, operations: f64) -> Result<()> {
+    fn run(self, cut: Cut) -> Result<()> {
         let (m, n) = (self.c.rows, self.c.cols);
         let order = m.min(n);
-        match triangle {
-            Triangle::Full => self.region(Region::Full, operations),
+        match self.update.triangle {
+            Triangle::Full => self.region(Region::Full, cut),
             Triangle::Lower => {
-                self.part(0, 0, order, order)
-                    .region(Region::Lower, operations)?;
+                self.part(0, 0, order, order).region(Region::Lower, cut)?;
                 self.part(order, 0, m - order, order)
-                    .region(Region::Full, operations)
+                    .region(Region::Full, cut)
             }
             Triangle::Upper => {
-                self.part(0, 0, order, order)
-                    .region(Region::Upper, operations)?;
+                self.part(0, 0, order, order).region(Region::Upper, cut)?;
                 self.part(0, order, order, n - order)
-                    .region(Region::Full, operations)
+                    .region(Region::Full, cut)
             }
         }
     }
 
-    /// One region, in launches of about so many operations.
-    fn region(self, region: Region, operations: f64) -> Result<()> {
+    fn region(self, region: Region, cut: Cut) -> Result<()> {
+        let (m, n) = (self.c.rows, self.c.cols);
         if self.c.is_empty() {
             return Ok(());
         }
-        let Some((a, b)) = self.operands() else {
-            return Err(Error::Internal {
-                what: "a product has operands that are not contiguous".to_string(),
-            });
+        let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
+        let thin = region == Region::Full && m.min(n) <= Shape::THIN && cut.way.is_none();
+        let shapes: &[Shape] = match (thin, cut.way) {
+            (false, Some((shape, _))) => &[shape],
+            (true, _) if n <= Shape::THIN => &[Shape::Tall],
+            (true, _) => &[Shape::Wide],
+            _ => &Shape::SQUARE,
         };
-        let kernels = match (a.layout, b.layout) {
-            (Layout::Lines, Layout::Depth) => &KERNELS[0],
-            (Layout::Depth, Layout::Depth) => &KERNELS[1],
-            (Layout::Lines, Layout::Lines) => &KERNELS[2],
-            (Layout::Depth, Layout::Lines) => {
-                let region = match region {
-                    Region::Lower => Region::Upper,
-                    Region::Upper => Region::Lower,
-                    other => other,
-                };
-                return self.t().region(region, operations);
-            }
-        };
+        // All shapes offered have kernels for the same layouts, and the transpose has one where they have none.
+        if shapes
+            .iter()
+            .any(|s| kernel(*s, a.layout, b.layout).is_none())
+        {
+            return self.t().region(region.t(), cut);
+        }
         let work = |depth| Work {
-            m: self.c.rows,
-            n: self.c.cols,
+            m,
+            n,
             k: depth,
             triangle: region != Region::Full,
         };
-        let machine = self.machine(kernels)?;
-        let mut sums = lock(&self.ctx.sums);
-        if sums.is_none() {
-            // Too little memory is no failure: tiles are not shared then.
-            *sums = Sums::new(self.ctx).ok();
-        }
-        let Some(plan) = Plan::choose(&machine, &work(self.a.cols), sums.is_some()) else {
-            return Err(Error::Internal {
-                what: "no kernel for products fits the GPU".to_string(),
-            });
+        let machine = self.machine(shapes, a.layout, b.layout)?;
+        let may_stream = Sums::prepare(self.ctx)?;
+        let plan = match cut.way {
+            Some((shape, streamed)) => Plan::new(&machine, &work(self.a.cols), shape, streamed),
+            None => Plan::choose(&machine, &work(self.a.cols), shapes, may_stream),
         };
-        let step = plan.depth(self.a.cols, operations);
+        let plan = plan.ok_or_else(|| unusable("shape"))?;
+        let kernel = kernel(plan.shape, a.layout, b.layout).ok_or_else(|| unusable("kernel"))?;
+        let step = plan.depth(self.a.cols, cut.operations);
         for from in (0..self.a.cols).step_by(step) {
-            let depth = step.min(self.a.cols - from);
-            let part = Product {
-                a: self.a.sub(0, from, self.a.rows, depth),
-                b: self.b.sub(from, 0, depth, self.b.cols),
-                update: Update {
-                    beta: if from == 0 {
-                        self.update.beta
-                    } else {
-                        T::from_f64(1.0)
-                    },
-                    ..self.update
-                },
-                ..self
-            };
-            for launch in plan.launches(&work(depth), operations) {
-                part.start(kernels, plan.shape, launch, region, sums.as_mut())?;
-                let order = plan.shape.order() as f64;
-                if 2.0 * order * order * launch.tiles as f64 * depth as f64 > FENCE_FLOPS {
+            let work = work(step.min(self.a.cols - from));
+            let part = self.steps(from, work.k);
+            for launch in plan.launches(&work, cut.operations) {
+                part.start(kernel, plan.shape, launch, region)?;
+                if launch.operations(&work, plan.shape) > FENCE_FLOPS {
                     self.ctx.fence()?;
                 }
             }
@@ -285,15 +234,34 @@ impl<T: Scalar> Product<T> {
         Ok(())
     }
 
-    fn machine(&self, kernels: &[Kernel; 2]) -> Result<Machine> {
-        let mut resident = [0; 2];
-        for shape in Shape::ALL {
-            let index = shape as usize;
-            if shape.shared() <= self.ctx.properties.shared {
-                let blocks =
-                    self.ctx
-                        .resident::<T>(kernels[index], shape.threads(), shape.shared())?;
-                resident[index] = blocks.min(shape.most_resident());
+    /// The part of the sums from step `from` on; but for the first part, it is added to what is there.
+    fn steps(self, from: usize, depth: usize) -> Self {
+        let beta = match from {
+            0 => self.update.beta,
+            _ => T::from_f64(1.0),
+        };
+        Product {
+            a: self.a.sub(0, from, self.a.rows, depth),
+            b: self.b.sub(from, 0, depth, self.b.cols),
+            update: Update {
+                beta,
+                ..self.update
+            },
+            ..self
+        }
+    }
+
+    fn machine(&self, shapes: &[Shape], a: Layout, b: Layout) -> Result<Machine> {
+        let mut resident = [0; 5];
+        for shape in shapes {
+            let shared = shape.shared();
+            let Some(kernel) = kernel(*shape, a, b) else {
+                continue;
+            };
+            if shared <= self.ctx.properties.shared {
+                let traits = shape.traits();
+                let blocks = self.ctx.resident::<T>(kernel, traits.threads, shared)?;
+                resident[*shape as usize] = blocks.min(traits.resident);
             }
         }
         Ok(Machine {
@@ -303,27 +271,19 @@ impl<T: Scalar> Product<T> {
         })
     }
 
-    fn start(
-        &self,
-        kernels: &[Kernel; 2],
-        shape: Shape,
-        launch: Launch,
-        region: Region,
-        sums: Option<&mut Sums>,
-    ) -> Result<()> {
-        let Some((a, b)) = self.operands() else {
-            return Ok(());
-        };
-        let (partial, flags, epoch) = match sums {
-            Some(s) if launch.streamed > 0 => (s.partial.ptr, s.flags.ptr, s.next()?),
-            _ => (0, 0, 0),
+    fn start(&self, kernel: Kernel, shape: Shape, launch: Launch, region: Region) -> Result<()> {
+        let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
+        let (partial, flags, epoch) = if launch.streamed > 0 {
+            Sums::claim(self.ctx)?
+        } else {
+            (0, 0, 0)
         };
         let slabs = launch.streamed * self.a.cols.div_ceil(SLAB);
         let (alpha, beta): (f64, f64) = (self.update.alpha.into(), self.update.beta.into());
         self.ctx.launch_shared::<T>(
-            kernels[shape as usize],
+            kernel,
             (launch.blocks, 1),
-            shape.threads(),
+            shape.traits().threads,
             shape.shared(),
             &args![
                 self.c.rows as i32,
@@ -352,3 +312,13 @@ impl<T: Scalar> Product<T> {
         )
     }
 }
+
+fn unusable(what: &str) -> Error {
+    Error::Internal {
+        what: format!("a product has no usable {what}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "product_tests.rs"]
+mod tests;

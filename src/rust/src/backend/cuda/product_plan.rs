@@ -1,59 +1,127 @@
-//! How a product on the tensor cores is cut: which tiles, in how many launches, and whether tiles are shared between blocks.
+//! How a product on the tensor cores is cut: into which tiles and launches, and whether tiles are shared between blocks.
 //!
-//! The cost of a choice is estimated as the time of the busiest multiprocessor. A tile of order s takes `2 s^2` operations for
-//! each step of its depth. Whole tiles are handed out in rounds, so that a last round with few tiles leaves most of the GPU idle;
-//! tiles cut along their depth (streamed) fill it, for the price of adding the parts up.
+//! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
+//! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
+//! busiest multiprocessor takes. Its constants were fitted to an H200; what they decide between lies within some microseconds.
 
 /// Steps in one slab, the unit of depth.
 pub(super) const SLAB: usize = 16;
 
-/// Shares of a tile that the kernel adds up first (`FOLLOW` in `product.cu`).
+/// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply_f64.cuh`).
 const FOLLOW: usize = 16;
+
+/// Slabs below which more blocks of a multiprocessor do better, because they wait for memory.
+const SHALLOW: usize = 16;
+
+/// Slabs above which tiny tiles, that read each line most often, are left out: memory cannot follow.
+const DEEP: usize = 512;
+
+/// The least share of a block, in slabs.
+const SHORTEST_SHARE: usize = 4;
+
+/// What a launch takes besides its tiles.
+const LAUNCH_SECONDS: f64 = 3e-6;
 
 /// A kind of tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Large,
     Small,
+    Tiny,
+    Tall,
+    Wide,
+}
+
+/// What is known of a kernel: how it is started, and how fast it was seen to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Traits {
+    /// Rows and columns of a tile.
+    pub rows: usize,
+    pub cols: usize,
+    pub threads: u32,
+    /// Blocks that one multiprocessor is made to hold at once.
+    pub resident: usize,
+    /// The part of the tensor cores' rate that is reached.
+    efficiency: f64,
+    /// Seconds from slab to slab of one block, at least.
+    latency: f64,
+    /// Seconds of a tile besides its slabs.
+    tile: f64,
+    /// Seconds of a launch with shared tiles besides their slabs, and for each share added up.
+    stream: f64,
+    share: f64,
 }
 
 impl Shape {
-    pub(super) const ALL: [Shape; 2] = [Shape::Large, Shape::Small];
+    pub(super) const ALL: [Shape; 5] = [
+        Shape::Large,
+        Shape::Small,
+        Shape::Tiny,
+        Shape::Tall,
+        Shape::Wide,
+    ];
 
-    /// Rows and columns of a tile.
-    pub(super) fn order(self) -> usize {
-        match self {
-            Shape::Large => 128,
-            Shape::Small => 64,
-        }
-    }
+    /// Those that can make any product.
+    pub(super) const SQUARE: [Shape; 3] = [Shape::Large, Shape::Small, Shape::Tiny];
 
-    pub(super) fn threads(self) -> u32 {
+    /// The lines of the shorter side of a thin tile.
+    pub(super) const THIN: usize = 16;
+
+    pub(super) fn traits(self) -> Traits {
+        let thin = Traits {
+            rows: 128,
+            cols: Shape::THIN,
+            threads: 128,
+            resident: 3,
+            efficiency: 0.5,
+            latency: 0.37e-6,
+            tile: 1.1e-6,
+            stream: 5e-6,
+            share: 0.4e-6,
+        };
         match self {
-            Shape::Large => 256,
-            Shape::Small => 128,
+            Shape::Large => Traits {
+                rows: 128,
+                cols: 128,
+                threads: 256,
+                resident: 1,
+                efficiency: 0.89,
+                latency: 0.0,
+                tile: 8e-6,
+                stream: 5e-6,
+                share: 1e-6,
+            },
+            Shape::Small => Traits {
+                rows: 64,
+                cols: 64,
+                efficiency: 0.82,
+                latency: 0.42e-6,
+                tile: 1.3e-6,
+                share: 0.6e-6,
+                ..thin
+            },
+            Shape::Tiny => Traits {
+                rows: 32,
+                cols: 32,
+                resident: 4,
+                efficiency: 0.6,
+                latency: 0.1e-6,
+                tile: 0.4e-6,
+                ..thin
+            },
+            Shape::Tall => thin,
+            Shape::Wide => Traits {
+                rows: thin.cols,
+                cols: thin.rows,
+                ..thin
+            },
         }
     }
 
     /// Bytes of shared memory for a block: four slabs of both operands.
     pub(super) fn shared(self) -> usize {
-        4 * 2 * self.order() * SLAB * 8
-    }
-
-    /// Blocks that one multiprocessor is made to hold at once (`product.cu`).
-    pub(super) fn most_resident(self) -> usize {
-        match self {
-            Shape::Large => 1,
-            Shape::Small => 3,
-        }
-    }
-
-    /// The part of the tensor cores' rate that its kernel reaches.
-    fn efficiency(self) -> f64 {
-        match self {
-            Shape::Large => 0.92,
-            Shape::Small => 0.85,
-        }
+        let t = self.traits();
+        4 * (t.rows + t.cols) * SLAB * 8
     }
 }
 
@@ -64,30 +132,31 @@ pub(super) struct Machine {
     /// Operations per second of one multiprocessor.
     pub rate: f64,
     /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
-    pub resident: [usize; 2],
+    pub resident: [usize; 5],
 }
 
-/// A product's tiles.
+/// A product's size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub m: usize,
     pub n: usize,
     pub k: usize,
-    /// A triangle of a square matrix.
+    /// A triangle of a square matrix, in square tiles.
     pub triangle: bool,
 }
 
 impl Work {
     pub(super) fn tiles(&self, shape: Shape) -> usize {
-        let rows = self.m.div_ceil(shape.order());
+        let t = shape.traits();
+        let rows = self.m.div_ceil(t.rows);
         if self.triangle {
             rows * (rows + 1) / 2
         } else {
-            rows * self.n.div_ceil(shape.order())
+            rows * self.n.div_ceil(t.cols)
         }
     }
 
-    pub(super) fn slabs(&self) -> usize {
+    fn slabs(&self) -> usize {
         self.k.div_ceil(SLAB)
     }
 }
@@ -95,14 +164,14 @@ impl Work {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
     pub shape: Shape,
-    /// Blocks of a launch, all of them resident together.
+    /// Blocks of a launch at most: as many as are resident together.
     pub blocks: usize,
     /// Whether tiles of the last rounds are shared between blocks.
     pub streamed: bool,
-    pub seconds: f64,
+    seconds: f64,
 }
 
-/// One launch.
+/// One launch: `tiles` tiles from tile `first` on, of which the first `streamed` are shared between all blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Launch {
     pub first: usize,
@@ -111,43 +180,68 @@ pub(super) struct Launch {
     pub blocks: usize,
 }
 
+impl Launch {
+    pub(super) fn operations(&self, work: &Work, shape: Shape) -> f64 {
+        let t = shape.traits();
+        2.0 * (t.rows * t.cols) as f64 * self.tiles as f64 * work.k as f64
+    }
+}
+
 impl Plan {
-    /// The cheapest plan; none where no shape fits the machine.
-    pub(super) fn choose(machine: &Machine, work: &Work, may_stream: bool) -> Option<Plan> {
-        let mut best: Option<Plan> = None;
-        for shape in Shape::ALL {
-            for resident in 1..=machine.resident[shape as usize] {
-                for streamed in [false, true] {
-                    if streamed && !may_stream {
-                        continue;
-                    }
-                    let plan = Plan::cost(machine, work, shape, resident, streamed);
-                    if best.is_none_or(|b| plan.seconds < b.seconds) {
-                        best = Some(plan);
-                    }
-                }
-            }
-        }
-        best
+    /// The cheapest way with one of these shapes; none where no shape fits the machine.
+    pub(super) fn choose(
+        machine: &Machine,
+        work: &Work,
+        shapes: &[Shape],
+        may_stream: bool,
+    ) -> Option<Plan> {
+        let ways: &[bool] = if may_stream { &[false, true] } else { &[false] };
+        shapes
+            .iter()
+            .filter(|shape| **shape != Shape::Tiny || work.slabs() <= DEEP)
+            .flat_map(|shape| {
+                ways.iter()
+                    .filter_map(|s| Plan::new(machine, work, *shape, *s))
+            })
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
-    fn cost(machine: &Machine, work: &Work, shape: Shape, resident: usize, streamed: bool) -> Plan {
-        let (tiles, slabs) = (work.tiles(shape), work.slabs());
-        let blocks = machine.multiprocessors * resident;
-        let order = shape.order() as f64;
-        let slab = 2.0 * order * order * SLAB as f64 / (machine.rate * shape.efficiency());
-        let total = tiles as f64 * slabs as f64;
-        let busiest = if streamed {
-            total / machine.multiprocessors as f64
-        } else {
-            tiles.div_ceil(machine.multiprocessors) as f64 * slabs as f64
+    /// This way, with the time that it is thought to take; none where the shape does not fit the machine.
+    pub(super) fn new(
+        machine: &Machine,
+        work: &Work,
+        shape: Shape,
+        streamed: bool,
+    ) -> Option<Plan> {
+        let wanted = match shape {
+            Shape::Small if work.slabs() > SHALLOW => 2,
+            other => other.traits().resident,
         };
-        // The first slabs of a block have to come from memory, and the last tile has to go there.
-        let mut seconds = busiest * slab + 4e-6;
+        let most = wanted.min(machine.resident[shape as usize]);
+        // Fewer blocks leave fewer parts to add up. What is not cut has no use for fewer.
+        let least = if streamed { 1 } else { most };
+        (least.max(1)..=most)
+            .map(|resident| Plan::cost(machine, work, shape, streamed, resident))
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+
+    fn cost(machine: &Machine, work: &Work, shape: Shape, streamed: bool, resident: usize) -> Plan {
+        let (t, tiles, slabs) = (shape.traits(), work.tiles(shape), work.slabs());
+        let blocks = machine.multiprocessors * resident;
+        let slab = (2 * t.rows * t.cols * SLAB) as f64 / (machine.rate * t.efficiency);
+        // Seconds for one slab of each of so many blocks on a multiprocessor.
+        let step = |blocks: usize| (blocks as f64 * slab).max(t.latency);
+        let each = tiles.div_ceil(machine.multiprocessors);
+        let mut seconds = LAUNCH_SECONDS + each as f64 * t.tile;
         if streamed {
-            let peers = blocks.div_ceil(tiles).max(2);
-            let sums = peers.min(FOLLOW) + peers / FOLLOW;
-            seconds += 6e-6 + 1e-6 * sums as f64;
+            let share = tiles as f64 * slabs as f64 / blocks as f64;
+            let peers = blocks.div_ceil(tiles);
+            let added = peers.min(FOLLOW) + peers / FOLLOW;
+            seconds += share * step(resident) + t.stream + t.share * added as f64;
+        } else {
+            let (rounds, rest) = (each / resident, each % resident);
+            let last = if rest > 0 { step(rest) } else { 0.0 };
+            seconds += slabs as f64 * (rounds as f64 * step(resident) + last);
         }
         Plan {
             shape,
@@ -157,45 +251,164 @@ impl Plan {
         }
     }
 
-    /// The launches that make the tiles of `work`, each of about `flops` operations at most but of one round at least.
-    pub(super) fn launches(&self, work: &Work, flops: f64) -> Vec<Launch> {
+    /// Operations for each step of depth of a round, in which every block has one tile.
+    fn round(&self) -> f64 {
+        let t = self.shape.traits();
+        (2 * t.rows * t.cols * self.blocks) as f64
+    }
+
+    /// The launches that make the tiles of `work`, of about so many operations each at most but of one round at least.
+    pub(super) fn launches(&self, work: &Work, operations: f64) -> Vec<Launch> {
         let (all, slabs) = (work.tiles(self.shape), work.slabs());
-        let order = self.shape.order() as f64;
-        let round = 2.0 * order * order * work.k as f64 * self.blocks as f64;
-        let rounds = ((flops / round) as usize).max(1);
-        let at_once = rounds.saturating_mul(self.blocks);
-        let mut launches = Vec::new();
-        let mut first = 0;
-        while first < all {
+        let rounds = (operations / (self.round() * work.k as f64)) as usize;
+        let at_once = rounds.max(1).saturating_mul(self.blocks);
+        let launch = |first: usize| {
             let tiles = at_once.min(all - first);
             let rest = tiles % self.blocks;
-            // With less than a full round before them, the odd tiles are shared together with that round: shares stay long.
-            let streamed = match (self.streamed && rest > 0, tiles > self.blocks) {
-                (false, _) => 0,
-                (true, true) => rest + self.blocks,
-                (true, false) => tiles,
+            // A round of whole tiles is shared with what is left over, so that shares are long.
+            let streamed = match self.streamed && rest > 0 {
+                true if tiles > self.blocks => rest + self.blocks,
+                true => tiles,
+                false => 0,
             };
-            let blocks = if streamed > 0 {
-                self.blocks.min(streamed * slabs)
-            } else {
-                self.blocks.min(tiles)
+            let busy = match streamed {
+                0 => tiles,
+                shared => (shared * slabs / SHORTEST_SHARE).max(1),
             };
-            launches.push(Launch {
+            Launch {
                 first,
                 tiles,
                 streamed,
-                blocks,
-            });
-            first += tiles;
-        }
-        launches
+                blocks: busy.min(self.blocks),
+            }
+        };
+        (0..all).step_by(at_once).map(launch).collect()
     }
 
-    /// Steps of depth that one launch may have so that a round of tiles is about `flops` operations at most.
-    pub(super) fn depth(&self, k: usize, flops: f64) -> usize {
-        let order = self.shape.order() as f64;
-        let step = 2.0 * order * order * self.blocks as f64;
-        let depth = (flops / step) as usize / SLAB * SLAB;
+    /// How much of a depth of `k` one launch may have, so that a round takes about so many operations at most.
+    pub(super) fn depth(&self, k: usize, operations: f64) -> usize {
+        let depth = (operations / self.round()) as usize / SLAB * SLAB;
         depth.max(64 * SLAB).min(k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: Machine = Machine {
+        multiprocessors: 132,
+        rate: 256.0 * 1.98e9,
+        resident: [1, 3, 4, 3, 3],
+    };
+    fn work(m: usize, n: usize, k: usize, triangle: bool) -> Work {
+        Work { m, n, k, triangle }
+    }
+
+    fn chosen(work: Work, shapes: &[Shape]) -> (Shape, bool) {
+        let plan = Plan::choose(&H200, &work, shapes, true).unwrap();
+        (plan.shape, plan.streamed)
+    }
+
+    /// The fastest ways by measurement.
+    #[test]
+    fn chooses_what_was_measured_to_be_fastest() {
+        let square = |n| chosen(work(n, n, n, false), &Shape::SQUARE);
+        assert_eq!(square(256), (Shape::Tiny, false));
+        assert_eq!(square(512), (Shape::Tiny, false));
+        assert_eq!(square(768), (Shape::Small, true));
+        assert_eq!(square(1024), (Shape::Small, false));
+        assert_eq!(square(1280), (Shape::Large, true));
+        assert_eq!(square(1536), (Shape::Large, true));
+        assert_eq!(square(2048).0, Shape::Large);
+        assert_eq!(square(2560), (Shape::Large, true));
+        assert_eq!(square(4096), (Shape::Large, true));
+        let cross = |n, k| chosen(work(n, n, k, true), &Shape::SQUARE);
+        assert_eq!(cross(1024, 1024), (Shape::Tiny, false));
+        assert_eq!(cross(2048, 2048), (Shape::Small, false));
+        assert_eq!(cross(64, 1_000_000), (Shape::Small, true));
+        assert_eq!(cross(256, 10_000), (Shape::Small, true));
+        assert_eq!(
+            chosen(work(2048, 32, 2048, false), &Shape::SQUARE),
+            (Shape::Tiny, true)
+        );
+        assert_eq!(
+            chosen(work(8192, 8192, 64, false), &Shape::SQUARE).0,
+            Shape::Small
+        );
+        let thin = [Shape::Tall];
+        assert_eq!(
+            chosen(work(1_000_000, 8, 8, false), &thin),
+            (Shape::Tall, false)
+        );
+        assert_eq!(
+            chosen(work(50, 1, 1_000_000, false), &thin),
+            (Shape::Tall, true)
+        );
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_are_not_chosen() {
+        let small = Machine {
+            resident: [0, 1, 0, 1, 1],
+            ..H200
+        };
+        let none = Machine {
+            resident: [0; 5],
+            ..H200
+        };
+        let w = work(4096, 4096, 4096, false);
+        let plan = Plan::choose(&small, &w, &Shape::SQUARE, true).unwrap();
+        assert_eq!(plan.shape, Shape::Small);
+        assert_eq!(plan.blocks, 132);
+        assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE, true), None);
+        let plan =
+            Plan::choose(&H200, &work(64, 64, 1 << 20, true), &Shape::SQUARE, false).unwrap();
+        assert!(!plan.streamed);
+    }
+
+    /// Launches follow one another without gaps, and no block of a launch is without work or waits for one that is not there.
+    #[test]
+    fn launches_make_all_tiles_once() {
+        for shape in Shape::ALL {
+            for streamed in [false, true] {
+                for (m, n, k) in [
+                    (1, 1, 1),
+                    (64, 64, 1 << 20),
+                    (1000, 300, 50),
+                    (5000, 5000, 100),
+                    (40_000, 40_000, 16),
+                ] {
+                    for triangle in [false, true] {
+                        let w = work(m, if triangle { m } else { n }, k, triangle);
+                        let plan = Plan::new(&H200, &w, shape, streamed).unwrap();
+                        for operations in [1.0, 1e9, 1e12, 1e15] {
+                            let mut next = 0;
+                            for l in plan.launches(&w, operations) {
+                                assert_eq!(l.first, next);
+                                assert!(l.tiles > 0 && l.streamed <= l.tiles);
+                                assert!(l.blocks > 0 && l.blocks <= plan.blocks);
+                                assert!(streamed || l.streamed == 0);
+                                assert!(l.streamed == 0 || l.streamed * w.slabs() >= l.blocks);
+                                assert!(l.streamed > 0 || l.blocks <= l.tiles);
+                                next += l.tiles;
+                            }
+                            assert_eq!(next, w.tiles(shape));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_sums_are_cut() {
+        let plan = Plan::new(&H200, &work(64, 64, 1, false), Shape::Small, false).unwrap();
+        let depth = plan.depth(10_000_000, 1e12);
+        assert!(depth < 10_000_000 && depth.is_multiple_of(SLAB));
+        assert!(plan.round() * depth as f64 <= 1e12);
+        assert_eq!(plan.depth(100, 1e12), 100);
+        assert_eq!(plan.depth(100, 1.0), 100);
+        assert_eq!(plan.depth(10_000, 1.0), 64 * SLAB);
     }
 }

@@ -1,0 +1,215 @@
+// C <- alpha A B + beta C in double precision on the tensor cores; A m x k, B k x n, C with any strides.
+//
+// The blocks stay: each walks over pieces of work, a tile of C or some slabs of one, and starts to fetch the next piece before
+// it stores the last. A range of tiles is worked on, in an order of bands that lets neighbours in time share lines in cache.
+// The first `streamed` of them are cut along k into equal shares, one to a block, so that all blocks end at the same time when
+// there are too few tiles or too few in the last round. The first of a tile's blocks then adds up what the others leave in
+// `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. They wait only for
+// blocks after them, which publish before they wait; all blocks of the grid must be resident together.
+#pragma once
+#include "store_f64.cuh"
+#include "tile_sync.cuh"
+
+namespace tile {
+
+constexpr int BAND = 8;    // tile rows walked together
+constexpr int FOLLOW = 16;  // shares of a tile that are added up first, by the first of them
+
+// The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only its own tiles.
+__device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int triangle, int& ti, int& tj) {
+    if (triangle == FULL) {
+        const int per_band = BAND * tiles_n;
+        const int band = t / per_band;
+        const int rows = min(BAND, tiles_m - band * BAND);
+        const int within = t - band * per_band;
+        ti = band * BAND + within % rows;
+        tj = within / rows;
+        return;
+    }
+    // Row r has r (r + 1) / 2 tiles before it. A band is a rectangle and a triangle.
+    int r = (int)((sqrt(8.0 * (double)t + 1.0) - 1.0) * 0.5);
+    while ((i64)r * (r + 1) / 2 > t) --r;
+    while ((i64)(r + 1) * (r + 2) / 2 <= t) ++r;
+    const int r0 = r / BAND * BAND;
+    const int rows = min(BAND, tiles_m - r0);
+    int within = (int)(t - (i64)r0 * (r0 + 1) / 2);
+    if (within < rows * r0) {
+        ti = r0 + within % rows;
+        tj = within / rows;
+    } else {
+        within -= rows * r0;
+        int col = 0;
+        for (; within >= rows - col; ++col) within -= rows - col;
+        tj = r0 + col;
+        ti = tj + within;
+    }
+    if (triangle == UPPER) {
+        const int x = ti;
+        ti = tj, tj = x;
+    }
+}
+
+// Shares of the streamed tiles' slabs: block b has those from `start(b)` to before `start(b + 1)`.
+struct Shares {
+    i64 each;
+    int longer;  // this many of the first blocks have one more
+    __device__ __forceinline__ i64 start(int block) const { return each * block + min(block, longer); }
+    __device__ __forceinline__ int holder(i64 slab) const {
+        const i64 in_longer = (each + 1) * longer;
+        return (int)(slab < in_longer ? slab / (each + 1) : longer + (slab - in_longer) / each);
+    }
+};
+
+// Slabs k0 to before k1 of a tile, by the block that is number `rank` of the `peers` that share it. No slabs: no more work.
+struct Piece {
+    int ti, tj, k0, k1, rank, peers;
+};
+// What a block has still to do: from slab `at` of its share on, and from whole tile `whole` on.
+struct Walk {
+    i64 at;
+    int whole;
+};
+
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
+struct Worker {
+    using P = Product<BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB>;
+
+    int m, n, iters, first, tiles, streamed, triangle;
+    Shares shares;
+
+    // The next piece; one thread of the block finds it.
+    __device__ __forceinline__ Piece next(Walk& walk) const {
+        const i64 end = shares.start(blockIdx.x + 1);
+        Piece p = {0, 0, 0, 0, 0, 1};
+        int tile;
+        if (walk.at < end) {
+            tile = (int)(walk.at / iters);
+            const i64 begin = (i64)tile * iters;
+            p.k0 = (int)(walk.at - begin);
+            p.k1 = (int)min((i64)iters, end - begin);
+            const int holder = shares.holder(begin);
+            p.rank = blockIdx.x - holder;
+            p.peers = shares.holder(begin + iters - 1) - holder + 1;
+            walk.at = begin + p.k1;
+        } else if (walk.whole < tiles) {
+            tile = walk.whole;
+            walk.whole += gridDim.x;
+            p.k1 = iters;
+        } else {
+            return p;
+        }
+        place_of(first + tile, (m - 1) / BM + 1, (n - 1) / BN + 1, triangle, p.ti, p.tj);
+        return p;
+    }
+
+    // Where a tile lies: the last of a dimension ends with it, and repeats lines of the one before instead of missing some.
+    template <int SIZE>
+    static __device__ __forceinline__ i64 origin(int tile, int total) {
+        const i64 at = (i64)tile * SIZE;
+        return at + SIZE > total && total >= SIZE ? total - SIZE : at;
+    }
+
+    // Adds the shares of the tile that this block is to add, and publishes the sum unless it is the first. True: the tile is
+    // complete.
+    static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece, double* partial, int* flags,
+                                                    int epoch) {
+        const int rank = piece.rank, peers = piece.peers, x = thread_again();
+        auto mine = [&](int d) { return rank + d < peers && (d < FOLLOW || rank == 0); };
+        if (rank % FOLLOW == 0) {
+            // One thread waits for each: FOLLOW - 1 followers, then every FOLLOW-th block.
+            const int d = x < FOLLOW - 1 ? x + 1 : (x - FOLLOW + 2) * FOLLOW;
+            if (mine(d))
+                while (load_acquire(flags + blockIdx.x + d) != epoch) {
+                }
+            __syncthreads();
+#pragma unroll 1
+            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) {
+                const double2* from = reinterpret_cast<const double2*>(partial + (i64)(blockIdx.x + d) * BM * BN) + x;
+#pragma unroll
+                for (int e = 0; e < P::FM * P::FN * 4; ++e) {
+                    const double2 add = __ldcg(from + e * P::THREADS);
+                    double(&four)[4] = acc[e / 4 / P::FN][e / 4 % P::FN][(e >> 1) & 1];
+                    four[(e & 1) * 2] += add.x;
+                    four[(e & 1) * 2 + 1] += add.y;
+                }
+            }
+        }
+        if (rank == 0) return true;
+        double2* to = reinterpret_cast<double2*>(partial + (i64)blockIdx.x * BM * BN) + x;
+#pragma unroll
+        for (int e = 0; e < P::FM * P::FN * 4; ++e) {
+            const double(&four)[4] = acc[e / 4 / P::FN][e / 4 % P::FN][(e >> 1) & 1];
+            to[e * P::THREADS] = make_double2(four[(e & 1) * 2], four[(e & 1) * 2 + 1]);
+        }
+        __threadfence();
+        __syncthreads();
+        if (x == 0) store_release(flags + blockIdx.x, epoch);
+        return false;
+    }
+};
+
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
+__device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer,
+                                         double alpha, const double* a, i64 lda, const double* b, i64 ldb, double beta,
+                                         double* c, i64 crs, i64 ccs, int triangle, double* partial, int* flags, int epoch,
+                                         const int* stop) {
+    if (stopped(stop)) return;
+    using W = Worker<BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB>;
+    using P = typename W::P;
+    extern __shared__ __align__(128) double shared[];
+    // The piece at work, the next one, and the one before, which may still be read.
+    __shared__ Piece pieces[3];
+    __shared__ Walk walk;
+    const W worker = {m, n, (int)((k + P::BK - 1) / P::BK), first, tiles, streamed, triangle, {each, longer}};
+    P product;
+    typename P::Acc acc;
+    if (threadIdx.x == 0) walk = {worker.shares.start(blockIdx.x), streamed + (int)blockIdx.x};
+    bool busy = false;
+#pragma unroll 1
+    for (int now = 0;;) {
+        // Found while the copies that were begun are under way.
+        const int then = now == 2 ? 0 : now + 1;
+        if (threadIdx.x == 0) pieces[then] = worker.next(walk);
+        if (busy) {
+#pragma unroll
+            for (int e = 0; e < P::FM * P::FN * 8; ++e) acc[e / 8 / P::FN][e / 8 % P::FN][(e >> 2) & 1][e & 3] = 0;
+            product.run(acc, shared);
+        } else {
+            __syncthreads();
+        }
+        const bool more = pieces[then].k1 > 0;
+        if (more) {
+            const Piece& piece = pieces[then];
+            const i64 at = (i64)piece.k0 * P::BK;
+            product.sa.start(a, lda, W::template origin<BM>(piece.ti, m), m, at);
+            product.sb.start(b, ldb, W::template origin<BN>(piece.tj, n), n, at);
+            product.begin(shared, min(k - at, (i64)(piece.k1 - piece.k0) * P::BK));
+        }
+        if (busy && W::complete(acc, pieces[now], partial, flags, epoch)) {
+            const Piece& piece = pieces[now];
+            const i64 i0 = W::template origin<BM>(piece.ti, m), j0 = W::template origin<BN>(piece.tj, n);
+            store_tile<P>(acc, shared + (STAGES - 1) * P::STAGE / 8, c, crs, ccs, i0, j0, {alpha, beta},
+                          (int)((i64)piece.ti * BM - i0), (int)min((i64)BM, m - i0), (int)((i64)piece.tj * BN - j0),
+                          (int)min((i64)BN, n - j0), triangle);
+        }
+        if (!more) return;
+        busy = true;
+        now = then;
+    }
+}
+
+}  // namespace tile
+
+#define INSTANCE(NAME, BLOCKS, BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB)                                                      \
+    extern "C" __global__ void __launch_bounds__(32 * WARPS_M * WARPS_N, BLOCKS) NAME(                                        \
+        int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, double alpha, const double* a,         \
+        i64 lda, const double* b, i64 ldb, double beta, double* c, i64 crs, i64 ccs, int triangle, double* partial,           \
+        int* flags, int epoch, const int* stop) {                                                                             \
+        tile::multiply<BM, BN, STAGES, WARPS_M, WARPS_N, tile::LA, tile::LB>(                                                 \
+            m, n, k, first, tiles, streamed, each, longer, alpha, a, lda, b, ldb, beta, c, crs, ccs, triangle, partial,       \
+            flags, epoch, stop);                                                                                              \
+    }
+#define LAYOUTS(NAME, BLOCKS, ...)                             \
+    INSTANCE(NAME##_nn_f64, BLOCKS, __VA_ARGS__, LINES, DEPTH) \
+    INSTANCE(NAME##_tn_f64, BLOCKS, __VA_ARGS__, DEPTH, DEPTH) \
+    INSTANCE(NAME##_nt_f64, BLOCKS, __VA_ARGS__, LINES, LINES)

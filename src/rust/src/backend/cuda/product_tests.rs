@@ -1,0 +1,277 @@
+//! Products on the tensor cores in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
+
+use super::super::buffer::Buffer;
+use super::super::memory::Matrix;
+use super::*;
+use crate::matrix::Part;
+
+fn context() -> Option<&'static Context> {
+    match Context::open(0) {
+        Ok(ctx) => Some(ctx),
+        Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+            panic!("a GPU is required: {e}")
+        }
+        Err(e) => {
+            eprintln!("skipped: {e}");
+            None
+        }
+    }
+}
+
+/// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a thousandfold.
+fn few() -> bool {
+    std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
+}
+
+fn entry(i: usize, j: usize) -> f64 {
+    ((i * 37 + j * 101 + i * j) % 31) as f64 - 15.0
+}
+
+/// A matrix inside a larger one, so that it begins at an offset and has gaps; transposed in memory or not.
+struct Placed {
+    outer: faer::Mat<f64>,
+    device: Matrix<'static, f64>,
+    at: usize,
+    rows: usize,
+    cols: usize,
+    transposed: bool,
+}
+
+impl Placed {
+    fn new(
+        ctx: &'static Context,
+        (rows, cols): (usize, usize),
+        (at, gap): (usize, usize),
+        transposed: bool,
+    ) -> Placed {
+        let (r, c) = if transposed {
+            (cols, rows)
+        } else {
+            (rows, cols)
+        };
+        let outer = faer::Mat::from_fn(r + at + gap, c + at, |i, j| entry(i + rows, j));
+        let device = Matrix::from_host(ctx, outer.as_ref(), Part::All).unwrap();
+        Placed {
+            outer,
+            device,
+            at,
+            rows,
+            cols,
+            transposed,
+        }
+    }
+
+    fn view(&self) -> View<f64> {
+        let outer = self.device.view();
+        let outer = if self.transposed { outer.t() } else { outer };
+        outer.sub(self.at, self.at, self.rows, self.cols)
+    }
+
+    fn host(&self) -> faer::Mat<f64> {
+        let at = |i, j| match self.transposed {
+            true => self.outer[(j + self.at, i + self.at)],
+            false => self.outer[(i + self.at, j + self.at)],
+        };
+        faer::Mat::from_fn(self.rows, self.cols, at)
+    }
+
+    /// Every element of the larger matrix: inside what `want` says, around it what was there.
+    fn check(&self, ctx: &'static Context, want: impl Fn(usize, usize) -> f64, label: &str) {
+        let mut got = self.outer.clone();
+        self.device.read(ctx, got.as_mut()).unwrap();
+        for j in 0..got.ncols() {
+            for i in 0..got.nrows() {
+                let (r, c) = if self.transposed { (j, i) } else { (i, j) };
+                let inside = r >= self.at
+                    && c >= self.at
+                    && r < self.rows + self.at
+                    && c < self.cols + self.at;
+                let want = if inside {
+                    want(r - self.at, c - self.at)
+                } else {
+                    self.outer[(i, j)]
+                };
+                assert!(
+                    got[(i, j)] == want,
+                    "{label}, ({r}, {c}): {} is not {want}",
+                    got[(i, j)]
+                );
+            }
+        }
+    }
+}
+
+/// What would be chosen, and every other way.
+fn ways(shapes: &[Shape]) -> Vec<Option<(Shape, bool)>> {
+    let all = shapes.iter().flat_map(|s| [(*s, false), (*s, true)]);
+    std::iter::once(None).chain(all.map(Some)).collect()
+}
+
+fn update(triangle: Triangle, alpha: f64, beta: f64) -> Update<f64> {
+    Update {
+        alpha,
+        beta,
+        triangle,
+        stop: 0,
+    }
+}
+
+/// Whether a product or its transpose has a kernel for this way.
+fn possible(p: &Product<f64>, way: Option<(Shape, bool)>) -> bool {
+    let (a, b) = p.operands().unwrap();
+    way.is_none_or(|(s, _)| {
+        kernel(s, a.layout, b.layout).is_some() || kernel(s, b.layout, a.layout).is_some()
+    })
+}
+
+/// Few operations: many launches, and depths in several parts.
+const FEW_AND_ANY: [f64; 2] = [1.0, 1e15];
+
+/// Layouts, shapes of tile, shared tiles, offsets, gaps and depths, in one launch or many.
+#[test]
+fn every_way_gives_the_product() {
+    let Some(ctx) = context() else { return };
+    for (m, n, k) in [
+        (1, 1, 1),
+        (130, 129, 17),
+        (128, 128, 64),
+        (257, 190, 50),
+        (66, 300, 200),
+        (300, 20, 334),
+        (14, 5, 1111),
+        (150, 7, 2100),
+    ] {
+        if few() && m * n * k > 300_000 {
+            continue;
+        }
+        for (at, gap) in [(0, 0), (1, 0), (2, 2), (0, 1)] {
+            if few() && gap > 0 {
+                continue;
+            }
+            for layouts in 0..8 {
+                let transposed = |operand: usize| layouts >> operand & 1 == 1;
+                let a = Placed::new(ctx, (m, k), (at, gap), transposed(0));
+                let b = Placed::new(ctx, (k, n), (at, gap), transposed(1));
+                let product = &a.host() * &b.host();
+                for (way, operations) in ways(&Shape::ALL)
+                    .into_iter()
+                    .flat_map(|w| FEW_AND_ANY.map(|o| (w, o)))
+                {
+                    let c = Placed::new(ctx, (m, n), (at, gap), transposed(2));
+                    let before = c.host();
+                    let (alpha, beta) = if at == 1 { (1.0, 0.0) } else { (-2.0, 3.0) };
+                    let update = update(Triangle::Full, alpha, beta);
+                    let p = Product::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
+                    if !possible(&p, way) {
+                        continue;
+                    }
+                    p.run(Cut { operations, way }).unwrap();
+                    let label = format!("{m} {n} {k} {at} {gap} {layouts} {way:?} {operations}");
+                    let want = |i, j| alpha * product[(i, j)] + beta * before[(i, j)];
+                    c.check(ctx, want, &label);
+                }
+            }
+        }
+    }
+}
+
+/// Triangles of square and other matrices, and symmetric matrices from one triangle.
+#[test]
+fn every_way_gives_the_triangle() {
+    let Some(ctx) = context() else { return };
+    for (m, n, k) in [
+        (1, 1, 3),
+        (64, 64, 64),
+        (100, 100, 37),
+        (300, 300, 1030),
+        (1300, 1300, 33),
+        (200, 330, 50),
+        (330, 200, 50),
+    ] {
+        if few() && m * n * k > 400_000 {
+            continue;
+        }
+        for (layouts, at) in [(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 0)] {
+            let transposed = |operand: usize| layouts >> operand & 1 == 1;
+            let a = Placed::new(ctx, (m, k), (at, at), transposed(0));
+            let b = Placed::new(ctx, (k, n), (at, at), transposed(1));
+            let (product, gram) = (&a.host() * &b.host(), &a.host() * a.host().transpose());
+            for (way, operations) in ways(&Shape::SQUARE)
+                .into_iter()
+                .flat_map(|w| FEW_AND_ANY.map(|o| (w, o)))
+            {
+                let label = format!("{m} {n} {k} {layouts} {at} {way:?} {operations}");
+                let cut = Cut { operations, way };
+                for triangle in [Triangle::Lower, Triangle::Upper] {
+                    let c = Placed::new(ctx, (m, n), (at, at), transposed(2));
+                    let before = c.host();
+                    let update = update(triangle, -1.0, 1.0);
+                    let p = Product::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
+                    p.run(cut).unwrap();
+                    let want = |i: usize, j: usize| {
+                        let inside = if triangle == Triangle::Lower {
+                            i >= j
+                        } else {
+                            i <= j
+                        };
+                        before[(i, j)] - if inside { product[(i, j)] } else { 0.0 }
+                    };
+                    c.check(ctx, want, &format!("{label} {triangle:?}"));
+                }
+                let c = Placed::new(ctx, (m, m), (at, at), transposed(2));
+                let update = Update::assign();
+                let p = Product::of(ctx, update, a.view(), a.view().t(), c.view()).unwrap();
+                p.region(Region::Both, cut).unwrap();
+                c.check(ctx, |i, j| gram[(i, j)], &format!("{label}, symmetric"));
+            }
+        }
+    }
+}
+
+/// What is shared between blocks is added in one order, so that rounding is the same every time.
+#[test]
+fn shared_tiles_are_the_same_every_time() {
+    let Some(ctx) = context() else { return };
+    let depth = if few() { 2000 } else { 40_000 };
+    let a = faer::Mat::<f64>::from_fn(70, depth, |i, j| ((i + 3 * j) as f64).sin());
+    let a = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
+    for shape in Shape::SQUARE {
+        let mut first: Option<faer::Mat<f64>> = None;
+        for _ in 0..if few() { 2 } else { 20 } {
+            let c = Matrix::<f64>::zeros(ctx, 70, 70).unwrap();
+            let view = a.view();
+            let p = Product::of(ctx, Update::assign(), view, view.t(), c.view()).unwrap();
+            let cut = Cut {
+                operations: 1e15,
+                way: Some((shape, true)),
+            };
+            p.run(cut).unwrap();
+            let mut got = faer::Mat::zeros(70, 70);
+            c.read(ctx, got.as_mut()).unwrap();
+            assert_eq!(*first.get_or_insert_with(|| got.clone()), got, "{shape:?}");
+        }
+    }
+}
+
+/// A flag that is set cancels a product.
+#[test]
+fn stopped_products_change_nothing() {
+    let Some(ctx) = context() else { return };
+    let flag = Buffer::from_slice(ctx, &[1i32]).unwrap();
+    let a = Placed::new(ctx, (100, 100), (0, 0), false);
+    for way in ways(&Shape::ALL) {
+        let c = Placed::new(ctx, (100, 100), (0, 0), false);
+        let before = c.host();
+        let update = Update {
+            stop: flag.ptr,
+            ..Update::subtract()
+        };
+        let p = Product::of(ctx, update, a.view(), a.view(), c.view()).unwrap();
+        let cut = Cut {
+            operations: 1e15,
+            way,
+        };
+        p.run(cut).unwrap();
+        c.check(ctx, |i, j| before[(i, j)], &format!("{way:?}"));
+    }
+}

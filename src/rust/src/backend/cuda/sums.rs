@@ -1,0 +1,63 @@
+//! What blocks leave to each other when they share tiles of a product.
+
+use std::mem::size_of;
+
+use super::buffer::Buffer;
+use super::context::{lock, Context};
+use super::product_plan::Shape;
+use crate::error::{Error, Result};
+
+/// Memory for the sums of tiles that several blocks share, made at first use and kept.
+pub(super) struct Sums {
+    partial: Buffer,
+    flags: Buffer,
+    /// What a block's flag is when its sum is there; another number in each launch.
+    epoch: i32,
+    blocks: usize,
+}
+
+impl Sums {
+    fn new(ctx: &'static Context) -> Result<Sums> {
+        let most = |s: Shape| s.traits().resident * ctx.properties.multiprocessors;
+        let elements = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols);
+        let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
+        Ok(Sums {
+            partial: Buffer::of::<f64>(ctx, elements.into_iter().max().unwrap_or(0))?,
+            flags: Buffer::zeroed::<i32>(ctx, blocks)?,
+            epoch: 0,
+            blocks,
+        })
+    }
+
+    /// Whether there is room for sums. Too little memory is no failure: tiles are not shared then.
+    pub(super) fn prepare(ctx: &'static Context) -> Result<bool> {
+        if lock(&ctx.sums).is_some() {
+            return Ok(true);
+        }
+        // Not while the lock is held: memory may have to be waited for, and an interrupt ends that.
+        match Sums::new(ctx) {
+            Ok(sums) => {
+                lock(&ctx.sums).get_or_insert(sums);
+                Ok(true)
+            }
+            Err(Error::DeviceMemory { .. }) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// For one launch: the address of the sums, that of the flags, and the epoch.
+    pub(super) fn claim(ctx: &'static Context) -> Result<(u64, u64, i32)> {
+        let mut sums = lock(&ctx.sums);
+        let Some(sums) = sums.as_mut() else {
+            return Err(Error::Internal {
+                what: "there is no room for the sums of shared tiles".to_string(),
+            });
+        };
+        if sums.epoch == i32::MAX {
+            sums.flags.clear(sums.blocks * size_of::<i32>())?;
+            sums.epoch = 0;
+        }
+        sums.epoch += 1;
+        Ok((sums.partial.ptr, sums.flags.ptr, sums.epoch))
+    }
+}

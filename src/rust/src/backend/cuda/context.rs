@@ -156,6 +156,21 @@ impl Context {
         })
     }
 
+    /// GPU 0 for a test, or None with the reason printed. Where `CUDAFACTOR_REQUIRE_GPU` is 1 its absence fails the test.
+    #[cfg(test)]
+    pub(super) fn for_test() -> Option<&'static Context> {
+        match Context::open(0) {
+            Ok(ctx) => Some(ctx),
+            Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+                panic!("a GPU is required: {e}")
+            }
+            Err(e) => {
+                eprintln!("skipped: {e}");
+                None
+            }
+        }
+    }
+
     /// Whether this process opened the context; a forked child did not.
     pub(super) fn is_ours(&self) -> bool {
         self.pid == std::process::id()

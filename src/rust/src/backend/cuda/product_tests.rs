@@ -5,19 +5,6 @@ use super::super::memory::Matrix;
 use super::*;
 use crate::matrix::Part;
 
-fn context() -> Option<&'static Context> {
-    match Context::open(0) {
-        Ok(ctx) => Some(ctx),
-        Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
-            panic!("a GPU is required: {e}")
-        }
-        Err(e) => {
-            eprintln!("skipped: {e}");
-            None
-        }
-    }
-}
-
 /// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a thousandfold.
 fn few() -> bool {
     std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
@@ -130,7 +117,9 @@ const FEW_AND_ANY: [f64; 2] = [1.0, 1e15];
 /// Layouts, shapes of tile, shared tiles, offsets, gaps and depths, in one launch or many.
 #[test]
 fn every_way_gives_the_product() {
-    let Some(ctx) = context() else { return };
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
     for (m, n, k) in [
         (1, 1, 1),
         (130, 129, 17),
@@ -178,7 +167,9 @@ fn every_way_gives_the_product() {
 /// Triangles of square and other matrices, and symmetric matrices from one triangle.
 #[test]
 fn every_way_gives_the_triangle() {
-    let Some(ctx) = context() else { return };
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
     for (m, n, k) in [
         (1, 1, 3),
         (64, 64, 64),
@@ -231,7 +222,9 @@ fn every_way_gives_the_triangle() {
 /// What is shared between blocks is added in one order, so that rounding is the same every time.
 #[test]
 fn shared_tiles_are_the_same_every_time() {
-    let Some(ctx) = context() else { return };
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
     let depth = if few() { 2000 } else { 40_000 };
     let a = faer::Mat::<f64>::from_fn(70, depth, |i, j| ((i + 3 * j) as f64).sin());
     let a = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
@@ -256,7 +249,9 @@ fn shared_tiles_are_the_same_every_time() {
 /// A flag that is set cancels a product.
 #[test]
 fn stopped_products_change_nothing() {
-    let Some(ctx) = context() else { return };
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
     let flag = Buffer::from_slice(ctx, &[1i32]).unwrap();
     let a = Placed::new(ctx, (100, 100), (0, 0), false);
     for way in ways(&Shape::ALL) {

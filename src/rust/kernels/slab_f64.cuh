@@ -1,20 +1,8 @@
 // Slabs of an operand of a product in double precision, copied to shared memory while others are multiplied (sm_80 and newer).
 #pragma once
-#include "common.cuh"
+#include "copies.cuh"
 
 namespace tile {
-
-// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or its depth (k).
-enum Layout { LINES = 0, DEPTH = 1 };
-
-// threadIdx.x, read anew: what is computed from it is not kept in registers from one use to the next, where none are to spare.
-__device__ __forceinline__ int thread_again() {
-    int x;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
-    return x;
-}
-
-__device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 // Starts the copy of 16 or 8 bytes; of zeros, if not `on`.
 __device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
@@ -22,11 +10,6 @@ __device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
 }
 __device__ __forceinline__ void copy8(unsigned to, const void* from, bool on) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(on ? 8 : 0) : "memory");
-}
-__device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int LEFT>
-__device__ __forceinline__ void copies_wait() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
 // One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose places are permuted so that

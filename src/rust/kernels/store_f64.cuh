@@ -1,26 +1,10 @@
-// The way of a tile of a product from the accumulators to C, and to its mirror image.
+// The way of a tile of a product in double precision from the accumulators to C.
 #pragma once
+#include "store.cuh"
 #include "tile_f64.cuh"
 #include "tile_sync.cuh"
 
 namespace tile {
-
-// BOTH: the lower triangle is computed and stored twice, at (i, j) and at (j, i).
-enum Triangle { FULL = 0, LOWER = 1, UPPER = 2, BOTH = 3 };
-
-// C <- alpha acc + beta C; C is not read when beta is zero.
-struct Scale {
-    double alpha, beta;
-};
-
-// The part of a tile that is stored: rows and columns from a first to before a last one, counted in the tile, and diagonals
-// (row - column) from a first to a last one.
-struct Window {
-    int row0, row1, col0, col1, low, high;
-    __device__ __forceinline__ bool has(int row, int col) const {
-        return row >= row0 && row < row1 && col >= col0 && col < col1 && row - col >= low && row - col <= high;
-    }
-};
 
 // As those of `tile_sync.cuh`; zeros, if not `on`.
 __device__ __forceinline__ double2 load_if(bool on, const double2* from) {
@@ -39,11 +23,10 @@ __device__ __forceinline__ void store_if(bool on, double2* to, double x, double 
                  : "memory");
 }
 
-// A tile two elements at a time: neighbours in a column of C (ALONG_ROWS: rows are 1 apart, columns `stride`) or in a row. All of
-// it along the one dimension, from `first` to before `last` along the other. Old values are fetched ahead of the stores, so that
-// their latencies overlap.
+// Two elements at a time. Old values are fetched ahead of the stores, so that their latencies overlap.
 template <class P, bool ALONG_ROWS>
-__device__ __forceinline__ void store_pairs(const typename P::Acc& acc, double* c, i64 stride, Scale scale, int first, int last) {
+__device__ __forceinline__ void store_packed(const typename P::Acc& acc, typename P::Real* c, i64 stride,
+                                             Scale<typename P::Real> scale, int first, int last) {
     const int thread = thread_again();
     const int row = P::warp_row(thread) + ((thread & 31) >> 2) * 2, col = P::warp_col(thread) + (thread & 3) * 2;
     double* at = c + (ALONG_ROWS ? row + col * stride : row * stride + col);
@@ -81,11 +64,11 @@ __device__ __forceinline__ void store_pairs(const typename P::Acc& acc, double* 
     }
 }
 
-// Any part of a tile, to any strides: each warp brings a block of 16 x 16 at a time in order through its share of `stage`, and its
+// Each warp brings a block of 16 x 16 at a time in order through its share of `stage`, and its
 // lanes then store neighbours along the shorter stride.
 template <class P>
-__device__ __forceinline__ void store_any(const typename P::Acc& acc, double* stage, double* c, i64 rs, i64 cs, Scale scale,
-                                          Window window) {
+__device__ __forceinline__ void store_any(const typename P::Acc& acc, typename P::Real* stage, typename P::Real* c, i64 rs, i64 cs,
+                                          Scale<typename P::Real> scale, Window window) {
     const int thread = thread_again(), lane = thread & 31, g = lane >> 2, t = lane & 3;
     static_assert(P::WARPS * 256 * 8 <= P::STAGE, "");
     stage += (thread >> 5) * 256;
@@ -123,31 +106,6 @@ __device__ __forceinline__ void store_any(const typename P::Acc& acc, double* st
 #pragma unroll
             for (int y = 0; y < 4; ++y) store_if(on[y], to[y], scale.alpha * value[y] + scale.beta * old[y]);
         }
-    }
-}
-
-// A tile whose first element belongs at (i0, j0) of C; rows from row0 to row1 and columns from col0 to col1 of it are stored.
-template <class P>
-__device__ __forceinline__ void store_tile(const typename P::Acc& acc, double* stage, double* c, i64 rs, i64 cs, i64 i0, i64 j0,
-                                           Scale scale, int row0, int row1, int col0, int col1, int triangle) {
-    // The diagonal of C as one of the tile, or one beyond its corners.
-    constexpr int FAR = P::LINES_M + P::LINES_N;
-    const int diagonal = (int)max(min(j0 - i0, (i64)FAR), (i64)-FAR);
-    Window window = {row0, row1, col0, col1, triangle == LOWER || triangle == BOTH ? diagonal : -FAR,
-                     triangle == UPPER ? diagonal : FAR};
-    const bool inside = window.low <= 1 - P::LINES_N && window.high >= P::LINES_M - 1;
-    const bool rows = inside && row0 == 0 && row1 == P::LINES_M, cols = inside && col0 == 0 && col1 == P::LINES_N;
-    const auto paired = [](const double* p, i64 stride) { return (((unsigned long long)p & 15) | (stride & 1)) == 0; };
-#pragma unroll 1
-    for (int image = 0; image < (triangle == BOTH ? 2 : 1); ++image) {
-        double* to = c + i0 * rs + j0 * cs;
-        if (rows && rs == 1 && paired(to, cs)) store_pairs<P, true>(acc, to, cs, scale, col0, col1);
-        else if (cols && cs == 1 && paired(to, rs)) store_pairs<P, false>(acc, to, rs, scale, row0, row1);
-        else store_any<P>(acc, stage, to, rs, cs, scale, window);
-        // The mirror image is stored without the diagonal, which is there already.
-        const i64 other = rs;
-        rs = cs, cs = other;
-        window.low = diagonal + 1;
     }
 }
 

@@ -87,13 +87,16 @@ struct FragmentB {
 // started at the last slab that is full.
 template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB, bool DOWN = false>
 struct Product {
+    typedef double Real;
     static constexpr int BK = 16;
+    static constexpr int UNIT_STEPS = BK;  // the depth of a share of a tile is a multiple of it
     static constexpr int WARPS = WARPS_M * WARPS_N;
     static constexpr int THREADS = 32 * WARPS;
     static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N;
     static constexpr int FM = WM / 16, FN = WN / 16;
     static constexpr int STAGE = (BM + BN) * BK * 8;  // bytes
     static constexpr int BYTES = STAGE * STAGES;
+    static constexpr int SPARE = BYTES - STAGE;  // the offset of the ring's last place
     static constexpr bool PAIRS = LA == LINES;
     using SlabA = Slab<BM, BK, THREADS, LA, 2, 1, DOWN>;
     using SlabB = Slab<BN, BK, THREADS, LB, PAIRS ? 1 : 2, 0, DOWN>;
@@ -221,6 +224,30 @@ struct Product {
     __device__ __forceinline__ void run(Acc& acc, const double* shared) {
         if (wide) slabs<SlabA::WIDE>(acc, shared);
         else slabs<SlabA::NARROW>(acc, shared);
+    }
+
+    static __device__ __forceinline__ void clear(Acc& acc) {
+#pragma unroll
+        for (int e = 0; e < FM * FN * 8; ++e) acc[e / 8 / FN][e / 8 % FN][(e >> 2) & 1][e & 3] = 0;
+    }
+    // Accumulators to memory, BM x BN elements in an order of their own, and back, added.
+    static __device__ __forceinline__ void give(const Acc& acc, double* place, int thread) {
+        double2* to = reinterpret_cast<double2*>(place) + thread;
+#pragma unroll
+        for (int e = 0; e < FM * FN * 4; ++e) {
+            const double(&four)[4] = acc[e / 4 / FN][e / 4 % FN][(e >> 1) & 1];
+            to[e * THREADS] = make_double2(four[(e & 1) * 2], four[(e & 1) * 2 + 1]);
+        }
+    }
+    static __device__ __forceinline__ void take(Acc& acc, const double* place, int thread) {
+        const double2* from = reinterpret_cast<const double2*>(place) + thread;
+#pragma unroll
+        for (int e = 0; e < FM * FN * 4; ++e) {
+            const double2 add = __ldcg(from + e * THREADS);
+            double(&four)[4] = acc[e / 4 / FN][e / 4 % FN][(e >> 1) & 1];
+            four[(e & 1) * 2] += add.x;
+            four[(e & 1) * 2 + 1] += add.y;
+        }
     }
 };
 

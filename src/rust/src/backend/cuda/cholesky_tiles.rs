@@ -68,7 +68,7 @@ pub(super) fn start<T: Scalar>(
     let properties = &ctx.properties;
     let usable = size_of::<T>() == size_of::<f64>()
         && (1..=largest).contains(&n)
-        && (n as f64).powi(3) / 3.0 <= properties.launch_operations()
+        && (n as f64).powi(3) / 3.0 <= properties.launch_operations::<T>()
         && properties.cooperative
         && properties.shared >= SHARED
         && Family::CholeskyTiles.ptx(properties.capability).is_some();

@@ -19,6 +19,7 @@ pub(super) enum Family {
     Gemm,
     Product,
     ProductThin,
+    ProductSingle,
     Triangular,
     TriangularTiles,
     Cholesky,
@@ -31,10 +32,11 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 12] = [
+    pub(super) const ALL: [Family; 13] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
+        Family::ProductSingle,
         Family::Triangular,
         Family::TriangularTiles,
         Family::Cholesky,
@@ -58,6 +60,10 @@ impl Family {
             Family::ProductThin => match major {
                 9.. => include_str!("../../../kernels/ptx/product_thin.sm_90.ptx"),
                 8 => include_str!("../../../kernels/ptx/product_thin.sm_80.ptx"),
+                _ => return None,
+            },
+            Family::ProductSingle => match major {
+                8.. => include_str!("../../../kernels/ptx/product_f32.sm_80.ptx"),
                 _ => return None,
             },
             Family::Triangular => include_str!("../../../kernels/ptx/triangular.ptx"),

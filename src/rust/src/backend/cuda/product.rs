@@ -1,10 +1,11 @@
-//! Products in double precision on the tensor cores (`kernels/product.cu`).
+//! Products in tiles: in double precision on the tensor cores (`kernels/product.cu`, `product_thin.cu`), in single precision with all
+//! of its own roundings (`product_f32.cu`).
 
 use std::mem::size_of;
 
 use super::context::Context;
 use super::gemm::{Triangle, Update, FENCE_FLOPS};
-use super::kernels::{args, Family, Kernel};
+use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::View;
 use super::operand::{Layout, Operand};
 use super::product_plan::{Launch, Machine, Plan, Shape, Work, SLAB};
@@ -17,6 +18,9 @@ const fn of_square(name: &'static str) -> Kernel {
 }
 const fn of_thin(name: &'static str) -> Kernel {
     Kernel::new(Family::ProductThin, name)
+}
+const fn of_single(name: &'static str) -> Kernel {
+    Kernel::new(Family::ProductSingle, name)
 }
 
 /// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one instead.
@@ -35,8 +39,27 @@ fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
         (Shape::Tall, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tall_tn"),
         (Shape::Tall, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tall_nt"),
         (Shape::Wide, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
+        (Shape::LargeSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_large_nn"),
+        (Shape::LargeSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_large_tn"),
+        (Shape::LargeSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_large_nt"),
+        (Shape::SmallSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_small_nn"),
+        (Shape::SmallSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_small_tn"),
+        (Shape::SmallSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_small_nt"),
         _ => return None,
     })
+}
+
+fn is_single<T: Scalar>() -> bool {
+    size_of::<T>() == size_of::<f32>()
+}
+
+/// Shapes that can make any product of that type.
+fn square_shapes<T: Scalar>() -> &'static [Shape] {
+    if is_single::<T>() {
+        &Shape::SINGLE
+    } else {
+        &Shape::SQUARE
+    }
 }
 
 /// Which tiles of C are made and where they go, as the kernels count it.
@@ -68,15 +91,15 @@ struct Cut {
 }
 
 impl Cut {
-    fn best(ctx: &Context) -> Self {
+    fn best<T: Scalar>(ctx: &Context) -> Self {
         Cut {
-            operations: ctx.properties.launch_operations(),
+            operations: ctx.properties.launch_operations::<T>(),
             way: None,
         }
     }
 }
 
-/// `C <- alpha A B + beta C` or one triangle of it. False where the tensor cores cannot be used: nothing is done.
+/// `C <- alpha A B + beta C` or one triangle of it. False where there is no kernel for it, or none that gains: nothing is done.
 pub(super) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
@@ -87,16 +110,19 @@ pub(super) fn multiply<T: Scalar>(
     let Some(product) = Product::of(ctx, update, a, b, c) else {
         return Ok(false);
     };
-    product.run(Cut::best(ctx))?;
+    if is_single::<T>() && c.rows.min(c.cols) <= Shape::THIN {
+        return Ok(false);
+    }
+    product.run(Cut::best::<T>(ctx))?;
     Ok(true)
 }
 
-/// `C <- A A'`, exactly symmetric. False where the tensor cores cannot be used: nothing is done.
+/// `C <- A A'`, exactly symmetric. False where there is no kernel for it: nothing is done.
 pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<bool> {
     let Some(product) = Product::of(ctx, Update::assign(), a, a.t(), c) else {
         return Ok(false);
     };
-    product.region(Region::Both, Cut::best(ctx))?;
+    product.region(Region::Both, Cut::best::<T>(ctx))?;
     Ok(true)
 }
 
@@ -127,8 +153,12 @@ impl<T: Scalar> Product<T> {
         };
         let largest = i32::MAX as usize - 128;
         let sizes = c.rows <= largest && c.cols <= largest && a.cols <= largest;
-        let usable = size_of::<T>() == size_of::<f64>()
-            && Family::Product.ptx(ctx.properties.capability).is_some()
+        let family = if is_single::<T>() {
+            Family::ProductSingle
+        } else {
+            Family::Product
+        };
+        let usable = family.ptx(ctx.properties.capability).is_some()
             && sizes
             && product.operands().is_some();
         usable.then_some(product)
@@ -192,12 +222,15 @@ impl<T: Scalar> Product<T> {
             return Ok(());
         }
         let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
-        let thin = region == Region::Full && m.min(n) <= Shape::THIN && cut.way.is_none();
+        let thin = region == Region::Full
+            && m.min(n) <= Shape::THIN
+            && cut.way.is_none()
+            && !is_single::<T>();
         let shapes: &[Shape] = match (thin, cut.way) {
             (false, Some((shape, _))) => &[shape],
             (true, _) if n <= Shape::THIN => &[Shape::Tall],
             (true, _) => &[Shape::Wide],
-            _ => &Shape::SQUARE,
+            _ => square_shapes::<T>(),
         };
         // All shapes offered have kernels for the same layouts, and the transpose has one where they have none.
         if shapes
@@ -252,7 +285,7 @@ impl<T: Scalar> Product<T> {
     }
 
     fn machine(&self, shapes: &[Shape], a: Layout, b: Layout) -> Result<Machine> {
-        let mut resident = [0; 5];
+        let mut resident = [0; 7];
         for shape in shapes {
             let shared = shape.shared();
             let Some(kernel) = kernel(*shape, a, b) else {
@@ -266,7 +299,7 @@ impl<T: Scalar> Product<T> {
         }
         Ok(Machine {
             multiprocessors: self.ctx.properties.multiprocessors,
-            rate: self.ctx.properties.tensor_rate(),
+            rate: self.ctx.properties.product_rate::<T>(),
             resident,
         })
     }
@@ -279,7 +312,6 @@ impl<T: Scalar> Product<T> {
             (0, 0, 0)
         };
         let slabs = launch.streamed * self.a.cols.div_ceil(SLAB);
-        let (alpha, beta): (f64, f64) = (self.update.alpha.into(), self.update.beta.into());
         self.ctx.launch_shared::<T>(
             kernel,
             (launch.blocks, 1),
@@ -294,12 +326,12 @@ impl<T: Scalar> Product<T> {
                 launch.streamed as i32,
                 slabs / launch.blocks,
                 (slabs % launch.blocks) as i32,
-                alpha,
+                scalar(self.update.alpha),
                 a.ptr,
                 a.ld,
                 b.ptr,
                 b.ld,
-                beta,
+                scalar(self.update.beta),
                 self.c.ptr,
                 self.c.rs,
                 self.c.cs,

@@ -1,13 +1,14 @@
-//! How a product on the tensor cores is cut: into which tiles and launches, and whether tiles are shared between blocks.
+//! How a product in tiles is cut: into which tiles and launches, and whether tiles are shared between blocks.
 //!
 //! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
 //! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
-//! busiest multiprocessor takes. Its constants were fitted to an H200; what they decide between lies within some microseconds.
+//! busiest multiprocessor takes. Its constants were fitted to an H200, but for those of small tiles in single precision, which are
+//! estimated; what they decide between lies within some microseconds.
 
 /// Steps in one slab, the unit of depth.
 pub(super) const SLAB: usize = 16;
 
-/// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply_f64.cuh`).
+/// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
 const FOLLOW: usize = 16;
 
 /// Slabs below which more blocks of a multiprocessor do better, because they wait for memory.
@@ -30,6 +31,8 @@ pub(super) enum Shape {
     Tiny,
     Tall,
     Wide,
+    LargeSingle,
+    SmallSingle,
 }
 
 /// What is known of a kernel: how it is started, and how fast it was seen to be.
@@ -41,7 +44,7 @@ pub(super) struct Traits {
     pub threads: u32,
     /// Blocks that one multiprocessor is made to hold at once.
     pub resident: usize,
-    /// The part of the tensor cores' rate that is reached.
+    /// The part of the arithmetic's rate that is reached.
     efficiency: f64,
     /// Seconds from slab to slab of one block, at least.
     latency: f64,
@@ -53,16 +56,19 @@ pub(super) struct Traits {
 }
 
 impl Shape {
-    pub(super) const ALL: [Shape; 5] = [
+    pub(super) const ALL: [Shape; 7] = [
         Shape::Large,
         Shape::Small,
         Shape::Tiny,
         Shape::Tall,
         Shape::Wide,
+        Shape::LargeSingle,
+        Shape::SmallSingle,
     ];
 
-    /// Those that can make any product.
+    /// Those that can make any product in double precision, and in single precision.
     pub(super) const SQUARE: [Shape; 3] = [Shape::Large, Shape::Small, Shape::Tiny];
+    pub(super) const SINGLE: [Shape; 2] = [Shape::LargeSingle, Shape::SmallSingle];
 
     /// The lines of the shorter side of a thin tile.
     pub(super) const THIN: usize = 16;
@@ -115,13 +121,53 @@ impl Shape {
                 cols: thin.rows,
                 ..thin
             },
+            Shape::LargeSingle => Traits {
+                rows: 128,
+                cols: 128,
+                threads: 128,
+                resident: 2,
+                efficiency: 0.77,
+                latency: 1.8e-6,
+                tile: 5e-6,
+                stream: 16e-6,
+                share: 2e-6,
+            },
+            Shape::SmallSingle => Traits {
+                rows: 64,
+                cols: 64,
+                threads: 64,
+                resident: 6,
+                efficiency: 0.65,
+                latency: 0.9e-6,
+                tile: 1.3e-6,
+                stream: 8e-6,
+                share: 0.6e-6,
+            },
         }
     }
 
-    /// Bytes of shared memory for a block: four slabs of both operands.
+    fn is_single(self) -> bool {
+        Shape::SINGLE.contains(&self)
+    }
+
+    /// Bytes of an element.
+    pub(super) fn element(self) -> usize {
+        if self.is_single() {
+            4
+        } else {
+            8
+        }
+    }
+
+    /// Bytes of shared memory for a block: four slabs of both operands in double precision. In single precision five half slabs,
+    /// whose steps lie up to four lines further apart than they are long.
     pub(super) fn shared(self) -> usize {
         let t = self.traits();
-        4 * (t.rows + t.cols) * SLAB * 8
+        if self.is_single() {
+            5 * (t.rows + 4 + t.cols + 4) * (SLAB / 2) * 4
+        } else {
+            4 * (t.rows + t.cols) * SLAB * 8
+        }
     }
 }
 
@@ -129,10 +175,10 @@ impl Shape {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Machine {
     pub multiprocessors: usize,
-    /// Operations per second of one multiprocessor.
+    /// Operations per second of one multiprocessor, at most, in the product's precision.
     pub rate: f64,
     /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
-    pub resident: [usize; 5],
+    pub resident: [usize; 7],
 }
 
 /// A product's size.
@@ -299,7 +345,7 @@ mod tests {
     const H200: Machine = Machine {
         multiprocessors: 132,
         rate: 256.0 * 1.98e9,
-        resident: [1, 3, 4, 3, 3],
+        resident: [1, 3, 4, 3, 3, 2, 6],
     };
     fn work(m: usize, n: usize, k: usize, triangle: bool) -> Work {
         Work { m, n, k, triangle }
@@ -336,6 +382,10 @@ mod tests {
             chosen(work(8192, 8192, 64, false), &Shape::SQUARE).0,
             Shape::Small
         );
+        let single = |n| chosen(work(n, n, n, false), &Shape::SINGLE);
+        assert_eq!(single(256).0, Shape::SmallSingle);
+        assert_eq!(single(4096), (Shape::LargeSingle, true));
+        assert_eq!(single(8192).0, Shape::LargeSingle);
         let thin = [Shape::Tall];
         assert_eq!(
             chosen(work(1_000_000, 8, 8, false), &thin),
@@ -350,11 +400,11 @@ mod tests {
     #[test]
     fn shapes_that_do_not_fit_are_not_chosen() {
         let small = Machine {
-            resident: [0, 1, 0, 1, 1],
+            resident: [0, 1, 0, 1, 1, 0, 1],
             ..H200
         };
         let none = Machine {
-            resident: [0; 5],
+            resident: [0; 7],
             ..H200
         };
         let w = work(4096, 4096, 4096, false);
@@ -362,6 +412,8 @@ mod tests {
         assert_eq!(plan.shape, Shape::Small);
         assert_eq!(plan.blocks, 132);
         assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE, true), None);
+        let plan = Plan::choose(&small, &w, &Shape::SINGLE, true).unwrap();
+        assert_eq!(plan.shape, Shape::SmallSingle);
         let plan =
             Plan::choose(&H200, &work(64, 64, 1 << 20, true), &Shape::SQUARE, false).unwrap();
         assert!(!plan.streamed);

@@ -1,6 +1,7 @@
-//! Products on the tensor cores in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
+//! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
 
 use super::super::buffer::Buffer;
+use super::super::kernels::{parameters, Kind};
 use super::super::memory::Matrix;
 use super::*;
 use crate::matrix::Part;
@@ -10,27 +11,27 @@ fn few() -> bool {
     std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
 }
 
-fn entry(i: usize, j: usize) -> f64 {
-    ((i * 37 + j * 101 + i * j) % 31) as f64 - 15.0
+fn entry<T: Scalar>(i: usize, j: usize) -> T {
+    T::from_f64(((i * 37 + j * 101 + i * j) % 31) as f64 - 15.0)
 }
 
 /// A matrix inside a larger one, so that it begins at an offset and has gaps; transposed in memory or not.
-struct Placed {
-    outer: faer::Mat<f64>,
-    device: Matrix<'static, f64>,
+struct Placed<T: Scalar> {
+    outer: faer::Mat<T>,
+    device: Matrix<'static, T>,
     at: usize,
     rows: usize,
     cols: usize,
     transposed: bool,
 }
 
-impl Placed {
+impl<T: Scalar> Placed<T> {
     fn new(
         ctx: &'static Context,
         (rows, cols): (usize, usize),
         (at, gap): (usize, usize),
         transposed: bool,
-    ) -> Placed {
+    ) -> Self {
         let (r, c) = if transposed {
             (cols, rows)
         } else {
@@ -48,13 +49,13 @@ impl Placed {
         }
     }
 
-    fn view(&self) -> View<f64> {
+    fn view(&self) -> View<T> {
         let outer = self.device.view();
         let outer = if self.transposed { outer.t() } else { outer };
         outer.sub(self.at, self.at, self.rows, self.cols)
     }
 
-    fn host(&self) -> faer::Mat<f64> {
+    fn host(&self) -> faer::Mat<T> {
         let at = |i, j| match self.transposed {
             true => self.outer[(j + self.at, i + self.at)],
             false => self.outer[(i + self.at, j + self.at)],
@@ -63,7 +64,7 @@ impl Placed {
     }
 
     /// Every element of the larger matrix: inside what `want` says, around it what was there.
-    fn check(&self, ctx: &'static Context, want: impl Fn(usize, usize) -> f64, label: &str) {
+    fn check(&self, ctx: &'static Context, want: impl Fn(usize, usize) -> T, label: &str) {
         let mut got = self.outer.clone();
         self.device.read(ctx, got.as_mut()).unwrap();
         for j in 0..got.ncols() {
@@ -80,12 +81,18 @@ impl Placed {
                 };
                 assert!(
                     got[(i, j)] == want,
-                    "{label}, ({r}, {c}): {} is not {want}",
+                    "{label}, ({r}, {c}): {:?} is not {want:?}",
                     got[(i, j)]
                 );
             }
         }
     }
+}
+
+/// The shapes of tile of a type.
+fn shapes<T: Scalar>() -> Vec<Shape> {
+    let all = Shape::ALL.into_iter();
+    all.filter(|s| s.element() == size_of::<T>()).collect()
 }
 
 /// What would be chosen, and every other way.
@@ -94,17 +101,17 @@ fn ways(shapes: &[Shape]) -> Vec<Option<(Shape, bool)>> {
     std::iter::once(None).chain(all.map(Some)).collect()
 }
 
-fn update(triangle: Triangle, alpha: f64, beta: f64) -> Update<f64> {
+fn update<T: Scalar>(triangle: Triangle, alpha: f64, beta: f64) -> Update<T> {
     Update {
-        alpha,
-        beta,
+        alpha: T::from_f64(alpha),
+        beta: T::from_f64(beta),
         triangle,
         stop: 0,
     }
 }
 
 /// Whether a product or its transpose has a kernel for this way.
-fn possible(p: &Product<f64>, way: Option<(Shape, bool)>) -> bool {
+fn possible<T: Scalar>(p: &Product<T>, way: Option<(Shape, bool)>) -> bool {
     let (a, b) = p.operands().unwrap();
     way.is_none_or(|(s, _)| {
         kernel(s, a.layout, b.layout).is_some() || kernel(s, b.layout, a.layout).is_some()
@@ -117,6 +124,11 @@ const FEW_AND_ANY: [f64; 2] = [1.0, 1e15];
 /// Layouts, shapes of tile, shared tiles, offsets, gaps and depths, in one launch or many.
 #[test]
 fn every_way_gives_the_product() {
+    ways_give_the_product::<f64>();
+    ways_give_the_product::<f32>();
+}
+
+fn ways_give_the_product<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;
     };
@@ -139,10 +151,10 @@ fn every_way_gives_the_product() {
             }
             for layouts in 0..8 {
                 let transposed = |operand: usize| layouts >> operand & 1 == 1;
-                let a = Placed::new(ctx, (m, k), (at, gap), transposed(0));
-                let b = Placed::new(ctx, (k, n), (at, gap), transposed(1));
+                let a = Placed::<T>::new(ctx, (m, k), (at, gap), transposed(0));
+                let b = Placed::<T>::new(ctx, (k, n), (at, gap), transposed(1));
                 let product = &a.host() * &b.host();
-                for (way, operations) in ways(&Shape::ALL)
+                for (way, operations) in ways(&shapes::<T>())
                     .into_iter()
                     .flat_map(|w| FEW_AND_ANY.map(|o| (w, o)))
                 {
@@ -156,7 +168,10 @@ fn every_way_gives_the_product() {
                     }
                     p.run(Cut { operations, way }).unwrap();
                     let label = format!("{m} {n} {k} {at} {gap} {layouts} {way:?} {operations}");
-                    let want = |i, j| alpha * product[(i, j)] + beta * before[(i, j)];
+                    let want = |i, j| {
+                        let (x, old): (f64, f64) = (product[(i, j)].into(), before[(i, j)].into());
+                        T::from_f64(alpha * x + beta * old)
+                    };
                     c.check(ctx, want, &label);
                 }
             }
@@ -167,6 +182,11 @@ fn every_way_gives_the_product() {
 /// Triangles of square and other matrices, and symmetric matrices from one triangle.
 #[test]
 fn every_way_gives_the_triangle() {
+    ways_give_the_triangle::<f64>();
+    ways_give_the_triangle::<f32>();
+}
+
+fn ways_give_the_triangle<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;
     };
@@ -184,10 +204,10 @@ fn every_way_gives_the_triangle() {
         }
         for (layouts, at) in [(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 0)] {
             let transposed = |operand: usize| layouts >> operand & 1 == 1;
-            let a = Placed::new(ctx, (m, k), (at, at), transposed(0));
-            let b = Placed::new(ctx, (k, n), (at, at), transposed(1));
+            let a = Placed::<T>::new(ctx, (m, k), (at, at), transposed(0));
+            let b = Placed::<T>::new(ctx, (k, n), (at, at), transposed(1));
             let (product, gram) = (&a.host() * &b.host(), &a.host() * a.host().transpose());
-            for (way, operations) in ways(&Shape::SQUARE)
+            for (way, operations) in ways(square_shapes::<T>())
                 .into_iter()
                 .flat_map(|w| FEW_AND_ANY.map(|o| (w, o)))
             {
@@ -205,7 +225,8 @@ fn every_way_gives_the_triangle() {
                         } else {
                             i <= j
                         };
-                        before[(i, j)] - if inside { product[(i, j)] } else { 0.0 }
+                        let (x, old): (f64, f64) = (product[(i, j)].into(), before[(i, j)].into());
+                        T::from_f64(old - if inside { x } else { 0.0 })
                     };
                     c.check(ctx, want, &format!("{label} {triangle:?}"));
                 }
@@ -222,21 +243,26 @@ fn every_way_gives_the_triangle() {
 /// What is shared between blocks is added in one order, so that rounding is the same every time.
 #[test]
 fn shared_tiles_are_the_same_every_time() {
+    shared_tiles_repeat::<f64>();
+    shared_tiles_repeat::<f32>();
+}
+
+fn shared_tiles_repeat<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;
     };
     let depth = if few() { 2000 } else { 40_000 };
-    let a = faer::Mat::<f64>::from_fn(70, depth, |i, j| ((i + 3 * j) as f64).sin());
+    let a = faer::Mat::from_fn(70, depth, |i, j| T::from_f64(((i + 3 * j) as f64).sin()));
     let a = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
-    for shape in Shape::SQUARE {
-        let mut first: Option<faer::Mat<f64>> = None;
+    for shape in square_shapes::<T>() {
+        let mut first: Option<faer::Mat<T>> = None;
         for _ in 0..if few() { 2 } else { 20 } {
-            let c = Matrix::<f64>::zeros(ctx, 70, 70).unwrap();
+            let c = Matrix::<T>::zeros(ctx, 70, 70).unwrap();
             let view = a.view();
             let p = Product::of(ctx, Update::assign(), view, view.t(), c.view()).unwrap();
             let cut = Cut {
                 operations: 1e15,
-                way: Some((shape, true)),
+                way: Some((*shape, true)),
             };
             p.run(cut).unwrap();
             let mut got = faer::Mat::zeros(70, 70);
@@ -249,12 +275,17 @@ fn shared_tiles_are_the_same_every_time() {
 /// A flag that is set cancels a product.
 #[test]
 fn stopped_products_change_nothing() {
+    stopped_change_nothing::<f64>();
+    stopped_change_nothing::<f32>();
+}
+
+fn stopped_change_nothing<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;
     };
     let flag = Buffer::from_slice(ctx, &[1i32]).unwrap();
-    let a = Placed::new(ctx, (100, 100), (0, 0), false);
-    for way in ways(&Shape::ALL) {
+    let a = Placed::<T>::new(ctx, (100, 100), (0, 0), false);
+    for way in ways(&shapes::<T>()) {
         let c = Placed::new(ctx, (100, 100), (0, 0), false);
         let before = c.host();
         let update = Update {
@@ -269,4 +300,32 @@ fn stopped_products_change_nothing() {
         p.run(cut).unwrap();
         c.check(ctx, |i, j| before[(i, j)], &format!("{way:?}"));
     }
+}
+
+/// Each kernel is in the code for every GPU that has its family, and takes numbers of its type.
+#[test]
+fn every_kernel_is_there() {
+    kernels_are_there::<f64>(Kind::Double);
+    kernels_are_there::<f32>(Kind::Float);
+}
+
+fn kernels_are_there<T: Scalar>(number: Kind) {
+    let mut found = 0;
+    for shape in shapes::<T>() {
+        for a in [Layout::Lines, Layout::Depth] {
+            for b in [Layout::Lines, Layout::Depth] {
+                let Some(kernel) = kernel(shape, a, b) else {
+                    continue;
+                };
+                for capability in [(8, 0), (8, 9), (9, 0), (12, 0)] {
+                    let ptx = kernel.family.ptx(capability).unwrap();
+                    let name = format!("{}_{}", kernel.name, T::SUFFIX);
+                    let kinds = parameters(ptx, &name).unwrap();
+                    assert_eq!(kinds.iter().filter(|k| **k == number).count(), 2, "{name}");
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 0);
 }

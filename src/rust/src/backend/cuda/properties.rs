@@ -1,9 +1,12 @@
 //! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a block may use.
 
+use std::mem::size_of;
+
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
 use super::context::check;
 use crate::error::Result;
+use crate::scalar::Scalar;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Properties {
@@ -41,7 +44,7 @@ impl Properties {
     }
 
     /// Operations in double precision per second on the tensor cores of one multiprocessor, at most. Few GPUs are made for them.
-    pub(super) fn tensor_rate(&self) -> f64 {
+    fn tensor_rate(&self) -> f64 {
         let per_cycle = match self.capability {
             (9, 0) => 256.0,
             (8, 0) | (10, 0) => 128.0,
@@ -50,9 +53,28 @@ impl Properties {
         per_cycle * self.clock
     }
 
+    /// Operations in single precision per second of one multiprocessor, at most.
+    fn single_rate(&self) -> f64 {
+        let per_cycle = if self.capability == (8, 0) {
+            128.0
+        } else {
+            256.0
+        };
+        per_cycle * self.clock
+    }
+
+    /// Operations per second of one multiprocessor, at most, in products of that type.
+    pub(super) fn product_rate<T: Scalar>(&self) -> f64 {
+        if size_of::<T>() == size_of::<f32>() {
+            self.single_rate()
+        } else {
+            self.tensor_rate()
+        }
+    }
+
     /// Operations of the longest launch: an interrupt is noticed between launches.
-    pub(super) fn launch_operations(&self) -> f64 {
+    pub(super) fn launch_operations<T: Scalar>(&self) -> f64 {
         const SECONDS: f64 = 0.25;
-        SECONDS * self.tensor_rate() * self.multiprocessors as f64
+        SECONDS * self.product_rate::<T>() * self.multiprocessors as f64
     }
 }

@@ -19,10 +19,10 @@ pub(super) struct Sums {
 impl Sums {
     fn new(ctx: &'static Context) -> Result<Sums> {
         let most = |s: Shape| s.traits().resident * ctx.properties.multiprocessors;
-        let elements = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols);
+        let bytes = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols * s.element());
         let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
         Ok(Sums {
-            partial: Buffer::of::<f64>(ctx, elements.into_iter().max().unwrap_or(0))?,
+            partial: Buffer::of::<u8>(ctx, bytes.into_iter().max().unwrap_or(0))?,
             flags: Buffer::zeroed::<i32>(ctx, blocks)?,
             epoch: 0,
             blocks,

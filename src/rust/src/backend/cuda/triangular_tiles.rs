@@ -62,7 +62,7 @@ pub(super) fn solve<T: Scalar>(
         return Ok(false);
     }
     let n = m.rows as f64;
-    let lines = (ctx.properties.launch_operations() / (n * n)) as usize / LINES * LINES;
+    let lines = (ctx.properties.launch_operations::<f64>() / (n * n)) as usize / LINES * LINES;
     let lines = lines.max(LINES).min(b.cols);
     let work = match Work::new(ctx, m, lines) {
         // Smaller systems may have room.

@@ -1,4 +1,4 @@
-// C <- alpha A B + beta C in double precision on the tensor cores; A m x k, B k x n, C with any strides.
+// C <- alpha A B + beta C; A m x k, B k x n, C with any strides.
 //
 // The blocks stay: each walks over pieces of work, a tile of C or some slabs of one, and starts to fetch the next piece before
 // it stores the last. A range of tiles is worked on, in an order of bands that lets neighbours in time share lines in cache.
@@ -6,13 +6,15 @@
 // there are too few tiles or too few in the last round. The first of a tile's blocks then adds up what the others leave in
 // `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. They wait only for
 // blocks after them, which publish before they wait; all blocks of the grid must be resident together.
+//
+// Included after the header that makes and stores tiles of the wanted type (`store_f64.cuh`, `store_f32.cuh`).
 #pragma once
-#include "store_f64.cuh"
+#include "store.cuh"
 #include "tile_sync.cuh"
 
 namespace tile {
 
-constexpr int BAND = 8;    // tile rows walked together
+constexpr int BAND = 8;     // tile rows walked together
 constexpr int FOLLOW = 16;  // shares of a tile that are added up first, by the first of them
 
 // The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only its own tiles.
@@ -70,9 +72,10 @@ struct Walk {
     int whole;
 };
 
-template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
+template <class P>
 struct Worker {
-    using P = Product<BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB>;
+    using Real = typename P::Real;
+    static constexpr int BM = P::LINES_M, BN = P::LINES_N;
 
     int m, n, iters, first, tiles, streamed, triangle;
     Shares shares;
@@ -111,7 +114,7 @@ struct Worker {
 
     // Adds the shares of the tile that this block is to add, and publishes the sum unless it is the first. True: the tile is
     // complete.
-    static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece, double* partial, int* flags,
+    static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece, Real* partial, int* flags,
                                                     int epoch) {
         const int rank = piece.rank, peers = piece.peers, x = thread_again();
         auto mine = [&](int d) { return rank + d < peers && (d < FOLLOW || rank == 0); };
@@ -123,24 +126,10 @@ struct Worker {
                 }
             __syncthreads();
 #pragma unroll 1
-            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) {
-                const double2* from = reinterpret_cast<const double2*>(partial + (i64)(blockIdx.x + d) * BM * BN) + x;
-#pragma unroll
-                for (int e = 0; e < P::FM * P::FN * 4; ++e) {
-                    const double2 add = __ldcg(from + e * P::THREADS);
-                    double(&four)[4] = acc[e / 4 / P::FN][e / 4 % P::FN][(e >> 1) & 1];
-                    four[(e & 1) * 2] += add.x;
-                    four[(e & 1) * 2 + 1] += add.y;
-                }
-            }
+            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) P::take(acc, partial + (i64)(blockIdx.x + d) * BM * BN, x);
         }
         if (rank == 0) return true;
-        double2* to = reinterpret_cast<double2*>(partial + (i64)blockIdx.x * BM * BN) + x;
-#pragma unroll
-        for (int e = 0; e < P::FM * P::FN * 4; ++e) {
-            const double(&four)[4] = acc[e / 4 / P::FN][e / 4 % P::FN][(e >> 1) & 1];
-            to[e * P::THREADS] = make_double2(four[(e & 1) * 2], four[(e & 1) * 2 + 1]);
-        }
+        P::give(acc, partial + (i64)blockIdx.x * BM * BN, x);
         __threadfence();
         __syncthreads();
         if (x == 0) store_release(flags + blockIdx.x, epoch);
@@ -148,19 +137,19 @@ struct Worker {
     }
 };
 
-template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB>
-__device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer,
-                                         double alpha, const double* a, i64 lda, const double* b, i64 ldb, double beta,
-                                         double* c, i64 crs, i64 ccs, int triangle, double* partial, int* flags, int epoch,
-                                         const int* stop) {
+template <class P, typename Real>
+__device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, Real alpha,
+                                         const Real* a, i64 lda, const Real* b, i64 ldb, Real beta, Real* c, i64 crs, i64 ccs,
+                                         int triangle, Real* partial, int* flags, int epoch, const int* stop) {
     if (stopped(stop)) return;
-    using W = Worker<BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB>;
-    using P = typename W::P;
-    extern __shared__ __align__(128) double shared[];
+    using W = Worker<P>;
+    constexpr int BM = P::LINES_M, BN = P::LINES_N, STEPS = P::UNIT_STEPS;
+    extern __shared__ __align__(128) unsigned char bytes[];
+    Real* shared = reinterpret_cast<Real*>(bytes);
     // The piece at work, the next one, and the one before, which may still be read.
     __shared__ Piece pieces[3];
     __shared__ Walk walk;
-    const W worker = {m, n, (int)((k + P::BK - 1) / P::BK), first, tiles, streamed, triangle, {each, longer}};
+    const W worker = {m, n, (int)((k + STEPS - 1) / STEPS), first, tiles, streamed, triangle, {each, longer}};
     P product;
     typename P::Acc acc;
     if (threadIdx.x == 0) walk = {worker.shares.start(blockIdx.x), streamed + (int)blockIdx.x};
@@ -171,8 +160,7 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
         const int then = now == 2 ? 0 : now + 1;
         if (threadIdx.x == 0) pieces[then] = worker.next(walk);
         if (busy) {
-#pragma unroll
-            for (int e = 0; e < P::FM * P::FN * 8; ++e) acc[e / 8 / P::FN][e / 8 % P::FN][(e >> 2) & 1][e & 3] = 0;
+            P::clear(acc);
             product.run(acc, shared);
         } else {
             __syncthreads();
@@ -180,15 +168,15 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
         const bool more = pieces[then].k1 > 0;
         if (more) {
             const Piece& piece = pieces[then];
-            const i64 at = (i64)piece.k0 * P::BK;
+            const i64 at = (i64)piece.k0 * STEPS;
             product.sa.start(a, lda, W::template origin<BM>(piece.ti, m), m, at);
             product.sb.start(b, ldb, W::template origin<BN>(piece.tj, n), n, at);
-            product.begin(shared, min(k - at, (i64)(piece.k1 - piece.k0) * P::BK));
+            product.begin(shared, min(k - at, (i64)(piece.k1 - piece.k0) * STEPS));
         }
         if (busy && W::complete(acc, pieces[now], partial, flags, epoch)) {
             const Piece& piece = pieces[now];
             const i64 i0 = W::template origin<BM>(piece.ti, m), j0 = W::template origin<BN>(piece.tj, n);
-            store_tile<P>(acc, shared + (STAGES - 1) * P::STAGE / 8, c, crs, ccs, i0, j0, {alpha, beta},
+            store_tile<P>(acc, shared + P::SPARE / sizeof(Real), c, crs, ccs, i0, j0, {alpha, beta},
                           (int)((i64)piece.ti * BM - i0), (int)min((i64)BM, m - i0), (int)((i64)piece.tj * BN - j0),
                           (int)min((i64)BN, n - j0), triangle);
         }
@@ -200,16 +188,15 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
 
 }  // namespace tile
 
-#define INSTANCE(NAME, BLOCKS, BM, BN, STAGES, WARPS_M, WARPS_N, LA, LB)                                                      \
-    extern "C" __global__ void __launch_bounds__(32 * WARPS_M * WARPS_N, BLOCKS) NAME(                                        \
-        int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, double alpha, const double* a,         \
-        i64 lda, const double* b, i64 ldb, double beta, double* c, i64 crs, i64 ccs, int triangle, double* partial,           \
-        int* flags, int epoch, const int* stop) {                                                                             \
-        tile::multiply<BM, BN, STAGES, WARPS_M, WARPS_N, tile::LA, tile::LB>(                                                 \
-            m, n, k, first, tiles, streamed, each, longer, alpha, a, lda, b, ldb, beta, c, crs, ccs, triangle, partial,       \
-            flags, epoch, stop);                                                                                              \
+#define INSTANCE(NAME, REAL, BLOCKS, ...)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(tile::Product<__VA_ARGS__>::THREADS, BLOCKS) NAME(                           \
+        int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, REAL alpha, const REAL* a, i64 lda,    \
+        const REAL* b, i64 ldb, REAL beta, REAL* c, i64 crs, i64 ccs, int triangle, REAL* partial, int* flags, int epoch,     \
+        const int* stop) {                                                                                                    \
+        tile::multiply<tile::Product<__VA_ARGS__>, REAL>(m, n, k, first, tiles, streamed, each, longer, alpha, a, lda, b,     \
+                                                         ldb, beta, c, crs, ccs, triangle, partial, flags, epoch, stop);      \
     }
-#define LAYOUTS(NAME, BLOCKS, ...)                             \
-    INSTANCE(NAME##_nn_f64, BLOCKS, __VA_ARGS__, LINES, DEPTH) \
-    INSTANCE(NAME##_tn_f64, BLOCKS, __VA_ARGS__, DEPTH, DEPTH) \
-    INSTANCE(NAME##_nt_f64, BLOCKS, __VA_ARGS__, LINES, LINES)
+#define LAYOUTS(NAME, SUFFIX, REAL, BLOCKS, ...)                                                  \
+    INSTANCE(NAME##_nn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::LINES, tile::DEPTH)             \
+    INSTANCE(NAME##_tn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::DEPTH, tile::DEPTH)             \
+    INSTANCE(NAME##_nt_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::LINES, tile::LINES)

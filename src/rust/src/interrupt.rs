@@ -2,6 +2,8 @@
 //!
 //! Backends call [`poll`] between panels. It asks the host language at most twenty times a
 //! second, only on the thread that installed the question, and only where one is installed.
+//! What a GPU was given runs to its end, so that it stops between launches, of which none is
+//! long: see "Interrupts" in `DESIGN.md`.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

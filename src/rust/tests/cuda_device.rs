@@ -5,14 +5,15 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::backend::cuda::{probe, CudaDevice, Matrix};
 use cudafactor::device::Device;
-use cudafactor::error::Error;
+use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
-use cudafactor::matrix::{Part, Trans, Uplo};
+use cudafactor::matrix::{Part, Trans};
 
-use common::{gpu, matrices, Host};
+use common::{changed, gpu, matrices, same, Host};
 
 /// One test at a time: some leave no memory to the others.
 fn alone() -> MutexGuard<'static, ()> {
@@ -75,21 +76,40 @@ fn a_filled_device_recovers() {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Between launches there is a place to stop; these have many. The user asks while nothing runs, so that the first such place is
+/// where it ends: the result's home is not written, and the same call makes the same factor afterwards.
 #[test]
-fn an_interrupt_stops_a_factorization() {
+fn an_interrupt_stops_a_factorization_between_launches() {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };
-    let n = 4000;
-    let a = Host::<f64>::from_fn(n, n, |i, j| if i == j { n as f64 } else { 1.0 });
-    let mut x = gpu.load_temporary(a.view(), Part::All).unwrap();
-    STOP.store(true, Ordering::SeqCst);
     interrupt::install(|| STOP.load(Ordering::SeqCst));
-    assert_eq!(gpu.potrf(Uplo::Upper, &mut x), Err(Error::Interrupted));
-    STOP.store(false, Ordering::SeqCst);
-    drop(x);
-    works(&gpu);
-    let mut x = gpu.load_temporary(a.view(), Part::Upper).unwrap();
-    gpu.potrf(Uplo::Upper, &mut x).unwrap();
+    type Verb = fn(&CudaDevice, &mut Matrix<'_, f64>) -> Result<()>;
+    let verbs: [(&str, Verb); 4] = [
+        ("getrf", |gpu, x| gpu.getrf(x).map(drop)),
+        ("geqrf", |gpu, x| gpu.geqrf(x).map(drop)),
+        ("geqp3", |gpu, x| gpu.geqp3(x).map(drop)),
+        ("pstrf", |gpu, x| gpu.pstrf(-1.0, x).map(drop)),
+    ];
+    let n = 700;
+    let a = Host::<f64>::from_fn(n, n, |i, j| if i == j { n as f64 } else { 1.0 });
+    for (name, verb) in verbs {
+        let (before, ()) = changed(&gpu, &a, Part::All, |x| verb(&gpu, x)).unwrap();
+
+        let mut home = Host::<f64>::from_fn(n, n, |_, _| f64::NAN);
+        let mut x = gpu.load_into(a.view(), Part::All, home.view_mut()).unwrap();
+        STOP.store(true, Ordering::SeqCst);
+        // Longer than the time for which one answer counts.
+        std::thread::sleep(Duration::from_millis(100));
+        let stopped = verb(&gpu, &mut x);
+        STOP.store(false, Ordering::SeqCst);
+        assert_eq!(stopped, Err(Error::Interrupted), "{name}");
+        drop(x);
+        assert!(home.all(f64::is_nan), "{name}");
+
+        works(&gpu);
+        let (after, ()) = changed(&gpu, &a, Part::All, |x| verb(&gpu, x)).unwrap();
+        assert!(same(&before, &after), "{name}");
+    }
 }
 
 #[test]

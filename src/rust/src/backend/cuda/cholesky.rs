@@ -179,6 +179,7 @@ pub(super) fn factor_pivoted<T: Scalar>(
 mod tests {
     use super::super::memory::Matrix;
     use super::*;
+    use crate::interrupt;
     use crate::matrix::Part;
 
     /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and the failing minor is the whole
@@ -222,5 +223,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// One launch runs to its end; between parts there is a place to stop.
+    #[test]
+    fn an_interrupt_stops_between_parts() {
+        let Some(ctx) = Context::for_test() else {
+            return;
+        };
+        let n = 1000;
+        let a = faer::Mat::from_fn(n, n, |i, j| if i == j { n as f64 } else { 1.0 });
+        let on_gpu = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
+        interrupt::install(|| true);
+        let stopped = factor_in_parts(ctx, 300, on_gpu.view());
+        interrupt::install(|| false);
+        assert_eq!(stopped, Err(Error::Interrupted));
+
+        let again = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
+        factor_in_parts(ctx, 300, again.view()).unwrap();
     }
 }

@@ -29,7 +29,8 @@
 #' @section Accuracy:
 #' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant; tested as
 #' \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} against a fixed bound on every device, with \eqn{\epsilon} that of
-#' the `precision`.
+#' the `precision`. With `precision = "single"` GPUs of compute capability 8.0, 9.0 and 10.0 factor a matrix that comes alone in double
+#' precision and round the factor; `x`, rounded to single precision, then counts as positive definite where it is in double arithmetic.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch, see [cudafactor-options].

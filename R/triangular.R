@@ -14,6 +14,8 @@
 #'
 #' @section Accuracy:
 #' \eqn{|x - R Z| \le k \epsilon |R| |Z|} up to a small constant, tested as a norm.
+#' With `precision = "single"` GPUs of compute capability 8.0, 9.0 and 10.0 compute larger systems in double precision and round the
+#' solution.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{k^2} operations for each column of `x`, see [cudafactor-options].

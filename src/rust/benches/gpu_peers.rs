@@ -49,13 +49,14 @@ const fn entry(name: &'static str, sizes: &'static [usize], always: bool) -> Ent
     }
 }
 
-const ROUTINES: [Entry; 10] = [
+const ROUTINES: [Entry; 11] = [
     entry("gemm", &SIZES, true),
     entry("syrk", &[1024, 2048, 4096, 8192, 16384, 32768], true),
     entry("trsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
     entry("potrf", &SIZES, true),
     entry("sgemm", &[512, 1024, 2048, 4096, 8192, 16384], true),
     entry("spotrf", &[512, 1024, 2048, 4096, 8192, 16384], true),
+    entry("strsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
     entry("potrf_batched", &[64, 256], true),
     entry("spotrf_batched", &[64, 256], true),
     entry("getrf", &[1024, 4096, 8192], false),
@@ -122,6 +123,7 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         }
         "potrf" => emit(cholesky::<f64>(bench, n)),
         "sgemm" => emit(product::<f32>(bench, No, No, n)),
+        "strsm" => emit(triangular::<f32>(bench, Uplo::Lower, No, n)),
         "spotrf" => emit(cholesky::<f32>(bench, n)),
         // Orders given for all routines may be too large for so many matrices.
         "potrf_batched" | "spotrf_batched" if n > BATCH_LARGEST => {

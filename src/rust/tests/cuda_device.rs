@@ -11,7 +11,7 @@ use cudafactor::backend::cuda::{probe, CudaDevice, Matrix};
 use cudafactor::device::Device;
 use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
-use cudafactor::matrix::{Part, Trans};
+use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
 
 use common::{changed, gpu, matrices, same, Host};
 
@@ -71,6 +71,53 @@ fn a_filled_device_recovers() {
     assert!(matches!(refused, Error::DeviceMemory { .. }), "{refused:?}");
     drop(held);
     drop(Device::<f64>::zeros(&gpu, rows, 4).unwrap());
+    works(&gpu);
+}
+
+/// A factor in single precision takes what memory there is, and asks for none that is not needed.
+#[test]
+fn a_full_device_factors_in_single_precision() {
+    let _turn = alone();
+    let Some(gpu) = gpu() else { return };
+    let n = 3000;
+    let a = Host::<f32>::from_fn(n, n, |i, j| 1.0 / (1.0 + i.abs_diff(j) as f64));
+    let factor = || {
+        let mut home = Host::<f32>::from_fn(n, n, |_, _| 0.0);
+        let mut x = gpu.load_into(a.view(), Part::Upper, home.view_mut())?;
+        // Once the matrix is there, this much stays free: less than its copy in double precision takes.
+        let spare = Device::<f64>::zeros(&gpu, 6 << 20, 1)?;
+        let mut held = Vec::new();
+        let mut piece = 1 << 30;
+        while piece >= 1 << 17 {
+            match Device::<f64>::zeros(&gpu, piece, 1) {
+                Ok(m) => held.push(m),
+                Err(Error::DeviceMemory { .. }) => piece /= 2,
+                Err(e) => return Err(e),
+            }
+        }
+        drop(spare);
+        gpu.potrf(Uplo::Upper, &mut x)?;
+        drop(held);
+        gpu.store(x)?;
+        Ok(home.wide())
+    };
+    // Code is loaded while there is room.
+    let operand = gpu.load(a.view()).unwrap();
+    let mut b = Device::<f32>::zeros(&gpu, n, 100).unwrap();
+    let mut c = Device::<f32>::zeros(&gpu, n, n).unwrap();
+    let (left, lower) = (Side::Left, Uplo::Lower);
+    gpu.trsm(left, lower, Trans::No, Diag::NonUnit, n, &operand, &mut b)
+        .unwrap();
+    gpu.syrk(Trans::No, &operand, &mut c).unwrap();
+    drop((operand, b, c));
+    let whole = common::calls::factor(&gpu, Uplo::Upper, &a).unwrap();
+    let parts = factor().unwrap();
+    for j in 0..n {
+        for i in 0..=j {
+            let (x, y) = (parts[(i, j)], whole.at(i, j));
+            assert!((x - y).abs() < 1e-5, "({i}, {j}): {x} {y}");
+        }
+    }
     works(&gpu);
 }
 

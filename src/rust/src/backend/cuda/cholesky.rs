@@ -7,6 +7,7 @@ use super::gemm::{multiply, Triangle, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::solve_lower;
+use super::widened;
 use crate::device::PivotedCholesky;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
@@ -30,7 +31,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, uplo: Uplo, a: View<T>) -
 
 /// Factors the lower triangle, by one launch where the order is at most `largest` and the GPU has what that needs.
 fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>) -> Result<()> {
-    let order = match cholesky_tiles::start(ctx, a, largest)? {
+    let order = match start(ctx, a, largest)? {
         Some(order) => order,
         None => {
             let order = Buffer::zeroed::<i32>(ctx, 1)?;
@@ -49,6 +50,14 @@ fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>)
     Ok(())
 }
 
+/// As [`cholesky_tiles::start`], in either precision.
+fn start<T: Scalar>(ctx: &'static Context, a: View<T>, largest: usize) -> Result<Option<Buffer>> {
+    match cholesky_tiles::start(ctx, a, largest)? {
+        None => widened::start_cholesky(ctx, a, largest),
+        started => Ok(started),
+    }
+}
+
 /// `first` is the row of the whole matrix at which this part starts; `info` is set to the order of its failing minor.
 fn factor_lower<T: Scalar>(
     ctx: &'static Context,
@@ -58,7 +67,7 @@ fn factor_lower<T: Scalar>(
     info: &Buffer,
 ) -> Result<()> {
     let n = a.rows;
-    if let Some(order) = cholesky_tiles::start(ctx, a, largest)? {
+    if let Some(order) = start(ctx, a, largest)? {
         cholesky_tiles::report(ctx, &order, first, info)?;
         return ctx.fence();
     }
@@ -186,20 +195,25 @@ mod tests {
     /// matrix's.
     #[test]
     fn parts_make_the_whole() {
+        parts_make_the_whole_of::<f64>();
+        parts_make_the_whole_of::<f32>();
+    }
+
+    fn parts_make_the_whole_of<T: Scalar>() {
         let Some(ctx) = Context::for_test() else {
             return;
         };
         let n = 1000;
-        let entry = |i: usize, j: usize| 1.0 / (1.0 + i.abs_diff(j) as f64);
+        let entry = |i: usize, j: usize| T::from_f64(1.0 / (1.0 + i.abs_diff(j) as f64));
         let factor = |largest: usize, bad: &[usize], upper: bool| {
             let a = faer::Mat::from_fn(n, n, |i, j| match bad.contains(&i) && i == j {
-                true => -1.0,
+                true => T::from_f64(-1.0),
                 false => entry(i, j),
             });
             let on_gpu = Matrix::from_host(ctx, a.as_ref(), Part::All)?;
             let view = on_gpu.view();
             factor_in_parts(ctx, largest, if upper { view.t() } else { view })?;
-            let mut r = faer::Mat::<f64>::zeros(n, n);
+            let mut r = faer::Mat::<T>::zeros(n, n);
             on_gpu.read(ctx, r.as_mut())?;
             Ok::<_, Error>(r)
         };
@@ -209,9 +223,9 @@ mod tests {
                 let r = factor(largest, &[], upper).unwrap();
                 for j in 0..n {
                     for i in 0..n {
-                        let (got, want) = (r[(i, j)], whole[(i, j)]);
+                        let (got, want): (f64, f64) = (r[(i, j)].into(), whole[(i, j)].into());
                         assert!(
-                            (got - want).abs() < 1e-12,
+                            (got - want).abs() < 500.0 * T::EPS,
                             "{largest} ({i}, {j}): {got} {want}"
                         );
                     }

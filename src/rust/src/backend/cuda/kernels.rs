@@ -29,10 +29,11 @@ pub(super) enum Family {
     Qr,
     Pivot,
     Norms,
+    Precision,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 13] = [
+    pub(super) const ALL: [Family; 14] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -46,6 +47,7 @@ impl Family {
         Family::Qr,
         Family::Pivot,
         Family::Norms,
+        Family::Precision,
     ];
 
     /// The code for a device of that compute capability; none where the family needs a newer one.
@@ -83,6 +85,7 @@ impl Family {
             Family::Qr => include_str!("../../../kernels/ptx/qr.ptx"),
             Family::Pivot => include_str!("../../../kernels/ptx/pivot.ptx"),
             Family::Norms => include_str!("../../../kernels/ptx/norms.ptx"),
+            Family::Precision => include_str!("../../../kernels/ptx/precision.ptx"),
         })
     }
 }

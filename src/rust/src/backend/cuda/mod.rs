@@ -7,6 +7,7 @@
 //! - `product`, `product_plan`, `operand`, `sums`: products on the tensor cores, how they are cut, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
+//! - `widened`: both of these for single precision, by way of double
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
@@ -34,6 +35,7 @@ mod sums;
 mod transfer;
 mod triangular;
 mod triangular_tiles;
+mod widened;
 
 use faer::{MatMut, MatRef};
 

@@ -43,6 +43,13 @@ impl Properties {
         })
     }
 
+    /// Whether products in double precision, on the tensor cores, are about as fast as those in single precision, so that it pays to
+    /// compute in double. Other GPUs with such tensor cores (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, or for
+    /// show.
+    pub(super) fn double_keeps_up(&self) -> bool {
+        matches!(self.capability, (8, 0) | (9, 0) | (10, 0))
+    }
+
     /// Operations in double precision per second on the tensor cores of one multiprocessor, at most. Few GPUs are made for them.
     fn tensor_rate(&self) -> f64 {
         let per_cycle = match self.capability {

@@ -6,6 +6,7 @@ use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, copy, View};
 use super::triangular_tiles;
+use super::widened;
 use crate::error::Result;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -71,6 +72,11 @@ fn divide<T: Scalar>(
     if n == 0 || b.cols == 0 || triangular_tiles::solve(ctx, kind, m, b, stop)? {
         return Ok(());
     }
+    let solved = widened::solve(ctx, kind, m, b, stop)?;
+    if solved == b.cols {
+        return Ok(());
+    }
+    let b = b.sub(0, solved, n, b.cols - solved);
     if n <= LEAF {
         return substitute(ctx, kind, m, b, stop);
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
+use super::modules::Module;
 use super::probe;
 use super::properties::Properties;
 use super::sums::Sums;
@@ -33,7 +34,7 @@ pub(super) struct Context {
     /// Null where the driver has no memory pools.
     pub pool: sys::CUmemoryPool,
     pid: u32,
-    modules: Mutex<HashMap<Family, Module>>,
+    modules: Mutex<HashMap<Family, &'static Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     fences: Mutex<Fences>,
     pub sums: Mutex<Option<Sums>>,
@@ -44,11 +45,6 @@ pub(super) struct Context {
 unsafe impl Send for Context {}
 // SAFETY: as above; mutable state is behind mutexes.
 unsafe impl Sync for Context {}
-
-#[derive(Clone, Copy)]
-struct Module(sys::CUmodule);
-// SAFETY: a module handle is valid on any thread; modules are never unloaded.
-unsafe impl Send for Module {}
 
 /// Events recorded in the stream, the oldest first, and those free for another use.
 #[derive(Default)]
@@ -224,14 +220,14 @@ impl Context {
     }
 
     /// A family's code, loaded on the first call.
-    pub(super) fn module(&self, family: Family) -> Result<sys::CUmodule> {
+    pub(super) fn module(&self, family: Family) -> Result<&'static Module> {
         self.bind()?;
         let mut modules = lock(&self.modules);
         if let Some(m) = modules.get(&family) {
-            return Ok(m.0);
+            return Ok(m);
         }
-        let m = self.load_family(family)?;
-        modules.insert(family, Module(m));
+        let m: &'static Module = Box::leak(Box::new(self.load_family(family)?));
+        modules.insert(family, m);
         Ok(m)
     }
 

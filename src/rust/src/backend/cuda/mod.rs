@@ -2,7 +2,7 @@
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`properties`]: what launches are fitted to
-//! - [`kernels`]: the kernels' code and what they take; [`launch`]: how they are started
+//! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `product`, `product_plan`, `operand`, `sums`: products on the tensor cores, how they are cut, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
@@ -23,6 +23,7 @@ mod kernels;
 mod launch;
 mod lu;
 mod memory;
+mod modules;
 mod norms;
 mod operand;
 mod pivot;

@@ -1,8 +1,9 @@
 //! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
 
 use super::super::buffer::Buffer;
-use super::super::kernels::{parameters, Kind};
+use super::super::kernels::Kind;
 use super::super::memory::Matrix;
+use super::super::modules::{parameters, unpack};
 use super::*;
 use crate::matrix::Part;
 
@@ -318,9 +319,9 @@ fn kernels_are_there<T: Scalar>(number: Kind) {
                     continue;
                 };
                 for capability in [(8, 0), (8, 9), (9, 0), (12, 0)] {
-                    let ptx = kernel.family.ptx(capability).unwrap();
+                    let ptx = unpack(kernel.family.ptx(capability).unwrap()).unwrap();
                     let name = format!("{}_{}", kernel.name, T::SUFFIX);
-                    let kinds = parameters(ptx, &name).unwrap();
+                    let kinds = &parameters(&ptx)[&name];
                     assert_eq!(kinds.iter().filter(|k| **k == number).count(), 2, "{name}");
                     found += 1;
                 }

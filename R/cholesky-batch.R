@@ -11,10 +11,20 @@ is_batch <- function(x) {
 
 chol_batch <- function(x, pivot, device, precision, call) {
   if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
-    abort_argument("pivot", "'pivot = TRUE' factors one matrix, not a batch of them", call)
+    abort_argument("pivot", "'pivot = TRUE' factors one matrix, not a batch of them: use lapply()", call)
   }
   where <- how(device, precision, call)
-  if (is.list(x)) chol_list(x, where, call) else chol_array(x, where, call)
+  # as.list() for a pairlist, which is.list() takes for a list too.
+  if (is.list(x)) chol_list(as.list(x), where, call) else chol_array(x, where, call)
+}
+
+# Says of an error's fields how the user calls the matrix in question, where it has a name.
+with_name <- function(fields, names) {
+  name <- names[fields$index]
+  if (length(name) && !is.na(name) && nzchar(name)) {
+    fields$name <- name
+  }
+  fields
 }
 
 chol_array <- function(x, where, call) {
@@ -33,7 +43,11 @@ chol_array <- function(x, where, call) {
   }
   out <- .External(alloc_matrix, n, n * count)
   attributes(out) <- attributes(x)
-  unwrap(native_chol_batch(x, n, out, count * n^3 / 3, where), call)
+  reply <- native_chol_batch(x, n, out, count * n^3 / 3, where)
+  if (!is.null(reply$err)) {
+    reply$err$fields <- with_name(reply$err$fields, dimnames(x)[[3L]])
+    unwrap(reply, call)
+  }
   out
 }
 
@@ -41,7 +55,7 @@ chol_array <- function(x, where, call) {
 chol_list <- function(x, where, call) {
   orders <- .External(square_orders, x)
   for (i in which(is.na(orders) | orders == 0L)) {
-    x[[i]] <- chol_element(x[[i]], i, call)
+    x[[i]] <- chol_element(x[[i]], with_name(list(index = i), names(x)), call)
     orders[[i]] <- dim(x[[i]])[[1L]]
   }
   out <- .External(alloc_alike, x)
@@ -56,13 +70,13 @@ chol_list <- function(x, where, call) {
     }
   }
   if (!is.null(failure)) {
-    raise("not_positive_definite", NULL, failure, call, NULL)
+    raise("not_positive_definite", NULL, with_name(failure, names(x)), call, NULL)
   }
   out
 }
 
-# An element as gpu_chol() would take it; what is wrong with it is said with its number.
-chol_element <- function(m, i, call) {
+# An element as gpu_chol() would take it; an error has the fields that tell which one it is.
+chol_element <- function(m, place, call) {
   tryCatch(
     {
       m <- as_chol_operand(m, call)
@@ -70,8 +84,8 @@ chol_element <- function(m, i, call) {
       if (dm[[1L]] != dm[[2L]] || dm[[1L]] == 0L) abort_extents(dm, call) else m
     },
     cudafactor_error = function(e) {
-      e$message <- in_batch_text(i, conditionMessage(e))
-      e$index <- i
+      e$message <- in_batch_text(place, conditionMessage(e))
+      e[names(place)] <- place
       stop(e)
     }
   )

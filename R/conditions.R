@@ -10,11 +10,11 @@
 #' @section Errors:
 #' \tabular{lll}{
 #'   **class** \tab **fields** \tab **meaning** \cr
-#'   `cudafactor_error_dimension` \tab `index` in a list \tab shapes that do not fit, or a matrix that is not square \cr
-#'   `cudafactor_error_type` \tab `index` in a list \tab an operand of a kind that has no such operation (text, complex, a function) \cr
+#'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
+#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (text, complex, a function) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
 #'   `cudafactor_error_non_finite` \tab `argument` \tab NA, NaN or Inf where base R refuses them \cr
-#'   `cudafactor_error_not_positive_definite` \tab `order`, and `index` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
+#'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
 #'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, or a driver that does not start \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `device` \tab the GPU has too little memory (bytes) \cr
@@ -115,7 +115,7 @@ raise <- function(kind, message, fields, call, routine) {
     interrupt(call)
   }
   text <- switch(kind,
-    not_positive_definite = in_batch_text(fields$index, not_positive_definite_text(fields$order)),
+    not_positive_definite = in_batch_text(fields, not_positive_definite_text(fields$order)),
     singular = singular_text(routine, fields, message),
     device_unavailable = device_unavailable_text(message),
     device_memory = paste0(message, "; use device = \"cpu\", or free memory on the GPU"),
@@ -151,9 +151,13 @@ not_positive_definite_text <- function(order) {
   }
 }
 
-# What is wrong with matrix `index` of a batch, or with the only matrix there is.
-in_batch_text <- function(index, text) {
-  if (is.null(index)) text else sprintf("matrix %d: %s", as.integer(index), text)
+# What is wrong with matrix `index` of a batch, of that `name` if it has one, or with the only matrix there is.
+in_batch_text <- function(fields, text) {
+  if (is.null(fields$index)) {
+    return(text)
+  }
+  name <- if (is.null(fields$name)) "" else sprintf(" (\"%s\")", fields$name)
+  sprintf("matrix %d%s: %s", as.integer(fields$index), name, text)
 }
 
 rank_deficient_text <- function() {

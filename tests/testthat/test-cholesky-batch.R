@@ -130,6 +130,37 @@ test_that("a failure names the first matrix and its minor", {
   })
 })
 
+test_that("a failure tells the name of a matrix that has one", {
+  for_each_device(function(device) {
+    x <- list(setosa = diag(2), virginica = -diag(2))
+    e <- failure_of(gpu_chol(x, device = device))
+    expect_identical(e$name, "virginica")
+    expect_match(conditionMessage(e), "^matrix 2 \\(\"virginica\"\\): the leading minor of order 1 ")
+    a <- simplify2array(x)
+    e <- failure_of(gpu_chol(a, device = device))
+    expect_identical(list(e$index, e$name), list(2L, "virginica"))
+    for (names in list(c("a", ""), c("a", NA))) {
+      e <- failure_of(gpu_chol(stats::setNames(x, names), device = device))
+      expect_null(e$name)
+      expect_match(conditionMessage(e), "^matrix 2: ")
+    }
+    expect_null(failure_of(gpu_chol(unname(a), device = device))$name)
+    expect_null(failure_of(gpu_chol(array(a, dim(a), list(c("u", "v"), NULL, NULL)), device = device))$name)
+  })
+  e <- expect_error(gpu_chol(list(a = diag(2), "100%" = matrix(1, 2, 3))), class = "cudafactor_error_dimension")
+  expect_identical(list(e$index, e$name), list(2L, "100%"))
+  expect_match(conditionMessage(e), "matrix 2 (\"100%\"): 'a' must be a square matrix", fixed = TRUE)
+  e <- expect_error(gpu_chol(list(a = NULL)), class = "cudafactor_error_type")
+  expect_identical(list(e$index, e$name), list(1L, "a"))
+})
+
+test_that("lists of matrices come from by() and from calls", {
+  x <- by(iris[1:4], iris$Species, stats::var)
+  expect_equal(gpu_chol(c(x)), lapply(x, chol))
+  expect_identical(gpu_chol(pairlist(a = diag(4, 2), matrix(9L))), list(a = diag(2, 2), matrix(3)))
+  expect_error(gpu_chol(x), class = "cudafactor_error_type")
+})
+
 test_that("what is no batch of square matrices is refused", {
   expect_error(gpu_chol(array(1, c(2, 3, 4))), "square", class = "cudafactor_error_dimension")
   expect_error(gpu_chol(array(1, c(2, 3, 0))), "square", class = "cudafactor_error_dimension")
@@ -144,7 +175,7 @@ test_that("what is no batch of square matrices is refused", {
     expect_identical(e$index, 3L)
   }
   for (batch in list(batch_of(2L, 2L), list(diag(2)), list())) {
-    e <- expect_error(gpu_chol(batch, pivot = TRUE), "one matrix", class = "cudafactor_error_argument")
+    e <- expect_error(gpu_chol(batch, pivot = TRUE), "one matrix.*lapply", class = "cudafactor_error_argument")
     expect_identical(e$argument, "pivot")
     expect_error(gpu_chol(batch, pivot = NA), class = "cudafactor_error_argument")
     expect_error(gpu_chol(batch, precison = "single"), class = "cudafactor_error_argument")

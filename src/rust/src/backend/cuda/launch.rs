@@ -1,5 +1,6 @@
 //! How kernels are started, and what a launch is allowed.
 
+use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys;
@@ -9,48 +10,12 @@ use super::kernels::{Arg, Function, Kernel};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
-/// A launch whose arguments fit the kernel.
-struct Start {
-    handle: sys::CUfunction,
-    blocks: u32,
-    slices: u32,
-    values: Vec<u64>,
-}
-
-impl Start {
-    /// Makes the context current and gives the kernel its shared memory.
-    fn new(
-        ctx: &Context,
-        kernel: Kernel,
-        suffix: &'static str,
-        (blocks, slices): (usize, usize),
-        shared: usize,
-        args: &[Arg],
-    ) -> Result<Start> {
-        let function = ctx.function(kernel, suffix)?;
-        let fits = function.params.len() == args.len()
-            && function.params.iter().zip(args).all(|(p, a)| *p == a.kind);
-        let grid = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32);
-        let (true, Some(blocks), Ok(slices @ 1..=65535)) = (fits, grid, u32::try_from(slices))
-        else {
-            return Err(Error::Internal {
-                what: format!("kernel {} started with wrong arguments", kernel.name),
-            });
-        };
-        ctx.allow_shared(function, shared)?;
-        Ok(Start {
-            handle: function.handle,
-            blocks,
-            slices,
-            values: args.iter().map(|a| a.bits).collect(),
-        })
-    }
-}
-
-/// The address of each argument, as the driver wants them.
-fn pointers(values: &mut [u64]) -> Vec<*mut std::ffi::c_void> {
-    let address = |v: &mut u64| std::ptr::from_mut(v).cast();
-    values.iter_mut().map(address).collect()
+/// Whether the blocks of a launch wait for one another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blocks {
+    Alone,
+    /// All are resident together, or none is started.
+    Together,
 }
 
 impl Context {
@@ -70,35 +35,12 @@ impl Context {
     pub(super) fn launch_shared<T: Scalar>(
         &self,
         kernel: Kernel,
-        (blocks, slices): (usize, usize),
+        grid: (usize, usize),
         threads: u32,
         shared: usize,
         args: &[Arg],
     ) -> Result<()> {
-        if blocks == 0 || slices == 0 {
-            return Ok(());
-        }
-        let start = Start::new(self, kernel, T::SUFFIX, (blocks, slices), shared, args)?;
-        let mut values = start.values;
-        let mut pointers = pointers(&mut values);
-        // SAFETY: `pointers` has one valid address for each of the kernel's parameters, of the parameter's size (checked by
-        // `Start`); the driver copies the values before it returns. The context is current (`Start` binds it).
-        let code = unsafe {
-            sys::cuLaunchKernel(
-                start.handle,
-                start.blocks,
-                start.slices,
-                1,
-                threads,
-                1,
-                1,
-                shared as u32,
-                self.stream,
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        self.check(code, kernel.name)
+        self.start::<T>(kernel, Blocks::Alone, grid, threads, shared, args)
     }
 
     /// As [`Context::launch_shared`], for blocks that wait for one another: all are resident together, or none is started.
@@ -110,23 +52,52 @@ impl Context {
         shared: usize,
         args: &[Arg],
     ) -> Result<()> {
-        let start = Start::new(self, kernel, T::SUFFIX, (blocks, 1), shared, args)?;
-        let mut values = start.values;
-        let mut pointers = pointers(&mut values);
-        // SAFETY: as in `launch_shared`.
+        self.start::<T>(kernel, Blocks::Together, (blocks, 1), threads, shared, args)
+    }
+
+    fn start<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        how: Blocks,
+        grid: (usize, usize),
+        threads: u32,
+        shared: usize,
+        args: &[Arg],
+    ) -> Result<()> {
+        if grid.0 == 0 || grid.1 == 0 {
+            return Ok(());
+        }
+        // Makes the context current.
+        let function = self.function(kernel, T::SUFFIX)?;
+        let fits = function.params.len() == args.len()
+            && function.params.iter().zip(args).all(|(p, a)| *p == a.kind);
+        let blocks = u32::try_from(grid.0).ok().filter(|b| *b <= i32::MAX as u32);
+        let (true, Some(blocks), Ok(slices @ 1..=65535)) = (fits, blocks, u32::try_from(grid.1))
+        else {
+            return Err(Error::Internal {
+                what: format!("kernel {} started with wrong arguments", kernel.name),
+            });
+        };
+        self.allow_shared(function, shared)?;
+        let bytes = shared as u32;
+        let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
+        let address = |v: &mut u64| std::ptr::from_mut(v).cast();
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(address).collect();
+        let (f, stream, params) = (function.handle, self.stream, pointers.as_mut_ptr());
+        // SAFETY: `params` has one valid address for each of the kernel's parameters, of the parameter's size (checked above);
+        // the driver copies the values before it returns. Function and stream belong to the current context.
         let code = unsafe {
-            sys::cuLaunchCooperativeKernel(
-                start.handle,
-                start.blocks,
-                start.slices,
-                1,
-                threads,
-                1,
-                1,
-                shared as u32,
-                self.stream,
-                pointers.as_mut_ptr(),
-            )
+            match how {
+                Blocks::Alone => {
+                    let none = std::ptr::null_mut();
+                    sys::cuLaunchKernel(
+                        f, blocks, slices, 1, threads, 1, 1, bytes, stream, params, none,
+                    )
+                }
+                Blocks::Together => sys::cuLaunchCooperativeKernel(
+                    f, blocks, slices, 1, threads, 1, 1, bytes, stream, params,
+                ),
+            }
         };
         self.check(code, kernel.name)
     }

@@ -46,11 +46,11 @@ as_matrix <- function(x, call) {
     return(if (is.matrix(x)) x else as.matrix(x))
   }
   x <- tryCatch(as.matrix(x), error = function(e) abort_type(conditionMessage(e), call))
-  if (isS4(x)) {
-    x <- array(as.vector(x), dim(x), dimnames(x))
-  }
-  x
+  if (isS4(x)) without_class(x) else x
 }
+
+# The values, extents and dimnames of an S4 array, as a plain one.
+without_class <- function(x) array(as.vector(x), dim(x), dimnames(x))
 
 # Keeps the attributes, as storage.mode<- does. Its warnings and errors become ours.
 as_double <- function(x, call) {

@@ -29,12 +29,9 @@ with_name <- function(fields, names) {
 
 chol_array <- function(x, where, call) {
   if (isS4(x)) {
-    x <- array(as.vector(x), dim(x), dimnames(x))
+    x <- without_class(x)
   }
-  if (is.complex(x)) {
-    abort_type(base_text("complex matrices not permitted at present", domain = "R-base"), call)
-  }
-  x <- as_double(x, call)
+  x <- as_double(refuse_complex(x, call), call)
   dx <- dim(x)
   n <- dx[[1L]]
   count <- as.double(dx[[3L]])

@@ -90,11 +90,16 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
   if (is.null(reply)) out else unwrap(reply, sys.call())
 }
 
+# A complex matrix is refused before as.matrix(), as by chol().
 as_chol_operand <- function(x, call) {
+  as_double(as_matrix(refuse_complex(x, call), call), call)
+}
+
+refuse_complex <- function(x, call) {
   if (is.complex(x)) {
     abort_type(base_text("complex matrices not permitted at present", domain = "R-base"), call)
   }
-  as_double(as_matrix(x, call), call)
+  x
 }
 
 # For extents that differ, or are zero.

@@ -55,17 +55,21 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
     abort_type(base_text("'determinant' not currently defined for complex matrices", domain = "R-base"), call)
   }
   x <- as_double(x, call)
-  log_scale <- isTRUE(logarithm) || as_flag(logarithm)
-  if (isFALSE(log_scale)) {
+  if (!is_logarithm(logarithm, call)) {
     out <- .External(alloc_matrix, n, n)
     done <- unwrap(native_lu(x, c(n, n), out, how(device, precision, call)), call)
     return(determinant_of_factor(out, done$ipiv, done$zero, FALSE, call))
   }
-  if (is.na(log_scale)) {
-    abort_argument("logarithm", base_text("argument 'logarithm' must be logical"), call)
-  }
   done <- unwrap(native_determinant(x, n, how(device, precision, call)), call)
   as_determinant(done$modulus, done$sign, TRUE)
+}
+
+is_logarithm <- function(logarithm, call) {
+  flag <- isTRUE(logarithm) || as_flag(logarithm)
+  if (is.na(flag)) {
+    abort_argument("logarithm", base_text("argument 'logarithm' must be logical"), call)
+  }
+  flag
 }
 
 as_determinant <- function(modulus, sign, logarithm) {
@@ -78,10 +82,7 @@ as_determinant <- function(modulus, sign, logarithm) {
 # From a packed LU factor and its row exchanges. The plain modulus is the product itself, which is exact where the
 # exponential of a sum of logarithms is not; where the product leaves the range of doubles the sum decides.
 determinant_of_factor <- function(lu, ipiv, zero, logarithm, call) {
-  log_scale <- as_flag(logarithm)
-  if (is.na(log_scale)) {
-    abort_argument("logarithm", base_text("argument 'logarithm' must be logical"), call)
-  }
+  log_scale <- is_logarithm(logarithm, call)
   if (zero > 0L) {
     return(as_determinant(if (log_scale) -Inf else 0, 1L, log_scale))
   }

@@ -139,7 +139,7 @@ solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)
       raise("singular", "", list(rcond = rcond), call, "solve")
     }
   }
-  nrhs <- if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
+  nrhs <- count_right_sides(b, n)
   out <- .External(alloc_matrix, n, nrhs)
   reply <- native_lu_solve(a$lu, n, a$ipiv, b, nrhs, out, where)
   if (!is.null(reply)) {

@@ -53,7 +53,7 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   n <- dim(a)[[1L]]
   check_square_system(dim(a), call)
   b <- if (missing(b)) NULL else as_right_side(b, n, call)
-  nrhs <- if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
+  nrhs <- count_right_sides(b, n)
   out <- .External(alloc_matrix, n, nrhs)
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
@@ -121,6 +121,9 @@ as_right_side <- function(b, n, call) {
   }
   as_double(b, call)
 }
+
+# The columns of the solution; without `b` it is the inverse.
+count_right_sides <- function(b, n) if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
 
 # `names` are the dimnames of the matrix of the system, `b` the right-hand side, NULL for the identity.
 name_solution <- function(out, names, b) {

@@ -144,8 +144,36 @@ impl Drop for Buffer {
     }
 }
 
+/// Nothing where there was too little memory.
+pub(super) fn where_there_is_room<R>(result: Result<R>) -> Result<Option<R>> {
+    match result {
+        Ok(r) => Ok(Some(r)),
+        Err(Error::DeviceMemory { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// Types whose every bit pattern is a value.
 pub(super) trait Plain: Copy {}
 impl<T: Scalar> Plain for T {}
 impl Plain for i32 {}
 impl Plain for u64 {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_lack_of_memory_is_no_error() {
+        let full = Error::DeviceMemory {
+            needed: 2,
+            free: 1,
+            total: 1,
+            device: 0,
+        };
+        assert_eq!(where_there_is_room(Ok(7)), Ok(Some(7)));
+        assert_eq!(where_there_is_room::<()>(Err(full)), Ok(None));
+        let failed = where_there_is_room::<()>(Err(Error::Interrupted));
+        assert_eq!(failed, Err(Error::Interrupted));
+    }
+}

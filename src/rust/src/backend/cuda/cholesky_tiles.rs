@@ -71,7 +71,7 @@ pub(super) fn start<T: Scalar>(
         && (n as f64).powi(3) / 3.0 <= properties.launch_operations::<T>()
         && properties.cooperative
         && properties.shared >= SHARED
-        && Family::CholeskyTiles.ptx(properties.capability).is_some();
+        && ctx.has(Family::CholeskyTiles);
     if !usable {
         return Ok(None);
     }

@@ -219,6 +219,11 @@ impl Context {
         Ok(f)
     }
 
+    /// Whether a family is for this GPU.
+    pub(super) fn has(&self, family: Family) -> bool {
+        family.ptx(self.properties.capability).is_some()
+    }
+
     /// A family's code, loaded on the first call.
     pub(super) fn module(&self, family: Family) -> Result<&'static Module> {
         self.bind()?;

@@ -11,9 +11,8 @@ const SUMS: Kernel = Kernel::new(Family::Norms, "columns_sum_magnitudes");
 const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_scaled");
 const DIAGONAL: Kernel = Kernel::new(Family::Norms, "diagonal_copy_plain");
 
-/// One number for every column, in double precision.
-fn per_column<T: Scalar>(ctx: &'static Context, kernel: Kernel, a: View<T>) -> Result<Vec<f64>> {
-    let mut values = try_zeroed::<f64>(a.cols)?;
+/// One number for every column, in double precision, on the device.
+fn per_column<T: Scalar>(ctx: &'static Context, kernel: Kernel, a: View<T>) -> Result<Buffer> {
     let device = Buffer::of::<f64>(ctx, a.cols)?;
     ctx.launch::<T>(
         kernel,
@@ -22,13 +21,23 @@ fn per_column<T: Scalar>(ctx: &'static Context, kernel: Kernel, a: View<T>) -> R
         256,
         &args![a.rows, a.ptr, a.ld(), device.ptr],
     )?;
+    Ok(device)
+}
+
+fn read<T: Scalar>(device: &Buffer, count: usize) -> Result<Vec<T>> {
+    let mut values = try_zeroed::<T>(count)?;
     device.to_slice(&mut values)?;
     Ok(values)
 }
 
+/// The Euclidean norm of every column, on the device.
+pub(super) fn norms_on_device<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Buffer> {
+    per_column(ctx, NORMS, a)
+}
+
 /// The largest column sum of magnitudes; NaN if there is one.
 pub(super) fn one_norm<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f64> {
-    let sums = per_column(ctx, SUMS, a)?;
+    let sums: Vec<f64> = read(&per_column(ctx, SUMS, a)?, a.cols)?;
     Ok(sums.into_iter().fold(0.0, |most: f64, s| {
         if s.is_nan() || most.is_nan() {
             f64::NAN
@@ -39,12 +48,11 @@ pub(super) fn one_norm<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f
 }
 
 pub(super) fn column_norms<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<f64>> {
-    per_column(ctx, NORMS, a)
+    read(&norms_on_device(ctx, a)?, a.cols)
 }
 
 pub(super) fn diagonal<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
     let k = a.rows.min(a.cols);
-    let mut values = try_zeroed::<T>(k)?;
     let device = Buffer::of::<T>(ctx, k)?;
     ctx.launch::<T>(
         DIAGONAL,
@@ -53,6 +61,5 @@ pub(super) fn diagonal<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<V
         256,
         &args![k, a.ptr, a.ld(), device.ptr],
     )?;
-    device.to_slice(&mut values)?;
-    Ok(values)
+    read(&device, k)
 }

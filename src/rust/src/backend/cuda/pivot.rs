@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
+use super::norms::norms_on_device;
 use super::triangular::reorder_columns;
 use crate::device::PivotedQr;
 use crate::error::Result;
@@ -12,7 +13,6 @@ use crate::scalar::{try_zeroed, Scalar};
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");
 const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
-const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_scaled");
 
 /// Steps between fences.
 const STRIDE: usize = 16;
@@ -42,7 +42,11 @@ pub(super) fn factor<T: Scalar>(
         });
     }
     let order = Buffer::from_slice(ctx, &jpvt)?;
-    let [norm, recent, original] = [norms(ctx, a)?, norms(ctx, a)?, norms(ctx, a)?];
+    let [norm, recent, original] = [
+        norms_on_device(ctx, a)?,
+        norms_on_device(ctx, a)?,
+        norms_on_device(ctx, a)?,
+    ];
     let moved = Buffer::of::<i32>(ctx, n)?;
     let kept = Buffer::from_slice(ctx, &[n as i32])?;
     let v = Buffer::of::<T>(ctx, m)?;
@@ -118,17 +122,4 @@ pub(super) fn factor<T: Scalar>(
         jpvt: jpvt.into_iter().map(|j| j as usize).collect(),
         rank: usize::try_from(front[0]).unwrap_or(0).min(k),
     })
-}
-
-/// The norm of every column, on the device.
-fn norms<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Buffer> {
-    let out = Buffer::of::<f64>(ctx, a.cols)?;
-    ctx.launch::<T>(
-        NORMS,
-        a.cols,
-        1,
-        256,
-        &args![a.rows, a.ptr, a.ld(), out.ptr],
-    )?;
-    Ok(out)
 }

@@ -281,9 +281,7 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
         return;
     }
     let loaded = Context::open(ordinal).and_then(|c| {
-        let mut families = Family::ALL
-            .iter()
-            .filter(|f| f.ptx(c.properties.capability).is_some());
+        let mut families = Family::ALL.iter().filter(|f| c.has(**f));
         families.try_for_each(|f| c.module(*f).map(drop))
     });
     add(

@@ -158,9 +158,7 @@ impl<T: Scalar> Product<T> {
         } else {
             Family::Product
         };
-        let usable = family.ptx(ctx.properties.capability).is_some()
-            && sizes
-            && product.operands().is_some();
+        let usable = ctx.has(family) && sizes && product.operands().is_some();
         usable.then_some(product)
     }
 

@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
+use super::buffer::{where_there_is_room, Buffer};
 use super::context::{lock, Context};
 use super::product_plan::Shape;
 use crate::error::{Error, Result};
@@ -35,14 +35,11 @@ impl Sums {
             return Ok(true);
         }
         // Not while the lock is held: memory may have to be waited for, and an interrupt ends that.
-        match Sums::new(ctx) {
-            Ok(sums) => {
-                lock(&ctx.sums).get_or_insert(sums);
-                Ok(true)
-            }
-            Err(Error::DeviceMemory { .. }) => Ok(false),
-            Err(e) => Err(e),
-        }
+        let Some(sums) = where_there_is_room(Sums::new(ctx))? else {
+            return Ok(false);
+        };
+        lock(&ctx.sums).get_or_insert(sums);
+        Ok(true)
     }
 
     /// For one launch: the address of the sums, that of the flags, and the epoch.

@@ -2,12 +2,12 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
+use super::buffer::{where_there_is_room, Buffer};
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::Kind;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 const PREPARE: Kernel = Kernel::new(Family::TriangularTiles, "triangle_prepare_tiles");
@@ -52,9 +52,7 @@ pub(super) fn solve<T: Scalar>(
     stop: u64,
 ) -> Result<bool> {
     let usable = size_of::<T>() == size_of::<f64>()
-        && Family::TriangularTiles
-            .ptx(ctx.properties.capability)
-            .is_some()
+        && ctx.has(Family::TriangularTiles)
         && SHARED <= ctx.properties.shared
         && (b.rs == 1 || b.cs == 1);
     let single = m.rows <= TILE && b.cols < MANY_LINES;
@@ -64,10 +62,9 @@ pub(super) fn solve<T: Scalar>(
     let n = m.rows as f64;
     let lines = (ctx.properties.launch_operations::<f64>() / (n * n)) as usize / LINES * LINES;
     let lines = lines.max(LINES).min(b.cols);
-    let work = match Work::new(ctx, m, lines) {
-        // Smaller systems may have room.
-        Err(Error::DeviceMemory { .. }) => return Ok(false),
-        work => work?,
+    // Without room for this one, smaller systems may have it.
+    let Some(work) = where_there_is_room(Work::new(ctx, m, lines))? else {
+        return Ok(false);
     };
     for first in (0..b.cols).step_by(lines) {
         let part = b.sub(0, first, b.rows, lines.min(b.cols - first));

@@ -10,7 +10,7 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
+use super::buffer::{where_there_is_room, Buffer};
 use super::cholesky_tiles;
 use super::context::Context;
 use super::gemm::Triangle;
@@ -18,7 +18,7 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::Kind;
 use super::triangular_tiles;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 const WIDEN: Kernel = Kernel::untyped(Family::Precision, "matrix_widen_part");
@@ -37,15 +37,6 @@ const PANEL: usize = 32 << 20;
 
 fn pays<T: Scalar>(ctx: &Context) -> bool {
     size_of::<T>() == size_of::<f32>() && ctx.properties.double_keeps_up()
-}
-
-/// Nothing where there was too little memory.
-fn where_there_is_room<R>(result: Result<R>) -> Result<Option<R>> {
-    match result {
-        Ok(r) => Ok(Some(r)),
-        Err(Error::DeviceMemory { .. }) => Ok(None),
-        Err(e) => Err(e),
-    }
 }
 
 /// Room for a copy of a matrix in double precision.

@@ -5,20 +5,6 @@ use super::*;
 use crate::matrix::Part;
 use faer::Mat;
 
-#[test]
-fn only_a_lack_of_memory_is_no_error() {
-    let full = Error::DeviceMemory {
-        needed: 2,
-        free: 1,
-        total: 1,
-        device: 0,
-    };
-    assert_eq!(where_there_is_room(Ok(7)), Ok(Some(7)));
-    assert_eq!(where_there_is_room::<()>(Err(full)), Ok(None));
-    let failed = where_there_is_room::<()>(Err(Error::Interrupted));
-    assert_eq!(failed, Err(Error::Interrupted));
-}
-
 /// Numbers of every kind, and what they are in single precision.
 const ROUNDED: [(f64, f32); 12] = [
     (1.0 + 1.0 / (1u64 << 24) as f64, 1.0),

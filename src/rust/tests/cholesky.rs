@@ -15,6 +15,7 @@ for_each_device!(
     other_triangle_is_left_alone,
     failure_has_the_order,
     infinite_pivots_go_on,
+    ends_of_the_range,
     same_answer_twice,
     one_order_after_another,
     large_failures_have_the_order,
@@ -122,6 +123,39 @@ fn infinite_pivots_go_on<T: Scalar, D: Device<T>>(device: &D) {
         (r.at(0, 0), r.at(0, 1), r.at(1, 1)),
         (f64::INFINITY, 0.0, 2.0)
     );
+}
+
+/// `LL'` for a bidiagonal L of ones, times an even power of two: exact down to the smallest number and up to the largest.
+fn ends_of_the_range<T: Scalar, D: Device<T>>(device: &D) {
+    let (smallest, largest) = if T::EPS > 1e-10 {
+        (-148, 126)
+    } else {
+        (-1074, 1022)
+    };
+    let power = |x: f64, by: i32| x * 2f64.powi(by / 2) * 2f64.powi(by - by / 2);
+    for n in [1, 2, 63, 65, 130] {
+        for by in [smallest, largest] {
+            let a = Host::<T>::from_fn(n, n, |i, j| match i.abs_diff(j) {
+                0 => power(if i == 0 { 1.0 } else { 2.0 }, by),
+                1 => power(1.0, by),
+                _ => 0.0,
+            });
+            for uplo in [Uplo::Upper, Uplo::Lower] {
+                let r = factor(device, uplo, &a).unwrap_or_else(|e| panic!("{n} 2^{by}: {e}"));
+                for j in 0..n {
+                    for i in j.saturating_sub(2)..=j {
+                        let got = if uplo == Uplo::Upper {
+                            r.at(i, j)
+                        } else {
+                            r.at(j, i)
+                        };
+                        let want = if j - i < 2 { power(1.0, by / 2) } else { 0.0 };
+                        assert_eq!(got, want, "{uplo:?} {n} 2^{by} ({i}, {j})");
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {

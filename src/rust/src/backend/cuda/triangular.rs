@@ -61,7 +61,7 @@ pub(super) fn solve_lower<T: Scalar>(
 }
 
 /// `B <- M^-1 B`, halving M: two smaller systems and a product.
-fn divide<T: Scalar>(
+pub(super) fn divide<T: Scalar>(
     ctx: &'static Context,
     kind: Kind,
     m: View<T>,
@@ -69,14 +69,13 @@ fn divide<T: Scalar>(
     stop: u64,
 ) -> Result<()> {
     let n = m.rows;
-    if n == 0 || b.cols == 0 || triangular_tiles::solve(ctx, kind, m, b, stop)? {
+    if n == 0
+        || b.cols == 0
+        || triangular_tiles::solve(ctx, kind, m, b, stop)?
+        || widened::solve(ctx, kind, m, b, stop)?
+    {
         return Ok(());
     }
-    let solved = widened::solve(ctx, kind, m, b, stop)?;
-    if solved == b.cols {
-        return Ok(());
-    }
-    let b = b.sub(0, solved, n, b.cols - solved);
     if n <= LEAF {
         return substitute(ctx, kind, m, b, stop);
     }

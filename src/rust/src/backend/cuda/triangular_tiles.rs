@@ -35,7 +35,7 @@ const SHARED: usize = size_of::<f64>() * (PREPARED + 4 * 16 * (LINES + TILE));
 
 /// Systems of a higher order are halved, since a product is faster on its own than as a part of a task. What is left must
 /// still make tasks enough for the GPU, so that the order depends on the number of right-hand sides.
-pub(super) fn largest(lines: usize) -> usize {
+fn largest(lines: usize) -> usize {
     const TASKS: usize = 2048;
     (TASKS * TILE * LINES / lines).clamp(1024, 8192)
 }

@@ -5,7 +5,7 @@
 //!   rounding; small ones become subnormal numbers or zero. The root of a pivot would vanish only if 45 digits of it cancelled.
 //! - A matrix counts as positive definite where it is in double arithmetic.
 //! - An unknown of a triangular system that is too large for single precision becomes infinite, in rounding; those that depend on it
-//!   do not, where they are found by the same launch.
+//!   do not, where they are found in the same copy.
 //! - Where there is no memory for the copies nothing is done, and the caller takes smaller parts or another way.
 
 use std::mem::size_of;
@@ -16,8 +16,7 @@ use super::context::Context;
 use super::gemm::Triangle;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use super::triangular::Kind;
-use super::triangular_tiles;
+use super::triangular::{divide, Kind};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -40,12 +39,12 @@ fn pays<T: Scalar>(ctx: &Context) -> bool {
 }
 
 /// Room for a copy of a matrix in double precision.
-struct Copy {
+struct Wide {
     ctx: &'static Context,
     buffer: Buffer,
 }
 
-impl Copy {
+impl Wide {
     fn room<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Option<Self>> {
         let count = if a.rs == 1 {
             a.cols * Self::ld(a.rows)
@@ -53,7 +52,7 @@ impl Copy {
             a.rows * Self::ld(a.cols)
         };
         let buffer = where_there_is_room(Buffer::of::<f64>(ctx, count))?;
-        Ok(buffer.map(|buffer| Copy { ctx, buffer }))
+        Ok(buffer.map(|buffer| Wide { ctx, buffer }))
     }
 
     /// The kernels' loads of 16 bytes and lines of 128 bytes want to be aligned.
@@ -121,7 +120,7 @@ pub(super) fn start_cholesky<T: Scalar>(
     if !pays::<T>(ctx) || !order || (a.rs != 1 && a.cs != 1) {
         return Ok(None);
     }
-    let Some(copy) = Copy::room(ctx, a)? else {
+    let Some(copy) = Wide::room(ctx, a)? else {
         return Ok(None);
     };
     let wide = copy.widen(a, Triangle::Lower, 0)?;
@@ -132,26 +131,27 @@ pub(super) fn start_cholesky<T: Scalar>(
     Ok(started)
 }
 
-/// `B <- M^-1 B` in single precision, for as many columns of B as it returns; the others are left as they are.
+/// `B <- M^-1 B` in single precision. False where that does not pay or there is no room: nothing is done.
 pub(super) fn solve<T: Scalar>(
     ctx: &'static Context,
     kind: Kind,
     m: View<T>,
     b: View<T>,
     stop: u64,
-) -> Result<usize> {
+) -> Result<bool> {
     let n = m.rows;
     let contiguous = (m.rs == 1 || m.cs == 1) && (b.rs == 1 || b.cs == 1);
-    let order = n > LEAF && n <= TRIANGLE.min(triangular_tiles::largest(b.cols));
+    let order = n > LEAF && n <= TRIANGLE;
     if !pays::<T>(ctx) || !order || !contiguous {
-        return Ok(0);
+        return Ok(false);
     }
-    let columns = (PANEL / n).min(b.cols);
+    // As many in each panel.
+    let columns = b.cols.div_ceil(b.cols.div_ceil(PANEL / n));
     let (Some(triangle), Some(panel)) = (
-        Copy::room(ctx, m)?,
-        Copy::room(ctx, b.sub(0, 0, n, columns))?,
+        Wide::room(ctx, m)?,
+        Wide::room(ctx, b.sub(0, 0, n, columns))?,
     ) else {
-        return Ok(0);
+        return Ok(false);
     };
     let part = if kind.upper {
         Triangle::Upper
@@ -162,12 +162,10 @@ pub(super) fn solve<T: Scalar>(
     for first in (0..b.cols).step_by(columns) {
         let b = b.sub(0, first, n, columns.min(b.cols - first));
         let wide = panel.widen(b, Triangle::Full, stop)?;
-        if !triangular_tiles::solve(ctx, kind, m, wide, stop)? {
-            return Ok(first);
-        }
+        divide(ctx, kind, m, wide, stop)?;
         panel.narrow(b, Triangle::Full, stop)?;
     }
-    Ok(b.cols)
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn parts_are_copied_both_ways() {
                 let part = if turned { part.t() } else { part };
                 let single = Matrix::from_host(ctx, from.as_ref(), Part::All).unwrap();
                 let view = turn(single.view().sub(r0, c0, rows, cols));
-                let copy = Copy::room(ctx, view).unwrap().unwrap();
+                let copy = Wide::room(ctx, view).unwrap().unwrap();
                 copy.buffer.fill(0xff, rows * cols * 8).unwrap();
                 let wide = copy.widen(view, part, 0).unwrap();
                 // Away and back leaves every bit but those of NaN.
@@ -94,7 +94,7 @@ fn parts_are_copied_both_ways() {
     }
 }
 
-/// Right-hand sides that do not fit at once, and columns left to others, in every layout.
+/// Right-hand sides that do not fit at once, in both layouts, of systems that are halved in double precision.
 #[test]
 fn systems_are_solved_in_panels() {
     let Some(ctx) = Context::for_test() else {
@@ -103,7 +103,7 @@ fn systems_are_solved_in_panels() {
     if !pays::<f32>(ctx) {
         return;
     }
-    let (n, cols) = (65, PANEL / 65 + 100);
+    let (n, cols) = (1100, PANEL / 1100 + 100);
     let l = Mat::<f32>::from_fn(n, n, |i, j| match i.cmp(&j) {
         std::cmp::Ordering::Less => f32::NAN,
         std::cmp::Ordering::Equal => 2.0,
@@ -111,22 +111,30 @@ fn systems_are_solved_in_panels() {
     });
     // L times a vector of ones and twos, without rounding.
     let x = |i: usize, j: usize| 1.0 + ((i + j) % 2) as f32;
-    let b = Mat::<f32>::from_fn(n, cols, |i, j| {
-        2.0 * x(i, j) + if i > 0 { x(i - 1, j) } else { 0.0 }
-    });
-    let on_gpu = Matrix::from_host(ctx, l.as_ref(), Part::All).unwrap();
-    let right = Matrix::from_host(ctx, b.as_ref(), Part::All).unwrap();
+    let b = |i: usize, j: usize| 2.0 * x(i, j) + if i > 0 { x(i - 1, j) } else { 0.0 };
+    let l = Matrix::from_host(ctx, l.as_ref(), Part::All).unwrap();
     let kind = Kind {
         upper: false,
         unit: false,
     };
-    let solved = solve(ctx, kind, on_gpu.view(), right.view(), 0).unwrap();
-    assert_eq!(solved, cols);
-    let mut got = Mat::<f32>::zeros(n, cols);
-    right.read(ctx, got.as_mut()).unwrap();
-    for j in 0..cols {
-        for i in 0..n {
-            assert_eq!(got[(i, j)], x(i, j), "({i}, {j})");
+    for turned in [false, true] {
+        let right = if turned {
+            Mat::from_fn(cols, n, |j, i| b(i, j))
+        } else {
+            Mat::from_fn(n, cols, b)
+        };
+        let right = Matrix::from_host(ctx, right.as_ref(), Part::All).unwrap();
+        let view = right.view();
+        let view = if turned { view.t() } else { view };
+        assert!(solve(ctx, kind, l.view(), view, 0).unwrap());
+        let (rows, cols) = right.shape();
+        let mut got = Mat::<f32>::zeros(rows, cols);
+        right.read(ctx, got.as_mut()).unwrap();
+        for j in 0..cols {
+            for i in 0..rows {
+                let want = if turned { x(j, i) } else { x(i, j) };
+                assert_eq!(got[(i, j)], want, "{turned} ({i}, {j})");
+            }
         }
     }
 }

@@ -22,4 +22,40 @@ __device__ __forceinline__ void copies_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
+// How the warps of a block meet: all stop where they wait; or each arrives, goes on, and waits later for those that have not
+// arrived yet, which takes sm_90, where threads that wait give way to others.
+enum Meeting { TOGETHER = 0, APART = 1 };
+
+// Such a barrier. What a warp read, wrote and waited for before it arrived is done for all that have waited.
+template <Meeting MEETING>
+struct Gate {
+    static constexpr bool STEPS = MEETING == APART && __CUDA_ARCH__ >= 900;
+    unsigned at, parity;
+    bool leader;  // of its warp
+
+    // By all threads, who meet before they arrive. `place` is the gate's until `close`, before which they meet again.
+    __device__ __forceinline__ void open(unsigned long long* place, int warps, int thread) {
+        if (!STEPS) return;
+        at = shared_address(place), parity = 0, leader = (thread & 31) == 0;
+        if (thread == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(warps) : "memory");
+    }
+    __device__ __forceinline__ void arrive() const {
+        if (!STEPS) return;
+        __syncwarp();
+        asm volatile("{ .reg .pred p; .reg .b64 t; setp.ne.b32 p, %1, 0; @p mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(at),
+                     "r"((int)leader)
+                     : "memory");
+    }
+    __device__ __forceinline__ void wait() {
+        if (!STEPS) return __syncthreads();
+        asm volatile("{ .reg .pred p;\nAGAIN: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n@!p bra AGAIN; }" ::"r"(at),
+                     "r"(parity)
+                     : "memory");
+        parity ^= 1;
+    }
+    __device__ __forceinline__ void close(int thread) const {
+        if (STEPS && thread == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at) : "memory");
+    }
+};
+
 }  // namespace tile

@@ -19,8 +19,8 @@ enum { UPTO = 0, HAVE = 1, UNUSUAL = HAVE + PANELS, FAILED, TASK, OVER, WORDS };
 
 template <Layout LAYOUT>
 struct Board {
-    using Tall = Product<2 * T, T, STAGES, 4, 2, LAYOUT, LAYOUT>;  // two tiles under one another
-    using Wide = Product<T, 2 * T, STAGES, 2, 4, LAYOUT, LAYOUT>;  // a diagonal tile and its left neighbour
+    using Tall = Product<2 * T, T, STAGES, 4, 2, LAYOUT, LAYOUT, false, TOGETHER>;  // two tiles under one another
+    using Wide = Product<T, 2 * T, STAGES, 2, 4, LAYOUT, LAYOUT, false, TOGETHER>;  // a diagonal tile and its left neighbour
     static constexpr int PANEL = 2 * T * 16;                       // doubles of a panel of two tiles
     static constexpr int LPANEL = T * 16;                          // of one
     static constexpr int SLABS = Tall::BYTES / 8;

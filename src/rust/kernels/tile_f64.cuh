@@ -2,8 +2,10 @@
 // lines of B, of any depth.
 //
 // The depth is walked in slabs of 16 steps. Copies of STAGES - 1 slabs are under way in a ring of shared memory while one is
-// multiplied; they are dealt out between the multiplications, so that neither waits for the other. A slab that is not full,
-// the last one, is multiplied first: its zeros are then filled in before the pipeline starts, and all copies in it are alike.
+// multiplied; they are dealt out between the multiplications, so that neither waits for the other. Nor do warps that meet APART
+// wait for one another: each says when its copies of the next slab are there and it has read the last of this one, and multiplies
+// on before it asks whether all have. A slab that is not full, the last one, is multiplied first: its zeros are then filled in
+// before the pipeline starts, and all copies in it are alike.
 //
 // Lines beyond the last count as zeros. A NaN in a line reaches that line of the product only.
 #pragma once
@@ -85,7 +87,8 @@ struct FragmentB {
 // Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns; until its own `run`, the last of
 // the ring's STAGES places is free for other use. DOWN: the sum is taken from the last slab to the first, and the operands are
 // started at the last slab that is full.
-template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB, bool DOWN = false>
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB, bool DOWN = false,
+          Meeting MEETING = APART>
 struct Product {
     typedef double Real;
     static constexpr int BK = 16;
@@ -162,8 +165,10 @@ struct Product {
     }
 
     template <int UNIT>
-    __device__ __forceinline__ void slabs(Acc& acc, const double* shared) {
+    __device__ __forceinline__ void slabs(Acc& acc, const double* shared, unsigned long long* place) {
         const int thread = thread_again();
+        Gate<MEETING> gate;
+        gate.open(place, WARPS, thread);
         const int base_a = LoadA::base(warp_row(thread), thread & 31);
         const int base_b = LoadB::base(warp_col(thread), thread & 31) + BM * BK;
         const int some_a = sa.template limit<UNIT>(BK), some_b = sb.template limit<UNIT>(BK);
@@ -191,8 +196,7 @@ struct Product {
                     // Between the products: fragments of the next group, and a part of the copies. Not before: the registers
                     // that are loaded have only now been read.
                     if (q + 1 == GROUPS) {
-                        copies_wait<STAGES - 2>();
-                        __syncthreads();
+                        gate.wait();
                         use = use == (BYTES - STAGE) / 8 ? 0 : use + STAGE / 8;
                     }
                     const int q1 = (q + 1) % GROUPS;
@@ -213,17 +217,21 @@ struct Product {
                     if (q + 2 == GROUPS) {
                         fill_next();
                         copies_commit();
+                        copies_wait<STAGES - 2>();
+                        gate.arrive();
                     }
                 }
             }
         }
         copies_wait<0>();
         __syncthreads();
+        gate.close(thread);
     }
 
     __device__ __forceinline__ void run(Acc& acc, const double* shared) {
-        if (wide) slabs<SlabA::WIDE>(acc, shared);
-        else slabs<SlabA::NARROW>(acc, shared);
+        __shared__ unsigned long long place;
+        if (wide) slabs<SlabA::WIDE>(acc, shared, &place);
+        else slabs<SlabA::NARROW>(acc, shared, &place);
     }
 
     static __device__ __forceinline__ void clear(Acc& acc) {

@@ -4,7 +4,7 @@
 //! - [`properties`]: what launches are fitted to
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
-//! - `product`, `product_plan`, `operand`, `sums`: products on the tensor cores, how they are cut, what they read and share
+//! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
@@ -30,6 +30,7 @@ mod pivot;
 pub mod probe;
 mod product;
 mod product_plan;
+mod product_shapes;
 mod properties;
 mod qr;
 mod sums;

@@ -8,46 +8,11 @@ use super::gemm::{Triangle, Update, FENCE_FLOPS};
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::View;
 use super::operand::{Layout, Operand};
-use super::product_plan::{Launch, Machine, Plan, Shape, Work, SLAB};
+use super::product_plan::{Launch, Machine, Plan, Work};
+use super::product_shapes::{kernel, Shape, SLAB};
 use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-
-const fn of_square(name: &'static str) -> Kernel {
-    Kernel::new(Family::Product, name)
-}
-const fn of_thin(name: &'static str) -> Kernel {
-    Kernel::new(Family::ProductThin, name)
-}
-const fn of_single(name: &'static str) -> Kernel {
-    Kernel::new(Family::ProductSingle, name)
-}
-
-/// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one instead.
-fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
-    Some(match (shape, a, b) {
-        (Shape::Large, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_large_nn"),
-        (Shape::Large, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_large_tn"),
-        (Shape::Large, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_large_nt"),
-        (Shape::Small, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_small_nn"),
-        (Shape::Small, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_small_tn"),
-        (Shape::Small, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_small_nt"),
-        (Shape::Tiny, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tiny_nn"),
-        (Shape::Tiny, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tiny_tn"),
-        (Shape::Tiny, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tiny_nt"),
-        (Shape::Tall, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tall_nn"),
-        (Shape::Tall, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tall_tn"),
-        (Shape::Tall, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tall_nt"),
-        (Shape::Wide, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
-        (Shape::LargeSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_large_nn"),
-        (Shape::LargeSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_large_tn"),
-        (Shape::LargeSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_large_nt"),
-        (Shape::SmallSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_small_nn"),
-        (Shape::SmallSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_small_tn"),
-        (Shape::SmallSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_small_nt"),
-        _ => return None,
-    })
-}
 
 fn is_single<T: Scalar>() -> bool {
     size_of::<T>() == size_of::<f32>()

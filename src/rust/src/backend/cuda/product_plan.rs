@@ -2,11 +2,10 @@
 //!
 //! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
 //! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
-//! busiest multiprocessor takes. Its constants were fitted to an H200, but for those of small tiles in single precision, which are
-//! estimated; what they decide between lies within some microseconds.
+//! busiest multiprocessor takes. Its constants, with those of each shape in `product_shapes.rs`, were fitted to an H200, but for those
+//! of small tiles in single precision, which are estimated; what they decide between lies within some microseconds.
 
-/// Steps in one slab, the unit of depth.
-pub(super) const SLAB: usize = 16;
+use super::product_shapes::{Shape, SLAB};
 
 /// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
 const FOLLOW: usize = 16;
@@ -22,154 +21,6 @@ const SHORTEST_SHARE: usize = 4;
 
 /// What a launch takes besides its tiles.
 const LAUNCH_SECONDS: f64 = 3e-6;
-
-/// A kind of tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Large,
-    Small,
-    Tiny,
-    Tall,
-    Wide,
-    LargeSingle,
-    SmallSingle,
-}
-
-/// What is known of a kernel: how it is started, and how fast it was seen to be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Traits {
-    /// Rows and columns of a tile.
-    pub rows: usize,
-    pub cols: usize,
-    pub threads: u32,
-    /// Blocks that one multiprocessor is made to hold at once.
-    pub resident: usize,
-    /// The part of the arithmetic's rate that is reached.
-    efficiency: f64,
-    /// Seconds from slab to slab of one block, at least.
-    latency: f64,
-    /// Seconds of a tile besides its slabs.
-    tile: f64,
-    /// Seconds of a launch with shared tiles besides their slabs, and for each share added up.
-    stream: f64,
-    share: f64,
-}
-
-impl Shape {
-    pub(super) const ALL: [Shape; 7] = [
-        Shape::Large,
-        Shape::Small,
-        Shape::Tiny,
-        Shape::Tall,
-        Shape::Wide,
-        Shape::LargeSingle,
-        Shape::SmallSingle,
-    ];
-
-    /// Those that can make any product in double precision, and in single precision.
-    pub(super) const SQUARE: [Shape; 3] = [Shape::Large, Shape::Small, Shape::Tiny];
-    pub(super) const SINGLE: [Shape; 2] = [Shape::LargeSingle, Shape::SmallSingle];
-
-    /// The lines of the shorter side of a thin tile.
-    pub(super) const THIN: usize = 16;
-
-    pub(super) fn traits(self) -> Traits {
-        let thin = Traits {
-            rows: 128,
-            cols: Shape::THIN,
-            threads: 128,
-            resident: 3,
-            efficiency: 0.5,
-            latency: 0.37e-6,
-            tile: 1.1e-6,
-            stream: 5e-6,
-            share: 0.4e-6,
-        };
-        match self {
-            Shape::Large => Traits {
-                rows: 128,
-                cols: 128,
-                threads: 256,
-                resident: 1,
-                efficiency: 0.89,
-                latency: 0.0,
-                tile: 8e-6,
-                stream: 5e-6,
-                share: 1e-6,
-            },
-            Shape::Small => Traits {
-                rows: 64,
-                cols: 64,
-                efficiency: 0.82,
-                latency: 0.42e-6,
-                tile: 1.3e-6,
-                share: 0.6e-6,
-                ..thin
-            },
-            Shape::Tiny => Traits {
-                rows: 32,
-                cols: 32,
-                resident: 4,
-                efficiency: 0.6,
-                latency: 0.1e-6,
-                tile: 0.4e-6,
-                ..thin
-            },
-            Shape::Tall => thin,
-            Shape::Wide => Traits {
-                rows: thin.cols,
-                cols: thin.rows,
-                ..thin
-            },
-            Shape::LargeSingle => Traits {
-                rows: 128,
-                cols: 128,
-                threads: 128,
-                resident: 2,
-                efficiency: 0.77,
-                latency: 1.8e-6,
-                tile: 5e-6,
-                stream: 16e-6,
-                share: 2e-6,
-            },
-            Shape::SmallSingle => Traits {
-                rows: 64,
-                cols: 64,
-                threads: 64,
-                resident: 6,
-                efficiency: 0.65,
-                latency: 0.9e-6,
-                tile: 1.3e-6,
-                stream: 8e-6,
-                share: 0.6e-6,
-            },
-        }
-    }
-
-    fn is_single(self) -> bool {
-        Shape::SINGLE.contains(&self)
-    }
-
-    /// Bytes of an element.
-    pub(super) fn element(self) -> usize {
-        if self.is_single() {
-            4
-        } else {
-            8
-        }
-    }
-
-    /// Bytes of shared memory for a block: four slabs of both operands in double precision. In single precision five half slabs,
-    /// whose steps lie up to four lines further apart than they are long.
-    pub(super) fn shared(self) -> usize {
-        let t = self.traits();
-        if self.is_single() {
-            5 * (t.rows + 4 + t.cols + 4) * (SLAB / 2) * 4
-        } else {
-            4 * (t.rows + t.cols) * SLAB * 8
-        }
-    }
-}
 
 /// A GPU as far as a plan depends on it.
 #[derive(Debug, Clone, Copy)]

@@ -14,6 +14,12 @@ __device__ __forceinline__ int thread_again() {
     return x;
 }
 
+// The barrier of a crew: so many neighbouring threads of a block of several crews. Crew c has barrier number c + 1.
+template <int THREADS>
+__device__ __forceinline__ void crew_sync() {
+    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / THREADS + 1), "n"(THREADS) : "memory");
+}
+
 __device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 __device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -23,11 +29,11 @@ __device__ __forceinline__ void copies_wait() {
 }
 
 // How the warps of a block meet: all stop where they wait; or each arrives, goes on, and waits later for those that have not
-// arrived yet, which takes sm_90, where threads that wait give way to others.
-enum Meeting { TOGETHER = 0, APART = 1 };
+// arrived yet, which takes sm_90, where threads that wait give way to others; or a crew of the block's meets by itself.
+enum Meeting { TOGETHER = 0, APART = 1, CREW = 2 };
 
 // Such a barrier. What a warp read, wrote and waited for before it arrived is done for all that have waited.
-template <Meeting MEETING>
+template <Meeting MEETING, int THREADS>
 struct Gate {
     static constexpr bool STEPS = MEETING == APART && __CUDA_ARCH__ >= 900;
     unsigned at, parity;
@@ -47,11 +53,16 @@ struct Gate {
                      : "memory");
     }
     __device__ __forceinline__ void wait() {
-        if (!STEPS) return __syncthreads();
+        if (!STEPS) return meet();
         asm volatile("{ .reg .pred p;\nAGAIN: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n@!p bra AGAIN; }" ::"r"(at),
                      "r"(parity)
                      : "memory");
         parity ^= 1;
+    }
+    // All stop.
+    static __device__ __forceinline__ void meet() {
+        if (MEETING == CREW) crew_sync<THREADS>();
+        else __syncthreads();
     }
     __device__ __forceinline__ void close(int thread) const {
         if (STEPS && thread == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at) : "memory");

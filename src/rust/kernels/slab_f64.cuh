@@ -60,7 +60,7 @@ struct Slab {
         // A chunk of two lines must not reach beyond the last.
         plain = (((unsigned long long)p & 15) | (ld & 1) | (LAYOUT == LINES ? lines & 1 : 0)) == 0;
         using D = Deal<WIDE>;
-        const int x = thread_again();
+        const int x = thread_again() & (THREADS - 1);
         from = reinterpret_cast<const char*>(p + D::down(x) * ld + D::across(x));
         step = D::STEP * ld * 8;
         place = D::place(x);
@@ -69,7 +69,7 @@ struct Slab {
     __device__ __forceinline__ void narrow() {
         using W = Deal<WIDE>;
         using N = Deal<NARROW>;
-        const int x = thread_again();
+        const int x = thread_again() & (THREADS - 1);
         const i64 ld = step / W::STEP;
         from += (N::down(x) - W::down(x)) * ld + (N::across(x) - W::across(x)) * 8;
         step = N::STEP * ld;
@@ -79,7 +79,7 @@ struct Slab {
     template <int UNIT>
     __device__ __forceinline__ int limit(int depth) const {
         using D = Deal<UNIT>;
-        const int x = thread_again();
+        const int x = thread_again() & (THREADS - 1);
         if (LAYOUT == LINES) return D::across(x) < lines ? depth - D::down(x) : 0;
         return D::across(x) < depth ? lines - D::down(x) : 0;
     }

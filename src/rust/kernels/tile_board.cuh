@@ -6,76 +6,192 @@
 namespace tile {
 
 constexpr int THREADS = 256;
+constexpr int CREW_SIZE = THREADS / 2;  // threads of half a block
+#if __CUDA_ARCH__ >= 900
 constexpr int STAGES = 4;
+#else
+constexpr int STAGES = 2;
+#endif
 
-// The mail holds diagonal tiles of L panel by panel: rows of 16, zero above the diagonal, then the inverse of the panel's diagonal
-// block. All its bits are set before; a number that is written never is that, so it says by itself that it has come.
-constexpr int LETTER = T * 16 + 256;  // doubles of a panel
-constexpr Word NOTHING = ~0ull, NOT_A_NUMBER = 0x7ff8000000000000ull;
+// The mail is what the owner of the diagonal exchanges with others, panel by panel as panels lie in shared memory. All its bits
+// are set before; a number that is written never is that, so it says by itself that it has come.
+//
+// Of tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by the inverse of its diagonal block;
+// the panels of L(i + 1, i); what is left, negated, of tiles (i, i - 1) and (i, i) after the columns before i - 1.
+constexpr int PANEL = T * 16, INVERSE = 16 * 16;  // doubles
+constexpr int LETTER = PANEL + INVERSE;
+constexpr int LEFT_MAIL = PANELS * LETTER, REST_MAIL = LEFT_MAIL + PANELS * PANEL, MAIL = REST_MAIL + 2 * PANELS * PANEL;
+constexpr Word NOTHING = ~0ull;
 
-// Words of the block itself: what `await_tiles` found; the first panel of a tile beyond those `fetch` has, or -1, for each panel;
-// the panel whose pivots are not ordinary numbers, and whether one fails; the task, and whether the work is over.
-enum { UPTO = 0, HAVE = 1, UNUSUAL = HAVE + PANELS, FAILED, TASK, OVER, WORDS };
+// Columns of tiles by which a row of tiles is prepared before the blocks that own the diagonal take it over.
+constexpr int AHEAD = 8;
+
+// Words of the block itself.
+enum { UNUSUAL = 0, FAILED, CREW_WORDS, EXACT = CREW_WORDS + 4, WORDS = EXACT + PANELS };
+
+__device__ __forceinline__ Word letters(double x) {
+    const int high = __double2hiint(x), low = __double2loint(x);
+    // The bits of NOTHING become another NaN.
+    return (Word)(unsigned)((high & low) == -1 ? 0x7fffffff : high) << 32 | (unsigned)low;
+}
+__device__ __forceinline__ void mail_pair(double* to, double x, double y) {
+    store_relaxed(reinterpret_cast<Word*>(to), letters(x), letters(y));
+}
+
+// 16 rows of a panel, held by a warp, go to a letter.
+__device__ __forceinline__ void mail_block(const Block& x, double* to, int r0) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, c = 2 * (lane & 3);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+        mail_pair(to + panel_at(r0 + 8 * (e & 1) + g, 8 * (e >> 1) + c), x[e >> 1][2 * (e & 1)], x[e >> 1][2 * (e & 1) + 1]);
+}
 
 template <Layout LAYOUT>
 struct Board {
-    using Tall = Product<2 * T, T, STAGES, 4, 2, LAYOUT, LAYOUT, false, TOGETHER>;  // two tiles under one another
-    using Wide = Product<T, 2 * T, STAGES, 2, 4, LAYOUT, LAYOUT, false, TOGETHER>;  // a diagonal tile and its left neighbour
-    static constexpr int PANEL = 2 * T * 16;                       // doubles of a panel of two tiles
-    static constexpr int LPANEL = T * 16;                          // of one
-    static constexpr int SLABS = Tall::BYTES / 8;
-    static_assert(Tall::BYTES == Wide::BYTES && LPANEL * PANELS + PANELS * 256 + 8 * 32 <= SLABS, "");
-
     i64 n, ld;
     double* a;
     int* info;      // greater than 0: the order of the first leading minor that is not positive
-    int* progress;  // [i] > b: panel b of diagonal tile i is in the mail
-    int* done;      // [i * tiles + k] > 0: tile (i, k) of L is final
+    int* progress;  // [i]: how many panels of diagonal tile i are in the mail
+    int* done;      // [i * tiles + k] > 0: tile (i, k) of L is final, or, of the last three of a row, prepared
     double* mail;
     int tiles;
-    double* slabs;  // shared: slabs of products, then a diagonal tile of L and the inverses of its blocks
-    double* tile;   // shared: rows of a tile, or of two, in panels
-    int* word;      // shared
+    int* word;  // shared
 
-    __device__ __forceinline__ double* inverses() const { return slabs + LPANEL * PANELS; }
-    __device__ __forceinline__ double* scratch() const { return inverses() + PANELS * 256; }
     __device__ __forceinline__ i64 offset(i64 r, i64 c) const { return LAYOUT == LINES ? r + c * ld : r * ld + c; }
     __device__ __forceinline__ bool failed() const { return load_acquire(info) > 0; }
-    __device__ __forceinline__ Word* letter(int i, int b) const {
-        return reinterpret_cast<Word*>(mail + ((i64)i * PANELS + b) * LETTER);
+    __device__ __forceinline__ int* flag(int i, int k) const { return done + (i64)i * tiles + k; }
+    __device__ __forceinline__ double* letter(int i, int b) const { return mail + (i64)i * MAIL + b * LETTER; }
+    __device__ __forceinline__ double* left_letter(int i, int b) const { return mail + (i64)i * MAIL + LEFT_MAIL + b * PANEL; }
+    // which: 0 for tile (i, i - 1), 1 for (i, i).
+    __device__ __forceinline__ double* rest_letter(int i, int which, int b) const {
+        return mail + (i64)i * MAIL + REST_MAIL + (which * PANELS + b) * PANEL;
     }
 
-    // Waits until tiles (i, k), (i + 1, k) where `two`, and (j, k) are final for k = first. Returns up to which k, at most `last`,
-    // they are; -1 after a failure.
-    __device__ __forceinline__ int await_tiles(int i, bool two, int j, int first, int last) const {
-        if (threadIdx.x < 32) {
+    // Rows r0 to r0 + 15 of panel b of tile (i, j) <- x, by a warp.
+    __device__ __forceinline__ void put_block(const Block& x, int i, int j, int b, int r0) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+        const i64 row = (i64)i * T + r0 + g, column = (i64)j * T + 16 * b + 2 * t;
+        double* to = a + offset(row, column);
+#pragma unroll
+        for (int e = 0; e < 8; ++e) {
+            const int r = (e >> 1 & 1) * 8, c = (e >> 2) * 8 + (e & 1);
+            store_if(row + r < n && column + c < n, to + offset(r, c), x[e >> 2][e & 3]);
+        }
+    }
+    // Panel b of diagonal tile i, in shared memory, goes to its place: the lower triangle; by COUNT threads t.
+    template <int COUNT>
+    __device__ __forceinline__ void put_diagonal(int t, const double* panel, int i, int b) const {
+        // Threads lie along the contiguous dimension, 32 or 16 of them, and step along the other.
+        constexpr int ACROSS = LAYOUT == LINES ? 32 : 16, STEP = COUNT / ACROSS;
+        const i64 top = (i64)i * T, left = top + 16 * b;
+        const int rows = (int)min((i64)T, n - top), cols = (int)min((i64)16, n - left);
+#pragma unroll 1
+        for (int r0 = LAYOUT == LINES ? b / 2 * 32 : 16 * b; r0 < T; r0 += LAYOUT == LINES ? 32 : 16) {
+            int r = r0 + (LAYOUT == LINES ? t % ACROSS : t / ACROSS), c = LAYOUT == LINES ? t / ACROSS : t % ACROSS;
+            double* to = a + offset(top + r, left + c);
+#pragma unroll
+            for (int q = 0; q < 16 / STEP; ++q) {
+                store_if(r >= 16 * b + c && r < rows && c < cols, to, panel[panel_at(r, c)]);
+                to += STEP * ld;
+                (LAYOUT == LINES ? c : r) += STEP;
+            }
+        }
+    }
+    // Panel b of diagonal tile i goes to the mail, without the rows above it; by COUNT threads t.
+    template <int COUNT>
+    __device__ __forceinline__ void mail_diagonal(int t, const double* panel, const double* inverse, int i, int b) const {
+        double* to = letter(i, b);
+#pragma unroll 4
+        for (int e = INVERSE * b + 2 * t; e < PANEL; e += 2 * COUNT) mail_pair(to + e, panel[e], panel[e + 1]);
+#pragma unroll
+        for (int e = 2 * t; e < INVERSE; e += 2 * COUNT) mail_pair(to + PANEL + e, inverse[e], inverse[e + 1]);
+    }
+};
+
+// Half a block, which makes a tile of one width or two beside the other half, in WARPS_N columns of warps.
+template <Layout LAYOUT, int WIDTH, int WARPS_N>
+struct Crew {
+    using P = Product<T, WIDTH * T, STAGES, 4 / WARPS_N, WARPS_N, LAYOUT, LAYOUT, false, CREW>;
+    static_assert(P::THREADS == CREW_SIZE && P::BYTES >= PANEL * PANELS * 8, "");
+
+    const Board<LAYOUT>& board;
+    double* slabs;  // shared: slabs of products, then panels
+    int* word;      // shared: two words of its own
+
+    static __device__ __forceinline__ int thread() { return threadIdx.x & (CREW_SIZE - 1); }
+    static __device__ __forceinline__ void sync() { crew_sync<CREW_SIZE>(); }
+
+    // Waits until a flag of the board is at least so high: how high it is, or -1 after a failure. Callers meet before the next call.
+    __device__ __forceinline__ int await_flag(const int* flag, int least) const {
+        if (thread() == 0) {
+            int now;
+            while ((now = load_acquire(flag)) < least)
+                if (board.failed()) break;
+            word[1] = now < least ? -1 : now;
+        }
+        sync();
+        return word[1];
+    }
+    // Waits until tiles (i, k) and (j, k), and (j + 1, k) of a double width, are final for k = first. Returns up to which k, at most
+    // `last`, they are; -1 after a failure.
+    __device__ __forceinline__ int await_tiles(int i, int j, int first, int last) const {
+        if (thread() < 32) {
             int upto = -1;
             for (;;) {
-                const int k = min(first + (int)threadIdx.x, last - 1);
-                const int x = load_acquire(done + (i64)i * tiles + k), y = load_acquire(done + (i64)j * tiles + k);
-                const int z = two ? load_acquire(done + (i64)(i + 1) * tiles + k) : 1;
-                const bool ready = first + (int)threadIdx.x < last && min(min(x, y), z) > 0;
+                const int k = min(first + thread(), last - 1);
+                const int x = load_acquire(board.flag(i, k)), y = load_acquire(board.flag(j, k));
+                const bool ready = first + thread() < last && min(x, y) > 0;
                 const unsigned good = __ballot_sync(0xffffffffu, ready);
                 if (good & 1) {
                     upto = first + (good == 0xffffffffu ? 32 : __ffs(~good) - 1);
                     break;
                 }
-                if (__any_sync(0xffffffffu, failed())) break;
+                if (__any_sync(0xffffffffu, board.failed())) break;
             }
-            if (threadIdx.x == 0) word[UPTO] = upto;
+            if (thread() == 0) word[0] = upto;
         }
-        __syncthreads();
-        const int upto = word[UPTO];
-        __syncthreads();
-        return upto;
+        sync();
+        return word[0];
     }
-
-    // acc <- -A on rows of tile i and below, columns of tile j and beyond: the lower triangle, with ones on the diagonal past
-    // its end.
-    template <typename P>
+    // `to` <- pairs of a letter from number `first` on, EACH to a thread, as soon as they are there. False after a failure.
+    template <int EACH>
+    __device__ __forceinline__ bool take_letter(const double* letter, double* to, int first) const {
+        const Word* from = reinterpret_cast<const Word*>(letter) + 2 * thread();
+        Word x[EACH][2];
+        bool fine = true;
+        for (;;) {
+            bool missing = false;
+#pragma unroll
+            for (int q = 0; q < EACH; ++q) load_relaxed(from + 2 * q * CREW_SIZE, x[q][0], x[q][1]);
+#pragma unroll
+            for (int q = 0; q < EACH; ++q)
+                missing |= (thread() + q * CREW_SIZE >= first) & ((x[q][0] == NOTHING) | (x[q][1] == NOTHING));
+            if (!missing) break;
+            if (board.failed()) {
+                fine = false;
+                break;
+            }
+        }
+#pragma unroll
+        for (int q = 0; q < EACH; ++q)
+            *reinterpret_cast<double2*>(to + 2 * (thread() + q * CREW_SIZE)) =
+                make_double2(__longlong_as_double(x[q][0]), __longlong_as_double(x[q][1]));
+        return all(fine);
+    }
+    // Whether the condition holds in all threads, which meet.
+    static __device__ __forceinline__ bool all(bool fine) {
+        int found;
+        asm volatile(
+            "{ .reg .pred p, q; setp.ne.b32 p, %1, 0; barrier.cta.red.and.pred q, %2, %3, p; selp.b32 %0, 1, 0, q; }"
+            : "=r"(found)
+            : "r"((int)fine), "r"(threadIdx.x / CREW_SIZE + 1), "n"(CREW_SIZE)
+            : "memory");
+        return found != 0;
+    }
+    // acc <- -A on rows of tile i, columns of tile j and beyond: the lower triangle, with ones on the diagonal past its end.
     __device__ __forceinline__ void start(typename P::Acc& acc, int i, int j) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-        const i64 r0 = (i64)i * T + P::warp_row(threadIdx.x) + 2 * g, c0 = (i64)j * T + P::warp_col(threadIdx.x) + 2 * t;
+        const i64 r0 = (i64)i * T + P::warp_row(thread()) + 2 * g, c0 = (i64)j * T + P::warp_col(thread()) + 2 * t;
 #pragma unroll
         for (int x = 0; x < P::FM; ++x)
 #pragma unroll
@@ -83,119 +199,24 @@ struct Board {
 #pragma unroll
                 for (int e = 0; e < 8; ++e) {
                     const i64 r = r0 + x * 16 + ((e >> 1) & 1), c = c0 + y * 16 + (e >> 2) * 8 + (e & 1);
-                    const bool exists = r < n && r >= c && c >= 0;
-                    acc[x][y][e >> 2][e & 3] = -load_if(exists, a + offset(r, c), r == c ? 1 : 0);
+                    const bool exists = r < board.n && r >= c && c >= 0;
+                    acc[x][y][e >> 2][e & 3] = negated(load_if(exists, board.a + board.offset(r, c), r == c ? 1 : 0));
                 }
     }
-    // acc += L L' from rows of tile i (and i + 1, where `two`) and of tile j, columns before tile `last`, as they become final.
-    template <typename P>
-    __device__ __forceinline__ bool accumulate(typename P::Acc& acc, int i, bool two, int j, int last) const {
-        for (int k = 0; k < last;) {
-            const int upto = await_tiles(i, two, j, k, last);
+    // acc += L L' from rows of tile i and of tile j (and j + 1), columns of tiles from `first` to `last`, as they become final.
+    // False after a failure.
+    __device__ __forceinline__ bool accumulate(typename P::Acc& acc, int i, int j, int first, int last) const {
+        for (int k = first; k < last;) {
+            const int upto = await_tiles(i, j, k, last);
             if (upto < 0) return false;
             P p;
-            p.sa.start(a, ld, (i64)i * T, n, (i64)k * T);
-            p.sb.start(a, ld, (i64)j * T, n, (i64)k * T);
+            p.sa.start(board.a, board.ld, (i64)i * T, board.n, (i64)k * T);
+            p.sb.start(board.a, board.ld, (i64)j * T, board.n, (i64)k * T);
             p.begin(slabs, (i64)(upto - k) * T);
             p.run(acc, slabs);
             k = upto;
         }
         return true;
-    }
-    // to <- sign acc, a tile's width of its columns from `from` on.
-    template <typename P>
-    __device__ __forceinline__ void keep(const typename P::Acc& acc, double sign, double* to, int from) const {
-        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-        const int wm = P::warp_row(threadIdx.x), wn = P::warp_col(threadIdx.x) - from;
-        if (wn < 0 || wn >= T) return;
-#pragma unroll
-        for (int x = 0; x < P::FM; ++x)
-#pragma unroll
-            for (int y = 0; y < P::FN; ++y)
-#pragma unroll
-                for (int e = 0; e < 4; ++e) {
-                    const int r = wm + x * 16 + 2 * g + (e & 1), b = (wn + y * 16) / 16, c = (e >> 1) * 8 + 2 * t;
-                    const double(&four)[4] = acc[x][y][e >> 1];
-                    *reinterpret_cast<double2*>(to + b * PANEL + panel_at(r, c)) =
-                        make_double2(sign * four[2 * (e & 1)], sign * four[2 * (e & 1) + 1]);
-                }
-    }
-    // Panel b of `from`, rows from r0 on (of the lower triangle only), goes to its place in tile (i, j), by COUNT threads t.
-    template <int ROWS, int COUNT>
-    __device__ __forceinline__ void store(int t, const double* from, int i, int j, int b, int r0, bool lower) const {
-        const i64 top = (i64)i * T, left = (i64)j * T + 16 * b;
-        const int rows = (int)min((i64)ROWS, n - top), cols = (int)min((i64)16, n - left);
-        double* to = a + offset(top, left);
-#pragma unroll
-        for (int q = 0; q < ROWS * 16 / COUNT; ++q) {
-            const int e = t + q * COUNT;
-            const int r = LAYOUT == LINES ? e % ROWS : e / 16, c = LAYOUT == LINES ? e / ROWS : e % 16;
-            const bool write = r >= r0 && r < rows && c < cols && (!lower || r >= 16 * b + c);
-            store_if(write, to + offset(r, c), from[b * PANEL + panel_at(r, c)]);
-        }
-    }
-
-    // Puts panel b of diagonal tile i into the mail, by 128 threads t.
-    __device__ __forceinline__ void send(int t, const double* panel, int i, int b) const {
-        Word* to = letter(i, b);
-#pragma unroll
-        for (int q = 0; q < LETTER / 128; ++q) {
-            const int e = t + q * 128, r = e / 16, c = e % 16;
-            if (e < 256 * b) continue;  // rows above the panel
-            const double x = r >= T            ? inverses()[256 * b + panel_at(r - T, c)]
-                             : 16 * b + c <= r ? panel[panel_at(r, c)]
-                                               : 0.0;
-            const Word bits = __double_as_longlong(x);
-            store_relaxed(to + e, bits == NOTHING ? NOT_A_NUMBER : bits);
-        }
-    }
-    // What `fetch` finds in its words when nothing has been fetched.
-    __device__ __forceinline__ void expect_mail() const {
-        if (threadIdx.x < PANELS) word[HAVE + threadIdx.x] = threadIdx.x + 1;
-    }
-    // Waits for panels of diagonal tile j beyond the first `have` and copies them from the mail to shared memory, by COUNT threads
-    // t. How many there are now, or -1 after a failure, is in word[HAVE + have] after the caller's barrier. Urgent: waits for one
-    // panel, and for the numbers themselves instead of a flag first.
-    template <int COUNT>
-    __device__ __forceinline__ void fetch(bool urgent, int t, int j, int have) const {
-        int* const now = word + HAVE + have;
-        if (!urgent) {
-            if (t == 0) {
-                int panels;
-                while ((panels = load_acquire(progress + j)) <= have)
-                    if (failed()) {
-                        panels = -1;
-                        break;
-                    }
-                *now = panels;
-            }
-            __syncthreads();
-        }
-        const int end = urgent ? have + 1 : *now;
-        constexpr int EACH = LETTER / COUNT;
-#pragma unroll 1
-        for (int b = have; b < end; ++b) {
-            const Word* from = letter(j, b);
-            Word x[EACH];
-            for (;;) {
-                bool missing = false;
-#pragma unroll
-                for (int q = 0; q < EACH; ++q) x[q] = load_relaxed(from + t + q * COUNT);
-#pragma unroll
-                for (int q = 0; q < EACH; ++q) missing |= (x[q] == NOTHING) & (t + q * COUNT >= 256 * b);
-                if (!urgent || !missing) break;
-                if (failed()) {
-                    *now = -1;
-                    break;
-                }
-            }
-#pragma unroll
-            for (int q = 0; q < EACH; ++q) {
-                const int e = t + q * COUNT, r = e / 16, c = e % 16;
-                double* to = r >= T ? inverses() + b * 256 + panel_at(r - T, c) : slabs + b * LPANEL + panel_at(r, c);
-                *to = __longlong_as_double(x[q]);
-            }
-        }
     }
 };
 

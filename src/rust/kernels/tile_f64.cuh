@@ -166,8 +166,8 @@ struct Product {
 
     template <int UNIT>
     __device__ __forceinline__ void slabs(Acc& acc, const double* shared, unsigned long long* place) {
-        const int thread = thread_again();
-        Gate<MEETING> gate;
+        const int thread = thread_again() & (THREADS - 1);
+        Gate<MEETING, THREADS> gate;
         gate.open(place, WARPS, thread);
         const int base_a = LoadA::base(warp_row(thread), thread & 31);
         const int base_b = LoadB::base(warp_col(thread), thread & 31) + BM * BK;
@@ -177,7 +177,7 @@ struct Product {
         double fa[2][FM][4], fb[2][2][2];
         int use = 0;
         copies_wait<STAGES - 2>();
-        __syncthreads();
+        gate.meet();
 #pragma unroll
         for (int i = 0; i < FM; ++i) LoadA::load(fa[0][i], shared, base_a, i, 0);
         LoadB::load(fb[0], shared, base_b, 0, 0);
@@ -224,7 +224,7 @@ struct Product {
             }
         }
         copies_wait<0>();
-        __syncthreads();
+        gate.meet();
         gate.close(thread);
     }
 

@@ -15,6 +15,14 @@ __device__ __forceinline__ int panel_at(int r, int c) { return r * 16 + (c ^ ((r
 // left operand of a product whose steps are dealt in pairs.
 typedef double Block[2][4];
 
+// -x by its sign alone: where products of the tensor core are under way, an operation on numbers waits for them.
+__device__ __forceinline__ double negated(double x) {
+    return __hiloint2double(__double2hiint(x) ^ (int)0x80000000, __double2loint(x));
+}
+__device__ __forceinline__ void block_negate(Block& x) {
+#pragma unroll
+    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = negated(x[e >> 2][e & 3]);
+}
 __device__ __forceinline__ void block_load(Block& x, const double* panel, int r0) {
     const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
 #pragma unroll
@@ -34,12 +42,16 @@ __device__ __forceinline__ void block_store(const Block& x, double* panel, int r
             *reinterpret_cast<double2*>(panel + panel_at(r0 + 8 * r + g, 8 * h + 2 * t)) =
                 make_double2(x[h][2 * r], x[h][2 * r + 1]);
 }
-// acc += sign left right', right: rows q0 to q0 + 15 of a panel.
-__device__ __forceinline__ void block_multiply(Block& acc, double sign, const Block& left, const double* panel, int q0) {
+// acc += left right', or -= where SUBTRACT; right: rows q0 to q0 + 15 of a panel.
+template <bool SUBTRACT = false>
+__device__ __forceinline__ void block_multiply(Block& acc, const Block& left, const double* panel, int q0) {
     const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const double a[4] = {sign * left[half][0], sign * left[half][2], sign * left[half][1], sign * left[half][3]};
+        double a[4] = {left[half][0], left[half][2], left[half][1], left[half][3]};
+        if (SUBTRACT)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) a[e] = negated(a[e]);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             const double2 v = *reinterpret_cast<const double2*>(panel + panel_at(q0 + 8 * h + g, 8 * half + 2 * t));
@@ -53,8 +65,20 @@ __device__ __forceinline__ void update_block(double* target, const double* left,
     Block x, c;
     block_load(x, left, r0);
     block_load(c, target, r0);
-    block_multiply(c, -1, x, right, q0);
+    block_multiply<true>(c, x, right, q0);
     block_store(c, target, r0);
+}
+
+// rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its panels, X, were made; plus what X
+// takes off: X L', L the rows of panel b in the panels `diagonal` of a diagonal tile.
+__device__ __forceinline__ void subtract_panels(Block& rest, const double* tile, const double* diagonal, int stride, int b, int r0) {
+    block_load(rest, tile + b * T * 16, r0);
+#pragma unroll 1
+    for (int q = 0; q < b; ++q) {
+        Block x;
+        block_load(x, tile + q * T * 16, r0);
+        block_multiply(rest, x, diagonal + q * stride, 16 * b);
+    }
 }
 
 // The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says that there is none.
@@ -80,20 +104,23 @@ static __device__ __noinline__ void substitute(double* panel, const double* diag
 //
 // X is a product with the inverse of L and then, once, with that of what is left over, -rest - X L': a step of iterative
 // refinement, after which the residual is that of a substitution where the condition of L, its rows scaled alike, is below
-// 1 / sqrt(eps). That of a factor in double precision is.
+// 1 / sqrt(eps). That of a factor in double precision is. `exact`: the first product is as good without that step.
 __device__ __forceinline__ void divide_block(Block& x, Block& rest, double* panel, const double* diagonal,
-                                             const double* inverse, int r0, int l0) {
+                                             const double* inverse, int r0, int l0, bool exact = false) {
     if (has_inverse(inverse)) {
 #pragma unroll
         for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
-        block_multiply(x, -1, rest, inverse, 0);
-        block_multiply(rest, 1, x, diagonal, l0);
-        block_multiply(x, -1, rest, inverse, 0);
+        block_multiply(x, rest, inverse, 0);
+        if (!exact) {
+            block_multiply<true>(rest, x, diagonal, l0);
+            block_multiply(x, rest, inverse, 0);
+        }
+        block_negate(x);
         block_store(x, panel, r0);
         return;
     }
 #pragma unroll
-    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = -rest[e >> 2][e & 3];
+    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = negated(rest[e >> 2][e & 3]);
     block_store(x, panel, r0);
     substitute(panel, diagonal, r0, l0);
     block_load(x, panel, r0);

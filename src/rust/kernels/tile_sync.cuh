@@ -19,13 +19,11 @@ __device__ __forceinline__ void store_release(int* p, int x) {
 
 // Eight bytes that other blocks wait for, whole or not at all, in no order with others.
 typedef unsigned long long Word;
-__device__ __forceinline__ Word load_relaxed(const Word* p) {
-    Word x;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p));
-    return x;
+__device__ __forceinline__ void load_relaxed(const Word* p, Word& x, Word& y) {
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(x), "=l"(y) : "l"(p));
 }
-__device__ __forceinline__ void store_relaxed(Word* p, Word x) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+__device__ __forceinline__ void store_relaxed(Word* p, Word x, Word y) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(x), "l"(y) : "memory");
 }
 
 // *p, or `other` where p is not to be read: without a branch, so that many loads are under way at once.
@@ -41,8 +39,8 @@ __device__ __forceinline__ void store_if(bool write, double* p, double x) {
                  : "memory");
 }
 
-// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT threads meet. The other two: one
-// half of a block of 256 threads arrives and goes on, the other half waits for it.
+// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT threads meet. The others: some of
+// so many threads arrive and go on, the rest wait for them.
 template <int ID, int COUNT>
 __device__ __forceinline__ void group_sync() {
     asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
@@ -51,7 +49,11 @@ template <int ID, int COUNT>
 __device__ __forceinline__ void group_arrive() {
     asm volatile("bar.arrive %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
 }
-__device__ __forceinline__ void barrier_sync(int id) { asm volatile("bar.sync %0, 256;" ::"r"(id) : "memory"); }
-__device__ __forceinline__ void barrier_arrive(int id) { asm volatile("bar.arrive %0, 256;" ::"r"(id) : "memory"); }
+__device__ __forceinline__ void barrier_sync(int id, int count) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(int id, int count) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(count) : "memory");
+}
 
 }  // namespace tile

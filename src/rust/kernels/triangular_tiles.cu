@@ -166,16 +166,17 @@ struct Solver {
         for (int e = 0; e < 8; ++e) before[e >> 2][e & 3] = rest[P][e >> 2][e & 3];
         unsigned rows = 0xffff;
         if (has_inverse(inverse)) {
-            block_multiply(x, -1, rest[P], inverse, 0);
-            block_multiply(rest[P], 1, x, l, 16 * P);
-            block_multiply(x, -1, rest[P], inverse, 0);
+            block_multiply(x, rest[P], inverse, 0);
+            block_multiply<true>(rest[P], x, l, 16 * P);
+            block_multiply(x, rest[P], inverse, 0);
+            block_negate(x);
             rows = rows_not_finite(x);
         }
         if (rows) {
             const int row = (threadIdx.x & 31) >> 2;
 #pragma unroll
             for (int e = 0; e < 8; ++e)
-                if (rows >> (row + 8 * (e >> 1 & 1)) & 1) x[e >> 2][e & 3] = -before[e >> 2][e & 3];
+                if (rows >> (row + 8 * (e >> 1 & 1)) & 1) x[e >> 2][e & 3] = negated(before[e >> 2][e & 3]);
             block_store(x, panel, r0);
             substitute(panel, l, r0, 16 * P, rows);
             block_load(x, panel, r0);
@@ -183,7 +184,7 @@ struct Solver {
             block_store(x, panel, r0);
         }
 #pragma unroll
-        for (int p = P + 1; p < PANELS; ++p) block_multiply(rest[p], 1, x, l, 16 * p);
+        for (int p = P + 1; p < PANELS; ++p) block_multiply(rest[p], x, l, 16 * p);
     }
 
     // acc += X M' over the tiles before number j, as they become final.
@@ -236,7 +237,7 @@ struct Solver {
 #pragma unroll
                 for (int e = 0; e < 8; ++e) {
                     const int r = wm + x * 16 + (e >> 1 & 1), c = wn + y * 16 + (e >> 2) * 8 + (e & 1);
-                    acc[x][y][e >> 2][e & 3] = -load_if(r >= skip && r < rows && c < cols, mine + offset(r, c), 0);
+                    acc[x][y][e >> 2][e & 3] = negated(load_if(r >= skip && r < rows && c < cols, mine + offset(r, c), 0));
                 }
         subtract(acc, i, j, top, column);
 #pragma unroll

@@ -14,46 +14,53 @@ const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower")
 const ROWS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_upper");
 const REPORT: Kernel = Kernel::untyped(Family::CholeskyTiles, "tiles_report_first");
 
-/// Order of a tile, threads of a block, and its shared memory: four slabs of 16 steps of three tiles' lines, and two tiles.
+/// Order of a tile, and threads of a block.
 const TILE: usize = 64;
 const THREADS: u32 = 256;
-const SHARED: usize = (4 * 16 * 3 * TILE + 2 * TILE * TILE) * size_of::<f64>();
+/// Bytes of shared memory of a block: slabs of 16 steps of two tiles' lines and a diagonal tile with inverses, for each half. From
+/// sm_90 on there are four slabs, before, where there is less room, two.
+fn shared_bytes(capability: (i32, i32)) -> usize {
+    let slabs = if capability >= (9, 0) { 4 } else { 2 };
+    2 * (slabs * 16 * 2 * TILE + LETTERS) * size_of::<f64>()
+}
 
-/// Numbers in the mail for each tile of the diagonal: four panels of 64 rows of 16, each with an inverse.
-const MAIL: usize = 4 * (TILE * 16 + 16 * 16);
+/// Numbers of a diagonal tile in the mail: four panels of 64 rows of 16, each with an inverse.
+const LETTERS: usize = 4 * (TILE * 16 + 16 * 16);
+/// Numbers in the mail for each row of tiles: the diagonal tile, its neighbour below, and what is left of the row's last two.
+const MAIL: usize = LETTERS + 3 * TILE * TILE;
 /// Bytes at the front of the shared state: the order of the failing minor, then the ticket, and room until the mail.
 const FRONT: usize = 256;
 
 /// The largest matrix that is factored by one launch. Above it, large products outside are faster than those of its tiles.
-pub(super) const LARGEST: usize = 10240;
-/// Up to this order few blocks own the diagonal, above it more: measured on an H200 with 132 multiprocessors.
-const FEW_LEADERS_TO: usize = 2048;
-/// Leaders are at most one in so many blocks.
-const LEADERS_SHARE: usize = 8;
+pub(super) const LARGEST: usize = 5120;
+/// Blocks that prepare rows for the one that owns the diagonal: a row takes them about as long as so many steps of that one.
+const SCOUTS: usize = 8;
+/// They are at most one in so many blocks.
+const SCOUTS_SHARE: usize = 8;
+/// Columns by which the last three tiles of a row are prepared by others before a scout takes them over.
+const AHEAD: usize = 8;
 
 /// How a factorization is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Grid {
     blocks: usize,
-    leaders: usize,
+    scouts: usize,
 }
 
 impl Grid {
     /// For a matrix of so many tiles a side, where that many blocks are resident together. None where they are too few to wait for
     /// one another.
     fn of(tiles: usize, resident: usize) -> Option<Grid> {
-        let wanted = if tiles <= FEW_LEADERS_TO / TILE {
-            8
-        } else {
-            16
-        };
-        let leaders = wanted.min(resident / LEADERS_SHARE).clamp(1, tiles.max(1));
-        // A column of tiles has two for the diagonal's owner; the others make pairs.
-        let tasks: usize = (0..tiles.saturating_sub(2))
-            .map(|j| (tiles - 1 - j) / 2)
+        let scouts = SCOUTS
+            .min((resident / SCOUTS_SHARE).max(1))
+            .min(tiles.saturating_sub(1));
+        // A column of tiles has three for the diagonal's owner and the scouts; half a block makes each of the others.
+        let tasks: usize = (0..tiles.saturating_sub(3))
+            .map(|j| tiles - 3 - j + if j > 0 && j + AHEAD < tiles { 3 } else { 0 })
             .sum();
-        let blocks = resident.min(leaders + tasks);
-        (blocks > leaders || tasks == 0 && blocks == leaders).then_some(Grid { blocks, leaders })
+        let others = tasks.div_ceil(2);
+        let blocks = resident.min(1 + scouts + others);
+        (blocks > scouts + usize::from(others > 0)).then_some(Grid { blocks, scouts })
     }
 }
 
@@ -66,11 +73,12 @@ pub(super) fn start<T: Scalar>(
 ) -> Result<Option<Buffer>> {
     let n = a.rows;
     let properties = &ctx.properties;
+    let shared = shared_bytes(properties.capability);
     let usable = size_of::<T>() == size_of::<f64>()
         && (1..=largest).contains(&n)
         && (n as f64).powi(3) / 3.0 <= properties.launch_operations::<T>()
         && properties.cooperative
-        && properties.shared >= SHARED
+        && properties.shared >= shared
         && ctx.has(Family::CholeskyTiles);
     if !usable {
         return Ok(None);
@@ -80,7 +88,7 @@ pub(super) fn start<T: Scalar>(
         (ld, 1) => (ROWS, ld),
         _ => return Ok(None),
     };
-    let resident = ctx.resident::<T>(kernel, THREADS, SHARED)? * properties.multiprocessors;
+    let resident = ctx.resident::<T>(kernel, THREADS, shared)? * properties.multiprocessors;
     let tiles = n.div_ceil(TILE);
     let Some(grid) = Grid::of(tiles, resident) else {
         return Ok(None);
@@ -94,7 +102,7 @@ pub(super) fn start<T: Scalar>(
         kernel,
         grid.blocks,
         THREADS,
-        SHARED,
+        shared,
         &args![
             n,
             a.ptr,
@@ -104,7 +112,7 @@ pub(super) fn start<T: Scalar>(
             at(size_of::<i32>()),
             at(FRONT + mail),
             at(FRONT + mail + tiles * size_of::<i32>()),
-            grid.leaders as i32
+            grid.scouts as i32
         ],
     )?;
     Ok(Some(state))
@@ -124,27 +132,39 @@ pub(super) fn report(
 mod tests {
     use super::*;
 
-    /// Blocks that wait for others never fill the grid, and none is idle.
+    /// There is a block for the diagonal, one for the rows it needs next, and one for the rest where there is a rest; none is idle.
     #[test]
-    fn leaders_leave_room() {
-        for resident in [1, 2, 7, 14, 16, 46, 108, 132, 144] {
+    fn blocks_that_wait_leave_room() {
+        for resident in [1, 2, 3, 7, 14, 46, 108, 132, 144] {
             for tiles in 1..=160 {
-                let tasks: usize = (2..tiles).map(|i| i / 2).sum();
                 match Grid::of(tiles, resident) {
-                    Some(Grid { blocks, leaders }) => {
-                        assert!((1..=16).contains(&leaders) && leaders <= tiles);
-                        assert!(blocks <= resident && blocks <= leaders + tasks);
-                        assert!(tasks == 0 || blocks > leaders, "{tiles} on {resident}");
+                    Some(Grid { blocks, scouts }) => {
+                        assert!(scouts < tiles && scouts <= SCOUTS && blocks <= resident);
+                        assert_eq!(scouts == 0, tiles == 1);
+                        assert_eq!(blocks > 1 + scouts, tiles > 3, "{tiles} on {resident}");
                     }
-                    None => assert!(resident == 1 && tasks > 0, "{tiles} on {resident}"),
+                    None => assert!(
+                        resident == 1 && tiles > 1 || resident == 2 && tiles > 3,
+                        "{tiles} on {resident}"
+                    ),
                 }
             }
         }
-        let h200 = |tiles| Grid::of(tiles, 132).map(|g| (g.blocks, g.leaders));
-        assert_eq!(h200(1), Some((1, 1)));
-        assert_eq!(h200(2), Some((2, 2)));
-        assert_eq!(h200(3), Some((4, 3)));
-        assert_eq!(h200(32), Some((132, 8)));
-        assert_eq!(h200(64), Some((132, 16)));
+        let h200 = |tiles| Grid::of(tiles, 132).map(|g| (g.blocks, g.scouts));
+        assert_eq!(h200(1), Some((1, 0)));
+        assert_eq!(h200(3), Some((3, 2)));
+        assert_eq!(h200(5), Some((7, 4)));
+        assert_eq!(h200(64), Some((132, 8)));
+    }
+
+    /// What a block is given suffices for each of its tasks, and fits where tensor cores are.
+    #[test]
+    fn shared_memory_is_what_there_is() {
+        assert_eq!(shared_bytes((9, 0)), 208 << 10);
+        assert!(shared_bytes((9, 0)) <= 227 << 10 && shared_bytes((8, 0)) <= 163 << 10);
+        for capability in [(8, 0), (9, 0)] {
+            let leader = (3 * TILE * TILE + 4 * 256 + 128) * size_of::<f64>();
+            assert!(shared_bytes(capability) >= leader);
+        }
     }
 }

@@ -82,8 +82,12 @@ test_that("each matrix of a list is factored as if it were alone", {
     ours <- gpu_chol(x, device = device, precision = precision)
     alone <- lapply(x, gpu_chol, device = device, precision = precision)
     expect_identical(shape_of(ours), shape_of(alone))
-    expect_equal(ours, alone, tolerance = if (precision == "double") 1e-12 else 1e-5)
-    expect_identical(gpu_chol(unname(x[1:2]), device = device, precision = precision), unname(ours[1:2]))
+    tolerance <- if (precision == "double") 1e-12 else 1e-5
+    expect_equal(ours, alone, tolerance = tolerance)
+    # How many matrices there are decides how they are factored, and so the last digits.
+    few <- gpu_chol(unname(x[1:2]), device = device, precision = precision)
+    expect_identical(shape_of(few), shape_of(unname(ours[1:2])))
+    expect_equal(few, unname(ours[1:2]), tolerance = tolerance)
   })
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   expect_identical(gpu_chol(list(Matrix::Diagonal(3), diag(2))), list(diag(3), diag(2)))

@@ -59,6 +59,8 @@ __device__ __noinline__ void work(Board<LAYOUT> board, double* shared, int* tick
 template <Layout LAYOUT>
 __device__ __forceinline__ void cholesky(i64 n, double* a, i64 ld, double* mail, int* info, int* ticket, int* progress, int* done,
                                          int scouts) {
+    constexpr int BYTES = 2 * Maker<LAYOUT>::BYTES;
+    static_assert(Leader<LAYOUT>::BYTES <= BYTES && Scout<LAYOUT>::BYTES <= BYTES, "a block has room for two makers");
     extern __shared__ __align__(128) double shared[];
     __shared__ int words[WORDS];
     const Board<LAYOUT> board{n, ld, a, info, progress, done, mail, (int)((n + T - 1) / T), words};

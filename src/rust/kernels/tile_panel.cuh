@@ -60,15 +60,6 @@ __device__ __forceinline__ void block_multiply(Block& acc, const Block& left, co
         }
     }
 }
-// target (rows r0 to r0 + 15) -= left (the same rows) right (rows q0 to q0 + 15)', by one warp.
-__device__ __forceinline__ void update_block(double* target, const double* left, const double* right, int r0, int q0) {
-    Block x, c;
-    block_load(x, left, r0);
-    block_load(c, target, r0);
-    block_multiply<true>(c, x, right, q0);
-    block_store(c, target, r0);
-}
-
 // rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its panels, X, were made; plus what X
 // takes off: X L', L the rows of panel b in the panels `diagonal` of a diagonal tile.
 __device__ __forceinline__ void subtract_panels(Block& rest, const double* tile, const double* diagonal, int stride, int b, int r0) {

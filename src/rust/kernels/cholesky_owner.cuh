@@ -1,0 +1,229 @@
+// The blocks that own rows of tiles at the diagonal of a Cholesky factorization in tiles.
+#pragma once
+#include "cholesky_diagonal.cuh"
+
+namespace tile {
+
+// Barriers between the halves of a block.
+constexpr int SOLVED_BARRIER = 3;                              // + b: panel b of the tile in the first half's hands is made
+constexpr int LEFT_BARRIER = 7;                                // what is left of tile (i, i - 1) is where the first half takes it up
+constexpr int READY_BARRIER = 8;                               // nothing is left to subtract from the diagonal tile
+
+// A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made by its first half; what is left
+// of those to their right is kept up by its second. The way from pivot to pivot, which is what a small matrix takes, goes from block
+// to block once for each diagonal tile.
+//
+// Its loops are short, and little is expanded: instructions are fetched more slowly than they are worked off when they are met for
+// the first time, which here is nearly always.
+template <Layout LAYOUT>
+struct Owner : Places<LAYOUT> {
+    using typename Places<LAYOUT>::First;
+    using typename Places<LAYOUT>::Second;
+    using Places<LAYOUT>::diagonal, Places<LAYOUT>::letters, Places<LAYOUT>::left, Places<LAYOUT>::eliminated;
+    using Wide = typename Second::P;
+    const Board<LAYOUT>& board;
+
+    __device__ __forceinline__ explicit Owner(const Board<LAYOUT>& its) : board(its) {}
+    __device__ __forceinline__ First first() const { return {{board, diagonal(), board.word + CREW_WORDS}, letters()}; }
+    __device__ __forceinline__ Second second() const { return {board, left(), board.word + CREW_WORDS + 2}; }
+
+    // X = tile (i, j) of L in place of what is left of it, negated, panel by panel as diagonal tile j comes.
+    __device__ __forceinline__ void solve(const First& half, double* tile, int i, int j) const {
+        const int r0 = half.thread() / 32 * 16;
+        typename First::Base::template Letter<LETTER / 2 / CREW_SIZE> mail;
+        mail.ask(board.letter(j, 0), 0);
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            double* letter = letters() + b * LETTER;
+            Block x, rest;
+            block_load(rest, tile + b * PANEL, r0);
+            mail.take(half, board.letter(j, b), letter, b);
+            if (b + 1 < PANELS) mail.ask(board.letter(j, b + 1), b + 1);
+            divide_block(x, rest, tile + b * PANEL, letter, letter + PANEL, r0, 16 * b);
+            barrier_arrive(SOLVED_BARRIER + b, THREADS);
+            if (j < i - 1) board.put_block(x, i, j, b, r0);
+            else if (i + 1 < board.tiles) mail_block(x, board.left_letter(j, b), r0);
+#pragma unroll 1
+            for (int c = b + 1; c < PANELS; ++c) {
+                Right right;
+                right.load(letter, 16 * c);
+                block_load(rest, tile + c * PANEL, r0);
+                block_take_off(rest, x, right);
+                block_store(rest, tile + c * PANEL, r0);
+            }
+        }
+    }
+    // The first half's part of row i before its diagonal tile. After a failure what is made is without meaning.
+    __device__ __forceinline__ void first_half(int i) const {
+        const First half = first();
+        if (i >= 2) {
+            typename First::P::Acc acc;
+            half.sum(acc, i, i - 2, prepared(i), i - 2);
+            half.deal(acc);
+            half.sync();
+        }
+#pragma unroll 1
+        for (int j = max(i - 2, 0); j < i; ++j) {
+            if (j == i - 1) barrier_sync(LEFT_BARRIER, THREADS);
+            solve(half, block_memory() + (j < i - 1 ? Places<LAYOUT>::SUMS : Places<LAYOUT>::LEFT), i, j);
+            if (j == i - 1) break;
+            half.sync();
+            if (half.thread() == 0) store_release(board.flag(i, j), 1);
+        }
+        barrier_sync(READY_BARRIER, THREADS);
+    }
+
+    // Panels up to `last` of tile WHICH of acc += Y X', Y and X 64 rows of a panel. APART: the product by itself first, because acc
+    // may be large beside it.
+    template <int WHICH, bool APART>
+    __device__ __forceinline__ void follow(typename Wide::Acc& acc, const double* y_panel, const double* x_panel, int last) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+        // Rows 2g and 2g + 1, as the accumulators of a product are dealt.
+        double fa[2][4];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const double2 u = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g, 8 * half + 2 * t));
+            const double2 v = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
+            fa[half][0] = u.x, fa[half][1] = v.x, fa[half][2] = u.y, fa[half][3] = v.y;
+        }
+        // Right operands are asked for a product ahead: little else goes on in the warp's part of the multiprocessor.
+        Right right[2];
+        right[0].load(x_panel, 0);
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) {
+            if (q > last) break;
+            if (q + 1 < PANELS) right[(q + 1) & 1].load(x_panel, 16 * (q + 1));
+            double(&sum)[2][4] = acc[0][WHICH * PANELS + q];
+            Block product;
+            block_clear(product);
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+#pragma unroll
+                for (int h = 0; h < 2; ++h) {
+                    const double2 w = right[q & 1].steps[half][h];
+                    const double fb[2] = {w.x, w.y};
+                    mma_16x8x8(APART ? product[h] : sum[h], fa[half], fb);
+                }
+            if (APART) block_add(sum, product);
+        }
+    }
+    // Panel q of a tile to shared memory, as accumulators are dealt.
+    __device__ __forceinline__ void store(const double (&block)[2][4], double* tile, int q) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+            *reinterpret_cast<double2*>(tile + q * PANEL + panel_at(wm + 2 * g + (e & 1), (e >> 1) * 8 + 2 * t)) =
+                make_double2(block[e >> 1][2 * (e & 1)], block[e >> 1][2 * (e & 1) + 1]);
+    }
+    // The second half's part of row i before its diagonal tile is factored. A sum that includes A is rounded at A's size for every
+    // term: A comes late, but before what is waited for.
+    __device__ __forceinline__ void second_half(int i) const {
+        const Second half = second();
+        const int columns = prepared(i), middle = max(columns, i - 3), warp = half.thread() / 32;
+        typename Wide::Acc acc;
+        Wide::clear(acc);
+        if (columns > 0) {
+            half.await_flag(board.flag(i, i - 1), 0);
+            half.sync();
+            half.await_flag(board.flag(i, i), 0);
+        }
+        // A of one of the tiles.
+        Block entries[PANELS];
+        auto load = [&](int j) {
+#pragma unroll
+            for (int q = 0; q < PANELS; ++q) half.load_matrix(&entries[q][0][0], i, j, q);
+        };
+#pragma unroll 1
+        for (int part = 0; part < 2; ++part) {
+            half.accumulate(acc, i, i - 1, part == 0 ? columns : middle, part == 0 ? middle : i - 2);
+            if (part > 0) break;
+            load(i - 1);
+#pragma unroll
+            for (int q = 0; q < PANELS; ++q) {
+                block_negate(entries[q]);
+                block_add(acc[0][q], entries[q]);
+            }
+        }
+        for (int e = half.thread(); e < INVERSE; e += CREW_SIZE) eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
+        typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
+        if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
+        // Column i - 2: first for tile (i, i - 1), which the first half is waiting for; then for (i, i), with column i - 1.
+        if (i >= 2)
+#pragma unroll 1
+            for (int b = 0; b < PANELS; ++b) {
+                double* panel = half.slabs + b * PANEL;
+                mail.take(half, board.left_letter(i - 2, b), panel, 0);
+                if (b + 1 < PANELS) mail.ask(board.left_letter(i - 2, b + 1), 0);
+                barrier_sync(SOLVED_BARRIER + b, THREADS);
+                follow<0, true>(acc, diagonal() + b * PANEL, panel, PANELS - 1);
+            }
+        if (i >= 1) leave(half, acc);
+        load(i);
+#pragma unroll 1
+        for (int b = i >= 2 ? -PANELS : 0; b < PANELS && i >= 1; ++b) {
+            const double* panel = b < 0 ? diagonal() + (b + PANELS) * PANEL : left() + b * PANEL;
+            if (b >= 0) barrier_sync(SOLVED_BARRIER + b, THREADS);
+            follow<1, false>(acc, panel, panel, warp);
+        }
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) {
+            block_negate(acc[0][PANELS + q]);
+            block_add(entries[q], acc[0][PANELS + q]);
+            store(entries[q], diagonal(), q);
+        }
+        barrier_arrive(READY_BARRIER, THREADS);
+        if (i >= 1) {
+            put_tile(i, i - 1);
+            half.sync();
+            if (half.thread() == 0) store_release(board.flag(i, i - 1), 1);
+        }
+    }
+    // What is left of tile (i, i - 1) goes to the first half.
+    __device__ __forceinline__ void leave(const Second& half, const typename Wide::Acc& acc) const {
+        half.sync();
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) store(acc[0][q], left(), q);
+        barrier_arrive(LEFT_BARRIER, THREADS);
+    }
+    // Tile (i, j) of L to its place, from where the first half left it, by the second.
+    __device__ __forceinline__ void put_tile(int i, int j) const {
+        const int r0 = Second::thread() / 32 * 16;
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            Block x;
+            block_load(x, left() + b * PANEL, r0);
+            board.put_block(x, i, j, b, r0);
+        }
+    }
+
+    __device__ __forceinline__ static int prepared(int i) { return max(i - AHEAD, 0); }
+};
+
+// Functions that are called, not expanded: together they would not do with a thread's registers.
+template <Layout LAYOUT>
+__device__ __noinline__ void own_first_half(Board<LAYOUT> board, int i) {
+    board.word = block_words();
+    Owner<LAYOUT>(board).first_half(i);
+}
+template <Layout LAYOUT>
+__device__ __noinline__ void own_second_half(Board<LAYOUT> board, int i) {
+    board.word = block_words();
+    Owner<LAYOUT>(board).second_half(i);
+}
+// Rows `first`, `first` + `step`, and so on.
+template <Layout LAYOUT>
+__device__ __forceinline__ void own(const Board<LAYOUT>& board, int first, int step) {
+    const Diagonal<LAYOUT> tile(board);
+    const bool first_half = threadIdx.x < CREW_SIZE;
+    for (int i = first; i < board.tiles; i += step) {
+        if (threadIdx.x == 0) board.word[FAILED] = board.failed();
+        __syncthreads();
+        if (board.word[FAILED]) return;
+        if (first_half) own_first_half(board, i);
+        else own_second_half(board, i);
+        if (!(first_half ? tile.eliminate_panels(i) : tile.finish_panels(i))) return;
+        __syncthreads();
+    }
+}
+
+}  // namespace tile

@@ -1,35 +1,25 @@
 // The Cholesky factorization of a whole matrix in double precision by one launch, in tiles of order 64 on the tensor cores.
 //
-// A = L L'. Tile (i, j) of L is what is left of A's after the products of tiles before column j, divided by L(j, j)'. Three kinds
+// A = L L'. Tile (i, j) of L is what is left of A's after the products of tiles before column j, divided by L(j, j)'. Two kinds
 // of blocks make them:
 //
-// - The first block, the leader, makes the diagonal tiles and those under them.
-// - The next `scouts` blocks make, row by row, what the leader needs next, and the tile before it.
+// - The first `owners` blocks own rows, one after the other: the diagonal tile and the two before it.
 // - The halves of all others draw tickets, column by column: of column j, the tiles (i, j) from row j + 3 on. Of a row far from
-//   the first column they also prepare the scout's three tiles, up to AHEAD columns before the diagonal.
+//   the first column they also prepare its owner's three tiles, up to AHEAD columns before the diagonal.
 //
-// A task waits only for tasks with lower tickets, for rows of scouts before it and for the leader's columns before it, so that
-// the work ends if all blocks of the grid are resident: the launch must be cooperative.
+// A task waits only for tasks with lower tickets and for rows of owners before it, so that the work ends if all blocks of the grid
+// are resident: the launch must be cooperative.
 // Every tile is summed in one fixed order by one half block, or by one after another: results do not depend on who comes first.
-#include "cholesky_leader.cuh"
-#include "cholesky_scout.cuh"
+#include "cholesky_owner.cuh"
 
 namespace {
 using namespace tile;
 
-// Functions that are called, not expanded: together the three would not do with a thread's registers.
 template <Layout LAYOUT>
-__device__ __noinline__ void lead(Board<LAYOUT> board, double* shared) {
-    Leader<LAYOUT>{board, shared}.run();
-}
-template <Layout LAYOUT>
-__device__ __noinline__ void scout(Board<LAYOUT> board, double* shared, int first, int step) {
-    Scout<LAYOUT>{board, shared}.run(first, step);
-}
-template <Layout LAYOUT>
-__device__ __noinline__ void work(Board<LAYOUT> board, double* shared, int* ticket) {
+__device__ __noinline__ void work(Board<LAYOUT> board, int* ticket) {
+    board.word = block_words();
     const int half = threadIdx.x / CREW_SIZE;
-    double* mine = shared + half * (Maker<LAYOUT>::BYTES / 8);
+    double* mine = block_memory() + half * (Maker<LAYOUT>::BYTES / 8);
     const Maker<LAYOUT> maker{{board, mine, board.word + CREW_WORDS + 2 * half}, mine + Maker<LAYOUT>::P::BYTES / 8};
     const int tiles = board.tiles;
     // `before` counts the tasks of columns before j.
@@ -52,21 +42,18 @@ __device__ __noinline__ void work(Board<LAYOUT> board, double* shared, int* tick
         maker.sync();
         const bool ahead = left < prepared;
         const int row = ahead ? j + AHEAD : j + 3 + left - prepared;
-        if (maker.make(ahead ? PREPARED : FINAL, row, ahead ? row - 2 + left : j, 0, j) < PANELS) return;
+        if (!maker.make(ahead ? PREPARED : FINAL, row, ahead ? row - 2 + left : j, j)) return;
     }
 }
 
 template <Layout LAYOUT>
 __device__ __forceinline__ void cholesky(i64 n, double* a, i64 ld, double* mail, int* info, int* ticket, int* progress, int* done,
-                                         int scouts) {
+                                         int owners) {
     constexpr int BYTES = 2 * Maker<LAYOUT>::BYTES;
-    static_assert(Leader<LAYOUT>::BYTES <= BYTES && Scout<LAYOUT>::BYTES <= BYTES, "a block has room for two makers");
-    extern __shared__ __align__(128) double shared[];
-    __shared__ int words[WORDS];
-    const Board<LAYOUT> board{n, ld, a, info, progress, done, mail, (int)((n + T - 1) / T), words};
-    if (blockIdx.x == 0) lead(board, shared);
-    else if (blockIdx.x <= scouts) scout(board, shared, blockIdx.x, scouts);
-    else work(board, shared, ticket);
+    static_assert(Owner<LAYOUT>::BYTES <= BYTES, "a block has room for two makers");
+    const Board<LAYOUT> board{n, ld, a, info, progress, done, mail, (int)((n + T - 1) / T), block_words()};
+    if (blockIdx.x < owners) own(board, blockIdx.x, owners);
+    else work(board, ticket);
 }
 }  // namespace
 
@@ -78,8 +65,8 @@ __device__ __forceinline__ void cholesky(i64 n, double* a, i64 ld, double* mail,
 // is not positive (NaN too), and L is incomplete; or -1. One block of 256 threads to a multiprocessor; see above for the grid.
 #define ENTRY(NAME, LAYOUT)                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256, 1) NAME(i64 n, double* a, i64 ld, double* mail, int* info, int* ticket,  \
-                                                              int* progress, int* done, int scouts) {                       \
-        cholesky<LAYOUT>(n, a, ld, mail, info, ticket, progress, done, scouts);                                               \
+                                                              int* progress, int* done, int owners) {                       \
+        cholesky<LAYOUT>(n, a, ld, mail, info, ticket, progress, done, owners);                                               \
     }
 ENTRY(tiles_factor_lower_f64, LINES)
 ENTRY(tiles_factor_upper_f64, DEPTH)

@@ -13,21 +13,35 @@ constexpr int STAGES = 4;
 constexpr int STAGES = 2;
 #endif
 
-// The mail is what the owner of the diagonal exchanges with others, panel by panel as panels lie in shared memory. All its bits
-// are set before; a number that is written never is that, so it says by itself that it has come.
+// The mail is what the owners of rows exchange with others, panel by panel as panels lie in shared memory. All its bits are set
+// before; a number that is written never is that, so it says by itself that it has come.
 //
 // Of tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by the inverse of its diagonal block;
-// the panels of L(i + 1, i); what is left, negated, of tiles (i, i - 1) and (i, i) after the columns before i - 1.
+// the panels of L(i + 1, i).
 constexpr int PANEL = T * 16, INVERSE = 16 * 16;  // doubles
 constexpr int LETTER = PANEL + INVERSE;
-constexpr int LEFT_MAIL = PANELS * LETTER, REST_MAIL = LEFT_MAIL + PANELS * PANEL, MAIL = REST_MAIL + 2 * PANELS * PANEL;
+constexpr int LEFT_MAIL = PANELS * LETTER, MAIL = LEFT_MAIL + PANELS * PANEL;
 constexpr Word NOTHING = ~0ull;
 
-// Columns of tiles by which a row of tiles is prepared before the blocks that own the diagonal take it over.
+// Products of so many tiles are summed up before they are taken off. A sum that begins with a large entry of A is rounded at its
+// size for every term.
+constexpr int SUMMED = 8;
+
+// Columns of tiles by which a row of tiles is prepared before its owner takes it over.
 constexpr int AHEAD = 8;
 
 // Words of the block itself.
-enum { UNUSUAL = 0, FAILED, CREW_WORDS, EXACT = CREW_WORDS + 4, WORDS = EXACT + PANELS };
+enum { FAILED = 0, CREW_WORDS, WORDS = CREW_WORDS + 4 };
+
+// The block's shared memory.
+__device__ __forceinline__ int* block_words() {
+    __shared__ int words[WORDS];
+    return words;
+}
+__device__ __forceinline__ double* block_memory() {
+    extern __shared__ __align__(128) double memory[];
+    return memory;
+}
 
 __device__ __forceinline__ Word letters(double x) {
     const int high = __double2hiint(x), low = __double2loint(x);
@@ -62,10 +76,6 @@ struct Board {
     __device__ __forceinline__ int* flag(int i, int k) const { return done + (i64)i * tiles + k; }
     __device__ __forceinline__ double* letter(int i, int b) const { return mail + (i64)i * MAIL + b * LETTER; }
     __device__ __forceinline__ double* left_letter(int i, int b) const { return mail + (i64)i * MAIL + LEFT_MAIL + b * PANEL; }
-    // which: 0 for tile (i, i - 1), 1 for (i, i).
-    __device__ __forceinline__ double* rest_letter(int i, int which, int b) const {
-        return mail + (i64)i * MAIL + REST_MAIL + (which * PANELS + b) * PANEL;
-    }
 
     // Rows r0 to r0 + 15 of panel b of tile (i, j) <- x, by a warp.
     __device__ __forceinline__ void put_block(const Block& x, int i, int j, int b, int r0) const {
@@ -96,15 +106,6 @@ struct Board {
                 (LAYOUT == LINES ? c : r) += STEP;
             }
         }
-    }
-    // Panel b of diagonal tile i goes to the mail, without the rows above it; by COUNT threads t.
-    template <int COUNT>
-    __device__ __forceinline__ void mail_diagonal(int t, const double* panel, const double* inverse, int i, int b) const {
-        double* to = letter(i, b);
-#pragma unroll 4
-        for (int e = INVERSE * b + 2 * t; e < PANEL; e += 2 * COUNT) mail_pair(to + e, panel[e], panel[e + 1]);
-#pragma unroll
-        for (int e = 2 * t; e < INVERSE; e += 2 * COUNT) mail_pair(to + PANEL + e, inverse[e], inverse[e + 1]);
     }
 };
 
@@ -153,31 +154,36 @@ struct Crew {
         sync();
         return word[0];
     }
-    // `to` <- pairs of a letter from number `first` on, EACH to a thread, as soon as they are there. False after a failure.
+    // The doubles of a letter from number 256 `skip` on, of 256 EACH: asked for, and taken to shared memory as soon as they are
+    // there. False after a failure. Threads meet when all have theirs.
     template <int EACH>
-    __device__ __forceinline__ bool take_letter(const double* letter, double* to, int first) const {
-        const Word* from = reinterpret_cast<const Word*>(letter) + 2 * thread();
+    struct Letter {
+        static_assert(CREW_SIZE == 128, "a pair to a thread");
         Word x[EACH][2];
-        bool fine = true;
-        for (;;) {
-            bool missing = false;
-#pragma unroll
-            for (int q = 0; q < EACH; ++q) load_relaxed(from + 2 * q * CREW_SIZE, x[q][0], x[q][1]);
+
+        __device__ __forceinline__ void ask(const double* letter, int skip) {
+            const Word* from = reinterpret_cast<const Word*>(letter) + 2 * thread();
 #pragma unroll
             for (int q = 0; q < EACH; ++q)
-                missing |= (thread() + q * CREW_SIZE >= first) & ((x[q][0] == NOTHING) | (x[q][1] == NOTHING));
-            if (!missing) break;
-            if (board.failed()) {
-                fine = false;
-                break;
-            }
+                if (q >= skip) load_relaxed(from + 2 * q * CREW_SIZE, x[q][0], x[q][1]);
         }
+        __device__ __forceinline__ bool take(const Crew& crew, const double* letter, double* to, int skip) {
+            bool fine = true;
+            for (int asked = 1;; ++asked) {
+                bool missing = false;
 #pragma unroll
-        for (int q = 0; q < EACH; ++q)
-            *reinterpret_cast<double2*>(to + 2 * (thread() + q * CREW_SIZE)) =
-                make_double2(__longlong_as_double(x[q][0]), __longlong_as_double(x[q][1]));
-        return all(fine);
-    }
+                for (int q = 0; q < EACH; ++q) missing |= q >= skip && (x[q][0] == NOTHING || x[q][1] == NOTHING);
+                if (!missing || (asked % 16 == 0 && !(fine = !crew.board.failed()))) break;
+                ask(letter, skip);
+            }
+#pragma unroll
+            for (int q = 0; q < EACH; ++q)
+                if (q >= skip)
+                    *reinterpret_cast<double2*>(to + 2 * (thread() + q * CREW_SIZE)) =
+                        make_double2(__longlong_as_double(x[q][0]), __longlong_as_double(x[q][1]));
+            return all(fine);
+        }
+    };
     // Whether the condition holds in all threads, which meet.
     static __device__ __forceinline__ bool all(bool fine) {
         int found;
@@ -188,20 +194,17 @@ struct Crew {
             : "memory");
         return found != 0;
     }
-    // acc <- -A on rows of tile i, columns of tile j and beyond: the lower triangle, with ones on the diagonal past its end.
-    __device__ __forceinline__ void start(typename P::Acc& acc, int i, int j) const {
+    // x <- A where the thread holds 16 columns from column 16 b of tile (i, j) on, in the x-th 16 of its warp's rows: the lower
+    // triangle, with ones on the diagonal past its end.
+    __device__ __forceinline__ void load_matrix(double* entry, int i, int j, int b, int x = 0) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-        const i64 r0 = (i64)i * T + P::warp_row(thread()) + 2 * g, c0 = (i64)j * T + P::warp_col(thread()) + 2 * t;
+        const i64 r0 = (i64)i * T + P::warp_row(thread()) + x * 16 + 2 * g, c0 = (i64)j * T + 16 * b + 2 * t;
 #pragma unroll
-        for (int x = 0; x < P::FM; ++x)
-#pragma unroll
-            for (int y = 0; y < P::FN; ++y)
-#pragma unroll
-                for (int e = 0; e < 8; ++e) {
-                    const i64 r = r0 + x * 16 + ((e >> 1) & 1), c = c0 + y * 16 + (e >> 2) * 8 + (e & 1);
-                    const bool exists = r < board.n && r >= c && c >= 0;
-                    acc[x][y][e >> 2][e & 3] = negated(load_if(exists, board.a + board.offset(r, c), r == c ? 1 : 0));
-                }
+        for (int e = 0; e < 8; ++e) {
+            const i64 r = r0 + ((e >> 1) & 1), c = c0 + (e >> 2) * 8 + (e & 1);
+            const bool exists = r < board.n && r >= c && c >= 0;
+            entry[e] = load_if(exists, board.a + board.offset(r, c), r == c ? 1 : 0);
+        }
     }
     // acc += L L' from rows of tile i and of tile j (and j + 1), columns of tiles from `first` to `last`, as they become final.
     // False after a failure.

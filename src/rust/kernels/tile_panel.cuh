@@ -23,29 +23,42 @@ __device__ __forceinline__ void block_negate(Block& x) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = negated(x[e >> 2][e & 3]);
 }
+// Where a lane's part of a block lies in a panel, from the block's first row on: that of a half.
+__device__ __forceinline__ int block_at(int half) {
+    const int lane = threadIdx.x & 31;
+    return panel_at(lane >> 2, 2 * (lane & 3)) ^ (half << 3);
+}
 __device__ __forceinline__ void block_load(Block& x, const double* panel, int r0) {
-    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
 #pragma unroll
     for (int h = 0; h < 2; ++h)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            const double2 v = *reinterpret_cast<const double2*>(panel + panel_at(r0 + 8 * r + g, 8 * h + 2 * t));
+            const double2 v = *reinterpret_cast<const double2*>(panel + block_at(h) + r0 * 16 + r * 128);
             x[h][2 * r] = v.x, x[h][2 * r + 1] = v.y;
         }
 }
 __device__ __forceinline__ void block_store(const Block& x, double* panel, int r0) {
-    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
 #pragma unroll
     for (int h = 0; h < 2; ++h)
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-            *reinterpret_cast<double2*>(panel + panel_at(r0 + 8 * r + g, 8 * h + 2 * t)) =
-                make_double2(x[h][2 * r], x[h][2 * r + 1]);
+            *reinterpret_cast<double2*>(panel + block_at(h) + r0 * 16 + r * 128) = make_double2(x[h][2 * r], x[h][2 * r + 1]);
 }
-// acc += left right', or -= where SUBTRACT; right: rows q0 to q0 + 15 of a panel.
+// Rows q0 to q0 + 15 of a panel as the right operand of a product, transposed.
+struct Right {
+    double2 steps[2][2];
+
+    __device__ __forceinline__ void load(const double* panel, int q0) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+#pragma unroll
+            for (int h = 0; h < 2; ++h)
+                steps[half][h] = *reinterpret_cast<const double2*>(panel + block_at(half) + q0 * 16 + h * 128);
+    }
+};
+// acc += left right', or -= where SUBTRACT.
 template <bool SUBTRACT = false>
-__device__ __forceinline__ void block_multiply(Block& acc, const Block& left, const double* panel, int q0) {
-    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+__device__ __forceinline__ void block_multiply(Block& acc, const Block& left, const Right& right) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         double a[4] = {left[half][0], left[half][2], left[half][1], left[half][3]};
@@ -54,11 +67,16 @@ __device__ __forceinline__ void block_multiply(Block& acc, const Block& left, co
             for (int e = 0; e < 4; ++e) a[e] = negated(a[e]);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            const double2 v = *reinterpret_cast<const double2*>(panel + panel_at(q0 + 8 * h + g, 8 * half + 2 * t));
-            const double b[2] = {v.x, v.y};
+            const double b[2] = {right.steps[half][h].x, right.steps[half][h].y};
             mma_16x8x8(acc[h], a, b);
         }
     }
+}
+template <bool SUBTRACT = false>
+__device__ __forceinline__ void block_multiply(Block& acc, const Block& left, const double* panel, int q0) {
+    Right right;
+    right.load(panel, q0);
+    block_multiply<SUBTRACT>(acc, left, right);
 }
 // rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its panels, X, were made; plus what X
 // takes off: X L', L the rows of panel b in the panels `diagonal` of a diagonal tile.
@@ -95,17 +113,18 @@ static __device__ __noinline__ void substitute(double* panel, const double* diag
 //
 // X is a product with the inverse of L and then, once, with that of what is left over, -rest - X L': a step of iterative
 // refinement, after which the residual is that of a substitution where the condition of L, its rows scaled alike, is below
-// 1 / sqrt(eps). That of a factor in double precision is. `exact`: the first product is as good without that step.
+// 1 / sqrt(eps). That of a factor in double precision is.
 __device__ __forceinline__ void divide_block(Block& x, Block& rest, double* panel, const double* diagonal,
-                                             const double* inverse, int r0, int l0, bool exact = false) {
+                                             const double* inverse, int r0, int l0) {
     if (has_inverse(inverse)) {
+        Right by, back;
+        by.load(inverse, 0);
+        back.load(diagonal, l0);
 #pragma unroll
         for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
-        block_multiply(x, rest, inverse, 0);
-        if (!exact) {
-            block_multiply<true>(rest, x, diagonal, l0);
-            block_multiply(x, rest, inverse, 0);
-        }
+        block_multiply(x, rest, by);
+        block_multiply<true>(rest, x, back);
+        block_multiply(x, rest, by);
         block_negate(x);
         block_store(x, panel, r0);
         return;

@@ -1,0 +1,342 @@
+// The blocks that own rows of tiles at the diagonal of a Cholesky factorization in tiles.
+#pragma once
+#include "cholesky_maker.cuh"
+#include "tile_pivot.cuh"
+
+namespace tile {
+
+constexpr int SOLVED_BARRIER = 3;   // + b: panel b of the tile in the first half's hands is made
+constexpr int LEFT_BARRIER = 7;     // what is left of tile (i, i - 1) is where the first half takes it up
+constexpr int READY_BARRIER = 10;   // nothing is left to subtract from the diagonal tile
+constexpr int UPDATED_BARRIER = 11; // nor from its next panel
+
+template <Layout LAYOUT>
+__device__ __noinline__ bool own_factor_any(Board<LAYOUT> board, int i, int b);
+
+// A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made by its first half, the tiles
+// to their right are kept up with by its second, and the diagonal tile is factored by all: the way from pivot to pivot, which is
+// what a small matrix takes, goes from block to block once for each diagonal tile. A multiprocessor has four parts, a warp is in
+// that of its number modulo 4, and a product on a part's tensor core holds up every other operation in double precision there,
+// more than ten times: while warps go from pivot to pivot, nothing else is computed in their block.
+template <Layout LAYOUT>
+struct Owner {
+    using First = Maker<LAYOUT>;
+    using Second = Crew<LAYOUT, 2, 1>;
+    using Wide = typename Second::P;
+    static constexpr int BYTES = First::BYTES + Wide::BYTES;
+    const Board<LAYOUT>& board;
+    double* shared;
+
+    // Shared memory: slabs of the first half, then tile (i, i - 2), then the diagonal tile; letters, then its inverses and what its
+    // factorization hands round; slabs of the second half, then tile (i - 1, i - 2), then tile (i, i - 1).
+    __device__ __forceinline__ double* diagonal() const { return shared; }
+    __device__ __forceinline__ double* image() const { return shared + First::P::BYTES / 8; }
+    __device__ __forceinline__ double* wide() const { return shared + First::BYTES / 8; }
+    __device__ __forceinline__ Second second() const { return {board, wide(), board.word + CREW_WORDS + 2}; }
+
+    // X = tile (i, j) of L in place of what is left of it, negated, panel by panel as diagonal tile j comes.
+    __device__ __forceinline__ void solve(const First& half, double* tile, int i, int j) const {
+        const int r0 = half.thread() / 32 * 16;
+        typename First::Base::template Letter<LETTER / 2 / CREW_SIZE> mail;
+        mail.ask(board.letter(j, 0), 0);
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            double* letter = image() + b * LETTER;
+            Block x, rest;
+            block_load(rest, tile + b * PANEL, r0);
+            mail.take(half, board.letter(j, b), letter, b);
+            if (b + 1 < PANELS) mail.ask(board.letter(j, b + 1), b + 1);
+            divide_block(x, rest, tile + b * PANEL, letter, letter + PANEL, r0, 16 * b);
+            barrier_arrive(SOLVED_BARRIER + b, THREADS);
+            if (j < i - 1) board.put_block(x, i, j, b, r0);
+            else if (i + 1 < board.tiles) mail_block(x, board.left_letter(j, b), r0);
+#pragma unroll 1
+            for (int c = b + 1; c < PANELS; ++c) {
+                block_load(rest, tile + c * PANEL, r0);
+                block_multiply(rest, x, letter, 16 * c);
+                block_store(rest, tile + c * PANEL, r0);
+            }
+        }
+    }
+    // The first half's part of row i before its diagonal tile. After a failure what is made is without meaning.
+    __device__ __forceinline__ void first_half(int i) const {
+        const First half{{board, shared, board.word + CREW_WORDS}, image()};
+        if (i >= 2) {
+            typename First::P::Acc acc;
+            half.sum(acc, i, i - 2, prepared(i), i - 2);
+            half.deal(acc);
+            half.sync();
+        }
+#pragma unroll 1
+        for (int j = max(i - 2, 0); j < i; ++j) {
+            if (j == i - 1) barrier_sync(LEFT_BARRIER, THREADS);
+            solve(half, j < i - 1 ? shared : wide(), i, j);
+            if (j == i - 1) break;
+            half.sync();
+            if (half.thread() == 0) store_release(board.flag(i, j), 1);
+        }
+        barrier_sync(READY_BARRIER, THREADS);
+    }
+
+    // Panels up to `last` of tile WHICH of acc += Y X', of tile 1 -=; Y and X 64 rows of a panel.
+    template <int WHICH>
+    __device__ __forceinline__ void subtract(typename Wide::Acc& acc, const double* y_panel, const double* x_panel, int last) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+        // Rows 2g and 2g + 1, as the accumulators of a product are dealt.
+        double fa[2][4];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const double2 u = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g, 8 * half + 2 * t));
+            const double2 v = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
+            fa[half][0] = u.x, fa[half][1] = v.x, fa[half][2] = u.y, fa[half][3] = v.y;
+            if (WHICH == 1)
+#pragma unroll
+                for (int e = 0; e < 4; ++e) fa[half][e] = negated(fa[half][e]);
+        }
+        // Right operands are asked for a product ahead: nothing else goes on in the warp's part of the multiprocessor.
+        Right right[2];
+        right[0].load(x_panel, 0);
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) {
+            if (q > last) break;
+            if (q + 1 < PANELS) right[(q + 1) & 1].load(x_panel, 16 * (q + 1));
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+#pragma unroll
+                for (int h = 0; h < 2; ++h) {
+                    const double2 w = right[q & 1].steps[half][h];
+                    const double fb[2] = {w.x, w.y};
+                    mma_16x8x8(acc[0][WHICH * PANELS + q][h], fa[half], fb);
+                }
+        }
+    }
+    // Panel q of tile WHICH of the accumulators to shared memory.
+    template <int WHICH>
+    __device__ __forceinline__ void store(const typename Wide::Acc& acc, double* tile, int q) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+        const double(&block)[2][4] = acc[0][WHICH * PANELS + q];
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+            *reinterpret_cast<double2*>(tile + q * PANEL + panel_at(wm + 2 * g + (e & 1), (e >> 1) * 8 + 2 * t)) =
+                make_double2(block[e >> 1][2 * (e & 1)], block[e >> 1][2 * (e & 1) + 1]);
+    }
+    // acc -= A.
+    __device__ __forceinline__ void take_matrix(const Second& half, typename Wide::Acc& acc, int i) const {
+        double entries[2][16];
+        auto load = [&](int b) {
+            half.load_matrix(entries[b & 1], i, i - 1, b);
+            half.load_matrix(entries[b & 1] + 8, i, i, b);
+        };
+        load(0);
+#pragma unroll
+        for (int b = 0; b < PANELS; ++b) {
+            if (b + 1 < PANELS) load(b + 1);
+#pragma unroll
+            for (int e = 0; e < 16; ++e) acc[0][e / 8 * PANELS + b][e >> 2 & 1][e & 3] -= entries[b & 1][e];
+        }
+    }
+    // The second half's part of row i before its diagonal tile is factored.
+    __device__ __forceinline__ void second_half(int i) const {
+        const Second half = second();
+        const int columns = prepared(i), warp = half.thread() / 32;
+        typename Wide::Acc acc;
+        Wide::clear(acc);
+        if (columns > 0) {
+            half.await_flag(board.flag(i, i - 1), 0);
+            half.sync();
+            half.await_flag(board.flag(i, i), 0);
+        }
+        // A is taken off late, because sums that include it are rounded at its size, but before what is waited for.
+        const int middle = max(columns, i - 3);
+#pragma unroll 1
+        for (int part = 0; part < 2; ++part) {
+            half.accumulate(acc, i, i - 1, part == 0 ? columns : middle, part == 0 ? middle : i - 2);
+            if (part == 0) take_matrix(half, acc, i);
+        }
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) block_negate(acc[0][PANELS + q]);
+        for (int e = half.thread(); e < INVERSE; e += CREW_SIZE) eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
+        typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
+        if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
+#pragma unroll 1
+        for (int j = max(i - 2, 0); j < i; ++j) {
+            const bool last = j == i - 1;
+            const double* y = last ? wide() : shared;
+            if (last) leave(half, acc);
+#pragma unroll 1
+            for (int b = 0; b < PANELS; ++b) {
+                const double* y_panel = y + b * PANEL;
+                double* x_panel = half.slabs + b * PANEL;
+                if (!last) {
+                    mail.take(half, board.left_letter(j, b), x_panel, 0);
+                    if (b + 1 < PANELS) mail.ask(board.left_letter(j, b + 1), 0);
+                }
+                barrier_sync(SOLVED_BARRIER + b, THREADS);
+                if (!last) subtract<0>(acc, y_panel, x_panel, PANELS - 1);
+                subtract<1>(acc, y_panel, y_panel, warp);
+            }
+        }
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) store<1>(acc, diagonal(), q);
+        barrier_arrive(READY_BARRIER, THREADS);
+        if (i >= 1) {
+            put_tile(i, i - 1);
+            half.sync();
+            if (half.thread() == 0) store_release(board.flag(i, i - 1), 1);
+        }
+    }
+    // What is left of tile (i, i - 1) goes to the first half.
+    __device__ __forceinline__ void leave(const Second& half, const typename Wide::Acc& acc) const {
+        half.sync();
+#pragma unroll
+        for (int q = 0; q < PANELS; ++q) store<0>(acc, wide(), q);
+        barrier_arrive(LEFT_BARRIER, THREADS);
+    }
+    // Tile (i, j) of L to its place, from where the first half left it, by the second.
+    __device__ __forceinline__ void put_tile(int i, int j) const {
+        const int r0 = Second::thread() / 32 * 16;
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            Block x;
+            block_load(x, wide() + b * PANEL, r0);
+            board.put_block(x, i, j, b, r0);
+        }
+    }
+
+    __device__ __forceinline__ Eliminated eliminated() const { return {image(), wide() + PANELS * PANEL}; }
+    static_assert(Eliminated::INVERSES + PANELS * INVERSE <= PANELS * LETTER, "eliminated panels take the place of letters");
+    static_assert((PANELS * PANEL + Eliminated::MORE) * 8 <= Wide::BYTES, "and lie behind tile (i, i - 1)");
+
+    // Block (r, c) of the diagonal tile <- what is left of it after panel b.
+    __device__ __forceinline__ void update(const Eliminated& by, int b, int r, int c) const {
+        Block rest, m;
+        Right y;
+        block_load(m, by.multipliers(b), 16 * r);
+        y.load(by.columns(b), 16 * c);
+        block_load(rest, diagonal() + c * PANEL, 16 * r);
+        block_multiply(rest, m, y);
+        block_store(rest, diagonal() + c * PANEL, 16 * r);
+    }
+    // Panel b of the diagonal tile <- L's, which goes to the mail and to its place, by the second half.
+    __device__ __forceinline__ void finish_panel(const Eliminated& from, int i, int b) const {
+        const int t = Second::thread(), row = t / 8, c = 2 * (t % 8) ^ panel_at(row, 0);
+        const int column = c % 16;
+        const bool wanted = i + 1 < board.tiles;
+        double* panel = diagonal() + b * PANEL;
+        double* letter = board.letter(i, b);
+        // Element 2t of what follows is in column `column`, of the inverse in row `row`.
+        const double2 pivot = *reinterpret_cast<const double2*>(from.pivots(b) + column);
+        const double2 root = make_double2(inverse_root(pivot.x), inverse_root(pivot.y));
+        const double side = inverse_root(from.pivots(b)[row]);
+        if (wanted)
+            mail_pair(letter + PANEL + 2 * t, from.inverse(b)[panel_at(column, row)] * side,
+                      from.inverse(b)[panel_at(column + 1, row)] * side);
+#pragma unroll 1
+        for (int q = b; q < PANELS; ++q) {
+            const int at = 2 * (t + q * CREW_SIZE);
+            double2 x = *reinterpret_cast<const double2*>(from.columns(b) + at);
+            x.x *= root.x, x.y *= root.y;
+            if (q == b) {
+                if (column >= row) x.x = column == row ? pivot_root(pivot.x, root.x) : 0;
+                if (column + 1 >= row) x.y = column + 1 == row ? pivot_root(pivot.y, root.y) : 0;
+            }
+            *reinterpret_cast<double2*>(panel + at) = x;
+            if (wanted) mail_pair(letter + at, x.x, x.y);
+        }
+    }
+    // The same of a panel that is L's already.
+    __device__ __forceinline__ void finish_any(const Eliminated& from, int i, int b) const {
+        const int t = Second::thread();
+        double* letter = board.letter(i, b);
+        if (i + 1 < board.tiles) {
+            for (int e = INVERSE * b + 2 * t; e < PANEL; e += THREADS) {
+                const double* x = diagonal() + b * PANEL + e;
+                mail_pair(letter + e, x[0], x[1]);
+            }
+            mail_pair(letter + PANEL + 2 * t, from.inverse(b)[2 * t], from.inverse(b)[2 * t + 1]);
+        }
+    }
+    __device__ __forceinline__ void publish(int i, int b) const {
+        Second::sync();
+        if (i + 1 < board.tiles && Second::thread() == 0) store_release(board.progress + i, b + 1);
+        board.template put_diagonal<CREW_SIZE>(Second::thread(), diagonal() + b * PANEL, i, b);
+    }
+    // What panel b of the diagonal tile, eliminated, takes off, and L's panel. False where there is none.
+    __device__ __forceinline__ bool follow(bool fine, int i, int b) const {
+        const Eliminated done = eliminated();
+        const int warp = threadIdx.x >> 5;
+        if (!fine && !own_factor_any(board, i, b)) return false;
+        // Blocks right of panel b, column by column, by a warp each: (1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (3, 3) after the first.
+        const int left = PANELS - 1 - b, c = warp < left ? 0 : warp < 2 * left - 1 ? 1 : 2;
+        const int r = warp - (c == 0 ? 0 : c == 1 ? left - 1 : 2 * left - 3);
+        if (warp < left * (left + 1) / 2) update(done, b, b + 1 + r, b + 1 + c);
+        if (b < PANELS - 1 && warp < 6) group_sync<UPDATED_BARRIER, 192>();
+        if (warp < 4) return true;
+        if (fine) finish_panel(done, i, b);
+        else finish_any(done, i, b);
+        publish(i, b);
+        return true;
+    }
+    // L of panel b, whose pivots are not all ordinary, in its place, and as it is wanted for an update. False where there is none.
+    __device__ __forceinline__ bool factor_any(int i, int b) const {
+        const Eliminated to = eliminated();
+        double* panel = diagonal() + b * PANEL;
+        if (threadIdx.x < CREW_SIZE) {
+            const int bad = factor_panel_any<UPDATED_BARRIER, CREW_SIZE>(panel, to.inverse(b), b, threadIdx.x);
+            if (bad && threadIdx.x == 0) {
+                board.word[FAILED] = 1;
+                if (!board.failed()) store_release(board.info, i * T + 16 * b + bad);
+            }
+        }
+        __syncthreads();
+        for (int e = INVERSE * b + threadIdx.x; e < PANEL; e += THREADS) {
+            to.columns(b)[e] = panel[e];
+            to.multipliers(b)[e] = negated(panel[e]);
+        }
+        __syncthreads();
+        return !board.word[FAILED];
+    }
+
+    __device__ __forceinline__ static int prepared(int i) { return max(i - AHEAD, 0); }
+};
+
+// Functions that are called, not expanded: together they would not do with a thread's registers. Each finds the block's memory
+// anew, so that the compiler sees that it is shared.
+template <Layout LAYOUT>
+__device__ __noinline__ void own_first_half(Board<LAYOUT> board, int i) {
+    board.word = block_words();
+    Owner<LAYOUT>{board, block_memory()}.first_half(i);
+}
+template <Layout LAYOUT>
+__device__ __noinline__ void own_second_half(Board<LAYOUT> board, int i) {
+    board.word = block_words();
+    Owner<LAYOUT>{board, block_memory()}.second_half(i);
+}
+template <Layout LAYOUT>
+__device__ __noinline__ bool own_factor_any(Board<LAYOUT> board, int i, int b) {
+    board.word = block_words();
+    return Owner<LAYOUT>{board, block_memory()}.factor_any(i, b);
+}
+// Rows `first`, `first` + `step`, and so on.
+template <Layout LAYOUT>
+__device__ __forceinline__ void own(const Board<LAYOUT>& board, int first, int step) {
+    const Owner<LAYOUT> owner{board, block_memory()};
+    const int warp = threadIdx.x >> 5;
+    const bool first_half = threadIdx.x < CREW_SIZE;
+    for (int i = first; i < board.tiles; i += step) {
+        if (threadIdx.x == 0) board.word[FAILED] = board.failed();
+        __syncthreads();
+        if (board.word[FAILED]) return;
+        if (first_half) own_first_half(board, i);
+        else own_second_half(board, i);
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            bool fine = true;
+            if (warp < 2 || warp < PANELS - b) fine = eliminate(owner.diagonal() + b * PANEL, owner.eliminated(), b, warp);
+            if (!owner.follow(__syncthreads_and(fine), i, b)) return;
+        }
+        __syncthreads();
+    }
+}
+
+}  // namespace tile

@@ -13,6 +13,15 @@ constexpr int UPDATED_BARRIER = 11; // nor from its next panel
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_factor_any(Board<LAYOUT> board, int i, int b);
 
+// Panel b of the diagonal tile eliminated, by warps 0 to 3. REHEARSAL in place of b: of numbers that mean nothing, where letters go.
+constexpr int REHEARSAL = -1;
+template <Layout LAYOUT>
+__device__ __noinline__ bool own_eliminate(int b, int warp) {
+    constexpr int LETTERS = Maker<LAYOUT>::P::BYTES / 8, BEHIND = Maker<LAYOUT>::BYTES / 8 + PANELS * PANEL;
+    const int more = b == REHEARSAL ? LETTERS + Eliminated::INVERSES - PANEL : BEHIND, panel = max(b, 0);
+    return eliminate(block_memory() + panel * PANEL, Eliminated{block_memory() + LETTERS, block_memory() + more}, panel, warp);
+}
+
 // A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made by its first half, the tiles
 // to their right are kept up with by its second, and the diagonal tile is factored by all: the way from pivot to pivot, which is
 // what a small matrix takes, goes from block to block once for each diagonal tile. A multiprocessor has four parts, a warp is in
@@ -158,23 +167,22 @@ struct Owner {
         for (int e = half.thread(); e < INVERSE; e += CREW_SIZE) eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
         typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
         if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
-#pragma unroll 1
-        for (int j = max(i - 2, 0); j < i; ++j) {
-            const bool last = j == i - 1;
-            const double* y = last ? wide() : shared;
-            if (last) leave(half, acc);
+        // Column i - 2: first for tile (i, i - 1), which the first half is waiting for; then for (i, i), with column i - 1.
+        if (i >= 2)
 #pragma unroll 1
             for (int b = 0; b < PANELS; ++b) {
-                const double* y_panel = y + b * PANEL;
-                double* x_panel = half.slabs + b * PANEL;
-                if (!last) {
-                    mail.take(half, board.left_letter(j, b), x_panel, 0);
-                    if (b + 1 < PANELS) mail.ask(board.left_letter(j, b + 1), 0);
-                }
+                double* panel = half.slabs + b * PANEL;
+                mail.take(half, board.left_letter(i - 2, b), panel, 0);
+                if (b + 1 < PANELS) mail.ask(board.left_letter(i - 2, b + 1), 0);
                 barrier_sync(SOLVED_BARRIER + b, THREADS);
-                if (!last) subtract<0>(acc, y_panel, x_panel, PANELS - 1);
-                subtract<1>(acc, y_panel, y_panel, warp);
+                subtract<0>(acc, shared + b * PANEL, panel, PANELS - 1);
             }
+        if (i >= 1) leave(half, acc);
+#pragma unroll 1
+        for (int b = i >= 2 ? -PANELS : 0; b < PANELS && i >= 1; ++b) {
+            const double* panel = b < 0 ? shared + (b + PANELS) * PANEL : wide() + b * PANEL;
+            if (b >= 0) barrier_sync(SOLVED_BARRIER + b, THREADS);
+            subtract<1>(acc, panel, panel, warp);
         }
 #pragma unroll
         for (int q = 0; q < PANELS; ++q) store<1>(acc, diagonal(), q);
@@ -258,8 +266,9 @@ struct Owner {
     }
     __device__ __forceinline__ void publish(int i, int b) const {
         Second::sync();
-        if (i + 1 < board.tiles && Second::thread() == 0) store_release(board.progress + i, b + 1);
         board.template put_diagonal<CREW_SIZE>(Second::thread(), diagonal() + b * PANEL, i, b);
+        // By a warp that has no block of the next panel.
+        if (i + 1 < board.tiles && Second::thread() == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
     }
     // What panel b of the diagonal tile, eliminated, takes off, and L's panel. False where there is none.
     __device__ __forceinline__ bool follow(bool fine, int i, int b) const {
@@ -332,7 +341,7 @@ __device__ __forceinline__ void own(const Board<LAYOUT>& board, int first, int s
 #pragma unroll 1
         for (int b = 0; b < PANELS; ++b) {
             bool fine = true;
-            if (warp < 2 || warp < PANELS - b) fine = eliminate(owner.diagonal() + b * PANEL, owner.eliminated(), b, warp);
+            if (warp < 2 || warp < PANELS - b) fine = own_eliminate<LAYOUT>(b, warp);
             if (!owner.follow(__syncthreads_and(fine), i, b)) return;
         }
         __syncthreads();

@@ -126,8 +126,8 @@ struct Crew {
     __device__ __forceinline__ int await_flag(const int* flag, int least) const {
         if (thread() == 0) {
             int now;
-            while ((now = load_acquire(flag)) < least)
-                if (board.failed()) break;
+            for (int asked = 1; (now = load_acquire(flag)) < least; ++asked)
+                if (asked % 8 == 0 && board.failed()) break;
             word[1] = now < least ? -1 : now;
         }
         sync();
@@ -138,7 +138,7 @@ struct Crew {
     __device__ __forceinline__ int await_tiles(int i, int j, int first, int last) const {
         if (thread() < 32) {
             int upto = -1;
-            for (;;) {
+            for (int asked = 1;; ++asked) {
                 const int k = min(first + thread(), last - 1);
                 const int x = load_acquire(board.flag(i, k)), y = load_acquire(board.flag(j, k));
                 const bool ready = first + thread() < last && min(x, y) > 0;
@@ -147,7 +147,7 @@ struct Crew {
                     upto = first + (good == 0xffffffffu ? 32 : __ffs(~good) - 1);
                     break;
                 }
-                if (__any_sync(0xffffffffu, board.failed())) break;
+                if (asked % 8 == 0 && __any_sync(0xffffffffu, board.failed())) break;
             }
             if (thread() == 0) word[0] = upto;
         }

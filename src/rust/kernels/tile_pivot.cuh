@@ -84,7 +84,7 @@ __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated&
     }
     // p, and -1 / p.
     double p = v[0], u = -reciprocal(p);
-#pragma unroll 4
+#pragma unroll
     for (int c = 0; c < 16; ++c) {
         const int round = (~c & 1) * ROUND;
         double* other = pass + 2 * ROUND + (~c & 1);

@@ -8,7 +8,8 @@ namespace tile {
 constexpr int SOLVED_BARRIER = 3;   // + b: panel b of the tile in the first half's hands is made
 constexpr int LEFT_BARRIER = 7;     // what is left of tile (i, i - 1) is where the first half takes it up
 constexpr int READY_BARRIER = 10;   // nothing is left to subtract from the diagonal tile
-constexpr int UPDATED_BARRIER = 11; // nor from its next panel
+constexpr int ANY_BARRIER = 11;      // among those that factor a panel of any pivots
+constexpr int ELIMINATED_BARRIER = 12, FINISHED_BARRIER = 14;  // + b % 2: panel b is
 
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_factor_any(Board<LAYOUT> board, int i, int b);
@@ -225,73 +226,83 @@ struct Owner {
         block_multiply(rest, m, y);
         block_store(rest, diagonal() + c * PANEL, 16 * r);
     }
-    // Panel b of the diagonal tile <- L's, which goes to the mail and to its place, by the second half.
-    __device__ __forceinline__ void finish_panel(const Eliminated& from, int i, int b) const {
-        const int t = Second::thread(), row = t / 8, c = 2 * (t % 8) ^ panel_at(row, 0);
-        const int column = c % 16;
+    // L's panel b of the diagonal tile goes to the mail and to its place, by the second half. `fine`: it has yet to be divided by
+    // the roots of its pivots.
+    __device__ __forceinline__ void finish_panel(const Eliminated& from, bool fine, int i, int b) const {
+        const int t = Second::thread(), row = t / 8, column = (2 * (t % 8) ^ panel_at(row, 0)) % 16;
         const bool wanted = i + 1 < board.tiles;
-        double* panel = diagonal() + b * PANEL;
         double* letter = board.letter(i, b);
         // Element 2t of what follows is in column `column`, of the inverse in row `row`.
         const double2 pivot = *reinterpret_cast<const double2*>(from.pivots(b) + column);
-        const double2 root = make_double2(inverse_root(pivot.x), inverse_root(pivot.y));
-        const double side = inverse_root(from.pivots(b)[row]);
+        const double2 root = fine ? make_double2(inverse_root(pivot.x), inverse_root(pivot.y)) : make_double2(1, 1);
+        const double side = fine ? inverse_root(from.pivots(b)[row]) : 1;
         if (wanted)
             mail_pair(letter + PANEL + 2 * t, from.inverse(b)[panel_at(column, row)] * side,
                       from.inverse(b)[panel_at(column + 1, row)] * side);
+        const i64 top = (i64)i * T + row, left = (i64)i * T + 16 * b + column;
+        double* place = board.a + board.offset(top, left);
 #pragma unroll 1
         for (int q = b; q < PANELS; ++q) {
             const int at = 2 * (t + q * CREW_SIZE);
             double2 x = *reinterpret_cast<const double2*>(from.columns(b) + at);
             x.x *= root.x, x.y *= root.y;
-            if (q == b) {
+            if (q == b && fine) {
                 if (column >= row) x.x = column == row ? pivot_root(pivot.x, root.x) : 0;
                 if (column + 1 >= row) x.y = column + 1 == row ? pivot_root(pivot.y, root.y) : 0;
             }
-            *reinterpret_cast<double2*>(panel + at) = x;
             if (wanted) mail_pair(letter + at, x.x, x.y);
+            const bool exists = top + 16 * q < board.n;
+            store_if(exists && left < board.n && (q > b || column <= row), place + board.offset(16 * q, 0), x.x);
+            store_if(exists && left + 1 < board.n && (q > b || column + 1 <= row), place + board.offset(16 * q, 1), x.y);
         }
-    }
-    // The same of a panel that is L's already.
-    __device__ __forceinline__ void finish_any(const Eliminated& from, int i, int b) const {
-        const int t = Second::thread();
-        double* letter = board.letter(i, b);
-        if (i + 1 < board.tiles) {
-            for (int e = INVERSE * b + 2 * t; e < PANEL; e += THREADS) {
-                const double* x = diagonal() + b * PANEL + e;
-                mail_pair(letter + e, x[0], x[1]);
-            }
-            mail_pair(letter + PANEL + 2 * t, from.inverse(b)[2 * t], from.inverse(b)[2 * t + 1]);
-        }
-    }
-    __device__ __forceinline__ void publish(int i, int b) const {
         Second::sync();
-        board.template put_diagonal<CREW_SIZE>(Second::thread(), diagonal() + b * PANEL, i, b);
         // By a warp that has no block of the next panel.
-        if (i + 1 < board.tiles && Second::thread() == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
+        if (wanted && t == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
     }
-    // What panel b of the diagonal tile, eliminated, takes off, and L's panel. False where there is none.
-    __device__ __forceinline__ bool follow(bool fine, int i, int b) const {
+    // The first half's part of the diagonal tile, and the second's: panel by panel, a panel is eliminated, its rest updated, while the
+    // one before is finished. False where there is no L.
+    __device__ __forceinline__ bool eliminate_panels(int i) const {
         const Eliminated done = eliminated();
         const int warp = threadIdx.x >> 5;
-        if (!fine && !own_factor_any(board, i, b)) return false;
-        // Blocks right of panel b, column by column, by a warp each: (1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (3, 3) after the first.
-        const int left = PANELS - 1 - b, c = warp < left ? 0 : warp < 2 * left - 1 ? 1 : 2;
-        const int r = warp - (c == 0 ? 0 : c == 1 ? left - 1 : 2 * left - 3);
-        if (warp < left * (left + 1) / 2) update(done, b, b + 1 + r, b + 1 + c);
-        if (b < PANELS - 1 && warp < 6) group_sync<UPDATED_BARRIER, 192>();
-        if (warp < 4) return true;
-        if (fine) finish_panel(done, i, b);
-        else finish_any(done, i, b);
-        publish(i, b);
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            if (b >= 2) barrier_sync(FINISHED_BARRIER + b % 2, THREADS);
+            bool fine = true;
+            if (warp < 2 || warp < PANELS - b) fine = own_eliminate<LAYOUT>(b, warp);
+            fine = Second::all(fine);
+            if (threadIdx.x == 0) board.word[ORDINARY + b % 2] = fine;
+            barrier_arrive(ELIMINATED_BARRIER + b % 2, THREADS);
+            if (!fine && !own_factor_any(board, i, b)) return false;
+            // Blocks right of panel b, column by column.
+            const int left = PANELS - 1 - b;
+#pragma unroll 1
+            for (int k = warp; k < left * (left + 1) / 2; k += 4) {
+                const int c = k < left ? 0 : k < 2 * left - 1 ? 1 : 2, r = k - (c == 0 ? 0 : c == 1 ? left - 1 : 2 * left - 3);
+                update(done, b, b + 1 + r, b + 1 + c);
+            }
+            Second::sync();
+        }
+        return true;
+    }
+    __device__ __forceinline__ bool finish_panels(int i) const {
+#pragma unroll 1
+        for (int b = 0; b < PANELS; ++b) {
+            barrier_sync(ELIMINATED_BARRIER + b % 2, THREADS);
+            const bool fine = board.word[ORDINARY + b % 2];
+            if (!fine && !own_factor_any(board, i, b)) return false;
+            finish_panel(eliminated(), fine, i, b);
+            if (b < PANELS - 2) barrier_arrive(FINISHED_BARRIER + b % 2, THREADS);
+        }
         return true;
     }
     // L of panel b, whose pivots are not all ordinary, in its place, and as it is wanted for an update. False where there is none.
     __device__ __forceinline__ bool factor_any(int i, int b) const {
         const Eliminated to = eliminated();
+        // As a row, like the columns of an inverse.
+        if (threadIdx.x == 0) to.inverse(b)[panel_at(15, 0)] = 1;
         double* panel = diagonal() + b * PANEL;
         if (threadIdx.x < CREW_SIZE) {
-            const int bad = factor_panel_any<UPDATED_BARRIER, CREW_SIZE>(panel, to.inverse(b), b, threadIdx.x);
+            const int bad = factor_panel_any<ANY_BARRIER, CREW_SIZE>(panel, b, threadIdx.x);
             if (bad && threadIdx.x == 0) {
                 board.word[FAILED] = 1;
                 if (!board.failed()) store_release(board.info, i * T + 16 * b + bad);
@@ -330,7 +341,6 @@ __device__ __noinline__ bool own_factor_any(Board<LAYOUT> board, int i, int b) {
 template <Layout LAYOUT>
 __device__ __forceinline__ void own(const Board<LAYOUT>& board, int first, int step) {
     const Owner<LAYOUT> owner{board, block_memory()};
-    const int warp = threadIdx.x >> 5;
     const bool first_half = threadIdx.x < CREW_SIZE;
     for (int i = first; i < board.tiles; i += step) {
         if (threadIdx.x == 0) board.word[FAILED] = board.failed();
@@ -338,12 +348,7 @@ __device__ __forceinline__ void own(const Board<LAYOUT>& board, int first, int s
         if (board.word[FAILED]) return;
         if (first_half) own_first_half(board, i);
         else own_second_half(board, i);
-#pragma unroll 1
-        for (int b = 0; b < PANELS; ++b) {
-            bool fine = true;
-            if (warp < 2 || warp < PANELS - b) fine = own_eliminate<LAYOUT>(b, warp);
-            if (!owner.follow(__syncthreads_and(fine), i, b)) return;
-        }
+        if (!(first_half ? owner.eliminate_panels(i) : owner.finish_panels(i))) return;
         __syncthreads();
     }
 }

@@ -31,7 +31,7 @@ constexpr int SUMMED = 8;
 constexpr int AHEAD = 8;
 
 // Words of the block itself.
-enum { FAILED = 0, CREW_WORDS, WORDS = CREW_WORDS + 4 };
+enum { FAILED = 0, ORDINARY, CREW_WORDS = ORDINARY + 2, WORDS = CREW_WORDS + 4 };
 
 // The block's shared memory.
 __device__ __forceinline__ int* block_words() {
@@ -86,25 +86,6 @@ struct Board {
         for (int e = 0; e < 8; ++e) {
             const int r = (e >> 1 & 1) * 8, c = (e >> 2) * 8 + (e & 1);
             store_if(row + r < n && column + c < n, to + offset(r, c), x[e >> 2][e & 3]);
-        }
-    }
-    // Panel b of diagonal tile i, in shared memory, goes to its place: the lower triangle; by COUNT threads t.
-    template <int COUNT>
-    __device__ __forceinline__ void put_diagonal(int t, const double* panel, int i, int b) const {
-        // Threads lie along the contiguous dimension, 32 or 16 of them, and step along the other.
-        constexpr int ACROSS = LAYOUT == LINES ? 32 : 16, STEP = COUNT / ACROSS;
-        const i64 top = (i64)i * T, left = top + 16 * b;
-        const int rows = (int)min((i64)T, n - top), cols = (int)min((i64)16, n - left);
-#pragma unroll 1
-        for (int r0 = LAYOUT == LINES ? b / 2 * 32 : 16 * b; r0 < T; r0 += LAYOUT == LINES ? 32 : 16) {
-            int r = r0 + (LAYOUT == LINES ? t % ACROSS : t / ACROSS), c = LAYOUT == LINES ? t / ACROSS : t % ACROSS;
-            double* to = a + offset(top + r, left + c);
-#pragma unroll
-            for (int q = 0; q < 16 / STEP; ++q) {
-                store_if(r >= 16 * b + c && r < rows && c < cols, to, panel[panel_at(r, c)]);
-                to += STEP * ld;
-                (LAYOUT == LINES ? c : r) += STEP;
-            }
         }
     }
 };

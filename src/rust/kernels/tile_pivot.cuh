@@ -117,10 +117,10 @@ __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated&
     return warp > 0 || (pivot > LEAST_PIVOT && pivot < LARGEST_PIVOT);
 }
 
-// The same for any pivots, column by column, without an inverse, by COUNT threads t that meet at barrier BARRIER: the 1-based column
+// L's panel for any pivots, column by column, without an inverse, by COUNT threads t that meet at barrier BARRIER: the 1-based column
 // of the first pivot that is not greater than zero (NaN too), or 0.
 template <int BARRIER, int COUNT>
-__device__ __forceinline__ int factor_panel_any(double* panel, double* inverse, int b, int t) {
+__device__ __forceinline__ int factor_panel_any(double* panel, int b, int t) {
     for (int c = 0; c < 16; ++c) {
         const double p = panel[panel_at(16 * b + c, c)];
         group_sync<BARRIER, COUNT>();
@@ -128,12 +128,8 @@ __device__ __forceinline__ int factor_panel_any(double* panel, double* inverse, 
         const double s = sqrt(p);
         const int r = 16 * b + c + t;
         if (r < T) {
-            if (t == 0) {
-                panel[panel_at(r, c)] = s;
-                mark_no_inverse(inverse);
-            } else {
-                panel[panel_at(r, c)] /= s;
-            }
+            if (t == 0) panel[panel_at(r, c)] = s;
+            else panel[panel_at(r, c)] /= s;
         }
         group_sync<BARRIER, COUNT>();
         // Zeros above the diagonal, as after ordinary pivots.

@@ -50,7 +50,7 @@ template <Layout LAYOUT>
 __device__ __forceinline__ void cholesky(i64 n, double* a, i64 ld, double* mail, int* info, int* ticket, int* progress, int* done,
                                          int owners) {
     constexpr int BYTES = 2 * Maker<LAYOUT>::BYTES;
-    static_assert(Owner<LAYOUT>::BYTES <= BYTES, "a block has room for two makers");
+    static_assert(Places<LAYOUT>::BYTES <= BYTES, "a block has room for two makers");
     const Board<LAYOUT> board{n, ld, a, info, progress, done, mail, (int)((n + T - 1) / T), block_words()};
     if (blockIdx.x < owners) own(board, blockIdx.x, owners);
     else work(board, ticket);

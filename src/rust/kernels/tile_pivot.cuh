@@ -1,4 +1,4 @@
-// The Cholesky factorization of a panel: 16 columns of a diagonal tile in shared memory.
+// The elimination of a panel: 16 columns of a diagonal tile in shared memory.
 #pragma once
 #include "tile_board.cuh"
 
@@ -53,8 +53,7 @@ struct Eliminated {
 // inverse, and the others their rows. All lanes compute all pivots, from what is handed round a column ahead, so that a column
 // costs no more than the way from one pivot to the next: p -> 1 / p -> the next, a - v v / p. Roots are left to others.
 //
-// Column c is in x[0] when its turn comes, the next in x[1]; what is beyond the last column has no meaning. A loop, because
-// instructions that are met for the first time are fetched more slowly than they are worked off.
+// Column c is in x[0] when its turn comes, the next in x[1]; what is beyond the last column has no meaning.
 __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated& to, int b, int warp) {
     const int lane = threadIdx.x & 31;
     const bool identity = warp == 1 && lane >= 16;

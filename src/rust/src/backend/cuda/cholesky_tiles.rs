@@ -26,41 +26,39 @@ fn shared_bytes(capability: (i32, i32)) -> usize {
 
 /// Numbers of a diagonal tile in the mail: four panels of 64 rows of 16, each with an inverse.
 const LETTERS: usize = 4 * (TILE * 16 + 16 * 16);
-/// Numbers in the mail for each row of tiles: the diagonal tile, its neighbour below, and what is left of the row's last two.
-const MAIL: usize = LETTERS + 3 * TILE * TILE;
+/// Numbers in the mail for each row of tiles: the diagonal tile and its neighbour below.
+const MAIL: usize = LETTERS + TILE * TILE;
 /// Bytes at the front of the shared state: the order of the failing minor, then the ticket, and room until the mail.
 const FRONT: usize = 256;
 
 /// The largest matrix that is factored by one launch. Above it, large products outside are faster than those of its tiles.
 pub(super) const LARGEST: usize = 5120;
-/// Blocks that prepare rows for the one that owns the diagonal: a row takes them about as long as so many steps of that one.
-const SCOUTS: usize = 8;
+/// Blocks that own rows at the diagonal, in turn: a row takes them less than so many steps along the diagonal.
+const OWNERS: usize = 8;
 /// They are at most one in so many blocks.
-const SCOUTS_SHARE: usize = 8;
-/// Columns by which the last three tiles of a row are prepared by others before a scout takes them over.
+const OWNERS_SHARE: usize = 8;
+/// Columns by which the last three tiles of a row are prepared by others before its owner takes them over.
 const AHEAD: usize = 8;
 
 /// How a factorization is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Grid {
     blocks: usize,
-    scouts: usize,
+    owners: usize,
 }
 
 impl Grid {
     /// For a matrix of so many tiles a side, where that many blocks are resident together. None where they are too few to wait for
     /// one another.
     fn of(tiles: usize, resident: usize) -> Option<Grid> {
-        let scouts = SCOUTS
-            .min((resident / SCOUTS_SHARE).max(1))
-            .min(tiles.saturating_sub(1));
-        // A column of tiles has three for the diagonal's owner and the scouts; half a block makes each of the others.
+        let owners = OWNERS.min((resident / OWNERS_SHARE).max(1)).min(tiles);
+        // A column of tiles has three for owners; half a block makes each of the others.
         let tasks: usize = (0..tiles.saturating_sub(3))
             .map(|j| tiles - 3 - j + if j > 0 && j + AHEAD < tiles { 3 } else { 0 })
             .sum();
         let others = tasks.div_ceil(2);
-        let blocks = resident.min(1 + scouts + others);
-        (blocks > scouts + usize::from(others > 0)).then_some(Grid { blocks, scouts })
+        let blocks = resident.min(owners + others);
+        (blocks >= owners + usize::from(others > 0)).then_some(Grid { blocks, owners })
     }
 }
 
@@ -112,7 +110,7 @@ pub(super) fn start<T: Scalar>(
             at(size_of::<i32>()),
             at(FRONT + mail),
             at(FRONT + mail + tiles * size_of::<i32>()),
-            grid.scouts as i32
+            grid.owners as i32
         ],
     )?;
     Ok(Some(state))
@@ -132,28 +130,24 @@ pub(super) fn report(
 mod tests {
     use super::*;
 
-    /// There is a block for the diagonal, one for the rows it needs next, and one for the rest where there is a rest; none is idle.
+    /// There is a block for the diagonal, and one for the rest where there is a rest; none is idle.
     #[test]
     fn blocks_that_wait_leave_room() {
         for resident in [1, 2, 3, 7, 14, 46, 108, 132, 144] {
             for tiles in 1..=160 {
                 match Grid::of(tiles, resident) {
-                    Some(Grid { blocks, scouts }) => {
-                        assert!(scouts < tiles && scouts <= SCOUTS && blocks <= resident);
-                        assert_eq!(scouts == 0, tiles == 1);
-                        assert_eq!(blocks > 1 + scouts, tiles > 3, "{tiles} on {resident}");
+                    Some(Grid { blocks, owners }) => {
+                        assert!((1..=OWNERS.min(tiles)).contains(&owners) && blocks <= resident);
+                        assert_eq!(blocks > owners, tiles > 3, "{tiles} on {resident}");
                     }
-                    None => assert!(
-                        resident == 1 && tiles > 1 || resident == 2 && tiles > 3,
-                        "{tiles} on {resident}"
-                    ),
+                    None => assert!(resident == 1 && tiles > 3, "{tiles} on {resident}"),
                 }
             }
         }
-        let h200 = |tiles| Grid::of(tiles, 132).map(|g| (g.blocks, g.scouts));
-        assert_eq!(h200(1), Some((1, 0)));
-        assert_eq!(h200(3), Some((3, 2)));
-        assert_eq!(h200(5), Some((7, 4)));
+        let h200 = |tiles| Grid::of(tiles, 132).map(|g| (g.blocks, g.owners));
+        assert_eq!(h200(1), Some((1, 1)));
+        assert_eq!(h200(3), Some((3, 3)));
+        assert_eq!(h200(5), Some((7, 5)));
         assert_eq!(h200(64), Some((132, 8)));
     }
 
@@ -163,8 +157,9 @@ mod tests {
         assert_eq!(shared_bytes((9, 0)), 208 << 10);
         assert!(shared_bytes((9, 0)) <= 227 << 10 && shared_bytes((8, 0)) <= 163 << 10);
         for capability in [(8, 0), (9, 0)] {
-            let leader = (3 * TILE * TILE + 4 * 256 + 128) * size_of::<f64>();
-            assert!(shared_bytes(capability) >= leader);
+            let slabs = if capability >= (9, 0) { 4 } else { 2 };
+            let owner = (slabs * 16 * 5 * TILE + LETTERS) * size_of::<f64>();
+            assert!(shared_bytes(capability) >= owner);
         }
     }
 }

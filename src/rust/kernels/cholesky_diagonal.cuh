@@ -81,7 +81,7 @@ struct Diagonal : Places<LAYOUT> {
         block_load(m, by.multipliers(b), 16 * r);
         y.load(by.columns(b), 16 * c);
         block_load(rest, diagonal() + c * PANEL, 16 * r);
-        block_multiply(rest, m, y);
+        block_take_off(rest, m, y);
         block_store(rest, diagonal() + c * PANEL, 16 * r);
     }
     // L's panel b of the diagonal tile goes to the mail and to its place, by the second half. `fine`: it has yet to be divided by

@@ -45,8 +45,10 @@ struct Owner : Places<LAYOUT> {
             else if (i + 1 < board.tiles) mail_block(x, board.left_letter(j, b), r0);
 #pragma unroll 1
             for (int c = b + 1; c < PANELS; ++c) {
+                Right right;
+                right.load(letter, 16 * c);
                 block_load(rest, tile + c * PANEL, r0);
-                block_multiply(rest, x, letter, 16 * c);
+                block_take_off(rest, x, right);
                 block_store(rest, tile + c * PANEL, r0);
             }
         }
@@ -71,9 +73,10 @@ struct Owner : Places<LAYOUT> {
         barrier_sync(READY_BARRIER, THREADS);
     }
 
-    // Panels up to `last` of tile WHICH of acc += Y X', of tile 1 -=; Y and X 64 rows of a panel.
-    template <int WHICH>
-    __device__ __forceinline__ void subtract(typename Wide::Acc& acc, const double* y_panel, const double* x_panel, int last) const {
+    // Panels up to `last` of tile WHICH of acc += Y X', Y and X 64 rows of a panel. APART: the product by itself first, because acc
+    // may be large beside it.
+    template <int WHICH, bool APART>
+    __device__ __forceinline__ void follow(typename Wide::Acc& acc, const double* y_panel, const double* x_panel, int last) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
         // Rows 2g and 2g + 1, as the accumulators of a product are dealt.
         double fa[2][4];
@@ -82,56 +85,41 @@ struct Owner : Places<LAYOUT> {
             const double2 u = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g, 8 * half + 2 * t));
             const double2 v = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
             fa[half][0] = u.x, fa[half][1] = v.x, fa[half][2] = u.y, fa[half][3] = v.y;
-            if (WHICH == 1)
-#pragma unroll
-                for (int e = 0; e < 4; ++e) fa[half][e] = negated(fa[half][e]);
         }
-        // Right operands are asked for a product ahead: nothing else goes on in the warp's part of the multiprocessor.
+        // Right operands are asked for a product ahead: little else goes on in the warp's part of the multiprocessor.
         Right right[2];
         right[0].load(x_panel, 0);
 #pragma unroll
         for (int q = 0; q < PANELS; ++q) {
             if (q > last) break;
             if (q + 1 < PANELS) right[(q + 1) & 1].load(x_panel, 16 * (q + 1));
+            double(&sum)[2][4] = acc[0][WHICH * PANELS + q];
+            Block product;
+            block_clear(product);
 #pragma unroll
             for (int half = 0; half < 2; ++half)
 #pragma unroll
                 for (int h = 0; h < 2; ++h) {
                     const double2 w = right[q & 1].steps[half][h];
                     const double fb[2] = {w.x, w.y};
-                    mma_16x8x8(acc[0][WHICH * PANELS + q][h], fa[half], fb);
+                    mma_16x8x8(APART ? product[h] : sum[h], fa[half], fb);
                 }
+            if (APART) block_add(sum, product);
         }
     }
-    // Panel q of tile WHICH of the accumulators to shared memory.
-    template <int WHICH>
-    __device__ __forceinline__ void store(const typename Wide::Acc& acc, double* tile, int q) const {
+    // Panel q of a tile to shared memory, as accumulators are dealt.
+    __device__ __forceinline__ void store(const double (&block)[2][4], double* tile, int q) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
-        const double(&block)[2][4] = acc[0][WHICH * PANELS + q];
 #pragma unroll
         for (int e = 0; e < 4; ++e)
             *reinterpret_cast<double2*>(tile + q * PANEL + panel_at(wm + 2 * g + (e & 1), (e >> 1) * 8 + 2 * t)) =
                 make_double2(block[e >> 1][2 * (e & 1)], block[e >> 1][2 * (e & 1) + 1]);
     }
-    // acc -= A.
-    __device__ __forceinline__ void take_matrix(const Second& half, typename Wide::Acc& acc, int i) const {
-        double entries[2][16];
-        auto load = [&](int b) {
-            half.load_matrix(entries[b & 1], i, i - 1, b);
-            half.load_matrix(entries[b & 1] + 8, i, i, b);
-        };
-        load(0);
-#pragma unroll
-        for (int b = 0; b < PANELS; ++b) {
-            if (b + 1 < PANELS) load(b + 1);
-#pragma unroll
-            for (int e = 0; e < 16; ++e) acc[0][e / 8 * PANELS + b][e >> 2 & 1][e & 3] -= entries[b & 1][e];
-        }
-    }
-    // The second half's part of row i before its diagonal tile is factored.
+    // The second half's part of row i before its diagonal tile is factored. A sum that includes A is rounded at A's size for every
+    // term: A comes late, but before what is waited for.
     __device__ __forceinline__ void second_half(int i) const {
         const Second half = second();
-        const int columns = prepared(i), warp = half.thread() / 32;
+        const int columns = prepared(i), middle = max(columns, i - 3), warp = half.thread() / 32;
         typename Wide::Acc acc;
         Wide::clear(acc);
         if (columns > 0) {
@@ -139,15 +127,23 @@ struct Owner : Places<LAYOUT> {
             half.sync();
             half.await_flag(board.flag(i, i), 0);
         }
-        // A is taken off late, because sums that include it are rounded at its size, but before what is waited for.
-        const int middle = max(columns, i - 3);
+        // A of one of the tiles.
+        Block entries[PANELS];
+        auto load = [&](int j) {
+#pragma unroll
+            for (int q = 0; q < PANELS; ++q) half.load_matrix(&entries[q][0][0], i, j, q);
+        };
 #pragma unroll 1
         for (int part = 0; part < 2; ++part) {
             half.accumulate(acc, i, i - 1, part == 0 ? columns : middle, part == 0 ? middle : i - 2);
-            if (part == 0) take_matrix(half, acc, i);
-        }
+            if (part > 0) break;
+            load(i - 1);
 #pragma unroll
-        for (int q = 0; q < PANELS; ++q) block_negate(acc[0][PANELS + q]);
+            for (int q = 0; q < PANELS; ++q) {
+                block_negate(entries[q]);
+                block_add(acc[0][q], entries[q]);
+            }
+        }
         for (int e = half.thread(); e < INVERSE; e += CREW_SIZE) eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
         typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
         if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
@@ -159,17 +155,22 @@ struct Owner : Places<LAYOUT> {
                 mail.take(half, board.left_letter(i - 2, b), panel, 0);
                 if (b + 1 < PANELS) mail.ask(board.left_letter(i - 2, b + 1), 0);
                 barrier_sync(SOLVED_BARRIER + b, THREADS);
-                subtract<0>(acc, diagonal() + b * PANEL, panel, PANELS - 1);
+                follow<0, true>(acc, diagonal() + b * PANEL, panel, PANELS - 1);
             }
         if (i >= 1) leave(half, acc);
+        load(i);
 #pragma unroll 1
         for (int b = i >= 2 ? -PANELS : 0; b < PANELS && i >= 1; ++b) {
             const double* panel = b < 0 ? diagonal() + (b + PANELS) * PANEL : left() + b * PANEL;
             if (b >= 0) barrier_sync(SOLVED_BARRIER + b, THREADS);
-            subtract<1>(acc, panel, panel, warp);
+            follow<1, false>(acc, panel, panel, warp);
         }
 #pragma unroll
-        for (int q = 0; q < PANELS; ++q) store<1>(acc, diagonal(), q);
+        for (int q = 0; q < PANELS; ++q) {
+            block_negate(acc[0][PANELS + q]);
+            block_add(entries[q], acc[0][PANELS + q]);
+            store(entries[q], diagonal(), q);
+        }
         barrier_arrive(READY_BARRIER, THREADS);
         if (i >= 1) {
             put_tile(i, i - 1);
@@ -181,7 +182,7 @@ struct Owner : Places<LAYOUT> {
     __device__ __forceinline__ void leave(const Second& half, const typename Wide::Acc& acc) const {
         half.sync();
 #pragma unroll
-        for (int q = 0; q < PANELS; ++q) store<0>(acc, left(), q);
+        for (int q = 0; q < PANELS; ++q) store(acc[0][q], left(), q);
         barrier_arrive(LEFT_BARRIER, THREADS);
     }
     // Tile (i, j) of L to its place, from where the first half left it, by the second.

@@ -78,16 +78,36 @@ __device__ __forceinline__ void block_multiply(Block& acc, const Block& left, co
     right.load(panel, q0);
     block_multiply<SUBTRACT>(acc, left, right);
 }
+// x += y.
+__device__ __forceinline__ void block_add(Block& x, const Block& y) {
+#pragma unroll
+    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] += y[e >> 2][e & 3];
+}
+__device__ __forceinline__ void block_clear(Block& x) {
+#pragma unroll
+    for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
+}
+// rest += left right', the product by itself first: what is left may be large beside what is taken off, and each addition to it is
+// rounded at its size.
+__device__ __forceinline__ void block_take_off(Block& rest, const Block& left, const Right& right) {
+    Block product;
+    block_clear(product);
+    block_multiply(product, left, right);
+    block_add(rest, product);
+}
 // rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its panels, X, were made; plus what X
 // takes off: X L', L the rows of panel b in the panels `diagonal` of a diagonal tile.
 __device__ __forceinline__ void subtract_panels(Block& rest, const double* tile, const double* diagonal, int stride, int b, int r0) {
-    block_load(rest, tile + b * T * 16, r0);
+    Block sum;
+    block_clear(sum);
 #pragma unroll 1
     for (int q = 0; q < b; ++q) {
         Block x;
         block_load(x, tile + q * T * 16, r0);
-        block_multiply(rest, x, diagonal + q * stride, 16 * b);
+        block_multiply(sum, x, diagonal + q * stride, 16 * b);
     }
+    block_load(rest, tile + b * T * 16, r0);
+    block_add(rest, sum);
 }
 
 // The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says that there is none.
@@ -120,8 +140,7 @@ __device__ __forceinline__ void divide_block(Block& x, Block& rest, double* pane
         Right by, back;
         by.load(inverse, 0);
         back.load(diagonal, l0);
-#pragma unroll
-        for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
+        block_clear(x);
         block_multiply(x, rest, by);
         block_multiply<true>(rest, x, back);
         block_multiply(x, rest, by);

@@ -87,12 +87,13 @@ __device__ __forceinline__ void block_clear(Block& x) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
 }
-// rest += left right', the product by itself first: what is left may be large beside what is taken off, and each addition to it is
-// rounded at its size.
+// rest += left right', or -= where SUBTRACT, the product by itself first: what is left may be large beside what is taken off, and
+// each addition to it is rounded at its size.
+template <bool SUBTRACT = false>
 __device__ __forceinline__ void block_take_off(Block& rest, const Block& left, const Right& right) {
     Block product;
     block_clear(product);
-    block_multiply(product, left, right);
+    block_multiply<SUBTRACT>(product, left, right);
     block_add(rest, product);
 }
 // rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its panels, X, were made; plus what X
@@ -142,8 +143,11 @@ __device__ __forceinline__ void divide_block(Block& x, Block& rest, double* pane
         back.load(diagonal, l0);
         block_clear(x);
         block_multiply(x, rest, by);
-        block_multiply<true>(rest, x, back);
-        block_multiply(x, rest, by);
+        block_take_off<true>(rest, x, back);
+        Block more;
+        block_clear(more);
+        block_multiply(more, rest, by);
+        block_add(x, more);
         block_negate(x);
         block_store(x, panel, r0);
         return;

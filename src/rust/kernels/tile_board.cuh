@@ -66,7 +66,7 @@ struct Board {
     double* a;
     int* info;      // greater than 0: the order of the first leading minor that is not positive
     int* progress;  // [i]: how many panels of diagonal tile i are in the mail
-    int* done;      // [i * tiles + k]: 1 when tile (i, k) of L is final, 0 when it is prepared for a scout, negative before
+    int* done;      // [i * tiles + k]: 1 when tile (i, k) of L is final, 0 when it is prepared for an owner, negative before
     double* mail;
     int tiles;
     int* word;  // shared

@@ -84,12 +84,11 @@ test_that("an interrupt is base R's", {
 })
 
 test_that("the help page has a row for every kind", {
-  pages <- tryCatch(tools::Rd_db("cudafactor"), error = function(e) list())
-  if (length(pages) == 0) {
+  if (!nzchar(system.file("help", package = "cudafactor"))) {
     # Nothing to do with a GPU, so CUDAFACTOR_REQUIRE_GPU does not forbid it.
     skip("the package was installed without its help")
   }
-  page <- pages[["cudafactor_conditions.Rd"]]
+  page <- tools::Rd_db("cudafactor")[["cudafactor_conditions.Rd"]]
   expect_false(is.null(page))
   text <- paste(as.character(page), collapse = "")
   for (kind in union(setdiff(native_kinds, "interrupted"), kinds_used("abort"))) {

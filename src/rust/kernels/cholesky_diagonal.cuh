@@ -44,8 +44,7 @@ __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
     const Eliminated to = Place::eliminated();
     double* panel = Place::diagonal() + b * PANEL;
     int* word = block_words();
-    // As a row, like the columns of an inverse.
-    if (threadIdx.x == 0) mark_no_inverse(to.inverse(b), 15, 0);
+    if (threadIdx.x == 0) mark_no_inverse(to.inverse(b));
     if (threadIdx.x < CREW_SIZE) {
         const int bad = factor_panel_any<ANY_BARRIER, CREW_SIZE>(panel, b, threadIdx.x);
         if (bad && threadIdx.x == 0) {
@@ -114,7 +113,6 @@ struct Diagonal : Places<LAYOUT> {
             store_if(exists && left + 1 < board.n && (q > b || column + 1 <= row), place + board.offset(16 * q, 1), x.y);
         }
         Second::sync();
-        // By a warp that has no block of the next panel.
         if (wanted && t == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
     }
     // The first half's part of the diagonal tile, and the second's: panel by panel, a panel is eliminated, its rest updated, while the

@@ -41,9 +41,7 @@ struct Maker : Crew<LAYOUT, 1, 2> {
 #pragma unroll
         for (int x = 0; x < P::FM; ++x)
 #pragma unroll
-            for (int y = 0; y < P::FN; ++y)
-#pragma unroll
-                for (int e = 0; e < 8; ++e) total[x][y][e >> 2][e & 3] += acc[x][y][e >> 2][e & 3];
+            for (int y = 0; y < P::FN; ++y) block_add(total[x][y], acc[x][y]);
     }
     // The tile's accumulators to panels.
     __device__ __forceinline__ void deal(const typename P::Acc& acc) const {

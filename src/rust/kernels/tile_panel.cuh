@@ -111,8 +111,9 @@ __device__ __forceinline__ void subtract_panels(Block& rest, const double* tile,
     block_add(rest, sum);
 }
 
-// The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says that there is none.
-__device__ __forceinline__ void mark_no_inverse(double* inverse, int r = 0, int c = 15) { inverse[panel_at(r, c)] = 1; }
+// The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says that there is none; it is marked
+// while columns of the inverse still lie as rows.
+__device__ __forceinline__ void mark_no_inverse(double* columns) { columns[panel_at(15, 0)] = 1; }
 __device__ __forceinline__ bool has_inverse(const double* inverse) { return inverse[panel_at(0, 15)] == 0; }
 
 // X L' = X by substitution in the rows r0 to r0 + 15 of `panel` whose bits are set in `rows`, by one warp; L: rows l0 to l0 + 15 of

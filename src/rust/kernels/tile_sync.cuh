@@ -45,10 +45,6 @@ template <int ID, int COUNT>
 __device__ __forceinline__ void group_sync() {
     asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
 }
-template <int ID, int COUNT>
-__device__ __forceinline__ void group_arrive() {
-    asm volatile("bar.arrive %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");
-}
 __device__ __forceinline__ void barrier_sync(int id, int count) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory");
 }

@@ -15,15 +15,17 @@
 #' For an array `x` of extents `c(n, n, b)` the value is an array with the attributes of `x` whose slice `[, , i]` is the factor of
 #' `x[, , i]`. For a list of matrices, which may differ in order, it is a list with the names of `x` whose element `i` is
 #' `gpu_chol(x[[i]])`. A GPU factors all matrices of one order together, the CPU shares them among its threads: for many
-#' small matrices both are much faster than a loop. An empty array or list gives an empty one. A list with a class or with extents, such as
+#' small matrices both are much faster than a loop. An empty list, or `b = 0`, gives an empty one. A list with a class or with extents, such as
 #' a data frame, is one matrix as it is for [base::chol()]; `c()` makes a batch of the list that [base::by()] returns. A batch has no pivoting.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive. NaN counts as
-#' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK.
+#' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK; an infinity above the
+#' diagonal leaves a later pivot that is not positive.
 #' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex or no
 #' matrix at all. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
-#' In a batch, field `index` of these errors is the number of the matrix, and `name` its name where it has one: of the first that is not
+#' A matrix of a batch that has no factor is an error of the whole batch. Its message begins with which it is, as in
+#' `matrix 3 ("c"): `; field `index` is its number, and `name` its name where it has one: of the first that is not
 #' positive definite, or of an element of a list that is no square matrix, which is said before any is factored. `cudafactor_error_argument`: `pivot = TRUE` with a batch.
 #'
 #' @section Accuracy:

@@ -11,7 +11,7 @@
 #' \tabular{lll}{
 #'   **class** \tab **fields** \tab **meaning** \cr
 #'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
-#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (text, complex, a function) \cr
+#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
 #'   `cudafactor_error_non_finite` \tab `argument` \tab NA, NaN or Inf where base R refuses them \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr

@@ -114,6 +114,7 @@ provenance <- function() {
     sprintf("- %s, %d cores; %s", cpu, parallel::detectCores(), paste(gpus, collapse = ", ")),
     sprintf("- %s; BLAS %s", R.version.string, extSoftVersion()[["BLAS"]]),
     sprintf("- cudafactor %s; %s", utils::packageVersion("cudafactor"), Sys.Date()),
+    if (nzchar(commit <- Sys.getenv("CUDAFACTOR_COMMIT"))) paste("- commit:", commit),
     if (!is.null(busy())) paste("-", busy())
   )
 }

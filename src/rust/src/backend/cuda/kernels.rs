@@ -27,6 +27,7 @@ pub(super) enum Family {
     CholeskyBatch,
     CholeskyTiles,
     Lu,
+    LuPanel,
     Qr,
     Pivot,
     Norms,
@@ -34,7 +35,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 14] = [
+    pub(super) const ALL: [Family; 15] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -45,6 +46,7 @@ impl Family {
         Family::CholeskyBatch,
         Family::CholeskyTiles,
         Family::Lu,
+        Family::LuPanel,
         Family::Qr,
         Family::Pivot,
         Family::Norms,
@@ -83,6 +85,10 @@ impl Family {
                 _ => return None,
             },
             Family::Lu => packed!("lu"),
+            Family::LuPanel => match major {
+                9.. => packed!("lu_panel.sm_90"),
+                _ => return None,
+            },
             Family::Qr => packed!("qr"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),

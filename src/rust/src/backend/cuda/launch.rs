@@ -16,7 +16,12 @@ enum Blocks {
     Alone,
     /// All are resident together, or none is started.
     Together,
+    /// They are one cluster, and reach one another's shared memory.
+    Cluster,
 }
+
+/// Blocks of a cluster that every device with clusters takes.
+const PORTABLE_CLUSTER: usize = 8;
 
 impl Context {
     /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads. No blocks: nothing to do.
@@ -53,6 +58,18 @@ impl Context {
         args: &[Arg],
     ) -> Result<()> {
         self.start::<T>(kernel, Blocks::Together, (blocks, 1), threads, shared, args)
+    }
+
+    /// As [`Context::launch_shared`], for blocks that are one cluster. [`Context::takes_cluster`] has said that it can be.
+    pub(super) fn launch_cluster<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        blocks: usize,
+        threads: u32,
+        shared: usize,
+        args: &[Arg],
+    ) -> Result<()> {
+        self.start::<T>(kernel, Blocks::Cluster, (blocks, 1), threads, shared, args)
     }
 
     fn start<T: Scalar>(
@@ -97,6 +114,11 @@ impl Context {
                 Blocks::Together => sys::cuLaunchCooperativeKernel(
                     f, blocks, slices, 1, threads, 1, 1, bytes, stream, params,
                 ),
+                Blocks::Cluster => {
+                    let mut attribute = cluster(blocks);
+                    let config = configuration(blocks, threads, bytes, stream, &mut attribute);
+                    sys::cuLaunchKernelEx(&config, f, params, std::ptr::null_mut())
+                }
             }
         };
         self.check(code, kernel.name)
@@ -146,5 +168,73 @@ impl Context {
         self.check(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
         let blocks = usize::try_from(blocks).unwrap_or(0);
         Ok(*function.resident.get_or_init(|| blocks))
+    }
+
+    /// Whether the device takes a cluster of so many blocks of a kernel.
+    pub(super) fn takes_cluster<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        blocks: usize,
+        threads: u32,
+        shared: usize,
+    ) -> Result<bool> {
+        let function = self.function(kernel, T::SUFFIX)?;
+        self.allow_shared(function, shared)?;
+        let mut attribute = cluster(blocks as u32);
+        let config = configuration(
+            blocks as u32,
+            threads,
+            shared as u32,
+            self.stream,
+            &mut attribute,
+        );
+        let mut clusters = 0;
+        // SAFETY: the function is loaded in the current context; the configuration and the out-parameter are valid.
+        let code = unsafe {
+            if blocks > PORTABLE_CLUSTER {
+                use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED as ALLOWED;
+                let code = sys::cuFuncSetAttribute(function.handle, ALLOWED, 1);
+                self.check(code, "cuFuncSetAttribute")?;
+            }
+            sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle, &config)
+        };
+        Ok(code == sys::CUresult::CUDA_SUCCESS && clusters > 0)
+    }
+}
+
+/// That all blocks of a launch are one cluster.
+fn cluster(blocks: u32) -> sys::CUlaunchAttribute {
+    let dimensions = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
+        x: blocks,
+        y: 1,
+        z: 1,
+    };
+    sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue {
+            clusterDim: dimensions,
+        },
+    }
+}
+
+fn configuration(
+    blocks: u32,
+    threads: u32,
+    shared: u32,
+    stream: sys::CUstream,
+    attribute: &mut sys::CUlaunchAttribute,
+) -> sys::CUlaunchConfig {
+    sys::CUlaunchConfig {
+        gridDimX: blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: attribute,
+        numAttrs: 1,
     }
 }

@@ -1,7 +1,8 @@
 //! LU factorization with partial pivoting.
 //!
-//! Columns are halved down to panels of [`PANEL`] columns: factor the left half, exchange the rows of the right one, solve
-//! for its upper part, subtract the product, factor the rest. A panel takes one launch per column; see `kernels/lu.cu`.
+//! Columns are halved down to panels: factor the left half, exchange the rows of the right one, solve for its upper part, subtract
+//! the product, factor the rest. Where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch
+//! (`kernels/lu_panel.cu`); elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`).
 
 use super::buffer::Buffer;
 use super::context::Context;
@@ -21,6 +22,12 @@ const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
 const PANEL: usize = 32;
 /// Integers of a panel's list of moves: their number, destinations and sources.
 const LIST_WORDS: usize = 1 + 4 * PANEL;
+
+/// Columns of a cluster's panel, and of those it has in hand, as in `kernels/lu_panel.cu`. Its list takes the room of those of as
+/// many columns in panels.
+const CLUSTER_PANEL: usize = 128;
+const IN_HAND: usize = 32;
+const CLUSTER_BLOCKS: usize = 16;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -36,6 +43,52 @@ struct Work<T> {
     pivots: Buffer,
     zero: Buffer,
     lists: Buffer,
+    /// Room for a cluster's panel of so many rows, if there is one.
+    cluster: Option<(usize, Buffer)>,
+}
+
+/// A cluster's kernel for panels of `rows` rows, and its blocks. None where there are too many rows.
+fn cluster_of<T: Scalar>(rows: usize) -> Option<(Kernel, usize)> {
+    const KERNELS: [(usize, Kernel); 3] = [
+        (1, Kernel::new(Family::LuPanel, "panel_eliminate_cluster1")),
+        (2, Kernel::new(Family::LuPanel, "panel_eliminate_cluster2")),
+        (4, Kernel::new(Family::LuPanel, "panel_eliminate_cluster4")),
+    ];
+    // Rows to a thread: registers hold so many.
+    let most = 16 / size_of::<T>();
+    let fits = |&&(each, _): &&(usize, Kernel)| rows <= CLUSTER_BLOCKS * THREADS * each;
+    let &(each, kernel) = KERNELS
+        .iter()
+        .find(fits)
+        .filter(|(each, _)| *each <= most)?;
+    Some((kernel, rows.div_ceil(THREADS * each)))
+}
+
+/// Bytes of shared memory of a cluster's block.
+fn cluster_shared<T>() -> usize {
+    let before = CLUSTER_PANEL - IN_HAND;
+    let numbers = (2 * CLUSTER_BLOCKS + 1 + before) * IN_HAND + before * (before + 1);
+    let choices = 2 * CLUSTER_BLOCKS + THREADS / 32 + 1;
+    numbers * size_of::<T>() + choices * 16 + CLUSTER_PANEL * size_of::<i32>()
+}
+
+/// The most rows of a matrix's panels that clusters of this device take.
+fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> {
+    let shared = cluster_shared::<T>();
+    if !ctx.has(Family::LuPanel) || ctx.properties.shared < shared {
+        return Ok(0);
+    }
+    let mut most = rows.min(CLUSTER_BLOCKS * THREADS * 16 / size_of::<T>());
+    while let Some((kernel, blocks)) = cluster_of::<T>(most) {
+        if ctx.takes_cluster::<T>(kernel, blocks, THREADS as u32, shared)? {
+            return Ok(most);
+        }
+        most /= 2;
+        if most == 0 {
+            break;
+        }
+    }
+    Ok(0)
 }
 
 /// Rows of one chunk when `m` rows are cut.
@@ -58,6 +111,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
         });
     }
     let chunks = most_chunks(a.rows);
+    let words = k.next_multiple_of(CLUSTER_PANEL) / PANEL * LIST_WORDS;
     let work = Work {
         ctx,
         a,
@@ -65,8 +119,13 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
         places: Buffer::of::<i32>(ctx, 2 * chunks)?,
         pivots: Buffer::of::<i32>(ctx, k)?,
         zero: Buffer::from_slice(ctx, &[-1i32])?,
-        lists: Buffer::of::<i32>(ctx, k.div_ceil(PANEL) * LIST_WORDS)?,
+        lists: Buffer::of::<i32>(ctx, words)?,
+        cluster: match cluster_rows::<T>(ctx, a.rows)? {
+            0 => None,
+            rows => Some((rows, Buffer::of::<T>(ctx, rows * CLUSTER_PANEL.min(k))?)),
+        },
     };
+    work.lists.fill(0, words * size_of::<i32>())?;
     work.columns(0, k)?;
     if a.cols > k {
         work.follow(0, k, k, a.cols - k)?;
@@ -84,10 +143,11 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
 impl<T: Scalar> Work<T> {
     /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
     fn columns(&self, first: usize, n: usize) -> Result<()> {
-        if n <= PANEL {
+        let width = self.width(first);
+        if n <= width {
             return self.panel(first, n);
         }
-        let half = n.div_ceil(2).next_multiple_of(PANEL);
+        let half = n.div_ceil(2).next_multiple_of(width);
         let (next, rest) = (first + half, n - half);
         self.columns(first, half)?;
         self.follow(first, half, next, rest)?;
@@ -115,8 +175,44 @@ impl<T: Scalar> Work<T> {
         )
     }
 
+    /// Columns of the panel from column `first` on, a multiple of it.
+    fn width(&self, first: usize) -> usize {
+        match &self.cluster {
+            Some((most, _))
+                if self.a.rows - first <= *most && first.is_multiple_of(CLUSTER_PANEL) =>
+            {
+                CLUSTER_PANEL
+            }
+            _ => PANEL,
+        }
+    }
+
     fn panel(&self, first: usize, n: usize) -> Result<()> {
         let panel = self.a.sub(first, first, self.a.rows - first, n);
+        if let (CLUSTER_PANEL, Some((_, work))) = (self.width(first), &self.cluster) {
+            let Some((kernel, blocks)) = cluster_of::<T>(panel.rows) else {
+                return Err(crate::error::Error::Internal {
+                    what: format!("no cluster for a panel of {} rows", panel.rows),
+                });
+            };
+            return self.ctx.launch_cluster::<T>(
+                kernel,
+                blocks,
+                THREADS as u32,
+                cluster_shared::<T>(),
+                &args![
+                    panel.rows,
+                    n as i32,
+                    panel.ptr,
+                    panel.ld(),
+                    work.ptr,
+                    first,
+                    self.pivots.ptr,
+                    self.zero.ptr,
+                    self.list(first)
+                ],
+            );
+        }
         let chunk = chunk_rows(panel.rows);
         for j in 0..=n {
             self.ctx.launch::<T>(
@@ -157,14 +253,17 @@ impl<T: Scalar> Work<T> {
     /// Carries the exchanges of the factored columns `first..first + n` to other columns.
     fn exchange(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
         let part = self.a.sub(0, column, self.a.rows, count);
-        for panel in (first..first + n).step_by(PANEL) {
+        let mut panel = first;
+        while panel < first + n {
+            let width = self.width(panel);
             self.ctx.launch::<T>(
                 EXCHANGE,
                 count.div_ceil(MOVED_COLUMNS),
                 1,
-                2 * PANEL as u32,
+                2 * width as u32,
                 &args![count, part.ptr, part.ld(), self.list(panel)],
             )?;
+            panel += width;
         }
         Ok(())
     }

@@ -17,42 +17,56 @@ constexpr int LARGEST = 128;  // columns of a panel
 constexpr int BLOCKS = 16;    // of a cluster, at most
 constexpr int NO_ROW = 0x7fffffff;
 
-// A candidate for the pivot: its magnitude, where it stands, in which row it was at first.
-template <typename T>
+// A candidate for the pivot: the bits of its magnitude and one, 0 where there is none; where it stands; in which row it was at first.
 struct alignas(16) Choice {
-    T value;
+    unsigned high, low;
     int place, row;
 };
-template <typename T>
-__device__ __forceinline__ Choice<T> better(Choice<T> a, Choice<T> b) {
-    return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
+__device__ __forceinline__ Choice choice(double v, int place) {
+    const unsigned long long key = (unsigned long long)__double_as_longlong(v) + 1;
+    return {(unsigned)(key >> 32), (unsigned)key, place, 0};
 }
+__device__ __forceinline__ Choice choice(float v, int place) { return {(unsigned)__float_as_int(v) + 1, 0, place, 0}; }
+__device__ __forceinline__ Choice better(Choice a, Choice b) {
+    const bool more = b.high != a.high ? b.high > a.high : b.low != a.low ? b.low > a.low : b.place < a.place;
+    return more ? b : a;
+}
+// The best of a warp's, by its place; of several that are as large the first.
 template <typename T>
-__device__ __forceinline__ Choice<T> warp_best(Choice<T> c, int from) {
-    for (int d = from; d > 0; d >>= 1)
-        c = better(c, Choice<T>{__shfl_xor_sync(0xffffffffu, c.value, d), __shfl_xor_sync(0xffffffffu, c.place, d),
-                                __shfl_xor_sync(0xffffffffu, c.row, d)});
-    return c;
+__device__ __forceinline__ Choice warp_best(Choice c) {
+    const unsigned high = __reduce_max_sync(0xffffffffu, c.high);
+    const unsigned low = sizeof(T) == 8 ? __reduce_max_sync(0xffffffffu, c.high == high ? c.low : 0) : 0;
+    const bool mine = c.high == high && c.low == low;
+    return {high, low, (int)__reduce_min_sync(0xffffffffu, mine ? (unsigned)c.place : (unsigned)NO_ROW), 0};
 }
 
 template <typename T>
 struct Shared {
-    Choice<T> choices[2][BLOCKS];      // by the parity of the column: what the blocks offer,
+    Choice choices[2][BLOCKS];         // by the parity of the column: what the blocks offer,
     T rows[2][BLOCKS][WIDTH];          // and what is left of those rows
-    Choice<T> mine[THREADS / 32];
+    Choice mine[THREADS / 32];         // what warps offer
+    Choice offer;
     T row[WIDTH];
-    Choice<T> offer;
     T u[LARGEST - WIDTH][WIDTH];       // rows of U above the columns in hand
     T l[LARGEST - WIDTH][LARGEST - WIDTH + 1];
     int origin[LARGEST];               // the first place of the row that became row j
 };
 
+// 1 / p of a pivot far from the ends of the range, within an ulp or so.
+__device__ __forceinline__ double reciprocal(double p) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
+    const double e = fma(-p, y, 1.0);
+    return fma(y, fma(e, e, e), y);
+}
+__device__ __forceinline__ float reciprocal(float p) { return __frcp_rn(p); }
+__device__ __forceinline__ bool ordinary(double p) { return magnitude(p) > 1e-290 && magnitude(p) < 1e290; }
+__device__ __forceinline__ bool ordinary(float p) { return magnitude(p) > 1e-30f && magnitude(p) < 1e30f; }
 // x / p, from 1 / p: with what is left over taken into account, as good as a division.
 template <typename T>
-__device__ __forceinline__ T quotient(T x, T p, T reciprocal) {
-    const T y = x * reciprocal;
-    const T z = y + (x - y * p) * reciprocal;
-    return isfinite(reciprocal) && isfinite(z) ? z : x / p;
+__device__ __forceinline__ T quotient(T x, T p, T inverse) {
+    const T y = x * inverse;
+    return fma(fma(-y, p, x), inverse, y);
 }
 
 // Columns c0 to c0 + w - 1 of the threads' rows brought up to the columns before.
@@ -116,38 +130,47 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 ld, T* work, i64 f
         for (int j = c0; j < c0 + w; ++j) {
             const int parity = j & 1;
             // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
-            Choice<T> best = {T(-1), NO_ROW, 0};
+            Choice best = {0, 0, NO_ROW, 0};
 #pragma unroll
             for (int q = 0; q < ROWS; ++q) {
                 const T v = magnitude(x[q][0]);
                 const bool head = place[q] == j && v != v;
                 if (row[q] < m && place[q] >= j && (v == v || head))
-                    best = better(best, Choice<T>{head ? T(__int_as_float(0x7f800000)) : v, place[q], row[q]});
+                    best = better(best, choice(head ? T(__int_as_float(0x7f800000)) : v, place[q]));
             }
-            best = warp_best(best, 16);
+            best = warp_best<T>(best);
             if (lane == 0) s.mine[t / 32] = best;
             __syncthreads();
-            best = warp_best(s.mine[lane % (THREADS / 32)], THREADS / 64);
-            if (t == 0) s.offer = best;
+            best = warp_best<T>(s.mine[lane % (THREADS / 32)]);
+            // The warp that has the row gives it to all blocks.
+            bool mine = false;
 #pragma unroll
             for (int q = 0; q < ROWS; ++q)
-                if (place[q] == best.place)
+                if (place[q] == best.place && best.place != NO_ROW) {
+                    mine = true;
+                    s.offer = {best.high, best.low, best.place, row[q]};
 #pragma unroll
                     for (int c = 0; c < WIDTH; ++c) s.row[c] = x[q][c];
-            __syncthreads();
-            constexpr int PIECE = 16 / sizeof(T), PIECES = WIDTH / PIECE;
-            for (int e = t; e < blocks * PIECES; e += THREADS)
-                cluster::store16(&s.rows[parity][me][e % PIECES * PIECE], e / PIECES, &s.row[e % PIECES * PIECE]);
-            if (t < blocks) cluster::store16(&s.choices[parity][me], t, &s.offer);
+                }
+            if (__any_sync(0xffffffffu, mine)) {
+                __syncwarp();
+                constexpr int PIECE = 16 / sizeof(T), PIECES = WIDTH / PIECE;
+                for (int e = lane; e < blocks * PIECES; e += 32)
+                    cluster::store16(&s.rows[parity][me][e % PIECES * PIECE], e / PIECES, &s.row[e % PIECES * PIECE]);
+                if (lane < blocks) cluster::store16(&s.choices[parity][me], lane, &s.offer);
+            } else if (best.place == NO_ROW && t < 32) {
+                if (t == 0) s.offer = best;
+                __syncwarp();
+                if (lane < blocks) cluster::store16(&s.choices[parity][me], lane, &s.offer);
+            }
             cluster::arrive();
             cluster::wait();
-            Choice<T> found = lane < blocks ? s.choices[parity][lane] : Choice<T>{T(-1), NO_ROW, 0};
-            found = warp_best(found, BLOCKS / 2);
-            found.value = __shfl_sync(0xffffffffu, found.value, 0);
-            found.place = __shfl_sync(0xffffffffu, found.place, 0);
-            found.row = __shfl_sync(0xffffffffu, found.row, 0);
+            const Choice offered = lane < blocks ? s.choices[parity][lane] : Choice{0, 0, NO_ROW, 0};
+            Choice found = warp_best<T>(offered);
+            found.row = __shfl_sync(0xffffffffu, offered.row, __ffs(__ballot_sync(0xffffffffu, offered.place == found.place)) - 1);
             const T* from = s.rows[parity][found.row / THREADS % blocks];
-            const T pivot = from[0], reciprocal = T(1) / pivot;
+            const T pivot = from[0], inverse = reciprocal(pivot);
+            const bool usual = ordinary(pivot);
             if (t == 0) s.origin[j] = found.row;
             if (me == 0 && t == 0) {
                 pivots[first + j] = (int)(first + found.place);
@@ -159,7 +182,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 ld, T* work, i64 f
                 else if (place[q] == j) place[q] = found.place;
                 const bool below = place[q] > j && row[q] < m;
                 T l = x[q][0];
-                if (below && pivot != T(0)) l = quotient(l, pivot, reciprocal);
+                if (below && pivot != T(0)) l = usual ? quotient(l, pivot, inverse) : l / pivot;
                 if (row[q] < m) work[row[q] + j * m] = l;
                 // Not by a factor of zero: the row may have infinities.
                 if (below)

@@ -147,7 +147,12 @@ impl<T: Scalar> Work<T> {
         if n <= width {
             return self.panel(first, n);
         }
-        let half = n.div_ceil(2).next_multiple_of(width);
+        // A cluster's panels begin at multiples of their width.
+        let unit = match self.cluster {
+            Some(_) if n > CLUSTER_PANEL => CLUSTER_PANEL,
+            _ => width,
+        };
+        let half = n.div_ceil(2).next_multiple_of(unit);
         let (next, rest) = (first + half, n - half);
         self.columns(first, half)?;
         self.follow(first, half, next, rest)?;

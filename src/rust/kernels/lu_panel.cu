@@ -1,228 +1,359 @@
 // A panel of the LU factorization with partial pivoting, by one cluster of blocks and one launch.
 //
-// A thread holds rows of the panel in registers, WIDTH columns of them at a time, and where each of its rows stands: exchanges
-// move nothing until the end. A column costs one meeting of the cluster: each block finds its largest candidate and gives it, with
-// what is left of its row, to all the others; all choose the same, and eliminate.
+// The panel stays in registers, WIDTH columns of it at a time, and rows stay where they are: exchanges move nothing until the end.
+// For a column each block finds its largest candidate and sends it, with what is left of its row, to the mailboxes of all
+// blocks; all choose the same, and eliminate. Nobody waits for memory on the way: entries of L and U go to `work`, where rows
+// keep their first places.
 //
-// Before the next WIDTH columns are eliminated they are brought up to those before, from L in `work`, where rows keep their first
-// places, so that no thread waits for another's memory. Loops are short: instructions are fetched more slowly than they are worked
-// off when they are met for the first time.
+// A warp has 32 rows in each of SETS sets. A lane answers for one of them, and holds every fourth column of four of them: a number
+// that is read from shared memory to all lanes costs as much as four products.
+//
+// Before the next WIDTH columns are eliminated the blocks meet, and bring them up to those before from L in `work`.
 #include "cluster.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
+constexpr int WARPS = THREADS / 32;
 constexpr int WIDTH = 32;     // columns held at a time
+constexpr int PARTS = 4;      // lanes that share a row: lane p has columns p, p + 4, ...
+constexpr int SLOTS = WIDTH / PARTS;
 constexpr int LARGEST = 128;  // columns of a panel
 constexpr int BLOCKS = 16;    // of a cluster, at most
+constexpr int GROUP = 8;      // loads in flight together
 constexpr int NO_ROW = 0x7fffffff;
+constexpr unsigned ALL = 0xffffffffu;
 
-// A candidate for the pivot: the bits of its magnitude and one, 0 where there is none; where it stands; in which row it was at first.
+// A candidate for the pivot: the bits of its magnitude with the highest one set, all where it counts as infinite, 0 where there is
+// none; where it stands; in which row it was at first.
 struct alignas(16) Choice {
     unsigned high, low;
     int place, row;
 };
-__device__ __forceinline__ Choice choice(double v, int place) {
-    const unsigned long long key = (unsigned long long)__double_as_longlong(v) + 1;
-    return {(unsigned)(key >> 32), (unsigned)key, place, 0};
+__device__ __forceinline__ Choice choice(double v, int place, int row) {
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(v);
+    return {(unsigned)(bits >> 32) | 0x80000000u, (unsigned)bits, place, row};
 }
-__device__ __forceinline__ Choice choice(float v, int place) { return {(unsigned)__float_as_int(v) + 1, 0, place, 0}; }
+__device__ __forceinline__ Choice choice(float v, int place, int row) {
+    return {(unsigned)__float_as_int(v) | 0x80000000u, 0, place, row};
+}
+__device__ __forceinline__ bool is_nan(Choice c, double) { return c.high > 0xfff00000u || (c.high == 0xfff00000u && c.low != 0); }
+__device__ __forceinline__ bool is_nan(Choice c, float) { return c.high > 0xff800000u; }
 __device__ __forceinline__ Choice better(Choice a, Choice b) {
     const bool more = b.high != a.high ? b.high > a.high : b.low != a.low ? b.low > a.low : b.place < a.place;
     return more ? b : a;
 }
-// The best of a warp's, by its place; of several that are as large the first.
-template <typename T>
-__device__ __forceinline__ Choice warp_best(Choice c) {
-    const unsigned high = __reduce_max_sync(0xffffffffu, c.high);
-    const unsigned low = sizeof(T) == 8 ? __reduce_max_sync(0xffffffffu, c.high == high ? c.low : 0) : 0;
-    const bool mine = c.high == high && c.low == low;
-    return {high, low, (int)__reduce_min_sync(0xffffffffu, mine ? (unsigned)c.place : (unsigned)NO_ROW), 0};
+// The lane that has the best of a warp's choices; of several that are as large the first by place.
+__device__ __forceinline__ int best_lane(Choice c) {
+    unsigned best = __ballot_sync(ALL, c.high == __reduce_max_sync(ALL, c.high));
+    if (best & (best - 1)) {
+        const bool mine = best >> (threadIdx.x & 31) & 1;
+        const unsigned low = __reduce_max_sync(ALL, mine ? c.low : 0);
+        best = __ballot_sync(ALL, mine && c.low == low);
+    }
+    if (best & (best - 1)) {
+        const bool mine = best >> (threadIdx.x & 31) & 1;
+        const unsigned place = __reduce_min_sync(ALL, mine ? (unsigned)c.place : 0xffffffffu);
+        best = __ballot_sync(ALL, mine && (unsigned)c.place == place);
+    }
+    return __ffs(best) - 1;
 }
+
+// A number that the compiler does not know: else comparisons with it become an index, and registers an array in memory.
+__device__ __forceinline__ int opaque(int x) {
+    asm("" : "+r"(x));
+    return x;
+}
+
+// A candidate and what is left of its row: column p + 4 s at row[p][s], where s = 0 has the column in hand.
+template <typename T>
+struct alignas(16) Offer {
+    Choice choice;
+    T row[PARTS][SLOTS];
+};
 
 template <typename T>
 struct Shared {
-    Choice choices[2][BLOCKS];         // by the parity of the column: what the blocks offer,
-    T rows[2][BLOCKS][WIDTH];          // and what is left of those rows
-    Choice mine[THREADS / 32];         // what warps offer
-    Choice offer;
-    T row[WIDTH];
-    T u[LARGEST - WIDTH][WIDTH];       // rows of U above the columns in hand
+    Offer<T> offers[2][BLOCKS];   // of all blocks, by the parity of the column
+    Offer<T> mine[2][WARPS];      // of this block's warps
+    unsigned long long boxes[2];
+    T u[LARGEST - WIDTH][PARTS][SLOTS];  // rows of U above the columns in hand
     T l[LARGEST - WIDTH][LARGEST - WIDTH + 1];
-    int origin[LARGEST];               // the first place of the row that became row j
+    int origin[LARGEST];          // the first place of the row that became row j
 };
 
-// 1 / p of a pivot far from the ends of the range, within an ulp or so.
+// 1 / p of a pivot far from the ends of the range, rounded: LAPACK too multiplies by it.
 __device__ __forceinline__ double reciprocal(double p) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
     const double e = fma(-p, y, 1.0);
-    return fma(y, fma(e, e, e), y);
+    y = fma(y, fma(e, e, e), y);
+    return fma(fma(-p, y, 1.0), y, y);
 }
 __device__ __forceinline__ float reciprocal(float p) { return __frcp_rn(p); }
 __device__ __forceinline__ bool ordinary(double p) { return magnitude(p) > 1e-290 && magnitude(p) < 1e290; }
 __device__ __forceinline__ bool ordinary(float p) { return magnitude(p) > 1e-30f && magnitude(p) < 1e30f; }
-// x / p, from 1 / p: with what is left over taken into account, as good as a division.
-template <typename T>
-__device__ __forceinline__ T quotient(T x, T p, T inverse) {
-    const T y = x * inverse;
-    return fma(fma(-y, p, x), inverse, y);
-}
 
-// Columns c0 to c0 + w - 1 of the threads' rows brought up to the columns before.
-template <typename T, int ROWS>
-__device__ __forceinline__ void bring_up(Shared<T>& s, i64 m, const T* a, i64 ld, const T* work, int c0, int w, T (&x)[ROWS][WIDTH],
-                                         const int (&row)[ROWS], const int (&place)[ROWS]) {
-    const int t = threadIdx.x;
-    __syncthreads();  // the last column's row is known
-    for (int e = t; e < c0 * c0; e += THREADS) {
-        const int j = e % c0, i = e / c0;
-        s.l[j][i] = i < j ? __ldcg(work + s.origin[j] + i * m) : T(0);
-    }
-    for (int e = t; e < c0 * WIDTH; e += THREADS) {
-        const int j = e % c0, c = e / c0;
-        s.u[j][c] = c < w ? a[s.origin[j] + (c0 + c) * ld] : T(0);
+// Where the threads' rows are.
+template <int SETS>
+struct Rows {
+    int row[SETS];    // the lane's own, at first
+    int place[SETS];  // and where it stands now
+    i64 four[SETS];   // the first of those of which it holds columns
+    i64 ld;           // of `work`: rows of all blocks
+};
+
+// U above columns c0 to c0 + w - 1, by substitution; to shared memory and to `work`. A warp has four columns to itself, a lane a row.
+template <typename T>
+__device__ __forceinline__ void upper_rows(Shared<T>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
+    const int t = threadIdx.x, lane = t & 31, warp = t / 32;
+    for (int b = 0; b < c0; b += 32) {
+        const T* from = work + s.origin[b + lane];
+        for (int i = warp; i < b + 32; i += WARPS * GROUP) {
+            T y[GROUP];
+#pragma unroll
+            for (int g = 0; g < GROUP; ++g) y[g] = i + g * WARPS < b + lane ? __ldcg(from + (i + g * WARPS) * ld) : T(0);
+#pragma unroll
+            for (int g = 0; g < GROUP; ++g)
+                if (i + g * WARPS < b + 32) s.l[b + lane][i + g * WARPS] = y[g];
+        }
     }
     __syncthreads();
-    for (int j = 0; j + 1 < c0; ++j) {
-        const T y = s.u[j][t % WIDTH];
-        for (int i = j + 1 + t / WIDTH; i < c0; i += THREADS / WIDTH) s.u[i][t % WIDTH] -= s.l[i][j] * y;
-        __syncthreads();
-    }
 #pragma unroll 1
-    for (int k = 0; k < c0; ++k)
+    for (int b = 0; b < c0; b += 32) {
+        T v[PARTS];
+        const i64 from = s.origin[b + lane];
 #pragma unroll
-        for (int q = 0; q < ROWS; ++q) {
-            if (row[q] >= m || place[q] < c0) continue;
-            const T l = work[row[q] + k * m];
+        for (int p = 0; p < PARTS; ++p) {
+            const int c = warp * PARTS + p;
+            v[p] = c < w ? a[from + (c0 + c) * lda] : T(0);
+        }
+#pragma unroll 4
+        for (int k = 0; k < b; ++k) {
+            const T l = s.l[b + lane][k];
 #pragma unroll
-            for (int c = 0; c < WIDTH; ++c) x[q][c] -= l * s.u[k][c];
+            for (int p = 0; p < PARTS; ++p) v[p] -= l * s.u[k][p][warp];
+        }
+#pragma unroll 4
+        for (int k = 0; k < 31; ++k) {
+            const T l = s.l[b + lane][b + k];
+#pragma unroll
+            for (int p = 0; p < PARTS; ++p) {
+                const T y = __shfl_sync(ALL, v[p], k);
+                if (lane > k) v[p] -= l * y;
+            }
         }
 #pragma unroll
-    for (int q = 0; q < ROWS; ++q)
-        if (row[q] < m && place[q] < c0)
-#pragma unroll
-            for (int c = 0; c < WIDTH; ++c) x[q][c] = s.u[place[q]][c];
+        for (int p = 0; p < PARTS; ++p) {
+            const int c = warp * PARTS + p;
+            s.u[b + lane][p][warp] = v[p];
+            if (cluster::rank() == 0 && c < w) work[from + (c0 + c) * ld] = v[p];
+        }
+        __syncwarp();
+    }
+    __syncthreads();
 }
 
-template <typename T, int ROWS>
-__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero,
+// Columns in hand, from c0 on, brought up to the columns before.
+template <typename T, int SETS>
+__device__ __forceinline__ void bring_up(const Shared<T>& s, const T* work, int c0, const Rows<SETS>& at, T (&x)[SETS][4][SLOTS]) {
+    const int part = threadIdx.x % PARTS;
+#pragma unroll
+    for (int h = 0; h < SETS; ++h) {
+        const T* from = work + at.four[h];
+#pragma unroll 1
+        for (int k = 0; k < c0; k += GROUP) {
+            T l[GROUP][4];
+#pragma unroll
+            for (int g = 0; g < GROUP; ++g, from += at.ld)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) l[g][q] = from[q];
+#pragma unroll
+            for (int g = 0; g < GROUP; ++g)
+#pragma unroll
+                for (int e = 0; e < SLOTS; ++e)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q) x[h][q][e] -= l[g][q] * s.u[k + g][part][e];
+        }
+    }
+}
+
+// By division, where a reciprocal may leave the range.
+template <typename T, int SETS>
+__device__ __forceinline__ void divide(T (&l)[SETS][4], T p) {
+#pragma unroll
+    for (int h = 0; h < SETS; ++h)
+#pragma unroll
+        for (int q = 0; q < 4; ++q) l[h][q] = l[h][q] / p;
+}
+
+template <typename T, int SETS>
+__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots, int* zero,
                                       int* moves) {
     extern __shared__ __align__(16) unsigned char memory[];
     Shared<T>& s = *reinterpret_cast<Shared<T>*>(memory);
-    const int t = threadIdx.x, lane = t & 31, blocks = cluster::size(), me = cluster::rank();
-    int row[ROWS], place[ROWS], none = -1;
+    constexpr int PIECE = 16 / sizeof(T);
+    const int t = threadIdx.x, lane = t & 31, warp = t / 32, part = t % PARTS;
+    const int blocks = cluster::size(), me = cluster::rank();
+    Rows<SETS> at;
+    at.ld = (i64)blocks * THREADS * SETS;
+    int none = -1;
+    T* out[SETS];  // of the column in hand, the lane's own rows
 #pragma unroll
-    for (int q = 0; q < ROWS; ++q) {
-        const i64 r = (i64)me * THREADS + t + (i64)q * blocks * THREADS;
-        row[q] = place[q] = r < m ? (int)r : NO_ROW;
+    for (int h = 0; h < SETS; ++h) {
+        out[h] = work + (h * blocks + me) * THREADS + t;
+        const int r = (h * blocks + me) * THREADS + t;
+        at.row[h] = at.place[h] = r < m ? r : NO_ROW;
+        at.four[h] = r - part;
     }
+    if (t < 2) cluster::mailbox_open(&s.boxes[t]);
 #pragma unroll 1
     for (int c0 = 0; c0 < n; c0 += WIDTH) {
         const int w = min(WIDTH, n - c0);
-        T x[ROWS][WIDTH];
+        T x[SETS][4][SLOTS];
 #pragma unroll
-        for (int c = 0; c < WIDTH; ++c)
+        for (int h = 0; h < SETS; ++h)
 #pragma unroll
-            for (int q = 0; q < ROWS; ++q) x[q][c] = row[q] < m && c < w ? a[row[q] + (c0 + c) * ld] : T(0);
-        if (c0 > 0) bring_up(s, m, a, ld, work, c0, w, x, row, place);
+            for (int e = 0; e < SLOTS; ++e) {
+                const int c = part + PARTS * e;
+#pragma unroll
+                for (int q = 0; q < 4; ++q) x[h][q][e] = at.four[h] + q < m && c < w ? a[at.four[h] + q + (c0 + c) * lda] : T(0);
+            }
+        cluster::meet();
+        if (c0 > 0) {
+            upper_rows(s, a, lda, work, at.ld, c0, w);
+            bring_up(s, work, c0, at, x);
+        }
 #pragma unroll 1
         for (int j = c0; j < c0 + w; ++j) {
-            const int parity = j & 1;
+            const int parity = j & 1, turn = (j - c0) % PARTS, live = (c0 + w - j + turn + PARTS - 1) / PARTS;
             // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
-            Choice best = {0, 0, NO_ROW, 0};
+            Choice best;
+            T l[SETS][4];
 #pragma unroll
-            for (int q = 0; q < ROWS; ++q) {
-                const T v = magnitude(x[q][0]);
-                const bool head = place[q] == j && v != v;
-                if (row[q] < m && place[q] >= j && (v == v || head))
-                    best = better(best, choice(head ? T(__int_as_float(0x7f800000)) : v, place[q]));
+            for (int h = 0; h < SETS; ++h) {
+#pragma unroll
+                for (int q = 0; q < 4; ++q) l[h][q] = __shfl_sync(ALL, x[h][q][0], (lane & ~3) | turn);
+                const T low = part & 1 ? l[h][1] : l[h][0], high = part & 1 ? l[h][3] : l[h][2];
+                Choice c = choice(part & 2 ? high : low, at.place[h], at.row[h]);
+                if (is_nan(c, T())) c.high = c.low = at.place[h] == j ? 0xffffffffu : 0;
+                if (at.row[h] >= m || at.place[h] < j) c.high = c.low = 0;
+                best = h == 0 ? c : better(best, c);
             }
-            best = warp_best<T>(best);
-            if (lane == 0) s.mine[t / 32] = best;
+            const int leader = best_lane(best);
+            Offer<T>& mine = s.mine[parity][warp];
+            if (lane == leader) mine.choice = best;
+            const int set = SETS > 1 ? __shfl_sync(ALL, best.row, leader) / THREADS / blocks : 0;
+            if (lane / 4 == leader / 4)
+#pragma unroll
+                for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q)
+                        if (opaque(q) == leader % 4 && (SETS == 1 || opaque(h) == set))
+#pragma unroll
+                            for (int e = 0; e < SLOTS; ++e) mine.row[part][e] = x[h][q][e];
             __syncthreads();
-            best = warp_best<T>(s.mine[lane % (THREADS / 32)]);
-            // The warp that has the row gives it to all blocks.
-            bool mine = false;
-#pragma unroll
-            for (int q = 0; q < ROWS; ++q)
-                if (place[q] == best.place && best.place != NO_ROW) {
-                    mine = true;
-                    s.offer = {best.high, best.low, best.place, row[q]};
-#pragma unroll
-                    for (int c = 0; c < WIDTH; ++c) s.row[c] = x[q][c];
-                }
-            if (__any_sync(0xffffffffu, mine)) {
-                __syncwarp();
-                constexpr int PIECE = 16 / sizeof(T), PIECES = WIDTH / PIECE;
-                for (int e = lane; e < blocks * PIECES; e += 32)
-                    cluster::store16(&s.rows[parity][me][e % PIECES * PIECE], e / PIECES, &s.row[e % PIECES * PIECE]);
-                if (lane < blocks) cluster::store16(&s.choices[parity][me], lane, &s.offer);
-            } else if (best.place == NO_ROW && t < 32) {
-                if (t == 0) s.offer = best;
-                __syncwarp();
-                if (lane < blocks) cluster::store16(&s.choices[parity][me], lane, &s.offer);
+            // Sixteen threads for each block.
+            const Offer<T>& offer = s.mine[parity][best_lane(lane < WARPS ? s.mine[parity][lane].choice : Choice{0, 0, NO_ROW, 0})];
+            const int each = (live + PIECE - 1) / PIECE;
+            if (t == 0) cluster::mailbox_expect(&s.boxes[parity], blocks * (1 + PARTS * each) * 16);
+            if (const int to = t / BLOCKS; to < blocks) {
+                constexpr int PIECES = SLOTS / PIECE;
+                const int p = t % BLOCKS / PIECES, e = t % PIECES * PIECE;
+                if (p < PARTS && e < live) cluster::mailbox_send16(&s.boxes[parity], &s.offers[parity][me].row[p % PARTS][e], to, &offer.row[p % PARTS][e]);
+                if (t % BLOCKS == 0) cluster::mailbox_send16(&s.boxes[parity], &s.offers[parity][me].choice, to, &offer.choice);
             }
-            cluster::arrive();
-            cluster::wait();
-            const Choice offered = lane < blocks ? s.choices[parity][lane] : Choice{0, 0, NO_ROW, 0};
-            Choice found = warp_best<T>(offered);
-            found.row = __shfl_sync(0xffffffffu, offered.row, __ffs(__ballot_sync(0xffffffffu, offered.place == found.place)) - 1);
-            const T* from = s.rows[parity][found.row / THREADS % blocks];
-            const T pivot = from[0], inverse = reciprocal(pivot);
-            const bool usual = ordinary(pivot);
-            if (t == 0) s.origin[j] = found.row;
-            if (me == 0 && t == 0) {
-                pivots[first + j] = (int)(first + found.place);
+            cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
+            // Every offer's reciprocal, while the best is being found.
+            const Offer<T>& seen = s.offers[parity][lane % BLOCKS];
+            const Choice offered = lane < blocks ? seen.choice : Choice{0, 0, NO_ROW, 0};
+            const T head = lane < blocks ? seen.row[turn][0] : T(1);
+            const T inverse_head = reciprocal(head);
+            const int which = best_lane(offered);
+            const Offer<T>& taken = s.offers[parity][which];
+            const T pivot = __shfl_sync(ALL, head, which), inverse = __shfl_sync(ALL, inverse_head, which);
+            const int found = __shfl_sync(ALL, offered.place, which), origin = __shfl_sync(ALL, offered.row, which);
+            if (me == 0 && warp == 1) {
+                const int c = turn + lane;
+                if (lane < c0 + w - j) work[origin + (j + lane) * at.ld] = taken.row[c % PARTS][c / PARTS];
+            }
+            if (t == 64) {
+                s.origin[j] = origin;
+                if (me == 0) pivots[first + j] = (int)(first + found);
                 if (pivot == T(0) && none < 0) none = (int)(first + j);
             }
+            if (ordinary(pivot)) {
 #pragma unroll
-            for (int q = 0; q < ROWS; ++q) {
-                if (place[q] == found.place) place[q] = j;
-                else if (place[q] == j) place[q] = found.place;
-                const bool below = place[q] > j && row[q] < m;
-                T l = x[q][0];
-                if (below && pivot != T(0)) l = usual ? quotient(l, pivot, inverse) : l / pivot;
-                if (row[q] < m) work[row[q] + j * m] = l;
-                // Not by a factor of zero: the row may have infinities.
-                if (below)
+                for (int h = 0; h < SETS; ++h)
 #pragma unroll
-                    for (int c = 1; c < WIDTH; ++c) x[q][c - 1] = x[q][c] - l * from[c];
-                else
-#pragma unroll
-                    for (int c = 1; c < WIDTH; ++c) x[q][c - 1] = x[q][c];
+                    for (int q = 0; q < 4; ++q) l[h][q] *= inverse;
+            } else if (pivot != T(0)) {
+                divide(l, pivot);
             }
+#pragma unroll
+            for (int h = 0; h < SETS; ++h) {
+                if (at.place[h] == found) at.place[h] = j;
+                else if (at.place[h] == j) at.place[h] = found;
+                const T low = part & 1 ? l[h][1] : l[h][0], high = part & 1 ? l[h][3] : l[h][2];
+                if (at.place[h] > j && at.row[h] < m) out[h][0] = part & 2 ? high : low;
+                out[h] += at.ld;
+            }
+            // Rows that are done have no more use for x.
+#pragma unroll
+            for (int half = 0; half < SLOTS; half += SLOTS / 2)
+                if (half < live)
+#pragma unroll
+                    for (int e = half; e < half + SLOTS / 2; ++e)
+#pragma unroll
+                        for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                            for (int q = 0; q < 4; ++q) x[h][q][e] -= l[h][q] * taken.row[part][e];
+            if (turn == PARTS - 1)
+#pragma unroll
+                for (int e = 1; e < SLOTS; ++e)
+#pragma unroll
+                    for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                        for (int q = 0; q < 4; ++q) x[h][q][e - 1] = x[h][q][e];
         }
     }
-    // What others read of the panel is read.
-    cluster::arrive();
-    cluster::wait();
+    // All of U is in `work`, and nobody has a message under way.
+    cluster::meet();
+#pragma unroll
+    for (int h = 0; h < SETS; ++h) {
+        if (at.row[h] >= m) continue;
+        constexpr int GROUP = 16;
+        const T* from = work + at.row[h];
+        T* to = a + at.place[h];
 #pragma unroll 1
-    for (int c = 0; c < n; ++c)
+        for (int c = 0; c < n; c += GROUP) {
+            T y[GROUP];
 #pragma unroll
-        for (int q = 0; q < ROWS; ++q)
-            if (row[q] < m) a[place[q] + c * ld] = work[row[q] + c * m];
-    // Moves have no order among them.
+            for (int i = 0; i < GROUP; ++i) y[i] = c + i < n ? __ldcg(from + (c + i) * at.ld) : T(0);
 #pragma unroll
-    for (int q = 0; q < ROWS; ++q)
-        if (row[q] < m && place[q] != row[q]) {
-            const int e = 1 + atomicAdd(moves, 1);
-            moves[e] = (int)first + place[q];
-            moves[e + 2 * LARGEST] = (int)first + row[q];
+            for (int i = 0; i < GROUP; ++i)
+                if (c + i < n) to[(c + i) * lda] = y[i];
         }
-    if (me == 0 && t == 0 && none >= 0 && *zero < 0) *zero = none;
+        // Moves have no order among them.
+        if (at.place[h] != at.row[h]) {
+            const int e = 1 + atomicAdd(moves, 1);
+            moves[e] = (int)first + at.place[h];
+            moves[e + 2 * LARGEST] = (int)first + at.row[h];
+        }
+    }
+    if (me == 0 && t == 64 && none >= 0 && *zero < 0) *zero = none;
 }
 
 }  // namespace
 
 // A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place, pivots[first + j] the row that
-// was exchanged for row first + j, *zero the first column without a pivot unless it is set already. `work`: m n elements. One cluster
-// of up to 16 blocks of 256 threads; ROWS rows to a thread, so that blocks * 256 * ROWS >= m. `moves`: what the exchanges amount to,
-// in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further sources.
-#define ENTRY(T, SUFFIX, ROWS)                                                                                             \
+// was exchanged for row first + j, *zero the first column without a pivot unless it is set already. One cluster of up to 16 blocks of
+// 256 threads, as many that blocks * 256 * SETS >= m; `work`: blocks * 256 * SETS * n elements. `moves`: what the exchanges amount
+// to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further sources.
+#define ENTRY(T, SUFFIX, SETS)                                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS, 1)                                                               \
-        panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
-        panel<T, ROWS>(m, n, a, ld, work, first, pivots, zero, moves);                                                     \
+        panel_eliminate_cluster##SETS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
+        panel<T, SETS>(m, n, a, ld, work, first, pivots, zero, moves);                                                     \
     }
 ENTRY(double, f64, 1)
 ENTRY(double, f64, 2)

@@ -18,7 +18,6 @@ constexpr int PARTS = 4;      // lanes that share a row: lane p has columns p, p
 constexpr int SLOTS = WIDTH / PARTS;
 constexpr int LARGEST = 128;  // columns of a panel
 constexpr int BLOCKS = 16;    // of a cluster, at most
-constexpr int GROUP = 8;      // loads in flight together
 constexpr int NO_ROW = 0x7fffffff;
 constexpr unsigned ALL = 0xffffffffu;
 
@@ -41,44 +40,41 @@ __device__ __forceinline__ Choice better(Choice a, Choice b) {
     const bool more = b.high != a.high ? b.high > a.high : b.low != a.low ? b.low > a.low : b.place < a.place;
     return more ? b : a;
 }
-// The lane that has the best of a warp's choices; of several that are as large the first by place.
-__device__ __noinline__ int best_of_tied(unsigned tied, unsigned low, int place) {
+// The lane that has the best of a warp's choices, as a bit; of several that are as large the first by place.
+__device__ __noinline__ unsigned best_of_tied(unsigned tied, unsigned low, int place) {
     const unsigned lane = threadIdx.x & 31;
     low = tied >> lane & 1 ? low : 0;
     const unsigned lowest = __reduce_max_sync(ALL, low);
     tied &= __ballot_sync(ALL, low == lowest);
     const unsigned at = tied >> lane & 1 ? (unsigned)place : 0xffffffffu;
     const unsigned first = __reduce_min_sync(ALL, at);
-    return __ffs(tied & __ballot_sync(ALL, at == first)) - 1;
+    tied &= __ballot_sync(ALL, at == first);
+    return tied & (0u - tied);
 }
-__device__ __forceinline__ int best_lane(Choice c) {
+__device__ __forceinline__ unsigned best_bit(Choice c) {
     const unsigned best = __ballot_sync(ALL, c.high == __reduce_max_sync(ALL, c.high));
-    if (__builtin_expect(best & (best - 1), 0)) return best_of_tied(best, c.low, c.place);
-    return __ffs(best) - 1;
+    return __builtin_expect(best & (best - 1), 0) ? best_of_tied(best, c.low, c.place) : best;
 }
+__device__ __forceinline__ int best_lane(Choice c) { return __ffs(best_bit(c)) - 1; }
 
-// A number that the compiler does not know: else comparisons with it become an index, and registers an array in memory.
-__device__ __forceinline__ int opaque(int x) {
-    asm("" : "+r"(x));
-    return x;
-}
-
-// A candidate and what is left of its row: column p + 4 s at row[p][s]. In place of the candidate itself stands its reciprocal, if that
-// is ordinary.
+// A candidate, its reciprocal if it is ordinary, and what is left of its row: column p + 4 s at row[p][s].
 template <typename T>
 struct alignas(16) Offer {
     Choice choice;
+    struct alignas(16) {
+        T inverse, value;
+    } head;
     T row[PARTS][SLOTS];
 };
 
 template <typename T, int WARPS>
 struct Shared {
     Offer<T> offers[2][BLOCKS];   // of all blocks, by the parity of the column
-    Offer<T> mine[2][WARPS];      // of this block's warps,
-    T pivots[2][WARPS];           // and their candidates
+    Offer<T> mine[2][WARPS];      // of this block's warps
     unsigned long long boxes[2];
     T u[LARGEST - WIDTH][PARTS][SLOTS];  // rows of U above the columns in hand
     T l[LARGEST - WIDTH][LARGEST - WIDTH + 1];
+    double inverse[(LARGEST - WIDTH) / 8][8][9];  // of L's diagonal blocks, by columns
     int origin[LARGEST];          // the first place of the row that became row j
 };
 
@@ -96,6 +92,10 @@ __device__ __forceinline__ bool ordinary(Choice c, double) { return c.high >= 0x
 __device__ __forceinline__ bool ordinary(Choice c, float) { return c.high >= 0x83800000u && c.high < 0xfb800000u; }
 __device__ __forceinline__ bool is_zero(Choice c) { return c.high == 0x80000000u && c.low == 0; }
 
+// C += A B for tiles of 8 x 8, 4 deep: a lane has A(lane / 4, lane % 4), B(lane % 4, lane / 4), C(lane / 4, 2 (lane % 4)) and the next.
+__device__ __forceinline__ void multiply_small(double& c0, double& c1, double a, double b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
+}
 // C += A B for tiles of 16 x 8, 8 deep: m16n8k8.
 __device__ __forceinline__ void multiply_tile(double& c0, double& c1, double& c2, double& c3, double a0, double a1, double a2, double a3,
                                               double b0, double b1) {
@@ -110,16 +110,15 @@ struct Rows {
     int row[SETS];    // the lane's own, at first
     int place[SETS];  // and where it stands now
     i64 four[SETS];   // the first of those of which it holds columns
-    i64 ld;           // of `work`: rows of all blocks
 };
 
-// U above columns c0 to c0 + w - 1, by substitution; to shared memory and to `work`. A warp has a few columns to itself, a lane a row.
+// The rows of L that have come since the last call, and the inverses of their diagonal blocks of 8, to shared memory.
 template <typename T, int WARPS>
-__device__ __forceinline__ void upper_rows(Shared<T, WARPS>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
-    constexpr int MINE = WIDTH / WARPS;
+__device__ __forceinline__ void lower_rows(Shared<T, WARPS>& s, const T* work, i64 ld, int b) {
+    constexpr int GROUP = 16;  // loads in flight together
     const int t = threadIdx.x, lane = t & 31, warp = t / 32;
-    for (int b = 0; b < c0; b += 32) {
-        const T* from = work + s.origin[b + lane];
+    const T* from = work + s.origin[b + lane];
+    if (warp < WARPS)
         for (int i = warp; i < b + 32; i += WARPS * GROUP) {
             T y[GROUP];
 #pragma unroll
@@ -128,56 +127,94 @@ __device__ __forceinline__ void upper_rows(Shared<T, WARPS>& s, const T* a, i64 
             for (int g = 0; g < GROUP; ++g)
                 if (i + g * WARPS < b + 32) s.l[b + lane][i + g * WARPS] = y[g];
         }
-    }
     __syncthreads();
-#pragma unroll 1
-    for (int b = 0; b < c0; b += 32) {
-        T v[MINE];
-        const i64 from = s.origin[b + lane];
+    if (t < 32) {
+        // A lane has a column of one of the four inverses.
+        const int r = b + lane / 8 * 8, c = lane % 8;
+        double* x = s.inverse[r / 8][c];
 #pragma unroll
-        for (int p = 0; p < MINE; ++p) {
-            const int c = warp * MINE + p;
-            v[p] = c < w ? a[from + (c0 + c) * lda] : T(0);
+        for (int i = 0; i < 8; ++i) {
+            double y = i == c;
+#pragma unroll
+            for (int k = 0; k < i; ++k) y -= (double)s.l[r + i][r + k] * x[k];
+            x[i] = i < c ? 0 : y;
         }
-#pragma unroll 4
-        for (int k = 0; k < b; ++k) {
-            const T l = s.l[b + lane][k];
+    }
+}
+
+// U above columns c0 to c0 + w - 1, by substitution, 8 rows at a time on the tensor cores; to shared memory and to `work`. A warp
+// has 8 columns: number n of them is column n / 2 + 4 (2 warp + n % 2).
+template <typename T, int WARPS>
+__device__ __forceinline__ void upper_rows(Shared<T, WARPS>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
+    constexpr int MOST = (LARGEST - WIDTH) / 8;
+    const int t = threadIdx.x, lane = t & 31, warp = t / 32, g = lane / 4, part = lane % 4;
+    if (warp < WARPS)
+        for (int r = lane; r < c0; r += 32) {
+            const T* from = a + s.origin[r] + c0 * lda;
+            constexpr int MINE = WIDTH / WARPS;
+            T y[MINE];
 #pragma unroll
-            for (int p = 0; p < MINE; ++p) v[p] -= l * s.u[k][p % PARTS][warp * (MINE / PARTS) + p / PARTS];
+            for (int i = 0; i < MINE; ++i) y[i] = i * WARPS + warp < w ? from[(i * WARPS + warp) * lda] : T(0);
+#pragma unroll
+            for (int i = 0; i < MINE; ++i) s.u[r][(i * WARPS + warp) % PARTS][(i * WARPS + warp) / PARTS] = y[i];
         }
-#pragma unroll 4
-        for (int k = 0; k < 31; ++k) {
-            const T l = s.l[b + lane][b + k];
+    __syncthreads();
+    if (warp < 4) {
+        double x[MOST][2];
 #pragma unroll
-            for (int p = 0; p < MINE; ++p) {
-                const T y = __shfl_sync(ALL, v[p], k);
-                if (lane > k) v[p] -= l * y;
+        for (int r = 0; r < MOST; ++r)
+#pragma unroll
+            for (int i = 0; i < 2; ++i) x[r][i] = 8 * r < c0 ? (double)s.u[8 * r + g][part][2 * warp + i] : 0;
+#pragma unroll
+        for (int r = 0; r < MOST; ++r)
+            if (8 * r < c0) {
+                // The tile as a second factor, and again when it has been solved for.
+                T (*u)[PARTS][SLOTS] = s.u + 8 * r;
+                double y0 = 0, y1 = 0;
+#pragma unroll
+                for (int k = 0; k < 8; k += 4) multiply_small(y0, y1, s.inverse[r][k + part][g], u[k + part][g >> 1][2 * warp + (g & 1)]);
+                __syncwarp();
+                u[g][part][2 * warp] = (T)y0;
+                u[g][part][2 * warp + 1] = (T)y1;
+                __syncwarp();
+#pragma unroll
+                for (int k = 0; k < 8; k += 4) {
+                    const double b = u[k + part][g >> 1][2 * warp + (g & 1)];
+#pragma unroll
+                    for (int later = r + 1; later < MOST; ++later)
+                        if (8 * later < c0) multiply_small(x[later][0], x[later][1], -(double)s.l[8 * later + g][8 * r + k + part], b);
+                }
+                if (r + 1 < MOST && 8 * (r + 1) < c0) {
+#pragma unroll
+                    for (int i = 0; i < 2; ++i) u[8 + g][part][2 * warp + i] = (T)x[r + 1 < MOST ? r + 1 : r][i];
+                    __syncwarp();
+                }
             }
-        }
-#pragma unroll
-        for (int p = 0; p < MINE; ++p) {
-            const int c = warp * MINE + p;
-            s.u[b + lane][p % PARTS][warp * (MINE / PARTS) + p / PARTS] = v[p];
-            if (cluster::rank() == 0 && c < w) work[from + (c0 + c) * ld] = v[p];
-        }
-        __syncwarp();
     }
     __syncthreads();
+    if (cluster::rank() == 0)
+        for (int e = t; e < c0 * 4; e += blockDim.x) {
+            const int r = e >> 2, p = e & 3;
+#pragma unroll
+            for (int i = 0; i < SLOTS; ++i)
+                if (p + PARTS * i < w) work[s.origin[r] + (c0 + p + PARTS * i) * ld] = s.u[r][p][i];
+        }
 }
 
 // Columns in hand, from c0 on, brought up to the columns before.
 template <int WARPS, int SETS>
-__device__ __forceinline__ void bring_up(const Shared<float, WARPS>& s, const float* work, int c0, const Rows<SETS>& at,
+__device__ __forceinline__ void bring_up(const Shared<float, WARPS>& s, const float* work, int c0, const Rows<SETS>& at, i64 ld,
                                          float (&x)[SETS][4][SLOTS]) {
     const int part = threadIdx.x % PARTS;
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
+        constexpr int GROUP = 8;  // loads in flight together
         const float* from = work + at.four[h];
 #pragma unroll 1
         for (int k = 0; k < c0; k += GROUP) {
             float l[GROUP][4];
 #pragma unroll
-            for (int g = 0; g < GROUP; ++g, from += at.ld)
+            for (int g = 0; g < GROUP; ++g, from += ld)
 #pragma unroll
                 for (int q = 0; q < 4; ++q) l[g][q] = from[q];
 #pragma unroll
@@ -192,10 +229,10 @@ __device__ __forceinline__ void bring_up(const Shared<float, WARPS>& s, const fl
 // In double by the tensor cores, whose tiles the lanes' numbers are: rows q and q + 1 of a lane's four are rows lane / 4 and
 // lane / 4 + 8 of a tile, columns e and e + 1 of its part columns 2 part and 2 part + 1.
 template <int WARPS, int SETS>
-__device__ __forceinline__ void bring_up(const Shared<double, WARPS>& s, const double* work, int c0, const Rows<SETS>& at,
+__device__ __forceinline__ void bring_up(const Shared<double, WARPS>& s, const double* work, int c0, const Rows<SETS>& at, i64 ld,
                                          double (&x)[SETS][4][SLOTS]) {
     const int lane = threadIdx.x & 31, part = lane % PARTS, n = lane / 4;
-#pragma unroll 1
+#pragma unroll(SETS == 1 ? 2 : 1)
     for (int k = 0; k < c0; k += 16) {
         double l[SETS][4][4];
 #pragma unroll
@@ -203,7 +240,7 @@ __device__ __forceinline__ void bring_up(const Shared<double, WARPS>& s, const d
 #pragma unroll
             for (int g = 0; g < 4; ++g)
 #pragma unroll
-                for (int q = 0; q < 4; ++q) l[h][g][q] = -work[at.four[h] + q + (k + 4 * g + part) * at.ld];
+                for (int q = 0; q < 4; ++q) l[h][g][q] = -work[at.four[h] + q + (k + 4 * g + part) * ld];
 #pragma unroll
         for (int e = 0; e < SLOTS; e += 2) {
             double u[4];
@@ -230,23 +267,169 @@ __device__ __forceinline__ T fourth(const T (&v)[4], int part) {
 __device__ __noinline__ double divided(double x, double p) { return x / p; }
 __device__ __noinline__ float divided(float x, float p) { return x / p; }
 
-template <typename T, int THREADS, int SETS>
-__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots, int* zero,
-                                      int* moves) {
-    constexpr int WARPS = THREADS / 32, PIECE = 16 / sizeof(T);
+// The panel's constants, as all threads of a block know them.
+template <typename T, int WARPS>
+struct Panel {
+    Shared<T, WARPS>& s;
+    i64 m, lda, ld, first;  // of `work`: ld, rows of all blocks
+    int n, blocks, me, t, lane, warp;
+    T *a, *work;
+    int *pivots, *zero, *moves;
+};
+
+// Column j of the panel by the warps that have its rows; those before c0 + w are in hand.
+template <typename T, int WARPS, int SETS>
+__device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w, Rows<SETS>& at, T* (&out)[SETS], T (&x)[SETS][4][SLOTS]) {
+    Shared<T, WARPS>& s = p.s;
+    const int lane = p.lane, part = lane % PARTS;
+    T v[SETS][4];  // the column in hand, of four rows
+#pragma unroll
+    for (int h = 0; h < SETS; ++h)
+#pragma unroll
+        for (int q = 0; q < 4; ++q) v[h][q] = __shfl_sync(ALL, x[h][q][0], lane & ~3);
+#pragma unroll 1
+    for (int j = c0; j < c0 + w; ++j) {
+        const int parity = j & 1, turn = j % PARTS;
+        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
+        Choice best;
+        T candidate;
+        int set = 0;
+#pragma unroll
+        for (int h = 0; h < SETS; ++h) {
+            const T own = fourth(v[h], part);
+            Choice c = choice(own, at.place[h], at.row[h]);
+            if (is_nan(c, T())) c.high = c.low = at.place[h] == j ? 0xffffffffu : 0;
+            if (at.row[h] == NO_ROW || at.place[h] < j) c.high = c.low = 0;
+            best = h == 0 ? c : better(best, c);
+            if (h == 0 || best.row == c.row) candidate = own, set = h;
+        }
+        const unsigned bit = best_bit(best);
+        Offer<T>& mine = s.mine[parity][p.warp];
+        const T inverse_candidate = reciprocal(candidate);
+        const unsigned group = bit >> (lane & ~3) & 15;
+        if (SETS > 1) set = __shfl_sync(ALL, set, __ffs(bit) - 1);
+#pragma unroll
+        for (int h = 0; h < SETS; ++h)
+#pragma unroll
+            for (int q = 0; q < 4; ++q)
+#pragma unroll
+                for (int e = 0; e < SLOTS; e += 2) cluster::store_shared_if((group >> q & 1) && (SETS == 1 || set == h), &mine.row[part][e], x[h][q][e], x[h][q][e + 1]);
+        if (bit >> lane & 1) {
+            mine.choice = best;
+            mine.head = {inverse_candidate, candidate};
+        }
+        __syncthreads();
+        // The clerks send it.
+        cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
+        const Choice offered = lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
+        const Offer<T>& taken = s.offers[parity][best_lane(offered)];
+        const Choice found = taken.choice;
+        const auto head = taken.head;
+        if (__builtin_expect(ordinary(found, T()), 1)) {
+#pragma unroll
+            for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) v[h][q] *= head.inverse;
+        } else if (!is_zero(found)) {
+#pragma unroll
+            for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) v[h][q] = divided(v[h][q], head.value);
+        }
+        T l[SETS][4];
+#pragma unroll
+        for (int h = 0; h < SETS; ++h)
+#pragma unroll
+            for (int q = 0; q < 4; ++q) l[h][q] = v[h][q];
+        // Rows that are done have no more use for x. The next column goes first.
+#pragma unroll
+        for (int e = 0; e < SLOTS; ++e) {
+            const T u = taken.row[part][e];
+#pragma unroll
+            for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) x[h][q][e] -= l[h][q] * u;
+            if (e == 1)
+#pragma unroll
+                for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q) v[h][q] = __shfl_sync(ALL, turn == PARTS - 1 ? x[h][q][1] : x[h][q][0], (lane & ~3) | (turn + 1) % PARTS);
+        }
+#pragma unroll
+        for (int h = 0; h < SETS; ++h) {
+            at.place[h] = at.place[h] == found.place ? j : at.place[h] == j ? found.place : at.place[h];
+            cluster::store_if(at.row[h] != NO_ROW && at.place[h] > j, out[h], fourth(l[h], part));
+            out[h] += p.ld;
+        }
+        if (turn == PARTS - 1) {
+            asm volatile("");  // a branch, for one column of four
+#pragma unroll
+            for (int e = 1; e < SLOTS; ++e)
+#pragma unroll
+                for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q) x[h][q][e - 1] = x[h][q][e];
+        }
+    }
+}
+
+// What the clerks do meanwhile: send the block's offer, and write down what was taken.
+template <typename T, int WARPS, int CLERKS>
+__device__ __forceinline__ void clerks(const Panel<T, WARPS>& p, int c0, int w, int& none) {
+    constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, ALL_PIECES = 2 + PARTS * PIECES;
+    Shared<T, WARPS>& s = p.s;
+    const int lane = p.lane, i0 = p.t - WARPS * 32;
+#pragma unroll 1
+    for (int j = c0; j < c0 + w; ++j) {
+        const int parity = j & 1, turn = j % PARTS, rest = c0 + w - j, live = (rest + turn + PARTS - 1) / PARTS;
+        unsigned long long* box = &s.boxes[parity];
+        if (i0 == 0) cluster::mailbox_expect(box, p.blocks * (2 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
+        __syncthreads();
+        const int warp = best_lane(lane < WARPS ? s.mine[parity][lane % WARPS].choice : Choice{0, 0, NO_ROW, 0});
+        const uint4* from = reinterpret_cast<const uint4*>(&s.mine[parity][warp]);
+        uint4* place = reinterpret_cast<uint4*>(&s.offers[parity][p.me]);
+#pragma unroll
+        for (int k = 0; k < ALL_PIECES * BLOCKS; k += CLERKS * 32) {
+            const int i = k + i0, to = i % BLOCKS, piece = i / BLOCKS;
+            const bool really = to < p.blocks && piece < ALL_PIECES && (piece < 2 || (piece - 2) % PIECES * PIECE < live);
+            const int at = piece < ALL_PIECES ? piece : 0;
+            cluster::mailbox_send16(really, box, place + at, to, from + at);
+        }
+        cluster::mailbox_wait(box, j >> 1 & 1);
+        if (i0 / 32 == CLERKS - 1) {
+            const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0});
+            const Offer<T>& taken = s.offers[parity][which];
+            const Choice found = taken.choice;
+            const int c = turn + lane;
+            // The row of U, by the block that had it.
+            if (which == p.me && lane < rest) p.work[found.row + (j + lane) * p.ld] = lane == 0 ? taken.head.value : taken.row[c % PARTS][c / PARTS % SLOTS];
+            if (lane == 0) {
+                s.origin[j] = found.row;
+                if (p.me == 0) p.pivots[p.first + j] = (int)(p.first + found.place);
+                if (is_zero(found) && none < 0) none = (int)(p.first + j);
+            }
+        }
+    }
+}
+
+template <typename T, int THREADS, int CLERKS, int SETS>
+__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots, int* zero, int* moves) {
+    constexpr int WARPS = THREADS / 32;
     extern __shared__ __align__(16) unsigned char memory[];
-    Shared<T, WARPS>& s = *cluster::own(reinterpret_cast<Shared<T, WARPS>*>(memory));
-    const int t = threadIdx.x, lane = t & 31, warp = t / 32, part = t % PARTS;
-    const int blocks = cluster::size(), me = cluster::rank();
+    int t = threadIdx.x;
+    asm volatile("" : "+r"(t));  // it too takes long to ask for
+    const Panel<T, WARPS> p = {*cluster::own(reinterpret_cast<Shared<T, WARPS>*>(memory)), m, lda, (i64)cluster::size() * THREADS * SETS, first,
+                               n, cluster::size(), cluster::rank(), t, t & 31, t / 32, a, work, pivots, zero, moves};
+    Shared<T, WARPS>& s = p.s;
+    const int part = t % PARTS;
     Rows<SETS> at;
-    at.ld = (i64)blocks * THREADS * SETS;
-    int none = -1;
     T* out[SETS];  // of the column in hand, the lane's own rows
+    int none = -1;
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
-        out[h] = work + (h * blocks + me) * THREADS + t;
-        const int r = (h * blocks + me) * THREADS + t;
-        at.row[h] = at.place[h] = r < m ? r : NO_ROW;
+        const int r = (h * p.blocks + p.me) * THREADS + t;
+        out[h] = work + r;
+        at.row[h] = at.place[h] = r < m && t < THREADS ? r : NO_ROW;
         at.four[h] = r - part;
     }
     if (t < 2) cluster::mailbox_open(&s.boxes[t]);
@@ -260,139 +443,25 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             for (int e = 0; e < SLOTS; ++e) {
                 const int c = part + PARTS * e;
 #pragma unroll
-                for (int q = 0; q < 4; ++q) x[h][q][e] = at.four[h] + q < m && c < w ? a[at.four[h] + q + (c0 + c) * lda] : T(0);
+                for (int q = 0; q < 4; ++q) x[h][q][e] = at.four[h] + q < m && c < w && t < THREADS ? a[at.four[h] + q + (c0 + c) * lda] : T(0);
             }
         cluster::meet();
         if (c0 > 0) {
-            upper_rows(s, a, lda, work, at.ld, c0, w);
-            bring_up(s, work, c0, at, x);
+            lower_rows(s, work, p.ld, c0 - WIDTH);
+            upper_rows(s, a, lda, work, p.ld, c0, w);
         }
-        T v[SETS][4];  // the column in hand, of four rows
-#pragma unroll
-        for (int h = 0; h < SETS; ++h)
-#pragma unroll
-            for (int q = 0; q < 4; ++q) v[h][q] = __shfl_sync(ALL, x[h][q][0], lane & ~3);
-#pragma unroll 1
-        for (int j = c0; j < c0 + w; ++j) {
-            const int parity = j & 1, turn = (j - c0) % PARTS, live = (c0 + w - j + turn + PARTS - 1) / PARTS;
-            // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
-            Choice best;
-            T candidate;
-#pragma unroll
-            for (int h = 0; h < SETS; ++h) {
-                const T own = fourth(v[h], part);
-                Choice c = choice(own, at.place[h], at.row[h]);
-                if (is_nan(c, T())) c.high = c.low = at.place[h] == j ? 0xffffffffu : 0;
-                if (at.row[h] >= m || at.place[h] < j) c.high = c.low = 0;
-                best = h == 0 ? c : better(best, c);
-                candidate = h == 0 || best.row == c.row ? own : candidate;
-            }
-            const T inverse_candidate = ordinary(best, T()) ? reciprocal(candidate) : candidate;
-            const int leader = best_lane(best);
-            Offer<T>& mine = s.mine[parity][warp];
-            const int set = SETS > 1 ? __shfl_sync(ALL, best.row, leader) / THREADS / blocks : 0;
-            if (lane / 4 == leader / 4) {
-#pragma unroll
-                for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                    for (int q = 0; q < 4; ++q)
-                        if (opaque(q) == leader % 4 && (SETS == 1 || opaque(h) == set))
-#pragma unroll
-                            for (int e = 0; e < SLOTS; ++e) mine.row[part][e] = x[h][q][e];
-                __syncwarp(15u << (leader & ~3));
-                if (lane == leader) {
-                    mine.choice = best;
-                    mine.row[turn][0] = inverse_candidate;
-                    s.pivots[parity][warp] = candidate;
-                }
-            }
-            __syncthreads();
-            // As many threads for each block.
-            const int first_warp = best_lane(lane < WARPS ? s.mine[parity][lane].choice : Choice{0, 0, NO_ROW, 0});
-            const Offer<T>& offer = s.mine[parity][first_warp];
-            constexpr int EACH = THREADS / BLOCKS;
-            if (const int to = t / EACH; to < blocks) {
-                constexpr int PIECES = SLOTS / PIECE;
-#pragma unroll
-                for (int i = 0; i < PARTS * PIECES; i += EACH) {
-                    const int p = (i + t % EACH) / PIECES, e = t % PIECES * PIECE;
-                    if (p < PARTS && e < live)
-                        cluster::mailbox_send16(&s.boxes[parity], &s.offers[parity][me].row[p][e], to, &offer.row[p][e]);
-                }
-                if (t % EACH == 0) cluster::mailbox_send16(&s.boxes[parity], &s.offers[parity][me].choice, to, &offer.choice);
-            }
-            if (t == THREADS - 1) cluster::mailbox_expect(&s.boxes[parity], blocks * (1 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
-            cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
-            const Choice offered = lane < blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
-            const int which = best_lane(offered);
-            const Offer<T>& taken = s.offers[parity][which];
-            const Choice found = taken.choice;
-            const T inverse = taken.row[turn][0];
-            if (__builtin_expect(ordinary(found, T()), 1)) {
-#pragma unroll
-                for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                    for (int q = 0; q < 4; ++q) v[h][q] *= inverse;
-            } else if (!is_zero(found)) {
-#pragma unroll
-                for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                    for (int q = 0; q < 4; ++q) v[h][q] = divided(v[h][q], inverse);
-            }
-            T l[SETS][4];
-#pragma unroll
-            for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                for (int q = 0; q < 4; ++q) l[h][q] = v[h][q];
-            // Rows that are done have no more use for x. The next column goes first.
-#pragma unroll
-            for (int e = 0; e < SLOTS; ++e) {
-                const T u = taken.row[part][e];
-#pragma unroll
-                for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                    for (int q = 0; q < 4; ++q) x[h][q][e] -= l[h][q] * u;
-                if (e == 1)
-#pragma unroll
-                    for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                        for (int q = 0; q < 4; ++q)
-                            v[h][q] = __shfl_sync(ALL, turn == PARTS - 1 ? x[h][q][1] : x[h][q][0], (lane & ~3) | (turn + 1) % PARTS);
-            }
-#pragma unroll
-            for (int h = 0; h < SETS; ++h) {
-                if (at.place[h] == found.place) at.place[h] = j;
-                else if (at.place[h] == j) at.place[h] = found.place;
-                if (at.place[h] > j && at.row[h] < m) out[h][0] = fourth(l[h], part);
-                out[h] += at.ld;
-            }
-            // The row of U, by the block that had it.
-            if (which == me && warp == 1 && lane < c0 + w - j) {
-                const int c = turn + lane;
-                const T u = lane == 0 ? s.pivots[parity][first_warp] : taken.row[c % PARTS][c / PARTS];
-                work[found.row + (j + lane) * at.ld] = u;
-            }
-            if (t == 64) {
-                s.origin[j] = found.row;
-                if (me == 0) pivots[first + j] = (int)(first + found.place);
-                if (is_zero(found) && none < 0) none = (int)(first + j);
-            }
-            if (turn == PARTS - 1) {
-                asm volatile("");  // a branch, for one column of four
-#pragma unroll
-                for (int e = 1; e < SLOTS; ++e)
-#pragma unroll
-                    for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                        for (int q = 0; q < 4; ++q) x[h][q][e - 1] = x[h][q][e];
-            }
+        if (p.warp < WARPS) {
+            if (c0 > 0) bring_up(s, work, c0, at, p.ld, x);
+            columns(p, c0, w, at, out, x);
+        } else {
+            clerks<T, WARPS, CLERKS>(p, c0, w, none);
         }
     }
     // All of U is in `work`, and nobody has a message under way.
     cluster::meet();
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
-        if (at.row[h] >= m) continue;
+        if (at.row[h] == NO_ROW) continue;
         constexpr int GROUP = 16;
         const T* from = work + at.row[h];
         T* to = a + at.place[h];
@@ -400,7 +469,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
         for (int c = 0; c < n; c += GROUP) {
             T y[GROUP];
 #pragma unroll
-            for (int i = 0; i < GROUP; ++i) y[i] = c + i < n ? __ldcg(from + (c + i) * at.ld) : T(0);
+            for (int i = 0; i < GROUP; ++i) y[i] = c + i < n ? __ldcg(from + (c + i) * p.ld) : T(0);
 #pragma unroll
             for (int i = 0; i < GROUP; ++i)
                 if (c + i < n) to[(c + i) * lda] = y[i];
@@ -412,24 +481,24 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             moves[e + 2 * LARGEST] = (int)first + at.row[h];
         }
     }
-    if (me == 0 && t == 64 && none >= 0 && *zero < 0) *zero = none;
+    if (p.me == 0 && t == THREADS + (CLERKS - 1) * 32 && none >= 0 && *zero < 0) *zero = none;
 }
 
 }  // namespace
 
 // A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place, pivots[first + j] the row that
 // was exchanged for row first + j, *zero the first column without a pivot unless it is set already. One cluster of up to 16 blocks,
-// as many that blocks * THREADS * SETS >= m; `work`: blocks * THREADS * SETS * n elements. `moves`: what the exchanges amount
-// to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further sources.
-#define ENTRY(T, SUFFIX, ROWS, THREADS)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(THREADS, 1)                                                               \
+// as many that blocks * ROWS >= m; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount to, in rows of the
+// whole matrix: their number, which is 0 before, destinations, and 256 further sources.
+#define ENTRY(T, SUFFIX, ROWS, THREADS, CLERKS)                                                                            \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                                                 \
         panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
-        panel<T, THREADS, ROWS / THREADS>(m, n, a, ld, work, first, pivots, zero, moves);                                  \
+        panel<T, THREADS, CLERKS, ROWS / THREADS>(m, n, a, ld, work, first, pivots, zero, moves);                          \
     }
-ENTRY(double, f64, 128, 128)
-ENTRY(double, f64, 256, 128)
-ENTRY(double, f64, 512, 256)
-ENTRY(float, f32, 128, 128)
-ENTRY(float, f32, 256, 128)
-ENTRY(float, f32, 512, 128)
-ENTRY(float, f32, 1024, 256)
+ENTRY(double, f64, 128, 128, 4)
+ENTRY(double, f64, 256, 128, 4)
+ENTRY(double, f64, 512, 256, 1)
+ENTRY(float, f32, 128, 128, 4)
+ENTRY(float, f32, 256, 128, 4)
+ENTRY(float, f32, 512, 128, 4)
+ENTRY(float, f32, 1024, 256, 1)

@@ -13,9 +13,7 @@
 
 namespace {
 
-constexpr int WIDTH = 32;     // columns held at a time
 constexpr int PARTS = 4;      // lanes that share a row: lane p has columns p, p + 4, ...
-constexpr int SLOTS = WIDTH / PARTS;
 constexpr int LARGEST = 128;  // columns of a panel
 constexpr int BLOCKS = 16;    // of a cluster, at most
 constexpr int NO_ROW = 0x7fffffff;
@@ -58,7 +56,7 @@ __device__ __forceinline__ unsigned best_bit(Choice c) {
 __device__ __forceinline__ int best_lane(Choice c) { return __ffs(best_bit(c)) - 1; }
 
 // A candidate, its reciprocal if it is ordinary, and what is left of its row: column p + 4 s at row[p][s].
-template <typename T>
+template <typename T, int SLOTS>
 struct alignas(16) Offer {
     Choice choice;
     struct alignas(16) {
@@ -67,15 +65,17 @@ struct alignas(16) Offer {
     T row[PARTS][SLOTS];
 };
 
-template <typename T, int WARPS>
+// SLOTS columns to a lane in hand, WARPS that have rows.
+template <typename T, int WARPS, int SLOTS>
 struct Shared {
-    Offer<T> offers[2][BLOCKS];   // of all blocks, by the parity of the column
-    Offer<T> mine[2][WARPS];      // of this block's warps
+    static constexpr int WIDTH = PARTS * SLOTS;
+    Offer<T, SLOTS> offers[2][BLOCKS];   // of all blocks, by the parity of the column
+    Offer<T, SLOTS> mine[2][WARPS];      // of this block's warps
     unsigned long long boxes[2];
     T u[LARGEST - WIDTH][PARTS][SLOTS];  // rows of U above the columns in hand
     T l[LARGEST - WIDTH][LARGEST - WIDTH + 1];
     double inverse[(LARGEST - WIDTH) / 8][8][9];  // of L's diagonal blocks, by columns
-    int origin[LARGEST];          // the first place of the row that became row j
+    int origin[LARGEST];                 // the first place of the row that became row j
 };
 
 // 1 / p of a pivot far from the ends of the range, rounded: LAPACK too multiplies by it.
@@ -112,89 +112,84 @@ struct Rows {
     i64 four[SETS];   // the first of those of which it holds columns
 };
 
-// The rows of L that have come since the last call, and the inverses of their diagonal blocks of 8, to shared memory.
-template <typename T, int WARPS>
-__device__ __forceinline__ void lower_rows(Shared<T, WARPS>& s, const T* work, i64 ld, int b) {
-    constexpr int GROUP = 16;  // loads in flight together
-    const int t = threadIdx.x, lane = t & 31, warp = t / 32;
-    const T* from = work + s.origin[b + lane];
-    if (warp < WARPS)
-        for (int i = warp; i < b + 32; i += WARPS * GROUP) {
-            T y[GROUP];
+// The rows of L that have come since the last call, from row b on, and the inverses of their diagonal blocks of 8, to shared memory.
+template <typename T, int WARPS, int SLOTS>
+__device__ __forceinline__ void lower_rows(Shared<T, WARPS, SLOTS>& s, const T* work, i64 ld, int b) {
+    constexpr int GROUP = 16, WIDTH = PARTS * SLOTS;  // loads in flight together
+    const int t = threadIdx.x, lane = t & 31, warps = blockDim.x / 32;
+    const int r = b + lane % WIDTH;
+    const T* from = work + s.origin[r];
+#pragma unroll 1
+    for (int i = t / 32; i < b + WIDTH; i += warps * GROUP) {
+        T y[GROUP];
 #pragma unroll
-            for (int g = 0; g < GROUP; ++g) y[g] = i + g * WARPS < b + lane ? __ldcg(from + (i + g * WARPS) * ld) : T(0);
+        for (int g = 0; g < GROUP; ++g) y[g] = i + g * warps < r ? __ldcg(from + (i + g * warps) * ld) : T(0);
 #pragma unroll
-            for (int g = 0; g < GROUP; ++g)
-                if (i + g * WARPS < b + 32) s.l[b + lane][i + g * WARPS] = y[g];
-        }
+        for (int g = 0; g < GROUP; ++g)
+            if (i + g * warps < b + WIDTH) s.l[r][i + g * warps] = y[g];
+    }
     __syncthreads();
-    if (t < 32) {
-        // A lane has a column of one of the four inverses.
-        const int r = b + lane / 8 * 8, c = lane % 8;
-        double* x = s.inverse[r / 8][c];
+    if (t < WIDTH) {
+        // A lane has a column of an inverse.
+        const int first = b + t / 8 * 8, c = t % 8;
+        double x[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            double y = i == c;
+            x[i] = i == c;
 #pragma unroll
-            for (int k = 0; k < i; ++k) y -= (double)s.l[r + i][r + k] * x[k];
-            x[i] = i < c ? 0 : y;
+            for (int k = 0; k < i; ++k) x[i] -= (double)s.l[first + i][first + k] * x[k];
         }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) s.inverse[first / 8][c][i] = i < c ? 0 : x[i];
     }
 }
 
 // U above columns c0 to c0 + w - 1, by substitution, 8 rows at a time on the tensor cores; to shared memory and to `work`. A warp
 // has 8 columns: number n of them is column n / 2 + 4 (2 warp + n % 2).
-template <typename T, int WARPS>
-__device__ __forceinline__ void upper_rows(Shared<T, WARPS>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
-    constexpr int MOST = (LARGEST - WIDTH) / 8;
+template <typename T, int WARPS, int SLOTS>
+__device__ __forceinline__ void upper_rows(Shared<T, WARPS, SLOTS>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
+    constexpr int WIDTH = PARTS * SLOTS, MINE = WIDTH / 4;
     const int t = threadIdx.x, lane = t & 31, warp = t / 32, g = lane / 4, part = lane % 4;
-    if (warp < WARPS)
+    if (warp < 4)
         for (int r = lane; r < c0; r += 32) {
-            const T* from = a + s.origin[r] + c0 * lda;
-            constexpr int MINE = WIDTH / WARPS;
+            const T* from = a + s.origin[r] + (c0 + warp) * lda;
             T y[MINE];
 #pragma unroll
-            for (int i = 0; i < MINE; ++i) y[i] = i * WARPS + warp < w ? from[(i * WARPS + warp) * lda] : T(0);
+            for (int i = 0; i < MINE; ++i) y[i] = warp + PARTS * i < w ? from[PARTS * i * lda] : T(0);
 #pragma unroll
-            for (int i = 0; i < MINE; ++i) s.u[r][(i * WARPS + warp) % PARTS][(i * WARPS + warp) / PARTS] = y[i];
+            for (int i = 0; i < MINE; ++i) s.u[r][warp][i] = y[i];
         }
     __syncthreads();
-    if (warp < 4) {
-        double x[MOST][2];
+    if (warp < WIDTH / 8) {
+        T* own = &s.u[0][0][0] + 2 * warp;
+        const auto factor = [&](int k) { return (double)own[(k * PARTS + (g >> 1)) * SLOTS + (g & 1)]; };
+#pragma unroll 1
+        for (int r = 0; r < c0; r += 8) {
+            T* tile = own + ((r + g) * PARTS + part) * SLOTS;
+            double x[2][2] = {{(double)tile[0], (double)tile[1]}, {0, 0}};
+            const T* l = s.l[r + g] + part;
+#pragma unroll 2
+            for (int k = 0; k < r; k += 8)
 #pragma unroll
-        for (int r = 0; r < MOST; ++r)
+                for (int h = 0; h < 2; ++h) multiply_small(x[h][0], x[h][1], -(double)l[k + 4 * h], factor(k + 4 * h + part));
+            __syncwarp();
+            tile[0] = (T)(x[0][0] + x[1][0]);
+            tile[1] = (T)(x[0][1] + x[1][1]);
+            __syncwarp();
+            double y[2][2] = {};
 #pragma unroll
-            for (int i = 0; i < 2; ++i) x[r][i] = 8 * r < c0 ? (double)s.u[8 * r + g][part][2 * warp + i] : 0;
-#pragma unroll
-        for (int r = 0; r < MOST; ++r)
-            if (8 * r < c0) {
-                // The tile as a second factor, and again when it has been solved for.
-                T (*u)[PARTS][SLOTS] = s.u + 8 * r;
-                double y0 = 0, y1 = 0;
-#pragma unroll
-                for (int k = 0; k < 8; k += 4) multiply_small(y0, y1, s.inverse[r][k + part][g], u[k + part][g >> 1][2 * warp + (g & 1)]);
-                __syncwarp();
-                u[g][part][2 * warp] = (T)y0;
-                u[g][part][2 * warp + 1] = (T)y1;
-                __syncwarp();
-#pragma unroll
-                for (int k = 0; k < 8; k += 4) {
-                    const double b = u[k + part][g >> 1][2 * warp + (g & 1)];
-#pragma unroll
-                    for (int later = r + 1; later < MOST; ++later)
-                        if (8 * later < c0) multiply_small(x[later][0], x[later][1], -(double)s.l[8 * later + g][8 * r + k + part], b);
-                }
-                if (r + 1 < MOST && 8 * (r + 1) < c0) {
-#pragma unroll
-                    for (int i = 0; i < 2; ++i) u[8 + g][part][2 * warp + i] = (T)x[r + 1 < MOST ? r + 1 : r][i];
-                    __syncwarp();
-                }
-            }
+            for (int h = 0; h < 2; ++h) multiply_small(y[h][0], y[h][1], s.inverse[r / 8][4 * h + part][g], factor(r + 4 * h + part));
+            __syncwarp();
+            tile[0] = (T)(y[0][0] + y[1][0]);
+            tile[1] = (T)(y[0][1] + y[1][1]);
+            __syncwarp();
+        }
     }
     __syncthreads();
     if (cluster::rank() == 0)
-        for (int e = t; e < c0 * 4; e += blockDim.x) {
-            const int r = e >> 2, p = e & 3;
+#pragma unroll 1
+        for (int e = t; e < c0 * PARTS; e += blockDim.x) {
+            const int r = e / PARTS, p = e % PARTS;
 #pragma unroll
             for (int i = 0; i < SLOTS; ++i)
                 if (p + PARTS * i < w) work[s.origin[r] + (c0 + p + PARTS * i) * ld] = s.u[r][p][i];
@@ -202,8 +197,8 @@ __device__ __forceinline__ void upper_rows(Shared<T, WARPS>& s, const T* a, i64 
 }
 
 // Columns in hand, from c0 on, brought up to the columns before.
-template <int WARPS, int SETS>
-__device__ __forceinline__ void bring_up(const Shared<float, WARPS>& s, const float* work, int c0, const Rows<SETS>& at, i64 ld,
+template <int WARPS, int SLOTS, int SETS>
+__device__ __forceinline__ void bring_up(const Shared<float, WARPS, SLOTS>& s, const float* work, int c0, const Rows<SETS>& at, i64 ld,
                                          float (&x)[SETS][4][SLOTS]) {
     const int part = threadIdx.x % PARTS;
 #pragma unroll
@@ -228,8 +223,8 @@ __device__ __forceinline__ void bring_up(const Shared<float, WARPS>& s, const fl
 }
 // In double by the tensor cores, whose tiles the lanes' numbers are: rows q and q + 1 of a lane's four are rows lane / 4 and
 // lane / 4 + 8 of a tile, columns e and e + 1 of its part columns 2 part and 2 part + 1.
-template <int WARPS, int SETS>
-__device__ __forceinline__ void bring_up(const Shared<double, WARPS>& s, const double* work, int c0, const Rows<SETS>& at, i64 ld,
+template <int WARPS, int SLOTS, int SETS>
+__device__ __forceinline__ void bring_up(const Shared<double, WARPS, SLOTS>& s, const double* work, int c0, const Rows<SETS>& at, i64 ld,
                                          double (&x)[SETS][4][SLOTS]) {
     const int lane = threadIdx.x & 31, part = lane % PARTS, n = lane / 4;
 #pragma unroll(SETS == 1 ? 2 : 1)
@@ -263,14 +258,17 @@ __device__ __forceinline__ T fourth(const T (&v)[4], int part) {
     return part & 2 ? high : low;
 }
 
+__device__ __forceinline__ void keep(double& x) { asm volatile("" : "+d"(x)); }
+__device__ __forceinline__ void keep(float& x) { asm volatile("" : "+f"(x)); }
+
 // By division, where a reciprocal may leave the range.
 __device__ __noinline__ double divided(double x, double p) { return x / p; }
 __device__ __noinline__ float divided(float x, float p) { return x / p; }
 
 // The panel's constants, as all threads of a block know them.
-template <typename T, int WARPS>
+template <typename T, int WARPS, int SLOTS>
 struct Panel {
-    Shared<T, WARPS>& s;
+    Shared<T, WARPS, SLOTS>& s;
     i64 m, lda, ld, first;  // of `work`: ld, rows of all blocks
     int n, blocks, me, t, lane, warp;
     T *a, *work;
@@ -278,9 +276,9 @@ struct Panel {
 };
 
 // Column j of the panel by the warps that have its rows; those before c0 + w are in hand.
-template <typename T, int WARPS, int SETS>
-__device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w, Rows<SETS>& at, T* (&out)[SETS], T (&x)[SETS][4][SLOTS]) {
-    Shared<T, WARPS>& s = p.s;
+template <typename T, int WARPS, int SLOTS, int SETS>
+__device__ __forceinline__ void columns(const Panel<T, WARPS, SLOTS>& p, int c0, int w, Rows<SETS>& at, T* (&out)[SETS], T (&x)[SETS][4][SLOTS]) {
+    Shared<T, WARPS, SLOTS>& s = p.s;
     const int lane = p.lane, part = lane % PARTS;
     T v[SETS][4];  // the column in hand, of four rows
 #pragma unroll
@@ -288,7 +286,9 @@ __device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w,
 #pragma unroll
         for (int q = 0; q < 4; ++q) v[h][q] = __shfl_sync(ALL, x[h][q][0], lane & ~3);
 #pragma unroll 1
-    for (int j = c0; j < c0 + w; ++j) {
+    for (int j0 = c0; j0 < c0 + w; j0 += PARTS) {
+#pragma unroll 1
+        for (int j = j0; j < min(j0 + PARTS, c0 + w); ++j) {
         const int parity = j & 1, turn = j % PARTS;
         // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
         Choice best;
@@ -303,9 +303,10 @@ __device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w,
             best = h == 0 ? c : better(best, c);
             if (h == 0 || best.row == c.row) candidate = own, set = h;
         }
+        T inverse_candidate = reciprocal(candidate);
+        keep(inverse_candidate);  // here, not where it is stored
         const unsigned bit = best_bit(best);
-        Offer<T>& mine = s.mine[parity][p.warp];
-        const T inverse_candidate = reciprocal(candidate);
+        Offer<T, SLOTS>& mine = s.mine[parity][p.warp];
         const unsigned group = bit >> (lane & ~3) & 15;
         if (SETS > 1) set = __shfl_sync(ALL, set, __ffs(bit) - 1);
 #pragma unroll
@@ -322,7 +323,7 @@ __device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w,
         // The clerks send it.
         cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
         const Choice offered = lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
-        const Offer<T>& taken = s.offers[parity][best_lane(offered)];
+        const Offer<T, SLOTS>& taken = s.offers[parity][best_lane(offered)];
         const Choice found = taken.choice;
         const auto head = taken.head;
         if (__builtin_expect(ordinary(found, T()), 1)) {
@@ -361,23 +362,22 @@ __device__ __forceinline__ void columns(const Panel<T, WARPS>& p, int c0, int w,
             cluster::store_if(at.row[h] != NO_ROW && at.place[h] > j, out[h], fourth(l[h], part));
             out[h] += p.ld;
         }
-        if (turn == PARTS - 1) {
-            asm volatile("");  // a branch, for one column of four
-#pragma unroll
-            for (int e = 1; e < SLOTS; ++e)
-#pragma unroll
-                for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                    for (int q = 0; q < 4; ++q) x[h][q][e - 1] = x[h][q][e];
         }
+        // The next columns in hand come to the front.
+#pragma unroll
+        for (int e = 1; e < SLOTS; ++e)
+#pragma unroll
+            for (int h = 0; h < SETS; ++h)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) x[h][q][e - 1] = x[h][q][e];
     }
 }
 
 // What the clerks do meanwhile: send the block's offer, and write down what was taken.
-template <typename T, int WARPS, int CLERKS>
-__device__ __forceinline__ void clerks(const Panel<T, WARPS>& p, int c0, int w, int& none) {
+template <typename T, int WARPS, int SLOTS, int CLERKS>
+__device__ __forceinline__ void clerks(const Panel<T, WARPS, SLOTS>& p, int c0, int w, int& none) {
     constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, ALL_PIECES = 2 + PARTS * PIECES;
-    Shared<T, WARPS>& s = p.s;
+    Shared<T, WARPS, SLOTS>& s = p.s;
     const int lane = p.lane, i0 = p.t - WARPS * 32;
 #pragma unroll 1
     for (int j = c0; j < c0 + w; ++j) {
@@ -398,7 +398,7 @@ __device__ __forceinline__ void clerks(const Panel<T, WARPS>& p, int c0, int w, 
         cluster::mailbox_wait(box, j >> 1 & 1);
         if (i0 / 32 == CLERKS - 1) {
             const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0});
-            const Offer<T>& taken = s.offers[parity][which];
+            const Offer<T, SLOTS>& taken = s.offers[parity][which];
             const Choice found = taken.choice;
             const int c = turn + lane;
             // The row of U, by the block that had it.
@@ -412,15 +412,15 @@ __device__ __forceinline__ void clerks(const Panel<T, WARPS>& p, int c0, int w, 
     }
 }
 
-template <typename T, int THREADS, int CLERKS, int SETS>
+template <typename T, int THREADS, int CLERKS, int SETS, int SLOTS>
 __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots, int* zero, int* moves) {
-    constexpr int WARPS = THREADS / 32;
+    constexpr int WARPS = THREADS / 32, WIDTH = PARTS * SLOTS;
     extern __shared__ __align__(16) unsigned char memory[];
     int t = threadIdx.x;
     asm volatile("" : "+r"(t));  // it too takes long to ask for
-    const Panel<T, WARPS> p = {*cluster::own(reinterpret_cast<Shared<T, WARPS>*>(memory)), m, lda, (i64)cluster::size() * THREADS * SETS, first,
+    const Panel<T, WARPS, SLOTS> p = {*cluster::own(reinterpret_cast<Shared<T, WARPS, SLOTS>*>(memory)), m, lda, (i64)cluster::size() * THREADS * SETS, first,
                                n, cluster::size(), cluster::rank(), t, t & 31, t / 32, a, work, pivots, zero, moves};
-    Shared<T, WARPS>& s = p.s;
+    Shared<T, WARPS, SLOTS>& s = p.s;
     const int part = t % PARTS;
     Rows<SETS> at;
     T* out[SETS];  // of the column in hand, the lane's own rows
@@ -454,7 +454,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             if (c0 > 0) bring_up(s, work, c0, at, p.ld, x);
             columns(p, c0, w, at, out, x);
         } else {
-            clerks<T, WARPS, CLERKS>(p, c0, w, none);
+            clerks<T, WARPS, SLOTS, CLERKS>(p, c0, w, none);
         }
     }
     // All of U is in `work`, and nobody has a message under way.
@@ -490,15 +490,15 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
 // was exchanged for row first + j, *zero the first column without a pivot unless it is set already. One cluster of up to 16 blocks,
 // as many that blocks * ROWS >= m; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount to, in rows of the
 // whole matrix: their number, which is 0 before, destinations, and 256 further sources.
-#define ENTRY(T, SUFFIX, ROWS, THREADS, CLERKS)                                                                            \
+#define ENTRY(T, SUFFIX, ROWS, THREADS, CLERKS, SLOTS)                                                                            \
     extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                                                 \
         panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
-        panel<T, THREADS, CLERKS, ROWS / THREADS>(m, n, a, ld, work, first, pivots, zero, moves);                          \
+        panel<T, THREADS, CLERKS, ROWS / THREADS, SLOTS>(m, n, a, ld, work, first, pivots, zero, moves);                          \
     }
-ENTRY(double, f64, 128, 128, 4)
-ENTRY(double, f64, 256, 128, 4)
-ENTRY(double, f64, 512, 256, 1)
-ENTRY(float, f32, 128, 128, 4)
-ENTRY(float, f32, 256, 128, 4)
-ENTRY(float, f32, 512, 128, 4)
-ENTRY(float, f32, 1024, 256, 1)
+ENTRY(double, f64, 128, 128, 4, 8)
+ENTRY(double, f64, 256, 128, 4, 8)
+ENTRY(double, f64, 512, 256, 4, 4)
+ENTRY(float, f32, 128, 128, 4, 8)
+ENTRY(float, f32, 256, 128, 4, 8)
+ENTRY(float, f32, 512, 128, 4, 8)
+ENTRY(float, f32, 1024, 256, 4, 4)

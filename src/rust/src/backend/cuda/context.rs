@@ -221,7 +221,8 @@ impl Context {
 
     /// Whether a family is for this GPU.
     pub(super) fn has(&self, family: Family) -> bool {
-        family.ptx(self.properties.capability).is_some()
+        family.driver() <= self.properties.driver
+            && family.ptx(self.properties.capability).is_some()
     }
 
     /// A family's code, loaded on the first call.

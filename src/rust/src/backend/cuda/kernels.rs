@@ -1,6 +1,6 @@
 //! The families of kernels, where their code is, and what can be handed to a kernel.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
@@ -52,6 +52,14 @@ impl Family {
         Family::Norms,
         Family::Precision,
     ];
+
+    /// The oldest driver that reads its code, as the driver counts.
+    pub(super) fn driver(self) -> i32 {
+        match self {
+            Family::LuPanel => 12010,
+            _ => 12000,
+        }
+    }
 
     /// The packed code for a device of that compute capability; none where the family needs a newer one.
     pub(super) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static [u8]> {
@@ -229,6 +237,8 @@ pub(super) struct Function {
     pub params: Vec<Kind>,
     /// Bytes of dynamic shared memory that a launch may have.
     pub allowed: AtomicUsize,
+    /// Whether clusters of more blocks than every device takes may be asked for.
+    pub large_clusters: AtomicBool,
     /// Blocks that one multiprocessor holds, once asked.
     pub resident: OnceLock<usize>,
 }

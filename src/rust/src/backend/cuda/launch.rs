@@ -96,6 +96,9 @@ impl Context {
             });
         };
         self.allow_shared(function, shared)?;
+        if how == Blocks::Cluster {
+            self.allow_cluster(function, grid.0)?;
+        }
         let bytes = shared as u32;
         let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
         let address = |v: &mut u64| std::ptr::from_mut(v).cast();
@@ -142,6 +145,20 @@ impl Context {
         Ok(())
     }
 
+    /// Lets a function be started as a cluster of that many blocks. The context is current.
+    fn allow_cluster(&self, function: &Function, blocks: usize) -> Result<()> {
+        if blocks <= PORTABLE_CLUSTER || function.large_clusters.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let attribute =
+            sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        // SAFETY: the function is loaded in the current context.
+        let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, 1) };
+        self.check(code, "cuFuncSetAttribute")?;
+        function.large_clusters.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about and started with the same
     /// numbers.
     pub(super) fn resident<T: Scalar>(
@@ -180,6 +197,7 @@ impl Context {
     ) -> Result<bool> {
         let function = self.function(kernel, T::SUFFIX)?;
         self.allow_shared(function, shared)?;
+        self.allow_cluster(function, blocks)?;
         let mut attribute = cluster(blocks as u32);
         let config = configuration(
             blocks as u32,
@@ -190,14 +208,8 @@ impl Context {
         );
         let mut clusters = 0;
         // SAFETY: the function is loaded in the current context; the configuration and the out-parameter are valid.
-        let code = unsafe {
-            if blocks > PORTABLE_CLUSTER {
-                use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED as ALLOWED;
-                let code = sys::cuFuncSetAttribute(function.handle, ALLOWED, 1);
-                self.check(code, "cuFuncSetAttribute")?;
-            }
-            sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle, &config)
-        };
+        let code =
+            unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle, &config) };
         Ok(code == sys::CUresult::CUDA_SUCCESS && clusters > 0)
     }
 }

@@ -23,11 +23,12 @@ const PANEL: usize = 32;
 /// Integers of a panel's list of moves: their number, destinations and sources.
 const LIST_WORDS: usize = 1 + 4 * PANEL;
 
-/// Columns of a cluster's panel, and of those it has in hand, as in `kernels/lu_panel.cu`. Its list takes the room of those of as
+/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`. Its list takes the room of those of as
 /// many columns in panels.
 const CLUSTER_PANEL: usize = 128;
-const IN_HAND: usize = 32;
 const CLUSTER_BLOCKS: usize = 16;
+/// Bytes of a column that a block holds, at most.
+const CLUSTER_LARGEST: usize = 4096;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -47,41 +48,106 @@ struct Work<T> {
     cluster: Option<(usize, Buffer)>,
 }
 
-/// A cluster's kernel for panels of `rows` rows, and its blocks. None where there are too many rows.
-fn cluster_of<T: Scalar>(rows: usize) -> Option<(Kernel, usize)> {
-    const KERNELS: [(usize, Kernel); 3] = [
-        (1, Kernel::new(Family::LuPanel, "panel_eliminate_cluster1")),
-        (2, Kernel::new(Family::LuPanel, "panel_eliminate_cluster2")),
-        (4, Kernel::new(Family::LuPanel, "panel_eliminate_cluster4")),
-    ];
-    // Rows to a thread: registers hold so many.
-    let most = 16 / size_of::<T>();
-    let fits = |&&(each, _): &&(usize, Kernel)| rows <= CLUSTER_BLOCKS * THREADS * each;
-    let &(each, kernel) = KERNELS
-        .iter()
-        .find(fits)
-        .filter(|(each, _)| *each <= most)?;
-    Some((kernel, rows.div_ceil(THREADS * each)))
+/// A kernel for a cluster's panels, and what it is started with.
+#[derive(Clone, Copy)]
+struct Cluster {
+    kernel: Kernel,
+    /// Rows of a block, threads of it, and columns that they have in hand.
+    rows: usize,
+    threads: usize,
+    in_hand: usize,
 }
 
-/// Bytes of shared memory of a cluster's block.
-fn cluster_shared<T>() -> usize {
-    let before = CLUSTER_PANEL - IN_HAND;
-    let numbers = (2 * CLUSTER_BLOCKS + 1 + before) * IN_HAND + before * (before + 1);
-    let choices = 2 * CLUSTER_BLOCKS + THREADS / 32 + 1;
-    numbers * size_of::<T>() + choices * 16 + CLUSTER_PANEL * size_of::<i32>()
+impl Cluster {
+    /// For panels of `rows` rows: the one that spreads them widest. None where there are too many rows.
+    fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
+        const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
+            Cluster {
+                kernel,
+                rows,
+                threads,
+                in_hand,
+            }
+        }
+        const DOUBLE: [Cluster; 3] = [
+            cluster(
+                Kernel::new(Family::LuPanel, "panel_eliminate_cluster128"),
+                128,
+                128,
+                32,
+            ),
+            cluster(
+                Kernel::new(Family::LuPanel, "panel_eliminate_cluster256"),
+                256,
+                128,
+                32,
+            ),
+            cluster(
+                Kernel::new(Family::LuPanel, "panel_eliminate_cluster512"),
+                512,
+                256,
+                16,
+            ),
+        ];
+        const SINGLE: [Cluster; 4] = [
+            DOUBLE[0],
+            DOUBLE[1],
+            cluster(
+                Kernel::new(Family::LuPanel, "panel_eliminate_cluster512"),
+                512,
+                128,
+                32,
+            ),
+            cluster(
+                Kernel::new(Family::LuPanel, "panel_eliminate_cluster1024"),
+                1024,
+                256,
+                16,
+            ),
+        ];
+        let all: &[Cluster] = if size_of::<T>() == 8 {
+            &DOUBLE
+        } else {
+            &SINGLE
+        };
+        all.iter()
+            .find(|c| rows <= CLUSTER_BLOCKS * c.rows)
+            .copied()
+    }
+
+    fn blocks(&self, rows: usize) -> usize {
+        rows.div_ceil(self.rows)
+    }
+
+    /// Threads of a block: those with rows, and four warps of clerks.
+    fn all_threads(&self) -> u32 {
+        self.threads as u32 + 128
+    }
+
+    /// Bytes of shared memory of a block.
+    fn shared<T>(&self) -> usize {
+        let before = CLUSTER_PANEL - self.in_hand;
+        let offer = 32 + self.in_hand * size_of::<T>();
+        let offers = 2 * (CLUSTER_BLOCKS + self.threads / 32) * offer;
+        let factors = (before * self.in_hand + before * (before + 1)) * size_of::<T>();
+        let inverses = before * 9 * size_of::<f64>();
+        offers + 16 + factors + inverses + CLUSTER_PANEL * size_of::<i32>() + 16
+    }
 }
 
 /// The most rows of a matrix's panels that clusters of this device take.
 fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> {
-    let shared = cluster_shared::<T>();
-    if !ctx.has(Family::LuPanel) || ctx.properties.shared < shared {
+    if !ctx.has(Family::LuPanel) {
         return Ok(0);
     }
-    let mut most = rows.min(CLUSTER_BLOCKS * THREADS * 16 / size_of::<T>());
-    while let Some((kernel, blocks)) = cluster_of::<T>(most) {
-        if ctx.takes_cluster::<T>(kernel, blocks, THREADS as u32, shared)? {
-            return Ok(most);
+    let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_LARGEST / size_of::<T>());
+    while let Some(cluster) = Cluster::of::<T>(most) {
+        let shared = cluster.shared::<T>();
+        if shared <= ctx.properties.shared {
+            let blocks = cluster.blocks(most);
+            if ctx.takes_cluster::<T>(cluster.kernel, blocks, cluster.all_threads(), shared)? {
+                return Ok(most);
+            }
         }
         most /= 2;
         if most == 0 {
@@ -122,7 +188,11 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
         lists: Buffer::of::<i32>(ctx, words)?,
         cluster: match cluster_rows::<T>(ctx, a.rows)? {
             0 => None,
-            rows => Some((rows, Buffer::of::<T>(ctx, rows * CLUSTER_PANEL.min(k))?)),
+            // Blocks are filled up with rows that are not there.
+            rows => {
+                let room = (rows + CLUSTER_LARGEST / size_of::<T>()) * CLUSTER_PANEL.min(k);
+                Some((rows, Buffer::of::<T>(ctx, room)?))
+            }
         },
     };
     work.lists.fill(0, words * size_of::<i32>())?;
@@ -195,16 +265,16 @@ impl<T: Scalar> Work<T> {
     fn panel(&self, first: usize, n: usize) -> Result<()> {
         let panel = self.a.sub(first, first, self.a.rows - first, n);
         if let (CLUSTER_PANEL, Some((_, work))) = (self.width(first), &self.cluster) {
-            let Some((kernel, blocks)) = cluster_of::<T>(panel.rows) else {
+            let Some(cluster) = Cluster::of::<T>(panel.rows) else {
                 return Err(crate::error::Error::Internal {
                     what: format!("no cluster for a panel of {} rows", panel.rows),
                 });
             };
             return self.ctx.launch_cluster::<T>(
-                kernel,
-                blocks,
-                THREADS as u32,
-                cluster_shared::<T>(),
+                cluster.kernel,
+                cluster.blocks(panel.rows),
+                cluster.all_threads(),
+                cluster.shared::<T>(),
                 &args![
                     panel.rows,
                     n as i32,

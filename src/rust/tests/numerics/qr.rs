@@ -19,8 +19,9 @@ for_each_device!(
     factors_repeat,
 );
 
-/// What differs from LAPACK by no more than half as much again, or this in units of `n eps`, is as good.
-const FLOOR: f64 = 1.0;
+/// What is no more than half as much again as LAPACK's, or than this, is as good: loss of orthogonality and residual in units of
+/// `n eps`, the worst column's residual in units of `sqrt(m) eps`.
+const FLOORS: [f64; 3] = [3.0, 0.5, 3.0];
 
 /// Around panels of 32 and of 128 columns, tall and wide.
 fn shapes() -> Vec<(usize, usize)> {
@@ -100,16 +101,15 @@ fn worst_column<T: Scalar>(a: &Host<T>, x: &Answer<T>) -> f64 {
 fn judge<T: Scalar, D: Device<T>>(device: &D, what: &str, a: &Host<T>) {
     let got = errors(a, &factored(device, a));
     let lapack = errors(a, &factored(&CpuDevice::new(1), a));
-    for (kind, (got, lapack)) in ["orthogonality", "residual", "column"]
-        .iter()
-        .zip(got.iter().zip(lapack))
-    {
-        let allowed = (1.5 * lapack).max(FLOOR);
+    for (i, kind) in ["orthogonality", "residual", "column"].iter().enumerate() {
+        let allowed = (1.5 * lapack[i]).max(FLOORS[i]);
         assert!(
-            *got <= allowed,
-            "{what} {}x{}: {kind} {got:.2}, LAPACK's {lapack:.2}",
+            got[i] <= allowed,
+            "{what} {}x{}: {kind} {:.2}, LAPACK's {:.2}",
             a.rows,
-            a.cols
+            a.cols,
+            got[i],
+            lapack[i]
         );
     }
 }

@@ -30,13 +30,28 @@ __device__ __forceinline__ int column_at(int b) { return b * (b + 1) / 2 * SIDE 
 // M(k, c) = element(k, c) for k <= c < n, the identity beyond. The block meets.
 template <typename T, typename Element>
 __device__ __forceinline__ void load(T* divisor, int n, Element element) {
+    // Two columns of eight: the loads of a block column are under way together.
+    constexpr int COLUMNS = THREADS / SIDE, MOST = 8;
+    const int low = threadIdx.x % SIDE, high = threadIdx.x / SIDE;
     for (int b = 0; b < blocks_of(n); ++b) {
+        T x[2][MOST];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int c = b * SIDE + half * COLUMNS + high;
+#pragma unroll
+            for (int q = 0; q < MOST; ++q) {
+                const int k = q * SIDE + low;
+                x[half][q] = k == c ? T(1) : T(0);
+                if (q <= b && k <= c && c < n) x[half][q] = element(k, c);
+                if (k == c) x[half][q] = T(1) / x[half][q];
+            }
+        }
         T* to = divisor + column_at(b);
-#pragma unroll 4
-        for (int e = threadIdx.x; e < (b + 1) * SIDE * SIDE; e += THREADS) {
-            const int k = e % SIDE + e / (SIDE * SIDE) * SIDE, in = e / SIDE % SIDE, c = b * SIDE + in;
-            const T x = k <= c && c < n ? element(k, c) : (k == c ? T(1) : T(0));
-            to[k * PITCH + in] = k == c ? T(1) / x : x;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+#pragma unroll
+            for (int q = 0; q < MOST; ++q)
+                if (q <= b) to[(q * SIDE + low) * PITCH + half * COLUMNS + high] = x[half][q];
         }
     }
     __syncthreads();

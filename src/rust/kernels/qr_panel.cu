@@ -47,12 +47,27 @@ __device__ __forceinline__ T* shared_memory() {
 // Order n, a multiple of SIDE from n on.
 __device__ __forceinline__ int padded(int n) { return (n + eliminate::SIDE - 1) / eliminate::SIDE * eliminate::SIDE; }
 
+// How the threads of an eliminating block go through a matrix: a row each, of every fourth column, in batches of loads that are
+// under way together.
+constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 8;
+
+__device__ __forceinline__ int my_row() { return threadIdx.x % ROWS; }
+__device__ __forceinline__ int my_column() { return threadIdx.x / ROWS; }
+
 // W <- a matrix of order n, padded with the identity. The block meets.
 template <typename T, typename W>
 __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 ld) {
-    for (int e = threadIdx.x; e < w.size * w.size; e += eliminate::THREADS) {
-        const int i = e % w.size, j = e / w.size;
-        w.at(i, j) = i < n && j < n ? a[i + j * ld] : (i == j ? T(1) : T(0));
+    const int i = my_row();
+    for (int first = my_column(); first < w.size; first += APART * BATCH) {
+        T x[BATCH];
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q) {
+            const int j = first + APART * q;
+            x[q] = i < n && j < n ? a[i + j * ld] : (i == j ? T(1) : T(0));
+        }
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q)
+            if (i < w.size && first + APART * q < w.size) w.at(i, first + APART * q) = x[q];
     }
     __syncthreads();
 }
@@ -65,10 +80,9 @@ __device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& 
     if (*w.refused) return false;
     for (int k = threadIdx.x; k < n; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
     __syncthreads();
-    for (int e = threadIdx.x; e < n * n; e += eliminate::THREADS) {
-        const int i = e % n, j = e / n;
+    const int i = my_row();
+    for (int j = my_column(); j < n; j += APART)
         if (i <= j) r[i + j * LD] = w.at(i, j) * scales[i];
-    }
     __syncthreads();
     return true;
 }
@@ -93,13 +107,18 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     if (stopped(stop)) return;
     __shared__ T inverses[LD], chosen[LD], scratch[32];
     __shared__ int refused;
-    const int t = threadIdx.x, size = padded(n);
+    const int t = threadIdx.x, size = padded(n), row = my_row();
+    T e[ROWS / APART];
     T distance = T(0), largest = T(0);
-    for (int e = t; e < n * n; e += eliminate::THREADS) {
-        const int i = e % n, j = e / n;
-        const T x = g[i + j * LD] - (i == j ? T(1) : T(0));
-        distance += x * x;
-        largest = larger(largest, magnitude(x));
+#pragma unroll
+    for (int q = 0; q < ROWS / APART; ++q) {
+        const int j = my_column() + APART * q;
+        e[q] = row < n && j < n ? g[row + j * LD] - (row == j ? T(1) : T(0)) : T(0);
+    }
+#pragma unroll
+    for (int q = 0; q < ROWS / APART; ++q) {
+        distance += e[q] * e[q];
+        largest = larger(largest, magnitude(e[q]));
     }
     distance = block_sum(distance, scratch);
     largest = block_max(largest, scratch);
@@ -108,10 +127,10 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     bool fine = distance < T(FAR);
     if (fine && largest <= Limits<T>::small) {
         // chol(I + E) to first order: what is left out is less than a rounding error.
-        for (int e = t; e < n * n; e += eliminate::THREADS) {
-            const int i = e % n, j = e / n;
-            const T x = g[i + j * LD];
-            if (i <= j) r[i + j * LD] = i == j ? T(1) + (x - T(1)) / 2 : x;
+#pragma unroll
+        for (int q = 0; q < ROWS / APART; ++q) {
+            const int j = my_column() + APART * q;
+            if (row <= j && j < n) r[row + j * LD] = row == j ? T(1) + e[q] / 2 : e[q];
         }
         __syncthreads();
     } else if (fine) {
@@ -133,7 +152,8 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
         return;
     }
     w.run();
-    for (int e = t; e < n * n; e += eliminate::THREADS) factors[e % n + e / n * LD] = w.at(e % n, e / n);
+    for (int j = my_column(); j < n; j += APART)
+        if (row < n) factors[row + j * LD] = w.at(row, j);
     for (int j = t; j < n; j += eliminate::THREADS) {
         signs[j] = chosen[j];
         tau[j] = -chosen[j] * w.at(j, j) / r[j + j * LD];

@@ -153,6 +153,9 @@ pub trait Device<T: Scalar> {
         tau: &[T],
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// Q <- the first columns of the orthogonal factor, for the first `tau.len()` reflectors in A: as many as Q has, at least
+    /// `tau.len()` and at most as many as A has rows. Less work than `ormqr` on an identity; nothing of Q is read.
+    fn orgqr(&self, a: &Self::Mat<'_>, tau: &[T], q: &mut Self::Mat<'_>) -> Result<()>;
 
     // ---- what a driver asks about a matrix ----------------------------------------------------
 

@@ -56,6 +56,7 @@ fn wrong_shapes_are_errors<T: Scalar, D: Device<T>>(device: &D) {
     wrong("pstrf", device.pstrf(-1.0, &mut c).map(drop));
     wrong("laswp", device.laswp(Trans::No, &[0, 4], &mut c));
     wrong("ormqr", device.ormqr(Trans::No, &a, &[zero; 4], &mut c));
+    wrong("orgqr", device.orgqr(&a, &[zero; 4], &mut c));
     wrong("identity", device.set_identity(&mut c));
     let mut small = Host::<T>::from_fn(2, 2, |_, _| 0.0);
     wrong("read", device.read(&a, small.view_mut()));
@@ -103,4 +104,5 @@ fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
     heard("geqp3", &|c| device.geqp3(c).map(drop));
     heard("qrdc2", &|c| device.qrdc2(1e-7, c).map(drop));
     heard("ormqr", &|c| device.ormqr(Trans::No, &a, &[zero; 100], c));
+    heard("orgqr", &|c| device.orgqr(&a, &[zero; 100], c));
 }

@@ -13,6 +13,7 @@ mod minors;
 mod pairs;
 mod positive;
 mod product;
+mod qr;
 mod repeat;
 mod special;
 mod textbook;

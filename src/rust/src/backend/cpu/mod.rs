@@ -320,6 +320,17 @@ impl<T: Scalar> Device<T> for CpuDevice {
         qr::ormqr(trans, a, tau, c, self.threads)
     }
 
+    fn orgqr(&self, a: &CpuMat<'_, T>, tau: &[T], q: &mut CpuMat<'_, T>) -> Result<()> {
+        let (a, q) = (columns(a.view())?, q.columns_mut()?);
+        require(
+            tau.len() <= a.nrows().min(a.ncols())
+                && q.nrows() == a.nrows()
+                && (tau.len()..=a.nrows()).contains(&q.ncols()),
+            "the reflectors do not fit the matrix",
+        )?;
+        qr::orgqr(a, tau, q, self.threads)
+    }
+
     fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {
         norms::norm1(a.view(), self.threads)
     }

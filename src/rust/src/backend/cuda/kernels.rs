@@ -29,13 +29,14 @@ pub(super) enum Family {
     Lu,
     LuPanel,
     Qr,
+    QrPanel,
     Pivot,
     Norms,
     Precision,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 15] = [
+    pub(super) const ALL: [Family; 16] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -48,6 +49,7 @@ impl Family {
         Family::Lu,
         Family::LuPanel,
         Family::Qr,
+        Family::QrPanel,
         Family::Pivot,
         Family::Norms,
         Family::Precision,
@@ -98,6 +100,7 @@ impl Family {
                 _ => return None,
             },
             Family::Qr => packed!("qr"),
+            Family::QrPanel => packed!("qr_panel"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),
             Family::Precision => packed!("precision"),

@@ -8,6 +8,7 @@
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
+//! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
@@ -33,6 +34,8 @@ mod product_plan;
 mod product_shapes;
 mod properties;
 mod qr;
+mod qr_panel;
+mod qr_reflectors;
 mod sums;
 mod transfer;
 mod triangular;
@@ -273,6 +276,15 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "ormqr: shapes do not fit",
         )?;
         qr::apply(self.ctx, trans, a.view(), tau, c.view())
+    }
+
+    fn orgqr(&self, a: &Matrix<'_, T>, tau: &[T], q: &mut Matrix<'_, T>) -> Result<()> {
+        let ((m, n), (rows, cols)) = (a.shape(), q.shape());
+        require(
+            tau.len() <= m.min(n) && rows == m && (tau.len()..=m).contains(&cols),
+            "orgqr: shapes do not fit",
+        )?;
+        qr::form(self.ctx, a.view(), tau, q.view())
     }
 
     fn norm1(&self, a: &Matrix<'_, T>) -> Result<f64> {

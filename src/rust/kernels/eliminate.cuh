@@ -1,0 +1,211 @@
+// Elimination without exchanges of a matrix of order up to 128 in shared memory, by one block.
+//
+// W becomes V below the diagonal and M on and above it, W = V M with V unit lower triangular. In blocks of SIDE columns: warp 0
+// eliminates the diagonal block in registers; rows of M to its right and columns of V below it are divided, a thread each; the
+// rest is updated in tiles of 32 x 16. Warp 0 takes no part in that but goes ahead to the next diagonal block, and neither do the
+// warps that share its part of the multiprocessor: the chain of pivots is what takes the time.
+//
+// Plain: W is symmetric, and pivots must be positive. Signed: W - S R is eliminated for an upper triangular R, S a diagonal of signs
+// chosen on the way, so that no pivot is less in magnitude than R's diagonal entry.
+#pragma once
+#include "common.cuh"
+
+namespace eliminate {
+
+constexpr int SIDE = 16;
+constexpr int THREADS = 512;
+constexpr int LARGEST = 128;
+
+// 1 / x for ordinary numbers, within an ulp or so.
+__device__ __forceinline__ double reciprocal(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    const double e = fma(-x, y, 1.0);
+    return fma(y, fma(e, e, e), y);
+}
+__device__ __forceinline__ float reciprocal(float x) { return 1.0f / x; }
+
+// Pivots whose roots and reciprocals are far from the ends of the range.
+__device__ __forceinline__ bool ordinary(double p) { return p > 1e-290 && p < 1e290; }
+__device__ __forceinline__ bool ordinary(float p) { return p > 1e-30f && p < 1e30f; }
+
+// The upper triangular R of a signed elimination, of order n; the identity beyond it.
+template <typename T>
+struct Upper {
+    const T* r;
+    i64 ld;
+    int n;
+    bool square;  // the last pivot is zero: see qr_panel.cu
+
+    __device__ __forceinline__ T at(int i, int j) const {
+        return i <= j && j < n ? r[i + j * ld] : (i == j ? T(1) : T(0));
+    }
+};
+
+// A matrix of order `size`, a multiple of SIDE, column-major with an odd leading dimension.
+template <typename T, bool SIGNED>
+struct Elimination {
+    T* w;
+    int size;
+    Upper<T> upper;
+    T* inverses;  // of the pivots
+    T* signs;
+    int* refused;  // set where a pivot is not ordinary
+
+    static __device__ __forceinline__ int stride(int size) { return size + 1; }
+
+    __device__ __forceinline__ T& at(int i, int j) const { return w[i + j * stride(size)]; }
+
+    // By one warp, a row to each of lanes 0 to 15 and again to the others.
+    __device__ __forceinline__ void diagonal(int first) const {
+        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1);
+        T x[SIDE], y[SIDE];
+#pragma unroll
+        for (int c = 0; c < SIDE; ++c) {
+            x[c] = at(first + row, first + c);
+            y[c] = SIGNED && c >= row ? upper.at(first + row, first + c) : T(0);
+        }
+        if (first > 0) {
+            // What the block before takes off. Half of a warp makes half of the columns.
+            const int half = lane & SIDE, before = first - SIDE;
+            T z[SIDE / 2];
+#pragma unroll
+            for (int c = 0; c < SIDE / 2; ++c) z[c] = T(0);
+#pragma unroll 4
+            for (int k = 0; k < SIDE; ++k) {
+                const T v = at(first + row, before + k);
+#pragma unroll
+                for (int c = 0; c < SIDE / 2; ++c) z[c] += v * at(before + k, first + half / 2 + c);
+            }
+#pragma unroll
+            for (int c = 0; c < SIDE / 2; ++c) {
+                const T other = __shfl_xor_sync(0xffffffffu, z[c], SIDE);
+                x[c] -= half ? other : z[c];
+                x[c + SIDE / 2] -= half ? z[c] : other;
+            }
+        }
+        T mine = T(1);
+        bool fine = true;
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+            const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
+            if (SIGNED) {
+                const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
+                if (row == k) {
+                    mine = s;
+                    x[k] = zero ? T(0) : x[k] - s * y[k];
+#pragma unroll
+                    for (int c = k + 1; c < SIDE; ++c) x[c] -= s * y[c];
+                }
+            }
+            const T pivot = __shfl_sync(0xffffffffu, x[k], k);
+            const T inverse = zero ? T(0) : reciprocal(pivot);
+            if (!SIGNED) fine = fine && ordinary(pivot);
+            if (lane == k) inverses[first + k] = inverse;
+            const T v = row > k ? x[k] * inverse : T(0);
+            if (row > k) x[k] = v;
+#pragma unroll
+            for (int c = k + 1; c < SIDE; ++c) x[c] -= v * __shfl_sync(0xffffffffu, x[c], k);
+        }
+        if (lane < SIDE) {
+#pragma unroll
+            for (int c = 0; c < SIDE; ++c) at(first + row, first + c) = x[c];
+            if (SIGNED) signs[first + row] = mine;
+        }
+        if (!fine && lane == 0) *refused = 1;
+    }
+
+    // Column `column` of M in the rows of a diagonal block, and in a plain elimination row `column` of V. `r`: R there.
+    __device__ __forceinline__ void divide_column(int first, int column, const T (&r)[SIDE]) const {
+        T z[SIDE];
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+            z[k] = at(first + k, column);
+            if (SIGNED) z[k] -= signs[first + k] * r[k];
+        }
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+#pragma unroll
+            for (int i = k + 1; i < SIDE; ++i) z[i] -= at(first + i, first + k) * z[k];
+        }
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+            at(first + k, column) = z[k];
+            if (!SIGNED) at(column, first + k) = z[k] * inverses[first + k];
+        }
+    }
+
+    // Row `row` of V in the columns of a diagonal block.
+    __device__ __forceinline__ void divide_row(int first, int row) const {
+        T z[SIDE];
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) z[k] = at(row, first + k);
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+            z[k] *= inverses[first + k];
+#pragma unroll
+            for (int i = k + 1; i < SIDE; ++i) z[i] -= z[k] * at(first + k, first + i);
+        }
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) at(row, first + k) = z[k];
+    }
+
+    // What block `first` takes off the rest but for the next diagonal block, by warps `worker` of `workers`.
+    __device__ __forceinline__ void update(int first, int worker, int workers) const {
+        const int lane = threadIdx.x & 31, from = first + SIDE, left = size - from;
+        const int down = (left + 2 * SIDE - 1) / (2 * SIDE), across = left / SIDE;
+        for (int tile = worker; tile < down * across; tile += workers) {
+            const int top = tile % down * 2 * SIDE, side = tile / down * SIDE;
+            if (!SIGNED && top >= side + SIDE) continue;
+            const int row = from + top + (lane & (SIDE - 1)), j = from + side + lane / SIDE * (SIDE / 2);
+            const bool both = row + SIDE < size, next = top == 0 && side == 0;
+            if (next && !both) continue;
+            const int below = both ? row + SIDE : row, i = next ? below : row;
+            T x[2][SIDE / 2];
+#pragma unroll
+            for (int c = 0; c < SIDE / 2; ++c) {
+                x[0][c] = at(i, j + c);
+                x[1][c] = at(below, j + c);
+            }
+#pragma unroll 4
+            for (int k = 0; k < SIDE; ++k) {
+                const T v0 = at(i, first + k), v1 = at(below, first + k);
+#pragma unroll
+                for (int c = 0; c < SIDE / 2; ++c) {
+                    const T m = at(first + k, j + c);
+                    x[0][c] -= v0 * m;
+                    x[1][c] -= v1 * m;
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < SIDE / 2; ++c) {
+                if (!next) at(i, j + c) = x[0][c];
+                if (both) at(below, j + c) = x[1][c];
+            }
+        }
+    }
+
+    // By all threads of the block, which have met since W was written; they meet again before it returns.
+    __device__ __forceinline__ void run() const {
+        const int t = threadIdx.x, warp = t >> 5;
+        for (int first = 0; first < size; first += SIDE) {
+            const int left = size - first - SIDE;
+            if (warp == 0) {
+                diagonal(first);
+            } else if (first > 0 && (warp & 3)) {
+                update(first - SIDE, warp / 4 * 3 + (warp & 3) - 1, THREADS / 128 * 3);
+            }
+            T r[SIDE];
+            if (SIGNED && t < left) {
+#pragma unroll
+                for (int k = 0; k < SIDE; ++k) r[k] = upper.at(first + k, first + SIDE + t);
+            }
+            __syncthreads();
+            if (t < left) divide_column(first, first + SIDE + t, r);
+            if (SIGNED && t >= LARGEST && t - LARGEST < left) divide_row(first, first + SIDE + t - LARGEST);
+            __syncthreads();
+        }
+    }
+};
+
+}  // namespace eliminate

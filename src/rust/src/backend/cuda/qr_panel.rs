@@ -1,0 +1,160 @@
+//! Panels of the QR factorization from matrix products (`kernels/qr_panel.cu`): CholeskyQR2 and Householder reconstruction.
+//!
+//! The host does not wait for the verdict on a panel. One that is refused sets a flag, and whatever is queued behind it does nothing,
+//! so that the matrix is as the panel before left it. [`Panels::refused`] asks.
+
+use std::mem::size_of;
+
+use super::buffer::Buffer;
+use super::context::Context;
+use super::gemm::square;
+use super::kernels::{args, Family, Kernel};
+use super::memory::View;
+use super::qr_reflectors::{dividing, eliminating, BlockReflector, Reflector, LD, ROWS, SIDE};
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+const FACTOR: Kernel = Kernel::new(Family::QrPanel, "panel_factor_gram");
+const DIVIDE: Kernel = Kernel::new(Family::QrPanel, "panel_divide_rows");
+const RECONSTRUCT: Kernel = Kernel::new(Family::QrPanel, "panel_reconstruct_block");
+const FINISH_TOP: Kernel = Kernel::new(Family::QrPanel, "panel_finish_top");
+const FINISH_ROWS: Kernel = Kernel::new(Family::QrPanel, "panel_finish_rows");
+
+/// Threads of a block that eliminates, and that makes a tile of R.
+const ELIMINATING: u32 = 512;
+const TILE: u32 = 256;
+
+/// Small matrices of a panel: R1, R2, V1 and M, P, and the signs.
+const SMALL: usize = 4 * LD * LD + LD;
+
+/// Workspace for panels, besides that of their reflectors.
+pub(super) struct Panels {
+    ctx: &'static Context,
+    small: Buffer,
+    stop: Buffer,
+}
+
+impl Panels {
+    pub(super) fn new<T: Scalar>(ctx: &'static Context) -> Result<Self> {
+        Ok(Panels {
+            ctx,
+            small: Buffer::of::<T>(ctx, SMALL)?,
+            stop: Buffer::zeroed::<i32>(ctx, 1)?,
+        })
+    }
+
+    /// The flag that cancels what is queued behind a refused panel.
+    pub(super) fn stop(&self) -> u64 {
+        self.stop.ptr
+    }
+
+    /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no fewer rows, unless it is refused;
+    /// its reflectors in the workspace `to`, where something is to `follow`.
+    pub(super) fn factor<T: Scalar>(
+        &self,
+        first: usize,
+        a: View<T>,
+        tau: u64,
+        to: &BlockReflector,
+        follow: bool,
+    ) -> Result<Reflector<T>> {
+        let (m, n) = (a.rows, a.cols);
+        let small = |i: usize| self.small.ptr + (i * LD * LD * size_of::<T>()) as u64;
+        let (r1, r2, factors, p, signs) = (small(0), small(1), small(2), small(3), small(4));
+        let (q, gram, t) = (to.v::<T>(m, n), to.gram::<T>(n), to.triangle::<T>(n));
+        let shared = eliminating::<T>(n);
+        square(self.ctx, a.t(), gram)?;
+        self.ctx.launch_shared::<T>(
+            FACTOR,
+            (1, 1),
+            ELIMINATING,
+            shared,
+            &args![n as i32, gram.ptr, r1, first, self.stop.ptr],
+        )?;
+        self.ctx.launch_shared::<T>(
+            DIVIDE,
+            (self.blocks::<T>(m, n), 1),
+            ROWS as u32,
+            dividing::<T>(n),
+            &args![m, n as i32, a.ptr, a.ld(), r1, q.ptr, q.ld(), self.stop.ptr],
+        )?;
+        square(self.ctx, q.t(), gram)?;
+        self.ctx.launch_shared::<T>(
+            RECONSTRUCT,
+            (1, 1),
+            ELIMINATING,
+            shared,
+            &args![
+                n as i32,
+                i32::from(m == n),
+                gram.ptr,
+                q.ptr,
+                q.ld(),
+                r2,
+                factors,
+                signs,
+                tau,
+                first,
+                self.stop.ptr
+            ],
+        )?;
+        self.ctx.launch::<T>(
+            FINISH_TOP,
+            n.div_ceil(SIDE).pow(2),
+            1,
+            TILE,
+            &args![
+                n as i32,
+                r1,
+                r2,
+                factors,
+                signs,
+                a.ptr,
+                a.ld(),
+                q.ptr,
+                q.ld(),
+                p,
+                self.stop.ptr
+            ],
+        )?;
+        self.ctx.launch_shared::<T>(
+            FINISH_ROWS,
+            (self.blocks::<T>(m - n, n) + usize::from(follow), 1),
+            ROWS as u32,
+            dividing::<T>(n),
+            &args![
+                m,
+                n as i32,
+                factors,
+                p,
+                t.ptr,
+                q.ptr,
+                q.ld(),
+                a.ptr,
+                a.ld(),
+                i32::from(follow),
+                self.stop.ptr
+            ],
+        )?;
+        Ok(Reflector { v: q, t })
+    }
+
+    /// Blocks that divide so many rows: no more than are resident at once, since each has to fetch the triangle first.
+    fn blocks<T: Scalar>(&self, rows: usize, n: usize) -> usize {
+        let properties = &self.ctx.properties;
+        // The driver keeps 1 KiB of a block's shared memory; four blocks have warps enough.
+        let each = (properties.shared / (dividing::<T>(n) + 1024)).clamp(1, 4);
+        rows.div_ceil(ROWS).min(each * properties.multiprocessors)
+    }
+
+    /// Waits for what is queued: the first column of the panel that was refused, if one was. The next one starts anew.
+    pub(super) fn refused(&self) -> Result<Option<usize>> {
+        let mut stop = [0i32];
+        self.stop.to_slice(&mut stop)?;
+        if stop[0] == 0 {
+            return Ok(None);
+        }
+        self.stop.clear(size_of::<i32>())?;
+        Ok(usize::try_from(stop[0] - 1).ok())
+    }
+}

@@ -1,0 +1,195 @@
+use super::super::memory::Matrix;
+use super::*;
+use crate::matrix::Part;
+
+/// Entries that look random, in (-1, 1).
+fn entry(i: usize, j: usize) -> f64 {
+    let mut z =
+        (i as u64 * 0x9e37_79b9_7f4a_7c15) ^ (j as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z = (z ^ (z >> 27)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+fn made<T: Scalar>(m: usize, n: usize, of: impl Fn(usize, usize) -> f64) -> faer::Mat<T> {
+    faer::Mat::from_fn(m, n, |i, j| T::from_f64(of(i, j)))
+}
+
+fn on_gpu<T: Scalar>(ctx: &'static Context, a: &faer::Mat<T>) -> Matrix<'static, T> {
+    Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap()
+}
+
+fn read<T: Scalar>(ctx: &'static Context, a: &Matrix<'_, T>) -> faer::Mat<T> {
+    let (m, n) = a.shape();
+    let mut host = faer::Mat::<T>::zeros(m, n);
+    a.read(ctx, host.as_mut()).unwrap();
+    host
+}
+
+fn factored<T: Scalar>(
+    ctx: &'static Context,
+    a: &faer::Mat<T>,
+    products: bool,
+) -> (faer::Mat<T>, Vec<T>) {
+    let a = on_gpu(ctx, a);
+    let tau = factor_in_ways(ctx, a.view(), products).unwrap();
+    (read(ctx, &a), tau)
+}
+
+fn largest<T: Scalar>(a: &faer::Mat<T>, b: &faer::Mat<T>) -> f64 {
+    let mut most = 0f64;
+    for j in 0..a.ncols() {
+        for i in 0..a.nrows() {
+            let (x, y): (f64, f64) = (a[(i, j)].into(), b[(i, j)].into());
+            most = most.max((x - y).abs());
+            assert!(x.is_finite() && y.is_finite(), "({i}, {j}): {x} {y}");
+        }
+    }
+    most
+}
+
+/// Whether a panel from products is refused, and that it is left as it was then.
+fn refuses<T: Scalar>(ctx: &'static Context, a: &faer::Mat<T>) -> bool {
+    let (m, n) = (a.nrows(), a.ncols());
+    let panels = Panels::new::<T>(ctx).unwrap();
+    let outer = BlockReflector::new::<T>(ctx, n, m, 0).unwrap();
+    let tau = Buffer::zeroed::<T>(ctx, n).unwrap();
+    let gpu = on_gpu(ctx, a);
+    panels.factor(5, gpu.view(), tau.ptr, &outer, true).unwrap();
+    let refused = panels.refused().unwrap();
+    assert!(refused.is_none_or(|first| first == 5));
+    assert_eq!(panels.refused().unwrap(), None);
+    if refused.is_some() {
+        let after = read(ctx, &gpu);
+        for j in 0..n {
+            for i in 0..m {
+                let (x, y): (f64, f64) = (after[(i, j)].into(), a[(i, j)].into());
+                assert_eq!(x.to_bits(), y.to_bits(), "({i}, {j})");
+            }
+        }
+    }
+    refused.is_some()
+}
+
+#[test]
+fn columns_and_products_agree() {
+    columns_and_products_agree_in::<f64>();
+    columns_and_products_agree_in::<f32>();
+}
+
+/// Signs, R, reflectors and their factors, for columns that are far from dependent.
+fn columns_and_products_agree_in<T: Scalar>() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    for (m, n) in [
+        (32, 32),
+        (33, 32),
+        (127, 127),
+        (128, 128),
+        (129, 128),
+        (129, 129),
+        (257, 256),
+        (300, 257),
+        (700, 300),
+        (100, 333),
+        (128, 200),
+        (130, 500),
+        (5000, 65),
+        (40_000, 130),
+    ] {
+        // The diagonal keeps the last columns of a square matrix apart from the others.
+        let a = made::<T>(m, n, |i, j| entry(i, j) + if i == j { 8.0 } else { 0.0 });
+        let (x, tx) = factored(ctx, &a, true);
+        let (y, ty) = factored(ctx, &a, false);
+        let scale = (m as f64).sqrt() * T::EPS;
+        let apart = largest(&x, &y) / scale;
+        assert!(apart < 1000.0, "{m} {n}: {apart}");
+        for (j, (s, t)) in tx.iter().zip(&ty).enumerate() {
+            let (s, t): (f64, f64) = ((*s).into(), (*t).into());
+            assert!((s - t).abs() < 1000.0 * scale, "{m} {n} tau {j}: {s} {t}");
+        }
+    }
+}
+
+#[test]
+fn panels_are_refused_when_they_have_to_be() {
+    panels_are_refused_when_they_have_to_be_in::<f64>();
+    panels_are_refused_when_they_have_to_be_in::<f32>();
+}
+
+fn panels_are_refused_when_they_have_to_be_in<T: Scalar>() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let tiny = if T::EPS > 1e-10 { 1e-30 } else { 1e-200 };
+    for (m, n) in [(32, 32), (100, 17), (400, 128), (128, 127), (1000, 64)] {
+        if n > width::<T>(ctx) {
+            continue;
+        }
+        let plain = |i: usize, j: usize| entry(i, j) + if i == j { 8.0 } else { 0.0 };
+        let refused = |of: &dyn Fn(usize, usize) -> f64| refuses(ctx, &made::<T>(m, n, of));
+        assert!(!refused(&plain), "{m} {n}");
+        assert!(!refused(
+            &|i, j| plain(i, j) * 2f64.powi(20 * (j % 2) as i32)
+        ));
+        let odd = n / 2;
+        assert!(refused(&|i, j| plain(i, if j == odd { 0 } else { j })));
+        assert!(refused(&|i, j| if j == odd { 0.0 } else { plain(i, j) }));
+        assert!(refused(&|i, j| plain(i, j) * tiny));
+        assert!(refused(&|i, j| plain(i, j) / tiny));
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(refused(&|i, j| if (i, j) == (m - 1, odd) {
+                value
+            } else {
+                plain(i, j)
+            }));
+        }
+        // Nothing below the diagonal: LAPACK has no reflector there.
+        assert!(refused(&|i, j| if i > j { 0.0 } else { plain(i, j) }));
+    }
+}
+
+#[test]
+fn refused_blocks_between_others() {
+    refused_blocks_between_others_in::<f64>();
+    refused_blocks_between_others_in::<f32>();
+}
+
+/// Blocks column by column stand between blocks from products; what came before the first of them has the bits it has without.
+fn refused_blocks_between_others_in<T: Scalar>() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let width = width::<T>(ctx);
+    let (m, n) = (7 * width + 50, 6 * width + 7);
+    let plain = |i: usize, j: usize| entry(i, j) + if i == j { 8.0 } else { 0.0 };
+    let a = made::<T>(m, n, plain);
+    let (before, _) = factored(ctx, &a, true);
+    for bad in [
+        vec![0],
+        vec![2],
+        vec![2, 3],
+        vec![1, 4],
+        vec![6],
+        vec![0, 1, 2, 3, 4, 5, 6],
+    ] {
+        // A column that repeats the one before it.
+        let repeats = |j: usize| j % width == 3 && bad.contains(&(j / width));
+        let b = made::<T>(m, n, |i, j| plain(i, if repeats(j) { j - 1 } else { j }));
+        let (x, tau) = factored(ctx, &b, true);
+        let first = bad[0] * width;
+        for j in 0..first {
+            for i in 0..m {
+                let (p, q): (f64, f64) = (x[(i, j)].into(), before[(i, j)].into());
+                assert_eq!(p.to_bits(), q.to_bits(), "{bad:?} ({i}, {j})");
+            }
+        }
+        // Q'B = R.
+        let c = on_gpu(ctx, &b);
+        apply(ctx, Trans::Yes, on_gpu(ctx, &x).view(), &tau, c.view()).unwrap();
+        let r = made::<T>(m, n, |i, j| if i <= j { x[(i, j)].into() } else { 0.0 });
+        let off = largest(&read(ctx, &c), &r) / ((m as f64).sqrt() * T::EPS);
+        assert!(off < 100.0, "{bad:?}: {off}");
+    }
+}

@@ -9,8 +9,10 @@ mod common;
 
 mod cholesky;
 mod exact;
+mod lu;
 mod minors;
 mod pairs;
+mod pivots;
 mod positive;
 mod product;
 mod qr;

@@ -10,7 +10,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
@@ -40,6 +40,56 @@ pub struct PivotedQr<T> {
     pub tau: Vec<T>,
     pub jpvt: Vec<usize>,
     pub rank: usize,
+}
+
+/// Extents of least-squares problems of one shape: `m` observations, `n` columns, `q` responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProblemShape {
+    pub m: usize,
+    pub n: usize,
+    pub q: usize,
+}
+
+/// Least-squares problems side by side, and where the parts of their solutions go: of `count` problems of one shape, problem
+/// i has n columns of `x` and of `qraux` (which has one row for each of them: `n` x `count`), q of the others.
+pub struct Problems<'p, M> {
+    pub shape: ProblemShape,
+    pub count: usize,
+    /// m rows. Becomes the factor in LINPACK's form, columns in the order of `jpvt`.
+    pub x: &'p mut M,
+    /// m rows. Becomes `Q'y` by the first `rank` reflectors.
+    pub y: &'p mut M,
+    /// m rows.
+    pub residuals: &'p mut M,
+    /// n rows, in the order of `jpvt`, zero from `rank` on.
+    pub coefficients: &'p mut M,
+    /// n rows and a column for each problem.
+    pub qraux: &'p mut M,
+}
+
+/// The integers of problems solved together: `jpvt` has n entries for each problem, counted from 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ranks {
+    pub jpvt: Vec<i32>,
+    pub rank: Vec<i32>,
+}
+
+impl Ranks {
+    /// For `count` problems of n columns.
+    pub fn zeros(n: usize, count: usize) -> Result<Self> {
+        let zeros = |len: usize| -> Result<Vec<i32>> {
+            let mut v = Vec::new();
+            v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
+                needed: (len as u64).saturating_mul(4),
+            })?;
+            v.resize(len, 0);
+            Ok(v)
+        };
+        Ok(Ranks {
+            jpvt: zeros(n.saturating_mul(count))?,
+            rank: zeros(count)?,
+        })
+    }
 }
 
 /// Whether a matrix of this shape is made of square ones side by side.
@@ -73,7 +123,7 @@ pub trait Device<T: Scalar> {
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Self::Mat<'static>>;
     /// Overwrites a matrix with `part` of `from`, of the same shape (zero elsewhere).
     fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut Self::Mat<'_>) -> Result<()>;
-    /// Sets a square matrix to the identity.
+    /// Sets ones on the diagonal and zeros elsewhere.
     fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
@@ -153,6 +203,11 @@ pub trait Device<T: Scalar> {
         tau: &[T],
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+
+    /// Whether [`Device::qrls_batched`] takes problems of this shape. Others are large enough to be solved one by one.
+    fn batches(&self, shape: ProblemShape) -> bool;
+    /// Least squares by QR with the exchanges of [`Device::qrdc2`] for many problems (LINPACK's `dqrls` as R has it).
+    fn qrls_batched(&self, tol: f64, problems: Problems<'_, Self::Mat<'_>>) -> Result<Ranks>;
 
     // ---- what a driver asks about a matrix ----------------------------------------------------
 

@@ -28,13 +28,14 @@ pub(super) enum Family {
     CholeskyTiles,
     Lu,
     Qr,
+    QrBatch,
     Pivot,
     Norms,
     Precision,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 14] = [
+    pub(super) const ALL: [Family; 15] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -46,6 +47,7 @@ impl Family {
         Family::CholeskyTiles,
         Family::Lu,
         Family::Qr,
+        Family::QrBatch,
         Family::Pivot,
         Family::Norms,
         Family::Precision,
@@ -84,6 +86,7 @@ impl Family {
             },
             Family::Lu => packed!("lu"),
             Family::Qr => packed!("qr"),
+            Family::QrBatch => packed!("qr_batch"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),
             Family::Precision => packed!("precision"),

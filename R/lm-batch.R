@@ -117,7 +117,7 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
   dim(qr) <- dx
   dimnames(qr) <- list(rownames(x), NULL, problems)
   dim(coefficients) <- c(p, if (length(dy) == 3L) q, k)
-  dimnames(coefficients) <- c(list(colnames(x) %||% paste0("x", seq_len(p))), names[-1L])
+  dimnames(coefficients) <- c(list(colnames(x) %||% sprintf("x%d", seq_len(p))), names[-1L])
   rank <- done$rank
   names(rank) <- problems
   list(
@@ -140,7 +140,8 @@ unpivot <- function(coefficients, pivot, rank) {
   }
   pivot <- pivot[, some, drop = FALSE]
   dependent <- row(pivot) > rep(rank[some], each = p)
-  to <- pivot + p * (col(pivot) - 1)
+  # A vector, because a matrix of two columns would stand for rows and columns.
+  to <- as.vector(pivot + p * (col(pivot) - 1))
   for (response in seq_len(dim(coefficients)[[2L]])) {
     b <- matrix(coefficients[, response, some], p)
     b[dependent] <- NA

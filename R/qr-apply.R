@@ -157,6 +157,7 @@ is_complete <- function(complete, call) {
 
 # The diagonal that diag() would make of `scales`: recycled, and refused where diag() refuses it.
 column_scales <- function(scales, columns, call) {
+  scales <- as_double(scales, call)
   tryCatch(diag(scales, min(columns, 1L)), error = function(e) abort_argument("Dvec", conditionMessage(e), call))
-  rep_len(as_double(as.vector(scales), call), columns)
+  rep_len(as.vector(scales), columns)
 }

@@ -10,7 +10,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
@@ -79,9 +79,10 @@ impl Ranks {
     pub fn zeros(n: usize, count: usize) -> Result<Self> {
         let zeros = |len: usize| -> Result<Vec<i32>> {
             let mut v = Vec::new();
-            v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
-                needed: (len as u64).saturating_mul(4),
-            })?;
+            v.try_reserve_exact(len)
+                .map_err(|_| crate::error::Error::HostMemory {
+                    needed: (len as u64).saturating_mul(4),
+                })?;
             v.resize(len, 0);
             Ok(v)
         };

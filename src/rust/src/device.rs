@@ -50,8 +50,8 @@ pub struct ProblemShape {
     pub q: usize,
 }
 
-/// Least-squares problems side by side, and where the parts of their solutions go: of `count` problems of one shape, problem
-/// i has n columns of `x` and of `qraux` (which has one row for each of them: `n` x `count`), q of the others.
+/// Least-squares problems of one shape side by side, and where the parts of their solutions go: each has n columns of `x`, one of
+/// `qraux` and q of the others.
 pub struct Problems<'p, M> {
     pub shape: ProblemShape,
     pub count: usize,
@@ -63,7 +63,7 @@ pub struct Problems<'p, M> {
     pub residuals: &'p mut M,
     /// n rows, in the order of `jpvt`, zero from `rank` on.
     pub coefficients: &'p mut M,
-    /// n rows and a column for each problem.
+    /// n rows.
     pub qraux: &'p mut M,
 }
 
@@ -207,7 +207,8 @@ pub trait Device<T: Scalar> {
 
     /// Whether [`Device::qrls_batched`] takes problems of this shape. Others are large enough to be solved one by one.
     fn batches(&self, shape: ProblemShape) -> bool;
-    /// Least squares by QR with the exchanges of [`Device::qrdc2`] for many problems (LINPACK's `dqrls` as R has it).
+    /// Least squares by QR with the exchanges of [`Device::qrdc2`] for many problems (LINPACK's `dqrls` as R has it),
+    /// which have at least one row.
     fn qrls_batched(&self, tol: f64, problems: Problems<'_, Self::Mat<'_>>) -> Result<Ranks>;
 
     // ---- what a driver asks about a matrix ----------------------------------------------------

@@ -277,6 +277,9 @@ fn nothing_at_all<T: Scalar, D: Device<T>>(device: &D) {
         assert_eq!(s.ranks.rank, vec![one; count], "{m} {n} {q} {count}");
         let order: Vec<i32> = (0..count).flat_map(|_| 0..n as i32).collect();
         assert_eq!(s.ranks.jpvt, order);
+        if m == 0 {
+            assert!(s.coefficients.iter().chain(&s.qraux).all(|v| *v == 0.0));
+        }
         if n == 0 {
             assert_eq!((&s.effects, &s.residuals), (&y, &y));
         }

@@ -115,6 +115,14 @@ pub fn fit_batch<T: Scalar, D: Device<T>>(
 ) -> Result<Ranks> {
     let ProblemShape { m, n, q } = shape;
     let mut ranks = Ranks::zeros(n, count)?;
+    if m == 0 {
+        out.coefficients.fill(0.0);
+        out.qraux.fill(0.0);
+        for (j, column) in ranks.jpvt.iter_mut().enumerate() {
+            *column = (j % n) as i32;
+        }
+        return Ok(ranks);
+    }
     let together = dev.batches(shape);
     let each = size_of::<T>() * (m * n + 2 * m * q + n * q + n).max(1);
     let step = if together {

@@ -26,10 +26,11 @@ pub(crate) struct Parts<'a, T> {
 }
 
 impl<'a, T> Parts<'a, T> {
-    /// Whether the matrices have the shapes that the number of problems asks for.
+    /// Whether there are rows, and the matrices have the shapes that the number of problems asks for.
     pub(crate) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
-        self.x.shape() == (m, n * count)
+        m > 0
+            && self.x.shape() == (m, n * count)
             && self.y.shape() == (m, q * count)
             && self.residuals.shape() == (m, q * count)
             && self.coefficients.shape() == (n, q * count)
@@ -173,8 +174,8 @@ fn to_linpack<T: Scalar>(mut x: ColumnsMut<'_, T>, tau: &[T], mut qraux: Columns
             for v in &mut column[j + 1..] {
                 *v *= tau[j];
             }
-        } else if let Some(last) = column.last() {
-            let last: f64 = (*last).into();
+        } else {
+            let last: f64 = column[m - 1].into();
             *aux = T::from_f64(last.abs());
         }
     }

@@ -26,11 +26,12 @@ pub(super) struct Parts<T> {
 }
 
 impl<T: Scalar> Parts<T> {
-    /// Whether the matrices have the shapes that the number of problems asks for.
+    /// Whether there are rows, and the matrices have the shapes that the number of problems asks for.
     pub(super) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
         let shape = |v: &View<T>| (v.rows, v.cols);
-        shape(&self.x) == (m, n * count)
+        m > 0
+            && shape(&self.x) == (m, n * count)
             && shape(&self.y) == (m, q * count)
             && shape(&self.residuals) == (m, q * count)
             && shape(&self.coefficients) == (n, q * count)
@@ -70,10 +71,7 @@ fn threads(ProblemShape { m, n, q }: ProblemShape) -> u32 {
 pub(super) fn solve<T: Scalar>(ctx: &'static Context, tol: f64, parts: Parts<T>) -> Result<Ranks> {
     let (ProblemShape { m, n, q }, count) = (parts.shape, parts.count);
     let mut ranks = Ranks::zeros(n, count)?;
-    if m == 0 || count == 0 {
-        for (j, p) in ranks.jpvt.iter_mut().enumerate() {
-            *p = (j % n) as i32;
-        }
+    if count == 0 {
         return Ok(ranks);
     }
     let jpvt = Buffer::of::<i32>(ctx, n * count)?;

@@ -1,15 +1,22 @@
 #' Least squares fits
 #'
 #' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}{||y - x b||}, by the QR
-#' factorization of [gpu_qr()], for one response or a matrix of them.
+#' factorization of [gpu_qr()], for one response or a matrix of them. Many problems of one shape are solved together: an array
+#' of extents `c(n, p, k)` has `k` design matrices, and `y` is then a matrix of extents `c(n, k)` with a response for each, or an
+#' array of extents `c(n, q, k)` with `q` of them.
 #'
 #' @section Value:
 #' The list [stats::lm.fit()] returns, names and attributes included: `coefficients` (NA for columns that depend on those
 #' before them), `residuals`, `effects` (\eqn{Q^T y}{Q'y}), `rank`, `fitted.values`, `assign`, `qr` (class `"qr"`, with `tol`) and `df.residual`.
 #'
+#' For an array `x`, a list with the same names, whose parts have one more extent, of length `k`: `coefficients` is `c(p, k)` or
+#' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are vectors; and `qr` is a plain list of `qr`
+#' (as `x`), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent by the
+#' third dimnames of `x`, or the last of `y`. Each problem has the values that it would have alone, to rounding.
+#'
 #' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`). `cudafactor_error_dimension`: no
-#' rows, or numbers of rows that differ. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field
+#' `index`, and its `name`). `cudafactor_error_dimension`: no rows, or extents that do not fit. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
 #' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
 #'
 #' @section Accuracy:
@@ -18,11 +25,14 @@
 #' is `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
 #'
 #' @section Device:
-#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, see [cudafactor-options].
+#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, of all problems, see [cudafactor-options].
+#' On a GPU problems that fit into the shared memory of a multiprocessor (on an H200, in double precision, 29000 numbers in `x` and `y`) are
+#' solved by one launch; larger ones come one after the other.
 #'
-#' @param x A numeric design matrix.
-#' @param y A numeric vector, or a matrix with a column for each response.
-#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it.
+#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`.
+#' @param y A numeric vector, or a matrix with a column for each response; for an array `x` see above.
+#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. For an array `x`, a number for each
+#'   row or for each entry of `y`.
 #' @param method Only `"qr"`, as in base R.
 #' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
 #' @param singular.ok Accept dependent columns?
@@ -42,11 +52,24 @@
 #' variance <- sum(fit$residuals^2) / fit$df.residual
 #' sqrt(variance * diag(gpu_chol2inv(fit$qr$qr, size = fit$rank)))
 #' coef(summary(lm(dist ~ speed, cars)))[, "Std. Error"]
+#'
+#' # A regression for each species, all at once
+#' species <- split(iris, iris$Species)
+#' x <- simplify2array(lapply(species, function(d) cbind(`(Intercept)` = 1, width = d$Petal.Width)))
+#' y <- sapply(species, function(d) d$Petal.Length)
+#' gpu_lm_fit(x, y)$coefficients
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
                        tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (is_design_batch(x)) {
+    check_method(method, call)
+    if (...length()) {
+      chkDots(...)
+    }
+    return(lm_batch(x, y, offset, as_number(tol, "tol", call), singular.ok, device, precision, call))
+  }
   x <- as_design(x, call)
   n <- nrow(x)
   if (n == 0L) {
@@ -72,9 +95,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   if (NROW(y) != n) {
     abort_dimension(base_text("incompatible dimensions", domain = "R-stats"), call)
   }
-  if (!identical(method, "qr")) {
-    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
-  }
+  check_method(method, call)
   if (...length()) {
     chkDots(...)
   }
@@ -96,6 +117,12 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     qr = fit$qr,
     df.residual = n - fit$qr$rank
   )
+}
+
+check_method <- function(method, call) {
+  if (!identical(method, "qr")) {
+    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
+  }
 }
 
 # lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.

@@ -30,13 +30,14 @@ pub(super) enum Family {
     LuPanel,
     Qr,
     QrPanel,
+    QrBatch,
     Pivot,
     Norms,
     Precision,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 16] = [
+    pub(super) const ALL: [Family; 17] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -50,6 +51,7 @@ impl Family {
         Family::LuPanel,
         Family::Qr,
         Family::QrPanel,
+        Family::QrBatch,
         Family::Pivot,
         Family::Norms,
         Family::Precision,
@@ -101,6 +103,7 @@ impl Family {
             },
             Family::Qr => packed!("qr"),
             Family::QrPanel => packed!("qr_panel"),
+            Family::QrBatch => packed!("qr_batch"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),
             Family::Precision => packed!("precision"),

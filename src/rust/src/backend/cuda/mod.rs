@@ -9,7 +9,7 @@
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
 //! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
-//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
+//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
 
@@ -34,6 +34,7 @@ mod product_plan;
 mod product_shapes;
 mod properties;
 mod qr;
+mod qr_batch;
 mod qr_panel;
 mod qr_reflectors;
 mod sums;
@@ -47,7 +48,9 @@ use faer::{MatMut, MatRef};
 use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
-use crate::device::{is_batch, Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::{
+    is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
+};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -285,6 +288,28 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "orgqr: shapes do not fit",
         )?;
         qr::form(self.ctx, a.view(), tau, q.view())
+    }
+
+    fn batches(&self, shape: ProblemShape) -> bool {
+        qr_batch::fits::<T>(self.ctx, shape)
+    }
+
+    fn qrls_batched(&self, tol: f64, problems: Problems<'_, Matrix<'_, T>>) -> Result<Ranks> {
+        let p = problems;
+        let parts = qr_batch::Parts {
+            shape: p.shape,
+            count: p.count,
+            x: p.x.view(),
+            y: p.y.view(),
+            residuals: p.residuals.view(),
+            coefficients: p.coefficients.view(),
+            qraux: p.qraux.view(),
+        };
+        require(
+            parts.fit() && qr_batch::fits::<T>(self.ctx, parts.shape),
+            "qrls_batched: shapes do not fit",
+        )?;
+        qr_batch::solve(self.ctx, tol, parts)
     }
 
     fn norm1(&self, a: &Matrix<'_, T>) -> Result<f64> {

@@ -85,12 +85,12 @@ pub fn orthogonal(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let tau = dev.geqrf(&mut factor)?;
     let (mut q, mut peer_q) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     let theirs = Orthogonal::new(peers, dev, &factor, &tau)?;
-    form(dev, &factor, &tau, &mut q)?;
+    dev.orgqr(&factor, &tau, &mut q)?;
     dev.copy(&factor, &mut peer_q)?;
     theirs.run(&peer_q)?;
     theirs.succeeded(dev)?;
     let difference = agreed::<f64>(n, 8.0, difference(dev, Part::All, &q, &peer_q)?)?;
-    let mut ours = || once(dev, 1, || form(dev, &factor, &tau, &mut q));
+    let mut ours = || once(dev, 1, || Ok(dev.orgqr(&factor, &tau, &mut q)?));
     let mut peer = || {
         dev.copy(&factor, &mut peer_q)?;
         once(dev, 1, || theirs.run(&peer_q))
@@ -112,15 +112,4 @@ pub fn orthogonal(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
         also: None,
         difference,
     })
-}
-
-/// Our way to Q, as it is timed.
-fn form<T: Scalar>(
-    dev: &CudaDevice,
-    factor: &Matrix<'_, T>,
-    tau: &[T],
-    q: &mut Matrix<'_, T>,
-) -> Outcome<()> {
-    dev.set_identity(q)?;
-    Ok(dev.ormqr(Trans::No, factor, tau, q)?)
 }

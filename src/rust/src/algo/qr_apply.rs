@@ -85,8 +85,7 @@ pub fn form<T: Scalar, D: Device<T>>(
 ) -> Result<()> {
     reflectors.load(dev, |a, tau| {
         let mut q = dev.output(out)?;
-        dev.set_identity(&mut q)?;
-        dev.ormqr(Trans::No, a, tau, &mut q)?;
+        dev.orgqr(a, tau, &mut q)?;
         dev.store(q)
     })
 }

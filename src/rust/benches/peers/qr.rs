@@ -2,7 +2,7 @@
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
 use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans};
+use cudafactor::matrix::Part;
 use cudafactor::scalar::Scalar;
 
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};

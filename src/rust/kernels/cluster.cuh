@@ -52,34 +52,24 @@ __device__ __forceinline__ void mailbox_wait(unsigned long long* box, int parity
         "r"(parity)
         : "memory");
 }
-// Sixteen bytes into the mailbox of block `to`, at the place there where `place` is in this block; if so told.
-__device__ __forceinline__ void mailbox_send16(bool really, unsigned long long* box, void* place, int to, const void* from) {
-    unsigned there, its_box;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address(place)), "r"(to));
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(its_box) : "r"(address(box)), "r"(to));
+
+// Where `place` of this block is in block `to`.
+__device__ __forceinline__ unsigned there(const void* place, int to) {
+    unsigned x;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(address(place)), "r"(to));
+    return x;
+}
+// Sixteen bytes to a place in another block, and word of it to the mailbox there; if so told.
+__device__ __forceinline__ void mailbox_send16(bool really, unsigned box, unsigned place, const void* from) {
     const uint4 x = *reinterpret_cast<const uint4*>(from);
     asm volatile(
         "{\n"
         ".reg .pred really;\n"
         "setp.ne.s32 really, %6, 0;\n"
         "@really st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];\n"
-        "}" ::"r"(there),
-        "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(its_box), "r"((int)really)
+        "}" ::"r"(place),
+        "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(box), "r"((int)really)
         : "memory");
-}
-
-// Stores without a branch, whose price is several instructions'.
-__device__ __forceinline__ void store_if(bool really, double* place, double x) {
-    asm volatile("{\n.reg .pred really;\nsetp.ne.s32 really, %2, 0;\n@really st.global.f64 [%0], %1;\n}" ::"l"(place), "d"(x), "r"((int)really) : "memory");
-}
-__device__ __forceinline__ void store_if(bool really, float* place, float x) {
-    asm volatile("{\n.reg .pred really;\nsetp.ne.s32 really, %2, 0;\n@really st.global.f32 [%0], %1;\n}" ::"l"(place), "f"(x), "r"((int)really) : "memory");
-}
-__device__ __forceinline__ void store_shared_if(bool really, double* place, double x, double y) {
-    asm volatile("{\n.reg .pred really;\nsetp.ne.s32 really, %3, 0;\n@really st.shared.v2.f64 [%0], {%1, %2};\n}" ::"r"(address(place)), "d"(x), "d"(y), "r"((int)really) : "memory");
-}
-__device__ __forceinline__ void store_shared_if(bool really, float* place, float x, float y) {
-    asm volatile("{\n.reg .pred really;\nsetp.ne.s32 really, %3, 0;\n@really st.shared.v2.f32 [%0], {%1, %2};\n}" ::"r"(address(place)), "f"(x), "f"(y), "r"((int)really) : "memory");
 }
 
 }  // namespace cluster

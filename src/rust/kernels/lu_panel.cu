@@ -13,6 +13,8 @@ namespace {
 
 using namespace lu;
 
+constexpr int CLERKS = 4;  // warps of a block that have no rows
+
 // What all threads of a block know.
 template <typename T, int THREADS, int SLOTS>
 struct Panel {
@@ -71,12 +73,9 @@ __device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const R
 // Columns c0 to c0 + w - 1, by the warps that have rows.
 template <typename T, int THREADS, int SLOTS, int SETS>
 __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int c0, int w, Rows<T, SETS>& at, T (&x)[SETS][4][SLOTS]) {
-    constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, ENTRIES = THREADS / 32;
+    constexpr int ENTRIES = THREADS / 32;
     Shared<T, THREADS, SLOTS>& s = p.s;
     const int lane = p.lane, part = lane % PARTS;
-    // Lane by lane to the blocks, one half of them an even piece and the other the odd one after it.
-    const int to = lane % BLOCKS, half = lane / BLOCKS;
-    const unsigned inbox = cluster::there(&s.offers[0][p.me], to), box = cluster::there(&s.boxes[0], to);
     T v[SETS][4];  // the column in hand, of four rows
 #pragma unroll
     for (int h = 0; h < SETS; ++h)
@@ -88,7 +87,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
     for (int group = c0; group < c0 + w; group += PARTS) {
 #pragma unroll 1
         for (int j = group; j < min(group + PARTS, c0 + w); ++j) {
-            const int parity = j & 1, turn = j % PARTS, live = (c0 + w - group + PARTS - 1) / PARTS;
+            const int parity = j & 1, turn = j % PARTS;
             T inverse = reciprocal(own.value);
             keep(inverse);
             __syncthreads();
@@ -114,7 +113,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 mine = __ballot_sync(ALL, largest == 0 ? p.t == 0 : own.choice.place == place);
             }
             if (mine) {
-                // The warp that has it: the row by the four lanes that share it, then all of it by all lanes.
+                // The warp that has it lays it out, the four lanes that share the row; the clerks send it.
                 const int leader = __ffs(mine) - 1, set = SETS > 1 ? __shfl_sync(ALL, own.set, leader) : 0;
                 if (lane / PARTS == leader / PARTS) {
 #pragma unroll
@@ -129,15 +128,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                         s.offer.head = {inverse, own.value};
                     }
                 }
-                __syncwarp();
-                const uint4* from = reinterpret_cast<const uint4*>(&s.offer);
-                const unsigned place = inbox + parity * (int)sizeof(s.offers[0]);
-#pragma unroll
-                for (int k = 0; k < 2 + PARTS * PIECES; k += 2) {
-                    const int piece = k + half;
-                    const bool really = to < p.blocks && (k < 2 || (piece - 2) % PIECES * PIECE < live);
-                    cluster::mailbox_send16(really, box + parity * 8, place + piece * 16, from + piece);
-                }
+                asm volatile("bar.arrive 2, %0;" ::"n"(32 + 32 * CLERKS) : "memory");
             }
             cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
             const Choice offered = lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
@@ -192,30 +183,42 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
     }
 }
 
-// What one more warp does meanwhile: it writes down what was taken. Returns the first column without a pivot, or -1.
+// What the clerks do: send the block's offer, and write down what was taken. Returns the first column without a pivot, or -1.
 template <typename T, int THREADS, int SLOTS>
-__device__ __forceinline__ int record(const Panel<T, THREADS, SLOTS>& p, int c0, int w) {
-    constexpr int PIECE = 16 / sizeof(T);
+__device__ __forceinline__ int keep_books(const Panel<T, THREADS, SLOTS>& p, int c0, int w) {
+    constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, WHOLE = 2 + PARTS * PIECES, AT_ONCE = 2 * CLERKS;
     Shared<T, THREADS, SLOTS>& s = p.s;
-    const int lane = p.lane;
+    const int lane = p.lane, clerk = p.t - THREADS, to = clerk % BLOCKS, which_piece = clerk / BLOCKS;
+    const unsigned inbox = cluster::there(&s.offers[0][p.me], to), box = cluster::there(&s.boxes[0], to);
     int none = -1;
 #pragma unroll 1
     for (int j = c0; j < c0 + w; ++j) {
         const int parity = j & 1, turn = j % PARTS, rest = c0 + w - j, live = (rest + turn + PARTS - 1) / PARTS;
-        if (lane == 0) cluster::mailbox_expect(&s.boxes[parity], p.blocks * (2 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
+        if (clerk == 0) cluster::mailbox_expect(&s.boxes[parity], p.blocks * (2 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
         __syncthreads();
-        cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
-        const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0});
-        const Offer<T, SLOTS>& taken = s.offers[parity][which];
-        const Choice found = taken.choice;
-        const int c = turn + lane;
-        // The row of U, by the block that had it.
-        if (which == p.me && lane < rest) p.work[found.row + (j + lane) * p.ld] = lane == 0 ? taken.head.value : taken.row[c % PARTS][c / PARTS % SLOTS];
-        if (lane == 0) {
-            s.origin[j] = found.row;
-            if (p.me == 0) p.pivots[p.first + j] = (int)(p.first + found.place);
+        asm volatile("bar.sync 2, %0;" ::"n"(32 + 32 * CLERKS) : "memory");
+        const unsigned place = inbox + parity * (int)sizeof(s.offers[0]);
+#pragma unroll
+        for (int k = 0; k < WHOLE; k += AT_ONCE) {
+            const int piece = k + which_piece, at = piece < WHOLE ? piece : 0;
+            const bool really = to < p.blocks && piece < WHOLE && (piece < 2 || (piece - 2) % PIECES * PIECE < live);
+            cluster::mailbox_send16(really, box + parity * 8, place + at * 16, reinterpret_cast<const uint4*>(&s.offer) + at);
         }
-        if (is_zero(found) && none < 0) none = (int)(p.first + j);
+        cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
+        if (clerk < 32) {
+            const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0});
+            const Offer<T, SLOTS>& taken = s.offers[parity][which];
+            const Choice found = taken.choice;
+            const int c = turn + lane;
+            // The row of U, by the block that had it.
+            if (which == p.me && lane < rest)
+                p.work[found.row + (j + lane) * p.ld] = lane == 0 ? taken.head.value : taken.row[c % PARTS][c / PARTS % SLOTS];
+            if (lane == 0) {
+                s.origin[j] = found.row;
+                if (p.me == 0) p.pivots[p.first + j] = (int)(p.first + found.place);
+            }
+            if (is_zero(found) && none < 0) none = (int)(p.first + j);
+        }
     }
     return none;
 }
@@ -261,7 +264,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             if (c0 > 0) bring_up(s, work, p.ld, c0, four, x);
             eliminate(p, c0, w, at, x);
         } else {
-            const int here = record(p, c0, w);
+            const int here = keep_books(p, c0, w);
             if (none < 0) none = here;
         }
     }
@@ -296,16 +299,17 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
 
 // A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place, pivots[first + j] the row that
 // was exchanged for row first + j, *zero the first column without a pivot unless it is set already. One cluster of up to 16 blocks,
-// as many that blocks * ROWS >= m, of THREADS + 32 threads; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount
+// as many that blocks * ROWS >= m, of THREADS + 128 threads; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount
 // to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further sources.
 #define ENTRY(T, SUFFIX, ROWS, THREADS, SLOTS)                                                                             \
-    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)                                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                                                 \
         panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
         panel<T, THREADS, ROWS / THREADS, SLOTS>(m, n, a, ld, work, first, pivots, zero, moves);                           \
     }
 ENTRY(double, f64, 128, 128, 8)
 ENTRY(double, f64, 256, 128, 8)
 ENTRY(double, f64, 512, 256, 4)
+ENTRY(double, f64, 1024, 256, 2)
 ENTRY(float, f32, 128, 128, 8)
 ENTRY(float, f32, 256, 128, 8)
 ENTRY(float, f32, 512, 128, 8)

@@ -23,13 +23,13 @@ struct alignas(16) Offer {
 // SLOTS columns to a lane in hand, THREADS that have rows.
 template <typename T, int THREADS, int SLOTS>
 struct Shared {
-    static constexpr int BEFORE = LARGEST - PARTS * SLOTS;
+    static constexpr int WIDTH = PARTS * SLOTS, BEFORE = LARGEST - WIDTH;
     Offer<T, SLOTS> offers[2][BLOCKS];  // of all blocks, by the parity of the column
     Offer<T, SLOTS> offer;              // this block's
     Choice tied[THREADS];
     unsigned keys[2][THREADS];          // high words of the threads' candidates
     unsigned long long boxes[2];
-    T u[BEFORE][PARTS][SLOTS];          // rows of U above the columns in hand
+    T u[BEFORE][WIDTH + 2];             // rows of U above the columns in hand, part by part
     T l[BEFORE][BEFORE + 1];
     int origin[LARGEST];                // the first place of the row that became row j
 };
@@ -71,25 +71,35 @@ template <typename T, int THREADS, int SLOTS>
 __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T* a, i64 lda, T* work, i64 ld, int c0, int w) {
     constexpr int WIDTH = PARTS * SLOTS;
     const int t = threadIdx.x, lane = t & 31, warp = t / 32, g = lane / 4, part = lane % 4;
-    if (warp < PARTS)
-        for (int r = lane; r < c0; r += 32) {
-            const T* from = a + s.origin[r] + (c0 + warp) * lda;
-            T y[SLOTS];
+    if (t < THREADS) {
+        // All loads are in flight together.
+        constexpr int ROUNDS = (LARGEST - WIDTH) * PARTS / THREADS + 1;
+        T y[ROUNDS][SLOTS];
 #pragma unroll
-            for (int i = 0; i < SLOTS; ++i) y[i] = warp + PARTS * i < w ? from[PARTS * i * lda] : T(0);
+        for (int k = 0; k < ROUNDS; ++k) {
+            const int r = (t + k * THREADS) / PARTS;
+            const T* from = a + (r < c0 ? s.origin[r] : 0) + (c0 + t % PARTS) * lda;
 #pragma unroll
-            for (int i = 0; i < SLOTS; ++i) s.u[r][warp][i] = y[i];
+            for (int i = 0; i < SLOTS; ++i) y[k][i] = r < c0 && t % PARTS + PARTS * i < w ? from[PARTS * i * lda] : T(0);
         }
+#pragma unroll
+        for (int k = 0; k < ROUNDS; ++k) {
+            const int r = (t + k * THREADS) / PARTS;
+#pragma unroll
+            for (int i = 0; i < SLOTS; ++i)
+                if (r < c0) s.u[r][t % PARTS * SLOTS + i] = y[k][i];
+        }
+    }
     __syncthreads();
     if (warp < WIDTH / 8) {
         // Element (k, n) of the warp's columns.
-        const auto element = [&](int k, int n) -> T& { return s.u[k][n >> 1][2 * warp + (n & 1)]; };
+        const auto element = [&](int k, int n) -> T& { return s.u[k][(n >> 1) * SLOTS + 2 * warp + (n & 1)]; };
 #pragma unroll 1
         for (int r = 0; r < c0; r += 8) {
             if (r > 0) {
                 double x[2][2] = {{(double)element(r + g, 2 * part), (double)element(r + g, 2 * part + 1)}, {0, 0}};
                 const T* l = s.l[r + g] + part;
-#pragma unroll 2
+#pragma unroll 4
                 for (int k = 0; k < r; k += 8)
 #pragma unroll
                     for (int h = 0; h < 2; ++h)
@@ -119,14 +129,14 @@ __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T
         }
     }
     __syncthreads();
-    if (cluster::rank() == 0)
+    // Each block writes some of them down.
 #pragma unroll 1
-        for (int e = t; e < c0 * PARTS; e += blockDim.x) {
-            const int r = e / PARTS, p = e % PARTS;
+    for (int e = t + cluster::rank() * blockDim.x; e < c0 * PARTS; e += cluster::size() * blockDim.x) {
+        const int r = e / PARTS, p = e % PARTS;
 #pragma unroll
-            for (int i = 0; i < SLOTS; ++i)
-                if (p + PARTS * i < w) work[s.origin[r] + (c0 + p + PARTS * i) * ld] = s.u[r][p][i];
-        }
+        for (int i = 0; i < SLOTS; ++i)
+            if (p + PARTS * i < w) work[s.origin[r] + (c0 + p + PARTS * i) * ld] = s.u[r][p * SLOTS + i];
+    }
 }
 
 // Columns in hand, from c0 on, brought up to the columns before: x less rows from `first[h]` on of L times U.
@@ -150,7 +160,7 @@ __device__ __forceinline__ void bring_up(const Shared<float, THREADS, SLOTS>& s,
 #pragma unroll
                 for (int e = 0; e < SLOTS; ++e)
 #pragma unroll
-                    for (int q = 0; q < 4; ++q) x[h][q][e] -= l[g][q] * s.u[k + g][part][e];
+                    for (int q = 0; q < 4; ++q) x[h][q][e] -= l[g][q] * s.u[k + g][part * SLOTS + e];
         }
     }
 }
@@ -173,7 +183,7 @@ __device__ __forceinline__ void bring_up(const Shared<double, THREADS, SLOTS>& s
         for (int e = 0; e < SLOTS; e += 2) {
             double u[4];
 #pragma unroll
-            for (int g = 0; g < 4; ++g) u[g] = s.u[k + 4 * g + part][n >> 1][e + (n & 1)];
+            for (int g = 0; g < 4; ++g) u[g] = s.u[k + 4 * g + part][(n >> 1) * SLOTS + e + (n & 1)];
 #pragma unroll
             for (int h = 0; h < SETS; ++h)
 #pragma unroll

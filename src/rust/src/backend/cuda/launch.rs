@@ -103,7 +103,7 @@ impl Context {
         let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
         let address = |v: &mut u64| std::ptr::from_mut(v).cast();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(address).collect();
-        let (f, stream, params) = (function.handle, self.stream, pointers.as_mut_ptr());
+        let (f, stream, params) = (function.handle, self.stream_now(), pointers.as_mut_ptr());
         // SAFETY: `params` has one valid address for each of the kernel's parameters, of the parameter's size (checked above);
         // the driver copies the values before it returns. Function and stream belong to the current context.
         let code = unsafe {

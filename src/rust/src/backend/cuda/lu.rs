@@ -1,8 +1,11 @@
 //! LU factorization with partial pivoting.
 //!
-//! Columns are halved down to panels: factor the left half, exchange the rows of the right one, solve for its upper part, subtract
-//! the product, factor the rest. Where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch
-//! (`kernels/lu_panel.cu`); elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`).
+//! Where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu_panel.cu`); elsewhere
+//! it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`).
+//!
+//! A matrix whose panels are all of the first kind is factored panel by panel, the next one while the rest is brought up to the
+//! last. Of others the columns are halved down to panels: factor the left half, exchange the rows of the right one, solve for its
+//! upper part, subtract the product, factor the rest.
 
 use super::buffer::Buffer;
 use super::context::Context;
@@ -27,8 +30,8 @@ const LIST_WORDS: usize = 1 + 4 * PANEL;
 /// many columns in panels.
 const CLUSTER_PANEL: usize = 128;
 const CLUSTER_BLOCKS: usize = 16;
-/// Bytes of a column that a block holds, at most.
-const CLUSTER_LARGEST: usize = 4096;
+/// Rows of a block, at most.
+const CLUSTER_ROWS: usize = 1024;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -69,41 +72,22 @@ impl Cluster {
                 in_hand,
             }
         }
-        const DOUBLE: [Cluster; 3] = [
-            cluster(
-                Kernel::new(Family::LuPanel, "panel_eliminate_cluster128"),
-                128,
-                128,
-                32,
-            ),
-            cluster(
-                Kernel::new(Family::LuPanel, "panel_eliminate_cluster256"),
-                256,
-                128,
-                32,
-            ),
-            cluster(
-                Kernel::new(Family::LuPanel, "panel_eliminate_cluster512"),
-                512,
-                256,
-                16,
-            ),
+        const fn kernel(name: &'static str) -> Kernel {
+            Kernel::new(Family::LuPanel, name)
+        }
+        const NARROW: Cluster = cluster(kernel("panel_eliminate_cluster128"), 128, 128, 32);
+        const WIDE: Cluster = cluster(kernel("panel_eliminate_cluster256"), 256, 128, 32);
+        const DOUBLE: [Cluster; 4] = [
+            NARROW,
+            WIDE,
+            cluster(kernel("panel_eliminate_cluster512"), 512, 256, 16),
+            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 8),
         ];
         const SINGLE: [Cluster; 4] = [
-            DOUBLE[0],
-            DOUBLE[1],
-            cluster(
-                Kernel::new(Family::LuPanel, "panel_eliminate_cluster512"),
-                512,
-                128,
-                32,
-            ),
-            cluster(
-                Kernel::new(Family::LuPanel, "panel_eliminate_cluster1024"),
-                1024,
-                256,
-                16,
-            ),
+            NARROW,
+            WIDE,
+            cluster(kernel("panel_eliminate_cluster512"), 512, 128, 32),
+            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 16),
         ];
         let all: &[Cluster] = if size_of::<T>() == 8 {
             &DOUBLE
@@ -124,14 +108,13 @@ impl Cluster {
         self.threads as u32 + 128
     }
 
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory of a block: `Shared` in `kernels/lu_rows.cuh`, and what alignment adds.
     fn shared<T>(&self) -> usize {
         let before = CLUSTER_PANEL - self.in_hand;
-        let offer = 32 + self.in_hand * size_of::<T>();
-        let offers = 2 * (CLUSTER_BLOCKS + self.threads / 32) * offer;
-        let factors = (before * self.in_hand + before * (before + 1)) * size_of::<T>();
-        let inverses = before * 9 * size_of::<f64>();
-        offers + 16 + factors + inverses + CLUSTER_PANEL * size_of::<i32>() + 16
+        let offers = (2 * CLUSTER_BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
+        let candidates = self.threads * (16 + 8);
+        let factors = before * (self.in_hand + 2 + before + 1) * size_of::<T>();
+        offers + candidates + 16 + factors + CLUSTER_PANEL * size_of::<i32>() + 64
     }
 }
 
@@ -140,7 +123,7 @@ fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> 
     if !ctx.has(Family::LuPanel) {
         return Ok(0);
     }
-    let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_LARGEST / size_of::<T>());
+    let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_ROWS);
     while let Some(cluster) = Cluster::of::<T>(most) {
         let shared = cluster.shared::<T>();
         if shared <= ctx.properties.shared {
@@ -190,15 +173,20 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
             0 => None,
             // Blocks are filled up with rows that are not there.
             rows => {
-                let room = (rows + CLUSTER_LARGEST / size_of::<T>()) * CLUSTER_PANEL.min(k);
+                let room = (rows + CLUSTER_ROWS) * CLUSTER_PANEL.min(k);
                 Some((rows, Buffer::of::<T>(ctx, room)?))
             }
         },
     };
     work.lists.fill(0, words * size_of::<i32>())?;
-    work.columns(0, k)?;
-    if a.cols > k {
-        work.follow(0, k, k, a.cols - k)?;
+    match &work.cluster {
+        Some((rows, _)) if a.rows <= *rows => work.panels(k)?,
+        _ => {
+            work.columns(0, k)?;
+            if a.cols > k {
+                work.follow(0, k, k, a.cols - k)?;
+            }
+        }
     }
     let mut pivots = vec![0i32; k];
     work.pivots.to_slice(&mut pivots)?;
@@ -211,6 +199,52 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
 }
 
 impl<T: Scalar> Work<T> {
+    /// All of it by clusters' panels from left to right: as soon as the columns of the next panel are up to date it is factored, on
+    /// multiprocessors of its own, beside the update of the others.
+    fn panels(&self, k: usize) -> Result<()> {
+        let (ctx, cols) = (self.ctx, self.a.cols);
+        self.panel(0, k.min(CLUSTER_PANEL))?;
+        for first in (0..k).step_by(CLUSTER_PANEL) {
+            let n = CLUSTER_PANEL.min(k - first);
+            let next = first + n;
+            let ahead = CLUSTER_PANEL.min(k - next);
+            if ahead > 0 {
+                self.update(first, n, next, ahead)?;
+                ctx.beside(|| self.panel(next, ahead))?;
+            }
+            let others = next + ahead;
+            let reserved = if ahead > 0 { self.blocks(next) } else { 0 };
+            ctx.leaving(reserved, || self.update(first, n, others, cols - others))?;
+            self.exchange(first, n, 0, first)?;
+            ctx.join()?;
+            ctx.fence()?;
+        }
+        Ok(())
+    }
+
+    /// Multiprocessors that the panel from column `first` on takes.
+    fn blocks(&self, first: usize) -> usize {
+        let rows = self.a.rows - first;
+        Cluster::of::<T>(rows).map_or(0, |c| c.blocks(rows))
+    }
+
+    /// Brings `count` columns from `column` up to the factored columns `first..first + n`.
+    fn update(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.follow(first, n, column, count)?;
+        let below = first + n;
+        let rows = self.a.rows - below;
+        multiply(
+            self.ctx,
+            Update::subtract(),
+            self.a.sub(below, first, rows, n),
+            self.a.sub(first, column, n, count),
+            self.a.sub(below, column, rows, count),
+        )
+    }
+
     /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
     fn columns(&self, first: usize, n: usize) -> Result<()> {
         let width = self.width(first);
@@ -225,15 +259,7 @@ impl<T: Scalar> Work<T> {
         let half = n.div_ceil(2).next_multiple_of(unit);
         let (next, rest) = (first + half, n - half);
         self.columns(first, half)?;
-        self.follow(first, half, next, rest)?;
-        let m = self.a.rows;
-        multiply(
-            self.ctx,
-            Update::subtract(),
-            self.a.sub(next, first, m - next, half),
-            self.a.sub(first, next, half, rest),
-            self.a.sub(next, next, m - next, rest),
-        )?;
+        self.update(first, half, next, rest)?;
         self.columns(next, rest)?;
         self.exchange(next, rest, first, half)
     }

@@ -169,27 +169,28 @@ __device__ __forceinline__ void bring_up(const Shared<float, THREADS, SLOTS>& s,
 template <int THREADS, int SLOTS, int SETS>
 __device__ __forceinline__ void bring_up(const Shared<double, THREADS, SLOTS>& s, const double* work, i64 ld, int c0,
                                          const i64 (&first)[SETS], double (&x)[SETS][4][SLOTS]) {
+    constexpr int DEEP = SLOTS < 4 ? PARTS * SLOTS : 16, TILES = DEEP / 4;  // columns of L at once
     const int lane = threadIdx.x & 31, part = lane % PARTS, n = lane / 4;
 #pragma unroll(SETS == 1 ? 2 : 1)
-    for (int k = 0; k < c0; k += 16) {
-        double l[SETS][4][4];
+    for (int k = 0; k < c0; k += DEEP) {
+        double l[SETS][TILES][4];
 #pragma unroll
         for (int h = 0; h < SETS; ++h)
 #pragma unroll
-            for (int g = 0; g < 4; ++g)
+            for (int g = 0; g < TILES; ++g)
 #pragma unroll
                 for (int q = 0; q < 4; ++q) l[h][g][q] = -work[first[h] + q + (k + 4 * g + part) * ld];
 #pragma unroll
         for (int e = 0; e < SLOTS; e += 2) {
-            double u[4];
+            double u[TILES];
 #pragma unroll
-            for (int g = 0; g < 4; ++g) u[g] = s.u[k + 4 * g + part][(n >> 1) * SLOTS + e + (n & 1)];
+            for (int g = 0; g < TILES; ++g) u[g] = s.u[k + 4 * g + part][(n >> 1) * SLOTS + e + (n & 1)];
 #pragma unroll
             for (int h = 0; h < SETS; ++h)
 #pragma unroll
                 for (int q = 0; q < 4; q += 2)
 #pragma unroll
-                    for (int g = 0; g < 4; g += 2)
+                    for (int g = 0; g < TILES; g += 2)
                         multiply_tile(x[h][q][e], x[h][q][e + 1], x[h][q + 1][e], x[h][q + 1][e + 1], l[h][g][q], l[h][g][q + 1],
                                       l[h][g + 1][q], l[h][g + 1][q + 1], u[g], u[g + 1]);
         }

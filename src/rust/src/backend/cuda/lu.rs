@@ -30,6 +30,9 @@ const LIST_WORDS: usize = 1 + 4 * PANEL;
 /// many columns in panels.
 const CLUSTER_PANEL: usize = 128;
 const CLUSTER_BLOCKS: usize = 16;
+/// Columns of a block of panels, and rows from which panels are put together.
+const WIDE: usize = 4 * CLUSTER_PANEL;
+const WIDE_FROM: usize = 6144;
 /// Rows of a block, at most.
 const CLUSTER_ROWS: usize = 1024;
 /// Columns that one block moves.
@@ -152,6 +155,15 @@ pub(super) fn most_chunks(m: usize) -> usize {
 }
 
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
+    let wide = match a.rows < WIDE_FROM {
+        true => CLUSTER_PANEL,
+        false => WIDE,
+    };
+    factor_in_blocks(ctx, a, wide)
+}
+
+/// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs.
+fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -> Result<LuInfo> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(LuInfo {
@@ -180,7 +192,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
     };
     work.lists.fill(0, words * size_of::<i32>())?;
     match &work.cluster {
-        Some((rows, _)) if a.rows <= *rows => work.panels(k)?,
+        Some((rows, _)) if a.rows <= *rows => work.panels(k, wide)?,
         _ => {
             work.columns(0, k)?;
             if a.cols > k {
@@ -200,26 +212,80 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
 
 impl<T: Scalar> Work<T> {
     /// All of it by clusters' panels from left to right: as soon as the columns of the next panel are up to date it is factored, on
-    /// multiprocessors of its own, beside the update of the others.
+    /// multiprocessors of its own, beside the update of others.
+    ///
+    /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
+    /// each of that block's panels: products of 128 columns are held up by memory.
     fn panels(&self, k: usize) -> Result<()> {
-        let (ctx, cols) = (self.ctx, self.a.cols);
+        let cols = self.a.cols;
+        let wide = if self.a.rows < WIDE_FROM {
+            CLUSTER_PANEL
+        } else {
+            WIDE
+        };
         self.panel(0, k.min(CLUSTER_PANEL))?;
-        for first in (0..k).step_by(CLUSTER_PANEL) {
-            let n = CLUSTER_PANEL.min(k - first);
-            let next = first + n;
-            let ahead = CLUSTER_PANEL.min(k - next);
-            if ahead > 0 {
-                self.update(first, n, next, ahead)?;
-                ctx.beside(|| self.panel(next, ahead))?;
+        // The block that columns from the end of this one on are not yet up to.
+        let mut before: Option<(usize, usize)> = None;
+        for block in (0..k).step_by(wide) {
+            let end = (block + wide).min(k);
+            let all = end - block;
+            let share = (cols - end).div_ceil((all.div_ceil(CLUSTER_PANEL) - 1).max(1));
+            let mut late = end;
+            for first in (block..end).step_by(CLUSTER_PANEL) {
+                let next = (first + CLUSTER_PANEL).min(end);
+                let ahead = CLUSTER_PANEL.min(end - next);
+                self.exchange(first, next - first, block, first - block)?;
+                if ahead == 0 {
+                    break;
+                }
+                self.beside_panel(first, next - first, (next, ahead), end)?;
+                if let Some((b, n)) = before {
+                    let count = share.next_multiple_of(CLUSTER_PANEL).min(cols - late);
+                    self.ctx
+                        .leaving(self.blocks(next), || self.update(b, n, late, count))?;
+                    late += count;
+                }
+                self.ctx.join()?;
+                self.ctx.fence()?;
             }
-            let others = next + ahead;
-            let reserved = if ahead > 0 { self.blocks(next) } else { 0 };
-            ctx.leaving(reserved, || self.update(first, n, others, cols - others))?;
-            self.exchange(first, n, 0, first)?;
-            ctx.join()?;
-            ctx.fence()?;
+            if let Some((b, n)) = before {
+                self.update(b, n, late, cols - late)?;
+            }
+            let ahead = CLUSTER_PANEL.min(k - end);
+            if ahead == 0 {
+                self.exchange(block, all, 0, block)?;
+                self.update(block, all, end, cols - end)?;
+                continue;
+            }
+            // Narrow blocks leave nothing for later.
+            let (to, later) = match wide > CLUSTER_PANEL {
+                true => ((end + wide).min(k), Some((block, all))),
+                false => (cols, None),
+            };
+            self.beside_panel(block, all, (end, ahead), to)?;
+            self.exchange(block, all, 0, block)?;
+            self.ctx.join()?;
+            self.ctx.fence()?;
+            before = later;
         }
         Ok(())
+    }
+
+    /// Brings the next panel's columns up to the factored columns `first..first + n` and factors it, beside the update of those from
+    /// there to column `to`. [`Context::join`] is left to do.
+    fn beside_panel(
+        &self,
+        first: usize,
+        n: usize,
+        (panel, width): (usize, usize),
+        to: usize,
+    ) -> Result<()> {
+        self.update(first, n, panel, width)?;
+        self.ctx.beside(|| self.panel(panel, width))?;
+        let others = panel + width;
+        self.ctx.leaving(self.blocks(panel), || {
+            self.update(first, n, others, to - others)
+        })
     }
 
     /// Multiprocessors that the panel from column `first` on takes.
@@ -373,6 +439,42 @@ impl<T: Scalar> Work<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Panels put together in blocks make the same factor as one by one.
+    fn blocks_of_panels_agree<T: Scalar>(ctx: &'static Context) {
+        for (m, n) in [(128, 128), (300, 300), (700, 650), (650, 900), (1100, 1029)] {
+            let mut state = 12345u32;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                T::from_f64(f64::from(state >> 8) / f64::from(1 << 24) - 0.5)
+            };
+            let a: Vec<T> = (0..m * n).map(|_| next()).collect();
+            let factored = |wide: usize| {
+                let b = Buffer::from_slice(ctx, &a).unwrap();
+                let info = factor_in_blocks(ctx, View::<T>::new(b.ptr, m, n, m), wide).unwrap();
+                let mut lu = a.clone();
+                b.to_slice(&mut lu).unwrap();
+                (lu, info.ipiv)
+            };
+            let (one, pivots) = factored(CLUSTER_PANEL);
+            let largest = |x: &[T]| x.iter().fold(0.0, |m: f64, v| m.max((*v).into().abs()));
+            for panels in [2, 3, 4] {
+                let (lu, other) = factored(panels * CLUSTER_PANEL);
+                assert_eq!(other, pivots, "{m} {n} {panels}");
+                let off: Vec<T> = lu.iter().zip(&one).map(|(x, y)| *x - *y).collect();
+                let limit = 1e5 * T::EPS * largest(&one);
+                assert!(largest(&off) < limit, "{m} {n} {panels}: {}", largest(&off));
+            }
+        }
+    }
+
+    #[test]
+    fn cuda_blocks_of_panels_agree() {
+        if let Some(ctx) = Context::for_test() {
+            blocks_of_panels_agree::<f64>(ctx);
+            blocks_of_panels_agree::<f32>(ctx);
+        }
+    }
 
     /// Workspace made for the first panel serves every later one, which has fewer rows.
     #[test]

@@ -216,13 +216,8 @@ impl<T: Scalar> Work<T> {
     ///
     /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
     /// each of that block's panels: products of 128 columns are held up by memory.
-    fn panels(&self, k: usize) -> Result<()> {
+    fn panels(&self, k: usize, wide: usize) -> Result<()> {
         let cols = self.a.cols;
-        let wide = if self.a.rows < WIDE_FROM {
-            CLUSTER_PANEL
-        } else {
-            WIDE
-        };
         self.panel(0, k.min(CLUSTER_PANEL))?;
         // The block that columns from the end of this one on are not yet up to.
         let mut before: Option<(usize, usize)> = None;

@@ -28,6 +28,7 @@ pub(super) enum Family {
     CholeskyTiles,
     Lu,
     LuPanel,
+    LuFollow,
     Qr,
     QrPanel,
     QrBatch,
@@ -37,7 +38,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 17] = [
+    pub(super) const ALL: [Family; 18] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -49,6 +50,7 @@ impl Family {
         Family::CholeskyTiles,
         Family::Lu,
         Family::LuPanel,
+        Family::LuFollow,
         Family::Qr,
         Family::QrPanel,
         Family::QrBatch,
@@ -99,6 +101,10 @@ impl Family {
             Family::Lu => packed!("lu"),
             Family::LuPanel => match major {
                 9.. => packed!("lu_panel.sm_90"),
+                _ => return None,
+            },
+            Family::LuFollow => match major {
+                9.. => packed!("lu_follow.sm_90"),
                 _ => return None,
             },
             Family::Qr => packed!("qr"),

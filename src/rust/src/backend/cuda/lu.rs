@@ -21,6 +21,8 @@ const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");
 const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
 
+const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
+
 /// Columns of a panel, as in `kernels/lu.cu`.
 const PANEL: usize = 32;
 /// Integers of a panel's list of moves: their number, destinations and sources.
@@ -35,6 +37,8 @@ const WIDE: usize = 4 * CLUSTER_PANEL;
 const WIDE_FROM: usize = 6144;
 /// Rows of a block, at most.
 const CLUSTER_ROWS: usize = 1024;
+/// Columns that one block brings up to a panel.
+const FOLLOWING: usize = 16;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -121,6 +125,12 @@ impl Cluster {
     }
 }
 
+/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu_follow.cu`.
+fn following<T>() -> usize {
+    let numbers = CLUSTER_PANEL * (CLUSTER_PANEL + 1 + FOLLOWING + 2);
+    numbers * size_of::<T>() + FOLLOWING / 8 * 4 * 80 * size_of::<f64>()
+}
+
 /// The most rows of a matrix's panels that clusters of this device take.
 fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> {
     if !ctx.has(Family::LuPanel) {
@@ -129,7 +139,7 @@ fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> 
     let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_ROWS);
     while let Some(cluster) = Cluster::of::<T>(most) {
         let shared = cluster.shared::<T>();
-        if shared <= ctx.properties.shared {
+        if shared.max(following::<T>()) <= ctx.properties.shared {
             let blocks = cluster.blocks(most);
             if ctx.takes_cluster::<T>(cluster.kernel, blocks, cluster.all_threads(), shared)? {
                 return Ok(most);
@@ -327,6 +337,25 @@ impl<T: Scalar> Work<T> {
 
     /// Brings `count` columns from `column` up to the factored columns `first..first + n`: exchanges and the rows of U.
     fn follow(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        if n <= CLUSTER_PANEL && self.width(first) == CLUSTER_PANEL {
+            let part = self.a.sub(0, column, self.a.rows, count);
+            let panel = self.a.sub(first, first, n, n);
+            return self.ctx.launch_shared::<T>(
+                FOLLOW,
+                (count.div_ceil(FOLLOWING), 1),
+                THREADS as u32,
+                following::<T>(),
+                &args![
+                    n as i32,
+                    panel.ptr,
+                    panel.ld(),
+                    first,
+                    count,
+                    part.ptr,
+                    self.list(first)
+                ],
+            );
+        }
         self.exchange(first, n, column, count)?;
         solve_lower(
             self.ctx,

@@ -123,7 +123,8 @@ mod tests {
         for (major, minor) in [(6, 0), (7, 5), (8, 0), (8, 9), (9, 0), (12, 0)] {
             for family in Family::ALL {
                 let Some(packed) = family.ptx((major, minor)) else {
-                    let oldest = if family == Family::LuPanel { 9 } else { 8 };
+                    let clusters = [Family::LuPanel, Family::LuFollow].contains(&family);
+                    let oldest = if clusters { 9 } else { 8 };
                     assert!(major < oldest, "{family:?}");
                     continue;
                 };

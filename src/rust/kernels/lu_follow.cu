@@ -36,7 +36,7 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
         for (int i = 0; i < COLUMNS; ++i) v[i] = i < width ? from[i * ld] : T(0);
     }
     const int r = t % LARGEST;
-#pragma unroll 16
+#pragma unroll 32
     for (int k = t / LARGEST; k < LARGEST; k += THREADS / LARGEST) s.l[r][k] = k < r && r < n ? panel[r + k * ld] : T(0);
 #pragma unroll
     for (int i = t / LARGEST; i < COLUMNS; i += THREADS / LARGEST) s.b[r][i] = r < n && i < width ? c[first + r + i * ld] : T(0);

@@ -31,10 +31,19 @@ __device__ __forceinline__ T fourth(const T (&v)[4], int part) {
     const T low = part & 1 ? v[1] : v[0], high = part & 1 ? v[3] : v[2];
     return part & 2 ? high : low;
 }
-// A number that the compiler does not know: else comparisons with it become an index, and registers an array in memory.
-__device__ __forceinline__ int opaque(int x) {
-    asm("" : "+r"(x));
-    return x;
+// Row `which` of those from LOW on and before HIGH. By decisions: an index would make an array in memory of the registers.
+template <int LOW, int HIGH, typename T, int SETS, int SLOTS>
+__device__ __forceinline__ void lay_out(int which, T* to, const T (&x)[SETS][4][SLOTS]) {
+    if constexpr (HIGH - LOW == 1) {
+#pragma unroll
+        for (int e = 0; e < SLOTS; ++e) to[e] = x[LOW / 4][LOW % 4][e];
+    } else {
+        constexpr int MIDDLE = (LOW + HIGH) / 2;
+        if (which < MIDDLE)
+            lay_out<LOW, MIDDLE>(which, to, x);
+        else
+            lay_out<MIDDLE, HIGH>(which, to, x);
+    }
 }
 // Computed here, not where it is used first.
 __device__ __forceinline__ void keep(double& x) { asm volatile("" : "+d"(x)); }
@@ -116,13 +125,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 // The warp that has it lays it out, the four lanes that share the row; the clerks send it.
                 const int leader = __ffs(mine) - 1, set = SETS > 1 ? __shfl_sync(ALL, own.set, leader) : 0;
                 if (lane / PARTS == leader / PARTS) {
-#pragma unroll
-                    for (int h = 0; h < SETS; ++h)
-#pragma unroll
-                        for (int q = 0; q < 4; ++q)
-                            if (opaque(4 * h + q) == 4 * set + leader % PARTS)
-#pragma unroll
-                                for (int e = 0; e < SLOTS; ++e) s.offer.row[part][e] = x[h][q][e];
+                    lay_out<0, 4 * SETS>(4 * set + leader % PARTS, s.offer.row[part], x);
                     if (lane == leader) {
                         s.offer.choice = own.choice;
                         s.offer.head = {inverse, own.value};
@@ -273,7 +276,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
         if (at.row[h] == NO_ROW) continue;
-        constexpr int GROUP = 16;  // loads in flight together
+        constexpr int GROUP = 32;  // loads in flight together
         const T* from = work + at.row[h];
         T* to = a + at.place[h];
 #pragma unroll 1

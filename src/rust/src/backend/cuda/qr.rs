@@ -116,6 +116,10 @@ impl<T: Scalar> Factoring<'_, T> {
 
     fn by_products(&mut self, panels: &Panels, first: usize) -> Result<()> {
         let ((block, rest), tau) = (self.block(first), self.tau_at(first));
+        if block.rows == 1 {
+            // There is nothing to reflect, and a root of a square would not have the same bits.
+            return Ok(());
+        }
         let outer = Self::outer(&mut self.outer, self.ctx, self.a, self.width)?;
         let reflector = panels.factor(first, block, tau, outer, !rest.is_empty())?;
         if !rest.is_empty() {

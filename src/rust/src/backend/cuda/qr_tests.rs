@@ -4,8 +4,8 @@ use crate::matrix::Part;
 
 /// Entries that look random, in (-1, 1).
 fn entry(i: usize, j: usize) -> f64 {
-    let mut z =
-        (i as u64 * 0x9e37_79b9_7f4a_7c15) ^ (j as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mut z = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ (j as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z = (z ^ (z >> 27)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
@@ -128,25 +128,30 @@ fn panels_are_refused_when_they_have_to_be_in<T: Scalar>() {
             continue;
         }
         let plain = |i: usize, j: usize| entry(i, j) + if i == j { 8.0 } else { 0.0 };
-        let refused = |of: &dyn Fn(usize, usize) -> f64| refuses(ctx, &made::<T>(m, n, of));
-        assert!(!refused(&plain), "{m} {n}");
-        assert!(!refused(
-            &|i, j| plain(i, j) * 2f64.powi(20 * (j % 2) as i32)
-        ));
+        let expect = |what: &str, refused: bool, of: &dyn Fn(usize, usize) -> f64| {
+            let got = refuses(ctx, &made::<T>(m, n, of));
+            assert_eq!(got, refused, "{what}, {m} x {n}, eps {:e}", T::EPS);
+        };
         let odd = n / 2;
-        assert!(refused(&|i, j| plain(i, if j == odd { 0 } else { j })));
-        assert!(refused(&|i, j| if j == odd { 0.0 } else { plain(i, j) }));
-        assert!(refused(&|i, j| plain(i, j) * tiny));
-        assert!(refused(&|i, j| plain(i, j) / tiny));
+        expect("plain", false, &plain);
+        let scaled = |i, j| plain(i, j) * 2f64.powi(20 * (j % 2) as i32);
+        expect("scaled columns", false, &scaled);
+        let repeated = |i, j| plain(i, if j == odd { 0 } else { j });
+        expect("a column twice", true, &repeated);
+        let empty = |i, j| if j == odd { 0.0 } else { plain(i, j) };
+        expect("a column of zeros", true, &empty);
+        expect("tiny", true, &|i, j| plain(i, j) * tiny);
+        expect("huge", true, &|i, j| plain(i, j) / tiny);
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(refused(&|i, j| if (i, j) == (m - 1, odd) {
-                value
-            } else {
-                plain(i, j)
-            }));
+            let with = |i, j| match (i, j) == (m - 1, odd) {
+                true => value,
+                false => plain(i, j),
+            };
+            expect(&value.to_string(), true, &with);
         }
         // Nothing below the diagonal: LAPACK has no reflector there.
-        assert!(refused(&|i, j| if i > j { 0.0 } else { plain(i, j) }));
+        let upper = |i, j| if i > j { 0.0 } else { plain(i, j) };
+        expect("upper triangular", true, &upper);
     }
 }
 

@@ -202,11 +202,16 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
 }
 
-// Rows of a panel, by this block as number `block` of `blocks`.
-template <typename T, typename Get, typename Put>
-__device__ __forceinline__ void divide_tiles(i64 rows, i64 block, i64 blocks, const T* divisor, T* solved, int n, Get get, Put put) {
-    for (i64 r = block * divide::THREADS + threadIdx.x; r < rows; r += blocks * divide::THREADS)
-        divide::row(divisor, solved, n, [=](int c) { return get(r, c); }, [=](int c, T x) { put(r, c, x); });
+// `count` rows, by this block as number `block` of `blocks`.
+template <typename T, int R, typename Get, typename Put>
+__device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, const T* divisor, T* solved, int n, Get get, Put put) {
+    constexpr int TILE_ROWS = divide::SLOTS * R;
+    for (i64 first = block * TILE_ROWS; first < count; first += blocks * TILE_ROWS)
+        divide::rows<T, R>(
+            divisor, solved, n, [=](int slot, int c) { return first + slot < count ? get(first + slot, c) : T(0); },
+            [=](int slot, int c, T x) {
+                if (first + slot < count) put(first + slot, c, x);
+            });
 }
 
 // Where in shared memory solved columns are kept: behind M.
@@ -215,29 +220,30 @@ __device__ __forceinline__ T* solved_at(T* divisor, int n) {
     return divisor + divide::column_at(divide::blocks_of(n));
 }
 
-// Q1 <- A R1^-1.
-template <typename T>
+// Q1 <- A R1^-1, R rows to a thread.
+template <typename T, int R>
 __device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
     divide::load(divisor, n, [=](int k, int c) { return r[k + c * LD]; });
-    divide_tiles(m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return a[i + c * ld]; },
-                 [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
+    divide_tiles<T, R>(m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return a[i + c * ld]; },
+                       [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first block makes T = -M P^-1 beside; without it V is
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M P^-1 beside; without it V is
 // not wanted but in A.
-template <typename T>
+template <typename T, int R>
 __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld,
                                             bool follow, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
-    const bool beside = follow && blockIdx.x == 0;
-    const int before = follow ? 1 : 0;
+    const int before = follow ? (n + divide::SLOTS * R - 1) / (divide::SLOTS * R) : 0;
+    const bool beside = blockIdx.x < before;
     const T* by = beside ? p : factors;
     divide::load(divisor, n, [=](int k, int c) { return by[k + c * LD]; });
-    divide_tiles(
-        beside ? n : m - n, beside ? 0 : blockIdx.x - before, beside ? 1 : gridDim.x - before, divisor, solved_at(divisor, n), n,
+    divide_tiles<T, R>(
+        beside ? n : m - n, beside ? blockIdx.x : blockIdx.x - before, beside ? before : gridDim.x - before, divisor,
+        solved_at(divisor, n), n,
         [=](i64 i, int c) { return !beside ? q[n + i + c * ldq] : i <= c ? -factors[i + c * LD] : T(0); },
         [=](i64 i, int c, T x) {
             if (beside) {
@@ -249,14 +255,14 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
         });
 }
 
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau). One
-// block.
+// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau).
 template <typename T>
 __device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const T* tau, T* triangle) {
     T* divisor = shared_memory<T>();
     divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * LD] * tau[c] : T(1); });
-    divide_tiles(n, 0, 1, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
-                 [=](i64 i, int c, T x) { triangle[i + c * LD] = x; });
+    divide_tiles<T, 1>(n, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
+                       [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
+                       [=](i64 i, int c, T x) { triangle[i + c * LD] = x; });
 }
 
 }  // namespace
@@ -276,19 +282,25 @@ __device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const 
         const int* stop) {                                                                                            \
         finish_top<T>(n, r1, r2, factors, signs, a, ld, v, ldv, p, stop);                                             \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_rows_##SUFFIX(                         \
-        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                               \
-        divide_rows<T>(m, n, a, ld, r, q, ldq, stop);                                                                 \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_rows_##SUFFIX(                         \
-        i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld, int follow,             \
-        const int* stop) {                                                                                            \
-        finish_rows<T>(m, n, factors, p, triangle, q, ldq, a, ld, follow != 0, stop);                                 \
-    }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(divide::THREADS) reflectors_triangle_block_##SUFFIX(                 \
         int n, const T* gram, const T* tau, T* triangle) {                                                            \
         reflectors_triangle<T>(n, gram, tau, triangle);                                                               \
     }
 
+#define ROWS_INSTANCES(T, SUFFIX, NAME, R)                                                                            \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_##NAME##_##SUFFIX(                     \
+        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                               \
+        divide_rows<T, R>(m, n, a, ld, r, q, ldq, stop);                                                              \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_##NAME##_##SUFFIX(                     \
+        i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld, int follow,             \
+        const int* stop) {                                                                                            \
+        finish_rows<T, R>(m, n, factors, p, triangle, q, ldq, a, ld, follow != 0, stop);                              \
+    }
+
 INSTANCES(double, f64)
 INSTANCES(float, f32)
+ROWS_INSTANCES(double, f64, rows, 1)
+ROWS_INSTANCES(float, f32, rows, 1)
+ROWS_INSTANCES(double, f64, tall, divide::TALL)
+ROWS_INSTANCES(float, f32, tall, divide::TALL)

@@ -16,16 +16,19 @@ const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block
 
 /// Leading dimension of small matrices, and the most reflectors of a block, as in `kernels/qr_panel.cu`.
 pub(super) const LD: usize = 128;
-/// Rows that a block of threads divides at once, a row to a thread, and columns at a time.
-pub(super) const ROWS: usize = 128;
+/// Columns that a block of threads divides at a time, and its threads.
 pub(super) const SIDE: usize = 16;
+pub(super) const DIVIDING: u32 = 128;
+/// Rows that it divides at once: one to every four threads where rows are few, four where they are many.
+pub(super) const FEW_ROWS: usize = 32;
+pub(super) const MANY_ROWS: usize = 128;
 
-/// Bytes of shared memory for dividing rows by a triangle of order `n`: the triangle in blocks, whose rows are spread by two numbers,
-/// and what is solved of the rows.
-pub(super) fn dividing<T>(n: usize) -> usize {
+/// Bytes of shared memory for dividing so many rows at once by a triangle of order `n`: the triangle in blocks, whose rows are spread
+/// by two numbers, and what is solved of the rows.
+pub(super) fn dividing<T>(n: usize, rows: usize) -> usize {
     let blocks = n.div_ceil(SIDE);
     let triangle = blocks * (blocks + 1) / 2 * SIDE * (SIDE + 2);
-    (triangle + blocks.saturating_sub(1) * SIDE * ROWS) * size_of::<T>()
+    (triangle + blocks.saturating_sub(1) * SIDE * rows) * size_of::<T>()
 }
 
 /// Bytes of shared memory for eliminating a matrix of order `n`.
@@ -36,7 +39,9 @@ pub(super) fn eliminating<T>(n: usize) -> usize {
 
 /// Reflectors of a block: as many as there is shared memory for.
 pub(super) fn width<T: Scalar>(ctx: &Context) -> usize {
-    let fits = |w: &usize| dividing::<T>(*w).max(eliminating::<T>(*w)) <= ctx.properties.shared;
+    let fits = |w: &usize| {
+        dividing::<T>(*w, MANY_ROWS).max(eliminating::<T>(*w)) <= ctx.properties.shared
+    };
     [LD, 64].into_iter().find(fits).unwrap_or(32)
 }
 
@@ -112,9 +117,9 @@ impl BlockReflector {
         multiply(self.ctx, Update::assign(), h.v.t(), h.v, gram)?;
         self.ctx.launch_shared::<T>(
             TRIANGLE,
-            (1, 1),
-            ROWS as u32,
-            dividing::<T>(width),
+            (width.div_ceil(FEW_ROWS), 1),
+            DIVIDING,
+            dividing::<T>(width, FEW_ROWS),
             &args![width as i32, gram.ptr, tau, h.t.ptr],
         )?;
         Ok(h)
@@ -158,12 +163,12 @@ mod tests {
     /// A block of 128 reflectors fits in the shared memory of GPUs from sm_90 on, one of 32 in what every GPU has.
     #[test]
     fn blocks_fit_in_shared_memory() {
-        let most = |w| dividing::<f64>(w).max(eliminating::<f64>(w));
+        let most = |w| dividing::<f64>(w, MANY_ROWS).max(eliminating::<f64>(w));
         assert!(most(LD) <= 227 << 10);
         assert!(most(64) <= 99 << 10);
         assert!(most(32) <= 48 << 10);
         for n in 1..LD {
-            assert!(dividing::<f32>(n) <= dividing::<f32>(n + 1));
+            assert!(dividing::<f32>(n, FEW_ROWS) <= dividing::<f32>(n + 1, FEW_ROWS));
             assert!(eliminating::<f32>(n) <= eliminating::<f32>(n + 1));
         }
     }

@@ -91,12 +91,12 @@ struct Elimination {
             const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
             if (SIGNED) {
                 const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
-                if (row == k) {
-                    mine = s;
-                    x[k] = zero ? T(0) : x[k] - s * y[k];
+                // Without a branch: nothing is taken off other rows.
+                const T taken = row == k ? s : T(0);
+                if (row == k) mine = s;
+                x[k] = zero && row == k ? T(0) : x[k] - taken * y[k];
 #pragma unroll
-                    for (int c = k + 1; c < SIDE; ++c) x[c] -= s * y[c];
-                }
+                for (int c = k + 1; c < SIDE; ++c) x[c] -= taken * y[c];
             }
             const T pivot = __shfl_sync(0xffffffffu, x[k], k);
             const T inverse = zero ? T(0) : reciprocal(pivot);

@@ -49,7 +49,7 @@ __device__ __forceinline__ int padded(int n) { return (n + eliminate::SIDE - 1) 
 
 // How the threads of an eliminating block go through a matrix: a row each, of every fourth column, in batches of loads that are
 // under way together.
-constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 8;
+constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 16;
 
 __device__ __forceinline__ int my_row() { return threadIdx.x % ROWS; }
 __device__ __forceinline__ int my_column() { return threadIdx.x / ROWS; }
@@ -72,15 +72,16 @@ __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 l
     __syncthreads();
 }
 
-// R <- chol(G), upper, from the elimination of G. False, for all threads, where there is none. `scales`: room for n numbers.
+// R <- chol(G), upper, from the elimination of G, which is loaded. False, for all threads, where there is none. `scales`: room for n
+// numbers. The block meets.
 template <typename T>
-__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, int n, const T* g, T* r, T* scales) {
-    load_square(w, n, g, LD);
+__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, int n, T* r, T* scales) {
     w.run();
     if (*w.refused) return false;
     for (int k = threadIdx.x; k < n; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
     __syncthreads();
     const int i = my_row();
+#pragma unroll 4
     for (int j = my_column(); j < n; j += APART)
         if (i <= j) r[i + j * LD] = w.at(i, j) * scales[i];
     __syncthreads();
@@ -96,8 +97,8 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     const int size = padded(n);
     const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
     if (threadIdx.x == 0) refused = 0;
-    __syncthreads();
-    if (!root_of(w, n, g, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
+    load_square(w, n, g, LD);
+    if (!root_of(w, n, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
 }
 
 // R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in `factors`, one below the other.
@@ -108,40 +109,39 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     __shared__ T inverses[LD], chosen[LD], scratch[32];
     __shared__ int refused;
     const int t = threadIdx.x, size = padded(n), row = my_row();
-    T e[ROWS / APART];
+    const eliminate::Elimination<T, false> gram = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
+    if (t == 0) refused = 0;
+    load_square(gram, n, g, LD);
+    // Loops over what this thread has loaded. They stay loops: code that is met once takes longer to fetch than to do.
     T distance = T(0), largest = T(0);
-#pragma unroll
-    for (int q = 0; q < ROWS / APART; ++q) {
-        const int j = my_column() + APART * q;
-        e[q] = row < n && j < n ? g[row + j * LD] - (row == j ? T(1) : T(0)) : T(0);
-    }
-#pragma unroll
-    for (int q = 0; q < ROWS / APART; ++q) {
-        distance += e[q] * e[q];
-        largest = larger(largest, magnitude(e[q]));
+#pragma unroll 4
+    for (int j = my_column(); j < size; j += APART) {
+        if (row >= size) continue;
+        const T e = gram.at(row, j) - (row == j ? T(1) : T(0));
+        distance += e * e;
+        largest = larger(largest, magnitude(e));
     }
     distance = block_sum(distance, scratch);
     largest = block_max(largest, scratch);
-    if (t == 0) refused = 0;
-    __syncthreads();
     bool fine = distance < T(FAR);
     if (fine && largest <= Limits<T>::small) {
         // chol(I + E) to first order: what is left out is less than a rounding error.
-#pragma unroll
-        for (int q = 0; q < ROWS / APART; ++q) {
-            const int j = my_column() + APART * q;
-            if (row <= j && j < n) r[row + j * LD] = row == j ? T(1) + e[q] / 2 : e[q];
+#pragma unroll 4
+        for (int j = my_column(); j < n; j += APART) {
+            if (row > j) continue;
+            const T e = gram.at(row, j);
+            r[row + j * LD] = row == j ? T(1) + (e - T(1)) / 2 : e;
         }
         __syncthreads();
     } else if (fine) {
-        const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
-        fine = root_of(w, n, g, r, inverses);
+        fine = root_of(gram, n, r, inverses);
     }
     const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused};
     load_square(w, n, q, ldq);
     // Four threads add up what a column has on and above the diagonal.
     const int column = t / 4;
     T above = T(0);
+#pragma unroll 4
     for (int i = t % 4; column < n && i <= column; i += 4) above += w.at(i, column) * w.at(i, column);
     above += __shfl_xor_sync(0xffffffffu, above, 1);
     above += __shfl_xor_sync(0xffffffffu, above, 2);
@@ -152,6 +152,7 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
         return;
     }
     w.run();
+#pragma unroll 4
     for (int j = my_column(); j < n; j += APART)
         if (row < n) factors[row + j * LD] = w.at(row, j);
     for (int j = t; j < n; j += eliminate::THREADS) {
@@ -233,8 +234,8 @@ __device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, co
 // The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M P^-1 beside; without it V is
 // not wanted but in A.
 template <typename T, int R>
-__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld,
-                                            bool follow, const int* stop) {
+__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
+                                            i64 ld, bool follow, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
     const int before = follow ? (n + divide::SLOTS * R - 1) / (divide::SLOTS * R) : 0;
@@ -247,7 +248,7 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
         [=](i64 i, int c) { return !beside ? q[n + i + c * ldq] : i <= c ? -factors[i + c * LD] : T(0); },
         [=](i64 i, int c, T x) {
             if (beside) {
-                triangle[i + c * LD] = x;
+                triangle[i + c * ldt] = x;
                 return;
             }
             a[n + i + c * ld] = x;
@@ -255,14 +256,17 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
         });
 }
 
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau).
+// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau). Of
+// each LD reflectors by themselves; blockIdx.y says which.
 template <typename T>
-__device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const T* tau, T* triangle) {
+__device__ __forceinline__ void reflectors_triangle(int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {
     T* divisor = shared_memory<T>();
-    divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * LD] * tau[c] : T(1); });
+    const int first = blockIdx.y * LD, n = min(LD, reflectors - first);
+    gram += first + first * ldg, tau += first, triangle += first + first * ldt;
+    divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * ldg] * tau[c] : T(1); });
     divide_tiles<T, 1>(n, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
                        [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
-                       [=](i64 i, int c, T x) { triangle[i + c * LD] = x; });
+                       [=](i64 i, int c, T x) { triangle[i + c * ldt] = x; });
 }
 
 }  // namespace
@@ -283,8 +287,8 @@ __device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const 
         finish_top<T>(n, r1, r2, factors, signs, a, ld, v, ldv, p, stop);                                             \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(divide::THREADS) reflectors_triangle_block_##SUFFIX(                 \
-        int n, const T* gram, const T* tau, T* triangle) {                                                            \
-        reflectors_triangle<T>(n, gram, tau, triangle);                                                               \
+        int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {                                 \
+        reflectors_triangle<T>(reflectors, gram, ldg, tau, triangle, ldt);                                            \
     }
 
 #define ROWS_INSTANCES(T, SUFFIX, NAME, R)                                                                            \
@@ -293,9 +297,9 @@ __device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const 
         divide_rows<T, R>(m, n, a, ld, r, q, ldq, stop);                                                              \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_##NAME##_##SUFFIX(                     \
-        i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld, int follow,             \
+        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,    \
         const int* stop) {                                                                                            \
-        finish_rows<T, R>(m, n, factors, p, triangle, q, ldq, a, ld, follow != 0, stop);                              \
+        finish_rows<T, R>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                         \
     }
 
 INSTANCES(double, f64)

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::gemm::square;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use super::qr_reflectors::{dividing, eliminating, BlockReflector, Reflector};
+use super::qr_reflectors::{dividing, eliminating, Reflector};
 use super::qr_reflectors::{DIVIDING, FEW_ROWS, LD, MANY_ROWS, SIDE};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -32,8 +32,8 @@ const FINISH_ROWS: [Kernel; 2] = [
 const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
 
-/// Small matrices of a panel: R1, R2, V1 and M, P, and the signs.
-const SMALL: usize = 4 * LD * LD + LD;
+/// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
+const SMALL: usize = 5 * LD * LD + LD;
 
 /// Workspace for panels, besides that of their reflectors.
 pub(super) struct Panels {
@@ -57,19 +57,20 @@ impl Panels {
     }
 
     /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no fewer rows, unless it is refused;
-    /// its reflectors in the workspace `to`, where something is to `follow`.
+    /// its reflectors in the room `to`, where something is to `follow`.
     pub(super) fn factor<T: Scalar>(
         &self,
         first: usize,
         a: View<T>,
         tau: u64,
-        to: &BlockReflector,
+        to: Reflector<T>,
         follow: bool,
-    ) -> Result<Reflector<T>> {
+    ) -> Result<()> {
         let (m, n) = (a.rows, a.cols);
         let small = |i: usize| self.small.ptr + (i * LD * LD * size_of::<T>()) as u64;
-        let (r1, r2, factors, p, signs) = (small(0), small(1), small(2), small(3), small(4));
-        let (q, gram, t) = (to.v::<T>(m, n), to.gram::<T>(n), to.triangle::<T>(n));
+        let (r1, r2, factors, p, signs) = (small(0), small(1), small(2), small(3), small(5));
+        let gram = View::new(small(4), n, n, LD);
+        let Reflector { v: q, t } = to;
         let shared = eliminating::<T>(n);
         let rows = Rows::of::<T>(self.ctx, m, n);
         square(self.ctx, a.t(), gram)?;
@@ -138,6 +139,7 @@ impl Panels {
                 factors,
                 p,
                 t.ptr,
+                t.ld(),
                 q.ptr,
                 q.ld(),
                 a.ptr,
@@ -145,8 +147,7 @@ impl Panels {
                 i32::from(follow),
                 self.stop.ptr
             ],
-        )?;
-        Ok(Reflector { v: q, t })
+        )
     }
 
     /// Waits for what is queued: the first column of the panel that was refused, if one was. The next one starts anew.

@@ -72,18 +72,18 @@ __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 l
     __syncthreads();
 }
 
-// R <- chol(G), upper, from the elimination of G, which is loaded. False, for all threads, where there is none. `scales`: room for n
-// numbers. The block meets.
+// R <- chol(G), upper, with zeros below it, from the elimination of G, which is loaded. False, for all threads, where there is none.
+// `scales`: room for as many numbers. The block meets.
 template <typename T>
-__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, int n, T* r, T* scales) {
+__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, T* r, T* scales) {
     w.run();
     if (*w.refused) return false;
-    for (int k = threadIdx.x; k < n; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
+    for (int k = threadIdx.x; k < w.size; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
     __syncthreads();
     const int i = my_row();
 #pragma unroll 4
-    for (int j = my_column(); j < n; j += APART)
-        if (i <= j) r[i + j * LD] = w.at(i, j) * scales[i];
+    for (int j = my_column(); j < w.size; j += APART)
+        if (i < w.size) r[i + j * LD] = i <= j ? w.at(i, j) * scales[i] : T(0);
     __syncthreads();
     return true;
 }
@@ -98,7 +98,7 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
     if (threadIdx.x == 0) refused = 0;
     load_square(w, n, g, LD);
-    if (!root_of(w, n, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
+    if (!root_of(w, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
 }
 
 // R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in `factors`, one below the other.
@@ -127,14 +127,14 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     if (fine && largest <= Limits<T>::small) {
         // chol(I + E) to first order: what is left out is less than a rounding error.
 #pragma unroll 4
-        for (int j = my_column(); j < n; j += APART) {
-            if (row > j) continue;
+        for (int j = my_column(); j < size; j += APART) {
+            if (row >= size) continue;
             const T e = gram.at(row, j);
-            r[row + j * LD] = row == j ? T(1) + (e - T(1)) / 2 : e;
+            r[row + j * LD] = row < j ? e : (row == j ? T(1) + (e - T(1)) / 2 : T(0));
         }
         __syncthreads();
     } else if (fine) {
-        fine = root_of(gram, n, r, inverses);
+        fine = root_of(gram, r, inverses);
     }
     const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused};
     load_square(w, n, q, ldq);
@@ -180,15 +180,23 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
     if (top > side) return;
     T product = T(0), mixed = T(0);
-    for (int from = top; from <= side; from += TILE) {
-        // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2.
-        const int k = from + col, l = from + row;
-        left[0][col][row] = i <= k && k < n ? r2[i + k * LD] : T(0);
-        right[0][col][row] = l <= j && j < n ? r1[l + j * LD] : T(0);
-        right[1][col][row] = l <= j && j < n ? signs[l] * r2[l + j * LD] : T(0);
+    // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2; those of the next step are under way during a step.
+    T next[4];
+    const auto fetch = [&](int from) {
+        const int k = from + col, l = from + row, c = top + col;
+        next[0] = i <= k && k < n ? r2[i + k * LD] : T(0);
+        next[1] = l <= j && j < n ? r1[l + j * LD] : T(0);
+        next[2] = l <= j && j < n ? signs[l] * r2[l + j * LD] : T(0);
         // V1(from + row, top + col), contiguous in `row`.
-        const int c = top + col;
-        left[1][row][col] = l > c && l < n ? factors[l + c * LD] : (l == c ? T(1) : T(0));
+        next[3] = l > c && l < n ? factors[l + c * LD] : (l == c ? T(1) : T(0));
+    };
+    fetch(top);
+    for (int from = top; from <= side; from += TILE) {
+        left[0][col][row] = next[0];
+        right[0][col][row] = next[1];
+        right[1][col][row] = next[2];
+        left[1][row][col] = next[3];
+        if (from < side) fetch(from + TILE);
         __syncthreads();
 #pragma unroll
         for (int e = 0; e < TILE; ++e) {

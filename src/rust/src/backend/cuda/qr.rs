@@ -29,13 +29,13 @@ const PANELS: usize = 4;
 /// Panels queued before the host asks whether one was refused; after one was, it asks after each, then less and less often.
 const MOST_QUEUED: usize = 32;
 
-/// Reflectors of a block of panels, which changes the columns behind it at once, for `m` x `n` entries that are to be changed by
-/// `panels` of them.
+/// Reflectors of a block of panels, which changes the columns behind it at once, in an `m` x `n` matrix.
 ///
-/// Each pass over those entries takes 8 us for every 128 x 128 of them and multiprocessor, whatever the depth of the product, 9 for
-/// each 128 of depth; during a factorization a third of the entries are there on the average. Panels of a block cost some 30 us more
-/// each: six products of their own, which change the rest of the block and join T. So a block has four panels where a third of the
-/// tiles are four for each multiprocessor; and there must be blocks enough that most of the work is behind them.
+/// A tile of 128 x 128 of what is behind takes a multiprocessor 9 us for each 128 of depth, and 8 more whatever the depth
+/// (`product_shapes.rs`); during a factorization a third of the tiles are there on the average. With p panels to a block, 1 - 1/p of
+/// the 8 us are saved for each panel, and as many panels have six products more, some 30 us: they change the rest of the block, and
+/// join T. So four panels or one, by whether a third of the tiles are four for each multiprocessor; two never pay where four do not.
+/// And there must be blocks enough that most of the work is behind them.
 fn block_width<T: Scalar>(ctx: &Context, m: usize, n: usize, reflectors: usize) -> usize {
     let panel = width::<T>(ctx);
     let tiles = (m / 128).saturating_mul(n / 128) / 3;

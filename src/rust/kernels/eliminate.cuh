@@ -29,7 +29,7 @@ __device__ __forceinline__ float reciprocal(float x) { return 1.0f / x; }
 __device__ __forceinline__ bool ordinary(double p) { return p > 1e-290 && p < 1e290; }
 __device__ __forceinline__ bool ordinary(float p) { return p > 1e-30f && p < 1e30f; }
 
-// The upper triangular R of a signed elimination, of order n; the identity beyond it.
+// The upper triangular R of a signed elimination, of order n; zeros below it, and the identity beyond, up to a multiple of SIDE.
 template <typename T>
 struct Upper {
     const T* r;
@@ -37,9 +37,7 @@ struct Upper {
     int n;
     bool square;  // the last pivot is zero: see qr_panel.cu
 
-    __device__ __forceinline__ T at(int i, int j) const {
-        return i <= j && j < n ? r[i + j * ld] : (i == j ? T(1) : T(0));
-    }
+    __device__ __forceinline__ T at(int i, int j) const { return r[i + j * ld]; }
 };
 
 // A matrix of order `size`, a multiple of SIDE, column-major with an odd leading dimension.
@@ -63,7 +61,7 @@ struct Elimination {
 #pragma unroll
         for (int c = 0; c < SIDE; ++c) {
             x[c] = at(first + row, first + c);
-            y[c] = SIGNED && c >= row ? upper.at(first + row, first + c) : T(0);
+            y[c] = SIGNED ? upper.at(first + row, first + c) : T(0);
         }
         if (first > 0) {
             // What the block before takes off. Half of a warp makes half of the columns.
@@ -91,12 +89,12 @@ struct Elimination {
             const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
             if (SIGNED) {
                 const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
-                if (row == k) {
-                    mine = s;
-                    x[k] = zero ? T(0) : x[k] - s * y[k];
+                // Without a branch: nothing is taken off other rows.
+                const T taken = row == k ? s : T(0);
+                if (row == k) mine = s;
+                x[k] = zero && row == k ? T(0) : x[k] - taken * y[k];
 #pragma unroll
-                    for (int c = k + 1; c < SIDE; ++c) x[c] -= s * y[c];
-                }
+                for (int c = k + 1; c < SIDE; ++c) x[c] -= taken * y[c];
             }
             const T pivot = __shfl_sync(0xffffffffu, x[k], k);
             const T inverse = zero ? T(0) : reciprocal(pivot);
@@ -195,14 +193,17 @@ struct Elimination {
             } else if (first > 0 && (warp & 3)) {
                 update(first - SIDE, warp / 4 * 3 + (warp & 3) - 1, THREADS / 128 * 3);
             }
+            // Columns are for the second quarter of threads, not for warp 0, which would wait for R.
+            const int column = t - LARGEST;
+            const bool divides = column >= 0 && column < left;
             T r[SIDE];
-            if (SIGNED && t < left) {
+            if (SIGNED && divides) {
 #pragma unroll
-                for (int k = 0; k < SIDE; ++k) r[k] = upper.at(first + k, first + SIDE + t);
+                for (int k = 0; k < SIDE; ++k) r[k] = upper.at(first + k, first + SIDE + column);
             }
             __syncthreads();
-            if (t < left) divide_column(first, first + SIDE + t, r);
-            if (SIGNED && t >= LARGEST && t - LARGEST < left) divide_row(first, first + SIDE + t - LARGEST);
+            if (divides) divide_column(first, first + SIDE + column, r);
+            if (SIGNED && t < left) divide_row(first, first + SIDE + t);
             __syncthreads();
         }
     }

@@ -49,7 +49,7 @@ __device__ __forceinline__ int padded(int n) { return (n + eliminate::SIDE - 1) 
 
 // How the threads of an eliminating block go through a matrix: a row each, of every fourth column, in batches of loads that are
 // under way together.
-constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 8;
+constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 16;
 
 __device__ __forceinline__ int my_row() { return threadIdx.x % ROWS; }
 __device__ __forceinline__ int my_column() { return threadIdx.x / ROWS; }
@@ -72,17 +72,18 @@ __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 l
     __syncthreads();
 }
 
-// R <- chol(G), upper, from the elimination of G. False, for all threads, where there is none. `scales`: room for n numbers.
+// R <- chol(G), upper, with zeros below it, from the elimination of G, which is loaded. False, for all threads, where there is none.
+// `scales`: room for as many numbers. The block meets.
 template <typename T>
-__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, int n, const T* g, T* r, T* scales) {
-    load_square(w, n, g, LD);
+__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, T* r, T* scales) {
     w.run();
     if (*w.refused) return false;
-    for (int k = threadIdx.x; k < n; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
+    for (int k = threadIdx.x; k < w.size; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
     __syncthreads();
     const int i = my_row();
-    for (int j = my_column(); j < n; j += APART)
-        if (i <= j) r[i + j * LD] = w.at(i, j) * scales[i];
+#pragma unroll 4
+    for (int j = my_column(); j < w.size; j += APART)
+        if (i < w.size) r[i + j * LD] = i <= j ? w.at(i, j) * scales[i] : T(0);
     __syncthreads();
     return true;
 }
@@ -96,8 +97,8 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     const int size = padded(n);
     const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
     if (threadIdx.x == 0) refused = 0;
-    __syncthreads();
-    if (!root_of(w, n, g, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
+    load_square(w, n, g, LD);
+    if (!root_of(w, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
 }
 
 // R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in `factors`, one below the other.
@@ -108,40 +109,39 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     __shared__ T inverses[LD], chosen[LD], scratch[32];
     __shared__ int refused;
     const int t = threadIdx.x, size = padded(n), row = my_row();
-    T e[ROWS / APART];
+    const eliminate::Elimination<T, false> gram = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
+    if (t == 0) refused = 0;
+    load_square(gram, n, g, LD);
+    // Loops over what this thread has loaded. They stay loops: code that is met once takes longer to fetch than to do.
     T distance = T(0), largest = T(0);
-#pragma unroll
-    for (int q = 0; q < ROWS / APART; ++q) {
-        const int j = my_column() + APART * q;
-        e[q] = row < n && j < n ? g[row + j * LD] - (row == j ? T(1) : T(0)) : T(0);
-    }
-#pragma unroll
-    for (int q = 0; q < ROWS / APART; ++q) {
-        distance += e[q] * e[q];
-        largest = larger(largest, magnitude(e[q]));
+#pragma unroll 4
+    for (int j = my_column(); j < size; j += APART) {
+        if (row >= size) continue;
+        const T e = gram.at(row, j) - (row == j ? T(1) : T(0));
+        distance += e * e;
+        largest = larger(largest, magnitude(e));
     }
     distance = block_sum(distance, scratch);
     largest = block_max(largest, scratch);
-    if (t == 0) refused = 0;
-    __syncthreads();
     bool fine = distance < T(FAR);
     if (fine && largest <= Limits<T>::small) {
         // chol(I + E) to first order: what is left out is less than a rounding error.
-#pragma unroll
-        for (int q = 0; q < ROWS / APART; ++q) {
-            const int j = my_column() + APART * q;
-            if (row <= j && j < n) r[row + j * LD] = row == j ? T(1) + e[q] / 2 : e[q];
+#pragma unroll 4
+        for (int j = my_column(); j < size; j += APART) {
+            if (row >= size) continue;
+            const T e = gram.at(row, j);
+            r[row + j * LD] = row < j ? e : (row == j ? T(1) + (e - T(1)) / 2 : T(0));
         }
         __syncthreads();
     } else if (fine) {
-        const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
-        fine = root_of(w, n, g, r, inverses);
+        fine = root_of(gram, r, inverses);
     }
     const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused};
     load_square(w, n, q, ldq);
     // Four threads add up what a column has on and above the diagonal.
     const int column = t / 4;
     T above = T(0);
+#pragma unroll 4
     for (int i = t % 4; column < n && i <= column; i += 4) above += w.at(i, column) * w.at(i, column);
     above += __shfl_xor_sync(0xffffffffu, above, 1);
     above += __shfl_xor_sync(0xffffffffu, above, 2);
@@ -152,6 +152,7 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
         return;
     }
     w.run();
+#pragma unroll 4
     for (int j = my_column(); j < n; j += APART)
         if (row < n) factors[row + j * LD] = w.at(row, j);
     for (int j = t; j < n; j += eliminate::THREADS) {
@@ -179,15 +180,23 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
     if (top > side) return;
     T product = T(0), mixed = T(0);
-    for (int from = top; from <= side; from += TILE) {
-        // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2.
-        const int k = from + col, l = from + row;
-        left[0][col][row] = i <= k && k < n ? r2[i + k * LD] : T(0);
-        right[0][col][row] = l <= j && j < n ? r1[l + j * LD] : T(0);
-        right[1][col][row] = l <= j && j < n ? signs[l] * r2[l + j * LD] : T(0);
+    // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2; those of the next step are under way during a step.
+    T next[4];
+    const auto fetch = [&](int from) {
+        const int k = from + col, l = from + row, c = top + col;
+        next[0] = i <= k && k < n ? r2[i + k * LD] : T(0);
+        next[1] = l <= j && j < n ? r1[l + j * LD] : T(0);
+        next[2] = l <= j && j < n ? signs[l] * r2[l + j * LD] : T(0);
         // V1(from + row, top + col), contiguous in `row`.
-        const int c = top + col;
-        left[1][row][col] = l > c && l < n ? factors[l + c * LD] : (l == c ? T(1) : T(0));
+        next[3] = l > c && l < n ? factors[l + c * LD] : (l == c ? T(1) : T(0));
+    };
+    fetch(top);
+    for (int from = top; from <= side; from += TILE) {
+        left[0][col][row] = next[0];
+        right[0][col][row] = next[1];
+        right[1][col][row] = next[2];
+        left[1][row][col] = next[3];
+        if (from < side) fetch(from + TILE);
         __syncthreads();
 #pragma unroll
         for (int e = 0; e < TILE; ++e) {
@@ -202,11 +211,16 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
 }
 
-// Rows of a panel, by this block as number `block` of `blocks`.
-template <typename T, typename Get, typename Put>
-__device__ __forceinline__ void divide_tiles(i64 rows, i64 block, i64 blocks, const T* divisor, T* solved, int n, Get get, Put put) {
-    for (i64 r = block * divide::THREADS + threadIdx.x; r < rows; r += blocks * divide::THREADS)
-        divide::row(divisor, solved, n, [=](int c) { return get(r, c); }, [=](int c, T x) { put(r, c, x); });
+// `count` rows, by this block as number `block` of `blocks`.
+template <typename T, int R, typename Get, typename Put>
+__device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, const T* divisor, T* solved, int n, Get get, Put put) {
+    constexpr int TILE_ROWS = divide::SLOTS * R;
+    for (i64 first = block * TILE_ROWS; first < count; first += blocks * TILE_ROWS)
+        divide::rows<T, R>(
+            divisor, solved, n, [=](int slot, int c) { return first + slot < count ? get(first + slot, c) : T(0); },
+            [=](int slot, int c, T x) {
+                if (first + slot < count) put(first + slot, c, x);
+            });
 }
 
 // Where in shared memory solved columns are kept: behind M.
@@ -215,33 +229,34 @@ __device__ __forceinline__ T* solved_at(T* divisor, int n) {
     return divisor + divide::column_at(divide::blocks_of(n));
 }
 
-// Q1 <- A R1^-1.
-template <typename T>
+// Q1 <- A R1^-1, R rows to a thread.
+template <typename T, int R>
 __device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
     divide::load(divisor, n, [=](int k, int c) { return r[k + c * LD]; });
-    divide_tiles(m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return a[i + c * ld]; },
-                 [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
+    divide_tiles<T, R>(m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return a[i + c * ld]; },
+                       [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first block makes T = -M P^-1 beside; without it V is
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M P^-1 beside; without it V is
 // not wanted but in A.
-template <typename T>
-__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld,
-                                            bool follow, const int* stop) {
+template <typename T, int R>
+__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
+                                            i64 ld, bool follow, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
-    const bool beside = follow && blockIdx.x == 0;
-    const int before = follow ? 1 : 0;
+    const int before = follow ? (n + divide::SLOTS * R - 1) / (divide::SLOTS * R) : 0;
+    const bool beside = blockIdx.x < before;
     const T* by = beside ? p : factors;
     divide::load(divisor, n, [=](int k, int c) { return by[k + c * LD]; });
-    divide_tiles(
-        beside ? n : m - n, beside ? 0 : blockIdx.x - before, beside ? 1 : gridDim.x - before, divisor, solved_at(divisor, n), n,
+    divide_tiles<T, R>(
+        beside ? n : m - n, beside ? blockIdx.x : blockIdx.x - before, beside ? before : gridDim.x - before, divisor,
+        solved_at(divisor, n), n,
         [=](i64 i, int c) { return !beside ? q[n + i + c * ldq] : i <= c ? -factors[i + c * LD] : T(0); },
         [=](i64 i, int c, T x) {
             if (beside) {
-                triangle[i + c * LD] = x;
+                triangle[i + c * ldt] = x;
                 return;
             }
             a[n + i + c * ld] = x;
@@ -249,14 +264,17 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
         });
 }
 
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau). One
-// block.
+// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau). Of
+// each LD reflectors by themselves; blockIdx.y says which.
 template <typename T>
-__device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const T* tau, T* triangle) {
+__device__ __forceinline__ void reflectors_triangle(int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {
     T* divisor = shared_memory<T>();
-    divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * LD] * tau[c] : T(1); });
-    divide_tiles(n, 0, 1, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
-                 [=](i64 i, int c, T x) { triangle[i + c * LD] = x; });
+    const int first = blockIdx.y * LD, n = min(LD, reflectors - first);
+    gram += first + first * ldg, tau += first, triangle += first + first * ldt;
+    divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * ldg] * tau[c] : T(1); });
+    divide_tiles<T, 1>(n, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
+                       [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
+                       [=](i64 i, int c, T x) { triangle[i + c * ldt] = x; });
 }
 
 }  // namespace
@@ -276,19 +294,25 @@ __device__ __forceinline__ void reflectors_triangle(int n, const T* gram, const 
         const int* stop) {                                                                                            \
         finish_top<T>(n, r1, r2, factors, signs, a, ld, v, ldv, p, stop);                                             \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_rows_##SUFFIX(                         \
-        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                               \
-        divide_rows<T>(m, n, a, ld, r, q, ldq, stop);                                                                 \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_rows_##SUFFIX(                         \
-        i64 m, int n, const T* factors, const T* p, T* triangle, T* q, i64 ldq, T* a, i64 ld, int follow,             \
-        const int* stop) {                                                                                            \
-        finish_rows<T>(m, n, factors, p, triangle, q, ldq, a, ld, follow != 0, stop);                                 \
-    }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(divide::THREADS) reflectors_triangle_block_##SUFFIX(                 \
-        int n, const T* gram, const T* tau, T* triangle) {                                                            \
-        reflectors_triangle<T>(n, gram, tau, triangle);                                                               \
+        int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {                                 \
+        reflectors_triangle<T>(reflectors, gram, ldg, tau, triangle, ldt);                                            \
+    }
+
+#define ROWS_INSTANCES(T, SUFFIX, NAME, R)                                                                            \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_##NAME##_##SUFFIX(                     \
+        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                               \
+        divide_rows<T, R>(m, n, a, ld, r, q, ldq, stop);                                                              \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_##NAME##_##SUFFIX(                     \
+        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,    \
+        const int* stop) {                                                                                            \
+        finish_rows<T, R>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                         \
     }
 
 INSTANCES(double, f64)
 INSTANCES(float, f32)
+ROWS_INSTANCES(double, f64, rows, 1)
+ROWS_INSTANCES(float, f32, rows, 1)
+ROWS_INSTANCES(double, f64, tall, divide::TALL)
+ROWS_INSTANCES(float, f32, tall, divide::TALL)

@@ -20,8 +20,10 @@ for_each_device!(
 );
 
 /// What is no more than half as much again as LAPACK's, or than this, is as good: loss of orthogonality and residual in units of
-/// `n eps`, the worst column's residual in units of `sqrt(m) eps`.
+/// `n eps`, the worst column's residual in units of `sqrt(m) eps`. Small matrices have a few roundings more than they have rows:
+/// Householder's method leaves residuals of up to 6 eps of 2 x 2, LAPACK's too.
 const FLOORS: [f64; 3] = [3.0, 0.5, 3.0];
+const ROUNDINGS: f64 = 8.0;
 
 /// Around panels of 32 and of 128 columns, tall and wide.
 fn shapes() -> Vec<(usize, usize)> {
@@ -102,10 +104,11 @@ fn judge<T: Scalar, D: Device<T>>(device: &D, what: &str, a: &Host<T>) {
     let got = errors(a, &factored(device, a));
     let lapack = errors(a, &factored(&CpuDevice::new(1), a));
     for (i, kind) in ["orthogonality", "residual", "column"].iter().enumerate() {
-        let allowed = (1.5 * lapack[i]).max(FLOORS[i]);
+        let floor = FLOORS[i] + ROUNDINGS / a.rows.max(a.cols) as f64;
+        let allowed = (1.5 * lapack[i]).max(floor);
         assert!(
             got[i] <= allowed,
-            "{what} {}x{}: {kind} {:.2}, LAPACK's {:.2}",
+            "{what} {}x{}: {kind} {:.2} of at most {allowed:.2}, LAPACK's {:.2}; all {got:.2?}, LAPACK's {lapack:.2?}",
             a.rows,
             a.cols,
             got[i],
@@ -325,8 +328,14 @@ fn zero_below_the_diagonal_is_not_reflected<T: Scalar, D: Device<T>>(device: &D)
         let base = matrices::random::<T>(m, n, 68);
         let a = Host::<T>::from_fn(m, n, |i, j| if i <= j { base.at(i, j) } else { 0.0 });
         let (factor, tau) = changed(device, &a, Part::All, |x| device.geqrf(x)).unwrap();
-        assert!(super::common::same(&factor, &a), "{m} {n}");
-        assert!(tau.iter().all(|t| (*t).into() == 0.0), "{m} {n}");
+        for j in 0..n {
+            for i in 0..m {
+                let (got, was) = (factor.at(i, j), a.at(i, j));
+                assert!(got == was, "{m}x{n}: ({i}, {j}) is {got:e}, was {was:e}");
+            }
+        }
+        let reflected = tau.iter().position(|t| (*t).into() != 0.0);
+        assert_eq!(reflected, None, "{m}x{n}: {:?}", reflected.map(|j| tau[j]));
     }
 }
 

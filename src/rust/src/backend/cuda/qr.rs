@@ -1,7 +1,8 @@
 //! QR factorization by Householder reflectors, in blocks of columns that change the rest as `I - V T V'`.
 //!
-//! A block is made of matrix products (`qr_panel.rs`) where its columns are independent enough, and otherwise in panels of [`PANEL`]
-//! columns, column by column. Which way it went is not to be seen in the result but for rounding.
+//! A panel is made of matrix products (`qr_panel.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
+//! columns, column by column. Which way it went is not to be seen in the result but for rounding. In large matrices a panel changes
+//! only the rest of a block of panels, which then changes what is behind it at once.
 
 use std::mem::size_of;
 
@@ -11,7 +12,7 @@ use super::kernels::{args, Family, Kernel};
 use super::lu::{chunk_rows, most_chunks};
 use super::memory::{set_identity, View};
 use super::qr_panel::Panels;
-use super::qr_reflectors::{width, BlockReflector};
+use super::qr_reflectors::{width, BlockReflector, Reflector, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
@@ -22,27 +23,63 @@ const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
 const PANEL: usize = 32;
 const THREADS: u32 = 256;
 
-/// Blocks queued before the host asks whether one was refused; after one was, it asks after each, then less and less often.
+/// Panels of a block, where it has more than one.
+const PANELS: usize = 4;
+
+/// Panels queued before the host asks whether one was refused; after one was, it asks after each, then less and less often.
 const MOST_QUEUED: usize = 32;
+
+/// Reflectors of a block of panels, which changes the columns behind it at once, in an `m` x `n` matrix.
+///
+/// A tile of 128 x 128 of what is behind takes a multiprocessor 9 us for each 128 of depth, and 8 more whatever the depth
+/// (`product_shapes.rs`); during a factorization a third of the tiles are there on the average. With p panels to a block, 1 - 1/p of
+/// the 8 us are saved for each panel, and as many panels have six products more, some 30 us: they change the rest of the block, and
+/// join T. So four panels or one, by whether a third of the tiles are four for each multiprocessor; two never pay where four do not.
+/// And there must be blocks enough that most of the work is behind them.
+fn block_width<T: Scalar>(ctx: &Context, m: usize, n: usize, reflectors: usize) -> usize {
+    let panel = width::<T>(ctx);
+    let tiles = (m / 128).saturating_mul(n / 128) / 3;
+    let many = 4 * ctx.properties.multiprocessors;
+    if reflectors >= 8 * PANELS * panel && tiles >= many {
+        PANELS * panel
+    } else {
+        panel.min(reflectors)
+    }
+}
 
 /// Factors in place; returns the reflectors' factors.
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
-    factor_in_ways(ctx, a, a.rows.min(a.cols) >= PANEL)
+    let k = a.rows.min(a.cols);
+    let width = block_width::<T>(ctx, a.rows, a.cols, k);
+    factor_in_ways(ctx, a, width, k >= PANEL)
 }
 
-/// As [`factor`], with blocks from products or without.
-fn factor_in_ways<T: Scalar>(ctx: &'static Context, a: View<T>, products: bool) -> Result<Vec<T>> {
+/// As [`factor`], in blocks of so many columns, with panels from products or without.
+fn factor_in_ways<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    width: usize,
+    products: bool,
+) -> Result<Vec<T>> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(Vec::new());
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
+    let panel = self::width::<T>(ctx).min(k);
+    // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
+    let reflectors = match a.rows <= a.cols && k > 1 && k % panel == 1 {
+        true => k - 1,
+        false => k,
+    };
     let mut work = Factoring {
         ctx,
         a,
-        width: width::<T>(ctx).min(k),
+        reflectors,
+        panel,
+        width,
         tau: &tau,
-        outer: None,
+        block: BlockReflector::new::<T>(ctx, width, a.rows, a.cols - panel)?,
         columns: None,
     };
     let panels = if products {
@@ -51,21 +88,21 @@ fn factor_in_ways<T: Scalar>(ctx: &'static Context, a: View<T>, products: bool) 
         None
     };
     let (mut first, mut queued) = (0, MOST_QUEUED);
-    while first < k {
+    while first < reflectors {
         let Some(panels) = &panels else {
             work.by_columns(first)?;
-            first += work.width;
+            first += panel;
             continue;
         };
-        let end = k.min(first + queued * work.width);
-        for block in (first..end).step_by(work.width) {
-            work.by_products(panels, block)?;
+        let end = reflectors.min(first + queued * panel);
+        for at in (first..end).step_by(panel) {
+            work.by_products(panels, at)?;
         }
         (first, queued) = match panels.refused()? {
             None => (end, MOST_QUEUED.min(2 * queued)),
-            Some(block) => {
-                work.by_columns(block)?;
-                (block + work.width, 1)
+            Some(at) => {
+                work.by_columns(at)?;
+                (at + panel, 1)
             }
         };
     }
@@ -78,78 +115,84 @@ fn factor_in_ways<T: Scalar>(ctx: &'static Context, a: View<T>, products: bool) 
 struct Factoring<'t, T> {
     ctx: &'static Context,
     a: View<T>,
-    /// Columns of a block.
+    reflectors: usize,
+    /// Columns of a panel, and of a block of panels.
+    panel: usize,
     width: usize,
     tau: &'t Buffer,
-    /// The block's reflectors, and what column by column takes, made when they are needed.
-    outer: Option<BlockReflector>,
+    block: BlockReflector,
+    /// What column by column takes, made when it is needed.
     columns: Option<(Buffer, BlockReflector)>,
 }
 
 impl<T: Scalar> Factoring<'_, T> {
-    /// The block that begins at column `first`: from its diagonal on, and what is to its right.
-    fn block(&self, first: usize) -> (View<T>, View<T>) {
-        let (rows, cols) = (self.a.rows - first, self.a.cols - first);
-        let width = self.width.min(rows).min(cols);
-        (
-            self.a.sub(first, first, rows, width),
-            self.a.sub(first, first + width, rows, cols - width),
-        )
+    /// The panel that begins at column `first`, from its diagonal on.
+    fn panel(&self, first: usize) -> View<T> {
+        let cols = self.panel.min(self.reflectors - first);
+        self.a.sub(first, first, self.a.rows - first, cols)
     }
 
     fn tau_at(&self, first: usize) -> u64 {
         self.tau.ptr + (first * size_of::<T>()) as u64
     }
 
-    fn outer<'w>(
-        outer: &'w mut Option<BlockReflector>,
-        ctx: &'static Context,
-        a: View<T>,
-        width: usize,
-    ) -> Result<&'w BlockReflector> {
-        let made = match outer.take() {
-            Some(made) => made,
-            None => BlockReflector::new::<T>(ctx, width, a.rows, a.cols - width)?,
-        };
-        Ok(outer.insert(made))
-    }
-
-    fn by_products(&mut self, panels: &Panels, first: usize) -> Result<()> {
-        let ((block, rest), tau) = (self.block(first), self.tau_at(first));
-        let outer = Self::outer(&mut self.outer, self.ctx, self.a, self.width)?;
-        let reflector = panels.factor(first, block, tau, outer, !rest.is_empty())?;
-        if !rest.is_empty() {
-            outer.apply(Trans::Yes, reflector, rest, panels.stop())?;
-        }
-        self.ctx.fence()
+    fn by_products(&self, panels: &Panels, first: usize) -> Result<()> {
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
+        let to = self.block.room(first % self.width, panel.rows, panel.cols);
+        let follow = first + panel.cols < self.a.cols;
+        panels.factor(first, panel, tau, to, follow)?;
+        self.update(first, to, panels.stop())
     }
 
     fn by_columns(&mut self, first: usize) -> Result<()> {
-        let ((block, rest), tau) = (self.block(first), self.tau_at(first));
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
         let (space, inner) = match self.columns.take() {
             Some(made) => self.columns.insert(made),
             None => {
                 let space = 2 * (most_chunks(self.a.rows) * (PANEL + 1) + PANEL);
                 self.columns.insert((
                     Buffer::of::<T>(self.ctx, space)?,
-                    BlockReflector::new::<T>(self.ctx, PANEL, self.a.rows, self.width)?,
+                    BlockReflector::new::<T>(self.ctx, PANEL, self.a.rows, self.panel)?,
                 ))
             }
         };
-        for at in (0..block.cols).step_by(PANEL) {
-            let next = (at + PANEL).min(block.cols);
-            let panel = block.sub(at, at, block.rows - at, next - at);
+        for at in (0..panel.cols).step_by(PANEL) {
+            let next = (at + PANEL).min(panel.cols);
+            let part = panel.sub(at, at, panel.rows - at, next - at);
             let tau = tau + (at * size_of::<T>()) as u64;
-            factor_panel(self.ctx, panel, tau, space)?;
-            if next < block.cols {
-                let reflector = inner.load(panel, tau)?;
-                let behind = block.sub(at, next, panel.rows, block.cols - next);
+            factor_panel(self.ctx, part, tau, space)?;
+            if next < panel.cols {
+                let reflector = inner.load(0, part, tau)?;
+                let behind = panel.sub(at, next, part.rows, panel.cols - next);
                 inner.apply(Trans::Yes, reflector, behind, 0)?;
             }
         }
-        if !rest.is_empty() {
-            let outer = Self::outer(&mut self.outer, self.ctx, self.a, self.width)?;
-            outer.apply(Trans::Yes, outer.load(block, tau)?, rest, 0)?;
+        if first + panel.cols < self.a.cols {
+            let reflector = self.block.load(first % self.width, panel, tau)?;
+            self.update(first, reflector, 0)?;
+        }
+        self.ctx.fence()
+    }
+
+    /// Changes what is behind the panel that begins at column `first`: the rest of its block, and after the last one the rest of A.
+    fn update(&self, first: usize, by: Reflector<T>, stop: u64) -> Result<()> {
+        let (m, n) = (self.a.rows, self.a.cols);
+        let (start, next) = (first - first % self.width, first + by.v.cols);
+        let end = self.reflectors.min(start + self.width);
+        if next < end {
+            let rest = self.a.sub(first, next, m - first, end - next);
+            self.block.apply(Trans::Yes, by, rest, stop)?;
+        }
+        if end < n {
+            if first > start {
+                self.block
+                    .append::<T>(first - start, m - start, by.v.cols, stop)?;
+            }
+            if next == end {
+                let all = self.block.room(0, m - start, end - start);
+                let rest = self.a.sub(start, end, m - start, n - end);
+                self.block.apply(Trans::Yes, all, rest, stop)?;
+            }
         }
         self.ctx.fence()
     }
@@ -221,7 +264,11 @@ fn apply_in_blocks<T: Scalar>(
         return Ok(());
     }
     let device_tau = Buffer::from_slice(ctx, tau)?;
-    let width = width::<T>(ctx).min(k);
+    // Wide blocks take fewer launches and passes over C, but V'V more work: where C is wide beside them.
+    let width = match width::<T>(ctx) {
+        LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
+        panel => panel.min(k),
+    };
     let blocks = BlockReflector::new::<T>(ctx, width, a.rows, c.cols)?;
     let mut starts: Vec<usize> = (0..k).step_by(width).collect();
     if trans == Trans::No {
@@ -230,7 +277,7 @@ fn apply_in_blocks<T: Scalar>(
     for first in starts {
         let (width, rows) = (width.min(k - first), a.rows - first);
         let part_tau = device_tau.ptr + (first * size_of::<T>()) as u64;
-        let reflector = blocks.load(a.sub(first, first, rows, width), part_tau)?;
+        let reflector = blocks.load(0, a.sub(first, first, rows, width), part_tau)?;
         let column = from(first);
         let part = c.sub(first, column, rows, c.cols - column);
         blocks.apply(trans, reflector, part, 0)?;

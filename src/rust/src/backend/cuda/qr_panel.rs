@@ -10,22 +10,30 @@ use super::context::Context;
 use super::gemm::square;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use super::qr_reflectors::{dividing, eliminating, BlockReflector, Reflector, LD, ROWS, SIDE};
+use super::qr_reflectors::{dividing, eliminating, Reflector};
+use super::qr_reflectors::{DIVIDING, FEW_ROWS, LD, MANY_ROWS, SIDE};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
 const FACTOR: Kernel = Kernel::new(Family::QrPanel, "panel_factor_gram");
-const DIVIDE: Kernel = Kernel::new(Family::QrPanel, "panel_divide_rows");
+/// A row to every four threads, and four.
+const DIVIDE: [Kernel; 2] = [
+    Kernel::new(Family::QrPanel, "panel_divide_rows"),
+    Kernel::new(Family::QrPanel, "panel_divide_tall"),
+];
 const RECONSTRUCT: Kernel = Kernel::new(Family::QrPanel, "panel_reconstruct_block");
 const FINISH_TOP: Kernel = Kernel::new(Family::QrPanel, "panel_finish_top");
-const FINISH_ROWS: Kernel = Kernel::new(Family::QrPanel, "panel_finish_rows");
+const FINISH_ROWS: [Kernel; 2] = [
+    Kernel::new(Family::QrPanel, "panel_finish_rows"),
+    Kernel::new(Family::QrPanel, "panel_finish_tall"),
+];
 
 /// Threads of a block that eliminates, and that makes a tile of R.
 const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
 
-/// Small matrices of a panel: R1, R2, V1 and M, P, and the signs.
-const SMALL: usize = 4 * LD * LD + LD;
+/// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
+const SMALL: usize = 5 * LD * LD + LD;
 
 /// Workspace for panels, besides that of their reflectors.
 pub(super) struct Panels {
@@ -49,20 +57,22 @@ impl Panels {
     }
 
     /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no fewer rows, unless it is refused;
-    /// its reflectors in the workspace `to`, where something is to `follow`.
+    /// its reflectors in the room `to`, where something is to `follow`.
     pub(super) fn factor<T: Scalar>(
         &self,
         first: usize,
         a: View<T>,
         tau: u64,
-        to: &BlockReflector,
+        to: Reflector<T>,
         follow: bool,
-    ) -> Result<Reflector<T>> {
+    ) -> Result<()> {
         let (m, n) = (a.rows, a.cols);
         let small = |i: usize| self.small.ptr + (i * LD * LD * size_of::<T>()) as u64;
-        let (r1, r2, factors, p, signs) = (small(0), small(1), small(2), small(3), small(4));
-        let (q, gram, t) = (to.v::<T>(m, n), to.gram::<T>(n), to.triangle::<T>(n));
+        let (r1, r2, factors, p, signs) = (small(0), small(1), small(2), small(3), small(5));
+        let gram = View::new(small(4), n, n, LD);
+        let Reflector { v: q, t } = to;
         let shared = eliminating::<T>(n);
+        let rows = Rows::of::<T>(self.ctx, m, n);
         square(self.ctx, a.t(), gram)?;
         self.ctx.launch_shared::<T>(
             FACTOR,
@@ -72,10 +82,10 @@ impl Panels {
             &args![n as i32, gram.ptr, r1, first, self.stop.ptr],
         )?;
         self.ctx.launch_shared::<T>(
-            DIVIDE,
-            (self.blocks::<T>(m, n), 1),
-            ROWS as u32,
-            dividing::<T>(n),
+            DIVIDE[usize::from(rows.tall)],
+            (rows.blocks(m), 1),
+            DIVIDING,
+            rows.shared,
             &args![m, n as i32, a.ptr, a.ld(), r1, q.ptr, q.ld(), self.stop.ptr],
         )?;
         square(self.ctx, q.t(), gram)?;
@@ -117,17 +127,19 @@ impl Panels {
                 self.stop.ptr
             ],
         )?;
+        let beside = if follow { n.div_ceil(rows.at_once) } else { 0 };
         self.ctx.launch_shared::<T>(
-            FINISH_ROWS,
-            (self.blocks::<T>(m - n, n) + usize::from(follow), 1),
-            ROWS as u32,
-            dividing::<T>(n),
+            FINISH_ROWS[usize::from(rows.tall)],
+            (rows.blocks(m - n) + beside, 1),
+            DIVIDING,
+            rows.shared,
             &args![
                 m,
                 n as i32,
                 factors,
                 p,
                 t.ptr,
+                t.ld(),
                 q.ptr,
                 q.ld(),
                 a.ptr,
@@ -135,16 +147,7 @@ impl Panels {
                 i32::from(follow),
                 self.stop.ptr
             ],
-        )?;
-        Ok(Reflector { v: q, t })
-    }
-
-    /// Blocks that divide so many rows: no more than are resident at once, since each has to fetch the triangle first.
-    fn blocks<T: Scalar>(&self, rows: usize, n: usize) -> usize {
-        let properties = &self.ctx.properties;
-        // The driver keeps 1 KiB of a block's shared memory; four blocks have warps enough.
-        let each = (properties.shared / (dividing::<T>(n) + 1024)).clamp(1, 4);
-        rows.div_ceil(ROWS).min(each * properties.multiprocessors)
+        )
     }
 
     /// Waits for what is queued: the first column of the panel that was refused, if one was. The next one starts anew.
@@ -156,5 +159,44 @@ impl Panels {
         }
         self.stop.clear(size_of::<i32>())?;
         Ok(usize::try_from(stop[0] - 1).ok())
+    }
+}
+
+/// How rows are divided by a triangle.
+struct Rows {
+    tall: bool,
+    /// Rows that a block divides at once, its bytes of shared memory, and the blocks that are resident.
+    at_once: usize,
+    shared: usize,
+    resident: usize,
+}
+
+impl Rows {
+    /// For `m` rows and a triangle of order `n`. Four rows to four threads take about twice as long as one, so that they pay from
+    /// the third round on.
+    fn of<T: Scalar>(ctx: &Context, m: usize, n: usize) -> Self {
+        let with = |tall: bool| {
+            let at_once = if tall { MANY_ROWS } else { FEW_ROWS };
+            let shared = dividing::<T>(n, at_once);
+            // The driver keeps 1 KiB of a block's shared memory; four blocks have warps enough.
+            let each = (ctx.properties.shared / (shared + 1024)).clamp(1, 4);
+            Rows {
+                tall,
+                at_once,
+                shared,
+                resident: each * ctx.properties.multiprocessors,
+            }
+        };
+        let few = with(false);
+        if m > 2 * few.resident * few.at_once {
+            with(true)
+        } else {
+            few
+        }
+    }
+
+    /// Blocks for so many rows: no more than are resident at once, since each has to fetch the triangle first.
+    fn blocks(&self, rows: usize) -> usize {
+        rows.div_ceil(self.at_once).min(self.resident)
     }
 }

@@ -22,7 +22,7 @@ for_each_device!(
 /// What is no more than half as much again as LAPACK's, or than this, is as good: loss of orthogonality and residual in units of
 /// `n eps`, the worst column's residual in units of `sqrt(m) eps`. Small matrices have a few roundings more than they have rows:
 /// Householder's method leaves residuals of up to 6 eps of 2 x 2, LAPACK's too.
-const FLOORS: [f64; 3] = [3.0, 0.5, 3.0];
+const FLOORS: [f64; 3] = [4.0, 0.5, 3.0];
 const ROUNDINGS: f64 = 8.0;
 
 /// Around panels of 32 and of 128 columns, tall and wide.

@@ -34,7 +34,7 @@ const CLUSTER_PANEL: usize = 128;
 const CLUSTER_BLOCKS: usize = 16;
 /// Columns of a block of panels, and rows from which panels are put together.
 const WIDE: usize = 4 * CLUSTER_PANEL;
-const WIDE_FROM: usize = 12288;
+const WIDE_FROM: usize = 6144;
 /// Rows of a block, at most.
 const CLUSTER_ROWS: usize = 1024;
 /// Columns that one block brings up to a panel.

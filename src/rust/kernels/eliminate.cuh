@@ -54,62 +54,62 @@ struct Elimination {
 
     __device__ __forceinline__ T& at(int i, int j) const { return w[i + j * stride(size)]; }
 
-    // By one warp, a row to each of lanes 0 to 15 and again to the others.
+    // By one warp, half a row to each lane: row lane % SIDE, and the columns of the first half to lanes 0 to 15.
     __device__ __forceinline__ void diagonal(int first) const {
-        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1);
-        T x[SIDE], y[SIDE];
+        constexpr int HALF = SIDE / 2;
+        const unsigned all = 0xffffffffu;
+        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1), half = lane / SIDE, own = first + half * HALF;
+        T x[HALF], y[HALF];
 #pragma unroll
-        for (int c = 0; c < SIDE; ++c) {
-            x[c] = at(first + row, first + c);
-            y[c] = SIGNED ? upper.at(first + row, first + c) : T(0);
+        for (int c = 0; c < HALF; ++c) {
+            x[c] = at(first + row, own + c);
+            y[c] = SIGNED ? upper.at(first + row, own + c) : T(0);
         }
         if (first > 0) {
-            // What the block before takes off. Half of a warp makes half of the columns.
-            const int half = lane & SIDE, before = first - SIDE;
-            T z[SIDE / 2];
-#pragma unroll
-            for (int c = 0; c < SIDE / 2; ++c) z[c] = T(0);
+            // What the block before takes off.
+            const int before = first - SIDE;
 #pragma unroll 4
             for (int k = 0; k < SIDE; ++k) {
                 const T v = at(first + row, before + k);
 #pragma unroll
-                for (int c = 0; c < SIDE / 2; ++c) z[c] += v * at(before + k, first + half / 2 + c);
-            }
-#pragma unroll
-            for (int c = 0; c < SIDE / 2; ++c) {
-                const T other = __shfl_xor_sync(0xffffffffu, z[c], SIDE);
-                x[c] -= half ? other : z[c];
-                x[c + SIDE / 2] -= half ? z[c] : other;
+                for (int c = 0; c < HALF; ++c) x[c] -= v * at(before + k, own + c);
             }
         }
         T mine = T(1);
         bool fine = true;
 #pragma unroll
         for (int k = 0; k < SIDE; ++k) {
-            const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
+            // The lanes that have column k; the others' columns are all behind it, or all before.
+            const int there = k / HALF, c0 = k % HALF;
+            const bool zero = SIGNED && upper.square && first + k == upper.n - 1, here = half == there, behind = half >= there;
+            T head = __shfl_sync(all, x[c0], there * SIDE + row);
             if (SIGNED) {
-                const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
+                const T s = (head >= T(0)) == zero ? T(1) : T(-1);
                 // Without a branch: nothing is taken off other rows.
                 const T taken = row == k ? s : T(0);
                 if (row == k) mine = s;
-                x[k] = zero && row == k ? T(0) : x[k] - taken * y[k];
+                head = zero && row == k ? T(0) : head - taken * __shfl_sync(all, y[c0], there * SIDE + row);
+                if (here) x[c0] = head;
 #pragma unroll
-                for (int c = k + 1; c < SIDE; ++c) x[c] -= taken * y[c];
+                for (int c = 0; c < HALF; ++c)
+                    if (c > c0 ? behind : half > there) x[c] -= taken * y[c];
             }
-            const T pivot = __shfl_sync(0xffffffffu, x[k], k);
+            const T pivot = __shfl_sync(all, head, k);
             const T inverse = zero ? T(0) : reciprocal(pivot);
             if (!SIGNED) fine = fine && ordinary(pivot);
             if (lane == k) inverses[first + k] = inverse;
-            const T v = row > k ? x[k] * inverse : T(0);
-            if (row > k) x[k] = v;
+            const T v = row > k ? head * inverse : T(0);
+            if (here && row > k) x[c0] = v;
 #pragma unroll
-            for (int c = k + 1; c < SIDE; ++c) x[c] -= v * __shfl_sync(0xffffffffu, x[c], k);
+            for (int c = 0; c < HALF; ++c) {
+                if (there == 1 && c <= c0) continue;
+                const T u = __shfl_sync(all, x[c], half * SIDE + k);
+                if (c > c0 ? behind : half > there) x[c] -= v * u;
+            }
         }
-        if (lane < SIDE) {
 #pragma unroll
-            for (int c = 0; c < SIDE; ++c) at(first + row, first + c) = x[c];
-            if (SIGNED) signs[first + row] = mine;
-        }
+        for (int c = 0; c < HALF; ++c) at(first + row, own + c) = x[c];
+        if (SIGNED && lane < SIDE) signs[first + row] = mine;
         if (!fine && lane == 0) *refused = 1;
     }
 

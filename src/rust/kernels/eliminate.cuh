@@ -88,7 +88,8 @@ struct Elimination {
                 // Without a branch: nothing is taken off other rows.
                 const T taken = row == k ? s : T(0);
                 if (row == k) mine = s;
-                head = zero && row == k ? T(0) : head - taken * __shfl_sync(all, y[c0], there * SIDE + row);
+                const T off = __shfl_sync(all, y[c0], there * SIDE + row);
+                head = zero && row == k ? T(0) : head - taken * off;
                 if (here) x[c0] = head;
 #pragma unroll
                 for (int c = 0; c < HALF; ++c)

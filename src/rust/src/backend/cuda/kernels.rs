@@ -31,6 +31,7 @@ pub(super) enum Family {
     LuFollow,
     Qr,
     QrPanel,
+    QrDivide,
     QrBatch,
     Pivot,
     Norms,
@@ -38,7 +39,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 18] = [
+    pub(super) const ALL: [Family; 19] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -53,6 +54,7 @@ impl Family {
         Family::LuFollow,
         Family::Qr,
         Family::QrPanel,
+        Family::QrDivide,
         Family::QrBatch,
         Family::Pivot,
         Family::Norms,
@@ -109,6 +111,11 @@ impl Family {
             },
             Family::Qr => packed!("qr"),
             Family::QrPanel => packed!("qr_panel"),
+            Family::QrDivide => match major {
+                9.. => packed!("qr_divide.sm_90"),
+                8 => packed!("qr_divide.sm_80"),
+                _ => return None,
+            },
             Family::QrBatch => packed!("qr_batch"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),

@@ -16,21 +16,14 @@ use crate::error::Result;
 use crate::scalar::Scalar;
 
 const FACTOR: Kernel = Kernel::new(Family::QrPanel, "panel_factor_gram");
-/// A row to every four threads, and four.
-const DIVIDE: [Kernel; 2] = [
-    Kernel::new(Family::QrPanel, "panel_divide_rows"),
-    Kernel::new(Family::QrPanel, "panel_divide_tall"),
-];
 const RECONSTRUCT: Kernel = Kernel::new(Family::QrPanel, "panel_reconstruct_block");
 const FINISH_TOP: Kernel = Kernel::new(Family::QrPanel, "panel_finish_top");
-const FINISH_ROWS: [Kernel; 2] = [
-    Kernel::new(Family::QrPanel, "panel_finish_rows"),
-    Kernel::new(Family::QrPanel, "panel_finish_tall"),
-];
 
 /// Threads of a block that eliminates, and that makes a tile of R.
 const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
+/// Rows of a warp of `kernels/qr_divide.cu`; few rows are one warp's of each block.
+const WARP_ROWS: usize = 16;
 
 /// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
 const SMALL: usize = 5 * LD * LD + LD;
@@ -82,8 +75,8 @@ impl Panels {
             &args![n as i32, gram.ptr, r1, first, self.stop.ptr],
         )?;
         self.ctx.launch_shared::<T>(
-            DIVIDE[usize::from(rows.tall)],
-            (rows.blocks(m), 1),
+            rows.divide,
+            (rows.blocks(m, 0), 1),
             DIVIDING,
             rows.shared,
             &args![m, n as i32, a.ptr, a.ld(), r1, q.ptr, q.ld(), self.stop.ptr],
@@ -129,8 +122,8 @@ impl Panels {
         )?;
         let beside = if follow { n.div_ceil(rows.at_once) } else { 0 };
         self.ctx.launch_shared::<T>(
-            FINISH_ROWS[usize::from(rows.tall)],
-            (rows.blocks(m - n) + beside, 1),
+            rows.finish,
+            (rows.blocks(m - n, beside) + beside, 1),
             DIVIDING,
             rows.shared,
             &args![
@@ -164,29 +157,50 @@ impl Panels {
 
 /// How rows are divided by a triangle.
 struct Rows {
-    tall: bool,
-    /// Rows that a block divides at once, its bytes of shared memory, and the blocks that are resident.
+    divide: Kernel,
+    finish: Kernel,
+    /// Rows that make a block, its bytes of shared memory, and the blocks that are resident.
     at_once: usize,
     shared: usize,
     resident: usize,
 }
 
 impl Rows {
-    /// For `m` rows and a triangle of order `n`. Four rows to four threads take about twice as long as one, so that they pay from
-    /// the third round on.
+    /// For `m` rows and a triangle of order `n`.
     fn of<T: Scalar>(ctx: &Context, m: usize, n: usize) -> Self {
+        // The driver keeps 1 KiB of a block's shared memory.
+        let resident = |shared: usize, most: usize| {
+            let each = (ctx.properties.shared / (shared + 1024)).clamp(1, most);
+            each * ctx.properties.multiprocessors
+        };
+        if ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up() {
+            let shared = tiles(n);
+            return Rows {
+                divide: Kernel::new(Family::QrDivide, "panel_divide_tiles"),
+                finish: Kernel::new(Family::QrDivide, "panel_finish_tiles"),
+                at_once: WARP_ROWS,
+                shared,
+                // Three blocks have all registers.
+                resident: resident(shared, 3),
+            };
+        }
         let with = |tall: bool| {
-            let at_once = if tall { MANY_ROWS } else { FEW_ROWS };
+            let (at_once, divide, finish) = if tall {
+                (MANY_ROWS, "panel_divide_tall", "panel_finish_tall")
+            } else {
+                (FEW_ROWS, "panel_divide_rows", "panel_finish_rows")
+            };
             let shared = dividing::<T>(n, at_once);
-            // The driver keeps 1 KiB of a block's shared memory; four blocks have warps enough.
-            let each = (ctx.properties.shared / (shared + 1024)).clamp(1, 4);
             Rows {
-                tall,
+                divide: Kernel::new(Family::QrPanel, divide),
+                finish: Kernel::new(Family::QrPanel, finish),
                 at_once,
                 shared,
-                resident: each * ctx.properties.multiprocessors,
+                // Four blocks have warps enough.
+                resident: resident(shared, 4),
             }
         };
+        // Four rows to four threads take about twice as long as one, so that they pay from the third round on.
         let few = with(false);
         if m > 2 * few.resident * few.at_once {
             with(true)
@@ -195,8 +209,29 @@ impl Rows {
         }
     }
 
-    /// Blocks for so many rows: no more than are resident at once, since each has to fetch the triangle first.
-    fn blocks(&self, rows: usize) -> usize {
-        rows.div_ceil(self.at_once).min(self.resident)
+    /// Blocks for so many rows: no more than are resident at once with those `beside`, since each has to fetch the triangle first.
+    fn blocks(&self, rows: usize, beside: usize) -> usize {
+        let resident = self.resident.saturating_sub(beside).max(1);
+        rows.div_ceil(self.at_once).min(resident)
+    }
+}
+
+/// Bytes of shared memory of a block of `kernels/qr_divide.cu`: a triangle of order `n` in tiles of order 8, in double precision.
+fn tiles(n: usize) -> usize {
+    let across = n.div_ceil(8);
+    across * (across + 1) / 2 * 64 * size_of::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three blocks share a multiprocessor of 228 KiB; and a triangle fits where the other kernels' do.
+    #[test]
+    fn tiles_of_a_triangle_fit() {
+        assert!(3 * (tiles(LD) + 1024) <= 228 << 10);
+        for n in 1..=LD {
+            assert!(tiles(n) <= dividing::<f64>(n, MANY_ROWS));
+        }
     }
 }

@@ -37,6 +37,8 @@ fn shapes() -> Vec<(usize, usize)> {
         (130, 127),
         (300, 129),
         (4000, 64),
+        // More rows than are resident at once.
+        (36000, 33),
         (900, 260),
         (33, 130),
         (128, 257),

@@ -173,17 +173,6 @@ impl Rows {
             let each = (ctx.properties.shared / (shared + 1024)).clamp(1, most);
             each * ctx.properties.multiprocessors
         };
-        if ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up() {
-            let shared = tiles(n);
-            return Rows {
-                divide: Kernel::new(Family::QrDivide, "panel_divide_tiles"),
-                finish: Kernel::new(Family::QrDivide, "panel_finish_tiles"),
-                at_once: WARP_ROWS,
-                shared,
-                // Three blocks have all registers.
-                resident: resident(shared, 3),
-            };
-        }
         let with = |tall: bool| {
             let (at_once, divide, finish) = if tall {
                 (MANY_ROWS, "panel_divide_tall", "panel_finish_tall")
@@ -200,13 +189,24 @@ impl Rows {
                 resident: resident(shared, 4),
             }
         };
-        // Four rows to four threads take about twice as long as one, so that they pay from the third round on.
+        // Four rows to four threads take about twice as long as one, so that they pay from the third round on; and so does the time it
+        // takes to lay out a triangle for the tensor cores.
         let few = with(false);
-        if m > 2 * few.resident * few.at_once {
-            with(true)
-        } else {
-            few
+        if m <= 2 * few.resident * few.at_once {
+            return few;
         }
+        if ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up() {
+            let shared = tiles(n);
+            return Rows {
+                divide: Kernel::new(Family::QrDivide, "panel_divide_tiles"),
+                finish: Kernel::new(Family::QrDivide, "panel_finish_tiles"),
+                at_once: WARP_ROWS,
+                shared,
+                // Three blocks have all registers.
+                resident: resident(shared, 3),
+            };
+        }
+        with(true)
     }
 
     /// Blocks for so many rows: no more than are resident at once with those `beside`, since each has to fetch the triangle first.

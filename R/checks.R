@@ -99,6 +99,8 @@ all_finite <- function(x, where, call) {
   if (length(x) == 0) {
     return(TRUE)
   }
+  # Some classes, such as dates, have no sum.
+  x <- unclass(x)
   total <- if (length(x) > 1e5) norm1(x, where, call) else sum(x)
   isTRUE(is.finite(total)) || all(is.finite(range(x)))
 }

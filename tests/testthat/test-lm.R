@@ -103,3 +103,18 @@ test_that("what lm.fit() refuses is refused in its words", {
   expect_error(gpu_lm_fit(x + 0i, 1:4), "complex", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(x, 1:4 + 0i), "complex", class = "cudafactor_error_type")
 })
+
+test_that("dates and times are responses", {
+  x <- cbind(1, c(2, 1, 4, 3, 5))
+  day <- as.Date("2024-02-03") + c(1, 3, 2, 5, 4)
+  for_each_device(function(device) {
+    for (y in list(day, as.POSIXct(day), as.difftime(1:5, units = "mins"))) {
+      expect_as_base(gpu_lm_fit(x, y, device = device), lm.fit(x, y), tolerance = 1e-7)
+      y[2] <- NA
+      expect_error(gpu_lm_fit(x, y, device = device), "'y'", class = "cudafactor_error_non_finite")
+    }
+    several <- structure(as.double(c(day, day + 7)), dim = c(5L, 2L), class = "Date")
+    fit <- gpu_lm_fit(array(x, c(5, 2, 2)), several, device = device)
+    expect_equal(fit$coefficients, unname(lm.fit(x, unclass(several))$coefficients), tolerance = 1e-7, ignore_attr = TRUE)
+  })
+})

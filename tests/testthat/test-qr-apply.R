@@ -162,3 +162,14 @@ test_that("no operand is changed", {
     expect_identical(y, copy)
   })
 })
+
+test_that("dates and times stay what they are", {
+  f <- base::qr(cbind(1, c(2, 1, 4, 3, 5)))
+  day <- as.Date("2024-02-03") + c(1, 3, 2, 5, 4)
+  for_each_device(function(device) {
+    for (y in list(day, as.POSIXct(day))) {
+      expect_as_base(gpu_qr.qy(f, y, device = device), qr.qy(f, y))
+      expect_as_base(gpu_qr.qty(f, y, device = device), qr.qty(f, y))
+    }
+  })
+})

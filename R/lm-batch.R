@@ -25,7 +25,7 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
   check_batch(x, "x", problems, where, call)
   check_batch(y, "y", problems, where, call)
   fit <- least_squares_batch(x, y, problems, tol, where, call)
-  if (!isTRUE(as_flag(singular.ok)) && any(deficient <- fit$qr$rank < dx[[2L]])) {
+  if (!singular.ok && any(deficient <- fit$qr$rank < dx[[2L]])) {
     index <- which(deficient)[[1L]]
     place <- with_name(list(index = index), problems)
     text <- in_batch_text(place, base_text("singular fit encountered", domain = "R-stats"), "problem")

@@ -63,6 +63,13 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
                        tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  if (missing(y)) {
+    abort_missing("y", call)
+  }
+  singular.ok <- accepts_singular(singular.ok, call)
   if (is_design_batch(x)) {
     check_method(method, call)
     if (...length()) {
@@ -100,7 +107,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     chkDots(...)
   }
   fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
-  if (!isTRUE(as_flag(singular.ok)) && fit$qr$rank < ncol(x)) {
+  if (!singular.ok && fit$qr$rank < ncol(x)) {
     abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
   }
   fitted <- y - fit$residuals
@@ -123,6 +130,14 @@ check_method <- function(method, call) {
   if (!identical(method, "qr")) {
     warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
   }
+}
+
+accepts_singular <- function(singular.ok, call) {
+  flag <- as_flag(singular.ok)
+  if (is.na(flag)) {
+    abort_argument("singular.ok", base_text("missing value where TRUE/FALSE needed"), call)
+  }
+  flag
 }
 
 # lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.

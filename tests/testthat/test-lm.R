@@ -118,3 +118,21 @@ test_that("dates and times are responses", {
     expect_equal(fit$coefficients, unname(lm.fit(x, unclass(several))$coefficients), tolerance = 1e-7, ignore_attr = TRUE)
   })
 })
+
+test_that("missing arguments and flags that are none are named, with the call", {
+  x <- cbind(1, 1:5)
+  deficient <- cbind(x, x)
+  e <- expect_as_base(gpu_lm_fit(deficient, 1:5, singular.ok = NA), lm.fit(deficient, 1:5, singular.ok = NA))
+  expect_s3_class(e, "cudafactor_error_argument")
+  expect_identical(e$argument, "singular.ok")
+  for (no in list(NA, "yes", NULL)) {
+    expect_error(gpu_lm_fit(x, 1:5, singular.ok = no), class = "cudafactor_error_argument")
+    expect_error(gpu_lm_fit(array(x, c(5, 2, 3)), matrix(1, 5, 3), singular.ok = no), class = "cudafactor_error_argument")
+  }
+  for (x in list(x, array(x, c(5, 2, 3)))) {
+    e <- expect_error(gpu_lm_fit(x), "argument \"y\" is missing, with no default", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("y", quote(gpu_lm_fit(x))))
+  }
+  e <- expect_error(gpu_lm_fit(), "argument \"x\" is missing", class = "cudafactor_error_argument")
+  expect_identical(conditionCall(e), quote(gpu_lm_fit()))
+})

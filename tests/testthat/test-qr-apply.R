@@ -173,3 +173,15 @@ test_that("dates and times stay what they are", {
     }
   })
 })
+
+test_that("a missing argument is named, with the call", {
+  f <- base::qr(diag(3))
+  for (verb in list(quote(gpu_qr.Q), quote(gpu_qr.qy), quote(gpu_qr.qty))) {
+    e <- expect_error(eval(as.call(list(verb))), "argument \"qr\" is missing, with no default", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("qr", as.call(list(verb))))
+  }
+  for (verb in list(quote(gpu_qr.qy), quote(gpu_qr.qty))) {
+    e <- expect_error(eval(as.call(list(verb, quote(f)))), "argument \"y\" is missing", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("y", as.call(list(verb, quote(f)))))
+  }
+})

@@ -15,6 +15,7 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
     abort_dimension(base_text("0 (non-NA) cases", domain = "R-stats"), call)
   }
   if (!is.null(offset)) {
+    check_conformable(y, offset, call)
     if (!(length(offset) %in% c(dx[[1L]], length(y)))) {
       abort_dimension("'offset' must have a number for each row of 'x', or as many as 'y'", call)
     }

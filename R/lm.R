@@ -97,6 +97,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     y <- drop(y)
   }
   if (!is.null(offset)) {
+    check_conformable(y, offset, call)
     y <- y - offset
   }
   if (NROW(y) != n) {
@@ -124,6 +125,13 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     qr = fit$qr,
     df.residual = n - fit$qr$rank
   )
+}
+
+# Two arrays have the same extents, or there is no difference of them.
+check_conformable <- function(y, offset, call) {
+  if (is.array(y) && is.array(offset) && !identical(dim(y), dim(offset))) {
+    abort_dimension(base_text("non-conformable arrays"), call)
+  }
 }
 
 check_method <- function(method, call) {

@@ -172,6 +172,14 @@ test_that("offset, tol and method are lm.fit()'s", {
     }
   }
   expect_error(gpu_lm_fit(x, y, offset = 1:3), "offset", class = "cudafactor_error_dimension")
+  several <- array(rnorm(8 * 2 * 4), c(8, 2, 4))
+  shift <- array(rnorm(8 * 2 * 4), c(8, 2, 4))
+  fit <- gpu_lm_fit(x, several, offset = shift)
+  expect_equal(one_of(fit, 3), alone(problem(x, 3), several[, , 3], offset = shift[, , 3]), tolerance = 1e-8)
+  for (wrong in list(t(y), matrix(0, 8, 1), matrix(0, 2, 4), array(0, 8), array(0, c(8, 1, 4)))) {
+    e <- expect_error(gpu_lm_fit(x, y, offset = wrong), "non-conformable arrays", class = "cudafactor_error_dimension")
+    expect_identical(conditionCall(e)[[1]], quote(gpu_lm_fit))
+  }
   fit <- gpu_lm_fit(x, y, tol = 0.9)
   for (i in 1:4) {
     expect_equal(one_of(fit, i), alone(problem(x, i), y[, i], tol = 0.9), tolerance = 1e-8)

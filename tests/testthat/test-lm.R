@@ -81,6 +81,7 @@ test_that("offset, method and further arguments behave as in base R", {
   x <- cbind(1, 1:6)
   y <- c(2, 1, 4, 3, 6, 5)
   expect_as_base(gpu_lm_fit(x, y, offset = rep(0.5, 6)), lm.fit(x, y, offset = rep(0.5, 6)))
+  expect_as_base(gpu_lm_fit(x, cbind(y, y), offset = t(cbind(y, y))), lm.fit(x, cbind(y, y), offset = t(cbind(y, y))))
   expect_as_base(gpu_lm_fit(x, y, method = "svd"), lm.fit(x, y, method = "svd"))
   expect_warning(gpu_lm_fit(x, y, other = 3), "extra argument .other. will be disregarded")
   expect_as_base(gpu_lm_fit(x, y, tol = 0.9), lm.fit(x, y, tol = 0.9))

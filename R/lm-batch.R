@@ -21,7 +21,7 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
     }
     y <- y - as.vector(offset)
   }
-  problems <- dimnames(x)[[3L]] %||% dimnames(y)[[length(dy)]]
+  problems <- problem_names(x, y, call)
   where <- how(device, precision, call)
   check_batch(x, "x", problems, where, call)
   check_batch(y, "y", problems, where, call)
@@ -67,6 +67,16 @@ abort_responses <- function(dx, y, call) {
   ), call)
 }
 
+# The third dimnames of x, else the last of y.
+problem_names <- function(x, y, call) {
+  of_x <- dimnames(x)[[3L]]
+  of_y <- dimnames(y)[[length(dim(y))]]
+  if (!is.null(of_x) && !is.null(of_y) && !identical(of_x, of_y)) {
+    warn("names", "the names of the problems in 'x' and 'y' differ: those of 'x' are used", call)
+  }
+  of_x %||% of_y
+}
+
 # The error of gpu_lm_fit() with the first problem whose part of an operand is not finite.
 check_batch <- function(values, operand, problems, where, call) {
   if (all_finite(values, where, call)) {
@@ -79,10 +89,10 @@ check_batch <- function(values, operand, problems, where, call) {
   stop(error_condition("non_finite", text, call, c(list(argument = operand), place)))
 }
 
-# Names the last extent where it has no names and there are some.
+# Names the last extent after the problems, if they have names.
 name_last <- function(x, problems) {
   last <- length(dim(x))
-  if (!is.null(problems) && is.null(dimnames(x)[[last]])) {
+  if (!is.null(problems) && !identical(dimnames(x)[[last]], problems)) {
     names <- dimnames(x) %||% vector("list", last)
     names[[last]] <- problems
     dimnames(x) <- names

@@ -11,8 +11,9 @@
 #'
 #' For an array `x`, a list with the same names, whose parts have one more extent, of length `k`: `coefficients` is `c(p, k)` or
 #' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are vectors; and `qr` is a plain list of `qr`
-#' (as `x`), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent by the
-#' third dimnames of `x`, or the last of `y`. Each problem has the values that it would have alone, to rounding.
+#' (as `x`), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent of every part by
+#' the third dimnames of `x`, else the last of `y`; where both are there and differ, those of `x` are used, with the warning
+#' `cudafactor_warning_names`. Each problem has the values that it would have alone, to rounding.
 #'
 #' @section Failure:
 #' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field

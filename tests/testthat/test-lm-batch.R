@@ -142,6 +142,24 @@ test_that("names and attributes are carried", {
   expect_identical(gpu_lm_fit(cube(whole), matrix(1:30, 10)), gpu_lm_fit(whole, matrix(1:30, 10)))
 })
 
+test_that("problems have the names of x in every part, with a warning where those of y differ", {
+  x <- array(rnorm(60), c(10, 2, 3), list(NULL, NULL, c("u", "v", "w")))
+  responses <- list(
+    matrix(rnorm(30), 10, dimnames = list(NULL, c("w", "v", "u"))),
+    array(rnorm(60), c(10, 2, 3), list(NULL, c("p", "q"), c("k", "l", "m")))
+  )
+  for (y in responses) {
+    expect_warning(fit <- gpu_lm_fit(x, y), "names of the problems", class = "cudafactor_warning_names")
+    parts <- c(fit[c("coefficients", "residuals", "effects", "fitted.values")], fit$qr[c("qr", "qraux", "pivot")])
+    for (part in parts) {
+      expect_identical(dimnames(part)[[length(dim(part))]], c("u", "v", "w"))
+    }
+    expect_identical(c(names(fit$rank), names(fit$df.residual)), rep(c("u", "v", "w"), 2))
+    dimnames(y)[length(dim(y))] <- list(c("u", "v", "w"))
+    expect_identical(expect_silent(gpu_lm_fit(x, y)), fit)
+  }
+})
+
 test_that("nothing, and next to nothing, is solved too", {
   for_each_device(function(device) {
     none <- gpu_lm_fit(array(0, c(4, 2, 0)), matrix(0, 4, 0), device = device)

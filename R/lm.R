@@ -155,7 +155,9 @@ as_design <- function(x, call) {
     x <- as_matrix(x, call)
   }
   if (!is.matrix(x)) {
-    abort_type(base_text("'x' must be a matrix", domain = "R-stats"), call)
+    text <- base_text("'x' must be a matrix", domain = "R-stats")
+    many <- is.list(x) || length(dim(x)) > 2L
+    abort_type(if (many) paste0(text, ", or an array of three extents, c(n, p, k)") else text, call)
   }
   if (is.complex(x)) {
     abort_complex("stats::lm.fit() of each part", call)

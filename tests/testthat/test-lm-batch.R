@@ -228,6 +228,9 @@ test_that("what is not finite, and what does not fit, is refused and named", {
   for (no in list(1:6, matrix(1, 5, 5), matrix(1, 6, 4), array(1, c(6, 1, 4)), array(1, c(5, 1, 5)), array(1, c(6, 1, 5, 1)), NULL)) {
     expect_error(gpu_lm_fit(x, no), "incompatible dimensions: 'x' is 6 x 2 x 5", class = "cudafactor_error_dimension")
   }
+  for (no in list(array(1, c(6, 2, 5, 1)), list(x[, , 1], x[, , 2]))) {
+    expect_error(gpu_lm_fit(no, y), "'x' must be a matrix, or an array of three extents", class = "cudafactor_error_type")
+  }
   expect_error(gpu_lm_fit(x + 0i, y), "complex", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(x, y + 0i), "complex", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(array("a", c(1, 1, 1)), matrix(1)), class = "cudafactor_error") |> expect_warning("coercion")

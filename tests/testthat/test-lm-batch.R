@@ -256,7 +256,8 @@ test_that("\"auto\" counts the operations of all problems", {
   skip_unless(gpu_available(), "there is no GPU")
   x <- array(rnorm(2000 * 200), c(20, 10, 2000))
   y <- random_matrix(20, 2000)
-  before <- options(cudafactor.min_flops = 2000 * (2 * 100 * (20 - 10 / 3) + 4 * 200))
+  # A little below the count of 2000 problems, for rounding, and far above that of 1999.
+  before <- options(cudafactor.min_flops = (1 - 1e-9) * 2000 * (2 * 100 * (20 - 10 / 3) + 4 * 200))
   on.exit(options(before))
   gpu_lm_fit(x[, , -1], y[, -1])
   expect_identical(gpu_last_device(), "cpu")

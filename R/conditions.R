@@ -35,7 +35,8 @@
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
-#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too
+#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too \cr
+#'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently
 #' }
 #'
 #' @section Interrupts:

@@ -15,17 +15,18 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
     abort_dimension(base_text("0 (non-NA) cases", domain = "R-stats"), call)
   }
   if (!is.null(offset)) {
+    check_conformable(y, offset, call)
     if (!(length(offset) %in% c(dx[[1L]], length(y)))) {
       abort_dimension("'offset' must have a number for each row of 'x', or as many as 'y'", call)
     }
     y <- y - as.vector(offset)
   }
-  problems <- dimnames(x)[[3L]] %||% dimnames(y)[[length(dy)]]
+  problems <- problem_names(x, y, call)
   where <- how(device, precision, call)
   check_batch(x, "x", problems, where, call)
   check_batch(y, "y", problems, where, call)
   fit <- least_squares_batch(x, y, problems, tol, where, call)
-  if (!isTRUE(as_flag(singular.ok)) && any(deficient <- fit$qr$rank < dx[[2L]])) {
+  if (!singular.ok && any(deficient <- fit$qr$rank < dx[[2L]])) {
     index <- which(deficient)[[1L]]
     place <- with_name(list(index = index), problems)
     text <- in_batch_text(place, base_text("singular fit encountered", domain = "R-stats"), "problem")
@@ -66,6 +67,16 @@ abort_responses <- function(dx, y, call) {
   ), call)
 }
 
+# The third dimnames of x, else the last of y.
+problem_names <- function(x, y, call) {
+  of_x <- dimnames(x)[[3L]]
+  of_y <- dimnames(y)[[length(dim(y))]]
+  if (!is.null(of_x) && !is.null(of_y) && !identical(of_x, of_y)) {
+    warn("names", "the names of the problems in 'x' and 'y' differ: those of 'x' are used", call)
+  }
+  of_x %||% of_y
+}
+
 # The error of gpu_lm_fit() with the first problem whose part of an operand is not finite.
 check_batch <- function(values, operand, problems, where, call) {
   if (all_finite(values, where, call)) {
@@ -78,10 +89,10 @@ check_batch <- function(values, operand, problems, where, call) {
   stop(error_condition("non_finite", text, call, c(list(argument = operand), place)))
 }
 
-# Names the last extent where it has no names and there are some.
+# Names the last extent after the problems, if they have names.
 name_last <- function(x, problems) {
   last <- length(dim(x))
-  if (!is.null(problems) && is.null(dimnames(x)[[last]])) {
+  if (!is.null(problems) && !identical(dimnames(x)[[last]], problems)) {
     names <- dimnames(x) %||% vector("list", last)
     names[[last]] <- problems
     dimnames(x) <- names

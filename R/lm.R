@@ -11,13 +11,17 @@
 #'
 #' For an array `x`, a list with the same names, whose parts have one more extent, of length `k`: `coefficients` is `c(p, k)` or
 #' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are vectors; and `qr` is a plain list of `qr`
-#' (as `x`), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent by the
-#' third dimnames of `x`, or the last of `y`. Each problem has the values that it would have alone, to rounding.
+#' (as `x`, without column names: `pivot` tells which column of `x` each is), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent of every part by
+#' the third dimnames of `x`, else the last of `y`; where both are there and differ, those of `x` are used, with the warning
+#' `cudafactor_warning_names`. Each problem has the values that it would have alone, to rounding.
 #'
 #' @section Failure:
 #' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field
 #' `index`, and its `name`). `cudafactor_error_dimension`: no rows, or extents that do not fit. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
 #' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
+#' `cudafactor_error_argument`: `x` or `y` is missing, or `tol` or `singular.ok` is none.
+#'
+#' One bad problem stops the call for all of an array; the field `index` tells which to mend or leave out.
 #'
 #' @section Accuracy:
 #' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon}{max(m, n) eps} of `x` and `y`; tested by the scaled gradient
@@ -29,10 +33,11 @@
 #' On a GPU problems that fit into the shared memory of a multiprocessor (on an H200, in double precision, 29000 numbers in `x` and `y`) are
 #' solved by one launch; larger ones come one after the other.
 #'
-#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`.
+#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`. For weights `w` give `sqrt(w) * x` and `sqrt(w) * y`.
 #' @param y A numeric vector, or a matrix with a column for each response; for an array `x` see above.
-#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. For an array `x`, a number for each
-#'   row or for each entry of `y`.
+#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. Where both are
+#'   matrices or arrays they have the same extents. For an array `x`, a vector has a number for each row, the same for all problems, or
+#'   one for each entry of `y`.
 #' @param method Only `"qr"`, as in base R.
 #' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
 #' @param singular.ok Accept dependent columns?
@@ -57,12 +62,24 @@
 #' species <- split(iris, iris$Species)
 #' x <- simplify2array(lapply(species, function(d) cbind(`(Intercept)` = 1, width = d$Petal.Width)))
 #' y <- sapply(species, function(d) d$Petal.Length)
-#' gpu_lm_fit(x, y)$coefficients
+#' fits <- gpu_lm_fit(x, y)
+#' fits$coefficients
+#'
+#' # The factorization of problem 2, for the functions of base R
+#' f <- with(fits$qr, structure(list(qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]), class = "qr"))
+#' qr.coef(f, y[, 2])
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
                        tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  if (missing(y)) {
+    abort_missing("y", call)
+  }
+  singular.ok <- accepts_singular(singular.ok, call)
   if (is_design_batch(x)) {
     check_method(method, call)
     if (...length()) {
@@ -90,6 +107,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     y <- drop(y)
   }
   if (!is.null(offset)) {
+    check_conformable(y, offset, call)
     y <- y - offset
   }
   if (NROW(y) != n) {
@@ -100,7 +118,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     chkDots(...)
   }
   fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
-  if (!isTRUE(as_flag(singular.ok)) && fit$qr$rank < ncol(x)) {
+  if (!singular.ok && fit$qr$rank < ncol(x)) {
     abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
   }
   fitted <- y - fit$residuals
@@ -119,10 +137,25 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   )
 }
 
+# Two arrays have the same extents, or there is no difference of them.
+check_conformable <- function(y, offset, call) {
+  if (is.array(y) && is.array(offset) && !identical(dim(y), dim(offset))) {
+    abort_dimension(base_text("non-conformable arrays"), call)
+  }
+}
+
 check_method <- function(method, call) {
   if (!identical(method, "qr")) {
     warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
   }
+}
+
+accepts_singular <- function(singular.ok, call) {
+  flag <- as_flag(singular.ok)
+  if (is.na(flag)) {
+    abort_argument("singular.ok", base_text("missing value where TRUE/FALSE needed"), call)
+  }
+  flag
 }
 
 # lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.
@@ -131,7 +164,9 @@ as_design <- function(x, call) {
     x <- as_matrix(x, call)
   }
   if (!is.matrix(x)) {
-    abort_type(base_text("'x' must be a matrix", domain = "R-stats"), call)
+    text <- base_text("'x' must be a matrix", domain = "R-stats")
+    many <- is.list(x) || length(dim(x)) > 2L
+    abort_type(if (many) paste0(text, ", or an array of three extents, c(n, p, k)") else text, call)
   }
   if (is.complex(x)) {
     abort_complex("stats::lm.fit() of each part", call)

@@ -47,6 +47,9 @@
 #' @export
 gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(qr)) {
+    abort_missing("qr", call)
+  }
   f <- reflectors_of(qr, "base::qr.Q()", call)
   complete <- is_complete(complete, call)
   n <- f$dim[[1L]]
@@ -66,6 +69,12 @@ gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.
 #' @export
 gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(qr)) {
+    abort_missing("qr", call)
+  }
+  if (missing(y)) {
+    abort_missing("y", call)
+  }
   multiply_by_q(reflectors_of(qr, "base::qr.qy()", call), y, FALSE, device, precision, call)
 }
 
@@ -73,6 +82,12 @@ gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"), pr
 #' @export
 gpu_qr.qty <- function(qr, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(qr)) {
+    abort_missing("qr", call)
+  }
+  if (missing(y)) {
+    abort_missing("y", call)
+  }
   multiply_by_q(reflectors_of(qr, "base::qr.qty()", call), y, TRUE, device, precision, call)
 }
 

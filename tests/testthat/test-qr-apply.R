@@ -162,3 +162,26 @@ test_that("no operand is changed", {
     expect_identical(y, copy)
   })
 })
+
+test_that("dates and times stay what they are", {
+  f <- base::qr(cbind(1, c(2, 1, 4, 3, 5)))
+  day <- as.Date("2024-02-03") + c(1, 3, 2, 5, 4)
+  for_each_device(function(device) {
+    for (y in list(day, as.POSIXct(day))) {
+      expect_as_base(gpu_qr.qy(f, y, device = device), qr.qy(f, y))
+      expect_as_base(gpu_qr.qty(f, y, device = device), qr.qty(f, y))
+    }
+  })
+})
+
+test_that("a missing argument is named, with the call", {
+  f <- base::qr(diag(3))
+  for (verb in list(quote(gpu_qr.Q), quote(gpu_qr.qy), quote(gpu_qr.qty))) {
+    e <- expect_error(eval(as.call(list(verb))), "argument \"qr\" is missing, with no default", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("qr", as.call(list(verb))))
+  }
+  for (verb in list(quote(gpu_qr.qy), quote(gpu_qr.qty))) {
+    e <- expect_error(eval(as.call(list(verb, quote(f)))), "argument \"y\" is missing", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("y", as.call(list(verb, quote(f)))))
+  }
+})

@@ -11,10 +11,10 @@ use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 
-/// Operations of an m by n QR factorization.
+/// Operations of an m by n QR factorization: `2 n^2 (m - n / 3)` where m is not less than n.
 pub fn qr_flops((m, n): (usize, usize)) -> f64 {
     let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    2.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
+    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
 }
 
 pub fn answer(o: QrObject) -> List {

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers clean
+.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ bench: ## times of the installed package beside base R's, in build/bench.md
 
 bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU and those libraries
 	sh inst/bench/gpu-peers.sh
+
+figures: ## man/figures/gpu-peers.png from inst/bench/results/gpu-peers.csv
+	Rscript inst/bench/plot-peers.R
 
 clean: ## removes what the other targets built
 	./cleanup

@@ -86,6 +86,11 @@ as_count <- function(value) {
   if (length(count)) count[[1L]] else NA_integer_
 }
 
+# Where an argument that has no default is not given.
+abort_missing <- function(argument, call) {
+  abort_argument(argument, base_text("argument \"%s\" is missing, with no default", argument), call)
+}
+
 as_number <- function(value, argument, call) {
   if (!(is.numeric(value) && length(value) == 1L && !is.na(value))) {
     abort_argument(argument, sprintf("'%s' must be one number", argument), call)
@@ -99,6 +104,8 @@ all_finite <- function(x, where, call) {
   if (length(x) == 0) {
     return(TRUE)
   }
+  # Some classes, such as dates, have no sum.
+  x <- unclass(x)
   total <- if (length(x) > 1e5) norm1(x, where, call) else sum(x)
   isTRUE(is.finite(total)) || all(is.finite(range(x)))
 }

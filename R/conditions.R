@@ -13,9 +13,9 @@
 #'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
 #'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
-#'   `cudafactor_error_non_finite` \tab `argument` \tab NA, NaN or Inf where base R refuses them \cr
+#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
-#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns \cr
+#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, or a driver that does not start \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `device` \tab the GPU has too little memory (bytes) \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed \cr
@@ -35,7 +35,8 @@
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
-#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too
+#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too \cr
+#'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently
 #' }
 #'
 #' @section Interrupts:
@@ -151,13 +152,13 @@ not_positive_definite_text <- function(order) {
   }
 }
 
-# What is wrong with matrix `index` of a batch, of that `name` if it has one, or with the only matrix there is.
-in_batch_text <- function(fields, text) {
+# What is wrong with matrix (or problem) `index` of a batch, of that `name` if it has one, or with the only one there is.
+in_batch_text <- function(fields, text, what = "matrix") {
   if (is.null(fields$index)) {
     return(text)
   }
   name <- if (is.null(fields$name)) "" else sprintf(" (\"%s\")", fields$name)
-  sprintf("matrix %d%s: %s", as.integer(fields$index), name, text)
+  sprintf("%s %d%s: %s", what, as.integer(fields$index), name, text)
 }
 
 rank_deficient_text <- function() {

@@ -7,7 +7,9 @@
 #' |---|---|
 #' | `x %*% y`, `crossprod()`, `tcrossprod()` | [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] |
 #' | `chol()`, `chol2inv()` | [gpu_chol()], [gpu_chol2inv()] |
-#' | `qr()`, `lm.fit()` | [gpu_qr()], [gpu_lm_fit()] |
+#' | `qr()`, `qr.Q()`, `qr.qy()`, `qr.qty()` | [gpu_qr()], [gpu_qr.Q()], [gpu_qr.qy()], [gpu_qr.qty()] |
+#' | `lm.fit()` | [gpu_lm_fit()] |
+#' | `mapply(lm.fit, designs, responses)` | [gpu_lm_fit()] of arrays of extents `c(n, p, k)` and `c(n, k)` |
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |

@@ -37,6 +37,9 @@ native_threads <- function(how) .Call(wrap__native_threads, how)
 # The parts of a least-squares fit; see `algo::least_squares`
 native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm, x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how)
 
+# The parts of many least-squares fits of one shape: x has `ydim[0]` rows and `n` columns for each of `count` problems
+native_lm_batch <- function(x, n, y, ydim, count, tol, out_qr, out_qraux, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm_batch, x, n, y, ydim, count, tol, out_qr, out_qraux, out_effects, out_residuals, out_coef, how)
+
 # out = L and U in one matrix
 native_lu <- function(x, xdim, out, how) .Call(wrap__native_lu, x, xdim, out, how)
 
@@ -66,6 +69,12 @@ native_qr <- function(x, xdim, tol, out, how) .Call(wrap__native_qr, x, xdim, to
 
 # out = LAPACK's form of the QR factorization with column pivoting
 native_qr_lapack <- function(x, xdim, out, how) .Call(wrap__native_qr_lapack, x, xdim, out, how)
+
+# out = Q y or Q'y, by the reflectors of a qr object
+native_qr_apply <- function(qr, dim, qraux, lapack, transposed, y, ydim, out, how) .Call(wrap__native_qr_apply, qr, dim, qraux, lapack, transposed, y, ydim, out, how)
+
+# out = the first columns of Q, by the reflectors of a qr object
+native_qr_form <- function(qr, dim, qraux, lapack, out, odim, how) .Call(wrap__native_qr_form, qr, dim, qraux, lapack, out, odim, how)
 
 # out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)

@@ -1,16 +1,27 @@
 #' Least squares fits
 #'
 #' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}{||y - x b||}, by the QR
-#' factorization of [gpu_qr()], for one response or a matrix of them.
+#' factorization of [gpu_qr()], for one response or a matrix of them. Many problems of one shape are solved together: an array
+#' of extents `c(n, p, k)` has `k` design matrices, and `y` is then a matrix of extents `c(n, k)` with a response for each, or an
+#' array of extents `c(n, q, k)` with `q` of them.
 #'
 #' @section Value:
 #' The list [stats::lm.fit()] returns, names and attributes included: `coefficients` (NA for columns that depend on those
 #' before them), `residuals`, `effects` (\eqn{Q^T y}{Q'y}), `rank`, `fitted.values`, `assign`, `qr` (class `"qr"`, with `tol`) and `df.residual`.
 #'
+#' For an array `x`, a list with the same names, whose parts have one more extent, of length `k`: `coefficients` is `c(p, k)` or
+#' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are vectors; and `qr` is a plain list of `qr`
+#' (as `x`, without column names: `pivot` tells which column of `x` each is), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent of every part by
+#' the third dimnames of `x`, else the last of `y`; where both are there and differ, those of `x` are used, with the warning
+#' `cudafactor_warning_names`. Each problem has the values that it would have alone, to rounding.
+#'
 #' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`). `cudafactor_error_dimension`: no
-#' rows, or numbers of rows that differ. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field
+#' `index`, and its `name`). `cudafactor_error_dimension`: no rows, or extents that do not fit. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
 #' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
+#' `cudafactor_error_argument`: `x` or `y` is missing, or `tol` or `singular.ok` is none.
+#'
+#' One bad problem stops the call for all of an array; the field `index` tells which to mend or leave out.
 #'
 #' @section Accuracy:
 #' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon}{max(m, n) eps} of `x` and `y`; tested by the scaled gradient
@@ -18,11 +29,15 @@
 #' is `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
 #'
 #' @section Device:
-#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, see [cudafactor-options].
+#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, of all problems, see [cudafactor-options].
+#' On a GPU problems that fit into the shared memory of a multiprocessor (on an H200, in double precision, 29000 numbers in `x` and `y`) are
+#' solved by one launch; larger ones come one after the other.
 #'
-#' @param x A numeric design matrix.
-#' @param y A numeric vector, or a matrix with a column for each response.
-#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it.
+#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`. For weights `w` give `sqrt(w) * x` and `sqrt(w) * y`.
+#' @param y A numeric vector, or a matrix with a column for each response; for an array `x` see above.
+#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. Where both are
+#'   matrices or arrays they have the same extents. For an array `x`, a vector has a number for each row, the same for all problems, or
+#'   one for each entry of `y`.
 #' @param method Only `"qr"`, as in base R.
 #' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
 #' @param singular.ok Accept dependent columns?
@@ -42,11 +57,36 @@
 #' variance <- sum(fit$residuals^2) / fit$df.residual
 #' sqrt(variance * diag(gpu_chol2inv(fit$qr$qr, size = fit$rank)))
 #' coef(summary(lm(dist ~ speed, cars)))[, "Std. Error"]
+#'
+#' # A regression for each species, all at once
+#' species <- split(iris, iris$Species)
+#' x <- simplify2array(lapply(species, function(d) cbind(`(Intercept)` = 1, width = d$Petal.Width)))
+#' y <- sapply(species, function(d) d$Petal.Length)
+#' fits <- gpu_lm_fit(x, y)
+#' fits$coefficients
+#'
+#' # The factorization of problem 2, for the functions of base R
+#' f <- with(fits$qr, structure(list(qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]), class = "qr"))
+#' qr.coef(f, y[, 2])
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
                        tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  if (missing(y)) {
+    abort_missing("y", call)
+  }
+  singular.ok <- accepts_singular(singular.ok, call)
+  if (is_design_batch(x)) {
+    check_method(method, call)
+    if (...length()) {
+      chkDots(...)
+    }
+    return(lm_batch(x, y, offset, as_number(tol, "tol", call), singular.ok, device, precision, call))
+  }
   x <- as_design(x, call)
   n <- nrow(x)
   if (n == 0L) {
@@ -67,19 +107,18 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     y <- drop(y)
   }
   if (!is.null(offset)) {
+    check_conformable(y, offset, call)
     y <- y - offset
   }
   if (NROW(y) != n) {
     abort_dimension(base_text("incompatible dimensions", domain = "R-stats"), call)
   }
-  if (!identical(method, "qr")) {
-    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
-  }
+  check_method(method, call)
   if (...length()) {
     chkDots(...)
   }
   fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
-  if (!isTRUE(as_flag(singular.ok)) && fit$qr$rank < ncol(x)) {
+  if (!singular.ok && fit$qr$rank < ncol(x)) {
     abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
   }
   fitted <- y - fit$residuals
@@ -98,13 +137,36 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   )
 }
 
+# Two arrays have the same extents, or there is no difference of them.
+check_conformable <- function(y, offset, call) {
+  if (is.array(y) && is.array(offset) && !identical(dim(y), dim(offset))) {
+    abort_dimension(base_text("non-conformable arrays"), call)
+  }
+}
+
+check_method <- function(method, call) {
+  if (!identical(method, "qr")) {
+    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
+  }
+}
+
+accepts_singular <- function(singular.ok, call) {
+  flag <- as_flag(singular.ok)
+  if (is.na(flag)) {
+    abort_argument("singular.ok", base_text("missing value where TRUE/FALSE needed"), call)
+  }
+  flag
+}
+
 # lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.
 as_design <- function(x, call) {
   if (isS4(x)) {
     x <- as_matrix(x, call)
   }
   if (!is.matrix(x)) {
-    abort_type(base_text("'x' must be a matrix", domain = "R-stats"), call)
+    text <- base_text("'x' must be a matrix", domain = "R-stats")
+    many <- is.list(x) || length(dim(x)) > 2L
+    abort_type(if (many) paste0(text, ", or an array of three extents, c(n, p, k)") else text, call)
   }
   if (is.complex(x)) {
     abort_complex("stats::lm.fit() of each part", call)

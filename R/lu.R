@@ -152,7 +152,7 @@ solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)
 #' @export
 determinant.gpu_lu <- function(x, logarithm = TRUE, ...) {
   if (nrow(x$lu) != ncol(x$lu)) {
-    abort_dimension(base_text("'a' must be a square matrix"), sys.call())
+    abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), sys.call())
   }
   determinant_of_factor(x$lu, x$ipiv, x$singular, logarithm, sys.call())
 }

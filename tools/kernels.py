@@ -30,10 +30,13 @@ WHEEL = f"nvidia_cuda_nvrtc_cu12-{VERSION}-py3-none-manylinux1_x86_64.whl"
 WHEEL_SHA256 = "8dd4458a7d8bf8fd2b01a34a9069856d53a9b4c0af2037b77c12b270daf9c828"
 
 # sm_60 is the oldest architecture with everything the portable kernels use. Kernels that need tensor cores in double precision
-# exist from sm_80 on, once more for the larger instructions of sm_90; those that only need copies beside the threads, for sm_80.
+# exist from sm_80 on, once more for the larger instructions of sm_90; those that only need copies beside the threads, for sm_80;
+# those of clusters of blocks for sm_90, and these name ISA 8.1, from which they have an instruction that NVRTC only passes on.
 PORTABLE = [60]
 COPYING = [80]
 COPYING_HEADER = b'#include "copies.cuh"'
+CLUSTER = [90]
+CLUSTER_HEADER = b'#include "cluster.cuh"'
 TENSOR = [80, 90]
 TENSOR_HEADER = b'#include "tile_f64.cuh"'
 # Text: no alignment to look at. The reader needs as much memory as the dictionary has.
@@ -91,7 +94,8 @@ def compile_ptx(nvrtc: ctypes.CDLL, source: pathlib.Path, headers: list, flags: 
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     # The compiler's remarks around inline assembly are a tenth of what is made for tensor cores.
     lines = ptx.value.splitlines(keepends=True)
-    return b"".join(line for line in lines if line.strip() not in (b"// begin inline asm", b"// end inline asm"))
+    text = b"".join(line for line in lines if line.strip() not in (b"// begin inline asm", b"// end inline asm"))
+    return text.replace(b".version 8.0", b".version 8.1", 1) if b"st.async" in text else text
 
 
 def architectures(source: pathlib.Path, headers: list) -> list:
@@ -101,6 +105,8 @@ def architectures(source: pathlib.Path, headers: list) -> list:
     while more := {n for n in texts if b'#include "%s"' % n.encode() in text} - seen:
         seen |= more
         text += b"".join(texts[n] for n in more)
+    if CLUSTER_HEADER in text:
+        return CLUSTER
     return TENSOR if TENSOR_HEADER in text else COPYING if COPYING_HEADER in text else PORTABLE
 
 

@@ -2,6 +2,8 @@
 # Our kernels beside cuBLAS and cuSOLVER, data on the device: writes gpu-peers.md and gpu-peers.csv to the folder
 # CUDAFACTOR_BENCH_DIR (inst/bench/results when not set). Run from the repository's root on a machine with a GPU:
 #   sh inst/bench/gpu-peers.sh [-p PROGRAM] [--routines gemm,syrk,...] [--repeats 10] [n ...]
+# Routines: gemm, syrk, trsm, potrf, getrf, geqrf, geqrf_tall (m much larger than n), orgqr, chol_lu (our Cholesky beside our LU),
+# potrf_batched; sgemm, strsm, spotrf, sgetrf, sgeqrf, sgeqrf_tall and spotrf_batched in single precision. All of them when not named.
 # PROGRAM: the benchmark where there is no cargo to build it, as `cargo bench --no-default-features --features cuda
 # --bench gpu_peers --no-run` leaves it. The peers' libraries are looked for in LD_LIBRARY_PATH and the system's folders, or, with
 # CUDAFACTOR_PEERS_PYTHON set to a Python, among the NVIDIA packages installed for it.

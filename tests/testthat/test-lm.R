@@ -81,6 +81,7 @@ test_that("offset, method and further arguments behave as in base R", {
   x <- cbind(1, 1:6)
   y <- c(2, 1, 4, 3, 6, 5)
   expect_as_base(gpu_lm_fit(x, y, offset = rep(0.5, 6)), lm.fit(x, y, offset = rep(0.5, 6)))
+  expect_as_base(gpu_lm_fit(x, cbind(y, y), offset = t(cbind(y, y))), lm.fit(x, cbind(y, y), offset = t(cbind(y, y))))
   expect_as_base(gpu_lm_fit(x, y, method = "svd"), lm.fit(x, y, method = "svd"))
   expect_warning(gpu_lm_fit(x, y, other = 3), "extra argument .other. will be disregarded")
   expect_as_base(gpu_lm_fit(x, y, tol = 0.9), lm.fit(x, y, tol = 0.9))
@@ -102,4 +103,37 @@ test_that("what lm.fit() refuses is refused in its words", {
   expect_error(gpu_lm_fit(data.frame(x), 1:4), "must be a matrix", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(x + 0i, 1:4), "complex", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(x, 1:4 + 0i), "complex", class = "cudafactor_error_type")
+})
+
+test_that("dates and times are responses", {
+  x <- cbind(1, c(2, 1, 4, 3, 5))
+  day <- as.Date("2024-02-03") + c(1, 3, 2, 5, 4)
+  for_each_device(function(device) {
+    for (y in list(day, as.POSIXct(day), as.difftime(1:5, units = "mins"))) {
+      expect_as_base(gpu_lm_fit(x, y, device = device), lm.fit(x, y), tolerance = 1e-7)
+      y[2] <- NA
+      expect_error(gpu_lm_fit(x, y, device = device), "'y'", class = "cudafactor_error_non_finite")
+    }
+    several <- structure(as.double(c(day, day + 7)), dim = c(5L, 2L), class = "Date")
+    fit <- gpu_lm_fit(array(x, c(5, 2, 2)), several, device = device)
+    expect_equal(fit$coefficients, unname(lm.fit(x, unclass(several))$coefficients), tolerance = 1e-7, ignore_attr = TRUE)
+  })
+})
+
+test_that("missing arguments and flags that are none are named, with the call", {
+  x <- cbind(1, 1:5)
+  deficient <- cbind(x, x)
+  e <- expect_as_base(gpu_lm_fit(deficient, 1:5, singular.ok = NA), lm.fit(deficient, 1:5, singular.ok = NA))
+  expect_s3_class(e, "cudafactor_error_argument")
+  expect_identical(e$argument, "singular.ok")
+  for (no in list(NA, "yes", NULL)) {
+    expect_error(gpu_lm_fit(x, 1:5, singular.ok = no), class = "cudafactor_error_argument")
+    expect_error(gpu_lm_fit(array(x, c(5, 2, 3)), matrix(1, 5, 3), singular.ok = no), class = "cudafactor_error_argument")
+  }
+  for (x in list(x, array(x, c(5, 2, 3)))) {
+    e <- expect_error(gpu_lm_fit(x), "argument \"y\" is missing, with no default", class = "cudafactor_error_argument")
+    expect_identical(list(e$argument, conditionCall(e)), list("y", quote(gpu_lm_fit(x))))
+  }
+  e <- expect_error(gpu_lm_fit(), "argument \"x\" is missing", class = "cudafactor_error_argument")
+  expect_identical(conditionCall(e), quote(gpu_lm_fit()))
 })

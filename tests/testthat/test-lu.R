@@ -120,3 +120,9 @@ test_that("what cannot be factored is refused", {
   expect_error(lu_expand(diag(2)), class = "cudafactor_error_type")
   expect_identical(gpu_lu(data.frame(a = 2:3, b = c(1, 5)))$lu, gpu_lu(matrix(c(2, 3, 1, 5), 2))$lu)
 })
+
+test_that("determinant() of a factorization that is not square names 'x', as base R does", {
+  e <- expect_as_base(determinant(gpu_lu(matrix(1:6 + 0, 2))), determinant(matrix(1:6 + 0, 2)))
+  expect_s3_class(e, "cudafactor_error_dimension")
+  expect_as_base(gpu_determinant(gpu_lu(matrix(1:6 + 0, 3))), determinant(matrix(1:6 + 0, 3)))
+})

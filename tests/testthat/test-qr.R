@@ -88,6 +88,36 @@ test_that("rank and pivot are base R's on many random matrices", {
   })
 })
 
+# Of up to 20 rows and columns: random, integers, or with columns that are zero, repeat or depend on others, some only nearly.
+small_matrix <- function(seed) {
+  set.seed(seed)
+  m <- sample.int(20L, 1L)
+  n <- sample.int(20L, 1L)
+  integers <- function() matrix(sample(-3:3, m * n, TRUE) + 0, m, n)
+  x <- switch(seed %% 6L + 1L,
+    random_matrix(m, n),
+    integers(),
+    deficient_matrix(m, n),
+    deficient_matrix(m, n),
+    # Around the tolerance of 1e-7.
+    deficient_matrix(m, n) + random_matrix(m, n) * 10^runif(1L, -11, -4),
+    integers()[, sample.int(n, n, TRUE), drop = FALSE]
+  )
+  if (seed %% 5L == 0L) x * rep(10^runif(n, -100, 100), each = m) else x
+}
+
+test_that("rank and pivot are base R's on 10,000 small matrices", {
+  draws <- lapply(1:10000, small_matrix)
+  decision <- function(f) f[c("rank", "pivot")]
+  expected <- lapply(draws, function(x) decision(qr(x)))
+  expect_gt(sum(mapply(function(x, f) f$rank < min(dim(x)), draws, expected)), 3000)
+  # None is at the very edge: base R decides the same with a tolerance of 1e-7 (1 +- 1e-4).
+  for_each_device(function(device) {
+    same <- mapply(function(x, f) identical(decision(gpu_qr(x, device = device)), f), draws, expected)
+    expect(all(same), sprintf("%d matrices differ, of seeds %s", sum(!same), toString(utils::head(which(!same), 20L))))
+  })
+})
+
 test_that("larger deficient matrices have base R's rank and pivot", {
   set.seed(4)
   for_each_device(function(device) {

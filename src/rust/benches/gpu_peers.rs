@@ -1,6 +1,7 @@
 //! Time of our kernels beside cuBLAS and cuSOLVER, in one process, on data that is already on the GPU.
 //!
-//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]` prints a Markdown table row by row. It writes a CSV
+//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]` prints a Markdown table row by row. Orders take the place of a routine's
+//! own; tall matrices are chosen by their number of columns. It writes a CSV
 //! to the file `CUDAFACTOR_BENCH_OUT` and the table with its circumstances to `CUDAFACTOR_BENCH_MD`, where these
 //! are set; `CUDAFACTOR_COMMIT` names the commit. The peers are found at run time (`libcublas.so`, `libcusolver.so`, any suffix
 //! of 11 to 13); the package itself never loads them. Answers are compared before anything is timed, and a difference that
@@ -16,11 +17,12 @@ use cudafactor::backend::cuda::{probe, CudaDevice};
 use cudafactor::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
-use peers::factors::{cholesky, cholesky_batched, general, triangular};
+use peers::factors::{cholesky, cholesky_batched, triangular};
 use peers::library::Peers;
+use peers::lu::{cholesky_beside_lu, lu};
 use peers::products::{crossprod, product};
+use peers::qr::{orthogonal, qr, tall_qr};
 use peers::report::{Report, Row};
-use peers::solver::Routine;
 use peers::Outcome;
 
 const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]";
@@ -32,35 +34,42 @@ const VARIANTS: usize = 4096;
 const BATCH: usize = 1000;
 const BATCH_LARGEST: usize = 512;
 
-/// A routine's name, its orders, and whether it runs without being asked for.
+/// Rows of tall matrices, by their columns.
+const TALL: [(usize, usize); 3] = [(1_000_000, 64), (200_000, 256), (100_000, 1000)];
+
+/// A routine's name and its orders, or numbers of columns.
 struct Entry {
     name: &'static str,
     sizes: &'static [usize],
-    always: bool,
 }
 
 const SIZES: [usize; 7] = [512, 1024, 2048, 4096, 8192, 16384, 32768];
+/// All but the largest.
+const FEWER: &[usize] = SIZES.split_at(6).0;
+const TALL_SIZES: [usize; 3] = [TALL[0].1, TALL[1].1, TALL[2].1];
 
-const fn entry(name: &'static str, sizes: &'static [usize], always: bool) -> Entry {
-    Entry {
-        name,
-        sizes,
-        always,
-    }
+const fn entry(name: &'static str, sizes: &'static [usize]) -> Entry {
+    Entry { name, sizes }
 }
 
-const ROUTINES: [Entry; 11] = [
-    entry("gemm", &SIZES, true),
-    entry("syrk", &[1024, 2048, 4096, 8192, 16384, 32768], true),
-    entry("trsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
-    entry("potrf", &SIZES, true),
-    entry("sgemm", &[512, 1024, 2048, 4096, 8192, 16384], true),
-    entry("spotrf", &[512, 1024, 2048, 4096, 8192, 16384], true),
-    entry("strsm", &[512, 1024, 2048, 4096, 8192, 16384], true),
-    entry("potrf_batched", &[64, 256], true),
-    entry("spotrf_batched", &[64, 256], true),
-    entry("getrf", &[1024, 4096, 8192], false),
-    entry("geqrf", &[1024, 4096, 8192], false),
+const ROUTINES: [Entry; 17] = [
+    entry("gemm", &SIZES),
+    entry("syrk", SIZES.split_at(1).1),
+    entry("trsm", FEWER),
+    entry("potrf", &SIZES),
+    entry("getrf", FEWER),
+    entry("geqrf", FEWER),
+    entry("geqrf_tall", &TALL_SIZES),
+    entry("orgqr", &[4096, 8192]),
+    entry("chol_lu", &[1024, 2048, 4096, 8192, 16384]),
+    entry("sgemm", FEWER),
+    entry("spotrf", FEWER),
+    entry("strsm", FEWER),
+    entry("sgetrf", FEWER),
+    entry("sgeqrf", FEWER),
+    entry("sgeqrf_tall", &TALL_SIZES),
+    entry("potrf_batched", &[64, 256]),
+    entry("spotrf_batched", &[64, 256]),
 ];
 
 struct Options {
@@ -71,7 +80,7 @@ struct Options {
 
 fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut o = Options {
-        routines: ROUTINES.iter().filter(|e| e.always).collect(),
+        routines: ROUTINES.iter().collect(),
         repeats: 10,
         sizes: Vec::new(),
     };
@@ -131,8 +140,17 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         }
         "potrf_batched" => emit(cholesky_batched::<f64>(bench, BATCH, n)),
         "spotrf_batched" => emit(cholesky_batched::<f32>(bench, BATCH, n)),
-        "getrf" => emit(general(bench, Routine::Getrf, n)),
-        "geqrf" => emit(general(bench, Routine::Geqrf, n)),
+        "getrf" => emit(lu::<f64>(bench, n)),
+        "sgetrf" => emit(lu::<f32>(bench, n)),
+        "geqrf" => emit(qr::<f64>(bench, n)),
+        "sgeqrf" => emit(qr::<f32>(bench, n)),
+        "geqrf_tall" | "sgeqrf_tall" => match TALL.into_iter().find(|(_, cols)| *cols == n) {
+            Some(shape) if routine == "geqrf_tall" => emit(tall_qr::<f64>(bench, shape)),
+            Some(shape) => emit(tall_qr::<f32>(bench, shape)),
+            None => eprintln!("{routine}: left out at n = {n}, not among {TALL_SIZES:?}"),
+        },
+        "orgqr" => emit(orthogonal(bench, n)),
+        "chol_lu" => emit(cholesky_beside_lu(bench, n)),
         other => emit(Err(format!("no routine {other}").into())),
     }
 }
@@ -156,9 +174,14 @@ fn head(peers: &Peers, repeats: usize) -> Outcome<String> {
 - precision: double where no other is named; single without TF32
 - timing: device events in that stream around each run; medians of {repeats} runs after warm-up (3 rounds and 0.2 s, but not above 2 s), ours and the \
 peer's in turn. Operands are restored on the device between runs, outside the time. Products of less than about 1 ms are called \
-up to 50 times in a row between the events. Our Cholesky reads its outcome back to the host within the time; the peer's is left on the device
+up to 50 times in a row between the events. Ours bring to the host, within the time, what they return there: Cholesky its outcome, LU its pivots, \
+QR the factors of its reflectors. The peer's stay on the device
 - crossprod is A'A with both triangles written; its rates count n^3 operations for ours, 2 n^3 for the peer's product; dsyrk writes one triangle
 - Cholesky of many matrices at once: ours also writes zeros below the diagonals
+- operations counted: n^3 / 3 for Cholesky, 2 n^3 / 3 for LU, 2 n^2 (m - n / 3) for QR of m x n, 4 n^3 / 3 for Q
+- LU: where pivots differ, rounding having chosen between two candidates, the difference is not that of L and U but our residual, \
+||(PA - LU) s|| / ||A s|| for a vector s of random signs. QR: the difference is that of R. Q: both sides have the same reflectors
+- Cholesky beside LU: our own two, on one positive definite matrix; the difference is that of the factors, brought to the same scale
 - difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry of up to 4096^2, one \
 column of each 64 of larger answers. A ratio above 1 means that ours is faster
 - program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`inst/bench/gpu-peers.sh`)

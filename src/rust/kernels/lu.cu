@@ -146,8 +146,8 @@ __device__ __forceinline__ void exchange_list(int first, int count, const int* p
     }
 }
 
-// Carries out a list of moves on n columns. Each block of 64 threads reads whole columns' moved rows before it
-// writes them.
+// Carries out a list of moves on n columns. Each block of as many threads as the list has room for reads whole columns' moved rows
+// before it writes them.
 template <typename T>
 __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* list) {
     constexpr int COLUMNS = 4;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* li
     const int t = threadIdx.x;
     T v[COLUMNS];
     if (t < moves) {
-        const i64 from = list[1 + 2 * WIDTH + t];
+        const i64 from = list[1 + (int)blockDim.x + t];
 #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
             if (c0 + c < n) v[c] = a[from + (c0 + c) * ld];
@@ -183,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(32) exchanges_list_warp(int first, 
         int* zero) {                                                                                                  \
         lu_column<T>(m, width, j, chunk_rows, a, ld, first, space, places, pivots, zero);                             \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(64) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                 \
+    extern "C" __global__ void __launch_bounds__(256) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                 \
                                                                                  const int* list) {                   \
         rows_exchange<T>(n, a, ld, list);                                                                             \
     }

@@ -183,42 +183,14 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
     }
 }
 
-// V (m x width, column-major, leading dimension m) <- the panel's reflectors with their ones and zeros written out.
+// V (m x width, column-major) <- the panel's reflectors with their ones and zeros written out.
 template <typename T>
-__device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, i64 ld, T* v) {
+__device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, i64 ld, T* v, i64 ldv) {
     const i64 count = m * width;
     for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
         const i64 r = e % m, c = e / m;
-        v[e] = r > c ? a[r + c * ld] : (r == c ? T(1) : T(0));
+        v[r + c * ldv] = r > c ? a[r + c * ld] : (r == c ? T(1) : T(0));
     }
-}
-
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: column j is -tau_j T(0..j, 0..j) G(0..j, j), tau_j
-// below. One warp for each diagonal block of WIDTH reflectors, of `width` in all; T and G have leading dimension ld.
-template <typename T>
-__device__ __forceinline__ void reflectors_triangle(int width, const T* gram, const T* tau, T* triangle, i64 ld) {
-    __shared__ T ts[WIDTH][WIDTH + 1];
-    __shared__ T gs[WIDTH][WIDTH + 1];
-    const int first = blockIdx.x * WIDTH;
-    const int n = width - first < WIDTH ? width - first : WIDTH;
-    const int i = threadIdx.x;
-    gram += first + first * ld;
-    triangle += first + first * ld;
-    for (int j = 0; j < n; ++j) {
-        gs[j][i] = i < n ? gram[i + j * ld] : T(0);
-        ts[j][i] = T(0);
-    }
-    __syncwarp();
-    for (int j = 0; j < n; ++j) {
-        const T factor = tau[first + j];
-        T s = T(0);
-        if (i < j)
-            for (int l = i; l < j; ++l) s += ts[l][i] * gs[j][l];
-        ts[j][i] = i < j ? -factor * s : (i == j ? factor : T(0));
-        __syncwarp();
-    }
-    for (int j = 0; j < n; ++j)
-        if (i < n) triangle[i + j * ld] = ts[j][i];
 }
 
 }  // namespace
@@ -228,12 +200,9 @@ __device__ __forceinline__ void reflectors_triangle(int width, const T* gram, co
         i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, T* space, T* tau) {                                    \
         qr_column<T>(m, width, j, chunk_rows, a, ld, space, tau);                                                     \
     }                                                                                                                 \
-    extern "C" __global__ void reflectors_unpack_plain_##SUFFIX(i64 m, int width, const T* a, i64 ld, T* v) {         \
-        reflectors_unpack<T>(m, width, a, ld, v);                                                                     \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(32) reflectors_triangle_warp_##SUFFIX(                               \
-        int width, const T* gram, const T* tau, T* triangle, i64 ld) {                                                \
-        reflectors_triangle<T>(width, gram, tau, triangle, ld);                                                       \
+    extern "C" __global__ void reflectors_unpack_plain_##SUFFIX(i64 m, int width, const T* a, i64 ld, T* v,           \
+                                                                i64 ldv) {                                            \
+        reflectors_unpack<T>(m, width, a, ld, v, ldv);                                                                \
     }
 
 INSTANCES(double, f64)

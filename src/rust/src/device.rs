@@ -42,6 +42,57 @@ pub struct PivotedQr<T> {
     pub rank: usize,
 }
 
+/// Extents of least-squares problems of one shape: `m` observations, `n` columns, `q` responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProblemShape {
+    pub m: usize,
+    pub n: usize,
+    pub q: usize,
+}
+
+/// Least-squares problems of one shape side by side, and where the parts of their solutions go: each has n columns of `x`, one of
+/// `qraux` and q of the others.
+pub struct Problems<'p, M> {
+    pub shape: ProblemShape,
+    pub count: usize,
+    /// m rows. Becomes the factor in LINPACK's form, columns in the order of `jpvt`.
+    pub x: &'p mut M,
+    /// m rows. Becomes `Q'y` by the first `rank` reflectors.
+    pub y: &'p mut M,
+    /// m rows.
+    pub residuals: &'p mut M,
+    /// n rows, in the order of `jpvt`, zero from `rank` on.
+    pub coefficients: &'p mut M,
+    /// n rows.
+    pub qraux: &'p mut M,
+}
+
+/// The integers of problems solved together: `jpvt` has n entries for each problem, counted from 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ranks {
+    pub jpvt: Vec<i32>,
+    pub rank: Vec<i32>,
+}
+
+impl Ranks {
+    /// For `count` problems of n columns.
+    pub fn zeros(n: usize, count: usize) -> Result<Self> {
+        let zeros = |len: usize| -> Result<Vec<i32>> {
+            let mut v = Vec::new();
+            v.try_reserve_exact(len)
+                .map_err(|_| crate::error::Error::HostMemory {
+                    needed: (len as u64).saturating_mul(4),
+                })?;
+            v.resize(len, 0);
+            Ok(v)
+        };
+        Ok(Ranks {
+            jpvt: zeros(n.saturating_mul(count))?,
+            rank: zeros(count)?,
+        })
+    }
+}
+
 /// Whether a matrix of this shape is made of square ones side by side.
 pub fn is_batch((rows, cols): (usize, usize)) -> bool {
     cols.checked_rem(rows).unwrap_or(0) == 0
@@ -73,7 +124,7 @@ pub trait Device<T: Scalar> {
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Self::Mat<'static>>;
     /// Overwrites a matrix with `part` of `from`, of the same shape (zero elsewhere).
     fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut Self::Mat<'_>) -> Result<()>;
-    /// Sets a square matrix to the identity.
+    /// Sets ones on the diagonal and zeros elsewhere.
     fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
@@ -153,6 +204,15 @@ pub trait Device<T: Scalar> {
         tau: &[T],
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// Q <- the first columns of the orthogonal factor, for the first `tau.len()` reflectors in A: as many as Q has, at least
+    /// `tau.len()` and at most as many as A has rows. Less work than `ormqr` on an identity; nothing of Q is read.
+    fn orgqr(&self, a: &Self::Mat<'_>, tau: &[T], q: &mut Self::Mat<'_>) -> Result<()>;
+
+    /// Whether [`Device::qrls_batched`] takes problems of this shape. Others are large enough to be solved one by one.
+    fn batches(&self, shape: ProblemShape) -> bool;
+    /// Least squares by QR with the exchanges of [`Device::qrdc2`] for many problems (LINPACK's `dqrls` as R has it),
+    /// which have at least one row.
+    fn qrls_batched(&self, tol: f64, problems: Problems<'_, Self::Mat<'_>>) -> Result<Ranks>;
 
     // ---- what a driver asks about a matrix ----------------------------------------------------
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{matrices, Host};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
+use cudafactor::device::{Device, ProblemShape, Problems, Ranks};
 use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
 use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
@@ -56,13 +56,37 @@ fn wrong_shapes_are_errors<T: Scalar, D: Device<T>>(device: &D) {
     wrong("pstrf", device.pstrf(-1.0, &mut c).map(drop));
     wrong("laswp", device.laswp(Trans::No, &[0, 4], &mut c));
     wrong("ormqr", device.ormqr(Trans::No, &a, &[zero; 4], &mut c));
-    wrong("identity", device.set_identity(&mut c));
+    wrong("orgqr", device.orgqr(&a, &[zero; 4], &mut c));
+    wrong(
+        "qrls_batched",
+        least_squares(device, (4, 3), 3, &mut c).map(drop),
+    );
     let mut small = Host::<T>::from_fn(2, 2, |_, _| 0.0);
     wrong("read", device.read(&a, small.view_mut()));
     wrong("refill", device.refill(small.view(), Part::All, &mut c));
     let home = small.view_mut();
     let loaded = device.load_into(matrices::random::<T>(4, 3, 52).view(), Part::All, home);
     wrong("load_into", loaded.map(drop));
+}
+
+/// Solves `count` problems of m rows and n columns with one response each, which is zero.
+fn least_squares<T: Scalar, D: Device<T>>(
+    device: &D,
+    (m, n): (usize, usize),
+    count: usize,
+    x: &mut D::Mat<'static>,
+) -> Result<Ranks> {
+    let zeros = |rows, cols| device.zeros(rows, cols);
+    let problems = Problems {
+        shape: ProblemShape { m, n, q: 1 },
+        count,
+        x,
+        y: &mut zeros(m, count)?,
+        residuals: &mut zeros(m, count)?,
+        coefficients: &mut zeros(n, count)?,
+        qraux: &mut zeros(n, count)?,
+    };
+    device.qrls_batched(1e-7, problems)
 }
 
 fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
@@ -102,5 +126,9 @@ fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
     heard("geqrf", &|c| device.geqrf(c).map(drop));
     heard("geqp3", &|c| device.geqp3(c).map(drop));
     heard("qrdc2", &|c| device.qrdc2(1e-7, c).map(drop));
+    heard("qrls_batched", &|c| {
+        least_squares(device, (n, n), 1, c).map(drop)
+    });
     heard("ormqr", &|c| device.ormqr(Trans::No, &a, &[zero; 100], c));
+    heard("orgqr", &|c| device.orgqr(&a, &[zero; 100], c));
 }

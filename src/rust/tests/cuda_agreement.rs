@@ -140,6 +140,9 @@ impl<T: Scalar, D: Device<T>> Run<'_, D, T> {
             self.dev.ormqr(trans, &a, &tau, &mut c).unwrap();
             self.keep(format!("ormqr {trans:?}"), &c);
         }
+        let mut q = self.dev.zeros(m, m.min(n)).unwrap();
+        self.dev.orgqr(&a, &tau, &mut q).unwrap();
+        self.keep("orgqr", &q);
         self.dev.refill(x.view(), Part::All, &mut a).unwrap();
         self.dev.geqp3(&mut a).unwrap();
         self.keep("geqp3", &a);

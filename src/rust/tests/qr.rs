@@ -1,4 +1,4 @@
-//! geqrf, geqp3, qrdc2 and ormqr.
+//! geqrf, geqp3, qrdc2, ormqr and orgqr.
 
 mod common;
 
@@ -11,6 +11,7 @@ for_each_device!(
     plain_factors,
     lapack_signs_and_tau,
     reflectors_multiply_both_ways,
+    first_columns_of_q,
     lapack_pivots,
     limited_pivots_factor,
     limited_pivots_move_dependent_columns,
@@ -123,6 +124,46 @@ fn reflectors_multiply_both_ways<T: Scalar, D: Device<T>>(device: &D) {
             let back = apply(Trans::No, &apply(Trans::Yes, &c, &tau[..k]), &tau[..k]);
             let off = (&back.wide() - &c.wide()).norm_max() / (m as f64 * T::EPS);
             assert!(off < residual::BACKWARD, "{m} {n} {k}: {off}");
+        }
+    }
+}
+
+fn first_columns_of_q<T: Scalar, D: Device<T>>(device: &D) {
+    let shapes = [
+        (1, 1),
+        (5, 3),
+        (33, 32),
+        (64, 64),
+        (129, 128),
+        (300, 130),
+        (300, 257),
+        (40, 90),
+        (1000, 20),
+    ];
+    for (m, n) in shapes {
+        let a = matrices::random::<T>(m, n, 47);
+        let (factor, tau) = changed(device, &a, Part::All, |x| device.geqrf(x)).unwrap();
+        let whole = q_of(device, &factor, &tau);
+        for k in [0, 1, tau.len() / 2, tau.len()] {
+            for cols in [k, (k + 3).min(m), m] {
+                let q = written(device, m, cols, 2, |q| {
+                    device.orgqr(&device.load(factor.view())?, &tau[..k], q)
+                })
+                .unwrap();
+                if k == tau.len() {
+                    for j in 0..cols {
+                        for i in 0..m {
+                            let off = (q.at(i, j) - whole.at(i, j)).abs() / T::EPS;
+                            assert!(
+                                off < residual::ORTHOGONAL,
+                                "{m} {n} {cols} ({i}, {j}): {off}"
+                            );
+                        }
+                    }
+                }
+                let lost = residual::orthogonality(&q);
+                assert!(lost < residual::ORTHOGONAL, "{m} {n} {k} {cols}: {lost}");
+            }
         }
     }
 }

@@ -42,8 +42,34 @@ fn from_fn<T: Scalar>(
     Ok(dev.load_temporary(a, Part::All)?)
 }
 
-pub fn random<T: Scalar>(dev: &CudaDevice, n: usize, seed: u64) -> Outcome<Matrix<'static, T>> {
-    from_fn(dev, n, n, |i, j| uniform(seed, i, j))
+pub fn random<T: Scalar>(
+    dev: &CudaDevice,
+    (rows, cols): (usize, usize),
+    seed: u64,
+) -> Outcome<Matrix<'static, T>> {
+    from_fn(dev, rows, cols, |i, j| uniform(seed, i, j))
+}
+
+/// A matrix that is zero outside its diagonal.
+pub fn diagonal<T: Scalar>(dev: &CudaDevice, entries: &[T]) -> Outcome<Matrix<'static, T>> {
+    let n = entries.len();
+    from_fn(
+        dev,
+        n,
+        n,
+        |i, j| {
+            if i == j {
+                entries[i].into()
+            } else {
+                0.0
+            }
+        },
+    )
+}
+
+/// 1 or -1. The norm of `X s` is that of X in the Frobenius norm, give or take: its square has that mean.
+pub fn signs(n: usize) -> Vec<f64> {
+    (0..n).map(|i| uniform(6, i, 0).signum()).collect()
 }
 
 /// `count` matrices side by side, each symmetric, positive definite and well conditioned: the eigenvalues of its random
@@ -65,7 +91,7 @@ pub fn definite<T: Scalar>(
 }
 
 /// `||A - B|| / ||B||` in the Frobenius norm, over `part` of the columns that are compared. `part` is that of each of the
-/// square matrices that stand side by side. Waits.
+/// square matrices that stand side by side, or that of a tall one. Waits.
 pub fn difference<T: Scalar>(
     dev: &CudaDevice,
     part: Part,
@@ -74,9 +100,11 @@ pub fn difference<T: Scalar>(
 ) -> Outcome<f64> {
     dev.synchronize()?;
     let (n, cols) = dev.shape(a);
-    let mut columns = [vec![T::from_f64(0.0); n], vec![T::from_f64(0.0); n]];
+    // Of a tall matrix the upper triangle is in the first rows.
+    let rows = if part == Part::Upper { n.min(cols) } else { n };
+    let mut columns = [vec![T::from_f64(0.0); rows], vec![T::from_f64(0.0); rows]];
     let (mut apart, mut size) = (0.0f64, 0.0f64);
-    let step = if n * cols <= COMPARED_WHOLE {
+    let step = if rows * cols <= COMPARED_WHOLE {
         1
     } else {
         STRIDE
@@ -86,7 +114,7 @@ pub fn difference<T: Scalar>(
         let j = (first + first / step * 37 % step).min(cols - 1);
         for (column, matrix) in columns.iter_mut().zip([a, b]) {
             let address = matrix.address() + (j * n * size_of::<T>()) as u64;
-            // SAFETY: column j of a matrix of n rows, which nobody writes after the wait.
+            // SAFETY: the first rows of column j of a matrix of n rows, which nobody writes after the wait.
             unsafe { memcpy_dtoh_sync(column, address) }?;
         }
         let rows = match part {

@@ -1,4 +1,4 @@
-//! Triangular systems and factorizations.
+//! Triangular systems and Cholesky.
 
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::device::Device;
@@ -24,7 +24,7 @@ pub fn triangular<T: Scalar>(
 ) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;
-    let (a, b) = (definite::<T>(dev, n, 1)?, random::<T>(dev, n, 2)?);
+    let (a, b) = (definite::<T>(dev, n, 1)?, random::<T>(dev, (n, n), 2)?);
     let (mut x, mut peer_x) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     let solve = |x: &mut Matrix<'_, T>| -> Outcome<()> {
         Ok(dev.trsm(Side::Left, uplo, trans, Diag::NonUnit, n, &a, x)?)
@@ -52,6 +52,7 @@ pub fn triangular<T: Scalar>(
     Ok(Row {
         ours: format!("triangular solve, {which}{}", precision::<T>()),
         peer: blas_name::<T>("trsm"),
+        m: n,
         n,
         ours_times: ours,
         peer_times: peer,
@@ -68,7 +69,7 @@ pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let a = definite::<T>(dev, n, 1)?;
     let (mut upper, mut lower, mut peer_a) = (dev.zeros(n, n)?, dev.zeros(n, n)?, dev.zeros(n, n)?);
-    let peer = |uplo| Factorization::<T>::new(peers, dev, Routine::Potrf(uplo), n, &a);
+    let peer = |uplo| Factorization::<T>::new(peers, dev, Routine::Potrf(uplo), &a);
     let (peer_upper, peer_lower) = (peer(Uplo::Upper)?, peer(Uplo::Lower)?);
     let mut worst = 0.0f64;
     for (uplo, part, ours, theirs) in [
@@ -100,13 +101,14 @@ pub fn cholesky<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     Ok(Row {
         ours: format!("Cholesky, upper{}", precision::<T>()),
         peer: format!("{}, lower", Routine::Potrf(Uplo::Lower).name::<T>()),
+        m: n,
         n,
         ours_times: ours,
         peer_times: peer,
         ours_flops: flops,
         peer_flops: flops,
         share: Some(tflops(flops, ours.median) / product_rate::<T>(bench, n)?),
-        also: also.map(|t| ("ours, lower".to_string(), t)),
+        also: also.map(|t| ("ours, lower".to_string(), Some(t))),
         difference: worst,
     })
 }
@@ -136,56 +138,10 @@ pub fn cholesky_batched<T: Scalar>(bench: &Bench<'_>, count: usize, n: usize) ->
     Ok(Row {
         ours: format!("{count} times Cholesky, upper{}", precision::<T>()),
         peer: format!("{}, lower", batch.name),
+        m: n,
         n,
         ours_times: ours,
         peer_times: peer,
-        ours_flops: flops,
-        peer_flops: flops,
-        share: None,
-        also: None,
-        difference,
-    })
-}
-
-/// LU or QR of a general matrix. Their conditioning, not rounding alone, sets how far two right answers may differ.
-pub fn general(bench: &Bench<'_>, routine: Routine, n: usize) -> Outcome<Row> {
-    let Bench { dev, peers, .. } = *bench;
-    let a = random::<f64>(dev, n, 5)?;
-    let (mut x, mut peer_x) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
-    let theirs = Factorization::<f64>::new(peers, dev, routine, n, &a)?;
-    let (name, part, flops) = match routine {
-        Routine::Geqrf => ("QR", Part::Upper, 4.0 * cube(n) / 3.0),
-        _ => ("LU", Part::All, 2.0 * cube(n) / 3.0),
-    };
-    let factor = |x: &mut Matrix<'_, f64>| -> Outcome<()> {
-        match routine {
-            Routine::Geqrf => drop(dev.geqrf(x)?),
-            _ => drop(dev.getrf(x)?),
-        }
-        Ok(())
-    };
-    dev.copy(&a, &mut x)?;
-    factor(&mut x)?;
-    dev.copy(&a, &mut peer_x)?;
-    theirs.run(&peer_x)?;
-    theirs.succeeded(dev)?;
-    let difference = agreed::<f64>(n, 1e5, difference(dev, part, &x, &peer_x)?)?;
-    let mut ours = || {
-        dev.copy(&a, &mut x)?;
-        once(dev, 1, || factor(&mut x))
-    };
-    let mut peer = || {
-        dev.copy(&a, &mut peer_x)?;
-        once(dev, 1, || theirs.run(&peer_x))
-    };
-    let (ours_times, peer_times, _) =
-        contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
-    Ok(Row {
-        ours: name.to_string(),
-        peer: routine.name::<f64>(),
-        n,
-        ours_times,
-        peer_times,
         ours_flops: flops,
         peer_flops: flops,
         share: None,

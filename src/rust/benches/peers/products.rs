@@ -37,7 +37,7 @@ fn multiply<T: Scalar>(
 pub fn product<T: Scalar>(bench: &Bench<'_>, ta: Trans, tb: Trans, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;
-    let (a, b) = (random::<T>(dev, n, 1)?, random::<T>(dev, n, 2)?);
+    let (a, b) = (random::<T>(dev, (n, n), 1)?, random::<T>(dev, (n, n), 2)?);
     let (mut c, peer_c) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     multiply(dev, (ta, tb), &a, &b, &mut c)?;
     blas.gemm(ta, &a, tb, &b, &peer_c)?;
@@ -55,6 +55,7 @@ pub fn product<T: Scalar>(bench: &Bench<'_>, ta: Trans, tb: Trans, n: usize) -> 
     Ok(Row {
         ours: format!("product {}{}{}", op(ta), op(tb), precision::<T>()),
         peer: blas_name::<T>("gemm"),
+        m: n,
         n,
         ours_times: ours,
         peer_times: peer,
@@ -72,7 +73,7 @@ pub fn product_rate<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<f64> {
         return Ok(*rate);
     }
     let dev = bench.dev;
-    let (a, b) = (random::<T>(dev, n, 1)?, random::<T>(dev, n, 2)?);
+    let (a, b) = (random::<T>(dev, (n, n), 1)?, random::<T>(dev, (n, n), 2)?);
     let mut c = dev.zeros(n, n)?;
     let (flops, no) = (2.0 * cube(n), (Trans::No, Trans::No));
     let mut ours = || once(dev, calls(flops), || multiply(dev, no, &a, &b, &mut c));
@@ -86,7 +87,7 @@ pub fn product_rate<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<f64> {
 pub fn crossprod<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;
-    let a = random::<T>(dev, n, 1)?;
+    let a = random::<T>(dev, (n, n), 1)?;
     let (mut c, peer_c) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     dev.syrk(Trans::Yes, &a, &mut c)?;
     blas.gemm(Trans::Yes, &a, Trans::No, &a, &peer_c)?;
@@ -104,13 +105,14 @@ pub fn crossprod<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     Ok(Row {
         ours: format!("crossprod{}", precision::<T>()),
         peer: format!("{} A'A", blas_name::<T>("gemm")),
+        m: n,
         n,
         ours_times: ours,
         peer_times: peer,
         ours_flops: cube(n),
         peer_flops: 2.0 * cube(n),
         share: None,
-        also: also.map(|t| (blas_name::<T>("syrk"), t)),
+        also: also.map(|t| (blas_name::<T>("syrk"), Some(t))),
         difference,
     })
 }

@@ -9,6 +9,8 @@ use super::Outcome;
 pub struct Row {
     pub ours: String,
     pub peer: String,
+    /// Rows and columns; of many matrices at once, those of each.
+    pub m: usize,
     pub n: usize,
     pub ours_times: Times,
     pub peer_times: Times,
@@ -16,8 +18,8 @@ pub struct Row {
     pub peer_flops: f64,
     /// Our rate over that of our product of the same order.
     pub share: Option<f64>,
-    /// A third contender, for information.
-    pub also: Option<(String, Times)>,
+    /// A third contender, or a remark, for information.
+    pub also: Option<(String, Option<Times>)>,
     pub difference: f64,
 }
 
@@ -27,7 +29,7 @@ const TABLE_HEAD: &str =
 ";
 const CSV_HEAD: &str =
     "ours,peer,n,ours_ms,ours_least_ms,ours_most_ms,peer_ms,peer_least_ms,peer_most_ms,\
-ours_tflops,peer_tflops,peer_over_ours,share_of_product,also,also_ms,difference
+ours_tflops,peer_tflops,peer_over_ours,share_of_product,also,also_ms,difference,m
 ";
 
 impl Row {
@@ -45,14 +47,21 @@ impl Row {
     fn markdown(&self) -> String {
         let (ours, peer) = self.rates();
         let share = self.share.map_or(String::new(), |s| format!("{s:.2}"));
-        let also = self.also.as_ref().map_or(String::new(), |(what, t)| {
-            format!("{what} {:.3} ms", t.median)
-        });
+        let also = match &self.also {
+            Some((what, Some(t))) => format!("{what} {:.3} ms", t.median),
+            Some((what, None)) => what.clone(),
+            None => String::new(),
+        };
+        let shape = if self.m == self.n {
+            self.n.to_string()
+        } else {
+            format!("{} x {}", self.m, self.n)
+        };
         format!(
             "| {} / {} | {} | {:.3} | {:.3} | {ours:.2} | {peer:.2} | {:.2} | {share} | {also} | {:.1e} |\n",
             self.ours,
             self.peer,
-            self.n,
+            shape,
             self.ours_times.median,
             self.peer_times.median,
             self.ratio(),
@@ -64,18 +73,21 @@ impl Row {
         let (ours, peer) = self.rates();
         let triple = |t: &Times| format!("{:.5},{:.5},{:.5}", t.median, t.least, t.most);
         let share = self.share.map_or(String::new(), |s| format!("{s:.4}"));
-        let also = self.also.as_ref().map_or(",".to_string(), |(what, t)| {
-            format!("\"{what}\",{:.5}", t.median)
-        });
+        let also = match &self.also {
+            Some((what, Some(t))) => format!("\"{what}\",{:.5}", t.median),
+            Some((what, None)) => format!("\"{what}\","),
+            None => ",".to_string(),
+        };
         format!(
-            "\"{}\",\"{}\",{},{},{},{ours:.3},{peer:.3},{:.4},{share},{also},{:.2e}\n",
+            "\"{}\",\"{}\",{},{},{},{ours:.3},{peer:.3},{:.4},{share},{also},{:.2e},{}\n",
             self.ours,
             self.peer,
             self.n,
             triple(&self.ours_times),
             triple(&self.peer_times),
             self.ratio(),
-            self.difference
+            self.difference,
+            self.m
         )
     }
 }

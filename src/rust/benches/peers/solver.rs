@@ -1,4 +1,4 @@
-//! cuSOLVER's factorizations of a square matrix, in place. Nothing waits.
+//! cuSOLVER's factorizations, in place. Nothing waits unless it says so.
 
 use std::ffi::c_int;
 
@@ -6,6 +6,7 @@ use cudafactor::backend::cuda::{CudaDevice, Matrix};
 use cudafactor::device::Device;
 use cudafactor::matrix::{Part, Uplo};
 use cudafactor::scalar::Scalar;
+use cudarc::driver::result::memcpy_dtoh_sync;
 
 use super::library::{check, solver_name, Address, Code, Handle, Peers};
 use super::Outcome;
@@ -51,13 +52,14 @@ enum Call {
     Geqrf(Geqrf),
 }
 
-/// One routine for one order, with all the memory it asks for.
+/// One routine for one shape, with all the memory it asks for.
 pub struct Factorization<T: 'static> {
     handle: Handle,
     call: Call,
     name: String,
     /// The triangle, or the number of rows.
     first: c_int,
+    m: c_int,
     n: c_int,
     work: Matrix<'static, T>,
     work_len: c_int,
@@ -71,23 +73,23 @@ impl<T: Scalar> Factorization<T> {
         peers: &Peers,
         dev: &CudaDevice,
         routine: Routine,
-        n: usize,
         a: &Matrix<'_, T>,
     ) -> Outcome<Self> {
-        let rows = c_int::try_from(n)?;
+        let (rows, cols) = dev.shape(a);
+        let (m, n) = (c_int::try_from(rows)?, c_int::try_from(cols)?);
         let name = routine.name::<T>();
         let first = match routine {
             Routine::Potrf(uplo) => uplo.code(),
-            Routine::Getrf | Routine::Geqrf => rows,
+            Routine::Getrf | Routine::Geqrf => m,
         };
         let handle = peers.solver_handle;
         let mut work_len = 0;
-        // SAFETY: the signatures are those of cuSOLVER's header; the matrix is n x n.
+        // SAFETY: the signatures are those of cuSOLVER's header; the matrix is m x n.
         let call = unsafe {
             let query: Query = peers.solver(&format!("{name}_bufferSize"))?;
             check(
                 "bufferSize",
-                query(handle, first, rows, a.address(), rows, &mut work_len),
+                query(handle, first, n, a.address(), m, &mut work_len),
             )?;
             match routine {
                 Routine::Potrf(_) => Call::Potrf(peers.solver(&name)?),
@@ -100,20 +102,21 @@ impl<T: Scalar> Factorization<T> {
             call,
             name,
             first,
-            n: rows,
+            m,
+            n,
             work: dev.zeros(usize::try_from(work_len)?.max(1), 1)?,
             work_len,
-            vector: dev.zeros(n, 1)?,
+            vector: dev.zeros(rows.min(cols), 1)?,
             info: Info::new(dev, 1)?,
         })
     }
 
     /// Factors the matrix, written through its address.
     pub fn run(&self, a: &Matrix<'_, T>) -> Outcome<()> {
-        let (h, first, n, lda) = (self.handle, self.first, self.n, self.n);
+        let (h, first, n, lda) = (self.handle, self.first, self.n, self.m);
         let (a, info) = (a.address(), self.info.0.address());
         let (work, vector) = (self.work.address(), self.vector.address());
-        // SAFETY: an n x n matrix, the workspace asked for, n elements of at least four bytes in `vector`.
+        // SAFETY: an m x n matrix, the workspace asked for, min(m, n) elements of at least four bytes in `vector`.
         let status = unsafe {
             match self.call {
                 Call::Potrf(f) => f(h, first, n, a, lda, work, self.work_len, info),
@@ -121,6 +124,97 @@ impl<T: Scalar> Factorization<T> {
                 Call::Geqrf(f) => f(h, first, n, a, lda, vector, work, self.work_len, info),
             }
         };
+        check(&self.name, status)
+    }
+
+    /// Waits; an error when the last run did not end with `info = 0`.
+    pub fn succeeded(&self, dev: &CudaDevice) -> Outcome<()> {
+        self.info.all_zero(dev, &self.name)
+    }
+
+    /// The exchanges of `Getrf`'s last run, counted from 0. Waits.
+    pub fn pivots(&self, dev: &CudaDevice) -> Outcome<Vec<usize>> {
+        dev.synchronize()?;
+        let mut pivots = vec![0i32; dev.shape(&self.vector).0];
+        // SAFETY: as many integers were written to the vector, whose elements are no smaller, and nobody writes now.
+        unsafe { memcpy_dtoh_sync(&mut pivots, self.vector.address()) }?;
+        Ok(pivots
+            .into_iter()
+            .map(|p| usize::try_from(p - 1))
+            .collect::<Result<_, _>>()?)
+    }
+}
+
+type OrgqrQuery =
+    unsafe extern "C" fn(Handle, c_int, c_int, c_int, Address, c_int, Address, *mut c_int) -> c_int;
+type Orgqr = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    Address,
+    c_int,
+    Address,
+    Address,
+    c_int,
+    Address,
+) -> c_int;
+
+/// `orgqr`: Q of a factored square matrix, in its place.
+pub struct Orthogonal<T: 'static> {
+    handle: Handle,
+    call: Orgqr,
+    pub name: String,
+    n: c_int,
+    tau: Matrix<'static, T>,
+    work: Matrix<'static, T>,
+    work_len: c_int,
+    info: Info,
+}
+
+impl<T: Scalar> Orthogonal<T> {
+    /// For reflectors with these factors.
+    pub fn new(
+        peers: &Peers,
+        dev: &CudaDevice,
+        a: &Matrix<'_, T>,
+        tau: &[T],
+    ) -> Outcome<Orthogonal<T>> {
+        let name = solver_name::<T>("orgqr");
+        let n = c_int::try_from(tau.len())?;
+        let tau = faer::MatRef::from_column_major_slice(tau, tau.len(), 1);
+        let tau = dev.load_temporary(tau, Part::All)?;
+        let handle = peers.solver_handle;
+        let mut work_len = 0;
+        // SAFETY: the signatures are those of cuSOLVER's header; the matrix is n x n.
+        let call = unsafe {
+            let query: OrgqrQuery = peers.solver(&format!("{name}_bufferSize"))?;
+            let (a, tau) = (a.address(), tau.address());
+            check(
+                "bufferSize",
+                query(handle, n, n, n, a, n, tau, &mut work_len),
+            )?;
+            peers.solver(&name)?
+        };
+        Ok(Orthogonal {
+            handle,
+            call,
+            name,
+            n,
+            tau,
+            work: dev.zeros(usize::try_from(work_len)?.max(1), 1)?,
+            work_len,
+            info: Info::new(dev, 1)?,
+        })
+    }
+
+    /// Turns the factored matrix into Q, written through its address.
+    pub fn run(&self, a: &Matrix<'_, T>) -> Outcome<()> {
+        let (n, a, info) = (self.n, a.address(), self.info.0.address());
+        let (tau, work) = (self.tau.address(), self.work.address());
+        // SAFETY: an n x n matrix, n factors, the workspace asked for.
+        let status =
+            unsafe { (self.call)(self.handle, n, n, n, a, n, tau, work, self.work_len, info) };
         check(&self.name, status)
     }
 

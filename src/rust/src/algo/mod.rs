@@ -10,5 +10,6 @@ pub mod least_squares;
 pub mod lu;
 pub mod matmult;
 pub mod qr;
+pub mod qr_apply;
 pub mod solve;
 pub mod triangular;

@@ -2,13 +2,19 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::least_squares::{self, Fit};
+use crate::algo::least_squares::{self, Fit, Fits};
+use crate::device::ProblemShape;
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::qr::{answer, qr_flops};
 use crate::r::reply::reply;
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
+
+/// Operations of a fit of `responses` to an m by n design.
+fn fit_flops((m, n): (usize, usize), responses: usize) -> f64 {
+    qr_flops((m, n)) + 4.0 * m as f64 * n as f64 * responses as f64
+}
 
 /// The parts of a least-squares fit; see `algo::least_squares`
 #[extendr]
@@ -34,7 +40,7 @@ fn native_lm(
         let mut effects = Out::new(&out_effects, ydim)?;
         let mut residuals = Out::new(&out_residuals, ydim)?;
         let mut coefficients = Out::new(&out_coef, cdim)?;
-        on_device!(&how, qr_flops(xdim), |dev, T| {
+        on_device!(&how, fit_flops(xdim, ydim.1), |dev, T| {
             let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
             // Four results, so four buffers where R's memory cannot be used as it is.
             T::fill_host(qr.slice(), |qr| {
@@ -58,7 +64,53 @@ fn native_lm(
     })
 }
 
+/// The parts of many least-squares fits of one shape: x has `ydim[0]` rows and `n` columns for each of `count` problems
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_lm_batch(
+    x: Robj,
+    n: Robj,
+    y: Robj,
+    ydim: Robj,
+    count: Robj,
+    tol: Robj,
+    out_qr: Robj,
+    out_qraux: Robj,
+    out_effects: Robj,
+    out_residuals: Robj,
+    out_coef: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let ((m, q), n) = (args::dims(&ydim)?, args::size(&n)?);
+        let (count, tol) = (args::size(&count)?, args::number(&tol)?);
+        let shape = ProblemShape { m, n, q };
+        let (xdim, ydim, cdim) = ((m, n * count), (m, q * count), (n, q * count));
+        let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
+        let mut qr = Out::new(&out_qr, xdim)?;
+        let mut qraux = Out::new(&out_qraux, (n, count))?;
+        let mut effects = Out::new(&out_effects, ydim)?;
+        let mut residuals = Out::new(&out_residuals, ydim)?;
+        let mut coefficients = Out::new(&out_coef, cdim)?;
+        let each = fit_flops((m, n), q);
+        let ranks = on_device!(&how, each * count as f64, |dev, T| {
+            let out = Fits {
+                qr: qr.slice(),
+                effects: effects.slice(),
+                residuals: residuals.slice(),
+                coefficients: coefficients.slice(),
+                qraux: qraux.slice(),
+            };
+            least_squares::fit_batch::<T, _>(dev, shape, count, (x, y), tol, out)
+        })?;
+        let pivot: Vec<i32> = ranks.jpvt.iter().map(|j| j + 1).collect();
+        Ok(list!(rank = ranks.rank, pivot = pivot))
+    })
+}
+
 extendr_module! {
     mod lm;
     fn native_lm;
+    fn native_lm_batch;
 }

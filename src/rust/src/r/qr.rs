@@ -1,17 +1,20 @@
-//! `gpu_qr`.
+//! `gpu_qr`, and what is done with its object.
 
 use extendr_api::prelude::*;
 
 use crate::algo::qr::{self, QrObject};
+use crate::algo::qr_apply::{self, Form, Reflectors};
+use crate::error::Result;
+use crate::matrix::Trans;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 
-/// Operations of an m by n QR factorization.
+/// Operations of an m by n QR factorization: `2 n^2 (m - n / 3)` where m is not less than n.
 pub fn qr_flops((m, n): (usize, usize)) -> f64 {
     let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    2.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
+    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
 }
 
 pub fn answer(o: QrObject) -> List {
@@ -58,8 +61,97 @@ fn native_qr_lapack(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
     })
 }
 
+/// Operations that so many reflectors of m rows take on a matrix of n columns.
+fn apply_flops(m: usize, k: usize, n: usize) -> f64 {
+    4.0 * m as f64 * k as f64 * n as f64
+}
+
+fn form_of(lapack: &Robj) -> Result<Form> {
+    Ok(if args::flag(lapack)? {
+        Form::Lapack
+    } else {
+        Form::Linpack
+    })
+}
+
+/// out = Q y or Q'y, by the reflectors of a qr object
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_qr_apply(
+    qr: Robj,
+    dim: Robj,
+    qraux: Robj,
+    lapack: Robj,
+    transposed: Robj,
+    y: Robj,
+    ydim: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (dim, ydim, form) = (args::dims(&dim)?, args::dims(&ydim)?, form_of(&lapack)?);
+        let trans = if args::flag(&transposed)? {
+            Trans::Yes
+        } else {
+            Trans::No
+        };
+        let (qr, qraux) = (args::matrix(&qr, dim)?, args::doubles(&qraux)?);
+        let y = args::matrix(&y, ydim)?;
+        let mut out = Out::new(&out, ydim)?;
+        let flops = apply_flops(dim.0, qraux.len(), ydim.1);
+        on_device!(&how, flops, |dev, T| {
+            let (qr, y) = (T::borrow_host(qr)?, T::borrow_host(y)?);
+            let matrix = args::view(&qr, dim);
+            let reflectors = Reflectors {
+                form,
+                matrix,
+                qraux,
+            };
+            T::fill_host(out.slice(), |out| {
+                let (y, out) = (args::view(&y, ydim), args::view_mut(out, ydim));
+                qr_apply::apply(dev, trans, reflectors, y, out)
+            })
+        })
+    })
+}
+
+/// out = the first columns of Q, by the reflectors of a qr object
+#[extendr]
+fn native_qr_form(
+    qr: Robj,
+    dim: Robj,
+    qraux: Robj,
+    lapack: Robj,
+    out: Robj,
+    odim: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (dim, odim, form) = (args::dims(&dim)?, args::dims(&odim)?, form_of(&lapack)?);
+        let (qr, qraux) = (args::matrix(&qr, dim)?, args::doubles(&qraux)?);
+        let mut out = Out::new(&out, odim)?;
+        let flops = apply_flops(dim.0, qraux.len(), odim.1);
+        on_device!(&how, flops, |dev, T| {
+            let qr = T::borrow_host(qr)?;
+            let matrix = args::view(&qr, dim);
+            let reflectors = Reflectors {
+                form,
+                matrix,
+                qraux,
+            };
+            T::fill_host(out.slice(), |out| {
+                qr_apply::form(dev, reflectors, args::view_mut(out, odim))
+            })
+        })
+    })
+}
+
 extendr_module! {
     mod qr;
     fn native_qr;
     fn native_qr_lapack;
+    fn native_qr_apply;
+    fn native_qr_form;
 }

@@ -127,6 +127,45 @@ pub fn cholesky<T: Scalar>(a: &Host<T>, r: &Host<T>) -> Residual {
     }
 }
 
+/// Of `PA - LU`: the 1-norm divided by `max(m, n) eps ||A||`, and the worst entry divided by `min(m, n) eps |L||U|`, where the theorem on
+/// Gaussian elimination allows one half, whatever the growth.
+pub fn lu<T: Scalar>(a: &Host<T>, factor: &Host<T>, ipiv: &[usize]) -> Residual {
+    tidy_registers();
+    let (m, n, k) = (a.rows, a.cols, ipiv.len());
+    let mut order: Vec<usize> = (0..m).collect();
+    for (i, &p) in ipiv.iter().enumerate() {
+        order.swap(i, p);
+    }
+    let one = |i: usize, j: usize| if i == j { 1.0 } else { factor.at(i, j) };
+    let rows: Vec<Vec<f64>> = (0..m)
+        .map(|i| (0..k.min(i + 1)).map(|j| one(i, j)).collect())
+        .collect();
+    let (mut error, mut norm, mut entries) = (0.0, 0.0, 0.0);
+    for (j, u) in columns(factor).iter().enumerate() {
+        let (mut errors, mut sizes) = (0.0, 0.0);
+        for (i, l) in rows.iter().enumerate() {
+            let used = l.len().min(j + 1);
+            let (l, u) = (&l[..used], &u[..used]);
+            let b = a.at(order[i], j);
+            let e = remainder::<T>(b, l, u).abs();
+            let size: f64 = l.iter().zip(u).map(|(l, u)| (l * u).abs()).sum();
+            entries = worst(if e == 0.0 { 0.0 } else { e / size }, entries);
+            errors += e;
+            sizes += b.abs();
+        }
+        error = worst(errors, error);
+        norm = worst(sizes, norm);
+    }
+    Residual {
+        norm: if error == 0.0 {
+            0.0
+        } else {
+            error / (norm * m.max(n) as f64 * T::EPS)
+        },
+        entries: entries / (k as f64 * T::EPS),
+    }
+}
+
 /// The worst entry of `MX - B` divided by `n eps |M||X|`, M a triangle of which the rest is zero: substitution stays below one half,
 /// row by row, whatever the condition.
 pub fn triangular<T: Scalar>(m: &Host<T>, lower: bool, x: &Host<T>, b: &Host<T>) -> f64 {

@@ -9,10 +9,13 @@ mod common;
 
 mod cholesky;
 mod exact;
+mod lu;
 mod minors;
 mod pairs;
+mod pivots;
 mod positive;
 mod product;
+mod qr;
 mod repeat;
 mod special;
 mod textbook;

@@ -10,6 +10,7 @@ use cudafactor::scalar::Scalar;
 
 for_each_device!(
     factors_repeat,
+    eliminations_repeat,
     products_repeat,
     cross_products_repeat_and_are_symmetric,
     solutions_repeat,
@@ -43,6 +44,17 @@ fn factors_repeat<T: Scalar, D: Device<T>>(device: &D) {
         for uplo in [Uplo::Upper, Uplo::Lower] {
             let run = || factor(device, uplo, &a).unwrap();
             assert_bits(&run(), &run(), &format!("{uplo:?} {n}"));
+        }
+    }
+}
+
+fn eliminations_repeat<T: Scalar, D: Device<T>>(device: &D) {
+    for &n in sizes() {
+        for (rows, cols) in [(n, n), (6 * n, 40), (n / 2, n)] {
+            let a = matrices::random::<T>(rows, cols, 6);
+            let (first, second) = (super::lu::factor(device, &a), super::lu::factor(device, &a));
+            assert_bits(&first.0, &second.0, &format!("{rows} {cols}"));
+            assert_eq!(first.1, second.1, "{rows} {cols}");
         }
     }
 }

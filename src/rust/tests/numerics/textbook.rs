@@ -62,6 +62,55 @@ pub fn blocked<T: Scalar>(a: &Host<T>, block: usize, division: Division) -> Resu
     Ok(joined(&columns))
 }
 
+/// LU with the first largest entry of a column as its pivot.
+pub struct Lu<T> {
+    pub factor: Host<T>,
+    pub ipiv: Vec<usize>,
+    pub zero: Option<usize>,
+}
+
+/// Row by row and column by column, as LAPACK's `getf2`. As there a NaN is the largest at the head of its column only.
+pub fn lu<T: Scalar>(a: &Host<T>) -> Lu<T> {
+    let magnitude = |x: &T| Into::<f64>::into(*x).abs();
+    let mut columns: Vec<Vec<T>> = (0..a.cols)
+        .map(|j| (0..a.rows).map(|i| entry(a, i, j)).collect())
+        .collect();
+    let mut ipiv = vec![];
+    for k in 0..a.rows.min(a.cols) {
+        let mut p = k;
+        for (i, x) in columns[k].iter().enumerate().skip(k + 1) {
+            if magnitude(x) > magnitude(&columns[k][p]) {
+                p = i;
+            }
+        }
+        ipiv.push(p);
+        eliminate(&mut columns, k, p);
+    }
+    let factor = Host::from_fn(a.rows, a.cols, |i, j| columns[j][i].into());
+    let zero = (0..ipiv.len()).find(|&k| factor.at(k, k) == 0.0);
+    Lu { factor, ipiv, zero }
+}
+
+/// Step `k` with row `p` for its pivot. A pivot of zero divides nothing.
+pub fn eliminate<T: Scalar>(columns: &mut [Vec<T>], k: usize, p: usize) {
+    for column in columns.iter_mut() {
+        column.swap(k, p);
+    }
+    let (before, after) = columns.split_at_mut(k + 1);
+    let (head, below) = before[k].split_at_mut(k + 1);
+    if head[k] != T::from_f64(0.0) {
+        for l in below.iter_mut() {
+            *l /= head[k];
+        }
+    }
+    for column in after {
+        let (head, rest) = column.split_at_mut(k + 1);
+        for (x, l) in rest.iter_mut().zip(&*below) {
+            *x -= *l * head[k];
+        }
+    }
+}
+
 /// `X` of `MX = B` by substitution, M a triangle of which the rest is zero.
 pub fn substitute<T: Scalar>(m: &Host<T>, lower: bool, b: &Host<T>) -> Host<T> {
     let n = m.rows;

@@ -10,6 +10,7 @@ mod gemm;
 mod lu;
 mod norms;
 mod qr;
+mod qr_batch;
 mod qr_limited;
 mod qr_pivoted;
 mod reflector;
@@ -19,7 +20,9 @@ mod vector;
 
 use faer::{ContiguousFwd, MatMut, MatRef};
 
-use crate::device::{is_batch, Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::{
+    is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
+};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -167,9 +170,8 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn set_identity(&self, a: &mut CpuMat<'_, T>) -> Result<()> {
         let mut a = a.view_mut()?;
-        require(a.nrows() == a.ncols(), "the matrix is not square")?;
         a.fill(T::from_f64(0.0));
-        for i in 0..a.nrows() {
+        for i in 0..a.nrows().min(a.ncols()) {
             a[(i, i)] = T::from_f64(1.0);
         }
         Ok(())
@@ -318,6 +320,40 @@ impl<T: Scalar> Device<T> for CpuDevice {
             "the reflectors do not fit the matrix",
         )?;
         qr::ormqr(trans, a, tau, c, self.threads)
+    }
+
+    fn orgqr(&self, a: &CpuMat<'_, T>, tau: &[T], q: &mut CpuMat<'_, T>) -> Result<()> {
+        let (a, q) = (columns(a.view())?, q.columns_mut()?);
+        require(
+            tau.len() <= a.nrows().min(a.ncols())
+                && q.nrows() == a.nrows()
+                && (tau.len()..=a.nrows()).contains(&q.ncols()),
+            "the reflectors do not fit the matrix",
+        )?;
+        qr::orgqr(a, tau, q, self.threads)
+    }
+
+    fn batches(&self, shape: ProblemShape) -> bool {
+        let each = shape
+            .m
+            .saturating_mul(shape.n)
+            .saturating_mul(size_of::<T>());
+        each <= cholesky_batch::CACHED_BYTES / 4
+    }
+
+    fn qrls_batched(&self, tol: f64, problems: Problems<'_, CpuMat<'_, T>>) -> Result<Ranks> {
+        let p = problems;
+        let parts = qr_batch::Parts {
+            shape: p.shape,
+            count: p.count,
+            x: p.x.columns_mut()?,
+            y: p.y.columns_mut()?,
+            residuals: p.residuals.columns_mut()?,
+            coefficients: p.coefficients.columns_mut()?,
+            qraux: p.qraux.columns_mut()?,
+        };
+        require(parts.fit(), "the parts of the problems differ in shape")?;
+        qr_batch::qrls_batched(tol, parts, self.threads)
     }
 
     fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {

@@ -138,16 +138,54 @@ pub(crate) fn ormqr<T: Scalar>(
         // Q = H1 H2 ...: its transpose applies the first reflector first.
         let k = width * if trans.is_yes() { b } else { blocks - 1 - b };
         let width = width.min(tau.len() - k);
-        let block = BlockReflector::new(a.submatrix(k, k, m - k, width), &tau[k..k + width])?;
-        let work = 2.0 * (m - k) as f64 * width as f64 * n as f64;
-        let threads = share(threads, work);
-        let batch = batch(threads, 2 * (m - k) * width);
-        for j in (0..n).step_by(batch) {
-            interrupt::poll()?;
-            let some = batch.min(n - j);
-            let part = c.as_mut().submatrix_mut(k, j, m - k, some);
-            apply_chunks(&block, trans, part, threads)?;
-        }
+        let below = c.as_mut().subrows_mut(k, m - k);
+        apply_block(trans, a, k, &tau[k..k + width], below, threads)?;
+    }
+    Ok(())
+}
+
+/// The reflectors from column `k` of `a` on, with factors `tau`, applied to rows `k..` of a matrix.
+fn apply_block<T: Scalar>(
+    trans: Trans,
+    a: Columns<'_, T>,
+    k: usize,
+    tau: &[T],
+    mut c: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    let ((rows, n), width) = (c.shape(), tau.len());
+    let block = BlockReflector::new(a.submatrix(k, k, rows, width), tau)?;
+    let work = 2.0 * rows as f64 * width as f64 * n as f64;
+    let threads = share(threads, work);
+    let batch = batch(threads, 2 * rows * width);
+    for j in (0..n).step_by(batch) {
+        interrupt::poll()?;
+        let some = batch.min(n - j);
+        let part = c.as_mut().subcols_mut(j, some);
+        apply_chunks(&block, trans, part, threads)?;
+    }
+    Ok(())
+}
+
+/// `Q <-` the first columns of the product of the reflectors in `a`, no fewer than there are reflectors.
+pub(crate) fn orgqr<T: Scalar>(
+    a: Columns<'_, T>,
+    tau: &[T],
+    mut q: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    let (m, n) = q.shape();
+    for j in 0..n {
+        let column = q.as_mut().col_mut(j).as_slice_mut();
+        column.fill(T::from_f64(0.0));
+        column[j] = T::from_f64(1.0);
+    }
+    // The last block comes first: columns before it are still those of the identity, zero where it reflects.
+    let width = block_width(m, tau.len());
+    for k in (0..tau.len()).step_by(width).rev() {
+        let width = width.min(tau.len() - k);
+        let part = q.as_mut().submatrix_mut(k, k, m - k, n - k);
+        apply_block(Trans::No, a, k, &tau[k..k + width], part, threads)?;
     }
     Ok(())
 }

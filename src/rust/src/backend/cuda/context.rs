@@ -3,6 +3,7 @@
 //! Everything runs in one stream, in order. The host waits by asking an event now and then, so that a user's interrupt
 //! is noticed, and never lets more than a few fenced steps run ahead.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ pub(super) struct Context {
     pub properties: Properties,
     handle: sys::CUcontext,
     pub stream: sys::CUstream,
+    /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
+    side: sys::CUstream,
     /// Null where the driver has no memory pools.
     pub pool: sys::CUmemoryPool,
     pid: u32,
@@ -56,6 +59,13 @@ struct Fences {
 struct Event(sys::CUevent);
 // SAFETY: an event handle is valid on any thread; events are never destroyed.
 unsafe impl Send for Event {}
+
+thread_local! {
+    /// Whether this thread is in [`Context::beside`].
+    static BESIDE: Cell<bool> = const { Cell::new(false) };
+    /// What [`Context::leaving`] leaves.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+}
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
 
@@ -125,7 +135,7 @@ impl Context {
     fn create(ordinal: usize) -> Result<Context> {
         let mut device = 0;
         let mut handle = std::ptr::null_mut();
-        let mut stream = std::ptr::null_mut();
+        let (mut stream, mut side) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
         unsafe {
             check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
@@ -136,12 +146,18 @@ impl Context {
             check(sys::cuCtxSetCurrent(handle), "cuCtxSetCurrent")?;
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             check(sys::cuStreamCreate(&mut stream, flags), "cuStreamCreate")?;
+            let (mut least, mut greatest) = (0, 0);
+            let code = sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest);
+            check(code, "cuCtxGetStreamPriorityRange")?;
+            let code = sys::cuStreamCreateWithPriority(&mut side, flags, greatest);
+            check(code, "cuStreamCreateWithPriority")?;
         }
         Ok(Context {
             ordinal,
             properties: Properties::of(device)?,
             handle,
             stream,
+            side,
             pool: create_pool(device, ordinal)?,
             pid: std::process::id(),
             modules: Mutex::default(),
@@ -221,7 +237,8 @@ impl Context {
 
     /// Whether a family is for this GPU.
     pub(super) fn has(&self, family: Family) -> bool {
-        family.ptx(self.properties.capability).is_some()
+        family.driver() <= self.properties.driver
+            && family.ptx(self.properties.capability).is_some()
     }
 
     /// A family's code, loaded on the first call.
@@ -256,6 +273,54 @@ impl Context {
         self.or_drain(interrupt::poll())
     }
 
+    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and nothing
+    /// else: memory belongs to the other stream. [`Context::join`] makes the latter wait for it.
+    pub(super) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.order(self.stream, self.side)?;
+        let before = BESIDE.replace(true);
+        let result = f();
+        BESIDE.set(before);
+        result
+    }
+
+    /// What is queued from now on waits for what was started beside it.
+    pub(super) fn join(&self) -> Result<()> {
+        self.order(self.side, self.stream)
+    }
+
+    /// The one stream waits for all that is queued in the other.
+    fn order(&self, first: sys::CUstream, second: sys::CUstream) -> Result<()> {
+        self.bind()?;
+        let event = self.record_in(first)?;
+        // SAFETY: event and stream belong to the current context.
+        let code = unsafe { sys::cuStreamWaitEvent(second, event.0, 0) };
+        lock(&self.fences).free.push(event);
+        self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Where kernels go now.
+    pub(super) fn stream_now(&self) -> sys::CUstream {
+        if BESIDE.get() {
+            self.side
+        } else {
+            self.stream
+        }
+    }
+
+    /// Does `f` with products that leave some multiprocessors to what was started beside them.
+    pub(super) fn leaving<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
+        let before = LEFT.replace(multiprocessors);
+        let result = f();
+        LEFT.set(before);
+        result
+    }
+
+    /// Multiprocessors that a product is planned for.
+    pub(super) fn multiprocessors(&self) -> usize {
+        let all = self.properties.multiprocessors;
+        all.saturating_sub(LEFT.get()).max(all.min(1))
+    }
+
     /// Waits for everything queued.
     pub(super) fn wait(&self) -> Result<()> {
         self.bind()?;
@@ -269,6 +334,10 @@ impl Context {
     }
 
     fn record(&self) -> Result<Event> {
+        self.record_in(self.stream)
+    }
+
+    fn record_in(&self, stream: sys::CUstream) -> Result<Event> {
         let event = lock(&self.fences).free.pop();
         let event = match event {
             Some(e) => e,
@@ -285,7 +354,7 @@ impl Context {
         };
         // SAFETY: event and stream belong to the current context.
         self.check(
-            unsafe { sys::cuEventRecord(event.0, self.stream) },
+            unsafe { sys::cuEventRecord(event.0, stream) },
             "cuEventRecord",
         )?;
         Ok(event)
@@ -317,7 +386,9 @@ impl Context {
     /// On an error, leaves the device idle, so that memory can be given back.
     pub(super) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
         if result.is_err() {
-            // SAFETY: the stream belongs to this context, which the caller made current.
+            // SAFETY: the streams belong to this context, which the caller made current.
+            let _ = unsafe { sys::cuStreamSynchronize(self.side) };
+            // SAFETY: as above.
             let _ = unsafe { sys::cuStreamSynchronize(self.stream) };
         }
         result

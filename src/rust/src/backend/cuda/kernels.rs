@@ -1,6 +1,6 @@
 //! The families of kernels, where their code is, and what can be handed to a kernel.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
@@ -27,14 +27,19 @@ pub(super) enum Family {
     CholeskyBatch,
     CholeskyTiles,
     Lu,
+    LuPanel,
+    LuFollow,
     Qr,
+    QrPanel,
+    QrDivide,
+    QrBatch,
     Pivot,
     Norms,
     Precision,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 14] = [
+    pub(super) const ALL: [Family; 19] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -45,11 +50,24 @@ impl Family {
         Family::CholeskyBatch,
         Family::CholeskyTiles,
         Family::Lu,
+        Family::LuPanel,
+        Family::LuFollow,
         Family::Qr,
+        Family::QrPanel,
+        Family::QrDivide,
+        Family::QrBatch,
         Family::Pivot,
         Family::Norms,
         Family::Precision,
     ];
+
+    /// The oldest driver that reads its code, as the driver counts.
+    pub(super) fn driver(self) -> i32 {
+        match self {
+            Family::LuPanel => 12010,
+            _ => 12000,
+        }
+    }
 
     /// The packed code for a device of that compute capability; none where the family needs a newer one.
     pub(super) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static [u8]> {
@@ -83,7 +101,22 @@ impl Family {
                 _ => return None,
             },
             Family::Lu => packed!("lu"),
+            Family::LuPanel => match major {
+                9.. => packed!("lu_panel.sm_90"),
+                _ => return None,
+            },
+            Family::LuFollow => match major {
+                9.. => packed!("lu_follow.sm_90"),
+                _ => return None,
+            },
             Family::Qr => packed!("qr"),
+            Family::QrPanel => packed!("qr_panel"),
+            Family::QrDivide => match major {
+                9.. => packed!("qr_divide.sm_90"),
+                8 => packed!("qr_divide.sm_80"),
+                _ => return None,
+            },
+            Family::QrBatch => packed!("qr_batch"),
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),
             Family::Precision => packed!("precision"),
@@ -223,6 +256,8 @@ pub(super) struct Function {
     pub params: Vec<Kind>,
     /// Bytes of dynamic shared memory that a launch may have.
     pub allowed: AtomicUsize,
+    /// Whether clusters of more blocks than every device takes may be asked for.
+    pub large_clusters: AtomicBool,
     /// Blocks that one multiprocessor holds, once asked.
     pub resident: OnceLock<usize>,
 }

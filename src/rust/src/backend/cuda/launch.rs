@@ -16,7 +16,12 @@ enum Blocks {
     Alone,
     /// All are resident together, or none is started.
     Together,
+    /// They are one cluster, and reach one another's shared memory.
+    Cluster,
 }
+
+/// Blocks of a cluster that every device with clusters takes.
+const PORTABLE_CLUSTER: usize = 8;
 
 impl Context {
     /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads. No blocks: nothing to do.
@@ -55,6 +60,18 @@ impl Context {
         self.start::<T>(kernel, Blocks::Together, (blocks, 1), threads, shared, args)
     }
 
+    /// As [`Context::launch_shared`], for blocks that are one cluster. [`Context::takes_cluster`] has said that it can be.
+    pub(super) fn launch_cluster<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        blocks: usize,
+        threads: u32,
+        shared: usize,
+        args: &[Arg],
+    ) -> Result<()> {
+        self.start::<T>(kernel, Blocks::Cluster, (blocks, 1), threads, shared, args)
+    }
+
     fn start<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -79,11 +96,14 @@ impl Context {
             });
         };
         self.allow_shared(function, shared)?;
+        if how == Blocks::Cluster {
+            self.allow_cluster(function, grid.0)?;
+        }
         let bytes = shared as u32;
         let mut values: Vec<u64> = args.iter().map(|a| a.bits).collect();
         let address = |v: &mut u64| std::ptr::from_mut(v).cast();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(address).collect();
-        let (f, stream, params) = (function.handle, self.stream, pointers.as_mut_ptr());
+        let (f, stream, params) = (function.handle, self.stream_now(), pointers.as_mut_ptr());
         // SAFETY: `params` has one valid address for each of the kernel's parameters, of the parameter's size (checked above);
         // the driver copies the values before it returns. Function and stream belong to the current context.
         let code = unsafe {
@@ -97,6 +117,11 @@ impl Context {
                 Blocks::Together => sys::cuLaunchCooperativeKernel(
                     f, blocks, slices, 1, threads, 1, 1, bytes, stream, params,
                 ),
+                Blocks::Cluster => {
+                    let mut attribute = cluster(blocks);
+                    let config = configuration(blocks, threads, bytes, stream, &mut attribute);
+                    sys::cuLaunchKernelEx(&config, f, params, std::ptr::null_mut())
+                }
             }
         };
         self.check(code, kernel.name)
@@ -117,6 +142,20 @@ impl Context {
         let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, shared as i32) };
         self.check(code, "cuFuncSetAttribute")?;
         function.allowed.fetch_max(shared, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets a function be started as a cluster of that many blocks. The context is current.
+    fn allow_cluster(&self, function: &Function, blocks: usize) -> Result<()> {
+        if blocks <= PORTABLE_CLUSTER || function.large_clusters.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let attribute =
+            sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        // SAFETY: the function is loaded in the current context.
+        let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, 1) };
+        self.check(code, "cuFuncSetAttribute")?;
+        function.large_clusters.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -146,5 +185,68 @@ impl Context {
         self.check(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor")?;
         let blocks = usize::try_from(blocks).unwrap_or(0);
         Ok(*function.resident.get_or_init(|| blocks))
+    }
+
+    /// Whether the device takes a cluster of so many blocks of a kernel.
+    pub(super) fn takes_cluster<T: Scalar>(
+        &self,
+        kernel: Kernel,
+        blocks: usize,
+        threads: u32,
+        shared: usize,
+    ) -> Result<bool> {
+        let function = self.function(kernel, T::SUFFIX)?;
+        self.allow_shared(function, shared)?;
+        self.allow_cluster(function, blocks)?;
+        let mut attribute = cluster(blocks as u32);
+        let config = configuration(
+            blocks as u32,
+            threads,
+            shared as u32,
+            self.stream,
+            &mut attribute,
+        );
+        let mut clusters = 0;
+        // SAFETY: the function is loaded in the current context; the configuration and the out-parameter are valid.
+        let code =
+            unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle, &config) };
+        Ok(code == sys::CUresult::CUDA_SUCCESS && clusters > 0)
+    }
+}
+
+/// That all blocks of a launch are one cluster.
+fn cluster(blocks: u32) -> sys::CUlaunchAttribute {
+    let dimensions = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
+        x: blocks,
+        y: 1,
+        z: 1,
+    };
+    sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue {
+            clusterDim: dimensions,
+        },
+    }
+}
+
+fn configuration(
+    blocks: u32,
+    threads: u32,
+    shared: u32,
+    stream: sys::CUstream,
+    attribute: &mut sys::CUlaunchAttribute,
+) -> sys::CUlaunchConfig {
+    sys::CUlaunchConfig {
+        gridDimX: blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: attribute,
+        numAttrs: 1,
     }
 }

@@ -1,7 +1,11 @@
 //! LU factorization with partial pivoting.
 //!
-//! Columns are halved down to panels of [`PANEL`] columns: factor the left half, exchange the rows of the right one, solve
-//! for its upper part, subtract the product, factor the rest. A panel takes one launch per column; see `kernels/lu.cu`.
+//! Where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu_panel.cu`); elsewhere
+//! it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`).
+//!
+//! A matrix whose panels are all of the first kind is factored panel by panel, the next one while the rest is brought up to the
+//! last. Of others the columns are halved down to panels: factor the left half, exchange the rows of the right one, solve for its
+//! upper part, subtract the product, factor the rest.
 
 use super::buffer::Buffer;
 use super::context::Context;
@@ -17,10 +21,24 @@ const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");
 const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
 
+const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
+
 /// Columns of a panel, as in `kernels/lu.cu`.
 const PANEL: usize = 32;
 /// Integers of a panel's list of moves: their number, destinations and sources.
 const LIST_WORDS: usize = 1 + 4 * PANEL;
+
+/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`. Its list takes the room of those of as
+/// many columns in panels.
+const CLUSTER_PANEL: usize = 128;
+const CLUSTER_BLOCKS: usize = 16;
+/// Columns of a block of panels, and rows from which panels are put together.
+const WIDE: usize = 4 * CLUSTER_PANEL;
+const WIDE_FROM: usize = 6144;
+/// Rows of a block, at most.
+const CLUSTER_ROWS: usize = 1024;
+/// Columns that one block brings up to a panel.
+const FOLLOWING: usize = 16;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -36,6 +54,103 @@ struct Work<T> {
     pivots: Buffer,
     zero: Buffer,
     lists: Buffer,
+    /// Room for a cluster's panel of so many rows, if there is one.
+    cluster: Option<(usize, Buffer)>,
+}
+
+/// A kernel for a cluster's panels, and what it is started with.
+#[derive(Clone, Copy)]
+struct Cluster {
+    kernel: Kernel,
+    /// Rows of a block, threads of it, and columns that they have in hand.
+    rows: usize,
+    threads: usize,
+    in_hand: usize,
+}
+
+impl Cluster {
+    /// For panels of `rows` rows: the one that spreads them widest. None where there are too many rows.
+    fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
+        const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
+            Cluster {
+                kernel,
+                rows,
+                threads,
+                in_hand,
+            }
+        }
+        const fn kernel(name: &'static str) -> Kernel {
+            Kernel::new(Family::LuPanel, name)
+        }
+        const NARROW: Cluster = cluster(kernel("panel_eliminate_cluster128"), 128, 128, 32);
+        const WIDE: Cluster = cluster(kernel("panel_eliminate_cluster256"), 256, 128, 32);
+        const DOUBLE: [Cluster; 4] = [
+            NARROW,
+            WIDE,
+            cluster(kernel("panel_eliminate_cluster512"), 512, 256, 16),
+            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 8),
+        ];
+        const SINGLE: [Cluster; 4] = [
+            NARROW,
+            WIDE,
+            cluster(kernel("panel_eliminate_cluster512"), 512, 128, 32),
+            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 16),
+        ];
+        let all: &[Cluster] = if size_of::<T>() == 8 {
+            &DOUBLE
+        } else {
+            &SINGLE
+        };
+        all.iter()
+            .find(|c| rows <= CLUSTER_BLOCKS * c.rows)
+            .copied()
+    }
+
+    fn blocks(&self, rows: usize) -> usize {
+        rows.div_ceil(self.rows)
+    }
+
+    /// Threads of a block: those with rows, and four warps of clerks.
+    fn all_threads(&self) -> u32 {
+        self.threads as u32 + 128
+    }
+
+    /// Bytes of shared memory of a block: `Shared` in `kernels/lu_rows.cuh`, and what alignment adds.
+    fn shared<T>(&self) -> usize {
+        let before = CLUSTER_PANEL - self.in_hand;
+        let offers = (2 * CLUSTER_BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
+        let candidates = self.threads * (16 + 8);
+        let factors = before * (self.in_hand + 2 + before + 1) * size_of::<T>();
+        offers + candidates + 16 + factors + CLUSTER_PANEL * size_of::<i32>() + 64
+    }
+}
+
+/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu_follow.cu`.
+fn following<T>() -> usize {
+    let numbers = CLUSTER_PANEL * (CLUSTER_PANEL + 1 + FOLLOWING + 2);
+    numbers * size_of::<T>() + FOLLOWING / 8 * 4 * 80 * size_of::<f64>()
+}
+
+/// The most rows of a matrix's panels that clusters of this device take.
+fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> {
+    if !ctx.has(Family::LuPanel) {
+        return Ok(0);
+    }
+    let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_ROWS);
+    while let Some(cluster) = Cluster::of::<T>(most) {
+        let shared = cluster.shared::<T>();
+        if shared.max(following::<T>()) <= ctx.properties.shared {
+            let blocks = cluster.blocks(most);
+            if ctx.takes_cluster::<T>(cluster.kernel, blocks, cluster.all_threads(), shared)? {
+                return Ok(most);
+            }
+        }
+        most /= 2;
+        if most == 0 {
+            break;
+        }
+    }
+    Ok(0)
 }
 
 /// Rows of one chunk when `m` rows are cut.
@@ -50,6 +165,15 @@ pub(super) fn most_chunks(m: usize) -> usize {
 }
 
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
+    let wide = match a.rows < WIDE_FROM {
+        true => CLUSTER_PANEL,
+        false => WIDE,
+    };
+    factor_in_blocks(ctx, a, wide)
+}
+
+/// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs.
+fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -> Result<LuInfo> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(LuInfo {
@@ -58,6 +182,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
         });
     }
     let chunks = most_chunks(a.rows);
+    let words = k.next_multiple_of(CLUSTER_PANEL) / PANEL * LIST_WORDS;
     let work = Work {
         ctx,
         a,
@@ -65,11 +190,25 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
         places: Buffer::of::<i32>(ctx, 2 * chunks)?,
         pivots: Buffer::of::<i32>(ctx, k)?,
         zero: Buffer::from_slice(ctx, &[-1i32])?,
-        lists: Buffer::of::<i32>(ctx, k.div_ceil(PANEL) * LIST_WORDS)?,
+        lists: Buffer::of::<i32>(ctx, words)?,
+        cluster: match cluster_rows::<T>(ctx, a.rows)? {
+            0 => None,
+            // Blocks are filled up with rows that are not there.
+            rows => {
+                let room = (rows + CLUSTER_ROWS) * CLUSTER_PANEL.min(k);
+                Some((rows, Buffer::of::<T>(ctx, room)?))
+            }
+        },
     };
-    work.columns(0, k)?;
-    if a.cols > k {
-        work.follow(0, k, k, a.cols - k)?;
+    work.lists.fill(0, words * size_of::<i32>())?;
+    match &work.cluster {
+        Some((rows, _)) if a.rows <= *rows => work.panels(k, wide)?,
+        _ => {
+            work.columns(0, k)?;
+            if a.cols > k {
+                work.follow(0, k, k, a.cols - k)?;
+            }
+        }
     }
     let mut pivots = vec![0i32; k];
     work.pivots.to_slice(&mut pivots)?;
@@ -82,29 +221,141 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
 }
 
 impl<T: Scalar> Work<T> {
-    /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
-    fn columns(&self, first: usize, n: usize) -> Result<()> {
-        if n <= PANEL {
-            return self.panel(first, n);
+    /// All of it by clusters' panels from left to right: as soon as the columns of the next panel are up to date it is factored, on
+    /// multiprocessors of its own, beside the update of others.
+    ///
+    /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
+    /// each of that block's panels: products of 128 columns are held up by memory.
+    fn panels(&self, k: usize, wide: usize) -> Result<()> {
+        let cols = self.a.cols;
+        self.panel(0, k.min(CLUSTER_PANEL))?;
+        // The block that columns from the end of this one on are not yet up to.
+        let mut before: Option<(usize, usize)> = None;
+        for block in (0..k).step_by(wide) {
+            let end = (block + wide).min(k);
+            let all = end - block;
+            let share = (cols - end).div_ceil((all.div_ceil(CLUSTER_PANEL) - 1).max(1));
+            let mut late = end;
+            for first in (block..end).step_by(CLUSTER_PANEL) {
+                let next = (first + CLUSTER_PANEL).min(end);
+                let ahead = CLUSTER_PANEL.min(end - next);
+                self.exchange(first, next - first, block, first - block)?;
+                if ahead == 0 {
+                    break;
+                }
+                self.beside_panel(first, next - first, (next, ahead), end)?;
+                if let Some((b, n)) = before {
+                    let count = share.next_multiple_of(CLUSTER_PANEL).min(cols - late);
+                    self.ctx
+                        .leaving(self.blocks(next), || self.update(b, n, late, count))?;
+                    late += count;
+                }
+                self.ctx.join()?;
+                self.ctx.fence()?;
+            }
+            if let Some((b, n)) = before {
+                self.update(b, n, late, cols - late)?;
+            }
+            let ahead = CLUSTER_PANEL.min(k - end);
+            if ahead == 0 {
+                self.exchange(block, all, 0, block)?;
+                self.update(block, all, end, cols - end)?;
+                continue;
+            }
+            // Narrow blocks leave nothing for later.
+            let (to, later) = match wide > CLUSTER_PANEL {
+                true => ((end + wide).min(k), Some((block, all))),
+                false => (cols, None),
+            };
+            self.beside_panel(block, all, (end, ahead), to)?;
+            self.exchange(block, all, 0, block)?;
+            self.ctx.join()?;
+            self.ctx.fence()?;
+            before = later;
         }
-        let half = n.div_ceil(2).next_multiple_of(PANEL);
-        let (next, rest) = (first + half, n - half);
-        self.columns(first, half)?;
-        self.follow(first, half, next, rest)?;
-        let m = self.a.rows;
+        Ok(())
+    }
+
+    /// Brings the next panel's columns up to the factored columns `first..first + n` and factors it, beside the update of those from
+    /// there to column `to`. [`Context::join`] is left to do.
+    fn beside_panel(
+        &self,
+        first: usize,
+        n: usize,
+        (panel, width): (usize, usize),
+        to: usize,
+    ) -> Result<()> {
+        self.update(first, n, panel, width)?;
+        self.ctx.beside(|| self.panel(panel, width))?;
+        let others = panel + width;
+        self.ctx.leaving(self.blocks(panel), || {
+            self.update(first, n, others, to - others)
+        })
+    }
+
+    /// Multiprocessors that the panel from column `first` on takes.
+    fn blocks(&self, first: usize) -> usize {
+        let rows = self.a.rows - first;
+        Cluster::of::<T>(rows).map_or(0, |c| c.blocks(rows))
+    }
+
+    /// Brings `count` columns from `column` up to the factored columns `first..first + n`.
+    fn update(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.follow(first, n, column, count)?;
+        let below = first + n;
+        let rows = self.a.rows - below;
         multiply(
             self.ctx,
             Update::subtract(),
-            self.a.sub(next, first, m - next, half),
-            self.a.sub(first, next, half, rest),
-            self.a.sub(next, next, m - next, rest),
-        )?;
+            self.a.sub(below, first, rows, n),
+            self.a.sub(first, column, n, count),
+            self.a.sub(below, column, rows, count),
+        )
+    }
+
+    /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
+    fn columns(&self, first: usize, n: usize) -> Result<()> {
+        let width = self.width(first);
+        if n <= width {
+            return self.panel(first, n);
+        }
+        // A cluster's panels begin at multiples of their width.
+        let unit = match self.cluster {
+            Some(_) if n > CLUSTER_PANEL => CLUSTER_PANEL,
+            _ => width,
+        };
+        let half = n.div_ceil(2).next_multiple_of(unit);
+        let (next, rest) = (first + half, n - half);
+        self.columns(first, half)?;
+        self.update(first, half, next, rest)?;
         self.columns(next, rest)?;
         self.exchange(next, rest, first, half)
     }
 
     /// Brings `count` columns from `column` up to the factored columns `first..first + n`: exchanges and the rows of U.
     fn follow(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
+        if n <= CLUSTER_PANEL && self.width(first) == CLUSTER_PANEL {
+            let part = self.a.sub(0, column, self.a.rows, count);
+            let panel = self.a.sub(first, first, n, n);
+            return self.ctx.launch_shared::<T>(
+                FOLLOW,
+                (count.div_ceil(FOLLOWING), 1),
+                THREADS as u32,
+                following::<T>(),
+                &args![
+                    n as i32,
+                    panel.ptr,
+                    panel.ld(),
+                    first,
+                    count,
+                    part.ptr,
+                    self.list(first)
+                ],
+            );
+        }
         self.exchange(first, n, column, count)?;
         solve_lower(
             self.ctx,
@@ -115,8 +366,44 @@ impl<T: Scalar> Work<T> {
         )
     }
 
+    /// Columns of the panel from column `first` on, a multiple of it.
+    fn width(&self, first: usize) -> usize {
+        match &self.cluster {
+            Some((most, _))
+                if self.a.rows - first <= *most && first.is_multiple_of(CLUSTER_PANEL) =>
+            {
+                CLUSTER_PANEL
+            }
+            _ => PANEL,
+        }
+    }
+
     fn panel(&self, first: usize, n: usize) -> Result<()> {
         let panel = self.a.sub(first, first, self.a.rows - first, n);
+        if let (CLUSTER_PANEL, Some((_, work))) = (self.width(first), &self.cluster) {
+            let Some(cluster) = Cluster::of::<T>(panel.rows) else {
+                return Err(crate::error::Error::Internal {
+                    what: format!("no cluster for a panel of {} rows", panel.rows),
+                });
+            };
+            return self.ctx.launch_cluster::<T>(
+                cluster.kernel,
+                cluster.blocks(panel.rows),
+                cluster.all_threads(),
+                cluster.shared::<T>(),
+                &args![
+                    panel.rows,
+                    n as i32,
+                    panel.ptr,
+                    panel.ld(),
+                    work.ptr,
+                    first,
+                    self.pivots.ptr,
+                    self.zero.ptr,
+                    self.list(first)
+                ],
+            );
+        }
         let chunk = chunk_rows(panel.rows);
         for j in 0..=n {
             self.ctx.launch::<T>(
@@ -157,14 +444,17 @@ impl<T: Scalar> Work<T> {
     /// Carries the exchanges of the factored columns `first..first + n` to other columns.
     fn exchange(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
         let part = self.a.sub(0, column, self.a.rows, count);
-        for panel in (first..first + n).step_by(PANEL) {
+        let mut panel = first;
+        while panel < first + n {
+            let width = self.width(panel);
             self.ctx.launch::<T>(
                 EXCHANGE,
                 count.div_ceil(MOVED_COLUMNS),
                 1,
-                2 * PANEL as u32,
+                2 * width as u32,
                 &args![count, part.ptr, part.ld(), self.list(panel)],
             )?;
+            panel += width;
         }
         Ok(())
     }
@@ -173,6 +463,42 @@ impl<T: Scalar> Work<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Panels put together in blocks make the same factor as one by one.
+    fn blocks_of_panels_agree<T: Scalar>(ctx: &'static Context) {
+        for (m, n) in [(128, 128), (300, 300), (700, 650), (650, 900), (1100, 1029)] {
+            let mut state = 12345u32;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                T::from_f64(f64::from(state >> 8) / f64::from(1 << 24) - 0.5)
+            };
+            let a: Vec<T> = (0..m * n).map(|_| next()).collect();
+            let factored = |wide: usize| {
+                let b = Buffer::from_slice(ctx, &a).unwrap();
+                let info = factor_in_blocks(ctx, View::<T>::new(b.ptr, m, n, m), wide).unwrap();
+                let mut lu = a.clone();
+                b.to_slice(&mut lu).unwrap();
+                (lu, info.ipiv)
+            };
+            let (one, pivots) = factored(CLUSTER_PANEL);
+            let largest = |x: &[T]| x.iter().fold(0.0, |m: f64, v| m.max((*v).into().abs()));
+            for panels in [2, 3, 4] {
+                let (lu, other) = factored(panels * CLUSTER_PANEL);
+                assert_eq!(other, pivots, "{m} {n} {panels}");
+                let off: Vec<T> = lu.iter().zip(&one).map(|(x, y)| *x - *y).collect();
+                let limit = 1e5 * T::EPS * largest(&one);
+                assert!(largest(&off) < limit, "{m} {n} {panels}: {}", largest(&off));
+            }
+        }
+    }
+
+    #[test]
+    fn cuda_blocks_of_panels_agree() {
+        if let Some(ctx) = Context::for_test() {
+            blocks_of_panels_agree::<f64>(ctx);
+            blocks_of_panels_agree::<f32>(ctx);
+        }
+    }
 
     /// Workspace made for the first panel serves every later one, which has fewer rows.
     #[test]

@@ -139,13 +139,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     }
 
     pub(super) fn set_identity(&self, ctx: &'static Context) -> Result<()> {
-        ctx.launch::<T>(
-            IDENTITY,
-            blocks_for(self.rows * self.cols),
-            1,
-            256,
-            &args![self.rows, self.cols, self.buffer.ptr, self.rows],
-        )
+        set_identity(ctx, self.view())
     }
 
     pub(super) fn with_home(self, home: MatMut<'a, T>) -> Result<Self> {
@@ -190,6 +184,17 @@ impl<'a, T: Scalar> Matrix<'a, T> {
 /// Blocks of 256 threads for `count` independent elements, each thread striding over the rest.
 pub(super) fn blocks_for(count: usize) -> usize {
     count.div_ceil(256).min(1 << 16)
+}
+
+/// Ones on the diagonal of a column-major view, zeros elsewhere.
+pub(super) fn set_identity<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<()> {
+    ctx.launch::<T>(
+        IDENTITY,
+        blocks_for(a.rows * a.cols),
+        1,
+        256,
+        &args![a.rows, a.cols, a.ptr, a.ld()],
+    )
 }
 
 /// Zeros outside the lower or the upper triangle of a column-major view.

@@ -8,7 +8,8 @@
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
-//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs
+//! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
+//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
 
@@ -33,6 +34,9 @@ mod product_plan;
 mod product_shapes;
 mod properties;
 mod qr;
+mod qr_batch;
+mod qr_panel;
+mod qr_reflectors;
 mod sums;
 mod transfer;
 mod triangular;
@@ -44,7 +48,9 @@ use faer::{MatMut, MatRef};
 use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
-use crate::device::{is_batch, Device, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::{
+    is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
+};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -273,6 +279,37 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "ormqr: shapes do not fit",
         )?;
         qr::apply(self.ctx, trans, a.view(), tau, c.view())
+    }
+
+    fn orgqr(&self, a: &Matrix<'_, T>, tau: &[T], q: &mut Matrix<'_, T>) -> Result<()> {
+        let ((m, n), (rows, cols)) = (a.shape(), q.shape());
+        require(
+            tau.len() <= m.min(n) && rows == m && (tau.len()..=m).contains(&cols),
+            "orgqr: shapes do not fit",
+        )?;
+        qr::form(self.ctx, a.view(), tau, q.view())
+    }
+
+    fn batches(&self, shape: ProblemShape) -> bool {
+        qr_batch::fits::<T>(self.ctx, shape)
+    }
+
+    fn qrls_batched(&self, tol: f64, problems: Problems<'_, Matrix<'_, T>>) -> Result<Ranks> {
+        let p = problems;
+        let parts = qr_batch::Parts {
+            shape: p.shape,
+            count: p.count,
+            x: p.x.view(),
+            y: p.y.view(),
+            residuals: p.residuals.view(),
+            coefficients: p.coefficients.view(),
+            qraux: p.qraux.view(),
+        };
+        require(
+            parts.fit() && qr_batch::fits::<T>(self.ctx, parts.shape),
+            "qrls_batched: shapes do not fit",
+        )?;
+        qr_batch::solve(self.ctx, tol, parts)
     }
 
     fn norm1(&self, a: &Matrix<'_, T>) -> Result<f64> {

@@ -261,7 +261,7 @@ impl<T: Scalar> Product<T> {
             }
         }
         Ok(Machine {
-            multiprocessors: self.ctx.properties.multiprocessors,
+            multiprocessors: self.ctx.multiprocessors(),
             rate: self.ctx.properties.product_rate::<T>(),
             resident,
         })

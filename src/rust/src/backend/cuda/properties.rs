@@ -13,6 +13,8 @@ pub(super) struct Properties {
     pub multiprocessors: usize,
     /// Compute capability, major and minor.
     pub capability: (i32, i32),
+    /// The newest CUDA the driver knows: 1000 times its version and 10 times what follows the point.
+    pub driver: i32,
     /// Cycles per second, at most.
     pub clock: f64,
     /// Bytes of shared memory that one block can be given.
@@ -29,6 +31,12 @@ impl Properties {
             let code = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) };
             check(code, "cuDeviceGetAttribute").map(|()| value)
         };
+        let mut driver = 0;
+        // SAFETY: the out-parameter is valid.
+        check(
+            unsafe { sys::cuDriverGetVersion(&mut driver) },
+            "cuDriverGetVersion",
+        )?;
         let count = |which| Ok(usize::try_from(ask(which)?).unwrap_or(0));
         Ok(Properties {
             multiprocessors: count(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
@@ -36,6 +44,7 @@ impl Properties {
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
             ),
+            driver,
             // The attribute counts in kHz.
             clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,

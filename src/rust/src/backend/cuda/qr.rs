@@ -1,70 +1,201 @@
-//! QR factorization by Householder reflectors, blocked: panels of [`PANEL`] columns, column by column,
-//! in blocks of [`BLOCK`] columns that change the rest as `I - V T V'`.
+//! QR factorization by Householder reflectors, in blocks of columns that change the rest as `I - V T V'`.
+//!
+//! A panel is made of matrix products (`qr_panel.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
+//! columns, column by column. Which way it went is not to be seen in the result but for rounding. In large matrices a panel changes
+//! only the rest of a block of panels, which then changes what is behind it at once.
+
+use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
-use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::lu::{chunk_rows, most_chunks};
-use super::memory::{blocks_for, View};
+use super::memory::{set_identity, View};
+use super::qr_panel::Panels;
+use super::qr_reflectors::{width, BlockReflector, Reflector, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
 
 const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
-const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
-const TRIANGLE: Kernel = Kernel::new(Family::Qr, "reflectors_triangle_warp");
 
 /// Columns of a panel, as in `kernels/qr.cu`.
 const PANEL: usize = 32;
-/// Columns whose reflectors are applied together to the matrix behind them: long sums for the products.
-const BLOCK: usize = 4 * PANEL;
 const THREADS: u32 = 256;
+
+/// Panels of a block, where it has more than one.
+const PANELS: usize = 4;
+
+/// Panels queued before the host asks whether one was refused; after one was, it asks after each, then less and less often.
+const MOST_QUEUED: usize = 32;
+
+/// Reflectors of a block of panels, which changes the columns behind it at once, in an `m` x `n` matrix.
+///
+/// A tile of 128 x 128 of what is behind takes a multiprocessor 9 us for each 128 of depth, and 8 more whatever the depth
+/// (`product_shapes.rs`); during a factorization a third of the tiles are there on the average. With p panels to a block, 1 - 1/p of
+/// the 8 us are saved for each panel, and as many panels have six products more, some 30 us: they change the rest of the block, and
+/// join T. So four panels or one, by whether a third of the tiles are four for each multiprocessor; two never pay where four do not.
+/// And there must be blocks enough that most of the work is behind them.
+fn block_width<T: Scalar>(ctx: &Context, m: usize, n: usize, reflectors: usize) -> usize {
+    let panel = width::<T>(ctx);
+    let tiles = (m / 128).saturating_mul(n / 128) / 3;
+    let many = 4 * ctx.properties.multiprocessors;
+    if reflectors >= 8 * PANELS * panel && tiles >= many {
+        PANELS * panel
+    } else {
+        panel.min(reflectors)
+    }
+}
 
 /// Factors in place; returns the reflectors' factors.
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
+    let k = a.rows.min(a.cols);
+    let width = block_width::<T>(ctx, a.rows, a.cols, k);
+    factor_in_ways(ctx, a, width, k >= PANEL)
+}
+
+/// As [`factor`], in blocks of so many columns, with panels from products or without.
+fn factor_in_ways<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    width: usize,
+    products: bool,
+) -> Result<Vec<T>> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(Vec::new());
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
-    let chunks = most_chunks(a.rows);
-    let space = Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?;
-    let inner = BlockReflector::new::<T>(ctx, PANEL, a.rows, BLOCK)?;
-    // Without columns behind the first block there is nothing for the outer one to do.
-    let width = BLOCK.min(k);
-    let rows = if a.cols > width { a.rows } else { 0 };
-    let outer = BlockReflector::new::<T>(ctx, width, rows, a.cols - width)?;
-    for first in (0..k).step_by(BLOCK) {
-        let end = (first + BLOCK).min(k);
-        for panel in (first..end).step_by(PANEL) {
-            let next = (panel + PANEL).min(end);
-            let part = a.sub(panel, panel, a.rows - panel, next - panel);
-            let part_tau = tau.ptr + (panel * size_of::<T>()) as u64;
-            factor_panel(ctx, part, part_tau, &space)?;
-            if next < end {
-                let reflector = inner.load(part, part_tau)?;
-                inner.apply(
-                    Trans::Yes,
-                    reflector,
-                    a.sub(panel, next, part.rows, end - next),
-                )?;
+    let panel = self::width::<T>(ctx).min(k);
+    // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
+    let reflectors = match a.rows <= a.cols && k > 1 && k % panel == 1 {
+        true => k - 1,
+        false => k,
+    };
+    let mut work = Factoring {
+        ctx,
+        a,
+        reflectors,
+        panel,
+        width,
+        tau: &tau,
+        block: BlockReflector::new::<T>(ctx, width, a.rows, a.cols - panel)?,
+        columns: None,
+    };
+    let panels = if products {
+        Some(Panels::new::<T>(ctx)?)
+    } else {
+        None
+    };
+    let (mut first, mut queued) = (0, MOST_QUEUED);
+    while first < reflectors {
+        let Some(panels) = &panels else {
+            work.by_columns(first)?;
+            first += panel;
+            continue;
+        };
+        let end = reflectors.min(first + queued * panel);
+        for at in (first..end).step_by(panel) {
+            work.by_products(panels, at)?;
+        }
+        (first, queued) = match panels.refused()? {
+            None => (end, MOST_QUEUED.min(2 * queued)),
+            Some(at) => {
+                work.by_columns(at)?;
+                (at + panel, 1)
             }
-        }
-        if end < a.cols {
-            let part = a.sub(first, first, a.rows - first, end - first);
-            let reflector = outer.load(part, tau.ptr + (first * size_of::<T>()) as u64)?;
-            outer.apply(
-                Trans::Yes,
-                reflector,
-                a.sub(first, end, part.rows, a.cols - end),
-            )?;
-        }
-        ctx.fence()?;
+        };
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
     Ok(out)
+}
+
+/// A factorization under way.
+struct Factoring<'t, T> {
+    ctx: &'static Context,
+    a: View<T>,
+    reflectors: usize,
+    /// Columns of a panel, and of a block of panels.
+    panel: usize,
+    width: usize,
+    tau: &'t Buffer,
+    block: BlockReflector,
+    /// What column by column takes, made when it is needed.
+    columns: Option<(Buffer, BlockReflector)>,
+}
+
+impl<T: Scalar> Factoring<'_, T> {
+    /// The panel that begins at column `first`, from its diagonal on.
+    fn panel(&self, first: usize) -> View<T> {
+        let cols = self.panel.min(self.reflectors - first);
+        self.a.sub(first, first, self.a.rows - first, cols)
+    }
+
+    fn tau_at(&self, first: usize) -> u64 {
+        self.tau.ptr + (first * size_of::<T>()) as u64
+    }
+
+    fn by_products(&self, panels: &Panels, first: usize) -> Result<()> {
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
+        let to = self.block.room(first % self.width, panel.rows, panel.cols);
+        let follow = first + panel.cols < self.a.cols;
+        panels.factor(first, panel, tau, to, follow)?;
+        self.update(first, to, panels.stop())
+    }
+
+    fn by_columns(&mut self, first: usize) -> Result<()> {
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
+        let (space, inner) = match self.columns.take() {
+            Some(made) => self.columns.insert(made),
+            None => {
+                let space = 2 * (most_chunks(self.a.rows) * (PANEL + 1) + PANEL);
+                self.columns.insert((
+                    Buffer::of::<T>(self.ctx, space)?,
+                    BlockReflector::new::<T>(self.ctx, PANEL, self.a.rows, self.panel)?,
+                ))
+            }
+        };
+        for at in (0..panel.cols).step_by(PANEL) {
+            let next = (at + PANEL).min(panel.cols);
+            let part = panel.sub(at, at, panel.rows - at, next - at);
+            let tau = tau + (at * size_of::<T>()) as u64;
+            factor_panel(self.ctx, part, tau, space)?;
+            if next < panel.cols {
+                let reflector = inner.load(0, part, tau)?;
+                let behind = panel.sub(at, next, part.rows, panel.cols - next);
+                inner.apply(Trans::Yes, reflector, behind, 0)?;
+            }
+        }
+        if first + panel.cols < self.a.cols {
+            let reflector = self.block.load(first % self.width, panel, tau)?;
+            self.update(first, reflector, 0)?;
+        }
+        self.ctx.fence()
+    }
+
+    /// Changes what is behind the panel that begins at column `first`: the rest of its block, and after the last one the rest of A.
+    fn update(&self, first: usize, by: Reflector<T>, stop: u64) -> Result<()> {
+        let (m, n) = (self.a.rows, self.a.cols);
+        let (start, next) = (first - first % self.width, first + by.v.cols);
+        let end = self.reflectors.min(start + self.width);
+        if next < end {
+            let rest = self.a.sub(first, next, m - first, end - next);
+            self.block.apply(Trans::Yes, by, rest, stop)?;
+        }
+        if end < n {
+            if first > start {
+                self.block
+                    .append::<T>(first - start, m - start, by.v.cols, stop)?;
+            }
+            if next == end {
+                let all = self.block.room(0, m - start, end - start);
+                let rest = self.a.sub(start, end, m - start, n - end);
+                self.block.apply(Trans::Yes, all, rest, stop)?;
+            }
+        }
+        self.ctx.fence()
+    }
 }
 
 /// One launch per column, and one before them; see `kernels/qr.cu`.
@@ -104,120 +235,57 @@ pub(super) fn apply<T: Scalar>(
     tau: &[T],
     c: View<T>,
 ) -> Result<()> {
+    apply_in_blocks(ctx, trans, a, tau, c, |_| 0)
+}
+
+/// C <- the first columns of Q, no fewer than there are reflectors.
+pub(super) fn form<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    tau: &[T],
+    c: View<T>,
+) -> Result<()> {
+    set_identity(ctx, c)?;
+    // The last block comes first: the columns before it are still those of the identity, zero where it reflects.
+    apply_in_blocks(ctx, Trans::No, a, tau, c, |first| first)
+}
+
+/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on.
+fn apply_in_blocks<T: Scalar>(
+    ctx: &'static Context,
+    trans: Trans,
+    a: View<T>,
+    tau: &[T],
+    c: View<T>,
+    from: impl Fn(usize) -> usize,
+) -> Result<()> {
     let k = tau.len();
     if k == 0 || c.is_empty() {
         return Ok(());
     }
     let device_tau = Buffer::from_slice(ctx, tau)?;
-    let blocks = BlockReflector::new::<T>(ctx, BLOCK.min(k), a.rows, c.cols)?;
-    let mut starts: Vec<usize> = (0..k).step_by(BLOCK).collect();
+    // Wide blocks take fewer launches and passes over C, but V'V more work: where C is wide beside them.
+    let width = match width::<T>(ctx) {
+        LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
+        panel => panel.min(k),
+    };
+    let blocks = BlockReflector::new::<T>(ctx, width, a.rows, c.cols)?;
+    let mut starts: Vec<usize> = (0..k).step_by(width).collect();
     if trans == Trans::No {
         starts.reverse();
     }
     for first in starts {
-        let (width, rows) = (BLOCK.min(k - first), a.rows - first);
+        let (width, rows) = (width.min(k - first), a.rows - first);
         let part_tau = device_tau.ptr + (first * size_of::<T>()) as u64;
-        let reflector = blocks.load(a.sub(first, first, rows, width), part_tau)?;
-        blocks.apply(trans, reflector, c.sub(first, 0, rows, c.cols))?;
+        let reflector = blocks.load(0, a.sub(first, first, rows, width), part_tau)?;
+        let column = from(first);
+        let part = c.sub(first, column, rows, c.cols - column);
+        blocks.apply(trans, reflector, part, 0)?;
         ctx.fence()?;
     }
     Ok(())
 }
 
-/// `I - V T V'`, the product of a block's reflectors, in the workspace that made it.
-#[derive(Clone, Copy)]
-struct Reflector<T> {
-    v: View<T>,
-    t: View<T>,
-}
-
-/// Workspace for products of reflectors.
-struct BlockReflector {
-    ctx: &'static Context,
-    width: usize,
-    v: Buffer,
-    gram: Buffer,
-    triangle: Buffer,
-    corner: Buffer,
-    inner: Buffer,
-    scaled: Buffer,
-}
-
-impl BlockReflector {
-    /// For up to `width` reflectors of up to `rows` rows, applied to up to `cols` columns.
-    fn new<T: Scalar>(
-        ctx: &'static Context,
-        width: usize,
-        rows: usize,
-        cols: usize,
-    ) -> Result<Self> {
-        Ok(BlockReflector {
-            ctx,
-            width,
-            v: Buffer::of::<T>(ctx, rows.saturating_mul(width))?,
-            gram: Buffer::of::<T>(ctx, width * width)?,
-            triangle: Buffer::zeroed::<T>(ctx, width * width)?,
-            corner: Buffer::of::<T>(ctx, width * PANEL)?,
-            inner: Buffer::of::<T>(ctx, cols.saturating_mul(width))?,
-            scaled: Buffer::of::<T>(ctx, cols.saturating_mul(width))?,
-        })
-    }
-
-    /// Forms V and T from a factored block. T's diagonal blocks, a panel each, come from V'V alone; what stands
-    /// above one of them is `-T (V'v) T_p` with the T of the columns before it.
-    fn load<T: Scalar>(&self, a: View<T>, tau: u64) -> Result<Reflector<T>> {
-        let (m, width) = (a.rows, a.cols);
-        self.ctx.launch::<T>(
-            UNPACK,
-            blocks_for(m * width),
-            1,
-            256,
-            &args![m, width as i32, a.ptr, a.ld(), self.v.ptr],
-        )?;
-        let v = View::new(self.v.ptr, m, width, m);
-        let gram = View::new(self.gram.ptr, width, width, self.width);
-        let t = View::new(self.triangle.ptr, width, width, self.width);
-        multiply(self.ctx, Update::assign(), v.t(), v, gram)?;
-        self.ctx.launch::<T>(
-            TRIANGLE,
-            width.div_ceil(PANEL),
-            1,
-            32,
-            &args![width as i32, gram.ptr, tau, t.ptr, self.width],
-        )?;
-        for p in (PANEL..width).step_by(PANEL) {
-            let w = PANEL.min(width - p);
-            let above = View::<T>::new(self.corner.ptr, p, w, self.width);
-            multiply(
-                self.ctx,
-                Update::assign(),
-                t.sub(0, 0, p, p),
-                gram.sub(0, p, p, w),
-                above,
-            )?;
-            let update = Update {
-                alpha: T::from_f64(-1.0),
-                ..Update::assign()
-            };
-            multiply(
-                self.ctx,
-                update,
-                above,
-                t.sub(p, p, w, w),
-                t.sub(0, p, p, w),
-            )?;
-        }
-        Ok(Reflector { v, t })
-    }
-
-    /// `C <- H' C` or `H C`.
-    fn apply<T: Scalar>(&self, trans: Trans, h: Reflector<T>, c: View<T>) -> Result<()> {
-        let width = h.v.cols;
-        let t = if trans.is_yes() { h.t.t() } else { h.t };
-        let inner = View::new(self.inner.ptr, width, c.cols, width);
-        let scaled = View::new(self.scaled.ptr, width, c.cols, width);
-        multiply(self.ctx, Update::assign(), h.v.t(), c, inner)?;
-        multiply(self.ctx, Update::assign(), t, inner, scaled)?;
-        multiply(self.ctx, Update::subtract(), h.v, scaled, c)
-    }
-}
+#[cfg(test)]
+#[path = "qr_tests.rs"]
+mod tests;

@@ -1,0 +1,202 @@
+// Rows divided by a triangle on the tensor cores, for panels of QR (`qr_panel.cu` has the mathematics, and the same without them):
+// X M = B for an upper triangular M of order up to 128, by substitution.
+//
+// A warp has 16 rows in registers, as accumulators of 16 x 8: lane (g = lane / 4, p = lane % 4) has rows g and g + 8 of columns 2 p
+// and 2 p + 1 of every 8. Eight columns are solved as ever, among the four lanes that share a row, and stored; then their product with M
+// is taken from all columns behind them. What was solved is the left operand as it is, because the order of the steps of a product is
+// free: a lane's two columns are its steps of the two halves, and M is read accordingly. As the first eight columns are done with, the
+// others move up: registers keep their names in a loop.
+//
+// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of a tile contiguous. Tiles of the
+// diagonal have contiguous rows, and reciprocals on it. Nothing below the diagonal or beyond column n meets a column before n.
+//
+// Single precision is computed in double and rounded once.
+#include "tile_f64.cuh"
+
+namespace {
+
+constexpr int LD = 128;  // of all small matrices
+constexpr int THREADS = 128, WARPS = THREADS / 32;
+constexpr int TILE = 8, MOST = LD / TILE;  // columns at once, and how often
+constexpr int ROWS = 16;                   // of a warp
+
+__device__ __forceinline__ double* shared_memory() {
+    extern __shared__ __align__(16) double memory[];
+    return memory;
+}
+
+// B and where X goes, from the first row on; to `back` as well, laid out as B, if that is there.
+template <typename T>
+struct Lines {
+    const T* from;
+    i64 ld_from;
+    T* to;
+    i64 ld_to;
+    T* back;
+    i64 count;
+    bool upper;  // B is the upper triangle of what is there
+};
+
+// M <- the upper triangle of a matrix, times 1 or -1. The block meets.
+template <typename T>
+__device__ __forceinline__ void load_triangle(double* triangle, int n, const T* from, double sign) {
+    // Rows of tiles b and across - 1 - b have across + 1 tiles together; a thread has an element of every other, and the loads of
+    // DEEP such pairs are under way together.
+    constexpr int AT_ONCE = THREADS / (TILE * TILE), EACH = (MOST + AT_ONCE) / AT_ONCE, DEEP = 2;
+    const int across = (n + TILE - 1) / TILE, low = threadIdx.x % TILE, high = threadIdx.x / TILE % TILE;
+    const auto start = [across](int row) { return row * across - row * (row - 1) / 2; };
+#pragma unroll 1
+    for (int b0 = 0; 2 * b0 < across; b0 += DEEP) {
+        T x[DEEP][EACH];
+#pragma unroll
+        for (int store = 0; store < 2; ++store)
+#pragma unroll
+            for (int d = 0; d < DEEP; ++d) {
+                const int b = b0 + d, last = across - 1 - b;
+#pragma unroll
+                for (int e = 0; e < EACH; ++e) {
+                    const int q = e * AT_ONCE + threadIdx.x / (TILE * TILE);
+                    const int row = q <= last ? b : last, column = q <= last ? b + q : q - 1;
+                    const bool there = b <= last && column < across && (q <= last || b < last);
+                    const int k = row * TILE + low, c = column * TILE + high;
+                    if (!store) {
+                        x[d][e] = k == c ? T(1) : T(0);
+                        if (there && k <= c && c < n) x[d][e] = from[k + c * LD];
+                    } else if (there) {
+                        const int within = row == column ? low * TILE + high : high * TILE + low;
+                        triangle[(start(row) + column - row) * TILE * TILE + within] = sign * x[d][e];
+                    }
+                }
+            }
+    }
+    __syncthreads();
+    const int own = threadIdx.x / TILE;
+    if (own < across) {
+        double* reciprocal = triangle + start(own) * TILE * TILE + low * (TILE + 1);
+        *reciprocal = 1 / *reciprocal;
+    }
+    __syncthreads();
+}
+
+// Eight columns of a warp's rows: those before column k + 1 are solved when step k is done.
+__device__ __forceinline__ void substitute(double (&x)[4], const double* diagonal, int p) {
+    const double2* m = reinterpret_cast<const double2*>(diagonal) + p;
+#pragma unroll
+    for (int k = 0; k < TILE; ++k) {
+        const double2 by = m[k * TILE / 2];
+        // Column k is number `mine` of the lane that has it.
+        const int mine = k % 2, holder = k / 2;
+#pragma unroll
+        for (int h = 0; h < 4; h += 2) {
+            const double z = __shfl_sync(0xffffffffu, x[h + mine] * (mine ? by.y : by.x), holder, 4);
+            if (p == holder) x[h + mine] = z;
+            if (p > holder) x[h] -= z * by.x;
+            if (mine ? p > holder : p >= holder) x[h + 1] -= z * by.y;
+        }
+    }
+}
+
+// 16 rows from `first` on, by a warp.
+template <typename T>
+__device__ __forceinline__ void divide_rows(const double* triangle, int n, const Lines<T>& lines, i64 first) {
+    const int lane = threadIdx.x % 32, p = lane % 4;
+    const i64 row = first + lane / 4;
+    // Columns that are there, of each of a lane's two rows.
+    int end[2] = {row < lines.count ? n : 0, row + TILE < lines.count ? n : 0};
+    const int begin[2] = {lines.upper ? (int)row : 0, lines.upper ? (int)row + TILE : 0};
+    double x[MOST][4];
+    {
+        const T* from = lines.from + row + 2 * p * lines.ld_from;
+#pragma unroll
+        for (int u = 0; u < MOST; ++u, from += TILE * lines.ld_from)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+                const int c = u * TILE + 2 * p + e % 2, h = e / 2;
+                T y = T(0);
+                if (c >= begin[h] && c < end[h]) y = from[h * TILE + e % 2 * lines.ld_from];
+                x[u][e] = y;
+            }
+    }
+    T* to = lines.to + row + 2 * p * lines.ld_to;
+    T* back = lines.back + row + 2 * p * lines.ld_from;
+#pragma unroll 1
+    for (int left = (n + TILE - 1) / TILE; left > 0; --left) {
+        substitute(x[0], triangle, p);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const int h = e / 2;
+            if (2 * p + e % 2 >= end[h]) continue;
+            const T y = x[0][e];
+            to[h * TILE + e % 2 * lines.ld_to] = y;
+            if (lines.back != nullptr) back[h * TILE + e % 2 * lines.ld_from] = y;
+        }
+        end[0] -= TILE, end[1] -= TILE;
+        to += TILE * lines.ld_to;
+        back += TILE * lines.ld_from;
+        // The halves of the left operand are even and odd columns.
+        const double solved[4] = {-x[0][0], -x[0][2], -x[0][1], -x[0][3]};
+        const double2* m = reinterpret_cast<const double2*>(triangle) + lane;
+        const auto update = [&](int u) {
+            const double2 by = m[u * TILE * TILE / 2];
+            const double b[2] = {by.x, by.y};
+            tile::mma_16x8x8(x[u], solved, b);
+#pragma unroll
+            for (int e = 0; e < 4; ++e) x[u - 1][e] = x[u][e];
+        };
+        if (left > 1) update(1);
+        // In pairs, so that few questions are asked: what is made of columns beyond the last is not looked at.
+#pragma unroll
+        for (int u = 2; u < MOST; u += 2)
+            if (left > u) update(u), update(u + 1);
+        triangle += left * TILE * TILE;
+    }
+}
+
+// All rows, by this block as number `block` of `blocks`. Few rows are spread over blocks before they fill one.
+template <typename T>
+__device__ __forceinline__ void divide_lines(int n, const T* m, double sign, const Lines<T>& lines, int block, int blocks) {
+    double* triangle = shared_memory();
+    load_triangle(triangle, n, m, sign);
+    const int sets = (int)((lines.count + ROWS - 1) / ROWS);
+#pragma unroll 1
+    for (int set = block + threadIdx.x / 32 * blocks; set < sets; set += blocks * WARPS)
+        divide_rows(triangle, n, lines, (i64)set * ROWS);
+}
+
+// Q1 <- A R1^-1.
+template <typename T>
+__device__ __forceinline__ void divide_panel(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
+    if (stopped(stop)) return;
+    const Lines<T> lines = {a, ld, q, ldq, nullptr, m, false};
+    divide_lines(n, r, 1, lines, blockIdx.x, gridDim.x);
+}
+
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = M (-P)^-1 beside, 16 rows each; without
+// it V is not wanted but in A.
+template <typename T>
+__device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
+                                             i64 ld, bool follow, const int* stop) {
+    if (stopped(stop)) return;
+    const int before = follow ? (n + ROWS - 1) / ROWS : 0;
+    const bool beside = blockIdx.x < before;
+    Lines<T> lines = {q + n, ldq, a + n, ld, follow ? q + n : nullptr, m - n, false};
+    if (beside) lines = {factors, LD, triangle, ldt, nullptr, n, true};
+    divide_lines(n, beside ? p : factors, beside ? -1 : 1, lines, beside ? blockIdx.x : blockIdx.x - before,
+                 beside ? before : gridDim.x - before);
+}
+
+}  // namespace
+
+#define INSTANCES(T, SUFFIX)                                                                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 3) panel_divide_tiles_##SUFFIX(                                       \
+        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                                         \
+        divide_panel<T>(m, n, a, ld, r, q, ldq, stop);                                                                          \
+    }                                                                                                                           \
+    extern "C" __global__ void __launch_bounds__(THREADS, 3) panel_finish_tiles_##SUFFIX(                                       \
+        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,              \
+        const int* stop) {                                                                                                      \
+        finish_panel<T>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                                     \
+    }
+
+INSTANCES(double, f64)
+INSTANCES(float, f32)

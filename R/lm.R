@@ -66,7 +66,8 @@
 #' fits$coefficients
 #'
 #' # The factorization of problem 2, for the functions of base R
-#' f <- with(fits$qr, structure(list(qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]), class = "qr"))
+#' f <- with(fits$qr, list(qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]))
+#' class(f) <- "qr"
 #' qr.coef(f, y[, 2])
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",

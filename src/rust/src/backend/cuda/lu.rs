@@ -11,6 +11,7 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
+use super::lu_cluster::{cluster_rows, following, room, Cluster, CLUSTER_PANEL, FOLLOWING};
 use super::memory::View;
 use super::triangular::solve_lower;
 use crate::device::LuInfo;
@@ -25,20 +26,13 @@ const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 
 /// Columns of a panel, as in `kernels/lu.cu`.
 const PANEL: usize = 32;
-/// Integers of a panel's list of moves: their number, destinations and sources.
+/// Integers of a panel's list of moves: their number, destinations and sources. That of a cluster's panel takes the room of those
+/// of as many columns in panels.
 const LIST_WORDS: usize = 1 + 4 * PANEL;
 
-/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`. Its list takes the room of those of as
-/// many columns in panels.
-const CLUSTER_PANEL: usize = 128;
-const CLUSTER_BLOCKS: usize = 16;
 /// Columns of a block of panels, and rows from which panels are put together.
 const WIDE: usize = 4 * CLUSTER_PANEL;
 const WIDE_FROM: usize = 6144;
-/// Rows of a block, at most.
-const CLUSTER_ROWS: usize = 1024;
-/// Columns that one block brings up to a panel.
-const FOLLOWING: usize = 16;
 /// Columns that one block moves.
 const MOVED_COLUMNS: usize = 4;
 const THREADS: usize = 256;
@@ -56,101 +50,6 @@ struct Work<T> {
     lists: Buffer,
     /// Room for a cluster's panel of so many rows, if there is one.
     cluster: Option<(usize, Buffer)>,
-}
-
-/// A kernel for a cluster's panels, and what it is started with.
-#[derive(Clone, Copy)]
-struct Cluster {
-    kernel: Kernel,
-    /// Rows of a block, threads of it, and columns that they have in hand.
-    rows: usize,
-    threads: usize,
-    in_hand: usize,
-}
-
-impl Cluster {
-    /// For panels of `rows` rows: the one that spreads them widest. None where there are too many rows.
-    fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
-        const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
-            Cluster {
-                kernel,
-                rows,
-                threads,
-                in_hand,
-            }
-        }
-        const fn kernel(name: &'static str) -> Kernel {
-            Kernel::new(Family::LuPanel, name)
-        }
-        const NARROW: Cluster = cluster(kernel("panel_eliminate_cluster128"), 128, 128, 32);
-        const WIDE: Cluster = cluster(kernel("panel_eliminate_cluster256"), 256, 128, 32);
-        const DOUBLE: [Cluster; 4] = [
-            NARROW,
-            WIDE,
-            cluster(kernel("panel_eliminate_cluster512"), 512, 256, 16),
-            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 8),
-        ];
-        const SINGLE: [Cluster; 4] = [
-            NARROW,
-            WIDE,
-            cluster(kernel("panel_eliminate_cluster512"), 512, 128, 32),
-            cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 16),
-        ];
-        let all: &[Cluster] = if size_of::<T>() == 8 {
-            &DOUBLE
-        } else {
-            &SINGLE
-        };
-        all.iter()
-            .find(|c| rows <= CLUSTER_BLOCKS * c.rows)
-            .copied()
-    }
-
-    fn blocks(&self, rows: usize) -> usize {
-        rows.div_ceil(self.rows)
-    }
-
-    /// Threads of a block: those with rows, and four warps of clerks.
-    fn all_threads(&self) -> u32 {
-        self.threads as u32 + 128
-    }
-
-    /// Bytes of shared memory of a block: `Shared` in `kernels/lu_rows.cuh`, and what alignment adds.
-    fn shared<T>(&self) -> usize {
-        let before = CLUSTER_PANEL - self.in_hand;
-        let offers = (2 * CLUSTER_BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
-        let candidates = self.threads * (16 + 8);
-        let factors = before * (self.in_hand + 2 + before + 1) * size_of::<T>();
-        offers + candidates + 16 + factors + CLUSTER_PANEL * size_of::<i32>() + 64
-    }
-}
-
-/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu_follow.cu`.
-fn following<T>() -> usize {
-    let numbers = CLUSTER_PANEL * (CLUSTER_PANEL + 1 + FOLLOWING + 2);
-    numbers * size_of::<T>() + FOLLOWING / 8 * 4 * 80 * size_of::<f64>()
-}
-
-/// The most rows of a matrix's panels that clusters of this device take.
-fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Result<usize> {
-    if !ctx.has(Family::LuPanel) {
-        return Ok(0);
-    }
-    let mut most = rows.min(CLUSTER_BLOCKS * CLUSTER_ROWS);
-    while let Some(cluster) = Cluster::of::<T>(most) {
-        let shared = cluster.shared::<T>();
-        if shared.max(following::<T>()) <= ctx.properties.shared {
-            let blocks = cluster.blocks(most);
-            if ctx.takes_cluster::<T>(cluster.kernel, blocks, cluster.all_threads(), shared)? {
-                return Ok(most);
-            }
-        }
-        most /= 2;
-        if most == 0 {
-            break;
-        }
-    }
-    Ok(0)
 }
 
 /// Rows of one chunk when `m` rows are cut.
@@ -193,11 +92,7 @@ fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -
         lists: Buffer::of::<i32>(ctx, words)?,
         cluster: match cluster_rows::<T>(ctx, a.rows)? {
             0 => None,
-            // Blocks are filled up with rows that are not there.
-            rows => {
-                let room = (rows + CLUSTER_ROWS) * CLUSTER_PANEL.min(k);
-                Some((rows, Buffer::of::<T>(ctx, room)?))
-            }
+            rows => Some((rows, Buffer::of::<T>(ctx, room(rows, k))?)),
         },
     };
     work.lists.fill(0, words * size_of::<i32>())?;
@@ -461,54 +356,5 @@ impl<T: Scalar> Work<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Panels put together in blocks make the same factor as one by one.
-    fn blocks_of_panels_agree<T: Scalar>(ctx: &'static Context) {
-        for (m, n) in [(128, 128), (300, 300), (700, 650), (650, 900), (1100, 1029)] {
-            let mut state = 12345u32;
-            let mut next = || {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                T::from_f64(f64::from(state >> 8) / f64::from(1 << 24) - 0.5)
-            };
-            let a: Vec<T> = (0..m * n).map(|_| next()).collect();
-            let factored = |wide: usize| {
-                let b = Buffer::from_slice(ctx, &a).unwrap();
-                let info = factor_in_blocks(ctx, View::<T>::new(b.ptr, m, n, m), wide).unwrap();
-                let mut lu = a.clone();
-                b.to_slice(&mut lu).unwrap();
-                (lu, info.ipiv)
-            };
-            let (one, pivots) = factored(CLUSTER_PANEL);
-            let largest = |x: &[T]| x.iter().fold(0.0, |m: f64, v| m.max((*v).into().abs()));
-            for panels in [2, 3, 4] {
-                let (lu, other) = factored(panels * CLUSTER_PANEL);
-                assert_eq!(other, pivots, "{m} {n} {panels}");
-                let off: Vec<T> = lu.iter().zip(&one).map(|(x, y)| *x - *y).collect();
-                let limit = 1e5 * T::EPS * largest(&one);
-                assert!(largest(&off) < limit, "{m} {n} {panels}: {}", largest(&off));
-            }
-        }
-    }
-
-    #[test]
-    fn cuda_blocks_of_panels_agree() {
-        if let Some(ctx) = Context::for_test() {
-            blocks_of_panels_agree::<f64>(ctx);
-            blocks_of_panels_agree::<f32>(ctx);
-        }
-    }
-
-    /// Workspace made for the first panel serves every later one, which has fewer rows.
-    #[test]
-    fn later_panels_fit_the_workspace_of_the_first() {
-        let chunks = |m: usize| m.div_ceil(chunk_rows(m));
-        assert!(chunks(65_536) > chunks(65_537));
-        let mut most = 0;
-        for m in 1..400_000 {
-            most = most.max(chunks(m));
-            assert!(most <= most_chunks(m), "{m}: {most}");
-        }
-    }
-}
+#[path = "lu_tests.rs"]
+mod tests;

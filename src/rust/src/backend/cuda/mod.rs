@@ -8,6 +8,7 @@
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
+//! - `lu_cluster`: what panels of LU on clusters of blocks are started with
 //! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
@@ -23,6 +24,7 @@ mod interop;
 mod kernels;
 mod launch;
 mod lu;
+mod lu_cluster;
 mod memory;
 mod modules;
 mod norms;

@@ -1,6 +1,6 @@
 //! One GPU: its context, stream, kernels and memory pool, opened at first use and never closed.
 //!
-//! Everything runs in one stream, in order. The host waits by asking an event now and then, so that a user's interrupt
+//! Everything runs in one stream, in order, but for kernels that are started beside it. The host waits by asking an event now and then, so that a user's interrupt
 //! is noticed, and never lets more than a few fenced steps run ahead.
 
 use std::cell::Cell;

@@ -15,7 +15,7 @@ use super::lu_cluster::{cluster_rows, following, room, Cluster, CLUSTER_PANEL, F
 use super::memory::View;
 use super::triangular::solve_lower;
 use crate::device::LuInfo;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
@@ -64,9 +64,10 @@ pub(super) fn most_chunks(m: usize) -> usize {
 }
 
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
-    let wide = match a.rows < WIDE_FROM {
-        true => CLUSTER_PANEL,
-        false => WIDE,
+    let wide = if a.rows < WIDE_FROM {
+        CLUSTER_PANEL
+    } else {
+        WIDE
     };
     factor_in_blocks(ctx, a, wide)
 }
@@ -97,7 +98,8 @@ fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -
     };
     work.lists.fill(0, words * size_of::<i32>())?;
     match &work.cluster {
-        Some((rows, _)) if a.rows <= *rows => work.panels(k, wide)?,
+        // After an error no panel may be left in the other stream: its memory is given back.
+        Some((rows, _)) if a.rows <= *rows => ctx.or_drain(work.panels(k, wide))?,
         _ => {
             work.columns(0, k)?;
             if a.cols > k {
@@ -277,7 +279,7 @@ impl<T: Scalar> Work<T> {
         let panel = self.a.sub(first, first, self.a.rows - first, n);
         if let (CLUSTER_PANEL, Some((_, work))) = (self.width(first), &self.cluster) {
             let Some(cluster) = Cluster::of::<T>(panel.rows) else {
-                return Err(crate::error::Error::Internal {
+                return Err(Error::Internal {
                     what: format!("no cluster for a panel of {} rows", panel.rows),
                 });
             };

@@ -19,7 +19,7 @@
 #' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field
 #' `index`, and its `name`). `cudafactor_error_dimension`: no rows, or extents that do not fit. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
 #' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
-#' `cudafactor_error_argument`: `x` or `y` is missing, or `tol` or `singular.ok` is none.
+#' `cudafactor_error_argument`: `x` or `y` is missing, `tol` is no number, or `singular.ok` is neither TRUE nor FALSE.
 #'
 #' One bad problem stops the call for all of an array; the field `index` tells which to mend or leave out.
 #'

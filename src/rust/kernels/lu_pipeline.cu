@@ -1,0 +1,333 @@
+// LU factorization with partial pivoting of as many columns as the blocks of one launch hold, in a pipeline.
+//
+// A block has some columns to itself, all rows of them in registers, and rows stay where they are. It follows the columns before
+// its own, one by one as their blocks send them; then it factors its own, for which no other block is asked, and sends these. Who
+// waits for a column finds its pivot by a mark in it. A warp without rows, the clerk, keeps note of what rows are exchanged for;
+// it is done at the end.
+#include "lu_pivot.cuh"
+#include "pipeline.cuh"
+
+namespace {
+
+using namespace lu;
+using namespace pipeline;
+
+// All threads of a block meet, the clerk too.
+__device__ __forceinline__ void all_meet() { __syncthreads(); }
+
+template <typename T, int THREADS, int WIDTH>
+struct Shared {
+    static constexpr int WARPS = THREADS / 32;  // with rows
+    T row[2][WIDTH];  // a pivot's, from the columns of this block
+    int picked[2];    // its number, or -1 where it takes more than a glance to choose it
+    unsigned best[2][WARPS];
+    Choice tied[THREADS];
+};
+
+// A start for the reciprocal of a number of which the magnitude's first word is known, and the reciprocal itself, rounded:
+// LAPACK too multiplies by it.
+__device__ __forceinline__ double rough(unsigned word, double) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(__hiloint2double((int)word, 0)));
+    return y;
+}
+__device__ __forceinline__ float rough(unsigned word, float) { return __frcp_rn(__int_as_float((int)word)); }
+__device__ __forceinline__ double refined(double p, double y) {
+    y = copysign(y, p);
+    const double e = fma(-p, y, 1.0);
+    y = fma(y, fma(e, e, e), y);
+    return fma(fma(-p, y, 1.0), y, y);
+}
+__device__ __forceinline__ float refined(float p, float y) { return copysignf(y, p); }
+
+// A column's numbers of one thread.
+template <typename T, int ROWS>
+struct Numbers {
+    T x[ROWS];
+};
+
+// Where many are as large as the largest, or it is not a number, or zero: the row of the pivot of column j.
+template <typename T, int THREADS, int ROWS>
+__device__ __noinline__ int chosen_carefully(Numbers<T, ROWS> v, Choice* tied, const unsigned short* place, int t, int j, int m) {
+    Choice best = {0, 0, NO_ROW, NO_ROW};
+#pragma unroll
+    for (int h = 0; h < ROWS; ++h) {
+        const int r = Rows<T, THREADS, ROWS>::of(t, h), at = r < m ? *(volatile const unsigned short*)(place + r) : 0;
+        Choice c = choice(v.x[h], at, r);
+        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
+        if (is_nan(c, T())) c.high = c.low = at == j ? 0xffffffffu : 0;
+        if (r >= m || at < j) c = {0, 0, NO_ROW, NO_ROW};
+        best = better(best, c);
+    }
+    tied[t] = best;
+    asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
+    Choice c = tied[t & 31];
+#pragma unroll 1
+    for (int i = 32; i < THREADS; i += 32) c = better(c, tied[i + (t & 31)]);
+    return __shfl_sync(ALL, c.row, best_lane(c));
+}
+
+// A column divided by a pivot that is zero, or close to an end of the range; as a message it has to be what no mark is.
+template <typename T, int ROWS>
+__device__ __noinline__ Numbers<T, ROWS> divided_carefully(Numbers<T, ROWS> v, T p) {
+#pragma unroll
+    for (int h = 0; h < ROWS; ++h) {
+        if (p != T(0)) v.x[h] = v.x[h] / p;
+        if (head(v.x[h]) - BLANK<T> < 2) put_word(v.x[h], 0x7fffffffu);
+    }
+    return v;
+}
+
+template <typename T, int THREADS, int ROWS, int WIDTH>
+struct Worker {
+    using R = Rows<T, THREADS, ROWS>;
+    Shared<T, THREADS, WIDTH>& s;
+    const unsigned short* place;
+    const int t, warp, lane;
+    T x[ROWS][WIDTH];
+
+    // Row h of this thread is the pivot of column j: lays it out, and leaves it.
+    __device__ __forceinline__ void pick(int h, int j) {
+        s.picked[j & 1] = R::of(t, h);
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) s.row[j & 1][e] = x[h][e];
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) x[h][e] = T(0);
+    }
+
+    __device__ __forceinline__ void follow(T (&l)[ROWS], const T* column, int j) {
+        R::await(column, t, l);
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h)
+            if (head(l[h]) == MARK<T>) {
+                pick(h, j);
+                l[h] = T(0);
+            }
+        all_meet();
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) {
+            const T u = s.row[j & 1][e];
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][e] -= l[h] * u;
+        }
+    }
+
+    template <int E>
+    __device__ __forceinline__ Numbers<T, ROWS> column() const {
+        Numbers<T, ROWS> v;
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) v.x[h] = x[h][E];
+        return v;
+    }
+
+    // What the pivot of column E of its own changes in the columns from FROM on.
+    template <int E, int FROM, int TO>
+    __device__ __forceinline__ void change(int parity) {
+#pragma unroll
+        for (int e = FROM; e < TO; ++e) {
+            const T u = s.row[parity][e];
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][e] -= x[h][E] * u;
+        }
+    }
+
+    // Column E of its own, the j-th of all; what the one before changes in others than this one is left to do.
+    template <int E>
+    __device__ __forceinline__ void factor(int j, int m, T* message) {
+        constexpr int WARPS = THREADS / 32, NEXT = E + 1 < WIDTH ? E + 1 : E;
+        constexpr unsigned INFINITE = sizeof(T) == 8 ? 0x7ff00000u : 0x7f800000u;
+        const int parity = j & 1;
+        unsigned key[ROWS], top = 0;
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) key[h] = head(x[h][E]) & 0x7fffffffu, top = max(top, key[h]);
+        s.best[parity][warp] = __reduce_max_sync(ALL, top);
+        asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
+        const unsigned offered = lane < WARPS ? s.best[parity][lane] : 0;
+        if constexpr (E > 0) change<E - 1, E + 1, WIDTH>(parity ^ 1);
+        const unsigned found = __reduce_max_sync(ALL, offered);
+        const unsigned who = __ballot_sync(ALL, offered == found);
+        T inverse = rough(found, T());
+        const bool glance = found - 1 < INFINITE - 1 && (who & (who - 1)) == 0;
+        if (glance && who == 1u << warp) {
+            int equal = 0;
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) equal += key[h] == found;
+            const unsigned lanes = __ballot_sync(ALL, equal > 0);
+            if (equal == 1 && (lanes & (lanes - 1)) == 0) {
+#pragma unroll
+                for (int h = 0; h < ROWS; ++h)
+                    if (key[h] == found) pick(h, j);
+            } else if (equal > 0) {
+                s.picked[parity] = -1;
+            }
+        }
+        if (!glance) s.picked[parity] = -1;
+        all_meet();
+        T p = s.row[parity][E], u = s.row[parity][NEXT];
+        int picked = s.picked[parity];
+        if (__builtin_expect(picked < 0, 0)) {
+            // All have seen it, and the clerk has taken note of all columns before.
+            all_meet();
+            const int row = chosen_carefully<T, THREADS, ROWS>(column<E>(), s.tied, place, t, j, m);
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h)
+                if (R::of(t, h) == row) pick(h, j);
+            all_meet();
+            p = s.row[parity][E], u = s.row[parity][NEXT], picked = s.picked[parity];
+            inverse = rough(head(p) & 0x7fffffffu, T());
+        }
+        const Choice c = choice(p, 0, 0);
+        if (__builtin_expect(is_ordinary(c, T()), 1)) {
+            inverse = refined(p, inverse);
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][E] *= inverse;
+        } else {
+            const Numbers<T, ROWS> v = divided_carefully(column<E>(), p);
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][E] = v.x[h];
+        }
+        if constexpr (NEXT > E) {
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][NEXT] -= x[h][E] * u;
+        }
+        T l[ROWS];
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) {
+            l[h] = x[h][E];
+            if (R::of(t, h) == picked) put_word(l[h], MARK<T>);
+        }
+        R::write(message, t, l);
+    }
+
+    template <int E>
+    __device__ __forceinline__ void factor_from(int end, int c0, int m, T* messages, i64 ldm) {
+        if constexpr (E < WIDTH) {
+            const int j = c0 + E;
+            if (j >= end) return;
+            factor<E>(j, m, messages + j * ldm);
+            factor_from<E + 1>(end, c0, m, messages, ldm);
+        }
+    }
+};
+
+template <typename T, int THREADS, int ROWS, int WIDTH>
+__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T* messages, int* picks, T* blank, int* no_picks,
+                                       int* pivots, int* zero, int* moves, int room) {
+    using R = Rows<T, THREADS, ROWS>;
+    constexpr i64 LDM = THREADS * ROWS;
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto& s = *at_hand(reinterpret_cast<Shared<T, THREADS, WIDTH>*>(memory));
+    // Where a row stands, and which row stands at a place.
+    unsigned short *const place = reinterpret_cast<unsigned short*>(&s + 1), *const row_at = place + m;
+    int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
+    const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
+    T* const own = a + c0 * lda;
+    for (int r = t; r < m; r += THREADS + 32) place[r] = row_at[r] = r;
+    if (t >= THREADS) {
+        __syncthreads();
+        const auto note = [&](int r, int j) {
+            const int from = place[r], other = row_at[j];
+            place[other] = from;
+            row_at[from] = other;
+            place[r] = j;
+            row_at[j] = r;
+            return from;
+        };
+#pragma unroll 1
+        for (int j = 0; j < end; ++j) {
+            all_meet();
+            if (s.picked[j & 1] < 0) {
+                all_meet();
+                all_meet();
+            }
+            const int r = s.picked[j & 1];
+            const T u = s.row[j & 1][lane % WIDTH];
+            if (lane < WIDTH && c0 + lane < n) own[j + lane * lda] = u;
+            if (lane == 0) {
+                const int from = note(r, j);
+                if (j >= before) {
+                    post(picks + j, r + 1);
+                    pivots[first + j] = (int)first + from;
+                }
+            }
+            if (j >= before && lane == j - c0 && u == T(0)) atomicMin(reinterpret_cast<unsigned*>(zero), (unsigned)(first + j));
+        }
+        // Later exchanges too move these columns' rows.
+#pragma unroll 1
+        for (int j = end; j < k;) {
+            const int r = j + lane < k ? glance(picks + j + lane) : 0;
+            const int there = __ffs(~__ballot_sync(ALL, r != 0)) - 1, count = there < 0 ? 32 : there;
+#pragma unroll 1
+            for (int i = 0; i < count; ++i) {
+                const int picked = __shfl_sync(ALL, r, i) - 1;
+                if (lane == 0) note(picked, j + i);
+            }
+            j += count;
+        }
+        all_meet();
+        return;
+    }
+    Worker<T, THREADS, ROWS, WIDTH> b = {s, place, t, warp, lane};
+#pragma unroll
+    for (int e = 0; e < WIDTH; ++e)
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) {
+            const int r = R::of(t, h);
+            b.x[h][e] = r < m && c0 + e < n ? own[r + e * lda] : T(0);
+        }
+    __syncthreads();
+    T l[ROWS];
+    R::read(messages, t, l);
+#pragma unroll 1
+    for (int j = 0; j < before; ++j) {
+        b.follow(l, messages + j * LDM, j);
+        R::read(messages + (j + 1) * LDM, t, l);
+    }
+    b.template factor_from<0>(end, c0, m, messages, LDM);
+    // For the next launch.
+    T none[ROWS];
+#pragma unroll
+    for (int h = 0; h < ROWS; ++h) put_word(none[h], BLANK<T>);
+#pragma unroll 1
+    for (int j = c0; j < end; ++j) {
+        R::write(blank + j * LDM, t, none);
+        if (t == 0) no_picks[j] = 0;
+    }
+    all_meet();
+#pragma unroll
+    for (int h = 0; h < ROWS; ++h) {
+        const int r = R::of(t, h), at = r < m ? place[r] : 0;
+        if (r >= m) continue;
+        if (at >= end) {
+#pragma unroll
+            for (int e = 0; e < WIDTH; ++e)
+                if (c0 + e < n) own[at + e * lda] = b.x[h][e];
+        }
+        if (blockIdx.x == 0 && at != r) {
+            const int i = 1 + atomicAdd(moves, 1);
+            moves[i] = (int)first + at;
+            moves[i + room] = (int)first + r;
+        }
+    }
+}
+
+}  // namespace
+
+// A matrix of m rows and n columns at a, from pivot number `first` on: its L and U in place, and pivots[first + j] the row that was
+// exchanged for row first + j; *zero the least number of a column without a pivot, as an unsigned integer, unless it is less already.
+// `moves`: what the exchanges amount to, in rows of the whole matrix: their number, which is 0 before, destinations, and `room`
+// further sources. One launch of n / WIDTH blocks, all resident, of THREADS + 32 threads, for m <= THREADS * ROWS rows. `messages`,
+// min(m, n) + 1 columns of THREADS * ROWS rows, are blank before, and `picks` zero; as many of `blank` and `no_picks` are after.
+#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1) columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX(    \
+        int m, int n, T* a, i64 lda, i64 first, T* messages, int* picks, T* blank, int* no_picks, int* pivots, int* zero,    \
+        int* moves, int room) {                                                                                              \
+        stripe<T, THREADS, ROWS, 8>(m, n, a, lda, first, messages, picks, blank, no_picks, pivots, zero, moves, room);       \
+    }
+ENTRY(double, f64, 256, 2)
+ENTRY(double, f64, 512, 2)
+ENTRY(double, f64, 512, 4)
+ENTRY(float, f32, 256, 4)
+ENTRY(float, f32, 256, 8)
+ENTRY(float, f32, 512, 8)

@@ -95,6 +95,17 @@ impl Buffer {
         self.ctx.check(code, "cuMemsetD8Async")
     }
 
+    /// Sets each of the first `count` 32-bit words, which must exist, to `value`.
+    pub(super) fn fill_words(&self, value: u32, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.ctx.bind()?;
+        // SAFETY: the buffer has that many words.
+        let code = unsafe { sys::cuMemsetD32Async(self.ptr, value, count, self.ctx.stream) };
+        self.ctx.check(code, "cuMemsetD32Async")
+    }
+
     /// A copy of host values. `U` is plain data.
     pub(super) fn from_slice<U: Plain>(ctx: &'static Context, values: &[U]) -> Result<Buffer> {
         let b = Buffer::of::<U>(ctx, values.len())?;

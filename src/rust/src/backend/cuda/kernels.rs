@@ -31,6 +31,7 @@ pub(super) enum Family {
     LuFollow,
     Qr,
     QrPanel,
+    QrPipeline,
     QrDivide,
     QrBatch,
     Pivot,
@@ -39,7 +40,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 19] = [
+    pub(super) const ALL: [Family; 20] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -54,6 +55,7 @@ impl Family {
         Family::LuFollow,
         Family::Qr,
         Family::QrPanel,
+        Family::QrPipeline,
         Family::QrDivide,
         Family::QrBatch,
         Family::Pivot,
@@ -111,6 +113,10 @@ impl Family {
             },
             Family::Qr => packed!("qr"),
             Family::QrPanel => packed!("qr_panel"),
+            Family::QrPipeline => match major {
+                8.. => packed!("qr_pipeline.sm_80"),
+                _ => return None,
+            },
             Family::QrDivide => match major {
                 9.. => packed!("qr_divide.sm_90"),
                 8 => packed!("qr_divide.sm_80"),

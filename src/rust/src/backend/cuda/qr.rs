@@ -1,7 +1,7 @@
 //! QR factorization by Householder reflectors, in blocks of columns that change the rest as `I - V T V'`.
 //!
 //! A panel is made of matrix products (`qr_panel.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
-//! columns, column by column. Which way it went is not to be seen in the result but for rounding. In large matrices a panel changes
+//! columns, column by column. What few enough rows are left of goes through pipelines (`qr_pipeline.rs`). Which way it went is not to be seen in the result but for rounding. In large matrices a panel changes
 //! only the rest of a block of panels, which then changes what is behind it at once.
 
 use std::mem::size_of;
@@ -11,7 +11,9 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::lu::{chunk_rows, most_chunks};
 use super::memory::{set_identity, View};
+use super::pipeline::capacity;
 use super::qr_panel::Panels;
+use super::qr_pipeline::Pipeline;
 use super::qr_reflectors::{width, BlockReflector, Reflector, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -47,64 +49,64 @@ fn block_width<T: Scalar>(ctx: &Context, m: usize, n: usize, reflectors: usize) 
     }
 }
 
+/// What a factorization is made of.
+#[derive(Clone, Copy)]
+struct Ways {
+    /// Columns of a block of panels.
+    width: usize,
+    /// Whether panels are made of products where that is safe.
+    products: bool,
+    /// The most rows that pipelines take over.
+    pipelines: usize,
+}
+
 /// Factors in place; returns the reflectors' factors.
 pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
     let k = a.rows.min(a.cols);
-    let width = block_width::<T>(ctx, a.rows, a.cols, k);
-    factor_in_ways(ctx, a, width, k >= PANEL)
+    let ways = Ways {
+        width: block_width::<T>(ctx, a.rows, a.cols, k),
+        products: k >= PANEL,
+        pipelines: Pipeline::most_rows::<T>(ctx)?,
+    };
+    factor_in_ways(ctx, a, ways)
 }
 
-/// As [`factor`], in blocks of so many columns, with panels from products or without.
-fn factor_in_ways<T: Scalar>(
-    ctx: &'static Context,
-    a: View<T>,
-    width: usize,
-    products: bool,
-) -> Result<Vec<T>> {
+fn factor_in_ways<T: Scalar>(ctx: &'static Context, a: View<T>, ways: Ways) -> Result<Vec<T>> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(Vec::new());
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
     let panel = self::width::<T>(ctx).min(k);
+    // From here on what is left has few enough rows.
+    let tail = match ways.pipelines {
+        0 => k,
+        most => a.rows.saturating_sub(most).next_multiple_of(panel).min(k),
+    };
+    let block = if tail > 0 { ways.width } else { 0 };
+    let later = if tail < k && a.cols - tail > capacity(ctx) {
+        (PANELS * panel).min(k)
+    } else {
+        0
+    };
     // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
-    let reflectors = match a.rows <= a.cols && k > 1 && k % panel == 1 {
+    let reflectors = match a.rows <= a.cols && k > 1 && tail == k && k % panel == 1 {
         true => k - 1,
-        false => k,
+        false => tail,
     };
     let mut work = Factoring {
         ctx,
         a,
         reflectors,
         panel,
-        width,
+        width: ways.width,
         tau: &tau,
-        block: BlockReflector::new::<T>(ctx, width, a.rows, a.cols - panel)?,
+        block: BlockReflector::new::<T>(ctx, block.max(later), a.rows, a.cols)?,
         columns: None,
     };
-    let panels = if products {
-        Some(Panels::new::<T>(ctx)?)
-    } else {
-        None
-    };
-    let (mut first, mut queued) = (0, MOST_QUEUED);
-    while first < reflectors {
-        let Some(panels) = &panels else {
-            work.by_columns(first)?;
-            first += panel;
-            continue;
-        };
-        let end = reflectors.min(first + queued * panel);
-        for at in (first..end).step_by(panel) {
-            work.by_products(panels, at)?;
-        }
-        (first, queued) = match panels.refused()? {
-            None => (end, MOST_QUEUED.min(2 * queued)),
-            Some(at) => {
-                work.by_columns(at)?;
-                (at + panel, 1)
-            }
-        };
+    work.panels(ways.products)?;
+    if tail < k {
+        work.pipelines(tail, later)?;
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
@@ -126,6 +128,56 @@ struct Factoring<'t, T> {
 }
 
 impl<T: Scalar> Factoring<'_, T> {
+    /// The reflectors that panels make.
+    fn panels(&mut self, products: bool) -> Result<()> {
+        let (end, panel) = (self.reflectors, self.panel);
+        if !products || end == 0 {
+            return (0..end)
+                .step_by(panel)
+                .try_for_each(|at| self.by_columns(at));
+        }
+        let panels = Panels::new::<T>(self.ctx)?;
+        let (mut first, mut queued) = (0, MOST_QUEUED);
+        while first < end {
+            let last = end.min(first + queued * panel);
+            for at in (first..last).step_by(panel) {
+                self.by_products(&panels, at)?;
+            }
+            (first, queued) = match panels.refused()? {
+                None => (last, MOST_QUEUED.min(2 * queued)),
+                Some(at) => {
+                    self.by_columns(at)?;
+                    (at + panel, 1)
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// The reflectors from number `first` on, by pipelines, which change what is behind them in blocks of `width`.
+    fn pipelines(&self, mut first: usize, width: usize) -> Result<()> {
+        let (m, n) = (self.a.rows, self.a.cols);
+        let pipeline = Pipeline::new::<T>(self.ctx, m - first, n - first)?;
+        while first < m.min(n) {
+            let rows = m - first;
+            let cols = pipeline.columns::<T>(rows, n - first);
+            let part = self.a.sub(first, first, rows, cols);
+            pipeline.factor(part, self.tau_at(first))?;
+            let (end, behind) = (cols, n - first - cols);
+            if behind > 0 {
+                for at in (0..end).step_by(width) {
+                    let some = part.sub(at, at, rows - at, width.min(end - at));
+                    let reflector = self.block.load(0, some, self.tau_at(first + at))?;
+                    let rest = self.a.sub(first + at, first + cols, rows - at, behind);
+                    self.block.apply(Trans::Yes, reflector, rest, 0)?;
+                }
+            }
+            self.ctx.fence()?;
+            first += cols;
+        }
+        Ok(())
+    }
+
     /// The panel that begins at column `first`, from its diagonal on.
     fn panel(&self, first: usize) -> View<T> {
         let cols = self.panel.min(self.reflectors - first);

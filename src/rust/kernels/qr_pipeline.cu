@@ -1,0 +1,249 @@
+// QR factorization by Householder reflectors of as many columns as the blocks of one launch hold, in a pipeline.
+//
+// A block has eight columns to itself, all rows of them in registers. It follows the reflectors of the columns before its own, one
+// by one as their blocks send them; then it makes its own, for which no other block is asked, and sends these.
+//
+// One sum over the rows for each column is all that a reflector takes. For one of another block that is v'x. For a block's own
+// column y it is y'x below the diagonal, of y itself among the x: with its norm come v, which is y times a number, and v'x.
+#include "pipeline.cuh"
+
+namespace {
+
+using namespace pipeline;
+
+constexpr int WIDTH = 8;  // columns of a block
+constexpr unsigned ALL = 0xffffffffu;
+
+template <typename T, int WARPS>
+struct Shared {
+    T part[2][WARPS][WIDTH];
+    T top[2][WIDTH];  // the row of the diagonal
+    T tau[2];
+};
+
+// A square root and its reciprocal, of a number far from the ends of the range.
+__device__ __forceinline__ void roots(double s, double& g, double& r) {
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s));
+    const double e = fma(-s * y, y, 1.0);
+    y = fma(y * e, fma(0.375, e, 0.5), y);
+    g = s * y;
+    g = fma(fma(-g, g, s), 0.5 * y, g);
+    r = fma(fma(-g, y, 1.0), y, y);
+}
+__device__ __forceinline__ void roots(float s, float& g, float& r) {
+    g = __fsqrt_rn(s);
+    r = __frcp_rn(g);
+}
+__device__ __forceinline__ double inverse(double p) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
+    const double e = fma(-p, y, 1.0);
+    y = fma(y, fma(e, e, e), y);
+    return fma(fma(-p, y, 1.0), y, y);
+}
+__device__ __forceinline__ float inverse(float p) { return __frcp_rn(p); }
+// Whether squares of such a size are far enough from the ends of the range.
+__device__ __forceinline__ bool is_safe(double below, double all) { return below > 0x1p-64 && all < 0x1p900; }
+__device__ __forceinline__ bool is_safe(float below, float all) { return below > 0x1p-30f && all < 0x1p100f; }
+
+template <typename T, int THREADS, int ROWS>
+struct Stripe {
+    using R = Rows<T, THREADS, ROWS>;
+    static constexpr int WARPS = THREADS / 32;
+    Shared<T, WARPS>& s;
+    const int t, warp, lane;
+    int turn;
+    T x[ROWS][WIDTH];
+
+    // Sums over the block: a lane has the sum of the d[lane % 8].
+    __device__ __forceinline__ T sum_up(T (&d)[WIDTH]) {
+#pragma unroll
+        for (int half = WIDTH / 2; half > 0; half /= 2) {
+            const bool upper = lane & 4 * half;
+#pragma unroll
+            for (int i = 0; i < half; ++i) {
+                const T sent = upper ? d[i] : d[i + half], kept = upper ? d[i + half] : d[i];
+                d[i] = kept + __shfl_xor_sync(ALL, sent, 4 * half);
+            }
+        }
+        d[0] += __shfl_xor_sync(ALL, d[0], 2);
+        d[0] += __shfl_xor_sync(ALL, d[0], 1);
+        turn ^= 1;
+        if ((lane & 3) == 0) s.part[turn][warp][lane >> 2] = d[0];
+        __syncthreads();
+        T sum = s.part[turn][lane / WIDTH % WARPS][lane % WIDTH];
+#pragma unroll
+        for (int i = 4; i < WARPS; i += 4) sum += s.part[turn][lane / WIDTH + i][lane % WIDTH];
+        sum += __shfl_xor_sync(ALL, sum, 8);
+        if (WARPS > 2) sum += __shfl_xor_sync(ALL, sum, 16);
+        return sum;
+    }
+
+    // The largest of the block; NaN do not count.
+    __device__ __forceinline__ T largest(T d) {
+        d = warp_max(d);
+        turn ^= 1;
+        if (lane == 0) s.part[turn][warp][0] = d;
+        __syncthreads();
+        T most = T(0);
+#pragma unroll 1
+        for (int w = 0; w < WARPS; ++w) most = larger(most, s.part[turn][w][0]);
+        return most;
+    }
+
+    // What a reflector with v in `l` changes in the columns from FROM on: w of column e is in the lanes that have it.
+    template <int FROM>
+    __device__ __forceinline__ void change(const T (&l)[ROWS], T w) {
+#pragma unroll
+        for (int e = FROM; e < WIDTH; ++e) {
+            const T u = __shfl_sync(ALL, w, e);
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) x[h][e] -= l[h] * u;
+        }
+    }
+
+    // The j-th reflector, of another block: a column with v, zero above row j and tau in it.
+    __device__ __forceinline__ void follow(T (&l)[ROWS], const T* column, int j) {
+        R::await(column, t, l);
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h)
+            if (R::of(t, h) == j) {
+                s.tau[turn ^ 1] = l[h];
+                l[h] = T(1);
+            }
+        T d[WIDTH];
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) {
+            d[e] = l[0] * x[0][e];
+#pragma unroll
+            for (int h = 1; h < ROWS; ++h) d[e] += l[h] * x[h][e];
+        }
+        const T sum = sum_up(d), tau = s.tau[turn];
+        change<0>(l, tau == T(0) ? T(0) : tau * sum);
+    }
+
+    // The j-th reflector, from column E of its own.
+    template <int E>
+    __device__ __forceinline__ void reflect(int j, T* message, T* taus) {
+        T sum, below, alpha, scale = T(1), g, r, tau;
+        for (bool scaled = false;; scaled = true) {
+            T d[WIDTH] = {};
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) {
+                const int row = R::of(t, h);
+                const T y = row > j ? x[h][E] : T(0);
+#pragma unroll
+                for (int e = E; e < WIDTH; ++e) d[e] += y * x[h][e];
+                if (row == j)
+#pragma unroll
+                    for (int e = E; e < WIDTH; ++e) s.top[turn ^ 1][e] = x[h][e];
+            }
+            sum = sum_up(d);
+            below = __shfl_sync(ALL, sum, E);
+            alpha = s.top[turn][E] * scale;
+            const T all = below + alpha * alpha;
+            roots(all, g, r);
+            tau = T(1) + magnitude(alpha) * r;
+            if (__builtin_expect(scaled || is_safe(below, all), 1)) break;
+            // Once more, of a column of which the largest is near one.
+            T most = T(0);
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h)
+                if (R::of(t, h) > j) most = larger(most, magnitude(x[h][E]));
+            most = largest(most);
+            if (most == T(0) && below == T(0)) {
+                // Nothing to reflect.
+                g = magnitude(alpha), tau = T(0);
+                break;
+            }
+            scale = scale_for(larger(most, magnitude(alpha)));
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h)
+                if (R::of(t, h) > j) x[h][E] *= scale;
+        }
+        const bool none = tau == T(0);
+        const T beta = none ? alpha : -with_sign(g, alpha), by = none ? T(0) : inverse(alpha - beta);
+        const T u = lane % WIDTH > E ? s.top[turn][lane % WIDTH] : T(0);
+        const T w = none ? T(0) : tau * (u + sum * by);
+        T l[ROWS];
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) {
+            const int row = R::of(t, h);
+            l[h] = row > j ? x[h][E] * by : row == j ? tau : T(0);
+        }
+        R::write(message, t, l);
+        const T diagonal = beta * inverse_scale(scale);
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) {
+            const int row = R::of(t, h);
+            x[h][E] = row > j ? l[h] : row == j ? diagonal : x[h][E];
+            if (row == j) l[h] = T(1);
+        }
+        change<E + 1>(l, w);
+        if (t == 0) taus[j] = tau;
+    }
+
+    template <int E>
+    __device__ __forceinline__ void reflect_from(int end, int c0, T* messages, i64 ldm, T* taus) {
+        if constexpr (E < WIDTH) {
+            const int j = c0 + E;
+            if (j >= end) return;
+            reflect<E>(j, messages + j * ldm, taus);
+            reflect_from<E + 1>(end, c0, messages, ldm, taus);
+        }
+    }
+};
+
+template <typename T, int THREADS, int ROWS>
+__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages, T* taus) {
+    using R = Rows<T, THREADS, ROWS>;
+    constexpr i64 LDM = THREADS * ROWS;
+    __shared__ Shared<T, THREADS / 32> memory;
+    auto& s = *at_hand(&memory);
+    int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
+    const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
+    T* const own = a + c0 * lda;
+    Stripe<T, THREADS, ROWS> b = {s, t, warp, lane, 0};
+#pragma unroll
+    for (int e = 0; e < WIDTH; ++e)
+#pragma unroll
+        for (int h = 0; h < ROWS; ++h) {
+            const int r = R::of(t, h);
+            b.x[h][e] = r < m && c0 + e < n ? own[r + e * lda] : T(0);
+        }
+    T l[ROWS];
+    R::read(messages, t, l);
+#pragma unroll 1
+    for (int j = 0; j < before; ++j) {
+        b.follow(l, messages + j * LDM, j);
+        R::read(messages + (j + 1) * LDM, t, l);
+    }
+    b.template reflect_from<0>(end, c0, messages, LDM, taus);
+#pragma unroll
+    for (int h = 0; h < ROWS; ++h) {
+        const int r = R::of(t, h);
+        if (r < m)
+#pragma unroll
+            for (int e = 0; e < WIDTH; ++e)
+                if (c0 + e < n) own[r + e * lda] = b.x[h][e];
+    }
+}
+
+}  // namespace
+
+// A matrix of m rows and n columns at a: R and the reflectors in place, their factors at `taus`. One launch of n / 8 blocks, all
+// resident, of THREADS threads, for m <= THREADS * ROWS rows. `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, all
+// words blank before.
+#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) columns_reflect_pipeline##THREADS##x##ROWS##_##SUFFIX(      \
+        int m, int n, T* a, i64 lda, T* messages, T* taus) {                                                             \
+        stripe<T, THREADS, ROWS>(m, n, a, lda, messages, taus);                                                          \
+    }
+ENTRY(double, f64, 128, 4)
+ENTRY(double, f64, 256, 4)
+ENTRY(double, f64, 256, 8)
+ENTRY(float, f32, 128, 8)
+ENTRY(float, f32, 256, 8)
+ENTRY(float, f32, 256, 16)

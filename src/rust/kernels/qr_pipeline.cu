@@ -47,6 +47,9 @@ __device__ __forceinline__ float inverse(float p) { return __frcp_rn(p); }
 __device__ __forceinline__ bool is_safe(double below, double all) { return below > 0x1p-64 && all < 0x1p900; }
 __device__ __forceinline__ bool is_safe(float below, float all) { return below > 0x1p-30f && all < 0x1p100f; }
 
+template <typename T>
+constexpr T LARGEST = sizeof(T) == 8 ? T(0x1p1000) : T(0x1p120f);
+
 template <typename T, int THREADS, int ROWS>
 struct Stripe {
     using R = Rows<T, THREADS, ROWS>;
@@ -145,7 +148,9 @@ struct Stripe {
             const T all = below + alpha * alpha;
             roots(all, g, r);
             tau = T(1) + magnitude(alpha) * r;
-            if (__builtin_expect(scaled || is_safe(below, all), 1)) break;
+            // Another column may be so large that the product leaves the range.
+            const bool safe = is_safe(below, all) && __all_sync(ALL, magnitude(sum) <= LARGEST<T>);
+            if (__builtin_expect(scaled || safe, 1)) break;
             // Once more, of a column of which the largest is near one.
             T most = T(0);
 #pragma unroll

@@ -40,7 +40,8 @@ pub(super) struct Context {
     modules: Mutex<HashMap<Family, &'static Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     fences: Mutex<Fences>,
-    pub sums: Mutex<Option<Sums>>,
+    /// Of products in the stream, and of those beside it.
+    pub sums: [Mutex<Option<Sums>>; 2],
     failed: Mutex<Option<Error>>,
 }
 
@@ -163,7 +164,7 @@ impl Context {
             modules: Mutex::default(),
             functions: Mutex::default(),
             fences: Mutex::default(),
-            sums: Mutex::default(),
+            sums: Default::default(),
             failed: Mutex::default(),
         })
     }
@@ -296,6 +297,11 @@ impl Context {
         let code = unsafe { sys::cuStreamWaitEvent(second, event.0, 0) };
         lock(&self.fences).free.push(event);
         self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Whether kernels go beside the stream now.
+    pub(super) fn is_beside(&self) -> bool {
+        BESIDE.get()
     }
 
     /// Where kernels go now.

@@ -38,6 +38,7 @@ mod product_shapes;
 mod properties;
 mod qr;
 mod qr_batch;
+mod qr_factor;
 mod qr_panel;
 mod qr_pipeline;
 mod qr_reflectors;
@@ -257,7 +258,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn geqrf(&self, a: &mut Matrix<'_, T>) -> Result<Vec<T>> {
-        qr::factor(self.ctx, a.view())
+        qr_factor::factor(self.ctx, a.view())
     }
 
     fn geqp3(&self, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {

@@ -31,20 +31,33 @@ impl Sums {
 
     /// Whether there is room for sums. Too little memory is no failure: tiles are not shared then.
     pub(super) fn prepare(ctx: &'static Context) -> Result<bool> {
-        if lock(&ctx.sums).is_some() {
+        // Memory belongs to the stream.
+        match ctx.is_beside() {
+            true => Ok(lock(&ctx.sums[1]).is_some()),
+            false => Self::prepare_for(ctx, 0),
+        }
+    }
+
+    /// As [`Sums::prepare`], for products that will be started beside the stream.
+    pub(super) fn prepare_beside(ctx: &'static Context) -> Result<bool> {
+        Self::prepare_for(ctx, 1)
+    }
+
+    fn prepare_for(ctx: &'static Context, which: usize) -> Result<bool> {
+        if lock(&ctx.sums[which]).is_some() {
             return Ok(true);
         }
         // Not while the lock is held: memory may have to be waited for, and an interrupt ends that.
         let Some(sums) = where_there_is_room(Sums::new(ctx))? else {
             return Ok(false);
         };
-        lock(&ctx.sums).get_or_insert(sums);
+        lock(&ctx.sums[which]).get_or_insert(sums);
         Ok(true)
     }
 
     /// For one launch: the address of the sums, that of the flags, and the epoch.
     pub(super) fn claim(ctx: &'static Context) -> Result<(u64, u64, i32)> {
-        let mut sums = lock(&ctx.sums);
+        let mut sums = lock(&ctx.sums[usize::from(ctx.is_beside())]);
         let Some(sums) = sums.as_mut() else {
             return Err(Error::Internal {
                 what: "there is no room for the sums of shared tiles".to_string(),

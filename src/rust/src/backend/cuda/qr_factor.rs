@@ -1,0 +1,289 @@
+//! The order of work in a QR factorization on the GPU.
+//!
+//! Panels make blocks. A block changes the columns of the next one first; that one's panels are then made beside what is left to
+//! change of the rest, on a few multiprocessors: they are long chains of small steps. Whatever is left when few enough rows are
+//! goes through pipelines.
+
+use std::mem::size_of;
+
+use super::buffer::Buffer;
+use super::context::Context;
+use super::lu::most_chunks;
+use super::memory::View;
+use super::pipeline::capacity;
+use super::qr::{factor_panel, PANEL, PANELS};
+use super::qr_panel::Panels;
+use super::qr_pipeline::Pipeline;
+use super::qr_reflectors::{width, BlockReflector, Reflector};
+use super::sums::Sums;
+use crate::error::Result;
+use crate::matrix::Trans;
+use crate::scalar::{try_zeroed, Scalar};
+
+/// Multiprocessors for panels that are made beside something else.
+const BESIDE: usize = 32;
+
+/// What a factorization is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Ways {
+    /// Panels of a block.
+    pub panels: usize,
+    /// Whether panels are made of products where that is safe.
+    pub products: bool,
+    /// The most rows that pipelines take over.
+    pub pipelines: usize,
+}
+
+/// Factors in place; returns the reflectors' factors.
+pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec<T>> {
+    let k = a.rows.min(a.cols);
+    let ways = Ways {
+        panels: PANELS,
+        products: k >= PANEL,
+        pipelines: Pipeline::most_rows::<T>(ctx)?,
+    };
+    factor_in_ways(ctx, a, ways)
+}
+
+pub(super) fn factor_in_ways<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    ways: Ways,
+) -> Result<Vec<T>> {
+    let k = a.rows.min(a.cols);
+    if k == 0 {
+        return Ok(Vec::new());
+    }
+    let tau = Buffer::zeroed::<T>(ctx, k)?;
+    let panel = width::<T>(ctx).min(k);
+    // From here on what is left has few enough rows.
+    let tail = match ways.pipelines {
+        0 => k,
+        most => a.rows.saturating_sub(most).next_multiple_of(panel).min(k),
+    };
+    // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
+    let reflectors = match a.rows <= a.cols && k > 1 && tail == k && k % panel == 1 {
+        true => k - 1,
+        false => tail,
+    };
+    // With fewer than two blocks there is nothing beside which a panel could be made.
+    let wide = ways.panels * panel;
+    let width = if reflectors >= 2 * wide { wide } else { panel };
+    let later = match tail < k && a.cols - tail > capacity(ctx) {
+        true => (PANELS * panel).min(k),
+        false => 0,
+    };
+    let block = |wide: usize| BlockReflector::new::<T>(ctx, wide, a.rows, a.cols);
+    let mut work = Factoring {
+        ctx,
+        a,
+        reflectors,
+        panel,
+        width,
+        tau: &tau,
+        blocks: [
+            block(if tail > 0 { width.max(later) } else { later })?,
+            block(if width > panel { width } else { 0 })?,
+        ],
+        columns: None,
+    };
+    ctx.or_drain(work.panels(ways.products))?;
+    if tail < k {
+        work.pipelines(tail, later)?;
+    }
+    let mut out = try_zeroed::<T>(k)?;
+    tau.to_slice(&mut out)?;
+    Ok(out)
+}
+
+/// A factorization under way.
+struct Factoring<'t, T> {
+    ctx: &'static Context,
+    a: View<T>,
+    /// Those that panels make.
+    reflectors: usize,
+    /// Columns of a panel, and of a block of panels.
+    panel: usize,
+    width: usize,
+    tau: &'t Buffer,
+    /// Blocks of panels, which take turns where there is more than one panel to a block.
+    blocks: [BlockReflector; 2],
+    /// What column by column takes, made when it is needed.
+    columns: Option<(Buffer, BlockReflector)>,
+}
+
+impl<T: Scalar> Factoring<'_, T> {
+    /// All panels and what they change.
+    fn panels(&mut self, products: bool) -> Result<()> {
+        let (end, n) = (self.reflectors, self.a.cols);
+        let panels = match products && end > 0 {
+            true => Some(Panels::new::<T>(self.ctx)?),
+            false => None,
+        };
+        if self.width > self.panel {
+            Sums::prepare_beside(self.ctx)?;
+        }
+        let mut made = 0;
+        for start in (0..end).step_by(self.width) {
+            let last = end.min(start + self.width);
+            self.make(panels.as_ref(), made.max(start), last)?;
+            let next = end.min(last + self.width);
+            let ahead = panels
+                .as_ref()
+                .filter(|_| last < next && self.width > self.panel);
+            let Some(panels) = ahead else {
+                self.change(start, last, last, n)?;
+                continue;
+            };
+            self.change(start, last, last, next)?;
+            let all = self.ctx.multiprocessors();
+            let few = BESIDE.min(all / 2);
+            self.ctx.beside(|| {
+                let queue = || {
+                    (last..next)
+                        .step_by(self.panel)
+                        .try_for_each(|at| self.by_products(panels, at))
+                };
+                self.ctx.leaving(all - few, queue)
+            })?;
+            self.ctx
+                .leaving(few, || self.change(start, last, next, n))?;
+            self.ctx.join()?;
+            made = self.made(panels, next)?;
+        }
+        Ok(())
+    }
+
+    /// The panels of a block from column `first` to before `end`, and what they change within it.
+    fn make(&mut self, panels: Option<&Panels>, mut first: usize, end: usize) -> Result<()> {
+        while first < end {
+            let Some(panels) = panels else {
+                self.by_columns(first)?;
+                first += self.panel;
+                continue;
+            };
+            for at in (first..end).step_by(self.panel) {
+                self.by_products(panels, at)?;
+            }
+            first = self.made(panels, end)?;
+        }
+        Ok(())
+    }
+
+    /// Asks how many columns of those before `end` are done by now; makes the panel that was refused, if one was.
+    fn made(&mut self, panels: &Panels, end: usize) -> Result<usize> {
+        let Some(at) = panels.refused()? else {
+            return Ok(end);
+        };
+        self.by_columns(at)?;
+        Ok(end.min(at + self.panel))
+    }
+
+    /// The reflectors from number `first` on, by pipelines, which change what is behind them in blocks of `width`.
+    fn pipelines(&self, mut first: usize, width: usize) -> Result<()> {
+        let (m, n) = (self.a.rows, self.a.cols);
+        let pipeline = Pipeline::new::<T>(self.ctx, m - first, n - first)?;
+        while first < m.min(n) {
+            let rows = m - first;
+            let cols = pipeline.columns::<T>(rows, n - first);
+            let part = self.a.sub(first, first, rows, cols);
+            pipeline.factor(part, self.tau_at(first))?;
+            let behind = n - first - cols;
+            if behind > 0 {
+                for at in (0..cols).step_by(width) {
+                    let some = part.sub(at, at, rows - at, width.min(cols - at));
+                    let reflector = self.blocks[0].load(0, some, self.tau_at(first + at))?;
+                    let rest = self.a.sub(first + at, first + cols, rows - at, behind);
+                    self.blocks[0].apply(Trans::Yes, reflector, rest, 0)?;
+                }
+            }
+            self.ctx.fence()?;
+            first += cols;
+        }
+        Ok(())
+    }
+
+    /// The block of panels of the reflectors around column `first`.
+    fn block(&self, first: usize) -> &BlockReflector {
+        match self.width > self.panel {
+            true => &self.blocks[first / self.width % 2],
+            false => &self.blocks[0],
+        }
+    }
+
+    /// The panel that begins at column `first`, from its diagonal on.
+    fn panel(&self, first: usize) -> View<T> {
+        let cols = self.panel.min(self.reflectors - first);
+        self.a.sub(first, first, self.a.rows - first, cols)
+    }
+
+    fn tau_at(&self, first: usize) -> u64 {
+        self.tau.ptr + (first * size_of::<T>()) as u64
+    }
+
+    fn by_products(&self, panels: &Panels, first: usize) -> Result<()> {
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
+        let to = self
+            .block(first)
+            .room(first % self.width, panel.rows, panel.cols);
+        let follow = first + panel.cols < self.a.cols;
+        panels.factor(first, panel, tau, to, follow)?;
+        self.join(first, to, panels.stop())
+    }
+
+    fn by_columns(&mut self, first: usize) -> Result<()> {
+        let (panel, tau) = (self.panel(first), self.tau_at(first));
+        let (space, inner) = match self.columns.take() {
+            Some(made) => self.columns.insert(made),
+            None => {
+                let space = 2 * (most_chunks(self.a.rows) * (PANEL + 1) + PANEL);
+                self.columns.insert((
+                    Buffer::of::<T>(self.ctx, space)?,
+                    BlockReflector::new::<T>(self.ctx, PANEL, self.a.rows, self.panel)?,
+                ))
+            }
+        };
+        for at in (0..panel.cols).step_by(PANEL) {
+            let next = (at + PANEL).min(panel.cols);
+            let part = panel.sub(at, at, panel.rows - at, next - at);
+            let tau = tau + (at * size_of::<T>()) as u64;
+            factor_panel(self.ctx, part, tau, space)?;
+            if next < panel.cols {
+                let reflector = inner.load(0, part, tau)?;
+                let behind = panel.sub(at, next, part.rows, panel.cols - next);
+                inner.apply(Trans::Yes, reflector, behind, 0)?;
+            }
+        }
+        if first + panel.cols < self.a.cols {
+            let reflector = self.block(first).load(first % self.width, panel, tau)?;
+            self.join(first, reflector, 0)?;
+        }
+        self.ctx.fence()
+    }
+
+    /// Changes the rest of the block behind the panel that begins at column `first`, and joins the panel to the block.
+    fn join(&self, first: usize, by: Reflector<T>, stop: u64) -> Result<()> {
+        let (m, start) = (self.a.rows, first - first % self.width);
+        let (next, end) = (first + by.v.cols, self.reflectors.min(start + self.width));
+        let block = self.block(first);
+        if next < end {
+            let rest = self.a.sub(first, next, m - first, end - next);
+            block.apply(Trans::Yes, by, rest, stop)?;
+        }
+        if end < self.a.cols && first > start {
+            block.append::<T>(first - start, m - start, by.v.cols, stop)?;
+        }
+        Ok(())
+    }
+
+    /// Changes columns `from..to` by the block of reflectors `start..end`.
+    fn change(&self, start: usize, end: usize, from: usize, to: usize) -> Result<()> {
+        if from < to {
+            let rows = self.a.rows - start;
+            let block = self.block(start);
+            let by = block.room(0, rows, end - start);
+            block.apply(Trans::Yes, by, self.a.sub(start, from, rows, to - from), 0)?;
+        }
+        self.ctx.fence()
+    }
+}

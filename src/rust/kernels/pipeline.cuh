@@ -1,8 +1,8 @@
 // Columns that go from block to block of one launch, each number its own flag.
 //
 // A matrix of messages has a column for each that one block makes and others wait for. It is blank before: every number is a
-// signalling NaN that no arithmetic results in. Who waits reads a number until it is something else, so that a message takes one
-// trip to the second-level cache and back, and no fence. Blocks that wait must all be resident.
+// signalling NaN that no arithmetic results in, of equal words. Who waits reads a number until it is something else, so that a
+// message takes one trip to the second-level cache and back, and no fence. Blocks that wait must all be resident.
 #pragma once
 #include "common.cuh"
 
@@ -82,7 +82,6 @@ __device__ __forceinline__ T* at_hand(T* memory) {
     return static_cast<T*>(__cvta_shared_to_generic(at));
 }
 
-// Integers of which 0 is not there yet.
 __device__ __forceinline__ int glance(const int* p) {
     int x;
     asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p));

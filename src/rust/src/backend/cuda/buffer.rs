@@ -95,6 +95,17 @@ impl Buffer {
         self.ctx.check(code, "cuMemsetD8Async")
     }
 
+    /// Sets each of the first `count` words of four bytes, which must exist, to `word`.
+    pub(super) fn fill_words(&self, word: u32, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.ctx.bind()?;
+        // SAFETY: the buffer has that many words, and its address is a multiple of their size.
+        let code = unsafe { sys::cuMemsetD32Async(self.ptr, word, count, self.ctx.stream) };
+        self.ctx.check(code, "cuMemsetD32Async")
+    }
+
     /// A copy of host values. `U` is plain data.
     pub(super) fn from_slice<U: Plain>(ctx: &'static Context, values: &[U]) -> Result<Buffer> {
         let b = Buffer::of::<U>(ctx, values.len())?;

@@ -29,6 +29,7 @@ pub(super) enum Family {
     Lu,
     LuPanel,
     LuFollow,
+    LuPipeline,
     Qr,
     QrPanel,
     QrDivide,
@@ -39,7 +40,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 19] = [
+    pub(super) const ALL: [Family; 20] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -52,6 +53,7 @@ impl Family {
         Family::Lu,
         Family::LuPanel,
         Family::LuFollow,
+        Family::LuPipeline,
         Family::Qr,
         Family::QrPanel,
         Family::QrDivide,
@@ -107,6 +109,10 @@ impl Family {
             },
             Family::LuFollow => match major {
                 9.. => packed!("lu_follow.sm_90"),
+                _ => return None,
+            },
+            Family::LuPipeline => match major {
+                8.. => packed!("lu_pipeline.sm_80"),
                 _ => return None,
             },
             Family::Qr => packed!("qr"),

@@ -13,7 +13,9 @@ fn blocks_of_panels_agree<T: Scalar>(ctx: &'static Context) {
         let a: Vec<T> = (0..m * n).map(|_| next()).collect();
         let factored = |wide: usize| {
             let b = Buffer::from_slice(ctx, &a).unwrap();
-            let info = factor_in_blocks(ctx, View::<T>::new(b.ptr, m, n, m), wide).unwrap();
+            let info =
+                factor_as_planned(ctx, View::<T>::new(b.ptr, m, n, m), wide, Plan::none(m, n))
+                    .unwrap();
             let mut lu = a.clone();
             b.to_slice(&mut lu).unwrap();
             (lu, info.ipiv)

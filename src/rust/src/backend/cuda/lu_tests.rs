@@ -212,7 +212,7 @@ fn textbook<T: Textbook>(a: &mut [T], m: usize) -> LuInfo {
             info.zero = info.zero.or(Some(j));
         } else if size(pivot) >= T::ordinary().0 && size(pivot) < T::ordinary().1 {
             let inverse = pivot.inverse();
-            head[j + 1..].iter_mut().for_each(|x| *x = *x * inverse);
+            head[j + 1..].iter_mut().for_each(|x| *x *= inverse);
         } else {
             head[j + 1..].iter_mut().for_each(|x| *x = x.divided(pivot));
         }

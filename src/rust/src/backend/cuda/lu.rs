@@ -410,3 +410,7 @@ impl<T: Scalar> Work<T> {
 #[cfg(test)]
 #[path = "lu_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "lu_textbook_tests.rs"]
+mod textbook_tests;

@@ -159,8 +159,8 @@ impl<T: Scalar> Work<T> {
         Ok(())
     }
 
-    /// The first `k` columns by clusters' panels from left to right, others brought up to them: as soon as the columns of the next panel are up to date it is factored, on
-    /// multiprocessors of its own, beside the update of others.
+    /// The first `k` columns by clusters' panels from left to right, and others brought up to them: as soon as the columns of the
+    /// next panel are up to date it is factored, on multiprocessors of its own, beside the update of others.
     ///
     /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
     /// each of that block's panels: products of 128 columns are held up by memory.

@@ -146,27 +146,36 @@ __device__ __forceinline__ void exchange_list(int first, int count, const int* p
     }
 }
 
-// Carries out a list of moves on n columns. Each block of as many threads as the list has room for reads whole columns' moved rows
-// before it writes them.
+// Carries out a list of up to MOST_MOVES moves for each thread on n columns; the list has room for `room`. A block reads all moved
+// rows of its columns before it writes them.
+constexpr int MOST_MOVES = 4;
 template <typename T>
-__device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* list) {
+__device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* list, int room) {
     constexpr int COLUMNS = 4;
     const int moves = list[0];
     const i64 c0 = blockIdx.x * (i64)COLUMNS;
-    const int t = threadIdx.x;
-    T v[COLUMNS];
-    if (t < moves) {
-        const i64 from = list[1 + (int)blockDim.x + t];
+    const int t = threadIdx.x, threads = blockDim.x;
+    T v[MOST_MOVES][COLUMNS];
 #pragma unroll
-        for (int c = 0; c < COLUMNS; ++c)
-            if (c0 + c < n) v[c] = a[from + (c0 + c) * ld];
+    for (int i = 0; i < MOST_MOVES; ++i) {
+        const int move = t + i * threads;
+        if (move < moves) {
+            const i64 from = list[1 + room + move];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c)
+                if (c0 + c < n) v[i][c] = a[from + (c0 + c) * ld];
+        }
     }
     __syncthreads();
-    if (t < moves) {
-        const i64 to = list[1 + t];
 #pragma unroll
-        for (int c = 0; c < COLUMNS; ++c)
-            if (c0 + c < n) a[to + (c0 + c) * ld] = v[c];
+    for (int i = 0; i < MOST_MOVES; ++i) {
+        const int move = t + i * threads;
+        if (move < moves) {
+            const i64 to = list[1 + move];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c)
+                if (c0 + c < n) a[to + (c0 + c) * ld] = v[i][c];
+        }
     }
 }
 
@@ -183,9 +192,9 @@ extern "C" __global__ void __launch_bounds__(32) exchanges_list_warp(int first, 
         int* zero) {                                                                                                  \
         lu_column<T>(m, width, j, chunk_rows, a, ld, first, space, places, pivots, zero);                             \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                 \
-                                                                                 const int* list) {                   \
-        rows_exchange<T>(n, a, ld, list);                                                                             \
+    extern "C" __global__ void __launch_bounds__(1024) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                \
+                                                                                  const int* list, int room) {        \
+        rows_exchange<T>(n, a, ld, list, room);                                                                       \
     }
 
 INSTANCES(double, f64)

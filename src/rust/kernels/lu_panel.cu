@@ -309,11 +309,8 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
         panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
         panel<T, THREADS, ROWS / THREADS, SLOTS>(m, n, a, ld, work, first, pivots, zero, moves);                           \
     }
-ENTRY(double, f64, 128, 128, 8)
 ENTRY(double, f64, 256, 128, 8)
 ENTRY(double, f64, 512, 256, 4)
 ENTRY(double, f64, 1024, 256, 2)
-ENTRY(float, f32, 128, 128, 8)
-ENTRY(float, f32, 256, 128, 8)
 ENTRY(float, f32, 512, 128, 8)
 ENTRY(float, f32, 1024, 256, 4)

@@ -211,8 +211,8 @@ struct Worker {
 };
 
 template <typename T, int THREADS, int ROWS, int WIDTH>
-__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T* messages, int* picks, T* blank, int* no_picks,
-                                       int* pivots, int* zero, int* moves, int room) {
+__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages, i64 first, int* pivots, int* zero, int* moves,
+                                       int room) {
     using R = Rows<T, THREADS, ROWS>;
     constexpr i64 LDM = THREADS * ROWS;
     extern __shared__ __align__(16) unsigned char memory[];
@@ -222,7 +222,9 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T
     int t = threadIdx.x, lane = t & 31, warp = t >> 5;
     asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
     const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
+    constexpr int blank = (int)BLANK<T>;
     T* const own = a + c0 * lda;
+    int* const picks = reinterpret_cast<int*>(messages + (k + 1) * LDM);  // the pivots' rows, once more
     for (int r = t; r < m; r += THREADS + 32) place[r] = row_at[r] = r;
     if (t >= THREADS) {
         __syncthreads();
@@ -247,7 +249,7 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T
             if (lane == 0) {
                 const int from = note(r, j);
                 if (j >= before) {
-                    post(picks + j, r + 1);
+                    post(picks + j, r);
                     pivots[first + j] = (int)first + from;
                 }
             }
@@ -256,11 +258,11 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T
         // Later exchanges too move these columns' rows.
 #pragma unroll 1
         for (int j = end; j < k;) {
-            const int r = j + lane < k ? glance(picks + j + lane) : 0;
-            const int there = __ffs(~__ballot_sync(ALL, r != 0)) - 1, count = there < 0 ? 32 : there;
+            const int r = j + lane < k ? glance(picks + j + lane) : blank;
+            const int there = __ffs(~__ballot_sync(ALL, r != blank)) - 1, count = there < 0 ? 32 : there;
 #pragma unroll 1
             for (int i = 0; i < count; ++i) {
-                const int picked = __shfl_sync(ALL, r, i) - 1;
+                const int picked = __shfl_sync(ALL, r, i);
                 if (lane == 0) note(picked, j + i);
             }
             j += count;
@@ -285,15 +287,6 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T
         R::read(messages + (j + 1) * LDM, t, l);
     }
     b.template factor_from<0>(end, c0, m, messages, LDM);
-    // For the next launch.
-    T none[ROWS];
-#pragma unroll
-    for (int h = 0; h < ROWS; ++h) put_word(none[h], BLANK<T>);
-#pragma unroll 1
-    for (int j = c0; j < end; ++j) {
-        R::write(blank + j * LDM, t, none);
-        if (t == 0) no_picks[j] = 0;
-    }
     all_meet();
 #pragma unroll
     for (int h = 0; h < ROWS; ++h) {
@@ -317,13 +310,13 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, i64 first, T
 // A matrix of m rows and n columns at a, from pivot number `first` on: its L and U in place, and pivots[first + j] the row that was
 // exchanged for row first + j; *zero the least number of a column without a pivot, as an unsigned integer, unless it is less already.
 // `moves`: what the exchanges amount to, in rows of the whole matrix: their number, which is 0 before, destinations, and `room`
-// further sources. One launch of n / WIDTH blocks, all resident, of THREADS + 32 threads, for m <= THREADS * ROWS rows. `messages`,
-// min(m, n) + 1 columns of THREADS * ROWS rows, are blank before, and `picks` zero; as many of `blank` and `no_picks` are after.
-#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                      \
-    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1) columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX(    \
-        int m, int n, T* a, i64 lda, i64 first, T* messages, int* picks, T* blank, int* no_picks, int* pivots, int* zero,    \
-        int* moves, int room) {                                                                                              \
-        stripe<T, THREADS, ROWS, 8>(m, n, a, lda, first, messages, picks, blank, no_picks, pivots, zero, moves, room);       \
+// further sources. One launch of n / 8 blocks, all resident, of THREADS + 32 threads, for m <= THREADS * ROWS rows. `messages`:
+// min(m, n) + 1 columns of THREADS * ROWS numbers, then min(m, n) integers, all words blank before. Shared memory: `Shared`, and
+// 2 * m short integers.
+#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1) columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX( \
+        int m, int n, T* a, i64 lda, T* messages, i64 first, int* pivots, int* zero, int* moves, int room) {              \
+        stripe<T, THREADS, ROWS, 8>(m, n, a, lda, messages, first, pivots, zero, moves, room);                            \
     }
 ENTRY(double, f64, 256, 2)
 ENTRY(double, f64, 512, 2)

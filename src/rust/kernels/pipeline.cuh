@@ -1,8 +1,8 @@
 // Columns that go from block to block of one launch, each number its own flag.
 //
 // A matrix of messages has a column for each that one block makes and others wait for. It is blank before: every number is a
-// signalling NaN that no arithmetic results in, of equal words. Who waits reads a number until it is something else, so that a message takes one
-// trip to the second-level cache and back, and no fence. Blocks that wait must all be resident.
+// signalling NaN that no arithmetic results in, of equal words. Who waits reads a number until it is something else, so that a
+// message takes one trip to the second-level cache and back, and no fence. Blocks that wait must all be resident.
 #pragma once
 #include "common.cuh"
 

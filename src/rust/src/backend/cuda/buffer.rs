@@ -95,14 +95,14 @@ impl Buffer {
         self.ctx.check(code, "cuMemsetD8Async")
     }
 
-    /// Sets each of the first `count` 32-bit words, which must exist, to `value`.
-    pub(super) fn fill_words(&self, value: u32, count: usize) -> Result<()> {
+    /// Sets each of the first `count` words of four bytes, which must exist, to `word`.
+    pub(super) fn fill_words(&self, word: u32, count: usize) -> Result<()> {
         if count == 0 {
             return Ok(());
         }
         self.ctx.bind()?;
-        // SAFETY: the buffer has that many words.
-        let code = unsafe { sys::cuMemsetD32Async(self.ptr, value, count, self.ctx.stream) };
+        // SAFETY: the buffer has that many words, and its address is a multiple of their size.
+        let code = unsafe { sys::cuMemsetD32Async(self.ptr, word, count, self.ctx.stream) };
         self.ctx.check(code, "cuMemsetD32Async")
     }
 

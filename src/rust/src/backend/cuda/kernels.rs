@@ -29,6 +29,7 @@ pub(super) enum Family {
     Lu,
     LuPanel,
     LuFollow,
+    LuPipeline,
     Qr,
     QrPanel,
     QrPipeline,
@@ -40,7 +41,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 20] = [
+    pub(super) const ALL: [Family; 21] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -53,6 +54,7 @@ impl Family {
         Family::Lu,
         Family::LuPanel,
         Family::LuFollow,
+        Family::LuPipeline,
         Family::Qr,
         Family::QrPanel,
         Family::QrPipeline,
@@ -109,6 +111,10 @@ impl Family {
             },
             Family::LuFollow => match major {
                 9.. => packed!("lu_follow.sm_90"),
+                _ => return None,
+            },
+            Family::LuPipeline => match major {
+                8.. => packed!("lu_pipeline.sm_80"),
                 _ => return None,
             },
             Family::Qr => packed!("qr"),

@@ -1,18 +1,21 @@
 //! LU factorization with partial pivoting.
 //!
-//! Where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu_panel.cu`); elsewhere
-//! it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`).
+//! From the column on from which the rows are few enough, one launch factors as many columns as its blocks hold (`kernels/lu_pipeline.cu`):
+//! a small matrix is one launch.
 //!
-//! A matrix whose panels are all of the first kind is factored panel by panel, the next one while the rest is brought up to the
-//! last. Of others the columns are halved down to panels: factor the left half, exchange the rows of the right one, solve for its
-//! upper part, subtract the product, factor the rest.
+//! Before, where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu_panel.cu`);
+//! elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`). Columns whose panels are all of the first kind are
+//! factored panel by panel, the next one while the rest is brought up to the last. Others are halved down to panels: factor the
+//! left half, exchange the rows of the right one, solve for its upper part, subtract the product, factor the rest.
 
 use super::buffer::Buffer;
 use super::context::Context;
 use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::lu_cluster::{cluster_rows, following, room, Cluster, CLUSTER_PANEL, FOLLOWING};
+use super::lu_pipeline::pipelines;
 use super::memory::View;
+use super::pipeline::Plan;
 use super::triangular::solve_lower;
 use crate::device::LuInfo;
 use crate::error::{Error, Result};
@@ -26,15 +29,16 @@ const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 
 /// Columns of a panel, as in `kernels/lu.cu`.
 const PANEL: usize = 32;
-/// Integers of a panel's list of moves: their number, destinations and sources. That of a cluster's panel takes the room of those
-/// of as many columns in panels.
-const LIST_WORDS: usize = 1 + 4 * PANEL;
+/// Integers of a panel's list of moves: their number, destinations and sources. That of more columns takes the room of those of as
+/// many in panels.
+pub(super) const LIST_WORDS: usize = 1 + 4 * PANEL;
 
 /// Columns of a block of panels, and rows from which panels are put together.
 const WIDE: usize = 4 * CLUSTER_PANEL;
 const WIDE_FROM: usize = 6144;
-/// Columns that one block moves.
+/// Columns that one block moves, and the most threads it has for it.
 const MOVED_COLUMNS: usize = 4;
+pub(super) const MOVING_THREADS: usize = 1024;
 const THREADS: usize = 256;
 /// More chunks than this make every launch's reduction over them the longer part.
 const MOST_CHUNKS: usize = 256;
@@ -50,6 +54,9 @@ struct Work<T> {
     lists: Buffer,
     /// Room for a cluster's panel of so many rows, if there is one.
     cluster: Option<(usize, Buffer)>,
+    /// Which columns are factored in pipelines, and room for their messages.
+    plan: Plan,
+    messages: Buffer,
 }
 
 /// Rows of one chunk when `m` rows are cut.
@@ -69,11 +76,22 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
     } else {
         WIDE
     };
-    factor_in_blocks(ctx, a, wide)
+    let plan = planned::<T>(ctx, (a.rows, a.cols))?;
+    factor_as_planned(ctx, a, wide, plan)
+}
+
+/// Which columns are factored in pipelines.
+fn planned<T: Scalar>(ctx: &'static Context, size: (usize, usize)) -> Result<Plan> {
+    Plan::of::<T>(ctx, pipelines::<T>(), size, CLUSTER_PANEL)
 }
 
 /// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs.
-fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -> Result<LuInfo> {
+fn factor_as_planned<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    wide: usize,
+    plan: Plan,
+) -> Result<LuInfo> {
     let k = a.rows.min(a.cols);
     if k == 0 {
         return Ok(LuInfo {
@@ -89,24 +107,22 @@ fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -
         space: Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?,
         places: Buffer::of::<i32>(ctx, 2 * chunks)?,
         pivots: Buffer::of::<i32>(ctx, k)?,
-        zero: Buffer::from_slice(ctx, &[-1i32])?,
+        zero: Buffer::of::<i32>(ctx, 1)?,
         lists: Buffer::of::<i32>(ctx, words)?,
-        cluster: match cluster_rows::<T>(ctx, a.rows)? {
+        cluster: match plan.tail {
             0 => None,
-            rows => Some((rows, Buffer::of::<T>(ctx, room(rows, k))?)),
+            _ => match cluster_rows::<T>(ctx, a.rows)? {
+                0 => None,
+                rows => Some((rows, Buffer::of::<T>(ctx, room(rows, k))?)),
+            },
         },
+        plan,
+        messages: Buffer::of::<u32>(ctx, plan.words::<T>())?,
     };
+    work.zero.fill(0xff, size_of::<i32>())?;
     work.lists.fill(0, words * size_of::<i32>())?;
-    match &work.cluster {
-        // After an error no panel may be left in the other stream: its memory is given back.
-        Some((rows, _)) if a.rows <= *rows => ctx.or_drain(work.panels(k, wide))?,
-        _ => {
-            work.columns(0, k)?;
-            if a.cols > k {
-                work.follow(0, k, k, a.cols - k)?;
-            }
-        }
-    }
+    // After an error no panel may be left in the other stream: its memory is given back.
+    ctx.or_drain(work.all(wide))?;
     let mut pivots = vec![0i32; k];
     work.pivots.to_slice(&mut pivots)?;
     let mut zero = [-1i32];
@@ -118,8 +134,41 @@ fn factor_in_blocks<T: Scalar>(ctx: &'static Context, a: View<T>, wide: usize) -
 }
 
 impl<T: Scalar> Work<T> {
-    /// All of it by clusters' panels from left to right: as soon as the columns of the next panel are up to date it is factored, on
-    /// multiprocessors of its own, beside the update of others.
+    fn all(&self, wide: usize) -> Result<()> {
+        let tail = self.plan.tail;
+        match &self.cluster {
+            _ if tail == 0 => {}
+            Some((rows, _)) if self.a.rows <= *rows => self.panels(tail, wide)?,
+            _ => {
+                self.columns(0, tail)?;
+                self.update(0, tail, tail, self.a.cols - tail)?;
+            }
+        }
+        self.pipelines()
+    }
+
+    /// The columns that are factored in pipelines.
+    fn pipelines(&self) -> Result<()> {
+        for (first, width, pivots) in self.plan.launches() {
+            let part = self.a.sub(first, first, self.a.rows - first, width);
+            let found = args![
+                first,
+                self.pivots.ptr,
+                self.zero.ptr,
+                self.list(first),
+                2 * pivots as i32
+            ];
+            self.plan.launch(self.ctx, part, &self.messages, &found)?;
+            let next = first + width;
+            self.exchange(first, pivots, 0, first)?;
+            self.update(first, pivots, next, self.a.cols - next)?;
+            self.ctx.fence()?;
+        }
+        Ok(())
+    }
+
+    /// The first `k` columns by clusters' panels from left to right, and others brought up to them: as soon as the columns of the
+    /// next panel are up to date it is factored, on multiprocessors of its own, beside the update of others.
     ///
     /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
     /// each of that block's panels: products of 128 columns are held up by memory.
@@ -234,7 +283,7 @@ impl<T: Scalar> Work<T> {
 
     /// Brings `count` columns from `column` up to the factored columns `first..first + n`: exchanges and the rows of U.
     fn follow(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
-        if n <= CLUSTER_PANEL && self.width(first) == CLUSTER_PANEL {
+        if n <= CLUSTER_PANEL && self.by_cluster(first) {
             let part = self.a.sub(0, column, self.a.rows, count);
             let panel = self.a.sub(first, first, n, n);
             return self.ctx.launch_shared::<T>(
@@ -263,21 +312,26 @@ impl<T: Scalar> Work<T> {
         )
     }
 
-    /// Columns of the panel from column `first` on, a multiple of it.
+    /// Whether the panel from column `first` on, a multiple of its width, is a cluster's.
+    fn by_cluster(&self, first: usize) -> bool {
+        let most = self.cluster.as_ref().map_or(0, |(rows, _)| *rows);
+        first < self.plan.tail && first.is_multiple_of(CLUSTER_PANEL) && self.a.rows - first <= most
+    }
+
+    /// Columns of the panel, or of the pipeline, from column `first` on, a multiple of a panel's.
     fn width(&self, first: usize) -> usize {
-        match &self.cluster {
-            Some((most, _))
-                if self.a.rows - first <= *most && first.is_multiple_of(CLUSTER_PANEL) =>
-            {
-                CLUSTER_PANEL
-            }
-            _ => PANEL,
+        if first >= self.plan.tail {
+            self.plan.width(first)
+        } else if self.by_cluster(first) {
+            CLUSTER_PANEL
+        } else {
+            PANEL
         }
     }
 
     fn panel(&self, first: usize, n: usize) -> Result<()> {
         let panel = self.a.sub(first, first, self.a.rows - first, n);
-        if let (CLUSTER_PANEL, Some((_, work))) = (self.width(first), &self.cluster) {
+        if let (true, Some((_, work))) = (self.by_cluster(first), &self.cluster) {
             let Some(cluster) = Cluster::of::<T>(panel.rows) else {
                 return Err(Error::Internal {
                     what: format!("no cluster for a panel of {} rows", panel.rows),
@@ -344,12 +398,16 @@ impl<T: Scalar> Work<T> {
         let mut panel = first;
         while panel < first + n {
             let width = self.width(panel);
+            let room = match panel < self.plan.tail {
+                true => 2 * width,
+                false => 2 * width.min(first + n - panel),
+            };
             self.ctx.launch::<T>(
                 EXCHANGE,
                 count.div_ceil(MOVED_COLUMNS),
                 1,
-                2 * width as u32,
-                &args![count, part.ptr, part.ld(), self.list(panel)],
+                room.next_multiple_of(32).min(MOVING_THREADS) as u32,
+                &args![count, part.ptr, part.ld(), self.list(panel), room as i32],
             )?;
             panel += width;
         }
@@ -360,3 +418,7 @@ impl<T: Scalar> Work<T> {
 #[cfg(test)]
 #[path = "lu_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "lu_textbook_tests.rs"]
+mod textbook_tests;

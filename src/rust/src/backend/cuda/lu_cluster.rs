@@ -24,7 +24,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// For panels of `rows` rows: the one that spreads them widest. None where there are too many rows.
+    /// For panels of `rows` rows, more than pipelines take: the one that spreads them widest. Fewer rows are as well done. None where
+    /// there are too many.
     pub(super) fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
         const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
             Cluster {
@@ -37,17 +38,12 @@ impl Cluster {
         const fn kernel(name: &'static str) -> Kernel {
             Kernel::new(Family::LuPanel, name)
         }
-        const NARROW: Cluster = cluster(kernel("panel_eliminate_cluster128"), 128, 128, 32);
-        const WIDE: Cluster = cluster(kernel("panel_eliminate_cluster256"), 256, 128, 32);
-        const DOUBLE: [Cluster; 4] = [
-            NARROW,
-            WIDE,
+        const DOUBLE: [Cluster; 3] = [
+            cluster(kernel("panel_eliminate_cluster256"), 256, 128, 32),
             cluster(kernel("panel_eliminate_cluster512"), 512, 256, 16),
             cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 8),
         ];
-        const SINGLE: [Cluster; 4] = [
-            NARROW,
-            WIDE,
+        const SINGLE: [Cluster; 2] = [
             cluster(kernel("panel_eliminate_cluster512"), 512, 128, 32),
             cluster(kernel("panel_eliminate_cluster1024"), 1024, 256, 16),
         ];
@@ -109,4 +105,34 @@ pub(super) fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Res
 /// Elements of workspace for panels of up to `rows` rows and `cols` columns: blocks are filled up with rows that are not there.
 pub(super) fn room(rows: usize, cols: usize) -> usize {
     (rows + ROWS) * CLUSTER_PANEL.min(cols)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lu_pipeline::pipelines;
+    use super::super::pipeline::Pipeline;
+    use super::*;
+
+    /// No panel that is left to clusters has a cluster of one block, and every kernel has its use.
+    fn clusters_have_several_blocks<T: Scalar>(kernels: usize) {
+        let mut used = Vec::new();
+        for rows in 1..=BLOCKS * ROWS {
+            if Pipeline::of(pipelines::<T>(), rows).is_some() {
+                continue;
+            }
+            let cluster = Cluster::of::<T>(rows).unwrap();
+            assert!((2..=BLOCKS).contains(&cluster.blocks(rows)), "{rows}");
+            if !used.contains(&cluster.kernel) {
+                used.push(cluster.kernel);
+            }
+        }
+        assert_eq!(used.len(), kernels);
+        assert!(Cluster::of::<T>(BLOCKS * ROWS + 1).is_none());
+    }
+
+    #[test]
+    fn clusters_have_what_pipelines_leave() {
+        clusters_have_several_blocks::<f64>(3);
+        clusters_have_several_blocks::<f32>(2);
+    }
 }

@@ -8,12 +8,13 @@ use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
+use super::kernels::args;
 use super::lu::most_chunks;
 use super::memory::View;
-use super::pipeline::capacity;
+use super::pipeline::Plan;
 use super::qr::{factor_panel, PANEL, PANELS};
 use super::qr_panel::Panels;
-use super::qr_pipeline::Pipeline;
+use super::qr_pipeline::pipelines;
 use super::qr_reflectors::{width, BlockReflector, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
@@ -30,8 +31,8 @@ pub(super) struct Ways {
     pub panels: usize,
     /// Whether panels are made of products where that is safe.
     pub products: bool,
-    /// The most rows that pipelines take over.
-    pub pipelines: usize,
+    /// Whether what is left of few enough rows goes through pipelines.
+    pub pipelines: bool,
 }
 
 /// Factors in place; returns the reflectors' factors.
@@ -40,7 +41,7 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Vec
     let ways = Ways {
         panels: PANELS,
         products: k >= PANEL,
-        pipelines: Pipeline::most_rows::<T>(ctx)?,
+        pipelines: true,
     };
     factor_in_ways(ctx, a, ways)
 }
@@ -56,11 +57,12 @@ pub(super) fn factor_in_ways<T: Scalar>(
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
     let panel = width::<T>(ctx).min(k);
-    // From here on what is left has few enough rows.
-    let tail = match ways.pipelines {
-        0 => k,
-        most => a.rows.saturating_sub(most).next_multiple_of(panel).min(k),
+    let size = (a.rows, a.cols);
+    let plan = match ways.pipelines {
+        true => Plan::of::<T>(ctx, pipelines::<T>(), size, panel)?,
+        false => Plan::none(pipelines::<T>(), size),
     };
+    let tail = plan.tail;
     // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
     let reflectors = match a.rows <= a.cols && k > 1 && tail == k && k % panel == 1 {
         true => k - 1,
@@ -69,7 +71,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
     // With fewer than two blocks there is nothing beside which a panel could be made.
     let wide = ways.panels * panel;
     let width = if reflectors >= 2 * wide { wide } else { panel };
-    let later = match tail < k && a.cols - tail > capacity(ctx) {
+    let later = match tail < k && a.cols - tail > plan.capacity {
         true => (PANELS * panel).min(k),
         false => 0,
     };
@@ -89,7 +91,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
     };
     ctx.or_drain(work.panels(ways.products))?;
     if tail < k {
-        work.pipelines(tail, later)?;
+        ctx.or_drain(work.pipelines(&plan, later))?;
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
@@ -179,26 +181,24 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(end.min(at + self.panel))
     }
 
-    /// The reflectors from number `first` on, by pipelines, which change what is behind them in blocks of `width`.
-    fn pipelines(&self, mut first: usize, width: usize) -> Result<()> {
+    /// The reflectors that pipelines make, which change what is behind them in blocks of `width`.
+    fn pipelines(&self, plan: &Plan, width: usize) -> Result<()> {
+        let messages = Buffer::of::<u32>(self.ctx, plan.words::<T>())?;
         let (m, n) = (self.a.rows, self.a.cols);
-        let pipeline = Pipeline::new::<T>(self.ctx, m - first, n - first)?;
-        while first < m.min(n) {
+        for (first, cols, reflectors) in plan.launches() {
             let rows = m - first;
-            let cols = pipeline.columns::<T>(rows, n - first);
             let part = self.a.sub(first, first, rows, cols);
-            pipeline.factor(part, self.tau_at(first))?;
-            let behind = n - first - cols;
-            if behind > 0 {
-                for at in (0..cols).step_by(width) {
-                    let some = part.sub(at, at, rows - at, width.min(cols - at));
-                    let reflector = self.blocks[0].load(0, some, self.tau_at(first + at))?;
-                    let rest = self.a.sub(first + at, first + cols, rows - at, behind);
-                    self.blocks[0].apply(Trans::Yes, reflector, rest, 0)?;
-                }
+            let tau = args![self.tau_at(first)];
+            plan.launch(self.ctx, part, &messages, &tau)?;
+            let next = first + cols;
+            let behind = if next < n { reflectors } else { 0 };
+            for at in (0..behind).step_by(width.max(1)) {
+                let some = part.sub(at, at, rows - at, width.min(reflectors - at));
+                let by = self.blocks[0].load(0, some, self.tau_at(first + at))?;
+                let rest = self.a.sub(first + at, next, rows - at, n - next);
+                self.blocks[0].apply(Trans::Yes, by, rest, 0)?;
             }
             self.ctx.fence()?;
-            first += cols;
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ fn factored<T: Scalar>(
     let ways = Ways {
         panels,
         products,
-        pipelines: 0,
+        pipelines: false,
     };
     let tau = factor_in_ways(ctx, a.view(), ways).unwrap();
     (read(ctx, &a), tau)

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::lu::chunk_rows;
 use super::memory::{set_identity, View};
-use super::qr_reflectors::{width, BlockReflector, LD};
+use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::Scalar;
@@ -96,21 +96,26 @@ fn apply_in_blocks<T: Scalar>(
         LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
         panel => panel.min(k),
     };
-    let blocks = BlockReflector::new::<T>(ctx, width, a.rows, c.cols)?;
     let mut starts: Vec<usize> = (0..k).step_by(width).collect();
     if trans == Trans::No {
         starts.reverse();
     }
-    for first in starts {
-        let (width, rows) = (width.min(k - first), a.rows - first);
-        let part_tau = device_tau.ptr + (first * size_of::<T>()) as u64;
-        let reflector = blocks.load(0, a.sub(first, first, rows, width), part_tau)?;
-        let column = from(first);
-        let part = c.sub(first, column, rows, c.cols - column);
-        blocks.apply(trans, reflector, part, 0)?;
-        ctx.fence()?;
-    }
-    Ok(())
+    let part = |&first: &usize| {
+        let (width, rows, column) = (width.min(k - first), a.rows - first, from(first));
+        Part {
+            a: a.sub(first, first, rows, width),
+            tau: device_tau.ptr + (first * size_of::<T>()) as u64,
+            c: c.sub(first, column, rows, c.cols - column),
+        }
+    };
+    let parts: Vec<_> = starts.iter().map(part).collect();
+    let block = |wide: usize| BlockReflector::new::<T>(ctx, wide, a.rows, c.cols);
+    let blocks = [
+        block(width)?,
+        block(if parts.len() > 1 { width } else { 0 })?,
+    ];
+    // After an error nothing may be left in the other stream: its memory is given back.
+    ctx.or_drain(apply_in_turns(ctx, &blocks, trans, &parts))
 }
 
 #[cfg(test)]

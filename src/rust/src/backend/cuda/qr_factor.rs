@@ -15,14 +15,11 @@ use super::pipeline::Plan;
 use super::qr::{factor_panel, PANEL, PANELS};
 use super::qr_panel::Panels;
 use super::qr_pipeline::pipelines;
-use super::qr_reflectors::{width, BlockReflector, Reflector};
+use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
-
-/// Multiprocessors for panels that are made beside something else.
-const BESIDE: usize = 32;
 
 /// What a factorization is made of.
 #[derive(Clone, Copy)]
@@ -85,7 +82,11 @@ pub(super) fn factor_in_ways<T: Scalar>(
         tau: &tau,
         blocks: [
             block(if tail > 0 { width.max(later) } else { later })?,
-            block(if width > panel { width } else { 0 })?,
+            block(if width > panel {
+                width.max(later)
+            } else {
+                later
+            })?,
         ],
         columns: None,
     };
@@ -139,7 +140,7 @@ impl<T: Scalar> Factoring<'_, T> {
             };
             self.change(start, last, last, next)?;
             let all = self.ctx.multiprocessors();
-            let few = BESIDE.min(all / 2);
+            let few = self.few(start, next - last, n - next);
             self.ctx.beside(|| {
                 let queue = || {
                     (last..next)
@@ -154,6 +155,22 @@ impl<T: Scalar> Factoring<'_, T> {
             made = self.made(panels, next)?;
         }
         Ok(())
+    }
+
+    /// Multiprocessors for the panels of the next block, `width` columns, beside what the block from column `start` on changes in
+    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes 160 + 9300 / y us (H200, 4096
+    /// to 8192 rows), and products keep nine tenths of their rate.
+    fn few(&self, start: usize, width: usize, behind: usize) -> usize {
+        let all = self.ctx.multiprocessors();
+        let operations = 4.0 * (self.a.rows - start) as f64 * self.width as f64 * behind as f64;
+        let rate = 0.9 * self.ctx.properties.product_rate::<T>();
+        let longest = |y: usize| {
+            let panels = width as f64 / 128.0 * (160e-6 + 9300e-6 / y as f64);
+            panels.max(operations / (rate * (all - y) as f64))
+        };
+        let candidates = (8..all).step_by(4);
+        let best = candidates.min_by(|x, y| longest(*x).total_cmp(&longest(*y)));
+        best.unwrap_or(all.div_ceil(2)).min(all - all.min(1))
     }
 
     /// The panels of a block from column `first` to before `end`, and what they change within it.
@@ -192,12 +209,13 @@ impl<T: Scalar> Factoring<'_, T> {
             plan.launch(self.ctx, part, &messages, &tau)?;
             let next = first + cols;
             let behind = if next < n { reflectors } else { 0 };
-            for at in (0..behind).step_by(width.max(1)) {
-                let some = part.sub(at, at, rows - at, width.min(reflectors - at));
-                let by = self.blocks[0].load(0, some, self.tau_at(first + at))?;
-                let rest = self.a.sub(first + at, next, rows - at, n - next);
-                self.blocks[0].apply(Trans::Yes, by, rest, 0)?;
-            }
+            let part = |at: usize| Part {
+                a: part.sub(at, at, rows - at, width.min(reflectors - at)),
+                tau: self.tau_at(first + at),
+                c: self.a.sub(first + at, next, rows - at, n - next),
+            };
+            let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
+            apply_in_turns(self.ctx, &self.blocks, Trans::Yes, &parts)?;
             self.ctx.fence()?;
         }
         Ok(())

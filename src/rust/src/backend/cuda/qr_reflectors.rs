@@ -7,6 +7,7 @@ use super::context::Context;
 use super::gemm::{multiply, square, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, View};
+use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::matrix::Trans;
 use crate::scalar::Scalar;
@@ -212,6 +213,49 @@ impl BlockReflector {
             what: format!("{width} reflectors in a block of {}", self.width),
         })
     }
+}
+
+/// Multiprocessors that make V and T of reflectors beside products.
+const LOADING: usize = 24;
+
+/// Reflectors in the columns of `a`, their factors at `tau`, and what they are applied to.
+#[derive(Clone, Copy)]
+pub(super) struct Part<T> {
+    pub a: View<T>,
+    pub tau: u64,
+    pub c: View<T>,
+}
+
+/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, so that two
+/// blocks take turns.
+pub(super) fn apply_in_turns<T: Scalar>(
+    ctx: &'static Context,
+    blocks: &[BlockReflector; 2],
+    trans: Trans,
+    parts: &[Part<T>],
+) -> Result<()> {
+    let load = |i: usize| match parts.get(i) {
+        Some(p) => blocks[i % 2].load(0, p.a, p.tau).map(Some),
+        None => Ok(None),
+    };
+    if parts.len() > 1 {
+        Sums::prepare_beside(ctx)?;
+    }
+    let all = ctx.multiprocessors();
+    let few = LOADING.min(all / 2);
+    let mut loaded = load(0)?;
+    for (i, p) in parts.iter().enumerate() {
+        let Some(by) = loaded else { break };
+        if i + 1 == parts.len() {
+            blocks[i % 2].apply(trans, by, p.c, 0)?;
+            break;
+        }
+        loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
+        ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
+        ctx.join()?;
+        ctx.fence()?;
+    }
+    ctx.fence()
 }
 
 #[cfg(test)]

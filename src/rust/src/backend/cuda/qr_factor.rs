@@ -15,7 +15,7 @@ use super::pipeline::Plan;
 use super::qr::{factor_panel, PANEL, PANELS};
 use super::qr_panel::Panels;
 use super::qr_pipeline::pipelines;
-use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, Reflector};
+use super::qr_reflectors::{apply_in_turns, balance, width, BlockReflector, Part, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -164,13 +164,10 @@ impl<T: Scalar> Factoring<'_, T> {
         let all = self.ctx.multiprocessors();
         let operations = 4.0 * (self.a.rows - start) as f64 * self.width as f64 * behind as f64;
         let rate = 0.9 * self.ctx.properties.product_rate::<T>();
-        let longest = |y: usize| {
-            let panels = width as f64 / 128.0 * (160e-6 + 9300e-6 / y as f64);
-            panels.max(operations / (rate * (all - y) as f64))
-        };
-        let candidates = (8..all).step_by(4);
-        let best = candidates.min_by(|x, y| longest(*x).total_cmp(&longest(*y)));
-        best.unwrap_or(all.div_ceil(2)).min(all - all.min(1))
+        balance(all, |few| {
+            let panels = width as f64 / 128.0 * (160e-6 + 9300e-6 / few);
+            panels.max(operations / (rate * (all as f64 - few)))
+        })
     }
 
     /// The panels of a block from column `first` to before `end`, and what they change within it.

@@ -171,7 +171,7 @@ impl Rows {
         // The driver keeps 1 KiB of a block's shared memory.
         let resident = |shared: usize, most: usize| {
             let each = (ctx.properties.shared / (shared + 1024)).clamp(1, most);
-            each * ctx.properties.multiprocessors
+            each * ctx.multiprocessors()
         };
         let with = |tall: bool| {
             let (at_once, divide, finish) = if tall {

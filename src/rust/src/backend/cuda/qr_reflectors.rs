@@ -215,8 +215,28 @@ impl BlockReflector {
     }
 }
 
-/// Multiprocessors that make V and T of reflectors beside products.
-const LOADING: usize = 24;
+/// Multiprocessors for making V and T of the reflectors of `next`, beside the products that apply those of `now`: so many that both
+/// take as long. A tenth of a millisecond is in steps that do not get faster.
+fn loading<T: Scalar>(ctx: &Context, now: &Part<T>, next: &Part<T>) -> usize {
+    let all = ctx.multiprocessors();
+    let (rows, width, cols) = (now.a.rows as f64, now.a.cols as f64, now.c.cols as f64);
+    let products = 4.0 * rows * width * cols;
+    let gram = 2.0 * next.a.rows as f64 * (next.a.cols as f64).powi(2);
+    let rate = ctx.properties.product_rate::<T>();
+    balance(all, |few| {
+        let loaded = 1e-4 + gram / (rate * few);
+        let applied = products / (rate * (all as f64 - few));
+        loaded.max(applied)
+    })
+}
+
+/// Of `all` multiprocessors so many that `longest` of them is least.
+pub(super) fn balance(all: usize, longest: impl Fn(f64) -> f64) -> usize {
+    (4..all)
+        .step_by(4)
+        .min_by(|x, y| longest(*x as f64).total_cmp(&longest(*y as f64)))
+        .unwrap_or(all / 2)
+}
 
 /// Reflectors in the columns of `a`, their factors at `tau`, and what they are applied to.
 #[derive(Clone, Copy)]
@@ -242,14 +262,14 @@ pub(super) fn apply_in_turns<T: Scalar>(
         Sums::prepare_beside(ctx)?;
     }
     let all = ctx.multiprocessors();
-    let few = LOADING.min(all / 2);
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {
         let Some(by) = loaded else { break };
-        if i + 1 == parts.len() {
+        let Some(next) = parts.get(i + 1) else {
             blocks[i % 2].apply(trans, by, p.c, 0)?;
             break;
-        }
+        };
+        let few = loading(ctx, p, next);
         loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
         ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
         ctx.join()?;

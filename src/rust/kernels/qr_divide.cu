@@ -7,8 +7,9 @@
 // free: a lane's two columns are its steps of the two halves, and M is read accordingly. As the first eight columns are done with, the
 // others move up: registers keep their names in a loop.
 //
-// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of a tile contiguous. Tiles of the
-// diagonal have contiguous rows, and reciprocals on it. Nothing below the diagonal or beyond column n meets a column before n.
+// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of a tile contiguous; in place of
+// those of the diagonal are their inverses, or they have contiguous rows, and reciprocals on it. Nothing below the diagonal or
+// beyond column n meets a column before n.
 //
 // Single precision is computed in double and rounded once.
 #include "tile_f64.cuh"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int LD = 128;  // of all small matrices
 constexpr int THREADS = 128, WARPS = THREADS / 32;
-constexpr int TILE = 8, MOST = LD / TILE;  // columns at once, and how often
+constexpr int TILE = 8, TILES = LD / TILE;  // columns at once, and how often at most
 constexpr int ROWS = 16;                   // of a warp
 
 __device__ __forceinline__ double* shared_memory() {
@@ -37,12 +38,54 @@ struct Lines {
     bool upper;  // B is the upper triangle of what is there
 };
 
-// M <- the upper triangle of a matrix, times 1 or -1. The block meets.
+// A tile D of the diagonal, rows contiguous, reciprocals on it, by eight lanes, of which this one has column c. Where it is safe its
+// inverse takes its place, columns contiguous; whether it did.
+//
+// X = B D^-1 by a product has an error of eps |B| |D^-1|, and so X D - B one of eps |X| |D| |D^-1| |D|. With orthonormal columns of X
+// those of B are as long as those of D: column j of the residual stays within MUCH of what rounding does to it anyway if, of
+// columns of length s, s_0 w_0 + s_1 w_1 + ... <= MUCH s_j for w = |D^-1| |D|. Scales of columns do not matter for that.
+__device__ __forceinline__ bool invert(double* tile, int c, bool there) {
+    constexpr double MUCH = 16;
+    double d[TILE], y[TILE], s = 0, much = 0;
+#pragma unroll
+    for (int l = 0; l < TILE; ++l) {
+        d[l] = l <= c ? tile[l * TILE + c] : 0;
+        if (l == c) d[l] = 1 / d[l];
+        s = fmax(s, fabs(d[l]));
+    }
+#pragma unroll
+    for (int k = TILE - 1; k >= 0; --k) {
+        double sum = 0;
+#pragma unroll
+        for (int l = k + 1; l < TILE; ++l) sum += tile[k * TILE + l] * y[l];
+        const double r = tile[k * (TILE + 1)];
+        y[k] = k == c ? r : k < c ? -r * sum : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < TILE; ++k) {
+        double w = 0;
+#pragma unroll
+        for (int l = k; l < TILE; ++l) {
+            const double z = fabs(__shfl_sync(0xffffffffu, y[k], l, TILE));
+            w += z * fabs(d[l]);
+        }
+        const double length = __shfl_sync(0xffffffffu, s, k, TILE);
+        if (k <= c) much += length * w;
+    }
+    const unsigned safe = __ballot_sync(0xffffffffu, much <= MUCH * s);
+    const bool all = there && (safe >> (threadIdx.x & 24) & 0xff) == 0xff;
+    if (all)
+#pragma unroll
+        for (int k = 0; k < TILE; ++k) tile[c * TILE + k] = y[k];
+    return all;
+}
+
+// M <- the upper triangle of a matrix, times 1 or -1; inverted[i]: whether tile i of the diagonal is. The block meets.
 template <typename T>
-__device__ __forceinline__ void load_triangle(double* triangle, int n, const T* from, double sign) {
+__device__ __forceinline__ void load_triangle(double* triangle, int* inverted, int n, const T* from, double sign) {
     // Rows of tiles b and across - 1 - b have across + 1 tiles together; a thread has an element of every other, and the loads of
     // DEEP such pairs are under way together.
-    constexpr int AT_ONCE = THREADS / (TILE * TILE), EACH = (MOST + AT_ONCE) / AT_ONCE, DEEP = 2;
+    constexpr int AT_ONCE = THREADS / (TILE * TILE), EACH = (TILES + AT_ONCE) / AT_ONCE, DEEP = 2;
     const int across = (n + TILE - 1) / TILE, low = threadIdx.x % TILE, high = threadIdx.x / TILE % TILE;
     const auto start = [across](int row) { return row * across - row * (row - 1) / 2; };
 #pragma unroll 1
@@ -76,6 +119,11 @@ __device__ __forceinline__ void load_triangle(double* triangle, int n, const T* 
         *reciprocal = 1 / *reciprocal;
     }
     __syncthreads();
+    // Lanes without a tile look at the first one, and leave it.
+    const bool there = own < across;
+    const bool done = invert(triangle + (there ? start(own) : 0) * TILE * TILE, low, there);
+    if (there) inverted[own] = done;
+    __syncthreads();
 }
 
 // Eight columns of a warp's rows: those before column k + 1 are solved when step k is done.
@@ -96,9 +144,9 @@ __device__ __forceinline__ void substitute(double (&x)[4], const double* diagona
     }
 }
 
-// 16 rows from `first` on, by a warp.
-template <typename T>
-__device__ __forceinline__ void divide_rows(const double* triangle, int n, const Lines<T>& lines, i64 first) {
+// 16 rows from `first` on, of up to MOST tiles, by a warp.
+template <int MOST, typename T>
+__device__ __forceinline__ void divide_rows(const double* triangle, const int* inverted, int n, const Lines<T>& lines, i64 first) {
     const int lane = threadIdx.x % 32, p = lane % 4;
     const i64 row = first + lane / 4;
     // Columns that are there, of each of a lane's two rows.
@@ -121,7 +169,16 @@ __device__ __forceinline__ void divide_rows(const double* triangle, int n, const
     T* back = lines.back + row + 2 * p * lines.ld_from;
 #pragma unroll 1
     for (int left = (n + TILE - 1) / TILE; left > 0; --left) {
-        substitute(x[0], triangle, p);
+        if (*inverted++) {
+            const double2 by = reinterpret_cast<const double2*>(triangle)[lane];
+            const double left_half[4] = {x[0][0], x[0][2], x[0][1], x[0][3]}, b[2] = {by.x, by.y};
+            double z[4] = {};
+            tile::mma_16x8x8(z, left_half, b);
+#pragma unroll
+            for (int e = 0; e < 4; ++e) x[0][e] = z[e];
+        } else {
+            substitute(x[0], triangle, p);
+        }
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             const int h = e / 2;
@@ -153,27 +210,28 @@ __device__ __forceinline__ void divide_rows(const double* triangle, int n, const
 }
 
 // All rows, by this block as number `block` of `blocks`. Few rows are spread over blocks before they fill one.
-template <typename T>
+template <int MOST, typename T>
 __device__ __forceinline__ void divide_lines(int n, const T* m, double sign, const Lines<T>& lines, int block, int blocks) {
+    __shared__ int inverted[TILES];
     double* triangle = shared_memory();
-    load_triangle(triangle, n, m, sign);
+    load_triangle(triangle, inverted, n, m, sign);
     const int sets = (int)((lines.count + ROWS - 1) / ROWS);
 #pragma unroll 1
     for (int set = block + threadIdx.x / 32 * blocks; set < sets; set += blocks * WARPS)
-        divide_rows(triangle, n, lines, (i64)set * ROWS);
+        divide_rows<MOST>(triangle, inverted, n, lines, (i64)set * ROWS);
 }
 
 // Q1 <- A R1^-1.
-template <typename T>
+template <int MOST, typename T>
 __device__ __forceinline__ void divide_panel(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
     if (stopped(stop)) return;
     const Lines<T> lines = {a, ld, q, ldq, nullptr, m, false};
-    divide_lines(n, r, 1, lines, blockIdx.x, gridDim.x);
+    divide_lines<MOST>(n, r, 1, lines, blockIdx.x, gridDim.x);
 }
 
 // The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = M (-P)^-1 beside, 16 rows each; without
 // it V is not wanted but in A.
-template <typename T>
+template <int MOST, typename T>
 __device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
                                              i64 ld, bool follow, const int* stop) {
     if (stopped(stop)) return;
@@ -181,22 +239,25 @@ __device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, con
     const bool beside = blockIdx.x < before;
     Lines<T> lines = {q + n, ldq, a + n, ld, follow ? q + n : nullptr, m - n, false};
     if (beside) lines = {factors, LD, triangle, ldt, nullptr, n, true};
-    divide_lines(n, beside ? p : factors, beside ? -1 : 1, lines, beside ? blockIdx.x : blockIdx.x - before,
+    divide_lines<MOST>(n, beside ? p : factors, beside ? -1 : 1, lines, beside ? blockIdx.x : blockIdx.x - before,
                  beside ? before : gridDim.x - before);
 }
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                                    \
-    extern "C" __global__ void __launch_bounds__(THREADS, 3) panel_divide_tiles_##SUFFIX(                                       \
+// Panels of up to 8 * MOST columns; PER blocks share a multiprocessor.
+#define INSTANCES(T, SUFFIX, NAME, MOST, PER)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_divide_##NAME##_##SUFFIX(                                  \
         i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                                         \
-        divide_panel<T>(m, n, a, ld, r, q, ldq, stop);                                                                          \
+        divide_panel<MOST>(m, n, a, ld, r, q, ldq, stop);                                                                       \
     }                                                                                                                           \
-    extern "C" __global__ void __launch_bounds__(THREADS, 3) panel_finish_tiles_##SUFFIX(                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_finish_##NAME##_##SUFFIX(                                  \
         i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,              \
         const int* stop) {                                                                                                      \
-        finish_panel<T>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                                     \
+        finish_panel<MOST>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                                  \
     }
 
-INSTANCES(double, f64)
-INSTANCES(float, f32)
+INSTANCES(double, f64, tiles, TILES, 3)
+INSTANCES(double, f64, narrow, TILES / 2, 4)
+INSTANCES(float, f32, tiles, TILES, 3)
+INSTANCES(float, f32, narrow, TILES / 2, 4)

@@ -24,6 +24,8 @@ const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
 /// Rows of a warp of `kernels/qr_divide.cu`; few rows are one warp's of each block.
 const WARP_ROWS: usize = 16;
+/// Columns that fewer of its registers are enough for.
+const NARROW: usize = 64;
 
 /// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
 const SMALL: usize = 5 * LD * LD + LD;
@@ -197,13 +199,17 @@ impl Rows {
         }
         if ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up() {
             let shared = tiles(n);
+            // So many blocks have all registers.
+            let (divide, finish, most) = match n <= NARROW {
+                true => ("panel_divide_narrow", "panel_finish_narrow", 4),
+                false => ("panel_divide_tiles", "panel_finish_tiles", 3),
+            };
             return Rows {
-                divide: Kernel::new(Family::QrDivide, "panel_divide_tiles"),
-                finish: Kernel::new(Family::QrDivide, "panel_finish_tiles"),
+                divide: Kernel::new(Family::QrDivide, divide),
+                finish: Kernel::new(Family::QrDivide, finish),
                 at_once: WARP_ROWS,
                 shared,
-                // Three blocks have all registers.
-                resident: resident(shared, 3),
+                resident: resident(shared, most),
             };
         }
         with(true)

@@ -191,13 +191,15 @@ impl Rows {
                 resident: resident(shared, 4),
             }
         };
-        // Four rows to four threads take about twice as long as one, so that they pay from the third round on; and so does the time it
-        // takes to lay out a triangle for the tensor cores.
+        // Four rows to four threads take about twice as long as one, so that they pay from the third round on. Tensor cores take less
+        // for a row, but it takes time to lay out a triangle for them.
         let few = with(false);
-        if m <= 2 * few.resident * few.at_once {
+        let round = few.resident * few.at_once;
+        let tensor = ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up();
+        if m <= if tensor { round / 2 } else { 2 * round } {
             return few;
         }
-        if ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up() {
+        if tensor {
             let shared = tiles(n);
             // So many blocks have all registers.
             let (divide, finish, most) = match n <= NARROW {

@@ -179,11 +179,82 @@ __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* li
     }
 }
 
+// For columns left of those factored later, what comes to each row in the end. One thread block has one such block of columns, and
+// `table` a pair for each: the first row that moves, and the first of the lists that it still needs. Behind these it has a pair for
+// each of `count` lists, in their order: where the list is in `lists`, and its room. The contents of row r come from row
+// order[blockIdx.x * m + r]. Shared memory: an integer for each row that moves.
+__device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int* table, int count, int* order) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    int* content = reinterpret_cast<int*>(memory);
+    const int t = threadIdx.x, threads = blockDim.x;
+    const int* mine = table + 2 * blockIdx.x;
+    const int* pair = table + 2 * gridDim.x;
+    const int top = mine[0], rows = (int)m - top;
+    int* to = order + blockIdx.x * m + top;
+    for (int r = t; r < rows; r += threads) content[r] = top + r;
+    for (int l = mine[1]; l < count; ++l) {
+        const int* list = lists + pair[2 * l];
+        const int room = pair[2 * l + 1], moves = list[0];
+        int places[MOST_MOVES], v[MOST_MOVES];
+        // Room that has no moves is read with the others: who waits for their number first waits twice.
+#pragma unroll
+        for (int i = 0; i < MOST_MOVES; ++i) {
+            const int move = t + i * threads;
+            places[i] = move < room ? list[1 + move] : top;
+            v[i] = move < room ? list[1 + room + move] : top;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < MOST_MOVES; ++i)
+            if (t + i * threads < moves) v[i] = content[v[i] - top];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < MOST_MOVES; ++i)
+            if (t + i * threads < moves) content[places[i] - top] = v[i];
+    }
+    __syncthreads();
+    for (int r = t; r < rows; r += threads) to[r] = content[r];
+}
+
+// Row r of a column takes the contents of row order[r], for rows from `top` on, of m. A block has one column, which it reads and
+// writes once, in order: what is out of order is shared memory, a number for each row that moves.
+template <typename T>
+__device__ __forceinline__ void rows_reorder(i64 m, i64 top, T* a, i64 ld, const int* order) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    T* column = reinterpret_cast<T*>(memory);
+    a += blockIdx.x * ld + top;
+    order += top;
+    const int rows = (int)(m - top), t = threadIdx.x, threads = blockDim.x, first = (int)top;
+    for (int base = t; base < rows; base += GROUP * threads) {
+        T x[GROUP];
+#pragma unroll
+        for (int i = 0; i < GROUP; ++i)
+            if (base + i * threads < rows) x[i] = a[base + i * threads];
+#pragma unroll
+        for (int i = 0; i < GROUP; ++i)
+            if (base + i * threads < rows) column[base + i * threads] = x[i];
+    }
+    __syncthreads();
+    for (int base = t; base < rows; base += GROUP * threads) {
+        int from[GROUP];
+#pragma unroll
+        for (int i = 0; i < GROUP; ++i)
+            if (base + i * threads < rows) from[i] = order[base + i * threads] - first;
+#pragma unroll
+        for (int i = 0; i < GROUP; ++i)
+            if (base + i * threads < rows) a[base + i * threads] = column[from[i]];
+    }
+}
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(32) exchanges_list_warp(int first, int count, const int* pivots,
                                                                      int* list) {
     exchange_list(first, count, pivots, list);
+}
+extern "C" __global__ void __launch_bounds__(1024) exchanges_compose_lists(i64 m, const int* lists, const int* table,
+                                                                           int count, int* order) {
+    lists_compose(m, lists, table, count, order);
 }
 
 #define INSTANCES(T, SUFFIX)                                                                                          \
@@ -195,6 +266,10 @@ extern "C" __global__ void __launch_bounds__(32) exchanges_list_warp(int first, 
     extern "C" __global__ void __launch_bounds__(1024) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                \
                                                                                   const int* list, int room) {        \
         rows_exchange<T>(n, a, ld, list, room);                                                                       \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(512) rows_reorder_column_##SUFFIX(i64 m, i64 top, T* a, i64 ld,       \
+                                                                                  const int* order) {                \
+        rows_reorder<T>(m, top, a, ld, order);                                                                        \
     }
 
 INSTANCES(double, f64)

@@ -1,4 +1,4 @@
-//! LU in pipelines beside LU in panels, panels in blocks, and the workspace of those that take a launch for each column.
+//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at once, and the workspace of those that take a launch for each column.
 
 use super::*;
 
@@ -25,6 +25,18 @@ pub(super) fn factored<T: Scalar>(
     wide: usize,
     pipelines: bool,
 ) -> (Vec<T>, LuInfo) {
+    factored_left(ctx, a, m, wide, pipelines, wide > CLUSTER_PANEL)
+}
+
+/// As [`factored`], columns to the left exchanged at once or, where there is room, at the end.
+fn factored_left<T: Scalar>(
+    ctx: &'static Context,
+    a: &[T],
+    m: usize,
+    wide: usize,
+    pipelines: bool,
+    deferred: bool,
+) -> (Vec<T>, LuInfo) {
     const BETWEEN: usize = 3;
     let n = a.len() / m;
     let ld = m + BETWEEN;
@@ -37,7 +49,8 @@ pub(super) fn factored<T: Scalar>(
         true => planned::<T>(ctx, (m, n)).unwrap(),
         false => Plan::none(super::pipelines::<T>(), (m, n)),
     };
-    let info = factor_as_planned(ctx, View::<T>::new(b.ptr, m, n, ld), wide, plan).unwrap();
+    let info =
+        factor_as_planned(ctx, View::<T>::new(b.ptr, m, n, ld), wide, plan, deferred).unwrap();
     b.to_slice(&mut all).unwrap();
     let mut lu = Vec::with_capacity(m * n);
     for column in all.chunks(ld) {
@@ -68,6 +81,65 @@ fn cuda_blocks_of_panels_agree() {
         blocks_of_panels_agree::<f64>(ctx);
         blocks_of_panels_agree::<f32>(ctx);
     }
+}
+
+/// Equal candidates, and a column of zeros.
+fn tied<T: Scalar>(m: usize, n: usize) -> Vec<T> {
+    let mut a: Vec<T> = random(m * n, (m + n) as u32);
+    for x in &mut a {
+        *x = T::from_f64({
+            let x: f64 = (*x).into();
+            (20.0 * x).round()
+        });
+    }
+    let zero = n / 3;
+    a[zero * m..(zero + 1) * m].fill(T::from_f64(0.0));
+    a
+}
+
+/// The same factor as with exchanges at once, bit for bit.
+fn deferred_is_at_once<T: Scalar>(ctx: &'static Context, m: usize, n: usize) {
+    for a in [random(m * n, (m + 3 * n) as u32), tied::<T>(m, n)] {
+        for pipelines in [true, false] {
+            let way = |deferred| factored_left(ctx, &a, m, 4 * CLUSTER_PANEL, pipelines, deferred);
+            let (now, info) = way(false);
+            let (late, other) = way(true);
+            assert_eq!(other.ipiv, info.ipiv, "{m} {n} {pipelines}");
+            assert_eq!(other.zero, info.zero, "{m} {n} {pipelines}");
+            let bits = |x: T| -> u64 {
+                let x: f64 = x.into();
+                x.to_bits()
+            };
+            let off = late
+                .iter()
+                .zip(&now)
+                .position(|(x, y)| bits(*x) != bits(*y));
+            let at = off.map(|e| (e % m, e / m));
+            assert_eq!(at, None, "{m} {n} {pipelines} {}", size_of::<T>());
+        }
+    }
+}
+
+#[test]
+fn cuda_exchanges_at_the_end_are_those_at_once() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    for (m, n) in [
+        (513, 513),
+        (2300, 2300),
+        (2700, 2701),
+        (3500, 3500),
+        (3400, 1100),
+        (3500, 600),
+        (1100, 3000),
+        (2600, 4000),
+        (4700, 1500),
+    ] {
+        deferred_is_at_once::<f64>(ctx, m, n);
+        deferred_is_at_once::<f32>(ctx, m, n);
+    }
+    deferred_is_at_once::<f32>(ctx, 5000, 5000);
 }
 
 /// How far `L U x` is from `P A x`, in units of eps and of the sizes of L, U and x, for an x of random numbers.

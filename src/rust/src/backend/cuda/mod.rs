@@ -8,7 +8,7 @@
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
-//! - `lu_cluster`: what panels of LU on clusters of blocks are started with
+//! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
 //! - `lu_pipeline`: LU of columns in one launch, each from block to block
 //! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
@@ -26,6 +26,7 @@ mod kernels;
 mod launch;
 mod lu;
 mod lu_cluster;
+mod lu_exchange;
 mod lu_pipeline;
 mod memory;
 mod modules;

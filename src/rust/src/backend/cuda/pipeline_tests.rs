@@ -1,7 +1,7 @@
 //! Which columns make a launch, and that what it is given has room.
 
-use super::super::lu::{LIST_WORDS, MOVING_THREADS};
 use super::super::lu_cluster::CLUSTER_PANEL;
+use super::super::lu_exchange::{LIST_WORDS, MOVING_THREADS};
 use super::super::{lu_pipeline, qr_pipeline};
 use super::*;
 

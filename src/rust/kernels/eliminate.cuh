@@ -49,68 +49,75 @@ struct Elimination {
     T* inverses;  // of the pivots
     T* signs;
     int* refused;  // set where a pivot is not ordinary
+    T* ahead;      // room for a diagonal block of R, columns SIDE + 1 apart
 
     static __device__ __forceinline__ int stride(int size) { return size + 1; }
 
     __device__ __forceinline__ T& at(int i, int j) const { return w[i + j * stride(size)]; }
 
-    // By one warp, half a row to each lane: row lane % SIDE, and the columns of the first half to lanes 0 to 15.
+    // R's diagonal block from `first` on, to shared memory, by a quarter of the threads.
+    __device__ __forceinline__ void fetch(int first) const {
+        const int e = (int)threadIdx.x - THREADS / 2, row = e % SIDE, column = e / SIDE;
+        if (SIGNED && first < size && e >= 0 && column < SIDE) ahead[row + column * (SIDE + 1)] = upper.at(first + row, first + column);
+    }
+
+    // By one warp: row lane % SIDE to each lane, so that the chain from pivot to pivot is one exchange between lanes, a reciprocal and
+    // two products.
     __device__ __forceinline__ void diagonal(int first) const {
         constexpr int HALF = SIDE / 2;
         const unsigned all = 0xffffffffu;
-        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1), half = lane / SIDE, own = first + half * HALF;
-        T x[HALF], y[HALF];
+        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1), own = first + lane / SIDE * HALF;
+        T x[SIDE];
+        {
+            // Half a row to each lane at first.
+            T part[HALF];
 #pragma unroll
-        for (int c = 0; c < HALF; ++c) {
-            x[c] = at(first + row, own + c);
-            y[c] = SIGNED ? upper.at(first + row, own + c) : T(0);
-        }
-        if (first > 0) {
-            // What the block before takes off.
-            const int before = first - SIDE;
+            for (int c = 0; c < HALF; ++c) part[c] = at(first + row, own + c);
+            if (first > 0) {
+                // What the block before takes off.
+                const int before = first - SIDE;
 #pragma unroll 4
-            for (int k = 0; k < SIDE; ++k) {
-                const T v = at(first + row, before + k);
+                for (int k = 0; k < SIDE; ++k) {
+                    const T v = at(first + row, before + k);
 #pragma unroll
-                for (int c = 0; c < HALF; ++c) x[c] -= v * at(before + k, own + c);
+                    for (int c = 0; c < HALF; ++c) part[c] -= v * at(before + k, own + c);
+                }
             }
+#pragma unroll
+            for (int c = 0; c < SIDE; ++c) x[c] = __shfl_sync(all, part[c % HALF], c / HALF * SIDE + row);
         }
-        T mine = T(1);
+        T y[SIDE];
+#pragma unroll
+        for (int c = 0; c < SIDE; ++c) y[c] = SIGNED ? ahead[row + c * (SIDE + 1)] : T(0);
+        T mine = T(1), own_inverse = T(0);
         bool fine = true;
 #pragma unroll
         for (int k = 0; k < SIDE; ++k) {
-            // The lanes that have column k; the others' columns are all behind it, or all before.
-            const int there = k / HALF, c0 = k % HALF;
-            const bool zero = SIGNED && upper.square && first + k == upper.n - 1, here = half == there, behind = half >= there;
-            T head = __shfl_sync(all, x[c0], there * SIDE + row);
+            const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
             if (SIGNED) {
-                const T s = (head >= T(0)) == zero ? T(1) : T(-1);
+                const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
                 // Without a branch: nothing is taken off other rows.
                 const T taken = row == k ? s : T(0);
                 if (row == k) mine = s;
-                const T off = __shfl_sync(all, y[c0], there * SIDE + row);
-                head = zero && row == k ? T(0) : head - taken * off;
-                if (here) x[c0] = head;
+                x[k] = zero && row == k ? T(0) : x[k] - taken * y[k];
 #pragma unroll
-                for (int c = 0; c < HALF; ++c)
-                    if (c > c0 ? behind : half > there) x[c] -= taken * y[c];
+                for (int c = k + 1; c < SIDE; ++c) x[c] -= taken * y[c];
             }
-            const T pivot = __shfl_sync(all, head, k);
+            const T pivot = __shfl_sync(all, x[k], k);
             const T inverse = zero ? T(0) : reciprocal(pivot);
             if (!SIGNED) fine = fine && ordinary(pivot);
-            if (lane == k) inverses[first + k] = inverse;
-            const T v = row > k ? head * inverse : T(0);
-            if (here && row > k) x[c0] = v;
+            if (row == k) own_inverse = inverse;
+            const T v = row > k ? x[k] * inverse : T(0);
+            if (row > k) x[k] = v;
 #pragma unroll
-            for (int c = 0; c < HALF; ++c) {
-                if (there == 1 && c <= c0) continue;
-                const T u = __shfl_sync(all, x[c], half * SIDE + k);
-                if (c > c0 ? behind : half > there) x[c] -= v * u;
-            }
+            for (int c = k + 1; c < SIDE; ++c) x[c] -= v * __shfl_sync(all, x[c], k);
         }
 #pragma unroll
-        for (int c = 0; c < HALF; ++c) at(first + row, own + c) = x[c];
-        if (SIGNED && lane < SIDE) signs[first + row] = mine;
+        for (int c = 0; c < HALF; ++c) at(first + row, own + c) = lane < SIDE ? x[c] : x[HALF + c];
+        if (lane < SIDE) {
+            inverses[first + row] = own_inverse;
+            if (SIGNED) signs[first + row] = mine;
+        }
         if (!fine && lane == 0) *refused = 1;
     }
 
@@ -187,6 +194,8 @@ struct Elimination {
     // By all threads of the block, which have met since W was written; they meet again before it returns.
     __device__ __forceinline__ void run() const {
         const int t = threadIdx.x, warp = t >> 5;
+        fetch(0);
+        if (SIGNED) __syncthreads();
         for (int first = 0; first < size; first += SIDE) {
             const int left = size - first - SIDE;
             if (warp == 0) {
@@ -203,6 +212,7 @@ struct Elimination {
                 for (int k = 0; k < SIDE; ++k) r[k] = upper.at(first + k, first + SIDE + column);
             }
             __syncthreads();
+            fetch(first + SIDE);
             if (divides) divide_column(first, first + SIDE + column, r);
             if (SIGNED && t < left) divide_row(first, first + SIDE + t);
             __syncthreads();

@@ -95,7 +95,7 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     __shared__ T inverses[LD];
     __shared__ int refused;
     const int size = padded(n);
-    const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
+    const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
     if (threadIdx.x == 0) refused = 0;
     load_square(w, n, g, LD);
     if (!root_of(w, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
@@ -106,10 +106,10 @@ template <typename T>
 __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, const T* q, i64 ldq, T* r, T* factors, T* signs, T* tau,
                                             i64 first, int* stop) {
     if (stopped(stop)) return;
-    __shared__ T inverses[LD], chosen[LD], scratch[32];
+    __shared__ T inverses[LD], chosen[LD], scratch[32], ahead[eliminate::SIDE * (eliminate::SIDE + 1)];
     __shared__ int refused;
     const int t = threadIdx.x, size = padded(n), row = my_row();
-    const eliminate::Elimination<T, false> gram = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused};
+    const eliminate::Elimination<T, false> gram = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
     if (t == 0) refused = 0;
     load_square(gram, n, g, LD);
     // Loops over what this thread has loaded. They stay loops: code that is met once takes longer to fetch than to do.
@@ -136,7 +136,7 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     } else if (fine) {
         fine = root_of(gram, r, inverses);
     }
-    const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused};
+    const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused, ahead};
     load_square(w, n, q, ldq);
     // Four threads add up what a column has on and above the diagonal.
     const int column = t / 4;

@@ -158,14 +158,15 @@ impl<T: Scalar> Factoring<'_, T> {
     }
 
     /// Multiprocessors for the panels of the next block, `width` columns, beside what the block from column `start` on changes in
-    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes 160 + 9300 / y us (H200, 4096
-    /// to 8192 rows), and products keep nine tenths of their rate.
+    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes about 200 us and 0.37 rows / y,
+    /// and products keep nine tenths of their rate (H200).
     fn few(&self, start: usize, width: usize, behind: usize) -> usize {
         let all = self.ctx.multiprocessors();
-        let operations = 4.0 * (self.a.rows - start) as f64 * self.width as f64 * behind as f64;
+        let rows = (self.a.rows - start) as f64;
+        let operations = 4.0 * rows * self.width as f64 * behind as f64;
         let rate = 0.9 * self.ctx.properties.product_rate::<T>();
         balance(all, |few| {
-            let panels = width as f64 / 128.0 * (160e-6 + 9300e-6 / few);
+            let panels = width as f64 / 128.0 * (200e-6 + 0.37e-6 * rows / few);
             panels.max(operations / (rate * (all as f64 - few)))
         })
     }

@@ -8,14 +8,13 @@ use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
-use super::kernels::args;
 use super::lu::most_chunks;
 use super::memory::View;
 use super::pipeline::Plan;
 use super::qr::{factor_panel, PANEL, PANELS};
 use super::qr_panel::Panels;
-use super::qr_pipeline::pipelines;
-use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, Reflector};
+use super::qr_pipeline::{factor_left, pipelines};
+use super::qr_reflectors::{width, BlockReflector, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -92,7 +91,8 @@ pub(super) fn factor_in_ways<T: Scalar>(
     };
     ctx.or_drain(work.panels(ways.products))?;
     if tail < k {
-        ctx.or_drain(work.pipelines(&plan, later))?;
+        let blocks = &work.blocks;
+        ctx.or_drain(factor_left(ctx, a, &plan, &tau, blocks, later))?;
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
@@ -196,29 +196,6 @@ impl<T: Scalar> Factoring<'_, T> {
         };
         self.by_columns(at)?;
         Ok(end.min(at + self.panel))
-    }
-
-    /// The reflectors that pipelines make, which change what is behind them in blocks of `width`.
-    fn pipelines(&self, plan: &Plan, width: usize) -> Result<()> {
-        let messages = Buffer::of::<u32>(self.ctx, plan.words::<T>())?;
-        let (m, n) = (self.a.rows, self.a.cols);
-        for (first, cols, reflectors) in plan.launches() {
-            let rows = m - first;
-            let part = self.a.sub(first, first, rows, cols);
-            let tau = args![self.tau_at(first)];
-            plan.launch(self.ctx, part, &messages, &tau)?;
-            let next = first + cols;
-            let behind = if next < n { reflectors } else { 0 };
-            let part = |at: usize| Part {
-                a: part.sub(at, at, rows - at, width.min(reflectors - at)),
-                tau: self.tau_at(first + at),
-                c: self.a.sub(first + at, next, rows - at, n - next),
-            };
-            let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
-            apply_in_turns(self.ctx, &self.blocks, Trans::Yes, &parts)?;
-            self.ctx.fence()?;
-        }
-        Ok(())
     }
 
     /// The block of panels of the reflectors around column `first`.

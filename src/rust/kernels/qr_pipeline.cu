@@ -129,8 +129,8 @@ struct Stripe {
     // The j-th reflector, from column E of its own.
     template <int E>
     __device__ __forceinline__ void reflect(int j, T* message, T* taus) {
-        T sum, below, alpha, scale = T(1), g, r, tau;
-        for (bool scaled = false;; scaled = true) {
+        T sum, below, alpha, unit = T(1), g, r, tau;
+        for (int scaled = 0;; ++scaled) {
             T d[WIDTH] = {};
 #pragma unroll
             for (int h = 0; h < ROWS; ++h) {
@@ -144,28 +144,29 @@ struct Stripe {
             }
             sum = sum_up(d);
             below = __shfl_sync(ALL, sum, E);
-            alpha = s.top[turn][E] * scale;
+            alpha = s.top[turn][E];
             const T all = below + alpha * alpha;
             roots(all, g, r);
             tau = T(1) + magnitude(alpha) * r;
             // Another column may be so large that the product leaves the range.
             const bool safe = is_safe(below, all) && __all_sync(ALL, magnitude(sum) <= LARGEST<T>);
-            if (__builtin_expect(scaled || safe, 1)) break;
-            // Once more, of a column of which the largest is near one.
+            if (__builtin_expect(safe || scaled == 2, 1)) break;
+            // Once more, of a column of which the largest is near one; twice if it was at an end of the range.
             T most = T(0);
 #pragma unroll
             for (int h = 0; h < ROWS; ++h)
                 if (R::of(t, h) > j) most = larger(most, magnitude(x[h][E]));
             most = largest(most);
-            if (most == T(0) && below == T(0)) {
+            if (scaled == 0 && most == T(0) && below == T(0)) {
                 // Nothing to reflect.
                 g = magnitude(alpha), tau = T(0);
                 break;
             }
-            scale = scale_for(larger(most, magnitude(alpha)));
+            const T scale = scale_for(larger(most, magnitude(alpha)));
+            unit *= inverse_scale(scale);
 #pragma unroll
             for (int h = 0; h < ROWS; ++h)
-                if (R::of(t, h) > j) x[h][E] *= scale;
+                if (R::of(t, h) >= j) x[h][E] *= scale;
         }
         const bool none = tau == T(0);
         const T beta = none ? alpha : -with_sign(g, alpha), by = none ? T(0) : inverse(alpha - beta);
@@ -178,7 +179,7 @@ struct Stripe {
             l[h] = row > j ? x[h][E] * by : row == j ? tau : T(0);
         }
         R::write(message, t, l);
-        const T diagonal = beta * inverse_scale(scale);
+        const T diagonal = beta * unit;
 #pragma unroll
         for (int h = 0; h < ROWS; ++h) {
             const int row = R::of(t, h);

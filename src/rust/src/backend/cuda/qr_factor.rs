@@ -8,14 +8,13 @@ use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
-use super::kernels::args;
 use super::lu::most_chunks;
 use super::memory::View;
 use super::pipeline::Plan;
 use super::qr::{factor_panel, PANEL, PANELS};
 use super::qr_panel::Panels;
-use super::qr_pipeline::pipelines;
-use super::qr_reflectors::{apply_in_turns, balance, width, BlockReflector, Part, Reflector};
+use super::qr_pipeline::{factor_left, pipelines};
+use super::qr_reflectors::{balance, width, BlockReflector, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
 use crate::matrix::Trans;
@@ -92,7 +91,8 @@ pub(super) fn factor_in_ways<T: Scalar>(
     };
     ctx.or_drain(work.panels(ways.products))?;
     if tail < k {
-        ctx.or_drain(work.pipelines(&plan, later))?;
+        let blocks = &work.blocks;
+        ctx.or_drain(factor_left(ctx, a, &plan, &tau, blocks, later))?;
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
@@ -158,7 +158,7 @@ impl<T: Scalar> Factoring<'_, T> {
     }
 
     /// Multiprocessors for the panels of the next block, `width` columns, beside what the block from column `start` on changes in
-    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes about 200 us and 0.37 rows / y,
+    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes about 180 us and 1.1 rows / y us,
     /// and products keep nine tenths of their rate (H200).
     fn few(&self, start: usize, width: usize, behind: usize) -> usize {
         let all = self.ctx.multiprocessors();
@@ -166,7 +166,7 @@ impl<T: Scalar> Factoring<'_, T> {
         let operations = 4.0 * rows * self.width as f64 * behind as f64;
         let rate = 0.9 * self.ctx.properties.product_rate::<T>();
         balance(all, |few| {
-            let panels = width as f64 / 128.0 * (200e-6 + 0.37e-6 * rows / few);
+            let panels = width as f64 / 128.0 * (180e-6 + 1.1e-6 * rows / few);
             panels.max(operations / (rate * (all as f64 - few)))
         })
     }
@@ -194,29 +194,6 @@ impl<T: Scalar> Factoring<'_, T> {
         };
         self.by_columns(at)?;
         Ok(end.min(at + self.panel))
-    }
-
-    /// The reflectors that pipelines make, which change what is behind them in blocks of `width`.
-    fn pipelines(&self, plan: &Plan, width: usize) -> Result<()> {
-        let messages = Buffer::of::<u32>(self.ctx, plan.words::<T>())?;
-        let (m, n) = (self.a.rows, self.a.cols);
-        for (first, cols, reflectors) in plan.launches() {
-            let rows = m - first;
-            let part = self.a.sub(first, first, rows, cols);
-            let tau = args![self.tau_at(first)];
-            plan.launch(self.ctx, part, &messages, &tau)?;
-            let next = first + cols;
-            let behind = if next < n { reflectors } else { 0 };
-            let part = |at: usize| Part {
-                a: part.sub(at, at, rows - at, width.min(reflectors - at)),
-                tau: self.tau_at(first + at),
-                c: self.a.sub(first + at, next, rows - at, n - next),
-            };
-            let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
-            apply_in_turns(self.ctx, &self.blocks, Trans::Yes, &parts)?;
-            self.ctx.fence()?;
-        }
-        Ok(())
     }
 
     /// The block of panels of the reflectors around column `first`.

@@ -1,9 +1,16 @@
-//! QR in pipelines (`kernels/qr_pipeline.cu`).
+//! QR in pipelines (`kernels/qr_pipeline.cu`), and what their reflectors change.
 
 use std::mem::size_of;
 
-use super::kernels::{Family, Kernel};
-use super::pipeline::{Pipeline, Pipelines};
+use super::buffer::Buffer;
+use super::context::Context;
+use super::kernels::{args, Family, Kernel};
+use super::memory::View;
+use super::pipeline::{Pipeline, Pipelines, Plan};
+use super::qr_reflectors::{apply_in_turns, BlockReflector, Part};
+use crate::error::Result;
+use crate::matrix::Trans;
+use crate::scalar::Scalar;
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize) -> Pipeline {
     Pipeline {
@@ -32,4 +39,35 @@ pub(super) fn pipelines<T>() -> &'static Pipelines {
         8 => &DOUBLE,
         _ => &SINGLE,
     }
+}
+
+/// Factors what the plan leaves of `a` to pipelines; factors of its reflectors go to `tau`. What is behind a launch is changed in
+/// blocks of `width` reflectors.
+pub(super) fn factor_left<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    plan: &Plan,
+    tau: &Buffer,
+    blocks: &[BlockReflector; 2],
+    width: usize,
+) -> Result<()> {
+    let messages = Buffer::of::<u32>(ctx, plan.words::<T>())?;
+    let (m, n) = (a.rows, a.cols);
+    let tau_at = |column: usize| tau.ptr + (column * size_of::<T>()) as u64;
+    for (first, cols, reflectors) in plan.launches() {
+        let rows = m - first;
+        let made = a.sub(first, first, rows, cols);
+        plan.launch(ctx, made, &messages, &args![tau_at(first)])?;
+        let next = first + cols;
+        let behind = if next < n { reflectors } else { 0 };
+        let part = |at: usize| Part {
+            a: made.sub(at, at, rows - at, width.min(reflectors - at)),
+            tau: tau_at(first + at),
+            c: a.sub(first + at, next, rows - at, n - next),
+        };
+        let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
+        apply_in_turns(ctx, blocks, Trans::Yes, &parts)?;
+        ctx.fence()?;
+    }
+    Ok(())
 }

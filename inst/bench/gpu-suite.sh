@@ -31,9 +31,20 @@ count() {
 for program in "$programs"/*; do
   [ -x "$program" ] || continue
   started=$(date +%s)
-  "$program" --test-threads 4 >"$log" 2>&1 || { status=1; cat "$log"; }
+  "$program" --test-threads 8 >"$log" 2>&1 || { status=1; cat "$log"; }
   echo "| Rust: $(basename "$program") | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
 done
+
+started=$(date +%s)
+TESTTHAT_DIR=$tests Rscript -e '
+  r <- as.data.frame(testthat::test_dir(
+    Sys.getenv("TESTTHAT_DIR"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
+  ))
+  bad <- sum(r$failed) + sum(r$error) + sum(r$skipped)
+  cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
+  cat("skipped:", sum(r$skipped), "\n")
+  quit(status = bad > 0)' >"$log" 2>&1 || { status=1; tail -n 120 "$log"; }
+echo "| R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log")) | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
 
 if command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck; do
@@ -50,15 +61,5 @@ else
   echo "| compute-sanitizer: not found | 0 | 1 | 0 |" >>"$result"
 fi
 
-started=$(date +%s)
-TESTTHAT_DIR=$tests Rscript -e '
-  r <- as.data.frame(testthat::test_dir(
-    Sys.getenv("TESTTHAT_DIR"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
-  ))
-  bad <- sum(r$failed) + sum(r$error) + sum(r$skipped)
-  cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
-  cat("skipped:", sum(r$skipped), "\n")
-  quit(status = bad > 0)' >"$log" 2>&1 || { status=1; tail -n 120 "$log"; }
-echo "| R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log")) | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
 cat "$result"
 exit $status

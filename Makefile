@@ -53,9 +53,11 @@ bench: ## times of the installed package beside base R's, in build/bench.md
 	Rscript inst/bench/compare.R build/bench.md
 
 bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU and those libraries
-	sh inst/bench/gpu-peers.sh
+	sh inst/bench/gpu-peers.sh --routines gemm,syrk,trsm,potrf,potrf_batched,sgemm,strsm,spotrf,spotrf_batched
+	sh inst/bench/gpu-peers.sh -o gpu-peers-lu-qr \
+	  --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 
-figures: ## man/figures/gpu-peers.png from inst/bench/results/gpu-peers.csv
+figures: ## man/figures/gpu-peers.png from the results of bench-peers
 	Rscript inst/bench/plot-peers.R
 
 clean: ## removes what the other targets built

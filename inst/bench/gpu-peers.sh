@@ -1,7 +1,9 @@
 #!/bin/sh
-# Our kernels beside cuBLAS and cuSOLVER, data on the device: writes gpu-peers.md and gpu-peers.csv to the folder
+# Our kernels beside cuBLAS and cuSOLVER, data on the device: writes NAME.md and NAME.csv (gpu-peers when not named) to the folder
 # CUDAFACTOR_BENCH_DIR (inst/bench/results when not set). Run from the repository's root on a machine with a GPU:
-#   sh inst/bench/gpu-peers.sh [-p PROGRAM] [--routines gemm,syrk,...] [--repeats 10] [n ...]
+#   sh inst/bench/gpu-peers.sh [-p PROGRAM] [-o NAME] [--routines gemm,syrk,...] [--repeats 10] [n ...]
+# What is kept: gpu-peers has products, triangular systems and Cholesky, gpu-peers-lu-qr has
+#   -o gpu-peers-lu-qr --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 # Routines: gemm, syrk, trsm, potrf, getrf, geqrf, geqrf_tall (m much larger than n), orgqr, chol_lu (our Cholesky beside our LU),
 # potrf_batched; sgemm, strsm, spotrf, sgetrf, sgeqrf, sgeqrf_tall and spotrf_batched in single precision. All of them when not named.
 # PROGRAM: the benchmark where there is no cargo to build it, as `cargo bench --no-default-features --features cuda
@@ -10,16 +12,21 @@
 
 set -e
 program=
-if [ "$1" = -p ]; then
-  program=$2
+name=gpu-peers
+while :; do
+  case $1 in
+    -p) program=$2 ;;
+    -o) name=$2 ;;
+    *) break ;;
+  esac
   shift 2
-fi
+done
 
 dir=${CUDAFACTOR_BENCH_DIR:-inst/bench/results}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
-CUDAFACTOR_BENCH_MD=$dir/gpu-peers.md
-CUDAFACTOR_BENCH_OUT=$dir/gpu-peers.csv
+CUDAFACTOR_BENCH_MD=$dir/$name.md
+CUDAFACTOR_BENCH_OUT=$dir/$name.csv
 CUDAFACTOR_COMMIT=${CUDAFACTOR_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 export CUDAFACTOR_BENCH_MD CUDAFACTOR_BENCH_OUT CUDAFACTOR_COMMIT
 

@@ -1,18 +1,26 @@
 # Our kernels beside NVIDIA's libraries as a graph: rates by order, data on the device, double precision.
 #
-#   Rscript inst/bench/plot-peers.R [OUTPUT.png]   draws what inst/bench/results/gpu-peers.csv has (man/figures/gpu-peers.png)
+#   Rscript inst/bench/plot-peers.R [OUTPUT.png]   draws what the folder inst/bench/results has (man/figures/gpu-peers.png)
 #   source("plot-peers.R")                         only defines read_peers(), about_peers() and plot_peers()
 
-read_peers <- function(file) {
-  utils::read.csv(file, stringsAsFactors = FALSE)
+# The results: products and Cholesky, LU and QR.
+peer_results <- c("gpu-peers", "gpu-peers-lu-qr")
+
+read_peers <- function(folder) {
+  files <- file.path(folder, paste0(peer_results, ".csv"))
+  do.call(rbind, lapply(files, utils::read.csv, stringsAsFactors = FALSE))
 }
 
-# Where, when and of which commit the result is: a sentence from the report that was written with it.
-about_peers <- function(file) {
-  lines <- readLines(file)
-  field <- function(name) sub(sprintf("^- %s: ", name), "", grep(sprintf("^- %s: ", name), lines, value = TRUE)[1])
-  sprintf("%s; %s; commit %s, %s", sub(",.*", "", field("gpu")), gsub(" \\([^)]*\\)", "", sub(", default.*", "", field("peers"))),
-          field("commit"), field("date"))
+# Where, when and of which commits the results are: a sentence from the reports that were written with them.
+about_peers <- function(folder) {
+  reports <- lapply(file.path(folder, paste0(peer_results, ".md")), readLines)
+  field <- function(name) {
+    of <- function(lines) sub(sprintf("^- %s: ", name), "", grep(sprintf("^- %s: ", name), lines, value = TRUE)[1])
+    unique(vapply(reports, of, ""))
+  }
+  all <- function(x) paste(unique(x), collapse = " and ")
+  sprintf("%s; %s; commits %s (LU and QR the last), %s", all(sub(",.*", "", field("gpu"))),
+          all(gsub(" \\([^)]*\\)", "", sub(", default.*", "", field("peers")))), all(field("commit")), all(field("date")))
 }
 
 # Rows of the result by what is drawn together. Those that a result lacks are left out.
@@ -64,8 +72,8 @@ if (sys.nframe() == 0L) {
   results <- file.path("inst", "bench", "results")
   output <- if (length(args)) args[[1]] else file.path("man", "figures", "gpu-peers.png")
   dir.create(dirname(output), recursive = TRUE, showWarnings = FALSE)
-  times <- read_peers(file.path(results, "gpu-peers.csv"))
+  times <- read_peers(results)
   grDevices::png(output, 8, peers_height(times), units = "in", res = 110, type = "cairo")
-  plot_peers(times, about_peers(file.path(results, "gpu-peers.md")))
+  plot_peers(times, about_peers(results))
   invisible(grDevices::dev.off())
 }

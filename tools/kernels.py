@@ -30,8 +30,9 @@ WHEEL = f"nvidia_cuda_nvrtc_cu12-{VERSION}-py3-none-manylinux1_x86_64.whl"
 WHEEL_SHA256 = "8dd4458a7d8bf8fd2b01a34a9069856d53a9b4c0af2037b77c12b270daf9c828"
 
 # sm_60 is the oldest architecture with everything the portable kernels use. Kernels that need tensor cores in double precision
-# exist from sm_80 on, once more for the larger instructions of sm_90; those that only need copies beside the threads, or the warps'
-# largest number that columns in a pipeline ask for, for sm_80; those of clusters of blocks for sm_90, and these name ISA 8.1, from which they have an instruction that NVRTC only passes on.
+# exist from sm_80 on, once more for the larger instructions of sm_90; those that only need copies beside the threads, or the
+# warps' largest number that columns in a pipeline ask for, for sm_80; those of clusters of blocks for sm_90, and these name ISA
+# 8.1, from which they have an instruction that NVRTC only passes on.
 PORTABLE = [60]
 COPYING = [80]
 COPYING_HEADER = b'#include "copies.cuh"'

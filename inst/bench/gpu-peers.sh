@@ -15,8 +15,8 @@ program=
 name=gpu-peers
 while :; do
   case $1 in
-    -p) program=$2 ;;
-    -o) name=$2 ;;
+    -p) program=${2:?a program} ;;
+    -o) name=${2:?a name} ;;
     *) break ;;
   esac
   shift 2

@@ -19,8 +19,10 @@ about_peers <- function(folder) {
     unique(vapply(reports, of, ""))
   }
   all <- function(x) paste(unique(x), collapse = " and ")
-  sprintf("%s; %s; commits %s (LU and QR the last), %s", all(sub(",.*", "", field("gpu"))),
-          all(gsub(" \\([^)]*\\)", "", sub(", default.*", "", field("peers")))), all(field("commit")), all(field("date")))
+  commits <- field("commit")
+  of <- if (length(commits) > 1) "commits %s (LU and QR the last)" else "commit %s"
+  sprintf("%s; %s; %s, %s", all(sub(",.*", "", field("gpu"))), all(gsub(" \\([^)]*\\)", "", sub(", default.*", "", field("peers")))),
+          sprintf(of, all(commits)), all(field("date")))
 }
 
 # Rows of the result by what is drawn together. Those that a result lacks are left out.

@@ -55,7 +55,7 @@ struct Elimination {
 
     __device__ __forceinline__ T& at(int i, int j) const { return w[i + j * stride(size)]; }
 
-    // R's diagonal block from `first` on, to shared memory, by a quarter of the threads.
+    // R's diagonal block from `first` on, to shared memory, by half of the threads.
     __device__ __forceinline__ void fetch(int first) const {
         const int e = (int)threadIdx.x - THREADS / 2, row = e % SIDE, column = e / SIDE;
         if (SIGNED && first < size && e >= 0 && column < SIDE) ahead[row + column * (SIDE + 1)] = upper.at(first + row, first + column);

@@ -8,17 +8,23 @@ use super::context::Context;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
-/// Owned device memory; address 0 when empty.
+/// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it was made.
 pub(super) struct Buffer {
     ctx: &'static Context,
     pub ptr: u64,
+    beside: bool,
 }
 
 impl Buffer {
     pub(super) fn new(ctx: &'static Context, bytes: usize) -> Result<Buffer> {
         ctx.bind()?;
+        let beside = ctx.is_beside();
         if bytes == 0 {
-            return Ok(Buffer { ctx, ptr: 0 });
+            return Ok(Buffer {
+                ctx,
+                ptr: 0,
+                beside,
+            });
         }
         let mut code = CUresult::CUDA_SUCCESS;
         for attempt in 0..2 {
@@ -28,11 +34,11 @@ impl Buffer {
                 if ctx.pool.is_null() {
                     sys::cuMemAlloc_v2(&mut ptr, bytes)
                 } else {
-                    sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream)
+                    sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream_of(beside))
                 }
             };
             if code == CUresult::CUDA_SUCCESS {
-                return Ok(Buffer { ctx, ptr });
+                return Ok(Buffer { ctx, ptr, beside });
             }
             if code != CUresult::CUDA_ERROR_OUT_OF_MEMORY {
                 break;
@@ -53,7 +59,11 @@ impl Buffer {
             });
         }
         ctx.check(code, "cuMemAlloc")?;
-        Ok(Buffer { ctx, ptr: 0 })
+        Ok(Buffer {
+            ctx,
+            ptr: 0,
+            beside,
+        })
     }
 
     /// Room for `count` elements of `U`.
@@ -91,7 +101,7 @@ impl Buffer {
         }
         self.ctx.bind()?;
         // SAFETY: the buffer has that many bytes.
-        let code = unsafe { sys::cuMemsetD8Async(self.ptr, value, bytes, self.ctx.stream) };
+        let code = unsafe { sys::cuMemsetD8Async(self.ptr, value, bytes, self.ctx.stream_now()) };
         self.ctx.check(code, "cuMemsetD8Async")
     }
 
@@ -102,7 +112,7 @@ impl Buffer {
         }
         self.ctx.bind()?;
         // SAFETY: the buffer has that many words, and its address is a multiple of their size.
-        let code = unsafe { sys::cuMemsetD32Async(self.ptr, word, count, self.ctx.stream) };
+        let code = unsafe { sys::cuMemsetD32Async(self.ptr, word, count, self.ctx.stream_now()) };
         self.ctx.check(code, "cuMemsetD32Async")
     }
 
@@ -143,13 +153,14 @@ impl Drop for Buffer {
         if self.ptr == 0 || self.ctx.bind().is_err() {
             return;
         }
-        // SAFETY: allocated by the same means; work queued before uses it first, since one stream runs in order
-        // and cuMemFree waits for the device.
+        // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order, and
+        // cuMemFree waits for the device.
+        let stream = self.ctx.stream_of(self.beside);
         let _ = unsafe {
             if self.ctx.pool.is_null() {
                 sys::cuMemFree_v2(self.ptr)
             } else {
-                sys::cuMemFreeAsync(self.ptr, self.ctx.stream)
+                sys::cuMemFreeAsync(self.ptr, stream)
             }
         };
     }

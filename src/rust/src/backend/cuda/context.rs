@@ -66,6 +66,8 @@ thread_local! {
     static BESIDE: Cell<bool> = const { Cell::new(false) };
     /// What [`Context::leaving`] leaves.
     static LEFT: Cell<usize> = const { Cell::new(0) };
+    /// Whether this thread is in [`Context::sharing`].
+    static SHARING: Cell<bool> = const { Cell::new(false) };
 }
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
@@ -274,8 +276,8 @@ impl Context {
         self.or_drain(interrupt::poll())
     }
 
-    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and nothing
-    /// else: memory belongs to the other stream. [`Context::join`] makes the latter wait for it.
+    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and make
+    /// buffers for itself, but copies go in the other stream. [`Context::join`] makes the latter wait for it.
     pub(super) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         self.order(self.stream, self.side)?;
         let before = BESIDE.replace(true);
@@ -304,13 +306,18 @@ impl Context {
         BESIDE.get()
     }
 
-    /// Where kernels go now.
-    pub(super) fn stream_now(&self) -> sys::CUstream {
-        if BESIDE.get() {
+    /// The stream, or the one beside it.
+    pub(super) fn stream_of(&self, beside: bool) -> sys::CUstream {
+        if beside {
             self.side
         } else {
             self.stream
         }
+    }
+
+    /// Where kernels go now.
+    pub(super) fn stream_now(&self) -> sys::CUstream {
+        self.stream_of(BESIDE.get())
     }
 
     /// Does `f` with products that leave some multiprocessors to what was started beside them.
@@ -319,6 +326,21 @@ impl Context {
         let result = f();
         LEFT.set(before);
         result
+    }
+
+    /// As [`Context::leaving`], where products go on beside, too. Of products that share tiles all blocks must be resident together.
+    /// Two of them could keep each other from it, so that one of them has nothing but blocks with a multiprocessor each, of which it
+    /// leaves enough to the other.
+    pub(super) fn sharing<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
+        let before = SHARING.replace(true);
+        let result = self.leaving(multiprocessors, f);
+        SHARING.set(before);
+        result
+    }
+
+    /// Whether a product may share tiles only by blocks with a multiprocessor each.
+    pub(super) fn is_sharing(&self) -> bool {
+        SHARING.get()
     }
 
     /// Multiprocessors that a product is planned for.

@@ -1,4 +1,5 @@
-//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at once, and the workspace of those that take a launch for each column.
+//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at once, and the workspace of those
+//! that take a launch for each column.
 
 use super::*;
 

@@ -9,8 +9,8 @@
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
 //! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
-//! - `lu_pipeline`: LU of columns in one launch, each from block to block
-//! - `qr_panel`, `qr_reflectors`: panels of QR from products, and products of reflectors
+//! - `pipeline`, `lu_pipeline`, `qr_pipeline`: LU and QR of columns in one launch, each from block to block
+//! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not

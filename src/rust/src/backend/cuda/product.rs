@@ -209,7 +209,8 @@ impl<T: Scalar> Product<T> {
             triangle: region != Region::Full,
         };
         let machine = self.machine(shapes, a.layout, b.layout)?;
-        let may_stream = Sums::prepare(self.ctx)?;
+        let (there, sharing) = (Sums::prepare(self.ctx)?, self.ctx.is_sharing());
+        let may_stream = |s: Shape| there && (!sharing || machine.resident[s as usize] == 1);
         let plan = match cut.way {
             Some((shape, streamed)) => Plan::new(&machine, &work(self.a.cols), shape, streamed),
             None => Plan::choose(&machine, &work(self.a.cols), shapes, may_stream),

@@ -85,20 +85,21 @@ impl Launch {
 }
 
 impl Plan {
-    /// The cheapest way with one of these shapes; none where no shape fits the machine.
+    /// The cheapest way with one of these shapes, tiles of some of which may be shared; none where no shape fits the machine.
     pub(super) fn choose(
         machine: &Machine,
         work: &Work,
         shapes: &[Shape],
-        may_stream: bool,
+        may_stream: impl Fn(Shape) -> bool,
     ) -> Option<Plan> {
-        let ways: &[bool] = if may_stream { &[false, true] } else { &[false] };
         shapes
             .iter()
             .filter(|shape| **shape != Shape::Tiny || work.slabs() <= DEEP)
             .flat_map(|shape| {
-                ways.iter()
-                    .filter_map(|s| Plan::new(machine, work, *shape, *s))
+                let streamed = may_stream(*shape).then_some(true);
+                std::iter::once(false)
+                    .chain(streamed)
+                    .filter_map(|s| Plan::new(machine, work, *shape, s))
             })
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     fn chosen(work: Work, shapes: &[Shape]) -> (Shape, bool) {
-        let plan = Plan::choose(&H200, &work, shapes, true).unwrap();
+        let plan = Plan::choose(&H200, &work, shapes, |_| true).unwrap();
         (plan.shape, plan.streamed)
     }
 
@@ -248,6 +249,26 @@ mod tests {
         );
     }
 
+    /// Where another product needs its blocks, only those with a multiprocessor each wait for one another.
+    #[test]
+    fn tiles_are_shared_only_where_they_may_be() {
+        for (m, n, k) in [
+            (512, 3000, 8192),
+            (8192, 3000, 512),
+            (512, 512, 4096),
+            (700, 90, 5000),
+        ] {
+            let work = work(m, n, k, false);
+            let alone = |s: Shape| H200.resident[s as usize] == 1;
+            let plan = Plan::choose(&H200, &work, &Shape::SQUARE, alone).unwrap();
+            assert!(!plan.streamed || plan.shape == Shape::Large, "{m} {n} {k}");
+            let any = Plan::choose(&H200, &work, &Shape::SQUARE, |_| true).unwrap();
+            assert!(any.seconds <= plan.seconds, "{m} {n} {k}");
+        }
+        // One that is cut among small tiles otherwise.
+        assert!(chosen(work(512, 512, 4096, false), &Shape::SQUARE).1);
+    }
+
     #[test]
     fn shapes_that_do_not_fit_are_not_chosen() {
         let small = Machine {
@@ -259,14 +280,16 @@ mod tests {
             ..H200
         };
         let w = work(4096, 4096, 4096, false);
-        let plan = Plan::choose(&small, &w, &Shape::SQUARE, true).unwrap();
+        let plan = Plan::choose(&small, &w, &Shape::SQUARE, |_| true).unwrap();
         assert_eq!(plan.shape, Shape::Small);
         assert_eq!(plan.blocks, 132);
-        assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE, true), None);
-        let plan = Plan::choose(&small, &w, &Shape::SINGLE, true).unwrap();
+        assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE, |_| true), None);
+        let plan = Plan::choose(&small, &w, &Shape::SINGLE, |_| true).unwrap();
         assert_eq!(plan.shape, Shape::SmallSingle);
-        let plan =
-            Plan::choose(&H200, &work(64, 64, 1 << 20, true), &Shape::SQUARE, false).unwrap();
+        let plan = Plan::choose(&H200, &work(64, 64, 1 << 20, true), &Shape::SQUARE, |_| {
+            false
+        })
+        .unwrap();
         assert!(!plan.streamed);
     }
 

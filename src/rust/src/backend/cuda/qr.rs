@@ -109,11 +109,7 @@ fn apply_in_blocks<T: Scalar>(
         }
     };
     let parts: Vec<_> = starts.iter().map(part).collect();
-    let block = |wide: usize| BlockReflector::new::<T>(ctx, wide, a.rows, c.cols);
-    let blocks = [
-        block(width)?,
-        block(if parts.len() > 1 { width } else { 0 })?,
-    ];
+    let blocks = BlockReflector::pair::<T>(ctx, width, a.rows, c.cols, parts.len() > 1)?;
     // After an error nothing may be left in the other stream: its memory is given back.
     ctx.or_drain(apply_in_turns(ctx, &blocks, trans, &parts))
 }

@@ -6,7 +6,7 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
+use super::buffer::{where_there_is_room, Buffer};
 use super::context::Context;
 use super::lu::most_chunks;
 use super::memory::View;
@@ -66,12 +66,26 @@ pub(super) fn factor_in_ways<T: Scalar>(
     };
     // With fewer than two blocks there is nothing beside which a panel could be made.
     let wide = ways.panels * panel;
-    let width = if reflectors >= 2 * wide { wide } else { panel };
+    let mut width = if reflectors >= 2 * wide { wide } else { panel };
     let later = match tail < k && a.cols - tail > plan.capacity {
         true => (PANELS * panel).min(k),
         false => 0,
     };
-    let block = |wide: usize| BlockReflector::new::<T>(ctx, wide, a.rows, a.cols);
+    let blocks = |width: usize| {
+        let most = if tail > 0 { width.max(later) } else { later };
+        BlockReflector::pair::<T>(ctx, most, a.rows, a.cols, width > panel || later > 0)
+    };
+    let blocks = match where_there_is_room(blocks(width))? {
+        Some(there) => there,
+        None => {
+            width = panel;
+            blocks(width)?
+        }
+    };
+    let panels = match ways.products && tail > 0 {
+        true => Some(Panels::new::<T>(ctx)?),
+        false => None,
+    };
     let mut work = Factoring {
         ctx,
         a,
@@ -79,17 +93,11 @@ pub(super) fn factor_in_ways<T: Scalar>(
         panel,
         width,
         tau: &tau,
-        blocks: [
-            block(if tail > 0 { width.max(later) } else { later })?,
-            block(if width > panel {
-                width.max(later)
-            } else {
-                later
-            })?,
-        ],
+        blocks,
         columns: None,
     };
-    ctx.or_drain(work.panels(ways.products))?;
+    // After an error nothing may be left in the other stream: its memory is given back.
+    ctx.or_drain(work.panels(panels.as_ref()))?;
     if tail < k {
         let blocks = &work.blocks;
         ctx.or_drain(factor_left(ctx, a, &plan, &tau, blocks, later))?;
@@ -117,23 +125,17 @@ struct Factoring<'t, T> {
 
 impl<T: Scalar> Factoring<'_, T> {
     /// All panels and what they change.
-    fn panels(&mut self, products: bool) -> Result<()> {
+    fn panels(&mut self, panels: Option<&Panels>) -> Result<()> {
         let (end, n) = (self.reflectors, self.a.cols);
-        let panels = match products && end > 0 {
-            true => Some(Panels::new::<T>(self.ctx)?),
-            false => None,
-        };
-        if self.width > self.panel {
+        if self.take_turns() {
             Sums::prepare_beside(self.ctx)?;
         }
         let mut made = 0;
         for start in (0..end).step_by(self.width) {
             let last = end.min(start + self.width);
-            self.make(panels.as_ref(), made.max(start), last)?;
+            self.make(panels, made.max(start), last)?;
             let next = end.min(last + self.width);
-            let ahead = panels
-                .as_ref()
-                .filter(|_| last < next && self.width > self.panel);
+            let ahead = panels.filter(|_| last < next && next < n && self.take_turns());
             let Some(panels) = ahead else {
                 self.change(start, last, last, n)?;
                 continue;
@@ -150,7 +152,7 @@ impl<T: Scalar> Factoring<'_, T> {
                 self.ctx.leaving(all - few, queue)
             })?;
             self.ctx
-                .leaving(few, || self.change(start, last, next, n))?;
+                .sharing(few, || self.change(start, last, next, n))?;
             self.ctx.join()?;
             made = self.made(panels, next)?;
         }
@@ -196,12 +198,19 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(end.min(at + self.panel))
     }
 
+    /// Whether there are blocks of several panels, and two of them.
+    fn take_turns(&self) -> bool {
+        self.width > self.panel && self.blocks[1].is_there()
+    }
+
     /// The block of panels of the reflectors around column `first`.
     fn block(&self, first: usize) -> &BlockReflector {
-        match self.width > self.panel {
-            true => &self.blocks[first / self.width % 2],
-            false => &self.blocks[0],
-        }
+        let turn = if self.take_turns() {
+            first / self.width % 2
+        } else {
+            0
+        };
+        &self.blocks[turn]
     }
 
     /// The panel that begins at column `first`, from its diagonal on.

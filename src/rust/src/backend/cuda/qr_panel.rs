@@ -1,7 +1,7 @@
 //! Panels of the QR factorization from matrix products (`kernels/qr_panel.cu`): CholeskyQR2 and Householder reconstruction.
 //!
-//! The host does not wait for the verdict on a panel. One that is refused sets a flag, and whatever is queued behind it does nothing,
-//! so that the matrix is as the panel before left it. [`Panels::refused`] asks.
+//! The verdict on a panel is not waited for before the next one is queued. One that is refused sets a flag, and whatever is queued behind
+//! it does nothing, so that the matrix is as the panel before left it. [`Panels::refused`] asks.
 
 use std::mem::size_of;
 

@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use super::buffer::Buffer;
+use super::buffer::{where_there_is_room, Buffer};
 use super::context::Context;
 use super::gemm::{multiply, square, Update};
 use super::kernels::{args, Family, Kernel};
@@ -90,6 +90,30 @@ impl BlockReflector {
             inner: Buffer::of::<T>(ctx, products)?,
             scaled: Buffer::of::<T>(ctx, products)?,
         })
+    }
+
+    /// Two that take turns; the second one has no width where it is not wanted, or there is no room for it.
+    pub(super) fn pair<T: Scalar>(
+        ctx: &'static Context,
+        width: usize,
+        rows: usize,
+        cols: usize,
+        two: bool,
+    ) -> Result<[Self; 2]> {
+        let first = Self::new::<T>(ctx, width, rows, cols)?;
+        let second = match two {
+            true => where_there_is_room(Self::new::<T>(ctx, width, rows, cols))?,
+            false => None,
+        };
+        match second {
+            Some(second) => Ok([first, second]),
+            None => Ok([first, Self::new::<T>(ctx, 0, 0, 0)?]),
+        }
+    }
+
+    /// Whether it has room for any reflectors.
+    pub(super) fn is_there(&self) -> bool {
+        self.width > 0
     }
 
     /// Room for the reflectors from number `at` of the block on: for V of `rows` reflected rows and `width` reflectors, and T.
@@ -246,8 +270,8 @@ pub(super) struct Part<T> {
     pub c: View<T>,
 }
 
-/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, so that two
-/// blocks take turns.
+/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, if there
+/// are two blocks to take turns.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,
     blocks: &[BlockReflector; 2],
@@ -258,9 +282,14 @@ pub(super) fn apply_in_turns<T: Scalar>(
         Some(p) => blocks[i % 2].load(0, p.a, p.tau).map(Some),
         None => Ok(None),
     };
-    if parts.len() > 1 {
-        Sums::prepare_beside(ctx)?;
+    if !blocks[1].is_there() {
+        return parts.iter().try_for_each(|p| {
+            let by = blocks[0].load(0, p.a, p.tau)?;
+            blocks[0].apply(trans, by, p.c, 0)?;
+            ctx.fence()
+        });
     }
+    Sums::prepare_beside(ctx)?;
     let all = ctx.multiprocessors();
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {
@@ -271,7 +300,7 @@ pub(super) fn apply_in_turns<T: Scalar>(
         };
         let few = loading(ctx, p, next);
         loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
-        ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
+        ctx.sharing(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
         ctx.join()?;
         ctx.fence()?;
     }

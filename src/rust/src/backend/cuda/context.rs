@@ -328,9 +328,9 @@ impl Context {
         result
     }
 
-    /// As [`Context::leaving`], where products go on beside, too. Of products that share tiles all blocks must be resident together.
-    /// Two of them could keep each other from it, so that one of them has nothing but blocks with a multiprocessor each, of which it
-    /// leaves enough to the other.
+    /// As [`Context::leaving`], where products go on beside, too. Of a product that shares tiles all blocks must be resident together,
+    /// and two of them could keep each other from it. So those of `f` have no more blocks than the multiprocessors that are not left:
+    /// wherever they are, as many are free for the others as these are planned for.
     pub(super) fn sharing<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
         let before = SHARING.replace(true);
         let result = self.leaving(multiprocessors, f);
@@ -338,7 +338,7 @@ impl Context {
         result
     }
 
-    /// Whether a product may share tiles only by blocks with a multiprocessor each.
+    /// Whether a product that shares tiles may have no more blocks than multiprocessors.
     pub(super) fn is_sharing(&self) -> bool {
         SHARING.get()
     }

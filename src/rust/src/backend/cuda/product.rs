@@ -209,11 +209,9 @@ impl<T: Scalar> Product<T> {
             triangle: region != Region::Full,
         };
         let machine = self.machine(shapes, a.layout, b.layout)?;
-        let (there, sharing) = (Sums::prepare(self.ctx)?, self.ctx.is_sharing());
-        let may_stream = |s: Shape| there && (!sharing || machine.resident[s as usize] == 1);
         let plan = match cut.way {
             Some((shape, streamed)) => Plan::new(&machine, &work(self.a.cols), shape, streamed),
-            None => Plan::choose(&machine, &work(self.a.cols), shapes, may_stream),
+            None => Plan::choose(&machine, &work(self.a.cols), shapes),
         };
         let plan = plan.ok_or_else(|| unusable("shape"))?;
         let kernel = kernel(plan.shape, a.layout, b.layout).ok_or_else(|| unusable("kernel"))?;
@@ -265,6 +263,11 @@ impl<T: Scalar> Product<T> {
             multiprocessors: self.ctx.multiprocessors(),
             rate: self.ctx.properties.product_rate::<T>(),
             resident,
+            sharing: match Sums::prepare(self.ctx)? {
+                true if self.ctx.is_sharing() => 1,
+                true => usize::MAX,
+                false => 0,
+            },
         })
     }
 

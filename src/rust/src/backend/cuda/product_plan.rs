@@ -30,6 +30,8 @@ pub(super) struct Machine {
     pub rate: f64,
     /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
     pub resident: [usize; 7],
+    /// How many of them may share tiles at most; 0: none.
+    pub sharing: usize,
 }
 
 /// A product's size.
@@ -85,21 +87,14 @@ impl Launch {
 }
 
 impl Plan {
-    /// The cheapest way with one of these shapes, tiles of some of which may be shared; none where no shape fits the machine.
-    pub(super) fn choose(
-        machine: &Machine,
-        work: &Work,
-        shapes: &[Shape],
-        may_stream: impl Fn(Shape) -> bool,
-    ) -> Option<Plan> {
+    /// The cheapest way with one of these shapes; none where no shape fits the machine.
+    pub(super) fn choose(machine: &Machine, work: &Work, shapes: &[Shape]) -> Option<Plan> {
         shapes
             .iter()
             .filter(|shape| **shape != Shape::Tiny || work.slabs() <= DEEP)
             .flat_map(|shape| {
-                let streamed = may_stream(*shape).then_some(true);
-                std::iter::once(false)
-                    .chain(streamed)
-                    .filter_map(|s| Plan::new(machine, work, *shape, s))
+                let ways = [false, true].into_iter();
+                ways.filter_map(|s| Plan::new(machine, work, *shape, s))
             })
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
@@ -115,7 +110,13 @@ impl Plan {
             Shape::Small if work.slabs() > SHALLOW => 2,
             other => other.traits().resident,
         };
-        let most = wanted.min(machine.resident[shape as usize]);
+        let most = wanted
+            .min(machine.resident[shape as usize])
+            .min(if streamed {
+                machine.sharing
+            } else {
+                usize::MAX
+            });
         // Fewer blocks leave fewer parts to add up. What is not cut has no use for fewer.
         let least = if streamed { 1 } else { most };
         (least.max(1)..=most)
@@ -191,150 +192,5 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const H200: Machine = Machine {
-        multiprocessors: 132,
-        rate: 256.0 * 1.98e9,
-        resident: [1, 3, 4, 3, 3, 2, 6],
-    };
-    fn work(m: usize, n: usize, k: usize, triangle: bool) -> Work {
-        Work { m, n, k, triangle }
-    }
-
-    fn chosen(work: Work, shapes: &[Shape]) -> (Shape, bool) {
-        let plan = Plan::choose(&H200, &work, shapes, |_| true).unwrap();
-        (plan.shape, plan.streamed)
-    }
-
-    /// The fastest ways by measurement.
-    #[test]
-    fn chooses_what_was_measured_to_be_fastest() {
-        let square = |n| chosen(work(n, n, n, false), &Shape::SQUARE);
-        assert_eq!(square(256), (Shape::Tiny, false));
-        assert_eq!(square(512), (Shape::Tiny, false));
-        assert_eq!(square(768), (Shape::Small, true));
-        assert_eq!(square(1024), (Shape::Small, false));
-        assert_eq!(square(1280), (Shape::Large, true));
-        assert_eq!(square(1536), (Shape::Large, true));
-        assert_eq!(square(2048).0, Shape::Large);
-        assert_eq!(square(2560), (Shape::Large, true));
-        assert_eq!(square(4096), (Shape::Large, true));
-        let cross = |n, k| chosen(work(n, n, k, true), &Shape::SQUARE);
-        assert_eq!(cross(1024, 1024), (Shape::Tiny, false));
-        assert_eq!(cross(2048, 2048), (Shape::Small, false));
-        assert_eq!(cross(64, 1_000_000), (Shape::Small, true));
-        assert_eq!(cross(256, 10_000), (Shape::Small, true));
-        assert_eq!(
-            chosen(work(2048, 32, 2048, false), &Shape::SQUARE),
-            (Shape::Tiny, true)
-        );
-        assert_eq!(
-            chosen(work(8192, 8192, 64, false), &Shape::SQUARE).0,
-            Shape::Small
-        );
-        let single = |n| chosen(work(n, n, n, false), &Shape::SINGLE);
-        assert_eq!(single(256).0, Shape::SmallSingle);
-        assert_eq!(single(4096), (Shape::LargeSingle, true));
-        assert_eq!(single(8192).0, Shape::LargeSingle);
-        let thin = [Shape::Tall];
-        assert_eq!(
-            chosen(work(1_000_000, 8, 8, false), &thin),
-            (Shape::Tall, false)
-        );
-        assert_eq!(
-            chosen(work(50, 1, 1_000_000, false), &thin),
-            (Shape::Tall, true)
-        );
-    }
-
-    /// Where another product needs its blocks, only those with a multiprocessor each wait for one another.
-    #[test]
-    fn tiles_are_shared_only_where_they_may_be() {
-        for (m, n, k) in [
-            (512, 3000, 8192),
-            (8192, 3000, 512),
-            (512, 512, 4096),
-            (700, 90, 5000),
-        ] {
-            let work = work(m, n, k, false);
-            let alone = |s: Shape| H200.resident[s as usize] == 1;
-            let plan = Plan::choose(&H200, &work, &Shape::SQUARE, alone).unwrap();
-            assert!(!plan.streamed || plan.shape == Shape::Large, "{m} {n} {k}");
-            let any = Plan::choose(&H200, &work, &Shape::SQUARE, |_| true).unwrap();
-            assert!(any.seconds <= plan.seconds, "{m} {n} {k}");
-        }
-        // One that is cut among small tiles otherwise.
-        assert!(chosen(work(512, 512, 4096, false), &Shape::SQUARE).1);
-    }
-
-    #[test]
-    fn shapes_that_do_not_fit_are_not_chosen() {
-        let small = Machine {
-            resident: [0, 1, 0, 1, 1, 0, 1],
-            ..H200
-        };
-        let none = Machine {
-            resident: [0; 7],
-            ..H200
-        };
-        let w = work(4096, 4096, 4096, false);
-        let plan = Plan::choose(&small, &w, &Shape::SQUARE, |_| true).unwrap();
-        assert_eq!(plan.shape, Shape::Small);
-        assert_eq!(plan.blocks, 132);
-        assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE, |_| true), None);
-        let plan = Plan::choose(&small, &w, &Shape::SINGLE, |_| true).unwrap();
-        assert_eq!(plan.shape, Shape::SmallSingle);
-        let plan = Plan::choose(&H200, &work(64, 64, 1 << 20, true), &Shape::SQUARE, |_| {
-            false
-        })
-        .unwrap();
-        assert!(!plan.streamed);
-    }
-
-    /// Launches follow one another without gaps, and no block of a launch is without work or waits for one that is not there.
-    #[test]
-    fn launches_make_all_tiles_once() {
-        for shape in Shape::ALL {
-            for streamed in [false, true] {
-                for (m, n, k) in [
-                    (1, 1, 1),
-                    (64, 64, 1 << 20),
-                    (1000, 300, 50),
-                    (5000, 5000, 100),
-                    (40_000, 40_000, 16),
-                ] {
-                    for triangle in [false, true] {
-                        let w = work(m, if triangle { m } else { n }, k, triangle);
-                        let plan = Plan::new(&H200, &w, shape, streamed).unwrap();
-                        for operations in [1.0, 1e9, 1e12, 1e15] {
-                            let mut next = 0;
-                            for l in plan.launches(&w, operations) {
-                                assert_eq!(l.first, next);
-                                assert!(l.tiles > 0 && l.streamed <= l.tiles);
-                                assert!(l.blocks > 0 && l.blocks <= plan.blocks);
-                                assert!(streamed || l.streamed == 0);
-                                assert!(l.streamed == 0 || l.streamed * w.slabs() >= l.blocks);
-                                assert!(l.streamed > 0 || l.blocks <= l.tiles);
-                                next += l.tiles;
-                            }
-                            assert_eq!(next, w.tiles(shape));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn long_sums_are_cut() {
-        let plan = Plan::new(&H200, &work(64, 64, 1, false), Shape::Small, false).unwrap();
-        let depth = plan.depth(10_000_000, 1e12);
-        assert!(depth < 10_000_000 && depth.is_multiple_of(SLAB));
-        assert!(plan.round() * depth as f64 <= 1e12);
-        assert_eq!(plan.depth(100, 1e12), 100);
-        assert_eq!(plan.depth(100, 1.0), 100);
-        assert_eq!(plan.depth(10_000, 1.0), 64 * SLAB);
-    }
-}
+#[path = "product_plan_tests.rs"]
+mod tests;

@@ -44,6 +44,19 @@ __device__ __forceinline__ double inverse_scale(double g) {
 }
 __device__ __forceinline__ float inverse_scale(float g) { return __int_as_float((254 << 23) - __float_as_int(g)); }
 
+// 1 / p of an ordinary p, rounded, from an approximation of it; and from nothing.
+__device__ __forceinline__ double refined_reciprocal(double p, double y) {
+    const double e = fma(-p, y, 1.0);
+    y = fma(y, fma(e, e, e), y);
+    return fma(fma(-p, y, 1.0), y, y);
+}
+__device__ __forceinline__ double rounded_reciprocal(double p) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
+    return refined_reciprocal(p, y);
+}
+__device__ __forceinline__ float rounded_reciprocal(float p) { return __frcp_rn(p); }
+
 template <typename T>
 __device__ __forceinline__ T warp_sum(T x) {
 #pragma unroll

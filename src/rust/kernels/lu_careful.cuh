@@ -16,10 +16,7 @@ __device__ __forceinline__ double rough(unsigned word, double) {
 }
 __device__ __forceinline__ float rough(unsigned word, float) { return __frcp_rn(__int_as_float((int)word)); }
 __device__ __forceinline__ double refined(double p, double y) {
-    y = copysign(y, p);
-    const double e = fma(-p, y, 1.0);
-    y = fma(y, fma(e, e, e), y);
-    return fma(fma(-p, y, 1.0), y, y);
+    return refined_reciprocal(p, copysign(y, p));
 }
 __device__ __forceinline__ float refined(float p, float y) { return copysignf(y, p); }
 

@@ -97,7 +97,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
 #pragma unroll 1
         for (int j = group; j < min(group + PARTS, c0 + w); ++j) {
             const int parity = j & 1, turn = j % PARTS;
-            T inverse = reciprocal(own.value);
+            T inverse = rounded_reciprocal(own.value);
             keep(inverse);
             __syncthreads();
             // The block's largest, by the high words of all its candidates.

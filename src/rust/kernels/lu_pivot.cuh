@@ -50,15 +50,6 @@ __device__ __forceinline__ unsigned best_bit(Choice c) {
 }
 __device__ __forceinline__ int best_lane(Choice c) { return __ffs(best_bit(c)) - 1; }
 
-// 1 / p of an ordinary pivot, rounded: LAPACK too multiplies by it.
-__device__ __forceinline__ double reciprocal(double p) {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
-    const double e = fma(-p, y, 1.0);
-    y = fma(y, fma(e, e, e), y);
-    return fma(fma(-p, y, 1.0), y, y);
-}
-__device__ __forceinline__ float reciprocal(float p) { return __frcp_rn(p); }
 // By division, where a reciprocal may leave the range.
 __device__ __noinline__ double divided(double x, double p) { return x / p; }
 __device__ __noinline__ float divided(float x, float p) { return x / p; }

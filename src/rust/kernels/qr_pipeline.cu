@@ -35,14 +35,6 @@ __device__ __forceinline__ void roots(float s, float& g, float& r) {
     g = __fsqrt_rn(s);
     r = __frcp_rn(g);
 }
-__device__ __forceinline__ double inverse(double p) {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(p));
-    const double e = fma(-p, y, 1.0);
-    y = fma(y, fma(e, e, e), y);
-    return fma(fma(-p, y, 1.0), y, y);
-}
-__device__ __forceinline__ float inverse(float p) { return __frcp_rn(p); }
 // Whether squares of such a size are far enough from the ends of the range.
 __device__ __forceinline__ bool is_safe(double below, double all) { return below > 0x1p-64 && all < 0x1p900; }
 __device__ __forceinline__ bool is_safe(float below, float all) { return below > 0x1p-30f && all < 0x1p100f; }
@@ -169,7 +161,7 @@ struct Stripe {
                 if (R::of(t, h) >= j) x[h][E] *= scale;
         }
         const bool none = tau == T(0);
-        const T beta = none ? alpha : -with_sign(g, alpha), by = none ? T(0) : inverse(alpha - beta);
+        const T beta = none ? alpha : -with_sign(g, alpha), by = none ? T(0) : rounded_reciprocal(alpha - beta);
         const T u = lane % WIDTH > E ? s.top[turn][lane % WIDTH] : T(0);
         const T w = none ? T(0) : tau * (u + sum * by);
         T l[ROWS];

@@ -216,13 +216,7 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
         return;
     }
     Worker<T, THREADS, ROWS, WIDTH> b = {s, place, t, warp, lane};
-#pragma unroll
-    for (int e = 0; e < WIDTH; ++e)
-#pragma unroll
-        for (int h = 0; h < ROWS; ++h) {
-            const int r = R::of(t, h);
-            b.x[h][e] = r < m && c0 + e < n ? own[r + e * lda] : T(0);
-        }
+    R::load(own, lda, m, c0, n, t, b.x);
     __syncthreads();
     T l[ROWS];
     R::read(messages, t, l);

@@ -24,6 +24,18 @@ struct Rows {
     static constexpr int MOST = 16 / sizeof(T), GROUP = ROWS < MOST ? ROWS : MOST;
     static __device__ __forceinline__ int of(int t, int h) { return (h / GROUP * THREADS + t) * GROUP + h % GROUP; }
 
+    // This thread's rows of a block's columns, at `a`, which are c0 to before c0 + WIDTH of an m x n matrix; zero where there is none.
+    template <int WIDTH>
+    static __device__ __forceinline__ void load(const T* a, i64 lda, int m, int c0, int n, int t, T (&x)[ROWS][WIDTH]) {
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e)
+#pragma unroll
+            for (int h = 0; h < ROWS; ++h) {
+                const int r = of(t, h);
+                x[h][e] = r < m && c0 + e < n ? a[r + e * lda] : T(0);
+            }
+    }
+
     // A column's numbers of this thread, if they are there.
     static __device__ __forceinline__ void read(const T* column, int t, T (&x)[ROWS]) {
 #pragma unroll

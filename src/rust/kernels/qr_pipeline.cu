@@ -204,13 +204,7 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
     const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
     T* const own = a + c0 * lda;
     Stripe<T, THREADS, ROWS> b = {s, t, warp, lane, 0};
-#pragma unroll
-    for (int e = 0; e < WIDTH; ++e)
-#pragma unroll
-        for (int h = 0; h < ROWS; ++h) {
-            const int r = R::of(t, h);
-            b.x[h][e] = r < m && c0 + e < n ? own[r + e * lda] : T(0);
-        }
+    R::load(own, lda, m, c0, n, t, b.x);
     T l[ROWS];
     R::read(messages, t, l);
 #pragma unroll 1

@@ -4,8 +4,9 @@
 // it stores the last. A range of tiles is worked on, in an order of bands that lets neighbours in time share lines in cache.
 // The first `streamed` of them are cut along k into equal shares, one to a block, so that all blocks end at the same time when
 // there are too few tiles or too few in the last round. The first of a tile's blocks then adds up what the others leave in
-// `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. They wait only for
-// blocks after them, which publish before they wait; all blocks of the grid must be resident together.
+// `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. Blocks wait only for
+// those with higher numbers, which publish before they wait. Numbers count down from the last block of the grid: the GPU starts
+// the blocks of a grid in order, so that who is waited for has begun, whatever else runs and however few are resident.
 //
 // Included after the header that makes and stores tiles of the wanted type (`store_f64.cuh`, `store_f32.cuh`).
 #pragma once
@@ -16,6 +17,9 @@ namespace tile {
 
 constexpr int BAND = 8;     // tile rows walked together
 constexpr int FOLLOW = 16;  // shares of a tile that are added up first, by the first of them
+
+// The block's number among those of the grid.
+__device__ __forceinline__ int block_number() { return (int)(gridDim.x - 1 - blockIdx.x); }
 
 // The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only its own tiles.
 __device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int triangle, int& ti, int& tj) {
@@ -82,7 +86,7 @@ struct Worker {
 
     // The next piece; one thread of the block finds it.
     __device__ __forceinline__ Piece next(Walk& walk) const {
-        const i64 end = shares.start(blockIdx.x + 1);
+        const i64 end = shares.start(block_number() + 1);
         Piece p = {0, 0, 0, 0, 0, 1};
         int tile;
         if (walk.at < end) {
@@ -91,7 +95,7 @@ struct Worker {
             p.k0 = (int)(walk.at - begin);
             p.k1 = (int)min((i64)iters, end - begin);
             const int holder = shares.holder(begin);
-            p.rank = blockIdx.x - holder;
+            p.rank = block_number() - holder;
             p.peers = shares.holder(begin + iters - 1) - holder + 1;
             walk.at = begin + p.k1;
         } else if (walk.whole < tiles) {
@@ -122,17 +126,17 @@ struct Worker {
             // One thread waits for each: FOLLOW - 1 followers, then every FOLLOW-th block.
             const int d = x < FOLLOW - 1 ? x + 1 : (x - FOLLOW + 2) * FOLLOW;
             if (mine(d))
-                while (load_acquire(flags + blockIdx.x + d) != epoch) {
+                while (load_acquire(flags + block_number() + d) != epoch) {
                 }
             __syncthreads();
 #pragma unroll 1
-            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) P::take(acc, partial + (i64)(blockIdx.x + d) * BM * BN, x);
+            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) P::take(acc, partial + (i64)(block_number() + d) * BM * BN, x);
         }
         if (rank == 0) return true;
-        P::give(acc, partial + (i64)blockIdx.x * BM * BN, x);
+        P::give(acc, partial + (i64)block_number() * BM * BN, x);
         __threadfence();
         __syncthreads();
-        if (x == 0) store_release(flags + blockIdx.x, epoch);
+        if (x == 0) store_release(flags + block_number(), epoch);
         return false;
     }
 };
@@ -152,7 +156,7 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
     const W worker = {m, n, (int)((k + STEPS - 1) / STEPS), first, tiles, streamed, triangle, {each, longer}};
     P product;
     typename P::Acc acc;
-    if (threadIdx.x == 0) walk = {worker.shares.start(blockIdx.x), streamed + (int)blockIdx.x};
+    if (threadIdx.x == 0) walk = {worker.shares.start(block_number()), streamed + block_number()};
     bool busy = false;
 #pragma unroll 1
     for (int now = 0;;) {

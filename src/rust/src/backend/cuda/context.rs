@@ -66,8 +66,6 @@ thread_local! {
     static BESIDE: Cell<bool> = const { Cell::new(false) };
     /// What [`Context::leaving`] leaves.
     static LEFT: Cell<usize> = const { Cell::new(0) };
-    /// Whether this thread is in [`Context::sharing`].
-    static SHARING: Cell<bool> = const { Cell::new(false) };
 }
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
@@ -326,21 +324,6 @@ impl Context {
         let result = f();
         LEFT.set(before);
         result
-    }
-
-    /// As [`Context::leaving`], where products go on beside, too. Of a product that shares tiles all blocks must be resident together,
-    /// and two of them could keep each other from it. So those of `f` have no more blocks than the multiprocessors that are not left:
-    /// wherever they are, as many are free for the others as these are planned for.
-    pub(super) fn sharing<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
-        let before = SHARING.replace(true);
-        let result = self.leaving(multiprocessors, f);
-        SHARING.set(before);
-        result
-    }
-
-    /// Whether a product that shares tiles may have no more blocks than multiprocessors.
-    pub(super) fn is_sharing(&self) -> bool {
-        SHARING.get()
     }
 
     /// Multiprocessors that a product is planned for.

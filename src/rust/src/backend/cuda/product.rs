@@ -263,11 +263,7 @@ impl<T: Scalar> Product<T> {
             multiprocessors: self.ctx.multiprocessors(),
             rate: self.ctx.properties.product_rate::<T>(),
             resident,
-            sharing: match Sums::prepare(self.ctx)? {
-                true if self.ctx.is_sharing() => 1,
-                true => usize::MAX,
-                false => 0,
-            },
+            shares: Sums::prepare(self.ctx)?,
         })
     }
 

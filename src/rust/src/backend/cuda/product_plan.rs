@@ -30,8 +30,8 @@ pub(super) struct Machine {
     pub rate: f64,
     /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
     pub resident: [usize; 7],
-    /// How many of them may share tiles at most; 0: none.
-    pub sharing: usize,
+    /// Whether blocks may share tiles: there is memory for their sums.
+    pub shares: bool,
 }
 
 /// A product's size.
@@ -110,13 +110,10 @@ impl Plan {
             Shape::Small if work.slabs() > SHALLOW => 2,
             other => other.traits().resident,
         };
-        let most = wanted
-            .min(machine.resident[shape as usize])
-            .min(if streamed {
-                machine.sharing
-            } else {
-                usize::MAX
-            });
+        if streamed && !machine.shares {
+            return None;
+        }
+        let most = wanted.min(machine.resident[shape as usize]);
         // Fewer blocks leave fewer parts to add up. What is not cut has no use for fewer.
         let least = if streamed { 1 } else { most };
         (least.max(1)..=most)

@@ -152,7 +152,7 @@ impl<T: Scalar> Factoring<'_, T> {
                 self.ctx.leaving(all - few, queue)
             })?;
             self.ctx
-                .sharing(few, || self.change(start, last, next, n))?;
+                .leaving(few, || self.change(start, last, next, n))?;
             self.ctx.join()?;
             made = self.made(panels, next)?;
         }

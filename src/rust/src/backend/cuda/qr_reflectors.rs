@@ -300,7 +300,7 @@ pub(super) fn apply_in_turns<T: Scalar>(
         };
         let few = loading(ctx, p, next);
         loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
-        ctx.sharing(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
+        ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
         ctx.join()?;
         ctx.fence()?;
     }

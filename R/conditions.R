@@ -19,6 +19,7 @@
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, or a driver that does not start \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `device` \tab the GPU has too little memory (bytes) \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed \cr
+#'   `cudafactor_error_stale` \tab \tab a [gpu_matrix] whose values are not in this R session \cr
 #'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }
@@ -120,6 +121,7 @@ raise <- function(kind, message, fields, call, routine) {
     singular = singular_text(routine, fields, message),
     device_unavailable = device_unavailable_text(message),
     device_memory = paste0(message, "; use device = \"cpu\", or free memory on the GPU"),
+    stale = stale_text(),
     device_failed = paste0(message, "; gpu_sitrep() says more"),
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
@@ -192,6 +194,13 @@ no_method_text <- function(generic, x) {
     class <- sprintf("c(%s)", paste0("'", class, "'", collapse = ", "))
   }
   base_text("no applicable method for '%s' applied to an object of class \"%s\"", generic, class)
+}
+
+stale_text <- function() {
+  paste(
+    "this gpu_matrix lives in another R session, or was freed, and its values are not here:",
+    "save it there with gpu_save(), or take as.matrix() of it first"
+  )
 }
 
 device_unavailable_text <- function(message) {

@@ -61,6 +61,12 @@ native_gemm <- function(ta, tb, x, xdim, y, ydim, out, how) .Call(wrap__native_g
 # out = x'x or xx'
 native_syrk <- function(transposed, x, xdim, out, how) .Call(wrap__native_syrk, transposed, x, xdim, out, how)
 
+# out = the handle of op(x) op(y)
+native_held_gemm <- function(ta, tb, x, y, out, how) .Call(wrap__native_held_gemm, ta, tb, x, y, out, how)
+
+# out = the handle of x'x or xx'
+native_held_syrk <- function(transposed, x, out, how) .Call(wrap__native_held_syrk, transposed, x, out, how)
+
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 
@@ -75,6 +81,18 @@ native_qr_apply <- function(qr, dim, qraux, lapack, transposed, y, ydim, out, ho
 
 # out = the first columns of Q, by the reflectors of a qr object
 native_qr_form <- function(qr, dim, qraux, lapack, out, odim, how) .Call(wrap__native_qr_form, qr, dim, qraux, lapack, out, odim, how)
+
+# Gives back what is behind a handle, before R's finalizer would
+native_held_free <- function(x) .Call(wrap__native_held_free, x)
+
+# Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if there is one
+native_held_new <- function(x, dim, out, how) .Call(wrap__native_held_new, x, dim, out, how)
+
+# out = the rows and columns from..from + count; `rows` and `cols` are c(from, count), counted from 0
+native_held_read <- function(x, rows, cols, out, how) .Call(wrap__native_held_read, x, rows, cols, out, how)
+
+# Where a matrix is, its extents, bytes and precision
+native_held_info <- function(x) .Call(wrap__native_held_info, x)
 
 # out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)

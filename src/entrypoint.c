@@ -48,6 +48,27 @@ static SEXP alloc_alike(SEXP args) {
   return to;
 }
 
+// What tells our handles from the external pointers of others.
+SEXP cudafactor_handle_tag(void) { return Rf_install("cudafactor_handle"); }
+
+void cudafactor_release(void *address);
+
+static void finalize_handle(SEXP handle) {
+  void *address = R_ExternalPtrAddr(handle);
+  if (address == NULL) return;
+  R_ClearExternalPtr(handle);
+  cudafactor_release(address);
+}
+
+// .External(new_handle): an empty handle, for Rust to put a matrix behind it.
+static SEXP new_handle(SEXP args) {
+  (void)args;
+  const SEXP handle = PROTECT(R_MakeExternalPtr(NULL, cudafactor_handle_tag(), R_NilValue));
+  R_RegisterCFinalizerEx(handle, finalize_handle, FALSE);
+  UNPROTECT(1);
+  return handle;
+}
+
 // A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
 static double number_option(const char *name, double unset) {
   const SEXP value = Rf_GetOption1(Rf_install(name));
@@ -134,6 +155,7 @@ static SEXP take_raised(SEXP args) {
 static const R_ExternalMethodDef external_methods[] = {
     {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2},
     {"alloc_alike", (DL_FUNC)&alloc_alike, 1},
+    {"new_handle", (DL_FUNC)&new_handle, 0},
     {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings, 2},
     {"take_raised", (DL_FUNC)&take_raised, 0},

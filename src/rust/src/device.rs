@@ -11,7 +11,7 @@
 use faer::{MatMut, MatRef};
 
 use crate::error::Result;
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// Row exchanges as LAPACK records them: row `i` was swapped with row `ipiv[i]` (0-based,
@@ -130,6 +130,18 @@ pub trait Device<T: Scalar> {
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
     /// Copies the contents to `out`, of the same shape, and waits for them.
     fn read(&self, a: &Self::Mat<'_>, out: MatMut<'_, T>) -> Result<()>;
+    /// As [`Device::read`], the rows and columns of `block` alone.
+    fn read_block(&self, a: &Self::Mat<'_>, block: Block, out: MatMut<'_, T>) -> Result<()>;
+    /// A copy of `part` of a matrix on the device (zero elsewhere), to be changed.
+    fn duplicate(&self, a: &Self::Mat<'_>, part: Part) -> Result<Self::Mat<'static>>;
+    /// Copies a block of one matrix to another, where its first entry goes to row and column `at`.
+    fn copy_block(
+        &self,
+        from: &Self::Mat<'_>,
+        block: Block,
+        to: &mut Self::Mat<'_>,
+        at: (usize, usize),
+    ) -> Result<()>;
     fn shape(&self, a: &Self::Mat<'_>) -> (usize, usize);
     /// How many of these bytes of independent matrices are best loaded together.
     fn batch_bytes(&self, all: usize) -> Result<usize>;

@@ -15,6 +15,13 @@ pub enum Error {
     IllConditioned { rcond: f64 },
     /// A shape or argument that the caller should have checked.
     Dimension { what: String },
+    /// An argument with a value that makes no sense here.
+    Argument {
+        argument: &'static str,
+        what: String,
+    },
+    /// A handle with no matrix behind it in this process: restored from a file, sent by another process, or freed.
+    Stale,
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
     /// The device has too little memory: bytes asked for, free, and in all.
@@ -71,6 +78,8 @@ impl Error {
             }
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
+            Error::Argument { .. } => "argument",
+            Error::Stale => "stale",
             Error::DeviceUnavailable { .. } => "device_unavailable",
             Error::DeviceMemory { .. } => "device_memory",
             Error::DeviceFailed { .. } => "device_failed",
@@ -109,7 +118,11 @@ impl Error {
             ],
             Error::HostMemory { needed } => vec![("needed", Number(*needed as f64))],
             Error::DeviceUnavailable { reason } => vec![("reason", Text(reason.clone()))],
-            Error::Dimension { .. } | Error::Interrupted | Error::Internal { .. } => vec![],
+            Error::Argument { argument, .. } => vec![("argument", Text((*argument).to_owned()))],
+            Error::Dimension { .. }
+            | Error::Stale
+            | Error::Interrupted
+            | Error::Internal { .. } => vec![],
         }
     }
 }
@@ -130,7 +143,8 @@ impl fmt::Display for Error {
             Error::IllConditioned { rcond } => {
                 write!(f, "the reciprocal condition number is {rcond:e}")
             }
-            Error::Dimension { what } => write!(f, "{what}"),
+            Error::Dimension { what } | Error::Argument { what, .. } => write!(f, "{what}"),
+            Error::Stale => write!(f, "there is no matrix behind this handle in this session"),
             Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
             Error::DeviceMemory {
                 needed,

@@ -36,6 +36,32 @@ pub enum Part {
     Lower,
 }
 
+/// So many rows and columns of a matrix, from row `row` and column `col` on, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    pub row: usize,
+    pub col: usize,
+    pub rows: usize,
+    pub cols: usize,
+}
+
+impl Block {
+    /// The first rows and columns.
+    pub fn leading(rows: usize, cols: usize) -> Self {
+        Block {
+            row: 0,
+            col: 0,
+            rows,
+            cols,
+        }
+    }
+
+    /// Whether a matrix of this shape has the block.
+    pub fn is_in(self, (rows, cols): (usize, usize)) -> bool {
+        self.row.saturating_add(self.rows) <= rows && self.col.saturating_add(self.cols) <= cols
+    }
+}
+
 impl Trans {
     pub fn is_yes(self) -> bool {
         self == Trans::Yes

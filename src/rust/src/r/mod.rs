@@ -14,6 +14,7 @@ mod matmult;
 mod norm;
 mod qr;
 mod reply;
+mod resident;
 mod target;
 mod triangular;
 
@@ -28,5 +29,6 @@ extendr_module! {
     use matmult;
     use norm;
     use qr;
+    use resident;
     use triangular;
 }

@@ -24,7 +24,7 @@ use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
 use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// Column-major views: every column is a slice.
@@ -187,6 +187,40 @@ impl<T: Scalar> Device<T> for CpuDevice {
             "a matrix and its copy differ in shape",
         )?;
         copy::part(a.view(), Part::All, out, self.threads);
+        Ok(())
+    }
+
+    fn read_block(&self, a: &CpuMat<'_, T>, block: Block, out: MatMut<'_, T>) -> Result<()> {
+        let from = submatrix(a.view(), block)?;
+        require(
+            from.shape() == out.shape(),
+            "a block and its copy differ in shape",
+        )?;
+        copy::part(from, Part::All, out, self.threads);
+        Ok(())
+    }
+
+    fn duplicate(&self, a: &CpuMat<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
+        self.load_temporary(a.view(), part)
+    }
+
+    fn copy_block(
+        &self,
+        from: &CpuMat<'_, T>,
+        block: Block,
+        to: &mut CpuMat<'_, T>,
+        at: (usize, usize),
+    ) -> Result<()> {
+        let from = submatrix(from.view(), block)?;
+        let to = to.view_mut()?;
+        let place = Block {
+            row: at.0,
+            col: at.1,
+            ..block
+        };
+        require(place.is_in(to.shape()), "a block is outside the matrix")?;
+        let to = to.submatrix_mut(place.row, place.col, place.rows, place.cols);
+        copy::part(from, Part::All, to, self.threads);
         Ok(())
     }
 
@@ -374,4 +408,9 @@ fn op<T>(trans: Trans, a: MatRef<'_, T>) -> MatRef<'_, T> {
         Trans::No => a,
         Trans::Yes => a.transpose(),
     }
+}
+
+fn submatrix<T>(a: MatRef<'_, T>, b: Block) -> Result<MatRef<'_, T>> {
+    require(b.is_in(a.shape()), "a block is outside the matrix")?;
+    Ok(a.submatrix(b.row, b.col, b.rows, b.cols))
 }

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::transfer::{download, upload};
 use crate::error::{Error, Result};
-use crate::matrix::Part;
+use crate::matrix::{Block, Part};
 use crate::scalar::Scalar;
 
 const TRIANGLE_KEEP: Kernel = Kernel::new(Family::Triangular, "triangle_keep_plain");
@@ -178,6 +178,44 @@ impl<'a, T: Scalar> Matrix<'a, T> {
             });
         }
         download(ctx, self.buffer.ptr, out)
+    }
+}
+
+impl<T: Scalar> Matrix<'_, T> {
+    /// A copy of `part`, zero elsewhere.
+    pub(super) fn duplicate(
+        &self,
+        ctx: &'static Context,
+        part: Part,
+    ) -> Result<Matrix<'static, T>> {
+        let to = Matrix::new(ctx, self.rows, self.cols)?;
+        copy(ctx, self.view(), to.view())?;
+        if part != Part::All {
+            keep_triangle(ctx, to.view(), part == Part::Lower)?;
+        }
+        Ok(to)
+    }
+
+    /// Copies a block of `from` to the place that begins with row and column `at`.
+    pub(super) fn copy_block(
+        &self,
+        ctx: &'static Context,
+        from: &Matrix<'_, T>,
+        block: Block,
+        at: (usize, usize),
+    ) -> Result<()> {
+        let place = Block {
+            row: at.0,
+            col: at.1,
+            ..block
+        };
+        if !(block.is_in(from.shape()) && place.is_in(self.shape())) {
+            return Err(Error::Dimension {
+                what: "a block is outside the matrix".to_string(),
+            });
+        }
+        let part = |a: View<T>, b: Block| a.sub(b.row, b.col, b.rows, b.cols);
+        copy(ctx, part(from.view(), block), part(self.view(), place))
     }
 }
 

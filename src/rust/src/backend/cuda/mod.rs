@@ -60,7 +60,7 @@ use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
 use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// One GPU, opened at first use for the life of the process.
@@ -74,6 +74,11 @@ impl CudaDevice {
         Ok(CudaDevice {
             ctx: Context::open(ordinal)?,
         })
+    }
+
+    /// Its number, counted from 0.
+    pub fn ordinal(&self) -> usize {
+        self.ctx.ordinal
     }
 
     /// Waits until everything asked of the GPU is done.
@@ -151,6 +156,29 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn read(&self, a: &Matrix<'_, T>, out: MatMut<'_, T>) -> Result<()> {
         a.read(self.ctx, out)
+    }
+
+    fn read_block(&self, a: &Matrix<'_, T>, block: Block, out: MatMut<'_, T>) -> Result<()> {
+        if block == Block::leading(a.shape().0, a.shape().1) {
+            return a.read(self.ctx, out);
+        }
+        let gathered = Matrix::new(self.ctx, block.rows, block.cols)?;
+        gathered.copy_block(self.ctx, a, block, (0, 0))?;
+        gathered.read(self.ctx, out)
+    }
+
+    fn duplicate(&self, a: &Matrix<'_, T>, part: Part) -> Result<Matrix<'static, T>> {
+        a.duplicate(self.ctx, part)
+    }
+
+    fn copy_block(
+        &self,
+        from: &Matrix<'_, T>,
+        block: Block,
+        to: &mut Matrix<'_, T>,
+        at: (usize, usize),
+    ) -> Result<()> {
+        to.copy_block(self.ctx, from, block, at)
     }
 
     fn shape(&self, a: &Matrix<'_, T>) -> (usize, usize) {

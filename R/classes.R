@@ -1,0 +1,56 @@
+# The S4 classes. R reads files by name, and this one before those that have their methods.
+
+#' Matrices that stay on the GPU
+#'
+#' `as_gpu(x)` brings a matrix to the GPU, where it stays until R collects it. Base R's functions work on it as on any
+#' matrix, `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`, `determinant()` and others; a result that is a matrix stays there too, so that a chain of them
+#' moves nothing over the bus. `as.matrix()` brings a matrix back.
+#'
+#' A plain matrix or vector beside a `gpu_matrix` is brought to its device, in its precision. Two of them must be on one device and of
+#' one precision. Results that are vectors or numbers, such as the solution for a right-hand side that is a vector, come home.
+#' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
+#' `precision` say, and give one back.
+#'
+#' Without a GPU the same class holds memory of the host, and gives the same answers.
+#'
+#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R saves of it,
+#' with `saveRDS()` or an image, or sends to another process, are its extents and names alone: take `as.matrix()` first.
+#' One without its values can be printed; all else is the error `cudafactor_error_stale`.
+#'
+#' @section Value:
+#' `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles, NA included.
+#'
+#' `as.matrix()`, `as.vector()`, `as.numeric()`: plain R data, doubles. `print()` fetches a corner of at most 6 rows and columns.
+#'
+#' @section Failure:
+#' `cudafactor_error_type`: `x` is complex, text or no matrix at all. `cudafactor_error_argument`: operands on different devices or of
+#' different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see [cudafactor_conditions].
+#'
+#' @section Device:
+#' `"auto"` is the first GPU where there is one, for a matrix of any size, else the CPU; a matrix that does not fit that GPU stays in
+#' the memory of the host.
+#'
+#' @param x A numeric or logical matrix, a vector (one column), what `as.matrix()` makes a matrix of, or a `gpu_matrix`, which is brought
+#'   to another device or precision where these are given.
+#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#'   `"cuda"` is an error where there is no GPU.
+#' @param precision `"double"` or `"single"`, in which it is stored and computed with.
+#' @param ... Ignored.
+#' @slot pointer Where the values are.
+#' @slot Dim,Dimnames As of a plain matrix; `Dimnames` is a list of two.
+#' @slot precision,device As the arguments, `device` being the one in use: `"cpu"`, `"cuda:0"`.
+#' @seealso [cudafactor-options]
+#' @examples
+#' x <- matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4]))
+#' g <- as_gpu(x)
+#' g
+#' s <- crossprod(g)
+#' solve(s, 1:4)
+#' as.matrix(chol(s))
+#' @name gpu_matrix
+#' @aliases gpu_matrix-class
+#' @exportClass gpu_matrix
+#' @import methods
+setClass("gpu_matrix", slots = c(
+  pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character", device = "character"
+))

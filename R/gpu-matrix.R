@@ -1,0 +1,206 @@
+# Matrices on a device: made, fetched, described. The handle behind one is made in C, filled in Rust, and emptied by a finalizer.
+
+#' @rdname gpu_matrix
+#' @export
+as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision = "double") {
+  call <- sys.call()
+  if (is_resident(x)) {
+    return(move_resident(x, device, if (missing(precision)) x@precision else precision, call))
+  }
+  x <- as_matrix(x, call)
+  if (is.complex(x)) {
+    abort_complex("base R for them", call)
+  }
+  if (!(is.numeric(x) || is.logical(x))) {
+    abort_type("'x' must be a numeric matrix", call)
+  }
+  upload(as_double(x, call), dim(x), dimnames(x), device, precision, call)
+}
+
+is_resident <- function(x) isS4(x) && is(x, "gpu_matrix")
+
+# A double vector, seen as a matrix of extents `dim`, on a device.
+upload <- function(x, dim, dimnames, device, precision, call) {
+  handle <- .External(new_handle)
+  done <- unwrap(native_held_new(x, dim, handle, how(device, precision, call)), call)
+  new_resident(handle, dim, dimnames, precision, done$device)
+}
+
+# What a plain operand becomes beside the gpu_matrix `beside`.
+upload_beside <- function(x, dim, dimnames, beside, call) {
+  upload(x, dim, dimnames, beside@device, beside@precision, call)
+}
+
+new_resident <- function(handle, dim, dimnames, precision, device) {
+  new("gpu_matrix",
+    pointer = handle, Dim = as.integer(dim), Dimnames = if (is.null(dimnames)) list(NULL, NULL) else dimnames,
+    precision = precision, device = device
+  )
+}
+
+# The gpu_matrix that `native` makes on the device of `beside`: a function of the handle to be filled and the settings, which
+# gives a native routine's reply. `routine` is for unwrap().
+make_resident <- function(native, dim, dimnames, beside, call, routine = NULL) {
+  handle <- .External(new_handle)
+  unwrap(native(handle, how_there(call)), call, routine)
+  new_resident(handle, dim, dimnames, beside@precision, beside@device)
+}
+
+# The settings of a call that goes where its operands are.
+how_there <- function(call) how("auto", "double", call)
+
+# Operands that are computed with together.
+check_together <- function(x, y, call) {
+  if (x@device != y@device) {
+    abort_argument("y", sprintf(
+      "one operand is on \"%s\", the other on \"%s\": bring one to the other with as_gpu(, device = )", x@device, y@device
+    ), call)
+  }
+  if (x@precision != y@precision) {
+    abort_argument("y", sprintf(
+      "one operand is in %s precision, the other in %s: convert one with as_gpu(, precision = )", x@precision, y@precision
+    ), call)
+  }
+}
+
+move_resident <- function(x, device, precision, call) {
+  where <- how(device, precision, call)
+  stays <- device == "auto" || device == x@device || device == "cuda" && x@device == "cuda:0"
+  if (stays && precision == x@precision) {
+    return(x)
+  }
+  values <- fetch(x, call)
+  upload(values, x@Dim, x@Dimnames, if (stays) x@device else device, precision, call)
+}
+
+# Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each, counted from 0.
+fetch <- function(x, call, rows = c(0, x@Dim[[1L]]), cols = c(0, x@Dim[[2L]])) {
+  out <- .External(alloc_matrix, rows[[2L]], cols[[2L]])
+  reply <- native_held_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
+  if (!is.null(reply)) {
+    unwrap(reply, call)
+  }
+  out
+}
+
+#' @rdname gpu_matrix
+#' @export
+as.matrix.gpu_matrix <- function(x, ...) {
+  out <- fetch(x, sys.call())
+  dimnames(out) <- dimnames(x)
+  out
+}
+
+#' @export
+as.vector.gpu_matrix <- function(x, mode = "any") {
+  out <- fetch(x, sys.call())
+  as.vector(out, mode)
+}
+
+#' @export
+as.double.gpu_matrix <- function(x, ...) {
+  out <- fetch(x, sys.call())
+  dim(out) <- NULL
+  out
+}
+
+#' @export
+as.data.frame.gpu_matrix <- function(x, ...) as.data.frame(as.matrix(x), ...)
+
+setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
+
+#' @export
+dim.gpu_matrix <- function(x) x@Dim
+
+#' @export
+length.gpu_matrix <- function(x) {
+  n <- prod(x@Dim)
+  if (n <= .Machine$integer.max) as.integer(n) else n
+}
+
+#' @export
+is.matrix.gpu_matrix <- function(x) TRUE
+
+#' @export
+is.numeric.gpu_matrix <- function(x) TRUE
+
+#' @export
+dimnames.gpu_matrix <- function(x) {
+  names <- x@Dimnames
+  if (is.null(names[[1L]]) && is.null(names[[2L]])) NULL else names
+}
+
+#' @export
+`dimnames<-.gpu_matrix` <- function(x, value) {
+  x@Dimnames <- as_dimnames(value, x@Dim, sys.call())
+  x
+}
+
+# As base R takes dimnames, which are then a list of two.
+as_dimnames <- function(value, dim, call) {
+  if (is.null(value)) {
+    return(list(NULL, NULL))
+  }
+  if (!is.list(value)) {
+    abort_dimension(base_text("'%s' must be a list", "dimnames"), call)
+  }
+  if (length(value) > 2L) {
+    abort_dimension(base_text("length of 'dimnames' [%d] must match that of 'dims' [%d]", length(value), 2L), call)
+  }
+  out <- list(NULL, NULL)
+  for (i in seq_along(value)) {
+    if (length(value[[i]]) == 0L) next
+    if (length(value[[i]]) != dim[[i]]) {
+      abort_dimension(base_text("length of 'dimnames' [%d] not equal to array extent", i), call)
+    }
+    out[[i]] <- as.character(value[[i]])
+  }
+  if (!is.null(names(value))) {
+    names(out) <- c(names(value), "")[1:2]
+  }
+  out
+}
+
+# One line about a gpu_matrix; needs nothing of its values.
+describe_resident <- function(x) {
+  size <- prod(x@Dim) * if (x@precision == "single") 4 else 8
+  sprintf("<gpu_matrix %d x %d %s, %s, %s>", x@Dim[[1L]], x@Dim[[2L]], x@precision, x@device, format_bytes(size))
+}
+
+format_bytes <- function(size) {
+  unit <- findInterval(size, 1024^(1:3))
+  if (unit == 0L) sprintf("%.0f bytes", size) else sprintf("%.1f %s", size / 1024^unit, c("KiB", "MiB", "GiB")[[unit]])
+}
+
+# The corner that print() shows.
+corner_extent <- 6L
+
+#' @rdname gpu_matrix
+#' @export
+print.gpu_matrix <- function(x, ...) {
+  cat(describe_resident(x), "\n", sep = "")
+  shown <- pmin(x@Dim, corner_extent)
+  if (any(shown == 0L)) {
+    return(invisible(x))
+  }
+  corner <- tryCatch(fetch(x, sys.call(), c(0, shown[[1L]]), c(0, shown[[2L]])), cudafactor_error = identity)
+  if (inherits(corner, "error")) {
+    cat("its values cannot be shown: ", conditionMessage(corner), "\n", sep = "")
+    return(invisible(x))
+  }
+  dimnames(corner) <- if (!is.null(dimnames(x))) Map(function(names, n) names[seq_len(n)], x@Dimnames, shown)
+  print(corner, ...)
+  if (any(shown < x@Dim)) {
+    cat("the first ", shown[[1L]], " rows and ", shown[[2L]], " columns\n", sep = "")
+  }
+  invisible(x)
+}
+
+#' @rdname gpu_matrix
+#' @param object A `gpu_matrix`.
+#' @export
+setMethod("show", "gpu_matrix", function(object) print.gpu_matrix(object))
+
+#' @importFrom utils str
+#' @export
+str.gpu_matrix <- function(object, ...) cat(" ", describe_resident(object), "\n", sep = "")

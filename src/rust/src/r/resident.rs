@@ -1,0 +1,333 @@
+//! Matrices that stay on their device between calls, behind the external pointers of R's `gpu_matrix`.
+//!
+//! R makes an empty handle in C (`new_handle()` in `entrypoint.c`), with a symbol as its tag that no other package uses. Rust puts
+//! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file there is
+//! nothing: [`Error::Stale`].
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use extendr_api::prelude::*;
+
+use crate::backend::cpu::{CpuDevice, CpuMat};
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::{CudaDevice, Matrix};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::matrix::{Block, Part};
+use crate::r::args::{self, Out};
+use crate::r::reply::reply;
+use crate::r::target::{on_device, How, Target};
+use crate::scalar::Scalar;
+
+extern "C" {
+    /// In `entrypoint.c`.
+    fn cudafactor_handle_tag() -> *mut c_void;
+    fn R_ExternalPtrAddr(x: *mut c_void) -> *mut c_void;
+    fn R_ExternalPtrTag(x: *mut c_void) -> *mut c_void;
+    fn R_SetExternalPtrAddr(x: *mut c_void, address: *mut c_void);
+}
+
+/// A matrix and the machine it is on. The threads of the CPU are each call's own, as a forked child has none.
+pub enum Held {
+    Cpu64(CpuMat<'static, f64>),
+    Cpu32(CpuMat<'static, f32>),
+    #[cfg(feature = "cuda")]
+    Cuda64(CudaDevice, Matrix<'static, f64>),
+    #[cfg(feature = "cuda")]
+    Cuda32(CudaDevice, Matrix<'static, f32>),
+}
+
+impl Held {
+    pub fn target(&self) -> Target {
+        match self {
+            Held::Cpu64(_) | Held::Cpu32(_) => Target::Cpu,
+            #[cfg(feature = "cuda")]
+            Held::Cuda64(dev, _) | Held::Cuda32(dev, _) => Target::Cuda(dev.ordinal()),
+        }
+    }
+
+    pub fn single(&self) -> bool {
+        match self {
+            Held::Cpu64(_) => false,
+            Held::Cpu32(_) => true,
+            #[cfg(feature = "cuda")]
+            Held::Cuda64(..) => false,
+            #[cfg(feature = "cuda")]
+            Held::Cuda32(..) => true,
+        }
+    }
+
+    pub fn shape(&self) -> (usize, usize) {
+        let cpu = CpuDevice::new(1);
+        match self {
+            Held::Cpu64(a) => cpu.shape(a),
+            Held::Cpu32(a) => cpu.shape(a),
+            #[cfg(feature = "cuda")]
+            Held::Cuda64(dev, a) => dev.shape(a),
+            #[cfg(feature = "cuda")]
+            Held::Cuda32(dev, a) => dev.shape(a),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        let (rows, cols) = self.shape();
+        rows * cols * if self.single() { 4 } else { 8 }
+    }
+}
+
+/// What makes a [`Held`] of a matrix of its own.
+pub trait Holds<T: Scalar>: Device<T> {
+    fn hold(&self, a: Self::Mat<'static>) -> Held;
+}
+
+impl Holds<f64> for CpuDevice {
+    fn hold(&self, a: CpuMat<'static, f64>) -> Held {
+        Held::Cpu64(a)
+    }
+}
+
+impl Holds<f32> for CpuDevice {
+    fn hold(&self, a: CpuMat<'static, f32>) -> Held {
+        Held::Cpu32(a)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Holds<f64> for CudaDevice {
+    fn hold(&self, a: Matrix<'static, f64>) -> Held {
+        Held::Cuda64(*self, a)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Holds<f32> for CudaDevice {
+    fn hold(&self, a: Matrix<'static, f32>) -> Held {
+        Held::Cuda32(*self, a)
+    }
+}
+
+/// Whether an R value is a handle of ours, filled or not.
+fn is_handle(x: &Robj) -> bool {
+    // SAFETY: an external pointer has a tag.
+    x.rtype() == Rtype::ExternalPtr
+        && unsafe { R_ExternalPtrTag(x.get().cast()) == cudafactor_handle_tag() }
+}
+
+/// The matrix behind a handle, which the caller of the native routine keeps alive.
+pub fn held(x: &Robj) -> Result<&Held> {
+    if !is_handle(x) {
+        return Err(Error::Stale);
+    }
+    // SAFETY: behind a handle with our tag is nothing, or what `Slot::fill` put there, which is dropped with the handle.
+    unsafe { R_ExternalPtrAddr(x.get().cast()).cast::<Held>().as_ref() }.ok_or(Error::Stale)
+}
+
+/// Takes the matrix away from its handle, if it is still there.
+pub fn take(x: &Robj) -> Option<Held> {
+    if !is_handle(x) {
+        return None;
+    }
+    // SAFETY: as in `held`; from here on nothing is behind the handle.
+    unsafe {
+        let address = R_ExternalPtrAddr(x.get().cast()).cast::<Held>();
+        R_SetExternalPtrAddr(x.get().cast(), std::ptr::null_mut());
+        (!address.is_null()).then(|| *Box::from_raw(address))
+    }
+}
+
+/// An empty handle that R made for a result of this call.
+pub struct Slot<'a> {
+    handle: *mut c_void,
+    owner: PhantomData<&'a Robj>,
+}
+
+impl<'a> Slot<'a> {
+    pub fn new(x: &'a Robj) -> Result<Self> {
+        // SAFETY: a handle is an external pointer.
+        if is_handle(x) && unsafe { R_ExternalPtrAddr(x.get().cast()) }.is_null() {
+            return Ok(Slot {
+                handle: unsafe { x.get() }.cast(),
+                owner: PhantomData,
+            });
+        }
+        Err(Error::Internal {
+            what: "a native routine was called without an empty handle".to_owned(),
+        })
+    }
+
+    pub fn fill(self, a: Held) {
+        // SAFETY: the handle is empty, and the finalizer takes what is put there.
+        unsafe { R_SetExternalPtrAddr(self.handle, Box::into_raw(Box::new(a)).cast()) }
+    }
+}
+
+/// R's finalizer: drops what was behind a handle.
+///
+/// # Safety
+/// `address` is one that [`Slot::fill`] put behind a handle, and is not used again.
+#[no_mangle]
+pub unsafe extern "C" fn cudafactor_release(address: *mut c_void) {
+    let a = Box::from_raw(address.cast::<Held>());
+    // What a panic leaves behind is lost memory; R goes on.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(a)));
+}
+
+/// For two operands that cannot meet; the R functions see to it that they do.
+pub fn apart() -> Error {
+    Error::Argument {
+        argument: "y",
+        what: "the operands are on different devices or of different precision: bring them together with as_gpu()".to_owned(),
+    }
+}
+
+/// Runs `$body`, a `Result`, with `$dev` the device of a [`Held`], `$t` its element type and `$a` its matrix.
+/// [`Holds`] makes what stays there of a result.
+macro_rules! on_held {
+    ($how:expr, $held:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
+        use $crate::r::resident::Held;
+        let how: &$crate::r::target::How = $how;
+        let held: &Held = $held;
+        $crate::r::target::set_last(held.target());
+        match held {
+            Held::Cpu64($a) => {
+                #[allow(dead_code)]
+                type $t = f64;
+                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
+                $body
+            }
+            Held::Cpu32($a) => {
+                #[allow(dead_code)]
+                type $t = f32;
+                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            Held::Cuda64($dev, $a) => {
+                #[allow(dead_code)]
+                type $t = f64;
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            Held::Cuda32($dev, $a) => {
+                #[allow(dead_code)]
+                type $t = f32;
+                $body
+            }
+        }
+    }};
+}
+pub(crate) use on_held;
+
+/// As [`on_held`], for two of one device and precision.
+macro_rules! on_pair {
+    ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+        use $crate::r::resident::Held;
+        let how: &$crate::r::target::How = $how;
+        let (x, y): (&Held, &Held) = ($x, $y);
+        $crate::r::target::set_last(x.target());
+        match (x, y) {
+            (Held::Cpu64($a), Held::Cpu64($b)) => {
+                #[allow(dead_code)]
+                type $t = f64;
+                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
+                $body
+            }
+            (Held::Cpu32($a), Held::Cpu32($b)) => {
+                #[allow(dead_code)]
+                type $t = f32;
+                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            (Held::Cuda64($dev, $a), Held::Cuda64(_, $b)) if x.target() == y.target() => {
+                #[allow(dead_code)]
+                type $t = f64;
+                $body
+            }
+            #[cfg(feature = "cuda")]
+            (Held::Cuda32($dev, $a), Held::Cuda32(_, $b)) if x.target() == y.target() => {
+                #[allow(dead_code)]
+                type $t = f32;
+                $body
+            }
+            _ => Err($crate::r::resident::apart()),
+        }
+    }};
+}
+pub(crate) use on_pair;
+
+/// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if there is one
+#[extendr]
+fn native_held_new(x: Robj, dim: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let dim = args::dims(&dim)?;
+        let x = args::matrix(&x, dim)?;
+        let slot = Slot::new(&out)?;
+        let a = on_device!(&how, f64::INFINITY, |dev, T| {
+            let x = T::borrow_host(x)?;
+            let a = dev.load_temporary(args::view(&x, dim), Part::All)?;
+            Ok(Holds::<T>::hold(dev, a))
+        })?;
+        let device = a.target().name();
+        slot.fill(a);
+        Ok(list!(device = device))
+    })
+}
+
+/// out = the rows and columns from..from + count; `rows` and `cols` are c(from, count), counted from 0
+#[extendr]
+fn native_held_read(x: Robj, rows: Robj, cols: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (rows, cols) = (args::dims(&rows)?, args::dims(&cols)?);
+        let block = Block {
+            row: rows.0,
+            col: cols.0,
+            rows: rows.1,
+            cols: cols.1,
+        };
+        let dim = (block.rows, block.cols);
+        let mut out = Out::new(&out, dim)?;
+        on_held!(&how, held(&x)?, |dev, T, a| {
+            T::fill_host(out.slice(), |out| {
+                dev.read_block(a, block, args::view_mut(out, dim))
+            })
+        })
+    })
+}
+
+/// Where a matrix is, its extents, bytes and precision
+#[extendr]
+fn native_held_info(x: Robj) -> Robj {
+    reply(|| {
+        let a = held(&x)?;
+        let (rows, cols) = a.shape();
+        Ok(list!(
+            device = a.target().name(),
+            rows = rows as f64,
+            cols = cols as f64,
+            bytes = a.bytes() as f64,
+            single = a.single()
+        ))
+    })
+}
+
+/// Gives back what is behind a handle, before R's finalizer would
+#[extendr]
+fn native_held_free(x: Robj) -> Robj {
+    reply(|| {
+        let freed = take(&x).is_some();
+        Ok(list!(freed = freed))
+    })
+}
+
+extendr_module! {
+    mod resident;
+    fn native_held_free;
+    fn native_held_new;
+    fn native_held_read;
+    fn native_held_info;
+}

@@ -127,7 +127,7 @@ is.numeric.gpu_matrix <- function(x) TRUE
 #' @export
 dimnames.gpu_matrix <- function(x) {
   names <- x@Dimnames
-  if (is.null(names[[1L]]) && is.null(names[[2L]])) NULL else names
+  if (is.null(names[[1L]]) && is.null(names[[2L]]) && is.null(names(names))) NULL else names
 }
 
 #' @export

@@ -71,6 +71,9 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     check_dots(substitute(list(...)), sys.call())
   }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+    if (is_resident(x)) {
+      return(chol_resident(x, pivot, sys.call()))
+    }
     if (is_batch(x)) {
       return(chol_batch(x, pivot, device, precision, sys.call()))
     }
@@ -177,6 +180,9 @@ gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.devic
     check_dots(substitute(list(...)), call)
   }
   if (isS4(x)) {
+    if (is_resident(x)) {
+      return(chol2inv_resident(x, size, call))
+    }
     x <- as_matrix(x, call)
   }
   k <- as_count(size)
@@ -192,14 +198,18 @@ gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.devic
     abort_complex("base::chol2inv()", call)
   }
   dx <- dim(x)
+  check_size(k, dx, call)
+  x <- as_double(x, call)
+  out <- .External(alloc_matrix, k, k)
+  reply <- native_chol2inv(x, dx, k, out, how(device, precision, call))
+  if (is.null(reply)) out else unwrap(reply, call, "chol2inv")
+}
+
+check_size <- function(k, dx, call) {
   if (k > dx[[2L]]) {
     abort_dimension(base_text("'size' cannot exceed ncol(x) = %d", dx[[2L]]), call)
   }
   if (k > dx[[1L]]) {
     abort_dimension(base_text("'size' cannot exceed nrow(x) = %d", dx[[1L]]), call)
   }
-  x <- as_double(x, call)
-  out <- .External(alloc_matrix, k, k)
-  reply <- native_chol2inv(x, dx, k, out, how(device, precision, call))
-  if (is.null(reply)) out else unwrap(reply, call, "chol2inv")
 }

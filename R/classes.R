@@ -54,3 +54,42 @@
 setClass("gpu_matrix", slots = c(
   pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character", device = "character"
 ))
+
+#' QR factorizations that stay on the GPU
+#'
+#' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is. `qr.coef()`,
+#' `qr.qty()`, `qr.qy()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object, with the same rank, order of columns and signs.
+#'
+#' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions `gpu_qr.Q()`, `gpu_qr.qy()` and
+#' `gpu_qr.qty()` take a `gpu_qr_factor` too.
+#'
+#' @section Value:
+#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. The others: as of base R's functions; coefficients of columns beyond the rank are NA.
+#'
+#' @section Failure:
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` with a rank below the number of
+#' columns. `cudafactor_error_dimension`: `y` has another number of rows. `cudafactor_error_argument`: `LAPACK = TRUE`, which needs a plain matrix.
+#'
+#' @param x A `gpu_matrix`; for `dim()` and `print()` a `gpu_qr_factor`.
+#' @param tol A column whose remaining norm falls below `tol` times its norm moves behind the others; 1e-7, or 1e-4 in single precision.
+#' @param LAPACK Must be `FALSE`.
+#' @param qr,a,object A `gpu_qr_factor`.
+#' @param y,b A vector or a matrix, plain or a `gpu_matrix`. `solve()` without `b` is the inverse.
+#' @param complete Should Q be square, or R have as many rows as the matrix?
+#' @param Dvec Factors for the columns of Q.
+#' @param ... Ignored.
+#' @slot factor R above the diagonal and the reflectors below, in LAPACK's form: a `gpu_matrix`.
+#' @slot tau,turned The reflectors' factors; the columns for which LINPACK has the reflector of a unit vector, and LAPACK has none.
+#' @slot rank,pivot As of base R's `qr` object.
+#' @seealso [base::qr()], [gpu_qr()]
+#' @examples
+#' x <- cbind(1, 1:6, c(2, 7, 1, 8, 2, 8))
+#' f <- qr(as_gpu(x))
+#' qr.coef(f, 6:1)
+#' qr.R(f)
+#' @name gpu_qr_factor
+#' @aliases gpu_qr_factor-class
+#' @exportClass gpu_qr_factor
+setClass("gpu_qr_factor", slots = c(
+  factor = "gpu_matrix", tau = "numeric", turned = "integer", rank = "integer", pivot = "integer"
+))

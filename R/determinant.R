@@ -36,6 +36,9 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
     if (inherits(x, "gpu_lu")) {
       return(determinant.gpu_lu(x, logarithm))
     }
+    if (is_resident(x)) {
+      return(determinant_resident(x, logarithm, call))
+    }
     if (isS4(x)) {
       x <- as_matrix(x, call)
     }
@@ -58,7 +61,7 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
   if (!is_logarithm(logarithm, call)) {
     out <- .External(alloc_matrix, n, n)
     done <- unwrap(native_lu(x, c(n, n), out, how(device, precision, call)), call)
-    return(determinant_of_factor(out, done$ipiv, done$zero, FALSE, call))
+    return(determinant_of_diagonal(diag(out), done$ipiv, done$zero, FALSE, call))
   }
   done <- unwrap(native_determinant(x, n, how(device, precision, call)), call)
   as_determinant(done$modulus, done$sign, TRUE)
@@ -79,15 +82,13 @@ as_determinant <- function(modulus, sign, logarithm) {
   out
 }
 
-# From a packed LU factor and its row exchanges. The plain modulus is the product itself, which is exact where the
+# From the diagonal of U and the row exchanges. The plain modulus is the product itself, which is exact where the
 # exponential of a sum of logarithms is not; where the product leaves the range of doubles the sum decides.
-determinant_of_factor <- function(lu, ipiv, zero, logarithm, call) {
+determinant_of_diagonal <- function(d, ipiv, zero, logarithm, call) {
   log_scale <- is_logarithm(logarithm, call)
   if (zero > 0L) {
     return(as_determinant(if (log_scale) -Inf else 0, 1L, log_scale))
   }
-  n <- nrow(lu)
-  d <- lu[seq(1, by = n + 1, length.out = n)]
   negative <- sum(d < 0, na.rm = TRUE) + sum(ipiv != seq_along(ipiv))
   size <- abs(d)
   modulus <- if (log_scale) sum(log(size)) else prod(size)

@@ -17,7 +17,7 @@ as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision
   upload(as_double(x, call), dim(x), dimnames(x), device, precision, call)
 }
 
-is_resident <- function(x) isS4(x) && is(x, "gpu_matrix")
+is_resident <- function(x) isS4(x) && inherits(x, "gpu_matrix")
 
 # A double vector, seen as a matrix of extents `dim`, on a device.
 upload <- function(x, dim, dimnames, device, precision, call) {
@@ -31,12 +31,18 @@ upload_beside <- function(x, dim, dimnames, beside, call) {
   upload(x, dim, dimnames, beside@device, beside@precision, call)
 }
 
+# Slots are set as attributes, which they are: new() and @<- take longer than a small product.
 new_resident <- function(handle, dim, dimnames, precision, device) {
-  new("gpu_matrix",
-    pointer = handle, Dim = as.integer(dim), Dimnames = if (is.null(dimnames)) list(NULL, NULL) else dimnames,
-    precision = precision, device = device
-  )
+  x <- empty_resident
+  attr(x, "pointer") <- handle
+  attr(x, "Dim") <- as.integer(dim)
+  attr(x, "Dimnames") <- if (is.null(dimnames)) list(NULL, NULL) else dimnames
+  attr(x, "precision") <- precision
+  attr(x, "device") <- device
+  x
 }
+
+empty_resident <- new("gpu_matrix")
 
 # The gpu_matrix that `native` makes on the device of `beside`: a function of the handle to be filled and the settings, which
 # gives a native routine's reply. `routine` is for unwrap().

@@ -59,15 +59,16 @@
 gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.device", "auto"),
                    precision = "double") {
   call <- sys.call()
+  if (is_resident(x)) {
+    return(lu_resident(x, warn_singular, call))
+  }
   x <- as_real_matrix(x, call, "base::solve() or base::qr()")
   dx <- dim(x)
   out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
   where <- how(device, precision, call)
   done <- unwrap(native_lu(x, dx, out, where), call)
   if (done$zero > 0L && isTRUE(warn_singular)) {
-    warn("singular",
-      sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", done$zero),
-      call, index = done$zero)
+    warn_exactly_singular(done$zero, call)
   }
   f <- list(
     lu = out,
@@ -80,6 +81,10 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
   )
   class(f) <- "gpu_lu"
   f
+}
+
+warn_exactly_singular <- function(i, call) {
+  warn("singular", sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i), call, index = i)
 }
 
 # Row exchanges, in order, as the permutation they amount to.
@@ -98,13 +103,14 @@ lu_expand <- function(f) {
   if (!inherits(f, "gpu_lu")) {
     abort_type("'f' must be an object of class \"gpu_lu\"", sys.call())
   }
-  m <- nrow(f$lu)
-  n <- ncol(f$lu)
+  lu <- as.matrix(f$lu)
+  m <- nrow(lu)
+  n <- ncol(lu)
   k <- min(m, n)
-  l <- f$lu[, seq_len(k), drop = FALSE]
+  l <- lu[, seq_len(k), drop = FALSE]
   l[upper.tri(l)] <- 0
   diag(l) <- 1
-  u <- f$lu[seq_len(k), , drop = FALSE]
+  u <- lu[seq_len(k), , drop = FALSE]
   u[lower.tri(u)] <- 0
   p <- matrix(0, m, m)
   p[cbind(f$perm, seq_len(m))] <- 1
@@ -118,12 +124,19 @@ lu_expand <- function(f) {
 }
 
 #' @rdname gpu_lu
+#' @method solve gpu_lu
 #' @export
 solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)) 2^-23 else .Machine$double.eps,
                          device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
     check_dots(substitute(list(...)), call)
+  }
+  if (!missing(b) && is_resident(b) && !is_resident(a$lu)) {
+    a$lu <- upload_beside(a$lu, dim(a$lu), NULL, b, call)
+  }
+  if (is_resident(a$lu)) {
+    return(solve_lu_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, call))
   }
   n <- nrow(a$lu)
   check_square_system(dim(a$lu), call)
@@ -154,7 +167,8 @@ determinant.gpu_lu <- function(x, logarithm = TRUE, ...) {
   if (nrow(x$lu) != ncol(x$lu)) {
     abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), sys.call())
   }
-  determinant_of_factor(x$lu, x$ipiv, x$singular, logarithm, sys.call())
+  diagonal <- if (is_resident(x$lu)) x$diagonal else diag(x$lu)
+  determinant_of_diagonal(diagonal, x$ipiv, x$singular, logarithm, sys.call())
 }
 
 #' @rdname gpu_lu

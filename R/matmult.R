@@ -114,6 +114,9 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
 
 # The three products for operands that are not plain double matrices.
 product <- function(x, y, op, device, precision, call) {
+  if (is_resident(x) || is_resident(y)) {
+    return(product_resident(x, y, op, call))
+  }
   symmetric <- is.null(y) && op != "matmult"
   x <- as_number_array(x, call)
   y <- if (symmetric) x else as_number_array(y, call)

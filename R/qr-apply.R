@@ -50,6 +50,9 @@ gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.
   if (missing(qr)) {
     abort_missing("qr", call)
   }
+  if (is_qr_resident(qr)) {
+    return(qr_form_resident(qr, complete, if (!missing(Dvec)) Dvec, call))
+  }
   f <- reflectors_of(qr, "base::qr.Q()", call)
   complete <- is_complete(complete, call)
   n <- f$dim[[1L]]
@@ -75,6 +78,9 @@ gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"), pr
   if (missing(y)) {
     abort_missing("y", call)
   }
+  if (is_qr_resident(qr)) {
+    return(qr_apply_resident(qr, y, FALSE, call))
+  }
   multiply_by_q(reflectors_of(qr, "base::qr.qy()", call), y, FALSE, device, precision, call)
 }
 
@@ -87,6 +93,9 @@ gpu_qr.qty <- function(qr, y, device = getOption("cudafactor.device", "auto"), p
   }
   if (missing(y)) {
     abort_missing("y", call)
+  }
+  if (is_qr_resident(qr)) {
+    return(qr_apply_resident(qr, y, TRUE, call))
   }
   multiply_by_q(reflectors_of(qr, "base::qr.qty()", call), y, TRUE, device, precision, call)
 }

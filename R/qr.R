@@ -54,9 +54,15 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
     check_dots(substitute(list(...)), call)
   }
   if (!isFALSE(LAPACK) && is_lapack(LAPACK, call)) {
+    if (is_resident(x)) {
+      abort_no_lapack(call)
+    }
     return(qr_lapack(x, device, precision, call))
   }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+    if (is_resident(x)) {
+      return(qr_resident(x, if (!missing(tol)) tol, call))
+    }
     x <- as_qr_operand(x, call)
   }
   where <- how(device, precision, call)

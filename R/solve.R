@@ -44,6 +44,9 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
+  if (is_resident(a) || (!missing(b) && is_resident(b) && !inherits(a, "gpu_lu"))) {
+    return(solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, call))
+  }
   if (!(is.double(a) && is.matrix(a))) {
     if (inherits(a, "gpu_lu")) {
       return(solve(a, b, tol = tol, device = device, precision = precision))
@@ -109,17 +112,19 @@ as_right_side <- function(b, n, call) {
   if (is.complex(b)) {
     abort_complex("base::solve()", call)
   }
-  rows <- if (is.matrix(b)) dim(b)[[1L]] else length(b)
-  columns <- if (is.matrix(b)) dim(b)[[2L]] else 1L
-  if (columns == 0L) {
+  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call)
+  as_double(b, call)
+}
+
+check_right_side <- function(d, n, call) {
+  if (d[[2L]] == 0L) {
     abort_dimension(base_text("no right-hand side in 'b'"), call)
   }
-  if (rows != n) {
+  if (d[[1L]] != n) {
     abort_dimension(base_text(
-      "'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(rows), columns, n, n
+      "'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(d[[1L]]), as.integer(d[[2L]]), n, n
     ), call)
   }
-  as_double(b, call)
 }
 
 # The columns of the solution; without `b` it is the inverse.

@@ -39,6 +39,9 @@
 gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE,
                           device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (is_resident(r) || is_resident(x)) {
+    return(solve_triangle_resident(r, x, k, upper.tri, transpose, call))
+  }
   if (!(is.double(r) && is.matrix(r))) {
     r <- as_real_matrix(r, call, "base::backsolve()")
   }
@@ -50,6 +53,9 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
 gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE,
                              device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (is_resident(l) || is_resident(x)) {
+    return(solve_triangle_resident(l, x, k, upper.tri, transpose, call))
+  }
   if (!(is.double(l) && is.matrix(l))) {
     l <- as_real_matrix(l, call, "base::forwardsolve()")
   }
@@ -64,18 +70,9 @@ solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
   }
   dr <- dim(r)
   dx <- if (is_vector) c(length(x), 1L) else dim(x)
-  if (!(is.integer(k) && length(k) == 1L)) {
-    k <- as_count(k)
-  }
-  if (is.na(k) || k <= 0L || k > dr[[1L]] || k > dr[[2L]] || k > dx[[1L]]) {
-    abort_argument("k", base_text("invalid '%s' argument", "k"), call)
-  }
-  if (!(isTRUE(upper) || isFALSE(upper)) && is.na(upper <- as_flag(upper))) {
-    abort_argument("upper.tri", base_text("invalid '%s' argument", "upper.tri"), call)
-  }
-  if (!(isTRUE(trans) || isFALSE(trans)) && is.na(trans <- as_flag(trans))) {
-    abort_argument("transpose", base_text("invalid '%s' argument", "transpose"), call)
-  }
+  k <- check_order(k, dr, dx, call)
+  upper <- triangle_flag(upper, "upper.tri", call)
+  trans <- triangle_flag(trans, "transpose", call)
   out <- .External(alloc_matrix, k, dx[[2L]])
   reply <- native_backsolve(
     r, dr, k, x, dx, upper, trans, out, how(device, precision, call)
@@ -92,4 +89,22 @@ solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
   } else {
     drop(out)
   }
+}
+
+# The order of the triangle, which a matrix of extents `dr` and a right-hand side of extents `dx` must have.
+check_order <- function(k, dr, dx, call) {
+  if (!(is.integer(k) && length(k) == 1L)) {
+    k <- as_count(k)
+  }
+  if (is.na(k) || k <= 0L || k > dr[[1L]] || k > dr[[2L]] || k > dx[[1L]]) {
+    abort_argument("k", base_text("invalid '%s' argument", "k"), call)
+  }
+  k
+}
+
+triangle_flag <- function(value, argument, call) {
+  if (!(isTRUE(value) || isFALSE(value)) && is.na(value <- as_flag(value))) {
+    abort_argument(argument, base_text("invalid '%s' argument", argument), call)
+  }
+  value
 }

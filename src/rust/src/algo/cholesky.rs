@@ -21,6 +21,16 @@ pub fn factor<T: Scalar, D: Device<T>>(
     dev.store(a)
 }
 
+/// As [`factor`], of a matrix on the device.
+pub fn factor_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let mut a = dev.duplicate(x, Part::Upper)?;
+    dev.potrf(Uplo::Upper, &mut a)?;
+    Ok(a)
+}
+
 /// The upper factors of the square matrices that stand side by side in `x`, in `out`, zero below the diagonals.
 pub fn factor_batch<T: Scalar, D: Device<T>>(
     dev: &D,
@@ -114,23 +124,46 @@ pub fn inverse<T: Scalar, D: Device<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     let n = out.nrows();
-    let zero = T::from_f64(0.0);
-    if let Some(i) = (0..n).find(|&i| r[(i, i)] == zero) {
-        return Err(Error::Singular { index: i + 1 });
-    }
+    let diagonal: Vec<T> = (0..n).map(|i| r[(i, i)]).collect();
+    check_regular(&diagonal)?;
     let r = dev.load_temporary(r.get(..n, ..n), Part::Upper)?;
+    let root = inverse_root(dev, &r, n)?;
+    let mut c = dev.output(out)?;
+    dev.syrk(Trans::No, &root, &mut c)?;
+    dev.store(c)
+}
+
+/// As [`inverse`], from the leading `n` columns and rows of a matrix on the device.
+pub fn inverse_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    r: &D::Mat<'_>,
+    n: usize,
+) -> Result<D::Mat<'static>> {
+    check_regular(&dev.diagonal(r)?[..n])?;
+    let root = inverse_root(dev, r, n)?;
+    let mut c = dev.zeros(n, n)?;
+    dev.syrk(Trans::No, &root, &mut c)?;
+    Ok(c)
+}
+
+/// `R^-1`, by which `(R'R)^-1` is a product with its transpose.
+fn inverse_root<T: Scalar, D: Device<T>>(
+    dev: &D,
+    r: &D::Mat<'_>,
+    n: usize,
+) -> Result<D::Mat<'static>> {
     let mut inv = dev.zeros(n, n)?;
     dev.set_identity(&mut inv)?;
-    dev.trsm(
-        Side::Left,
-        Uplo::Upper,
-        Trans::No,
-        Diag::NonUnit,
-        n,
-        &r,
-        &mut inv,
-    )?;
-    let mut c = dev.output(out)?;
-    dev.syrk(Trans::No, &inv, &mut c)?;
-    dev.store(c)
+    let (left, upper) = (Side::Left, Uplo::Upper);
+    dev.trsm(left, upper, Trans::No, Diag::NonUnit, n, r, &mut inv)?;
+    Ok(inv)
+}
+
+/// The first zero on a triangle's diagonal is [`Error::Singular`].
+fn check_regular<T: Scalar>(diagonal: &[T]) -> Result<()> {
+    let zero = T::from_f64(0.0);
+    match diagonal.iter().position(|d| *d == zero) {
+        Some(i) => Err(Error::Singular { index: i + 1 }),
+        None => Ok(()),
+    }
 }

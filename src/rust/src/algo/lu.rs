@@ -22,6 +22,16 @@ pub fn factor<T: Scalar, D: Device<T>>(
     Ok(info)
 }
 
+/// As [`factor`], of a matrix on the device.
+pub fn factor_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+) -> Result<(D::Mat<'static>, LuInfo)> {
+    let mut a = dev.duplicate(x, Part::All)?;
+    let info = dev.getrf(&mut a)?;
+    Ok((a, info))
+}
+
 /// A right-hand side: given, or the identity.
 pub enum Rhs<'a, T> {
     Given(MatRef<'a, T>),
@@ -36,7 +46,6 @@ pub fn solve_factored<T: Scalar, D: Device<T>>(
     b: Rhs<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let n = ipiv.len();
     let mut x = match b {
         Rhs::Given(b) => dev.load_into(b, Part::All, out)?,
         Rhs::Identity => {
@@ -45,11 +54,40 @@ pub fn solve_factored<T: Scalar, D: Device<T>>(
             x
         }
     };
-    dev.laswp(Trans::No, ipiv, &mut x)?;
-    let left = Side::Left;
-    dev.trsm(left, Uplo::Lower, Trans::No, Diag::Unit, n, lu, &mut x)?;
-    dev.trsm(left, Uplo::Upper, Trans::No, Diag::NonUnit, n, lu, &mut x)?;
+    substitute(dev, lu, ipiv, &mut x)?;
     dev.store(x)
+}
+
+/// As [`solve_factored`], of a right-hand side on the device; `None` is the identity.
+pub fn solve_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    lu: &D::Mat<'_>,
+    ipiv: &[usize],
+    b: Option<&D::Mat<'_>>,
+) -> Result<D::Mat<'static>> {
+    let mut x = match b {
+        Some(b) => dev.duplicate(b, Part::All)?,
+        None => {
+            let mut x = dev.zeros(ipiv.len(), ipiv.len())?;
+            dev.set_identity(&mut x)?;
+            x
+        }
+    };
+    substitute(dev, lu, ipiv, &mut x)?;
+    Ok(x)
+}
+
+/// `x <- A^-1 x` from the factors.
+fn substitute<T: Scalar, D: Device<T>>(
+    dev: &D,
+    lu: &D::Mat<'_>,
+    ipiv: &[usize],
+    x: &mut D::Mat<'_>,
+) -> Result<()> {
+    let (n, left) = (ipiv.len(), Side::Left);
+    dev.laswp(Trans::No, ipiv, x)?;
+    dev.trsm(left, Uplo::Lower, Trans::No, Diag::Unit, n, lu, x)?;
+    dev.trsm(left, Uplo::Upper, Trans::No, Diag::NonUnit, n, lu, x)
 }
 
 /// `out = A^-1 b` from factors that [`factor`] left on the host.

@@ -22,7 +22,7 @@ pub fn product<T: Scalar, D: Device<T>>(
 }
 
 /// `op(x) op(y)` of matrices on the device.
-pub fn product_there<T: Scalar, D: Device<T>>(
+pub fn product_resident<T: Scalar, D: Device<T>>(
     dev: &D,
     (tx, x): (Trans, &D::Mat<'_>),
     (ty, y): (Trans, &D::Mat<'_>),
@@ -33,7 +33,7 @@ pub fn product_there<T: Scalar, D: Device<T>>(
 }
 
 /// As [`self_product`], of a matrix on the device.
-pub fn self_product_there<T: Scalar, D: Device<T>>(
+pub fn self_product_resident<T: Scalar, D: Device<T>>(
     dev: &D,
     trans: Trans,
     x: &D::Mat<'_>,

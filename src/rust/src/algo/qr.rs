@@ -11,7 +11,7 @@ use faer::{MatMut, MatRef};
 
 use crate::device::{Device, PivotedQr};
 use crate::error::Result;
-use crate::matrix::Part;
+use crate::matrix::{Block, Part};
 use crate::scalar::Scalar;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
@@ -23,28 +23,51 @@ fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
     })
 }
 
-/// The factor on the device with its home in `home`, in LAPACK's form: R on and above the diagonal,
-/// reflectors with an implicit leading one below it.
+/// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit leading one below it.
+/// `again` makes it what it was.
+fn limited<'a, T: Scalar, D: Device<T>>(
+    dev: &D,
+    mut a: D::Mat<'a>,
+    tol: f64,
+    again: impl FnOnce(&mut D::Mat<'a>) -> Result<()>,
+) -> Result<(D::Mat<'a>, PivotedQr<T>)> {
+    let norms = dev.column_norms(&a)?;
+    let tau = dev.geqrf(&mut a)?;
+    if in_order(&dev.diagonal(&a)?, &norms, tol) {
+        let info = PivotedQr {
+            rank: tau.len(),
+            jpvt: (0..norms.len()).collect(),
+            tau,
+        };
+        return Ok((a, info));
+    }
+    again(&mut a)?;
+    let info = dev.qrdc2(tol, &mut a)?;
+    Ok((a, info))
+}
+
+/// The factor on the device with its home in `home`, in LAPACK's form.
 pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     tol: f64,
     home: MatMut<'a, T>,
 ) -> Result<(D::Mat<'a>, PivotedQr<T>)> {
-    let mut a = dev.load_into(x, Part::All, home)?;
-    let norms = dev.column_norms(&a)?;
-    let tau = dev.geqrf(&mut a)?;
-    if in_order(&dev.diagonal(&a)?, &norms, tol) {
-        let info = PivotedQr {
-            rank: tau.len(),
-            jpvt: (0..x.ncols()).collect(),
-            tau,
-        };
-        return Ok((a, info));
-    }
-    dev.refill(x, Part::All, &mut a)?;
-    let info = dev.qrdc2(tol, &mut a)?;
-    Ok((a, info))
+    let a = dev.load_into(x, Part::All, home)?;
+    limited(dev, a, tol, |a| dev.refill(x, Part::All, a))
+}
+
+/// As [`factor_limited`], of a matrix on the device.
+pub fn factor_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+    tol: f64,
+) -> Result<(D::Mat<'static>, PivotedQr<T>)> {
+    let (m, n) = dev.shape(x);
+    let a = dev.duplicate(x, Part::All)?;
+    limited(dev, a, tol, |a| {
+        dev.copy_block(x, Block::leading(m, n), a, (0, 0))
+    })
 }
 
 /// What [`to_linpack`] leaves besides the matrix.
@@ -52,6 +75,18 @@ pub struct Linpack {
     pub qraux: Vec<f64>,
     /// Rows whose sign it turned; those of `Q'y` turn with them.
     pub turned: Vec<usize>,
+}
+
+/// Where LINPACK has a reflector `I - 2 e_j e_j'`, and LAPACK none: the columns of an m-rowed matrix that were zero below the diagonal.
+pub fn turned<T: Scalar>(m: usize, diagonal: &[T], tau: &[T]) -> Vec<usize> {
+    let zero = T::from_f64(0.0);
+    let columns = tau.iter().zip(diagonal).take(m.saturating_sub(1));
+    let is_turned = |(_, (t, d)): &(usize, (&T, &T))| **t == zero && **d != zero;
+    columns
+        .enumerate()
+        .filter(is_turned)
+        .map(|(j, _)| j)
+        .collect()
 }
 
 /// Rewrites a factor from LAPACK's form into LINPACK's, in place.
@@ -62,13 +97,12 @@ pub struct Linpack {
 /// the remaining norm of the column, which is the magnitude of its last entry.
 pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Linpack {
     let (m, n) = (a.nrows(), a.ncols());
-    let zero = T::from_f64(0.0);
     let mut qraux = vec![0.0; n];
-    let mut turned = Vec::new();
+    let diagonal: Vec<T> = (0..m.min(n)).map(|j| a[(j, j)]).collect();
+    let turned = turned(m, &diagonal, tau);
     for (j, t) in tau.iter().enumerate().take(m.saturating_sub(1)) {
-        if *t == zero && a[(j, j)] != zero {
+        if turned.binary_search(&j).is_ok() {
             qraux[j] = 2.0;
-            turned.push(j);
             for v in a.rb_mut().row_mut(j).get_mut(j..).iter_mut() {
                 *v = -*v;
             }

@@ -5,7 +5,7 @@ use faer::{MatMut, MatRef};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::matrix::{Part, Trans};
+use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{narrow, try_zeroed, Scalar};
 
 /// How reflectors are stored below the diagonal.
@@ -88,4 +88,115 @@ pub fn form<T: Scalar, D: Device<T>>(
         dev.orgqr(a, tau, &mut q)?;
         dev.store(q)
     })
+}
+
+/// As [`apply`], by the first reflectors of a factor in LAPACK's form, all on the device.
+pub fn apply_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    trans: Trans,
+    (factor, tau): (&D::Mat<'_>, &[T]),
+    y: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let mut c = dev.duplicate(y, Part::All)?;
+    dev.ormqr(trans, factor, tau, &mut c)?;
+    Ok(c)
+}
+
+/// As [`form`], of a factor in LAPACK's form on the device.
+pub fn form_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    (factor, tau): (&D::Mat<'_>, &[T]),
+    columns: usize,
+) -> Result<D::Mat<'static>> {
+    let mut q = dev.zeros(dev.shape(factor).0, columns)?;
+    dev.orgqr(factor, tau, &mut q)?;
+    Ok(q)
+}
+
+/// The first rows of R, zero below the diagonal, those of `turned` with their sign turned.
+pub fn triangle_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    factor: &D::Mat<'_>,
+    rows: usize,
+    turned: &[usize],
+) -> Result<D::Mat<'static>> {
+    let columns = dev.shape(factor).1;
+    let mut top = dev.zeros(rows, columns)?;
+    dev.copy_block(factor, Block::leading(rows, columns), &mut top, (0, 0))?;
+    let mut r = dev.duplicate(&top, Part::Upper)?;
+    if let Some(last) = turned.last() {
+        // Reflectors I - 2 e_j e_j', the others being none.
+        let mut tau: Vec<T> = try_zeroed(last + 1)?;
+        for j in turned {
+            tau[*j] = T::from_f64(2.0);
+        }
+        let units = dev.zeros(rows, last + 1)?;
+        dev.ormqr(Trans::Yes, &units, &tau, &mut r)?;
+    }
+    Ok(r)
+}
+
+/// The coefficients of least squares, in the columns' own order: `R^-1 Q'y` by the first `tau.len()` columns, which `jpvt` names,
+/// and `missing` for the others.
+pub fn coefficients_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    (factor, tau): (&D::Mat<'_>, &[T]),
+    jpvt: &[usize],
+    missing: f64,
+    y: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let (k, n, columns) = (tau.len(), jpvt.len(), dev.shape(y).1);
+    let mut c = apply_resident(dev, Trans::Yes, (factor, tau), y)?;
+    let (left, upper) = (Side::Left, Uplo::Upper);
+    dev.trsm(left, upper, Trans::No, Diag::NonUnit, k, factor, &mut c)?;
+    let mut x = dev.zeros(n, columns)?;
+    dev.copy_block(&c, Block::leading(k, columns), &mut x, (0, 0))?;
+    if k < n {
+        let mut none: Vec<T> = try_zeroed((n - k) * columns)?;
+        none.fill(T::from_f64(missing));
+        let none = MatRef::from_column_major_slice(&none, n - k, columns);
+        let none = dev.load_temporary(none, Part::All)?;
+        dev.copy_block(&none, Block::leading(n - k, columns), &mut x, (k, 0))?;
+    }
+    dev.laswp(Trans::Yes, &exchanges(jpvt), &mut x)?;
+    Ok(x)
+}
+
+/// The row exchanges that put row `order[i]` in place i, which must name every row once.
+fn exchanges(order: &[usize]) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..order.len()).collect();
+    let mut place = rows.clone();
+    order
+        .iter()
+        .enumerate()
+        .map(|(i, row)| {
+            let at = place[*row];
+            place[rows[i]] = at;
+            rows.swap(i, at);
+            at
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exchanges_make_the_permutation() {
+        for order in [
+            vec![],
+            vec![0],
+            vec![2, 0, 1],
+            vec![1, 0, 3, 2],
+            vec![3, 1, 0, 2],
+        ] {
+            let mut rows: Vec<usize> = (0..order.len()).collect();
+            for (i, at) in exchanges(&order).into_iter().enumerate() {
+                assert!(at >= i);
+                rows.swap(i, at);
+            }
+            assert_eq!(rows, order);
+        }
+    }
 }

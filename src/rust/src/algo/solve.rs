@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::lu::{self, Rhs};
-use crate::device::Device;
+use crate::device::{Device, LuInfo};
 use crate::error::{Error, Result};
 use crate::matrix::Part;
 use crate::scalar::Scalar;
@@ -17,16 +17,37 @@ pub fn solve<T: Scalar, D: Device<T>>(
     tol: f64,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let n = a.ncols();
     let mut f = dev.load_temporary(a, Part::All)?;
-    let norm = if tol > 0.0 { dev.norm1(&f)? } else { 0.0 };
-    let info = dev.getrf(&mut f)?;
+    let info = factor_regular(dev, &mut f, tol)?;
+    lu::solve_factored(dev, &f, &info.ipiv, b, out)
+}
+
+/// As [`solve`], of matrices on the device; without `b` the inverse.
+pub fn solve_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+    b: Option<&D::Mat<'_>>,
+    tol: f64,
+) -> Result<D::Mat<'static>> {
+    let mut f = dev.duplicate(a, Part::All)?;
+    let info = factor_regular(dev, &mut f, tol)?;
+    lu::solve_resident(dev, &f, &info.ipiv, b)
+}
+
+/// `f` becomes its LU factors, unless it is singular to the tolerance.
+fn factor_regular<T: Scalar, D: Device<T>>(
+    dev: &D,
+    f: &mut D::Mat<'_>,
+    tol: f64,
+) -> Result<LuInfo> {
+    let norm = if tol > 0.0 { dev.norm1(f)? } else { 0.0 };
+    let info = dev.getrf(f)?;
     lu::check_regular(&info)?;
     if tol > 0.0 {
-        let rcond = lu::rcond(dev, &f, n, norm)?;
+        let rcond = lu::rcond(dev, f, dev.shape(f).1, norm)?;
         if rcond.is_nan() || rcond < tol {
             return Err(Error::IllConditioned { rcond });
         }
     }
-    lu::solve_factored(dev, &f, &info.ipiv, b, out)
+    Ok(info)
 }

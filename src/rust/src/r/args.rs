@@ -182,6 +182,20 @@ pub fn view_mut<T>(x: &mut [T], (m, n): (usize, usize)) -> MatMut<'_, T> {
     MatMut::from_column_major_slice_mut(x, m, n)
 }
 
+/// A 1-based permutation of 1..n from R as a 0-based one.
+pub fn permutation(x: &Robj, n: usize) -> Result<Vec<usize>> {
+    let order = transpositions(x, n)?;
+    let mut seen = vec![false; n];
+    for i in &order {
+        seen[*i] = true;
+    }
+    if seen.iter().all(|s| *s) {
+        Ok(order)
+    } else {
+        Err(broken("an order of the columns"))
+    }
+}
+
 /// 1-based transpositions from R as 0-based ones, checked so that they can index `n` rows.
 pub fn transpositions(x: &Robj, n: usize) -> Result<Vec<usize>> {
     let v = integers(x)?;

@@ -6,6 +6,7 @@ use crate::algo::cholesky;
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
+use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 
@@ -110,8 +111,37 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
     })
 }
 
+/// out = the handle of R with R'R = x
+#[extendr]
+fn native_held_chol(x: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        make_held!(&how, &out, held(&x)?, |dev, T, x| {
+            cholesky::factor_resident(dev, x)
+        })
+    })
+}
+
+/// out = the handle of (R'R)^-1 from the leading `size` rows and columns of x
+#[extendr]
+fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let (a, n) = (held(&x)?, args::size(&size)?);
+        let (rows, cols) = a.shape();
+        if n > rows.min(cols) {
+            return Err(crate::error::Error::Dimension {
+                what: "'size' exceeds the extents of 'x'".to_owned(),
+            });
+        }
+        make_held!(&how, &out, a, |dev, T, x| {
+            cholesky::inverse_resident(dev, x, n)
+        })
+    })
+}
+
 extendr_module! {
     mod cholesky;
+    fn native_held_chol;
+    fn native_held_chol2inv;
     fn native_chol;
     fn native_chol_batch;
     fn native_chol_pivot;

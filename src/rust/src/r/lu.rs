@@ -4,11 +4,13 @@ use extendr_api::prelude::*;
 
 use crate::algo::lu::{self, Rhs};
 use crate::algo::{determinant, solve};
+use crate::device::Device;
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
+use crate::r::resident::{held, make_held, on_held, Holds, Slot};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
+use crate::scalar::{widen, Scalar};
 
 /// Operations of an m by n LU factorization.
 fn lu_flops((m, n): (usize, usize)) -> f64 {
@@ -134,8 +136,82 @@ fn native_determinant(x: Robj, n: Robj, how: Robj) -> Robj {
     })
 }
 
+/// out = the handle of L and U in one matrix
+#[extendr]
+fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let slot = Slot::new(&out)?;
+        let (made, info, diagonal, norm1) = on_held!(&how, held(&x)?, |dev, T, x| {
+            let (f, info) = lu::factor_resident::<T, _>(dev, x)?;
+            let there = dev.diagonal(&f)?;
+            let mut diagonal = vec![0.0; there.len()];
+            widen(&there, &mut diagonal);
+            let norm1 = Device::<T>::norm1(dev, x)?;
+            Ok((Holds::<T>::hold(dev, f), info, diagonal, norm1))
+        })?;
+        slot.fill(made);
+        Ok(list!(
+            ipiv = positions(&info.ipiv),
+            zero = info.zero.map_or(0, |i| i as i32 + 1),
+            diagonal = diagonal,
+            norm1 = norm1
+        ))
+    })
+}
+
+/// out = the handle of a^-1 b, refused when a is singular to the tolerance; b may be NULL
+#[extendr]
+fn native_held_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let (a, tol) = (held(&a)?, args::number(&tol)?);
+        if b.is_null() {
+            return make_held!(&how, &out, a, |dev, T, a| {
+                solve::solve_resident::<T, _>(dev, a, None, tol)
+            });
+        }
+        make_held!(&how, &out, a, held(&b)?, |dev, T, a, b| {
+            solve::solve_resident::<T, _>(dev, a, Some(b), tol)
+        })
+    })
+}
+
+/// out = the handle of A^-1 b from the factors of A; b may be NULL
+#[extendr]
+fn native_held_lu_solve(lu_factor: Robj, ipiv: Robj, b: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let f = held(&lu_factor)?;
+        let ipiv = args::transpositions(&ipiv, f.shape().1)?;
+        if b.is_null() {
+            return make_held!(&how, &out, f, |dev, T, f| {
+                lu::solve_resident::<T, _>(dev, f, &ipiv, None)
+            });
+        }
+        make_held!(&how, &out, f, held(&b)?, |dev, T, f, b| {
+            lu::solve_resident::<T, _>(dev, f, &ipiv, Some(b))
+        })
+    })
+}
+
+/// The reciprocal condition number from the factors of A and A's 1-norm
+#[extendr]
+fn native_held_lu_rcond(lu_factor: Robj, anorm: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let (how, anorm) = (How::parse(&how)?, args::number(&anorm)?);
+        let f = held(&lu_factor)?;
+        let rcond = on_held!(&how, f, |dev, T, a| {
+            lu::rcond::<T, _>(dev, a, f.shape().1, anorm)
+        })?;
+        Ok(list!(rcond = rcond))
+    })
+}
+
 extendr_module! {
     mod lu;
+    fn native_held_lu;
+    fn native_held_solve;
+    fn native_held_lu_solve;
+    fn native_held_lu_rcond;
     fn native_lu;
     fn native_solve;
     fn native_lu_solve;

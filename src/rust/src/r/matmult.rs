@@ -6,7 +6,7 @@ use crate::algo::matmult;
 use crate::matrix::Trans;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
-use crate::r::resident::{held, on_held, on_pair, Holds, Slot};
+use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 
@@ -82,14 +82,10 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
 #[extendr]
 fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (ta, tb, how) = (trans(&ta)?, trans(&tb)?, How::parse(&how)?);
-        let slot = Slot::new(&out)?;
-        let c = on_pair!(&how, held(&x)?, held(&y)?, |dev, T, a, b| {
-            let c = matmult::product_there::<T, _>(dev, (ta, a), (tb, b))?;
-            Ok(Holds::<T>::hold(dev, c))
-        })?;
-        slot.fill(c);
-        Ok(())
+        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        make_held!(&how, &out, held(&x)?, held(&y)?, |dev, T, x, y| {
+            matmult::product_resident::<T, _>(dev, (ta, x), (tb, y))
+        })
     })
 }
 
@@ -97,14 +93,10 @@ fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) 
 #[extendr]
 fn native_held_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (transposed, how) = (trans(&transposed)?, How::parse(&how)?);
-        let slot = Slot::new(&out)?;
-        let c = on_held!(&how, held(&x)?, |dev, T, a| {
-            let c = matmult::self_product_there::<T, _>(dev, transposed, a)?;
-            Ok(Holds::<T>::hold(dev, c))
-        })?;
-        slot.fill(c);
-        Ok(())
+        let transposed = trans(&transposed)?;
+        make_held!(&how, &out, held(&x)?, |dev, T, x| {
+            matmult::self_product_resident::<T, _>(dev, transposed, x)
+        })
     })
 }
 

@@ -13,6 +13,7 @@ mod lu;
 mod matmult;
 mod norm;
 mod qr;
+mod qr_resident;
 mod reply;
 mod resident;
 mod target;
@@ -29,6 +30,7 @@ extendr_module! {
     use matmult;
     use norm;
     use qr;
+    use qr_resident;
     use resident;
     use triangular;
 }

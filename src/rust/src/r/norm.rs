@@ -6,6 +6,7 @@ use crate::backend::cpu::CpuDevice;
 use crate::device::Device;
 use crate::r::args;
 use crate::r::reply::reply;
+use crate::r::resident::{held, on_held};
 use crate::r::target::How;
 
 /// The largest sum of absolute values in a column: finite only if every entry is
@@ -20,7 +21,24 @@ fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
     })
 }
 
+/// Whether all entries behind a handle are finite; the norms of columns decide where only their sums are not
+#[extendr]
+fn native_held_finite(x: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let finite = on_held!(&how, held(&x)?, |dev, T, a| {
+            let sums = Device::<T>::norm1(dev, a)?.is_finite();
+            Ok(sums
+                || Device::<T>::column_norms(dev, a)?
+                    .iter()
+                    .all(|v| v.is_finite()))
+        })?;
+        Ok(list!(finite = finite))
+    })
+}
+
 extendr_module! {
     mod norm;
     fn native_norm1;
+    fn native_held_finite;
 }

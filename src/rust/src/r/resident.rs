@@ -220,6 +220,31 @@ macro_rules! on_held {
 }
 pub(crate) use on_held;
 
+/// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle `$out`.
+macro_rules! make_held {
+    ($how:expr, $out:expr, $x:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
+        use $crate::r::resident::{on_held, Holds, Slot};
+        let how = $crate::r::target::How::parse($how)?;
+        let slot = Slot::new($out)?;
+        let made = on_held!(&how, $x, |$dev, $t, $a| {
+            $body.map(|made| Holds::<$t>::hold($dev, made))
+        })?;
+        slot.fill(made);
+        Ok(())
+    }};
+    ($how:expr, $out:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+        use $crate::r::resident::{on_pair, Holds, Slot};
+        let how = $crate::r::target::How::parse($how)?;
+        let slot = Slot::new($out)?;
+        let made = on_pair!(&how, $x, $y, |$dev, $t, $a, $b| {
+            $body.map(|made| Holds::<$t>::hold($dev, made))
+        })?;
+        slot.fill(made);
+        Ok(())
+    }};
+}
+pub(crate) use make_held;
+
 /// As [`on_held`], for two of one device and precision.
 macro_rules! on_pair {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{

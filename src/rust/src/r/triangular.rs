@@ -3,12 +3,38 @@
 use extendr_api::prelude::*;
 
 use crate::algo::triangular;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::matrix::{Trans, Uplo};
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
+use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
+
+fn uplo(upper: &Robj) -> Result<Uplo> {
+    Ok(if args::flag(upper)? {
+        Uplo::Upper
+    } else {
+        Uplo::Lower
+    })
+}
+
+fn transposition(trans: &Robj) -> Result<Trans> {
+    Ok(if args::flag(trans)? {
+        Trans::Yes
+    } else {
+        Trans::No
+    })
+}
+
+fn check_order(k: usize, r: (usize, usize), x: (usize, usize)) -> Result<()> {
+    if k > r.0.min(r.1) || k > x.0 {
+        return Err(Error::Dimension {
+            what: "invalid 'k' argument".to_owned(),
+        });
+    }
+    Ok(())
+}
 
 /// out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 #[extendr]
@@ -27,21 +53,8 @@ fn native_backsolve(
     reply(|| {
         let how = How::parse(&how)?;
         let (rdim, xdim, k) = (args::dims(&rdim)?, args::dims(&xdim)?, args::size(&k)?);
-        let uplo = if args::flag(&upper)? {
-            Uplo::Upper
-        } else {
-            Uplo::Lower
-        };
-        let trans = if args::flag(&trans)? {
-            Trans::Yes
-        } else {
-            Trans::No
-        };
-        if k > rdim.0.min(rdim.1) || k > xdim.0 {
-            return Err(Error::Dimension {
-                what: "invalid 'k' argument".to_owned(),
-            });
-        }
+        let (uplo, trans) = (uplo(&upper)?, transposition(&trans)?);
+        check_order(k, rdim, xdim)?;
         let (r, x) = (args::matrix(&r, rdim)?, args::matrix(&x, xdim)?);
         let odim = (k, xdim.1);
         let mut out = Out::new(&out, odim)?;
@@ -55,7 +68,29 @@ fn native_backsolve(
     })
 }
 
+/// out = the handle of `op(r[1:k, 1:k])^-1 x[1:k, ]`
+#[extendr]
+fn native_held_backsolve(
+    r: Robj,
+    k: Robj,
+    x: Robj,
+    upper: Robj,
+    trans: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let (uplo, trans, k) = (uplo(&upper)?, transposition(&trans)?, args::size(&k)?);
+        let (r, x) = (held(&r)?, held(&x)?);
+        check_order(k, r.shape(), x.shape())?;
+        make_held!(&how, &out, r, x, |dev, T, r, x| {
+            triangular::solve_resident::<T, _>(dev, uplo, trans, k, r, x)
+        })
+    })
+}
+
 extendr_module! {
     mod triangular;
     fn native_backsolve;
+    fn native_held_backsolve;
 }

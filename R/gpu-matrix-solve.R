@@ -1,0 +1,271 @@
+# Cholesky, triangular systems, LU and linear systems of matrices on a device.
+
+chol_resident <- function(x, pivot, call) {
+  n <- x@Dim[[1L]]
+  if (x@Dim[[2L]] != n || n == 0L) {
+    abort_extents(x@Dim, call)
+  }
+  if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
+    abort_argument("pivot", "pivoting is not available for a gpu_matrix: use gpu_chol(as.matrix(x), pivot = TRUE)", call)
+  }
+  make_resident(function(out, where) native_held_chol(x@pointer, out, where), x@Dim, dimnames(x), x, call)
+}
+
+chol2inv_resident <- function(x, size, call) {
+  k <- as_count(size)
+  if (is.na(k) || k < 1L) {
+    abort_argument("size", base_text("'size' argument must be a positive integer"), call)
+  }
+  check_size(k, x@Dim, call)
+  make_resident(
+    function(out, where) native_held_chol2inv(x@pointer, k, out, where), c(k, k), NULL, x, call, "chol2inv"
+  )
+}
+
+solve_triangle_resident <- function(r, x, k, upper, trans, call) {
+  beside <- if (is_resident(r)) r else x
+  if (!is_resident(r)) {
+    r <- as_real_matrix(r, call, "base::backsolve()")
+    r <- upload_beside(r, dim(r), NULL, beside, call)
+  }
+  stays <- is.matrix(x)
+  if (!is_resident(x)) {
+    x <- as_real_matrix(x, call, "base::backsolve()")
+    x <- upload_beside(x, dim(x), NULL, beside, call)
+  }
+  check_together(r, x, call)
+  k <- check_order(k, r@Dim, x@Dim, call)
+  upper <- triangle_flag(upper, "upper.tri", call)
+  trans <- triangle_flag(trans, "transpose", call)
+  out <- make_resident(
+    function(out, where) native_held_backsolve(r@pointer, k, x@pointer, upper, trans, out, where),
+    c(k, x@Dim[[2L]]), NULL, beside, call, "backsolve"
+  )
+  if (stays) out else drop(fetch(out, call))
+}
+
+# The solution of a x = b, or the inverse where b is NULL.
+solve_resident <- function(a, b, tol, call) {
+  beside <- if (is_resident(a)) a else b
+  if (!is_resident(a)) {
+    a <- as_coefficients(a, call)
+    check_square_system(dim(a), call)
+    a <- upload_beside(a, dim(a), dimnames(a), beside, call)
+  }
+  check_square_system(a@Dim, call)
+  there <- right_side_beside(b, a, call)
+  tol <- as_number(tol %||% tolerance_of(a), "tol", call)
+  solve_with <- function(tol) {
+    handle <- .External(new_handle)
+    list(handle = handle, reply = native_held_solve(a@pointer, there, tol, handle, how_there(call)))
+  }
+  done <- solve_with(tol)
+  if (!is.null(rcond <- done$reply$err$fields$rcond) && !is_ill_conditioned_resident(rcond, tol, a, call)) {
+    done <- solve_with(0)
+  }
+  unwrap(done$reply, call, "solve")
+  name_solution_resident(done$handle, a, b, a@Dimnames, call)
+}
+
+tolerance_of <- function(x) if (x@precision == "single") 2^-23 else .Machine$double.eps
+
+is_ill_conditioned_resident <- function(rcond, tol, x, call) {
+  if (is.na(rcond) || rcond < tol) {
+    getRversion() < "4.2.3" || is_finite_resident(x, call)
+  } else {
+    FALSE
+  }
+}
+
+is_finite_resident <- function(x, call) unwrap(native_held_finite(x@pointer, how_there(call)), call)$finite
+
+# The handle of a right-hand side on the device of `a`; NULL for the identity.
+right_side_beside <- function(b, a, call) {
+  if (is.null(b)) {
+    return(NULL)
+  }
+  n <- a@Dim[[1L]]
+  if (is_resident(b)) {
+    check_right_side(b@Dim, n, call)
+    check_together(a, b, call)
+    return(b@pointer)
+  }
+  values <- as_right_side(b, n, call)
+  upload_beside(values, c(n, count_right_sides(values, n)), NULL, a, call)@pointer
+}
+
+# What solve() gives from the handle of the solution: a vector comes home. `names` are the dimnames of the matrix of the system.
+name_solution_resident <- function(handle, a, b, names, call) {
+  n <- a@Dim[[1L]]
+  if (!is.null(b) && !is.matrix(b)) {
+    if (isS4(b)) b <- as_matrix(b, call)
+  }
+  columns <- if (is.null(b)) names[[1L]] else if (is.matrix(b)) dimnames(b)[[2L]]
+  named <- !is.null(names[[2L]]) || !is.null(columns)
+  out <- new_resident(handle, c(n, count_right_sides(b, n)), if (named) list(names[[2L]], columns), a@precision, a@device)
+  if (is.null(b) || is.matrix(b)) {
+    return(out)
+  }
+  values <- as.double(out)
+  names(values) <- names[[2L]]
+  values
+}
+
+lu_resident <- function(x, warn_singular, call) {
+  handle <- .External(new_handle)
+  done <- unwrap(native_held_lu(x@pointer, handle, how_there(call)), call)
+  if (done$zero > 0L && isTRUE(warn_singular)) {
+    warn_exactly_singular(done$zero, call)
+  }
+  f <- list(
+    lu = new_resident(handle, x@Dim, NULL, x@precision, x@device),
+    ipiv = done$ipiv,
+    perm = as_permutation(done$ipiv, x@Dim[[1L]]),
+    singular = done$zero,
+    norm1 = if (x@Dim[[1L]] == x@Dim[[2L]]) done$norm1,
+    dimnames = dimnames(x),
+    precision = x@precision,
+    diagonal = done$diagonal
+  )
+  class(f) <- "gpu_lu"
+  f
+}
+
+solve_lu_resident <- function(f, b, tol, call) {
+  a <- f$lu
+  check_square_system(a@Dim, call)
+  there <- right_side_beside(b, a, call)
+  tol <- as_number(tol %||% tolerance_of(a), "tol", call)
+  if (f$singular > 0L) {
+    raise("singular", "", list(index = f$singular), call, "solve")
+  }
+  if (tol > 0) {
+    rcond <- unwrap(native_held_lu_rcond(a@pointer, f$norm1, how_there(call)), call)$rcond
+    if (is_ill_conditioned_resident(rcond, tol, a, call)) {
+      raise("singular", "", list(rcond = rcond), call, "solve")
+    }
+  }
+  handle <- .External(new_handle)
+  unwrap(native_held_lu_solve(a@pointer, f$ipiv, there, handle, how_there(call)), call)
+  name_solution_resident(handle, a, b, f$dimnames %||% list(NULL, NULL), call)
+}
+
+determinant_resident <- function(x, logarithm, call) {
+  if (x@Dim[[1L]] != x@Dim[[2L]]) {
+    abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
+  }
+  if (x@Dim[[1L]] < 1L) {
+    return(as_determinant(if (isTRUE(as_flag(logarithm))) 0 else 1, 1L, logarithm))
+  }
+  f <- lu_resident(x, FALSE, call)
+  determinant_of_diagonal(f$diagonal, f$ipiv, f$singular, logarithm, call)
+}
+
+#' Linear algebra on a gpu_matrix
+#'
+#' Methods of base R's functions for a [gpu_matrix]. Each is what the function of base R is, computed where the matrix is; a matrix that comes out of it
+#' stays there, vectors and numbers come home. For `qr()` see [gpu_qr_factor].
+#'
+#' `solve()` and `backsolve()` of a right-hand side that is a vector give a vector; of a matrix, plain or not, a `gpu_matrix`.
+#' `chol()` has no pivoting here. [gpu_lu()] of a `gpu_matrix` leaves its factors on the device.
+#'
+#' In R before 4.4, `crossprod()`, `tcrossprod()`, `chol2inv()`, `backsolve()`, `forwardsolve()` and `solve()` of a plain matrix by a `gpu_matrix`
+#' work where this package is attached or imported; code of other packages reaches the rest of them too.
+#'
+#' @section Value:
+#' As of base R's functions, with the same dimnames.
+#'
+#' @section Failure:
+#' As of [gpu_matmult()], [gpu_chol()], [gpu_chol2inv()], [gpu_solve()], [gpu_backsolve()] and [gpu_determinant()].
+#' `cudafactor_error_argument`: operands on different devices or of different precision. `cudafactor_error_stale`: see [gpu_matrix].
+#'
+#' @param x,y,a,b,r,l A `gpu_matrix`; one of two operands may be a plain matrix or vector.
+#' @param k,upper.tri,transpose,size,tol,pivot,logarithm As for base R's functions.
+#' @param ... Ignored.
+#' @seealso [gpu_matrix], [gpu_qr_factor], [gpu_lu()]
+#' @examples
+#' # The log-likelihood of a Gaussian process, its covariance on the device
+#' s <- as_gpu(exp(-as.matrix(dist(1:50)) / 5) + diag(50))
+#' y <- sin(1:50)
+#' r <- chol(s)
+#' z <- backsolve(r, y, transpose = TRUE)
+#' -sum(z^2) / 2 - as.numeric(determinant(r)$modulus) - 25 * log(2 * pi)
+#' @name gpu_matrix-methods
+NULL
+
+#' @rdname gpu_matrix-methods
+#' @export
+chol.gpu_matrix <- function(x, pivot = FALSE, ...) chol_resident(x, pivot, sys.call())
+
+#' @rdname gpu_matrix-methods
+#' @method solve gpu_matrix
+#' @export
+solve.gpu_matrix <- function(a, b, tol, ...) {
+  solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, sys.call())
+}
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
+  if (inherits(a, c("gpu_lu", "gpu_qr_factor"))) {
+    base::solve(a, b, ...)
+  } else {
+    solve_resident(a, b, list(...)$tol, sys.call())
+  }
+})
+
+#' @rdname gpu_matrix-methods
+#' @export
+determinant.gpu_matrix <- function(x, logarithm = TRUE, ...) determinant_resident(x, logarithm, sys.call())
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("chol2inv", "gpu_matrix", function(x, size = NCOL(x), ...) chol2inv_resident(x, size, sys.call(-1)))
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("backsolve", signature("gpu_matrix", "ANY"),
+  function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE, ...) {
+    solve_triangle_resident(r, x, k, upper.tri, transpose, sys.call())
+  }
+)
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("backsolve", signature("ANY", "gpu_matrix"),
+  function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE, ...) {
+    solve_triangle_resident(r, x, k, upper.tri, transpose, sys.call())
+  }
+)
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("backsolve", signature("gpu_matrix", "gpu_matrix"),
+  function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE, ...) {
+    solve_triangle_resident(r, x, k, upper.tri, transpose, sys.call())
+  }
+)
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("forwardsolve", signature("gpu_matrix", "ANY"),
+  function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
+    solve_triangle_resident(l, x, k, upper.tri, transpose, sys.call())
+  }
+)
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("forwardsolve", signature("ANY", "gpu_matrix"),
+  function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
+    solve_triangle_resident(l, x, k, upper.tri, transpose, sys.call())
+  }
+)
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("forwardsolve", signature("gpu_matrix", "gpu_matrix"),
+  function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
+    solve_triangle_resident(l, x, k, upper.tri, transpose, sys.call())
+  }
+)

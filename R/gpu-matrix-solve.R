@@ -269,3 +269,25 @@ setMethod("forwardsolve", signature("gpu_matrix", "gpu_matrix"),
     solve_triangle_resident(l, x, k, upper.tri, transpose, sys.call())
   }
 )
+
+# R makes generics of these two that have base R's defaults in their own formals, where `k = ncol(r)` sees `r` before base R has made a
+# matrix of it. So plain operands go to base R with what the caller gave.
+setMethod("backsolve", signature("ANY", "ANY"),
+  function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE, ...) {
+    if (missing(k)) {
+      base::backsolve(r, x, upper.tri = upper.tri, transpose = transpose)
+    } else {
+      base::backsolve(r, x, k, upper.tri, transpose)
+    }
+  }
+)
+
+setMethod("forwardsolve", signature("ANY", "ANY"),
+  function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
+    if (missing(k)) {
+      base::forwardsolve(l, x, upper.tri = upper.tri, transpose = transpose)
+    } else {
+      base::forwardsolve(l, x, k, upper.tri, transpose)
+    }
+  }
+)

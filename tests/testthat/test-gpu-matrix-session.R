@@ -1,0 +1,99 @@
+# The class in other sessions: attached or not, beside Matrix, in another package, in a restored file, under pressure of the collector.
+
+expect_child <- function(code, output, libraries = NULL) {
+  child <- run_child(code, if (!is.null(libraries)) paste0("R_LIBS=", paste(c(libraries, .libPaths()), collapse = .Platform$path.sep)))
+  expect_identical(child$status, 0L, info = child$output)
+  expect_identical(child$output, output)
+}
+
+# What works in every session, with `as_gpu` and `as.matrix` alone to name.
+chain <- c(
+  "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
+  "g <- cudafactor::as_gpu(x)",
+  "close <- function(g, x) isTRUE(all.equal(if (isS4(g)) as.matrix(g) else g, x))",
+  "answers <- c(close(g %*% x, x %*% x), close(x %*% g, x %*% x), close(chol(g), chol(x)), close(solve(g), solve(x)),",
+  "  close(solve(g, 1:3), solve(x, 1:3)), close(solve(qr(g), 1:3), solve(x, 1:3)), close(det(g), det(x)),",
+  "  close(determinant(g), determinant(x)), close(cudafactor::gpu_crossprod(g), base::crossprod(x)),",
+  "  close(cudafactor::gpu_qr.Q(qr(g)), qr.Q(qr(x))), identical(dim(g), dim(x)), nrow(g) == 3L, is.matrix(g))"
+)
+
+# What needs the package attached or imported, before R 4.4.
+more <- c(
+  "attached <- c(close(crossprod(g), crossprod(x)), close(crossprod(x, g), crossprod(x)), close(tcrossprod(g, x), tcrossprod(x)),",
+  "  close(solve(x, g), diag(3)), close(chol2inv(chol(g)), chol2inv(chol(x))), close(backsolve(chol(g), g), backsolve(chol(x), x)),",
+  "  close(forwardsolve(x, g), forwardsolve(x, x)), close(qr.Q(qr(g)), qr.Q(qr(x))), close(qr.R(qr(g)), qr.R(qr(x))),",
+  "  close(qr.coef(qr(g), x), qr.coef(qr(x), x)), close(qr.qty(qr(g), x), qr.qty(qr(x), x)), close(qr.qy(qr(g), x), qr.qy(qr(x), x)))"
+)
+
+test_that("methods are found where the package is not attached", {
+  expect_child(c(chain, "cat(all(answers))"), "TRUE")
+})
+
+test_that("attaching masks nothing and says nothing", {
+  expect_child(c("library(cudafactor)", chain, more, "cat(all(answers, attached))"), "TRUE")
+})
+
+test_that("the class works beside Matrix, in either order", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  mixed <- c(
+    "M <- Matrix::Matrix(x, sparse = TRUE)",
+    "mixed <- c(close(g %*% M, x %*% x), close(M %*% g, x %*% x), close(crossprod(M, g), crossprod(x)),",
+    "  close(solve(g, M), diag(3)), close(as.matrix(crossprod(M)), crossprod(x)), close(as.matrix(solve(M)), solve(x)))",
+    "cat(all(answers, attached, mixed))"
+  )
+  expect_child(c("library(Matrix)", "library(cudafactor)", chain, more, mixed), "TRUE")
+  expect_child(c("library(cudafactor)", "library(Matrix)", chain, more, mixed), "TRUE")
+  expect_child(c("loadNamespace('Matrix') -> ns", chain, "cat(all(answers))"), "TRUE")
+})
+
+test_that("another package imports the methods", {
+  folder <- tempfile("library")
+  source <- file.path(tempfile("source"), "importer")
+  dir.create(folder)
+  dir.create(file.path(source, "R"), recursive = TRUE)
+  on.exit(unlink(c(folder, dirname(source)), recursive = TRUE))
+  writeLines(c("Package: importer", "Version: 0.1", "Title: Test", "Description: Test.", "License: MIT", "Imports: cudafactor"),
+    file.path(source, "DESCRIPTION"))
+  writeLines(c("import(cudafactor)", "export(check)"), file.path(source, "NAMESPACE"))
+  writeLines(c("check <- function() {", chain, more, "all(answers, attached)", "}"), file.path(source, "R", "check.R"))
+  install <- suppressWarnings(system2(
+    file.path(R.home("bin"), "R"),
+    c("CMD", "INSTALL", "--no-docs", "--no-test-load", "-l", shQuote(folder), shQuote(source)),
+    stdout = TRUE, stderr = TRUE, env = child_library()
+  ))
+  expect_null(attr(install, "status"), info = install)
+  expect_child("cat(importer::check())", "TRUE", libraries = folder)
+})
+
+test_that("a file or another process has no values, and says what to do", {
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  saveRDS(list(g = as_gpu(diag(2)), f = qr(as_gpu(diag(2))), lu = gpu_lu(as_gpu(diag(2)))), file)
+  expect_child(c(
+    sprintf("saved <- readRDS('%s')", file),
+    "library(cudafactor)",
+    "classes <- vapply(list(function() as.matrix(saved$g), function() saved$g %*% diag(2), function() chol(saved$g),",
+    "  function() solve(saved$g), function() qr.R(saved$f), function() solve(saved$lu, 1:2), function() crossprod(saved$g)),",
+    "  function(f) tryCatch(f(), error = function(e) class(e)[[1]]), '')",
+    "cat(unique(classes), dim(saved$g), '')",
+    "cat(capture.output(print(saved$g))[[1]])"
+  ), sprintf("cudafactor_error_stale 2 2 <gpu_matrix 2 x 2 double, %s, 32 bytes>", as_gpu(1)@device))
+})
+
+test_that("results survive garbage collection at every allocation", {
+  expect_child(c(
+    "library(cudafactor)",
+    "x <- matrix(c(4, 1, 2, 1, 5, 3, 2, 3, 6), 3, dimnames = list(letters[1:3], LETTERS[1:3]))",
+    "work <- function() {",
+    "  g <- as_gpu(x)",
+    "  parts <- list(g %*% x, crossprod(g), chol(g), chol2inv(g), solve(g), solve(g, x), backsolve(g, x), qr.Q(qr(g)), qr.R(qr(g)),",
+    "    qr.coef(qr(g), x), solve(gpu_lu(g), x), as_gpu(g, precision = 'single'))",
+    "  c(lapply(parts, as.matrix), list(solve(g, 1:3), determinant(g), capture.output(print(g))))",
+    "}",
+    "expected <- work()",
+    "gctorture(TRUE)",
+    "found <- work()",
+    "gctorture(FALSE)",
+    "cat(identical(found, expected))"
+  ), "TRUE")
+})

@@ -6,14 +6,17 @@
 #' `lu_expand()` gives the three; `solve()` and `determinant()` use them as they are stored.
 #'
 #' @section Value:
-#' `gpu_lu()`: an object of class `"gpu_lu"`, a list that holds only ordinary R data, so it can be saved:
+#' `gpu_lu()`: an object of class `"gpu_lu"`, a list that holds only ordinary R data, so it can be saved. For a [gpu_matrix] the factor `lu`
+#' stays where it is, and only `lu_expand()` brings it home.
 #' \describe{
 #'   \item{`lu`}{double matrix shaped like `x`: \eqn{U} on and above the diagonal, \eqn{L} without its ones below it;}
 #'   \item{`ipiv`}{LAPACK's row exchanges: in step `i` rows `i` and `ipiv[i]` were swapped;}
 #'   \item{`perm`}{the same as a permutation: `x[perm, ]` is `L %*% U`;}
 #'   \item{`singular`}{0, or the index of the first exactly zero diagonal entry of \eqn{U};}
 #'   \item{`norm1`}{the 1-norm of `x`, for the condition estimate (only where `x` is square);}
-#'   \item{`dimnames`}{the dimnames of `x`.}
+#'   \item{`dimnames`}{the dimnames of `x`;}
+#'   \item{`precision`}{that of the factorization;}
+#'   \item{`diagonal`}{the diagonal of \eqn{U}, for a [gpu_matrix] alone.}
 #' }
 #' `lu_expand()`: a list of plain double matrices `L` (\eqn{m \times k}{m x k}), `U` (\eqn{k \times n}{k x n}) and `P` (\eqn{m \times m}{m x m}),
 #' \eqn{k = \min(m, n)}{k = min(m, n)}, with `P %*% L %*% U` equal to `x`, dimnames included.

@@ -1,7 +1,7 @@
 //! Is there a GPU that this package can use, and if not, why not.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 
@@ -68,8 +68,10 @@ pub(super) fn driver() -> Result<()> {
 }
 
 fn start(started: &mut Option<u32>) -> Result<()> {
+    // Looked for once: where it is missing, the search through all its names takes more than a millisecond.
+    static PRESENT: OnceLock<bool> = OnceLock::new();
     // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.
-    if !unsafe { sys::is_culib_present() } {
+    if !PRESENT.get_or_init(|| unsafe { sys::is_culib_present() }) {
         return Err(unavailable(
             "no NVIDIA driver is installed (libcuda cannot be loaded)",
         ));

@@ -58,7 +58,7 @@ setClass("gpu_matrix", slots = c(
 #' QR factorizations that stay on the GPU
 #'
 #' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is. `qr.coef()`,
-#' `qr.qty()`, `qr.qy()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object, with the same rank, order of columns and signs.
+#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object, with the same rank, order of columns and signs.
 #'
 #' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions `gpu_qr.Q()`, `gpu_qr.qy()` and
 #' `gpu_qr.qty()` take a `gpu_qr_factor` too.
@@ -76,6 +76,7 @@ setClass("gpu_matrix", slots = c(
 #' @param qr,a,object A `gpu_qr_factor`.
 #' @param y,b A vector or a matrix, plain or a `gpu_matrix`. `solve()` without `b` is the inverse.
 #' @param complete Should Q be square, or R have as many rows as the matrix?
+#' @param k How many columns to fit by, at most the rank.
 #' @param Dvec Factors for the columns of Q.
 #' @param ... Ignored.
 #' @slot factor R above the diagonal and the reflectors below, in LAPACK's form: a `gpu_matrix`.

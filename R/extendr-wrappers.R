@@ -109,6 +109,9 @@ native_held_qr <- function(x, tol, out, how) .Call(wrap__native_held_qr, x, tol,
 # out = the handle of Q y or Q'y, by the first reflectors
 native_held_qr_apply <- function(factor, tau, transposed, y, out, how) .Call(wrap__native_held_qr_apply, factor, tau, transposed, y, out, how)
 
+# out = the handle of the part of y in the space of Q's columns first..first + count, counted from 0; `columns` is c(first, count)
+native_held_qr_project <- function(factor, tau, columns, y, out, how) .Call(wrap__native_held_qr_project, factor, tau, columns, y, out, how)
+
 # out = the handle of Q's first columns
 native_held_qr_form <- function(factor, tau, columns, out, how) .Call(wrap__native_held_qr_form, factor, tau, columns, out, how)
 

@@ -41,15 +41,25 @@ qr_form_resident <- function(f, complete, scales, call) {
 }
 
 qr_apply_resident <- function(f, y, transposed, call) {
+  rotate_resident(f, y, call, function(y, out, where) {
+    native_held_qr_apply(f@factor@pointer, reflector_factors(f), transposed, y, out, where)
+  })
+}
+
+# The part of y in the space of columns first, ..., first + count - 1 of Q, counted from 0.
+qr_project_resident <- function(f, y, first, count, call) {
+  rotate_resident(f, y, call, function(y, out, where) {
+    native_held_qr_project(f@factor@pointer, reflector_factors(f), as.double(c(first, count)), y, out, where)
+  })
+}
+
+# What `native` makes of the handle of y, with the attributes of y; that of a vector comes home.
+rotate_resident <- function(f, y, call, native) {
   if (!is_resident(y)) {
     y <- as_rotated(y, list(lapack = FALSE), call)
   }
-  n <- f@factor@Dim[[1L]]
-  there <- qr_side_beside(y, n, f@factor, call)
-  out <- make_resident(
-    function(out, where) native_held_qr_apply(f@factor@pointer, reflector_factors(f), transposed, there@pointer, out, where),
-    there@Dim, dimnames(there), f@factor, call
-  )
+  there <- qr_side_beside(y, f@factor@Dim[[1L]], f@factor, call)
+  out <- make_resident(function(out, where) native(there@pointer, out, where), there@Dim, dimnames(there), f@factor, call)
   if (is.matrix(y)) {
     return(out)
   }
@@ -130,6 +140,23 @@ setMethod("qr.qy", "gpu_qr_factor", function(qr, y) qr_apply_resident(qr, y, FAL
 #' @rdname gpu_qr_factor
 #' @export
 setMethod("qr.qty", "gpu_qr_factor", function(qr, y) qr_apply_resident(qr, y, TRUE, sys.call()))
+
+#' @rdname gpu_qr_factor
+#' @export
+setMethod("qr.fitted", "gpu_qr_factor", function(qr, y, k = qr$rank) {
+  call <- sys.call()
+  k <- if (missing(k)) qr@rank else as_count(k)
+  if (is.na(k) || k > qr@rank || k < 0L) {
+    abort_argument("k", base_text("'k' is too large", domain = "R-base"), call)
+  }
+  qr_project_resident(qr, y, 0, k, call)
+})
+
+#' @rdname gpu_qr_factor
+#' @export
+setMethod("qr.resid", "gpu_qr_factor", function(qr, y) {
+  qr_project_resident(qr, y, qr@rank, qr@factor@Dim[[1L]] - qr@rank, sys.call())
+})
 
 #' @rdname gpu_qr_factor
 #' @export

@@ -1,4 +1,4 @@
-# Cholesky, triangular systems, LU and linear systems of matrices on a device.
+# Cholesky, triangular and other linear systems of matrices on a device.
 
 chol_resident <- function(x, pivot, call) {
   n <- x@Dim[[1L]]
@@ -109,56 +109,6 @@ name_solution_resident <- function(handle, a, b, names, call) {
   values <- as.double(out)
   names(values) <- names[[2L]]
   values
-}
-
-lu_resident <- function(x, warn_singular, call) {
-  handle <- .External(new_handle)
-  done <- unwrap(native_held_lu(x@pointer, handle, how_there(call)), call)
-  if (done$zero > 0L && isTRUE(warn_singular)) {
-    warn_exactly_singular(done$zero, call)
-  }
-  f <- list(
-    lu = new_resident(handle, x@Dim, NULL, x@precision, x@device),
-    ipiv = done$ipiv,
-    perm = as_permutation(done$ipiv, x@Dim[[1L]]),
-    singular = done$zero,
-    norm1 = if (x@Dim[[1L]] == x@Dim[[2L]]) done$norm1,
-    dimnames = dimnames(x),
-    precision = x@precision,
-    diagonal = done$diagonal
-  )
-  class(f) <- "gpu_lu"
-  f
-}
-
-solve_lu_resident <- function(f, b, tol, call) {
-  a <- f$lu
-  check_square_system(a@Dim, call)
-  there <- right_side_beside(b, a, call)
-  tol <- as_number(tol %||% tolerance_of(a), "tol", call)
-  if (f$singular > 0L) {
-    raise("singular", "", list(index = f$singular), call, "solve")
-  }
-  if (tol > 0) {
-    rcond <- unwrap(native_held_lu_rcond(a@pointer, f$norm1, how_there(call)), call)$rcond
-    if (is_ill_conditioned_resident(rcond, tol, a, call)) {
-      raise("singular", "", list(rcond = rcond), call, "solve")
-    }
-  }
-  handle <- .External(new_handle)
-  unwrap(native_held_lu_solve(a@pointer, f$ipiv, there, handle, how_there(call)), call)
-  name_solution_resident(handle, a, b, f$dimnames %||% list(NULL, NULL), call)
-}
-
-determinant_resident <- function(x, logarithm, call) {
-  if (x@Dim[[1L]] != x@Dim[[2L]]) {
-    abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
-  }
-  if (x@Dim[[1L]] < 1L) {
-    return(as_determinant(if (isTRUE(as_flag(logarithm))) 0 else 1, 1L, logarithm))
-  }
-  f <- lu_resident(x, FALSE, call)
-  determinant_of_diagonal(f$diagonal, f$ipiv, f$singular, logarithm, call)
 }
 
 #' Linear algebra on a gpu_matrix
@@ -272,6 +222,8 @@ setMethod("forwardsolve", signature("gpu_matrix", "gpu_matrix"),
 
 # R makes generics of these two that have base R's defaults in their own formals, where `k = ncol(r)` sees `r` before base R has made a
 # matrix of it. So plain operands go to base R with what the caller gave.
+#' @rdname gpu_matrix-methods
+#' @export
 setMethod("backsolve", signature("ANY", "ANY"),
   function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE, ...) {
     if (missing(k)) {
@@ -282,6 +234,8 @@ setMethod("backsolve", signature("ANY", "ANY"),
   }
 )
 
+#' @rdname gpu_matrix-methods
+#' @export
 setMethod("forwardsolve", signature("ANY", "ANY"),
   function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
     if (missing(k)) {

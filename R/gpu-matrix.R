@@ -111,6 +111,11 @@ as.double.gpu_matrix <- function(x, ...) {
 }
 
 #' @export
+all.equal.gpu_matrix <- function(target, current, ...) {
+  all.equal(as.matrix(target), if (is_resident(current)) as.matrix(current) else current, ...)
+}
+
+#' @export
 as.data.frame.gpu_matrix <- function(x, ...) as.data.frame(as.matrix(x), ...)
 
 setAs("gpu_matrix", "matrix", function(from) as.matrix(from))

@@ -33,7 +33,13 @@ test_that("rank, order and parts are base R's", {
         there(qr.qy(f, side), base::qr.qy(base, y))
         there(qr.coef(f, side), base::qr.coef(base, y) * 1)
         there(gpu_qr.qty(f, side), base::qr.qty(base, y))
+        if (base$rank > 0L) {
+          there(qr.fitted(f, side), base::qr.fitted(base, y))
+          there(qr.fitted(f, side, 1), base::qr.fitted(base, y, 1))
+        }
+        there(qr.resid(f, side), base::qr.resid(base, y))
       }
+      expect_as_base(qr.resid(f, v), base::qr.resid(base, v), info = name)
       expect_as_base(qr.qty(f, v), base::qr.qty(base, v), info = name)
       expect_as_base(gpu_qr.qy(f, v), base::qr.qy(base, v), info = name)
       expect_as_base(qr.coef(f, v), base::qr.coef(base, v) * 1, info = name)
@@ -89,6 +95,7 @@ test_that("what base R refuses is refused", {
     expect_error(qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_error(gpu_qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_as_base(qr.coef(qr(x), 1:2), base::qr.coef(qr(diag(3)), 1:2))
+    expect_as_base(qr.fitted(qr(x), 1:3, 4), base::qr.fitted(qr(diag(3)), 1:3, 4))
     expect_as_base(qr.qy(qr(x), 1:2), base::qr.qy(qr(diag(3)), 1:2))
     expect_error(qr.qty(qr(x), as_gpu(diag(3), device, "single")), "precision", class = "cudafactor_error_argument")
     expect_match(capture.output(qr(x)), "^<gpu_qr_factor: QR of a 3 x 3 matrix, rank 3, double")

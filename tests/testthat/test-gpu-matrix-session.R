@@ -46,6 +46,22 @@ test_that("the class works beside Matrix, in either order", {
   expect_child(c("loadNamespace('Matrix') -> ns", chain, "cat(all(answers))"), "TRUE")
 })
 
+test_that("lu() of package Matrix takes a gpu_matrix, whichever is loaded first", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  check <- c(
+    "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
+    "f <- Matrix::lu(cudafactor::as_gpu(x))",
+    "plain <- Matrix::lu(x)",
+    "singular <- tryCatch(Matrix::lu(cudafactor::as_gpu(0 * x)), warning = function(w) 'warned')",
+    "silent <- Matrix::lu(cudafactor::as_gpu(0 * x), warnSing = FALSE)$singular",
+    "cat(class(f), all.equal(solve(f, 1:3), solve(x, 1:3)), is(plain, 'denseLU'), singular, silent)"
+  )
+  answer <- "gpu_lu TRUE TRUE warned 1"
+  expect_child(c("loadNamespace('cudafactor') -> ns", check), answer)
+  expect_child(c("loadNamespace('Matrix') -> ns", check), answer)
+  expect_child(c("library(Matrix)", "library(cudafactor)", check), answer)
+})
+
 test_that("another package imports the methods", {
   folder <- tempfile("library")
   source <- file.path(tempfile("source"), "importer")

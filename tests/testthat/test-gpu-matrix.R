@@ -47,6 +47,9 @@ test_that("it is a matrix to base R", {
   expect_identical(methods::as(g, "matrix"), matrix(as.double(1:6), 2))
   expect_identical(as.data.frame(g), as.data.frame(matrix(as.double(1:6), 2)))
   expect_identical(apply(g, 1, sum), c(9, 12))
+  expect_true(all.equal(g, as_gpu(matrix(1:6 + 1e-12, 2), "cpu")))
+  expect_true(all.equal(g, matrix(1:6 + 0, 2)))
+  expect_match(all.equal(g, as_gpu(matrix(6:1, 2), "cpu")), "difference")
 })
 
 test_that("dimnames are set as base R sets them, and copies keep theirs", {

@@ -183,6 +183,25 @@ fn least_squares<T: Scalar, D: Device<T>>(device: &D) {
         let back = home(device, &back.unwrap());
         let near = |i, j| (back.at(i, j) - c.at(i, j)).abs() < 100.0 * m as f64 * T::EPS;
         assert!((0..m).all(|i| (0..2).all(|j| near(i, j))), "{m} {n}");
+        // The parts of C in the range of the first k columns of Q and in that of the others: they add up to C, and X' removes the latter.
+        let project = |first, count| {
+            let y = there(device, &c);
+            let part = qr_apply::project_resident(device, (&f, &info.tau), (first, count), &y);
+            home(device, &part.unwrap())
+        };
+        let (fitted, rest) = (project(0, k), project(k, m - k));
+        let near = |i, j| {
+            let sum = fitted.at(i, j) + rest.at(i, j);
+            (sum - c.at(i, j)).abs() < 100.0 * m as f64 * T::EPS
+        };
+        assert!((0..m).all(|i| (0..2).all(|j| near(i, j))), "{m} {n}");
+        let gradient = residual::product(x.wide().transpose(), rest.wide().as_ref());
+        let scale = residual::norm1(x.wide().transpose()) * residual::norm1(c.wide().as_ref());
+        let error = residual::norm1(gradient.as_ref());
+        assert!(
+            error <= scale * m.max(n) as f64 * T::EPS,
+            "{m} {n}: {error}"
+        );
         assert!(same(&home(device, &a), &x), "{m} {n}: the operand");
     }
 }

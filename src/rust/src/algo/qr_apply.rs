@@ -102,6 +102,27 @@ pub fn apply_resident<T: Scalar, D: Device<T>>(
     Ok(c)
 }
 
+/// The part of y in the space that columns `first` to `first + count` of Q span: `Q D Q'y` with ones at these places of D's diagonal.
+pub fn project_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    (factor, tau): (&D::Mat<'_>, &[T]),
+    (first, count): (usize, usize),
+    y: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let (rows, columns) = dev.shape(y);
+    let turned = apply_resident(dev, Trans::Yes, (factor, tau), y)?;
+    let mut part = dev.zeros(rows, columns)?;
+    let block = Block {
+        row: first,
+        col: 0,
+        rows: count,
+        cols: columns,
+    };
+    dev.copy_block(&turned, block, &mut part, (first, 0))?;
+    dev.ormqr(Trans::No, factor, tau, &mut part)?;
+    Ok(part)
+}
+
 /// As [`form`], of a factor in LAPACK's form on the device.
 pub fn form_resident<T: Scalar, D: Device<T>>(
     dev: &D,

@@ -76,6 +76,26 @@ fn native_held_qr_apply(
     })
 }
 
+/// out = the handle of the part of y in the space of Q's columns first..first + count, counted from 0; `columns` is c(first, count)
+#[extendr]
+fn native_held_qr_project(
+    factor: Robj,
+    tau: Robj,
+    columns: Robj,
+    y: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
+        let columns = args::dims(&columns)?;
+        make_held!(&how, &out, f, held(&y)?, |dev, T, a, y| {
+            let tau = tau_of::<T>(tau, f)?;
+            qr_apply::project_resident(dev, (a, &tau), columns, y)
+        })
+    })
+}
+
 /// out = the handle of Q's first columns
 #[extendr]
 fn native_held_qr_form(factor: Robj, tau: Robj, columns: Robj, out: Robj, how: Robj) -> Robj {
@@ -130,6 +150,7 @@ extendr_module! {
     mod qr_resident;
     fn native_held_qr;
     fn native_held_qr_apply;
+    fn native_held_qr_project;
     fn native_held_qr_form;
     fn native_held_qr_triangle;
     fn native_held_qr_coef;

@@ -3,17 +3,24 @@
 #' Matrices that stay on the GPU
 #'
 #' `as_gpu(x)` brings a matrix to the GPU, where it stays until R collects it. Base R's functions work on it as on any
-#' matrix, `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`, `determinant()` and others; a result that is a matrix stays there too, so that a chain of them
+#' matrix, `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`, `determinant()` and others; a result that is a matrix stays
+#' there too, so that a chain of them
 #' moves nothing over the bus. `as.matrix()` brings a matrix back.
 #'
-#' A plain matrix or vector beside a `gpu_matrix` is brought to its device, in its precision. Two of them must be on one device and of
+#' A plain matrix or vector beside a `gpu_matrix` is brought to its device, in its precision. Two of them must be on one device
+#' and of
 #' one precision. Results that are vectors or numbers, such as the solution for a right-hand side that is a vector, come home.
 #' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
 #' `precision` say, and give one back.
 #'
 #' Without a GPU the same class holds memory of the host, and gives the same answers.
 #'
-#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R saves of it,
+#' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
+#' the time that a
+#' computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its determinant.
+#'
+#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R
+#' saves of it,
 #' with `saveRDS()` or an image, or sends to another process, are its extents and names alone: take `as.matrix()` first.
 #' One without its values can be printed; all else is the error `cudafactor_error_stale`.
 #'
@@ -23,11 +30,14 @@
 #' `as.matrix()`, `as.vector()`, `as.numeric()`: plain R data, doubles. `print()` fetches a corner of at most 6 rows and columns.
 #'
 #' @section Failure:
-#' `cudafactor_error_type`: `x` is complex, text or no matrix at all. `cudafactor_error_argument`: operands on different devices or of
-#' different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see [cudafactor_conditions].
+#' `cudafactor_error_type`: `x` is complex, text or no matrix at all. `cudafactor_error_argument`: operands on different devices
+#' or of
+#' different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see
+#' [cudafactor_conditions].
 #'
 #' @section Device:
-#' `"auto"` is the first GPU where there is one, for a matrix of any size, else the CPU; a matrix that does not fit that GPU stays in
+#' `"auto"` is the first GPU where there is one, for a matrix of any size, else the CPU; a matrix that does not fit that GPU
+#' stays in
 #' the memory of the host.
 #'
 #' @param x A numeric or logical matrix, a vector (one column), what `as.matrix()` makes a matrix of, or a `gpu_matrix`, which is brought
@@ -57,18 +67,24 @@ setClass("gpu_matrix", slots = c(
 
 #' QR factorizations that stay on the GPU
 #'
-#' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is. `qr.coef()`,
-#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object, with the same rank, order of columns and signs.
+#' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is.
+#' `qr.coef()`,
+#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object,
+#' with the same rank, order of columns and signs.
 #'
-#' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions `gpu_qr.Q()`, `gpu_qr.qy()` and
+#' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions
+#' `gpu_qr.Q()`, `gpu_qr.qy()` and
 #' `gpu_qr.qty()` take a `gpu_qr_factor` too.
 #'
 #' @section Value:
-#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. The others: as of base R's functions; coefficients of columns beyond the rank are NA.
+#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. The others: as of base R's functions;
+#' coefficients of columns beyond the rank are NA.
 #'
 #' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` with a rank below the number of
-#' columns. `cudafactor_error_dimension`: `y` has another number of rows. `cudafactor_error_argument`: `LAPACK = TRUE`, which needs a plain matrix.
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` with a rank
+#' below the number of
+#' columns. `cudafactor_error_dimension`: `y` has another number of rows. `cudafactor_error_argument`: `LAPACK = TRUE`, which
+#' needs a plain matrix.
 #'
 #' @param x A `gpu_matrix`; for `dim()` and `print()` a `gpu_qr_factor`.
 #' @param tol A column whose remaining norm falls below `tol` times its norm moves behind the others; 1e-7, or 1e-4 in single precision.

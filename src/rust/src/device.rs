@@ -128,6 +128,8 @@ pub trait Device<T: Scalar> {
     fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
+    /// As [`Device::store`], for a matrix whose entries outside of `part` are zero.
+    fn store_part(&self, a: Self::Mat<'_>, part: Part) -> Result<()>;
     /// Copies the contents to `out`, of the same shape, and waits for them.
     fn read(&self, a: &Self::Mat<'_>, out: MatMut<'_, T>) -> Result<()>;
     fn shape(&self, a: &Self::Mat<'_>) -> (usize, usize);
@@ -148,6 +150,19 @@ pub trait Device<T: Scalar> {
         beta: T,
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// `out = op(a) op(b)`, from host to host. A device that is not the host brings parts of the operands and of the result on
+    /// their way while others are multiplied.
+    fn gemm_host(
+        &self,
+        (ta, a): (Trans, MatRef<'_, T>),
+        (tb, b): (Trans, MatRef<'_, T>),
+        out: MatMut<'_, T>,
+    ) -> Result<()> {
+        let (a, b) = (self.load(a)?, self.load(b)?);
+        let mut c = self.output(out)?;
+        self.gemm(T::from_f64(1.0), ta, &a, tb, &b, T::from_f64(0.0), &mut c)?;
+        self.store(c)
+    }
     /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`), both triangles written, exactly symmetric.
     fn syrk(&self, trans: Trans, a: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()>;
 

@@ -181,6 +181,10 @@ impl<T: Scalar> Device<T> for CpuDevice {
         Ok(())
     }
 
+    fn store_part(&self, _: CpuMat<'_, T>, _: Part) -> Result<()> {
+        Ok(())
+    }
+
     fn read(&self, a: &CpuMat<'_, T>, out: MatMut<'_, T>) -> Result<()> {
         require(
             a.view().shape() == out.shape(),

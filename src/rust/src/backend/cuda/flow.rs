@@ -5,6 +5,7 @@
 //! what is to be computed as soon as its operands are on their way, says what may come down, and asks for the user's interrupts.
 
 use std::collections::VecDeque;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -182,13 +183,7 @@ impl Flow {
                 sys::cuMemcpyHtoDAsync_v2(piece.device, slot.memory.cast(), piece.bytes(), stream)
             }
         } else {
-            let mut copy = rectangle(piece);
-            copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.srcHost = slot.memory.cast();
-            copy.srcPitch = piece.width;
-            copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.dstDevice = piece.device;
-            copy.dstPitch = piece.device_pitch;
+            let copy = rectangle(piece, slot.memory, true);
             // SAFETY: as above.
             unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
         };
@@ -207,13 +202,7 @@ impl Flow {
                 sys::cuMemcpyDtoHAsync_v2(slot.memory.cast(), piece.device, piece.bytes(), stream)
             }
         } else {
-            let mut copy = rectangle(piece);
-            copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.srcDevice = piece.device;
-            copy.srcPitch = piece.device_pitch;
-            copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.dstHost = slot.memory.cast();
-            copy.dstPitch = piece.width;
+            let copy = rectangle(piece, slot.memory, false);
             // SAFETY: as above.
             unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
         };
@@ -230,11 +219,29 @@ fn claim(next: &AtomicUsize, end: usize) -> Option<usize> {
     .ok()
 }
 
-/// A copy of a piece, whose ends are still to be filled in.
-fn rectangle(piece: &Piece) -> sys::CUDA_MEMCPY2D {
-    // SAFETY: plain data for which zeros are valid.
-    let mut copy: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-    copy.WidthInBytes = piece.width;
-    copy.Height = piece.columns;
-    copy
+/// The copy of a piece between a slot, where its columns are adjacent, and the device.
+fn rectangle(piece: &Piece, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
+    let (host, device) = (
+        sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+    );
+    // Of the two addresses of an end the driver reads the one of its kind.
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: if up { host } else { device },
+        srcHost: slot.cast(),
+        srcDevice: piece.device,
+        srcArray: null_mut(),
+        srcPitch: if up { piece.width } else { piece.device_pitch },
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: if up { device } else { host },
+        dstHost: slot.cast(),
+        dstDevice: piece.device,
+        dstArray: null_mut(),
+        dstPitch: if up { piece.device_pitch } else { piece.width },
+        WidthInBytes: piece.width,
+        Height: piece.columns,
+    }
 }

@@ -15,8 +15,8 @@ peer <- function(name, n) {
 
 wall_ms <- function(call, repeats) {
   call()
+  gc(FALSE)
   times <- vapply(seq_len(repeats), function(i) {
-    gc(FALSE)
     start <- as.double(Sys.time())
     result <- call()
     1e3 * (as.double(Sys.time()) - start)

@@ -204,6 +204,9 @@ pub trait Device<T: Scalar> {
     /// `A = QR` by Householder reflectors, LAPACK's storage and signs (R on and above the diagonal, reflectors
     /// with an implicit leading one below it); returns the `min(m, n)` factors `tau`.
     fn geqrf(&self, a: &mut Self::Mat<'_>) -> Result<Vec<T>>;
+    /// `A[i,j] <- below[j] A[i,j]` under the diagonal, `A[i,j] <- rows[i] A[i,j]` on and above it. Where a list ends the
+    /// factor is 1.
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Self::Mat<'_>) -> Result<()>;
     /// QR with the column of largest remaining norm next (LAPACK's `geqp3`); `rank` is `min(m, n)`.
     fn geqp3(&self, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
     /// QR with LINPACK's limited exchanges (R's `dqrdc2`): a column whose remaining norm falls below `tol` times

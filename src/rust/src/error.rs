@@ -17,6 +17,8 @@ pub enum Error {
     Dimension { what: String },
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
+    /// The operand has an entry that is NaN or infinite, where there may be none.
+    NonFinite,
     /// The device has too little memory: bytes asked for, free, and in all.
     DeviceMemory {
         needed: u64,
@@ -71,6 +73,7 @@ impl Error {
             }
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
+            Error::NonFinite => "non_finite",
             Error::DeviceUnavailable { .. } => "device_unavailable",
             Error::DeviceMemory { .. } => "device_memory",
             Error::DeviceFailed { .. } => "device_failed",
@@ -91,6 +94,7 @@ impl Error {
             ],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
+            Error::NonFinite => vec![("argument", Text("x".to_owned()))],
             Error::DeviceMemory {
                 needed,
                 free,
@@ -131,6 +135,7 @@ impl fmt::Display for Error {
                 write!(f, "the reciprocal condition number is {rcond:e}")
             }
             Error::Dimension { what } => write!(f, "{what}"),
+            Error::NonFinite => write!(f, "an entry is NaN or infinite"),
             Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
             Error::DeviceMemory {
                 needed,

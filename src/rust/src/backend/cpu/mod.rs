@@ -303,6 +303,11 @@ impl<T: Scalar> Device<T> for CpuDevice {
         qr::geqrf(a.columns_mut()?, self.threads)
     }
 
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut CpuMat<'_, T>) -> Result<()> {
+        qr::scale_trapezoids(below, rows, a.columns_mut()?, self.threads);
+        Ok(())
+    }
+
     fn geqp3(&self, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
         qr_pivoted::geqp3(a.columns_mut()?, self.threads)
     }

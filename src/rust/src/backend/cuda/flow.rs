@@ -19,6 +19,9 @@ use super::staging::{Lane, Slot, SLOTS};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
+/// So many pieces are too much for the processor's cache.
+const MANY: usize = 64;
+
 /// So long a wait is spent asking without a pause.
 const EAGER: Duration = Duration::from_micros(200);
 
@@ -29,6 +32,7 @@ pub(super) struct Flow {
     /// Where each stage of `up` ends, and how many of its pieces are not yet in the stream.
     stages: Vec<(usize, AtomicUsize)>,
     down: Vec<Piece>,
+    threads: usize,
     /// Touched by workers that have nothing else to do.
     pages: Option<Pages>,
     next_up: AtomicUsize,
@@ -41,11 +45,12 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// `up` in stages, each of some pieces; `pages` are those of the memory where `down` goes, which outlives this.
+    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the memory where `down` goes, which outlives this.
     pub(super) fn new(
         ctx: &'static Context,
         up: Vec<Vec<Piece>>,
         down: Vec<Piece>,
+        threads: usize,
         pages: Option<Pages>,
     ) -> Flow {
         let mut end = 0;
@@ -61,6 +66,7 @@ impl Flow {
             up: up.into_iter().flatten().collect(),
             stages,
             down,
+            threads,
             pages,
             next_up: AtomicUsize::new(0),
             next_down: AtomicUsize::new(0),
@@ -83,7 +89,7 @@ impl Flow {
             });
         };
         let pieces = self.up.len() + self.down.len();
-        let lanes = staging.lanes.len().min(pieces);
+        let lanes = staging.lanes.len().min(pieces).min(self.threads);
         self.at_work.store(lanes, Ordering::SeqCst);
         let driven = rayon::in_place_scope(|scope| {
             for lane in &mut staging.lanes[..lanes] {
@@ -175,7 +181,7 @@ impl Flow {
         let piece = &self.up[i];
         slot.wait(self.ctx)?;
         // SAFETY: as in `work`; the slot is free, and no piece is longer.
-        unsafe { gather(piece, slot.memory) };
+        unsafe { gather(piece, slot.memory, self.up.len() < MANY) };
         let stream = self.ctx.up;
         let code = if piece.device_pitch == piece.width || piece.columns == 1 {
             // SAFETY: the caller of `run` vouches for the device's memory.

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use super::pieces::Piece;
 
-/// From R's memory to a slot.
+/// From R's memory to a slot; past the cache, if it is to be read from memory by the GPU at once.
 ///
 /// # Safety
 /// The piece's host columns are readable, and the slot has room for its bytes.
-pub(super) unsafe fn gather(piece: &Piece, slot: *mut u8) {
+pub(super) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
     for j in 0..piece.columns {
         let from = (piece.host + j * piece.pitch) as *const u8;
-        std::ptr::copy_nonoverlapping(from, slot.add(j * piece.width), piece.width);
+        let to = slot.add(j * piece.width);
+        if past_cache {
+            copy_past_cache(from, to, piece.width);
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, piece.width);
+        }
     }
 }
 
@@ -65,7 +70,11 @@ unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
 
 /// Results smaller than this are not worth it.
 const LARGE: usize = 4 << 20;
+/// Fewer bytes are too few huge pages to share among threads.
+const HUGE: usize = 16 << 20;
 const HUGE_PAGE: usize = 2 << 20;
+/// Memory asked for at a time, where pages are not huge.
+const SHARE: usize = 256 << 10;
 const PAGE: usize = 4096;
 
 /// The pages of a result's memory. The system hands them out when they are first written, and one thread alone takes longer over that
@@ -92,7 +101,7 @@ impl Pages {
                 from.next_multiple_of(HUGE_PAGE),
                 (from + bytes) / HUGE_PAGE * HUGE_PAGE,
             );
-            if end > start {
+            if end > start && bytes >= HUGE {
                 // SAFETY: whole pages of that memory; the advice changes nothing of its contents.
                 let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
             }

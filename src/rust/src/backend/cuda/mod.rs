@@ -309,6 +309,10 @@ impl<T: Scalar> Device<T> for CudaDevice {
         qr_factor::factor(self.ctx, a.view())
     }
 
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
+        qr::scale_trapezoids(self.ctx, below, rows, a.view())
+    }
+
     fn geqp3(&self, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {
         require_indexable(a.shape())?;
         pivot::factor(self.ctx, pivot::Rule::Largest, a.view())

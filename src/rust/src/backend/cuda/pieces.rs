@@ -44,14 +44,17 @@ impl Piece {
     }
 }
 
-/// Slots shorter than this are not worth a copy of their own.
-const LEAST: usize = 128 << 10;
+/// Copies shorter than this are not worth a thread of their own.
+const LEAST: usize = 512 << 10;
 
-/// How long pieces of so many bytes are best: short enough for all workers to have some, and no longer than a slot.
-pub(super) fn piece_bytes(bytes: usize, workers: usize, slot: usize) -> usize {
-    (bytes / (4 * workers.max(1)))
-        .next_multiple_of(4096)
-        .clamp(LEAST, slot)
+/// How so many bytes are best cut: into pieces of how many bytes, for how many of `workers` threads. Some pieces for each thread,
+/// none longer than a slot.
+pub(super) fn cut(bytes: usize, workers: usize, slot: usize) -> (usize, usize) {
+    let threads = (bytes / (2 * LEAST)).clamp(1, workers);
+    let piece = (bytes / (2 * threads))
+        .next_power_of_two()
+        .clamp(LEAST, slot);
+    (piece, threads)
 }
 
 impl<T: Scalar> Pair<T> {
@@ -104,21 +107,23 @@ impl<T: Scalar> Pair<T> {
 
     /// One run of memory on both sides.
     fn runs(&self, host: usize, device: u64, bytes: usize, most: usize) -> Vec<Piece> {
-        (0..bytes)
-            .step_by(most)
-            .map(|at| {
-                let width = most.min(bytes - at);
-                Piece {
-                    host: host + at,
-                    pitch: width,
-                    device: device + at as u64,
-                    device_pitch: width,
-                    width,
-                    columns: 1,
-                    triangle: None,
-                }
-            })
-            .collect()
+        // Cut where the host's pages begin, so that no two threads ask for the same one.
+        let mut pieces = Vec::with_capacity(bytes / most + 2);
+        let mut at = 0;
+        while at < bytes {
+            let width = (most - (host + at) % most).min(bytes - at);
+            pieces.push(Piece {
+                host: host + at,
+                pitch: width,
+                device: device + at as u64,
+                device_pitch: width,
+                width,
+                columns: 1,
+                triangle: None,
+            });
+            at += width;
+        }
+        pieces
     }
 
     /// The first `rows` rows of some columns.

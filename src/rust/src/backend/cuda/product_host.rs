@@ -9,7 +9,7 @@ use super::flow::Flow;
 use super::gemm::{self, Update};
 use super::host_copy::Pages;
 use super::memory::Matrix;
-use super::pieces::piece_bytes;
+use super::pieces::cut;
 use super::require;
 use super::staging::{workers, SLOT};
 use super::transfer::{count, sink, source, stage};
@@ -60,10 +60,8 @@ pub(super) fn multiply<T: Scalar>(
     };
     let (all_a, all_b) = (from_a.bytes(Part::All), from_b.bytes(Part::All));
     count(all_a + all_b, bytes);
-    let (send, fetch) = (
-        piece_bytes(all_a + all_b, workers(), SLOT),
-        piece_bytes(bytes, workers(), SLOT),
-    );
+    let (send, senders) = cut(all_a + all_b, workers(), SLOT);
+    let (fetch, fetchers) = cut(bytes, workers(), SLOT);
     let step = panel_columns::<T>(rows, cols);
     let panels: Vec<(usize, usize)> = (0..cols)
         .step_by(step)
@@ -93,7 +91,7 @@ pub(super) fn multiply<T: Scalar>(
         false => None,
     };
     ctx.order_up()?;
-    let flow = Flow::new(ctx, up, down, pages);
+    let flow = Flow::new(ctx, up, down, senders.max(fetchers), pages);
     let whole = |view: super::memory::View<T>, t: Trans| if t.is_yes() { view.t() } else { view };
     let (left, right, c) = (whole(left.view(), ta), whole(right.view(), tb), c.view());
     let drive = |flow: &Flow| {

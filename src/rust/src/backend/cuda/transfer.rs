@@ -10,7 +10,7 @@ use super::buffer::where_there_is_room;
 use super::context::{lock, Context};
 use super::flow::Flow;
 use super::host_copy::Pages;
-use super::pieces::{piece_bytes, Pair};
+use super::pieces::{cut, Pair};
 use super::staging::{workers, Staging, SLOT};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -125,9 +125,10 @@ pub(super) fn upload<T: Scalar>(
     if bytes < SMALL || !stage(ctx)? {
         return direct(ctx, pair, true);
     }
-    let pieces = pair.pieces(part, piece_bytes(bytes, workers(), SLOT));
+    let (piece, threads) = cut(bytes, workers(), SLOT);
+    let pieces = pair.pieces(part, piece);
     ctx.order_up()?;
-    let flow = Flow::new(ctx, vec![pieces], Vec::new(), None);
+    let flow = Flow::new(ctx, vec![pieces], Vec::new(), threads, None);
     // SAFETY: `a` is borrowed and the device's matrix has its shape.
     unsafe { flow.run(|_| Ok(())) }?;
     ctx.join_up()
@@ -168,10 +169,11 @@ pub(super) fn download<T: Scalar>(
         false => None,
     };
     ctx.wait()?;
-    let pieces = pair.pieces(part, piece_bytes(bytes, workers(), SLOT));
+    let (piece, threads) = cut(bytes, workers(), SLOT);
+    let pieces = pair.pieces(part, piece);
     ctx.order_down()?;
     let count = pieces.len();
-    let flow = Flow::new(ctx, Vec::new(), pieces, pages);
+    let flow = Flow::new(ctx, Vec::new(), pieces, threads, pages);
     // SAFETY: `out` is borrowed for writing and the device's matrix has its shape.
     unsafe {
         flow.run(|flow| {

@@ -115,14 +115,15 @@ impl Pages {
 
     /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
     pub(super) fn touch_some(&self) -> bool {
-        let start = self
-            .next
-            .fetch_add(1, Ordering::Relaxed)
-            .saturating_mul(HUGE_PAGE);
+        let share = if self.bytes >= HUGE { HUGE_PAGE } else { SHARE };
+        // Shares end where pages do, so that no two threads ask for the same one.
+        let skew = self.memory % share;
+        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(share);
+        let (start, end) = ((end - share).saturating_sub(skew), end - skew);
         if start >= self.bytes {
             return false;
         }
-        for at in (start..(start + HUGE_PAGE).min(self.bytes)).step_by(PAGE) {
+        for at in (start..end.min(self.bytes)).step_by(PAGE) {
             // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic one. Whoever has written in
             // between has touched the page.
             let byte = unsafe { AtomicU8::from_ptr((self.memory + at) as *mut u8) };

@@ -182,3 +182,76 @@ impl Drop for FirstTouch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::pieces::Triangle;
+
+    #[test]
+    fn copies_past_the_cache_copy_every_byte() {
+        let from: Vec<u8> = (0..5000).map(|i| (i % 251) as u8).collect();
+        for (start, bytes) in [
+            (0, 0),
+            (0, 1),
+            (3, 15),
+            (1, 64),
+            (5, 130),
+            (16, 4096),
+            (7, 4900),
+        ] {
+            let mut to = vec![255u8; 5000];
+            // SAFETY: both slices have these bytes.
+            unsafe { copy_past_cache(from[start..].as_ptr(), to[start + 1..].as_mut_ptr(), bytes) };
+            assert_eq!(to[start + 1..start + 1 + bytes], from[start..start + bytes]);
+            assert!(to[..=start].iter().all(|b| *b == 255));
+            assert!(to[start + 1 + bytes..].iter().all(|b| *b == 255));
+        }
+    }
+
+    #[test]
+    fn a_triangle_comes_home_with_zeros_beside_it() {
+        let n = 5;
+        let mut home = vec![f64::NAN; n * n];
+        let slot: Vec<f64> = (0..n * n).map(|i| i as f64).collect();
+        let piece = Piece {
+            host: home.as_mut_ptr() as usize,
+            pitch: n * 8,
+            device: 0,
+            device_pitch: n * 8,
+            width: n * 8,
+            columns: n,
+            triangle: Some(Triangle {
+                first: 8,
+                element: 8,
+                whole: n * 8,
+            }),
+        };
+        // SAFETY: both have n columns of n numbers.
+        unsafe { scatter(&piece, slot.as_ptr().cast()) };
+        for j in 0..n {
+            for i in 0..n {
+                let want = if i <= j { slot[i + j * n] } else { 0.0 };
+                assert_eq!(home[i + j * n], want, "{i} {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn touched_memory_keeps_its_contents() {
+        let bytes = LARGE + 12345;
+        let mut memory: Vec<u8> = (0..bytes).map(|i| (i % 253) as u8).collect();
+        // SAFETY: the vector outlives both.
+        let pages = unsafe { Pages::of(memory.as_mut_ptr(), bytes) }.unwrap();
+        while pages.touch_some() {}
+        let touch = unsafe { FirstTouch::begin(memory.as_mut_ptr(), bytes, 3) };
+        assert!(touch.is_some());
+        drop(touch);
+        assert!(memory
+            .iter()
+            .enumerate()
+            .all(|(i, b)| *b == (i % 253) as u8));
+        // SAFETY: nothing is touched.
+        assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
+    }
+}

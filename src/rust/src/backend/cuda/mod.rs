@@ -54,6 +54,8 @@ mod qr_reflectors;
 mod staging;
 mod sums;
 mod transfer;
+#[cfg(test)]
+mod transfer_tests;
 mod triangular;
 mod triangular_tiles;
 mod widened;

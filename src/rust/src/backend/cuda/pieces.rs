@@ -167,3 +167,97 @@ impl<T: Scalar> Pair<T> {
         pieces
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of a host matrix, each counted, that pieces cover.
+    fn covered(rows: usize, cols: usize, pitch: usize, part: Part, most: usize) -> Vec<u8> {
+        // Never read: addresses alone are looked at.
+        let base = 1usize << 30;
+        let pair = Pair::<f64> {
+            host: base as *mut f64,
+            pitch,
+            device: 1 << 40,
+            rows,
+            cols,
+        };
+        let mut seen = vec![0u8; pitch * cols * 8];
+        for p in pair.pieces(part, most) {
+            assert!(p.bytes() <= most && p.width > 0 && p.columns > 0);
+            for j in 0..p.columns {
+                let kept = match p.triangle {
+                    Some(t) => (t.first + j * t.element).min(t.whole),
+                    None => p.width,
+                };
+                let at = p.host - base + j * p.pitch;
+                seen[at..at + kept].iter_mut().for_each(|n| *n += 1);
+                // The same entries on the device, where columns follow one another.
+                let there = (p.device - (1 << 40)) as usize + j * p.device_pitch;
+                let (column, within) = (at / (pitch * 8), at % (pitch * 8));
+                if p.columns > 1 || pitch > rows {
+                    assert_eq!(there, column * rows * 8 + within);
+                } else {
+                    assert_eq!(there, at);
+                }
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn pieces_cover_every_entry_once() {
+        for (rows, cols, pitch) in [
+            (1, 1, 1),
+            (7, 5, 7),
+            (7, 5, 9),
+            (1000, 3, 1000),
+            (1000, 3, 1111),
+            (3, 900, 4),
+        ] {
+            for most in [4096, 8192, 1 << 20] {
+                let seen = covered(rows, cols, pitch, Part::All, most);
+                for (at, n) in seen.iter().enumerate() {
+                    let inside = at % (pitch * 8) < rows * 8;
+                    assert_eq!(*n, u8::from(inside), "{rows} {cols} {pitch} {most} {at}");
+                }
+            }
+        }
+        assert_eq!(covered(0, 3, 0, Part::All, 4096).len(), 0);
+    }
+
+    #[test]
+    fn pieces_of_a_triangle_have_its_entries_once() {
+        for (rows, cols) in [(1, 1), (50, 50), (50, 70), (500, 500)] {
+            let seen = covered(rows, cols, rows, Part::Upper, 8192);
+            for j in 0..cols {
+                for i in 0..rows {
+                    let n = seen[(i + j * rows) * 8];
+                    assert_eq!(n, u8::from(i <= j), "{rows} {cols} {i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_end_where_pages_do() {
+        let pair = Pair::<f64> {
+            host: 1000 as *mut f64,
+            pitch: 4096,
+            device: 0,
+            rows: 4096,
+            cols: 4,
+        };
+        let pieces = pair.pieces(Part::All, 1 << 16);
+        assert!(pieces[1..].iter().all(|p| p.host % (1 << 16) == 0));
+    }
+
+    #[test]
+    fn little_is_left_to_few_threads() {
+        assert_eq!(cut(1000, 16, 2 << 20), (512 << 10, 1));
+        assert_eq!(cut(8 << 20, 16, 2 << 20), (512 << 10, 8));
+        assert_eq!(cut(1 << 30, 16, 2 << 20), (2 << 20, 16));
+        assert_eq!(cut(1 << 30, 2, 2 << 20), (2 << 20, 2));
+    }
+}

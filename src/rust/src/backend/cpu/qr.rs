@@ -1,12 +1,12 @@
 //! Householder QR.
 
 use super::reflector::{apply_reflector, BlockReflector, Convention};
-use super::threads::{batch, join, pieces, share};
 use super::{Columns, ColumnsMut};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::{batch, join, pieces, share};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {

@@ -25,8 +25,8 @@ const FENCES_AHEAD: usize = 4;
 /// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
 const EAGER: Duration = Duration::from_millis(4);
 
-/// Freed memory that the pool keeps for the next call instead of giving it back to the driver.
-const POOL_KEEPS: u64 = 2 << 30;
+/// Of the GPU's memory the pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
+const POOL_KEEPS: u64 = 8;
 
 pub(super) struct Context {
     pub ordinal: usize,
@@ -460,7 +460,13 @@ fn create_pool(device: sys::CUdevice, ordinal: usize) -> Result<sys::CUmemoryPoo
     props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = ordinal as i32;
     let mut pool = std::ptr::null_mut();
-    let mut keep = POOL_KEEPS;
+    let mut total = 0;
+    // SAFETY: the device exists; the out-parameter is valid.
+    check(
+        unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) },
+        "cuDeviceTotalMem",
+    )?;
+    let mut keep = total as u64 / POOL_KEEPS;
     // SAFETY: `props` is filled in; the threshold's value is a u64, as the attribute wants.
     unsafe {
         check(sys::cuMemPoolCreate(&mut pool, &props), "cuMemPoolCreate")?;

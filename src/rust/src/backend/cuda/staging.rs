@@ -46,7 +46,8 @@ pub(super) struct Slot {
 
 /// Workers that copy between the host's memory and staging memory.
 pub(super) fn workers() -> usize {
-    rayon::current_num_threads().clamp(1, LANES)
+    let wanted = crate::threads::resolve(0);
+    wanted.min(rayon::current_num_threads()).clamp(1, LANES)
 }
 
 impl Staging {

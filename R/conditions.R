@@ -119,6 +119,7 @@ raise <- function(kind, message, fields, call, routine) {
   text <- switch(kind,
     not_positive_definite = in_batch_text(fields, not_positive_definite_text(fields$order)),
     singular = singular_text(routine, fields, message),
+    non_finite = base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L),
     device_unavailable = device_unavailable_text(message),
     device_memory = paste0(message, "; use device = \"cpu\", or free memory on the GPU"),
     stale = stale_text(),

@@ -76,9 +76,9 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
   f <- list(
     lu = out,
     ipiv = done$ipiv,
-    perm = as_permutation(done$ipiv, dx[[1L]]),
+    perm = done$perm,
     singular = done$zero,
-    norm1 = if (dx[[1L]] == dx[[2L]]) norm1(x, where, call),
+    norm1 = if (dx[[1L]] == dx[[2L]]) done$norm1,
     dimnames = dimnames(x),
     precision = precision
   )
@@ -88,16 +88,6 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
 
 warn_exactly_singular <- function(i, call) {
   warn("singular", sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i), call, index = i)
-}
-
-# Row exchanges, in order, as the permutation they amount to.
-as_permutation <- function(ipiv, n) {
-  perm <- seq_len(n)
-  for (i in which(ipiv != seq_along(ipiv))) {
-    j <- ipiv[[i]]
-    perm[c(i, j)] <- perm[c(j, i)]
-  }
-  perm
 }
 
 #' @rdname gpu_lu

@@ -66,9 +66,6 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
     x <- as_qr_operand(x, call)
   }
   where <- how(device, precision, call)
-  if (!all_finite(x, where, call)) {
-    abort("non_finite", base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L), call, argument = "x")
-  }
   dx <- dim(x)
   out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
   done <- unwrap(

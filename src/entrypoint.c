@@ -5,6 +5,7 @@
 #include <R.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
+#include "results.h"
 
 void R_init_cudafactor_extendr(void *dll);
 void register_extendr_panic_hook(void);
@@ -15,7 +16,25 @@ static SEXP alloc_matrix(SEXP args) {
   if (!(m >= 0 && m <= INT_MAX && n >= 0 && n <= INT_MAX)) {
     Rf_error("a matrix extent is missing, negative or above 2^31 - 1");
   }
-  return Rf_allocMatrix(REALSXP, (int)m, (int)n);
+  const SEXP out = PROTECT(result_vector((R_xlen_t)m * (R_xlen_t)n));
+  const SEXP dim = PROTECT(Rf_allocVector(INTSXP, 2));
+  INTEGER(dim)[0] = (int)m;
+  INTEGER(dim)[1] = (int)n;
+  Rf_setAttrib(out, R_DimSymbol, dim);
+  UNPROTECT(2);
+  return out;
+}
+
+// .External(release_results): gives back the memory kept of results that are gone; the number of bytes.
+static SEXP release_results(SEXP args) {
+  (void)args;
+  return Rf_ScalarReal((double)results_release());
+}
+
+// .External(kept_results): the bytes kept.
+static SEXP kept_results(SEXP args) {
+  (void)args;
+  return Rf_ScalarReal((double)results_kept());
 }
 
 // .External(square_orders, list): the number of rows of each element that is a plain square double matrix, NA for others.
@@ -154,6 +173,8 @@ static SEXP take_raised(SEXP args) {
 
 static const R_ExternalMethodDef external_methods[] = {
     {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2},
+    {"release_results", (DL_FUNC)&release_results, 0},
+    {"kept_results", (DL_FUNC)&kept_results, 0},
     {"alloc_alike", (DL_FUNC)&alloc_alike, 1},
     {"new_handle", (DL_FUNC)&new_handle, 0},
     {"square_orders", (DL_FUNC)&square_orders, 1},

@@ -193,6 +193,15 @@ __device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, 
     }
 }
 
+// A[i,j] <- below[j] A[i,j] under the diagonal, rows[i] A[i,j] on and above it. A block's threads go down a column.
+template <typename T>
+__device__ __forceinline__ void trapezoids_scale(i64 m, i64 n, const T* below, const T* rows, T* a, i64 ld) {
+    for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
+        const T factor = j < m ? below[j] : T(1);
+        for (i64 i = threadIdx.x; i < m; i += blockDim.x) a[i + j * ld] *= i > j ? factor : rows[i];
+    }
+}
+
 }  // namespace
 
 #define INSTANCES(T, SUFFIX)                                                                                          \
@@ -203,6 +212,10 @@ __device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, 
     extern "C" __global__ void reflectors_unpack_plain_##SUFFIX(i64 m, int width, const T* a, i64 ld, T* v,           \
                                                                 i64 ldv) {                                            \
         reflectors_unpack<T>(m, width, a, ld, v, ldv);                                                                \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS) trapezoids_scale_plain_##SUFFIX(                            \
+        i64 m, i64 n, const T* below, const T* rows, T* a, i64 ld) {                                                  \
+        trapezoids_scale<T>(m, n, below, rows, a, ld);                                                                \
     }
 
 INSTANCES(double, f64)

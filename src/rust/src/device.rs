@@ -128,6 +128,8 @@ pub trait Device<T: Scalar> {
     fn set_identity(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// Brings the contents to the matrix's home and waits for them. Without a home it only waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
+    /// As [`Device::store`], for a matrix whose entries outside of `part` are zero.
+    fn store_part(&self, a: Self::Mat<'_>, part: Part) -> Result<()>;
     /// Copies the contents to `out`, of the same shape, and waits for them.
     fn read(&self, a: &Self::Mat<'_>, out: MatMut<'_, T>) -> Result<()>;
     /// As [`Device::read`], the rows and columns of `block` alone.
@@ -160,6 +162,19 @@ pub trait Device<T: Scalar> {
         beta: T,
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// `out = op(a) op(b)`, from host to host. A device that is not the host brings parts of the operands and of the result on
+    /// their way while others are multiplied.
+    fn gemm_host(
+        &self,
+        (ta, a): (Trans, MatRef<'_, T>),
+        (tb, b): (Trans, MatRef<'_, T>),
+        out: MatMut<'_, T>,
+    ) -> Result<()> {
+        let (a, b) = (self.load(a)?, self.load(b)?);
+        let mut c = self.output(out)?;
+        self.gemm(T::from_f64(1.0), ta, &a, tb, &b, T::from_f64(0.0), &mut c)?;
+        self.store(c)
+    }
     /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`), both triangles written, exactly symmetric.
     fn syrk(&self, trans: Trans, a: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()>;
 
@@ -201,6 +216,9 @@ pub trait Device<T: Scalar> {
     /// `A = QR` by Householder reflectors, LAPACK's storage and signs (R on and above the diagonal, reflectors
     /// with an implicit leading one below it); returns the `min(m, n)` factors `tau`.
     fn geqrf(&self, a: &mut Self::Mat<'_>) -> Result<Vec<T>>;
+    /// `A[i,j] <- below[j] A[i,j]` under the diagonal, `A[i,j] <- rows[i] A[i,j]` on and above it. Where a list ends the
+    /// factor is 1.
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Self::Mat<'_>) -> Result<()>;
     /// QR with the column of largest remaining norm next (LAPACK's `geqp3`); `rank` is `min(m, n)`.
     fn geqp3(&self, a: &mut Self::Mat<'_>) -> Result<PivotedQr<T>>;
     /// QR with LINPACK's limited exchanges (R's `dqrdc2`): a column whose remaining norm falls below `tol` times

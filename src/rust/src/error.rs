@@ -24,6 +24,8 @@ pub enum Error {
     Stale,
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
+    /// The operand has an entry that is NaN or infinite, where there may be none.
+    NonFinite,
     /// The device has too little memory: bytes asked for, free, and in all.
     DeviceMemory {
         needed: u64,
@@ -80,6 +82,7 @@ impl Error {
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
             Error::Stale => "stale",
+            Error::NonFinite => "non_finite",
             Error::DeviceUnavailable { .. } => "device_unavailable",
             Error::DeviceMemory { .. } => "device_memory",
             Error::DeviceFailed { .. } => "device_failed",
@@ -100,6 +103,7 @@ impl Error {
             ],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
+            Error::NonFinite => vec![("argument", Text("x".to_owned()))],
             Error::DeviceMemory {
                 needed,
                 free,
@@ -145,6 +149,7 @@ impl fmt::Display for Error {
             }
             Error::Dimension { what } | Error::Argument { what, .. } => write!(f, "{what}"),
             Error::Stale => write!(f, "there is no matrix behind this handle in this session"),
+            Error::NonFinite => write!(f, "an entry is NaN or infinite"),
             Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
             Error::DeviceMemory {
                 needed,

@@ -1,6 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
+//! - `threads`: how many threads a step may use
 //! - [`device`]: the trait every machine implements
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
@@ -15,3 +16,4 @@ pub mod matrix;
 #[cfg(feature = "r")]
 mod r;
 pub mod scalar;
+mod threads;

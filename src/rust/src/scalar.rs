@@ -1,8 +1,11 @@
 //! The two element types, and how R's doubles become them.
 
+use std::alloc::{alloc_zeroed, Layout};
 use std::borrow::Cow;
+use std::mem::size_of;
 
 use crate::error::{Error, Result};
+use crate::threads::{join, resolve, share};
 
 /// `f64`, or `f32` when the user asks for single precision.
 pub trait Scalar:
@@ -23,28 +26,71 @@ pub trait Scalar:
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R>;
 }
 
-/// A zeroed vector, or an error instead of an abort when memory is short.
+/// A zeroed vector, or an error instead of an abort when memory is short. The system hands out its pages when they are first
+/// written, by whichever thread that is.
 pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
-    let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
-        needed: (len as u64).saturating_mul(std::mem::size_of::<T>() as u64),
-    })?;
-    v.resize(len, T::from_f64(0.0));
-    Ok(v)
+    let failed = Error::HostMemory {
+        needed: (len as u64).saturating_mul(size_of::<T>() as u64),
+    };
+    let Ok(layout) = Layout::array::<T>(len) else {
+        return Err(failed);
+    };
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are the number zero in
+    // both types that are `Scalar`.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<T>();
+        if memory.is_null() {
+            return Err(failed);
+        }
+        Ok(Vec::from_raw_parts(memory, len, len))
+    }
 }
+
+/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there are many.
+fn convert<A: Copy + Sync, B: Send>(
+    from: &[A],
+    to: &mut [B],
+    change: impl Fn(A) -> B + Copy + Sync,
+) {
+    fn part<A: Copy + Sync, B: Send>(
+        from: &[A],
+        to: &mut [B],
+        change: impl Fn(A) -> B + Copy + Sync,
+        threads: usize,
+    ) {
+        if threads < 2 {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = change(*from);
+            }
+            return;
+        }
+        let half = from.len().min(to.len()) / 2;
+        let (from1, from2) = from.split_at(half);
+        let (to1, to2) = to.split_at_mut(half);
+        join(
+            threads,
+            |t| part(from1, to1, change, t),
+            |t| part(from2, to2, change, t),
+        );
+    }
+    let threads = share(resolve(0), COPY * to.len() as f64);
+    part(from, to, change, threads);
+}
+
+/// A changed entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
+const COPY: f64 = 8.0;
 
 /// R's doubles in the other precision, entry by entry.
 pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = T::from_f64(*from);
-    }
+    convert(from, to, T::from_f64);
 }
 
 /// The way back.
 pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = (*from).into();
-    }
+    convert(from, to, Into::into);
 }
 
 impl Scalar for f64 {
@@ -83,5 +129,33 @@ impl Scalar for f32 {
         let r = fill(&mut v)?;
         widen(&v, out);
         Ok(r)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_nobody_has_is_an_error() {
+        assert_eq!(try_zeroed::<f64>(5), Ok(vec![0.0; 5]));
+        assert_eq!(try_zeroed::<f32>(0), Ok(vec![]));
+        for len in [usize::MAX, usize::MAX / 16] {
+            let zeroed = try_zeroed::<f64>(len);
+            assert!(matches!(zeroed, Err(Error::HostMemory { .. })));
+        }
+    }
+
+    #[test]
+    fn long_vectors_change_precision_whole() {
+        for len in [0, 1, 7, 1_300_001] {
+            let from: Vec<f64> = (0..len).map(|i| i as f64 + 0.25).collect();
+            let mut single = try_zeroed::<f32>(len).unwrap();
+            narrow(&from, &mut single);
+            assert!(single.iter().zip(&from).all(|(s, d)| *s == *d as f32));
+            let mut back = try_zeroed::<f64>(len).unwrap();
+            widen(&single, &mut back);
+            assert!(back.iter().zip(&single).all(|(d, s)| *d == f64::from(*s)));
+        }
     }
 }

@@ -18,7 +18,7 @@ pub fn factor<T: Scalar, D: Device<T>>(
 ) -> Result<()> {
     let mut a = dev.load_into(x, Part::Upper, out)?;
     dev.potrf(Uplo::Upper, &mut a)?;
-    dev.store(a)
+    dev.store_part(a, Part::Upper)
 }
 
 /// As [`factor`], of a matrix on the device.

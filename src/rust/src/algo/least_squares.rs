@@ -38,7 +38,7 @@ pub fn fit<T: Scalar, D: Device<T>>(
         mut coefficients,
     } = out;
     let zero = T::from_f64(0.0);
-    let (a, info) = qr::factor_limited(dev, x, tol, factor.rb_mut())?;
+    let (mut a, info) = qr::factor_limited(dev, x, tol, factor.rb_mut())?;
     let k = info.rank;
     let reflectors = &info.tau[..k];
 
@@ -65,8 +65,9 @@ pub fn fit<T: Scalar, D: Device<T>>(
     dev.ormqr(Trans::No, &a, reflectors, &mut rest)?;
     dev.store(rest)?;
 
+    let mut linpack = qr::to_linpack(dev, &mut a, &info.tau)?;
     dev.store(a)?;
-    let linpack = qr::to_linpack(factor, &info.tau);
+    qr::last_qraux(factor.rb(), &mut linpack.qraux);
     // Only the first k reflectors made the effects.
     for row in linpack.turned.into_iter().filter(|&row| row < k) {
         for v in effects.rb_mut().row_mut(row).iter_mut() {

@@ -16,10 +16,29 @@ pub fn factor<T: Scalar, D: Device<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<LuInfo> {
+    Ok(factor_and_norm(dev, x, out)?.0)
+}
+
+/// As [`factor`], and `||x||_1`.
+pub fn factor_and_norm<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<(LuInfo, f64)> {
     let mut a = dev.load_into(x, Part::All, out)?;
+    let norm = dev.norm1(&a)?;
     let info = dev.getrf(&mut a)?;
     dev.store(a)?;
-    Ok(info)
+    Ok((info, norm))
+}
+
+/// The permutation that exchanges of `m` rows, in order, amount to: row i of PA is row `perm[i]` of A.
+pub fn permutation(ipiv: &[usize], m: usize) -> Vec<usize> {
+    let mut perm: Vec<usize> = (0..m).collect();
+    for (i, &j) in ipiv.iter().enumerate() {
+        perm.swap(i, j);
+    }
+    perm
 }
 
 /// As [`factor`], of a matrix on the device.

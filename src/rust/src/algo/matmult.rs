@@ -10,15 +10,11 @@ use crate::scalar::Scalar;
 /// `out = op(x) op(y)`.
 pub fn product<T: Scalar, D: Device<T>>(
     dev: &D,
-    (tx, x): (Trans, MatRef<'_, T>),
-    (ty, y): (Trans, MatRef<'_, T>),
+    x: (Trans, MatRef<'_, T>),
+    y: (Trans, MatRef<'_, T>),
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let x = dev.load(x)?;
-    let y = dev.load(y)?;
-    let mut c = dev.output(out)?;
-    dev.gemm(T::from_f64(1.0), tx, &x, ty, &y, T::from_f64(0.0), &mut c)?;
-    dev.store(c)
+    dev.gemm_host(x, y, out)
 }
 
 /// `op(x) op(y)` of matrices on the device.

@@ -10,7 +10,7 @@ use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
 use crate::device::{Device, PivotedQr};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{Block, Part};
 use crate::scalar::Scalar;
 
@@ -23,15 +23,28 @@ fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
     })
 }
 
+fn is_finite<T: Scalar>(x: MatRef<'_, T>) -> bool {
+    (0..x.ncols()).all(|j| {
+        x.col(j).iter().all(|v| {
+            let v: f64 = (*v).into();
+            v.is_finite()
+        })
+    })
+}
+
 /// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit leading one below it.
-/// `again` makes it what it was.
+/// `again` makes it what it was; `finite` looks at its entries, where a norm is infinite: a norm may also overflow.
 fn limited<'a, T: Scalar, D: Device<T>>(
     dev: &D,
     mut a: D::Mat<'a>,
     tol: f64,
+    finite: impl FnOnce() -> Result<bool>,
     again: impl FnOnce(&mut D::Mat<'a>) -> Result<()>,
 ) -> Result<(D::Mat<'a>, PivotedQr<T>)> {
     let norms = dev.column_norms(&a)?;
+    if norms.iter().any(|norm| !norm.is_finite()) && !finite()? {
+        return Err(Error::NonFinite);
+    }
     let tau = dev.geqrf(&mut a)?;
     if in_order(&dev.diagonal(&a)?, &norms, tol) {
         let info = PivotedQr {
@@ -54,7 +67,13 @@ pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
     home: MatMut<'a, T>,
 ) -> Result<(D::Mat<'a>, PivotedQr<T>)> {
     let a = dev.load_into(x, Part::All, home)?;
-    limited(dev, a, tol, |a| dev.refill(x, Part::All, a))
+    limited(
+        dev,
+        a,
+        tol,
+        || Ok(is_finite(x)),
+        |a| dev.refill(x, Part::All, a),
+    )
 }
 
 /// As [`factor_limited`], of a matrix on the device.
@@ -65,13 +84,19 @@ pub fn factor_resident<T: Scalar, D: Device<T>>(
 ) -> Result<(D::Mat<'static>, PivotedQr<T>)> {
     let (m, n) = dev.shape(x);
     let a = dev.duplicate(x, Part::All)?;
-    limited(dev, a, tol, |a| {
-        dev.copy_block(x, Block::leading(m, n), a, (0, 0))
-    })
+    limited(
+        dev,
+        a,
+        tol,
+        // Whoever holds the matrix has looked.
+        || Ok(true),
+        |a| dev.copy_block(x, Block::leading(m, n), a, (0, 0)),
+    )
 }
 
 /// What [`to_linpack`] leaves besides the matrix.
 pub struct Linpack {
+    /// Complete but for [`last_qraux`].
     pub qraux: Vec<f64>,
     /// Rows whose sign it turned; those of `Q'y` turn with them.
     pub turned: Vec<usize>,
@@ -93,33 +118,40 @@ pub fn turned<T: Scalar>(m: usize, diagonal: &[T], tau: &[T]) -> Vec<usize> {
 ///
 /// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same. Where a
 /// column is zero below its diagonal entry already, LAPACK makes no reflector and LINPACK makes `I - 2 e_j e_j'`,
-/// which turns the sign of row j. Neither makes one for the last row, so from there on `qraux` holds
-/// the remaining norm of the column, which is the magnitude of its last entry.
-pub fn to_linpack<T: Scalar>(mut a: MatMut<'_, T>, tau: &[T]) -> Linpack {
-    let (m, n) = (a.nrows(), a.ncols());
+/// which turns the sign of row j. Neither makes one for the last row.
+pub fn to_linpack<T: Scalar, D: Device<T>>(
+    dev: &D,
+    a: &mut D::Mat<'_>,
+    tau: &[T],
+) -> Result<Linpack> {
+    let (m, n) = dev.shape(a);
+    let one = T::from_f64(1.0);
+    let diagonal = dev.diagonal(a)?;
     let mut qraux = vec![0.0; n];
-    let diagonal: Vec<T> = (0..m.min(n)).map(|j| a[(j, j)]).collect();
     let turned = turned(m, &diagonal, tau);
+    let (mut below, mut rows) = (vec![one; tau.len()], vec![one; m]);
     for (j, t) in tau.iter().enumerate().take(m.saturating_sub(1)) {
         if turned.binary_search(&j).is_ok() {
             qraux[j] = 2.0;
-            for v in a.rb_mut().row_mut(j).get_mut(j..).iter_mut() {
-                *v = -*v;
-            }
-            continue;
-        }
-        qraux[j] = (*t).into();
-        for v in a.rb_mut().col_mut(j).get_mut(j + 1..).iter_mut() {
-            *v *= *t;
+            rows[j] = -one;
+        } else {
+            qraux[j] = (*t).into();
+            below[j] = *t;
         }
     }
+    dev.scale_trapezoids(&below, &rows, a)?;
+    Ok(Linpack { qraux, turned })
+}
+
+/// From the last row on, which has no reflector, `qraux` holds the remaining norm of the column: the magnitude of its last entry.
+pub fn last_qraux<T: Scalar>(a: MatRef<'_, T>, qraux: &mut [f64]) {
+    let m = a.nrows();
     if m > 0 {
         for (j, q) in qraux.iter_mut().enumerate().skip(m - 1) {
             let last: f64 = a[(m - 1, j)].into();
             *q = last.abs();
         }
     }
-    Linpack { qraux, turned }
 }
 
 /// What R's `qr` object holds besides the matrix; columns counted from 0.
@@ -136,10 +168,12 @@ pub fn linpack<T: Scalar, D: Device<T>>(
     tol: f64,
     mut out: MatMut<'_, T>,
 ) -> Result<QrObject> {
-    let (a, info) = factor_limited(dev, x, tol, out.rb_mut())?;
+    let (mut a, info) = factor_limited(dev, x, tol, out.rb_mut())?;
+    let mut qraux = to_linpack(dev, &mut a, &info.tau)?.qraux;
     dev.store(a)?;
+    last_qraux(out.rb(), &mut qraux);
     Ok(QrObject {
-        qraux: to_linpack(out, &info.tau).qraux,
+        qraux,
         rank: info.rank,
         jpvt: info.jpvt,
     })

@@ -35,14 +35,16 @@ fn native_lu(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        let info = on_device!(&how, lu_flops(dim), |dev, T| {
+        let (info, norm1) = on_device!(&how, lu_flops(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
-                lu::factor(dev, args::view(&x, dim), args::view_mut(out, dim))
+                lu::factor_and_norm(dev, args::view(&x, dim), args::view_mut(out, dim))
             })
         })?;
         Ok(list!(
             ipiv = positions(&info.ipiv),
+            perm = positions(&lu::permutation(&info.ipiv, dim.0)),
+            norm1 = norm1,
             zero = info.zero.map_or(0, |i| i as i32 + 1)
         ))
     })

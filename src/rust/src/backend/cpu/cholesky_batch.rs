@@ -1,11 +1,11 @@
 //! Cholesky factorization of many matrices.
 
 use super::cholesky::{base, potrf, BASE};
-use super::threads::{join, share, BRIEF};
 use super::ColumnsMut;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::Scalar;
+use crate::threads::{join, share, BRIEF};
 
 /// Bytes of matrices for each thread, so that what was copied is still in the cache when it is factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;

@@ -1,37 +1,12 @@
-//! Fresh memory, and copies of matrices and of their triangles.
+//! Copies of matrices and of their triangles.
 
-use std::alloc::{alloc_zeroed, Layout};
-use std::mem::size_of;
 use std::ops::Range;
 
 use faer::{MatMut, MatRef};
 
-use super::threads::{join, share};
-use crate::error::{Error, Result};
 use crate::matrix::Part;
 use crate::scalar::Scalar;
-
-/// Zeros that the system hands out page by page when they are first written, by whichever thread that is.
-pub(crate) fn zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
-    let failed = Error::HostMemory {
-        needed: (len as u64).saturating_mul(size_of::<T>() as u64),
-    };
-    let Ok(layout) = Layout::array::<T>(len) else {
-        return Err(failed);
-    };
-    if layout.size() == 0 {
-        return Ok(Vec::new());
-    }
-    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are the number zero in
-    // both types that are `Scalar`.
-    unsafe {
-        let memory = alloc_zeroed(layout).cast::<T>();
-        if memory.is_null() {
-            return Err(failed);
-        }
-        Ok(Vec::from_raw_parts(memory, len, len))
-    }
-}
+use crate::threads::{join, share};
 
 /// A copied entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
 const COPY: f64 = 16.0;
@@ -89,19 +64,5 @@ fn column<T: Scalar>(from: MatRef<'_, T>, mut to: MatMut<'_, T>, kept: Range<usi
         } else {
             zero
         };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_that_nobody_has_is_an_error() {
-        assert_eq!(zeroed::<f64>(5), Ok(vec![0.0; 5]));
-        assert_eq!(zeroed::<f32>(0), Ok(vec![]));
-        for len in [usize::MAX, usize::MAX / 16] {
-            assert!(matches!(zeroed::<f64>(len), Err(Error::HostMemory { .. })));
-        }
     }
 }

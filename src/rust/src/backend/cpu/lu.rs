@@ -3,7 +3,6 @@
 use faer::prelude::IntoConst;
 
 use super::gemm::gemm;
-use super::threads::{batch, join, pieces, share};
 use super::triangular::trsm;
 use super::vector::{axpy, vectorized};
 use super::{Columns, ColumnsMut};
@@ -12,6 +11,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
+use crate::threads::{batch, join, pieces, share};
 
 /// Width of the columns eliminated one by one.
 const BASE: usize = 8;

@@ -14,7 +14,6 @@ mod qr_batch;
 mod qr_limited;
 mod qr_pivoted;
 mod reflector;
-mod threads;
 mod triangular;
 mod vector;
 
@@ -25,7 +24,7 @@ use crate::device::{
 };
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::scalar::{try_zeroed, Scalar};
 
 /// Column-major views: every column is a slice.
 pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;
@@ -41,7 +40,7 @@ impl CpuDevice {
     /// At most this many threads; 0 asks the environment and the machine.
     pub fn new(threads: usize) -> Self {
         CpuDevice {
-            threads: threads::resolve(threads),
+            threads: crate::threads::resolve(threads),
         }
     }
 
@@ -146,7 +145,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             .checked_mul(cols)
             .ok_or(Error::HostMemory { needed: u64::MAX })?;
         Ok(CpuMat::Own {
-            data: copy::zeroed(len)?,
+            data: try_zeroed(len)?,
             rows,
             cols,
         })
@@ -178,6 +177,10 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn store(&self, _: CpuMat<'_, T>) -> Result<()> {
+        Ok(())
+    }
+
+    fn store_part(&self, _: CpuMat<'_, T>, _: Part) -> Result<()> {
         Ok(())
     }
 
@@ -331,6 +334,11 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn geqrf(&self, a: &mut CpuMat<'_, T>) -> Result<Vec<T>> {
         qr::geqrf(a.columns_mut()?, self.threads)
+    }
+
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut CpuMat<'_, T>) -> Result<()> {
+        qr::scale_trapezoids(below, rows, a.columns_mut()?, self.threads);
+        Ok(())
     }
 
     fn geqp3(&self, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {

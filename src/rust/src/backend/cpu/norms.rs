@@ -2,11 +2,11 @@
 
 use faer::MatRef;
 
-use super::threads::{join, share};
 use super::vector::{norm2, sum_of_magnitudes};
 use super::{columns, Columns};
 use crate::error::Result;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::{join, share};
 
 /// An entry read from memory costs about as much as this many multiplications.
 const READ: f64 = 8.0;

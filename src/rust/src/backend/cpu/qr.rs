@@ -1,12 +1,12 @@
 //! Householder QR.
 
 use super::reflector::{apply_reflector, BlockReflector, Convention};
-use super::threads::{batch, join, pieces, share};
 use super::{Columns, ColumnsMut};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::{batch, join, pieces, share};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {
@@ -20,6 +20,48 @@ fn block_width(m: usize, n: usize) -> usize {
 
 /// Columns updated by one thread at a time.
 const CHUNK: usize = 256;
+
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list ends.
+pub(crate) fn scale_trapezoids<T: Scalar>(
+    below: &[T],
+    rows: &[T],
+    a: ColumnsMut<'_, T>,
+    threads: usize,
+) {
+    let threads = share(threads, 4.0 * a.nrows() as f64 * a.ncols() as f64);
+    scale_columns(below, rows, a, 0, threads);
+}
+
+/// Of a matrix whose columns begin with column `first`.
+fn scale_columns<T: Scalar>(
+    below: &[T],
+    rows: &[T],
+    mut a: ColumnsMut<'_, T>,
+    first: usize,
+    threads: usize,
+) {
+    let cols = a.ncols();
+    if threads > 1 && cols > 1 {
+        let (left, right) = a.split_at_col_mut(cols / 2);
+        join(
+            threads,
+            |t| scale_columns(below, rows, left, first, t),
+            |t| scale_columns(below, rows, right, first + cols / 2, t),
+        );
+        return;
+    }
+    for j in 0..cols {
+        let column = a.as_mut().col_mut(j).as_slice_mut();
+        let at = column.len().min(first + j + 1);
+        let (upper, lower) = column.split_at_mut(at);
+        for (x, factor) in upper.iter_mut().zip(rows) {
+            *x *= *factor;
+        }
+        if let Some(factor) = below.get(first + j) {
+            lower.iter_mut().for_each(|x| *x *= *factor);
+        }
+    }
+}
 
 /// `A = QR` in place; the factors `tau`.
 pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Result<Vec<T>> {

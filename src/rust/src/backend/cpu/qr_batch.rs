@@ -2,7 +2,6 @@
 
 use super::qr::ormqr;
 use super::qr_limited::qrdc2;
-use super::threads::{join, share, BRIEF};
 use super::triangular::trsm;
 use super::ColumnsMut;
 use crate::device::{ProblemShape, Ranks};
@@ -10,6 +9,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
+use crate::threads::{join, share, BRIEF};
 
 /// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
 const FIXED: f64 = 4000.0;

@@ -8,7 +8,6 @@
 
 use super::qr::apply_chunks;
 use super::reflector::{apply_reflector, reflector, BlockReflector, Convention};
-use super::threads::share;
 use super::vector::norm2;
 use super::ColumnsMut;
 use crate::device::PivotedQr;
@@ -16,6 +15,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::share;
 
 /// Columns reduced before the others are brought up to date.
 const PANEL: usize = 32;

@@ -4,13 +4,13 @@ use faer::MatMut;
 
 use super::gemm::gemm;
 use super::reflector::{reflector, Convention};
-use super::threads::{inside, join, share};
 use super::vector::{axpy, dot, four_dots, norm2, vectorized};
 use super::{Columns, ColumnsMut};
 use crate::device::PivotedQr;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::{inside, join, share};
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;

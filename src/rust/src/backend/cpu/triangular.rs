@@ -7,12 +7,12 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
-use super::threads::{batch, join, share};
 use super::vector::{axpy, dot, vectorized};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
+use crate::threads::{batch, join, share};
 
 /// Order of the triangles solved between two questions to the user.
 const OUTER: usize = 1024;

@@ -14,6 +14,7 @@ use super::kernels::{Family, Function, Kernel};
 use super::modules::Module;
 use super::probe;
 use super::properties::Properties;
+use super::staging::Staging;
 use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -24,8 +25,8 @@ const FENCES_AHEAD: usize = 4;
 /// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
 const EAGER: Duration = Duration::from_millis(4);
 
-/// Freed memory that the pool keeps for the next call instead of giving it back to the driver.
-const POOL_KEEPS: u64 = 2 << 30;
+/// Of the GPU's memory the pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
+const POOL_KEEPS: u64 = 8;
 
 pub(super) struct Context {
     pub ordinal: usize,
@@ -34,6 +35,11 @@ pub(super) struct Context {
     pub stream: sys::CUstream,
     /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
     side: sys::CUstream,
+    /// Copies from and to staging memory.
+    pub up: sys::CUstream,
+    pub down: sys::CUstream,
+    /// Made at first use.
+    pub staging: Mutex<Option<Staging>>,
     /// Null where the driver has no memory pools.
     pub pool: sys::CUmemoryPool,
     pid: u32,
@@ -136,7 +142,8 @@ impl Context {
     fn create(ordinal: usize) -> Result<Context> {
         let mut device = 0;
         let mut handle = std::ptr::null_mut();
-        let (mut stream, mut side) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut streams = [std::ptr::null_mut(); 3];
+        let mut side = std::ptr::null_mut();
         // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
         unsafe {
             check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
@@ -146,7 +153,9 @@ impl Context {
             )?;
             check(sys::cuCtxSetCurrent(handle), "cuCtxSetCurrent")?;
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-            check(sys::cuStreamCreate(&mut stream, flags), "cuStreamCreate")?;
+            for stream in &mut streams {
+                check(sys::cuStreamCreate(stream, flags), "cuStreamCreate")?;
+            }
             let (mut least, mut greatest) = (0, 0);
             let code = sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest);
             check(code, "cuCtxGetStreamPriorityRange")?;
@@ -157,8 +166,11 @@ impl Context {
             ordinal,
             properties: Properties::of(device)?,
             handle,
-            stream,
+            stream: streams[0],
             side,
+            up: streams[1],
+            down: streams[2],
+            staging: Mutex::default(),
             pool: create_pool(device, ordinal)?,
             pid: std::process::id(),
             modules: Mutex::default(),
@@ -289,6 +301,21 @@ impl Context {
         self.order(self.side, self.stream)
     }
 
+    /// Copies from staging memory wait for all that is queued now.
+    pub(super) fn order_up(&self) -> Result<()> {
+        self.order(self.stream, self.up)
+    }
+
+    /// What is queued from now on waits for the copies from staging memory that are.
+    pub(super) fn join_up(&self) -> Result<()> {
+        self.order(self.up, self.stream)
+    }
+
+    /// Copies to staging memory wait for all that is queued now.
+    pub(super) fn order_down(&self) -> Result<()> {
+        self.order(self.stream, self.down)
+    }
+
     /// The one stream waits for all that is queued in the other.
     fn order(&self, first: sys::CUstream, second: sys::CUstream) -> Result<()> {
         self.bind()?;
@@ -397,10 +424,10 @@ impl Context {
     /// On an error, leaves the device idle, so that memory can be given back.
     pub(super) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
         if result.is_err() {
-            // SAFETY: the streams belong to this context, which the caller made current.
-            let _ = unsafe { sys::cuStreamSynchronize(self.side) };
-            // SAFETY: as above.
-            let _ = unsafe { sys::cuStreamSynchronize(self.stream) };
+            for stream in [self.up, self.side, self.stream, self.down] {
+                // SAFETY: the streams belong to this context, which the caller made current.
+                let _ = unsafe { sys::cuStreamSynchronize(stream) };
+            }
         }
         result
     }
@@ -433,7 +460,13 @@ fn create_pool(device: sys::CUdevice, ordinal: usize) -> Result<sys::CUmemoryPoo
     props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = ordinal as i32;
     let mut pool = std::ptr::null_mut();
-    let mut keep = POOL_KEEPS;
+    let mut total = 0;
+    // SAFETY: the device exists; the out-parameter is valid.
+    check(
+        unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) },
+        "cuDeviceTotalMem",
+    )?;
+    let mut keep = total as u64 / POOL_KEEPS;
     // SAFETY: `props` is filled in; the threshold's value is a u64, as the attribute wants.
     unsafe {
         check(sys::cuMemPoolCreate(&mut pool, &props), "cuMemPoolCreate")?;

@@ -7,7 +7,9 @@ use faer::{MatMut, MatRef};
 
 use super::buffer::Buffer;
 use super::context::Context;
+use super::host_copy::FirstTouch;
 use super::kernels::{args, Family, Kernel};
+use super::staging::workers;
 use super::transfer::{download, upload};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Part};
@@ -97,6 +99,8 @@ pub struct Matrix<'a, T> {
     rows: usize,
     cols: usize,
     home: Option<MatMut<'a, T>>,
+    /// Of the home's pages, while the device works.
+    touch: Option<FirstTouch>,
 }
 
 impl<'a, T: Scalar> Matrix<'a, T> {
@@ -107,6 +111,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
             rows,
             cols,
             home: None,
+            touch: None,
         })
     }
 
@@ -131,7 +136,10 @@ impl<'a, T: Scalar> Matrix<'a, T> {
             });
         }
         ctx.bind()?;
-        upload(ctx, a, self.buffer.ptr)?;
+        if part == Part::Upper {
+            self.buffer.clear(self.rows * self.cols * size_of::<T>())?;
+        }
+        upload(ctx, a, part, self.buffer.ptr)?;
         if part == Part::All {
             return Ok(());
         }
@@ -148,8 +156,16 @@ impl<'a, T: Scalar> Matrix<'a, T> {
                 what: "a matrix and the place of its result have different shapes".to_string(),
             });
         }
+        let adjacent = home.row_stride() == 1 && home.col_stride() == self.rows as isize;
+        let bytes = self.rows * self.cols * size_of::<T>();
+        let touch = match adjacent {
+            // SAFETY: the home is borrowed for as long as the matrix lives, and with it its threads.
+            true => unsafe { FirstTouch::begin(home.as_ptr_mut().cast(), bytes, workers()) },
+            false => None,
+        };
         Ok(Matrix {
             home: Some(home),
+            touch,
             ..self
         })
     }
@@ -162,13 +178,21 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         View::new(self.buffer.ptr, self.rows, self.cols, self.rows)
     }
 
-    /// Brings the contents home, if there is one, and waits.
-    pub(super) fn store(self, ctx: &'static Context) -> Result<()> {
-        let Matrix { buffer, home, .. } = self;
-        match home {
-            Some(home) => download(ctx, buffer.ptr, home),
-            None => ctx.wait(),
-        }
+    /// Brings `part` of the contents home, zeros elsewhere, if there is one, and waits.
+    pub(super) fn store(self, ctx: &'static Context, part: Part) -> Result<()> {
+        let Matrix {
+            buffer,
+            home,
+            touch,
+            ..
+        } = self;
+        let Some(home) = home else {
+            return ctx.wait();
+        };
+        // Pages are given out until the device is done.
+        ctx.wait()?;
+        drop(touch);
+        download(ctx, buffer.ptr, part, home)
     }
 
     pub(super) fn read(&self, ctx: &'static Context, out: MatMut<'_, T>) -> Result<()> {
@@ -177,7 +201,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
                 what: "a matrix is read into one of another shape".to_string(),
             });
         }
-        download(ctx, self.buffer.ptr, out)
+        download(ctx, self.buffer.ptr, Part::All, out)
     }
 }
 

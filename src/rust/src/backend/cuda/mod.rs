@@ -3,7 +3,9 @@
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`properties`]: what launches are fitted to
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
-//! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
+//! - [`buffer`], [`memory`]: device memory, matrices in it
+//! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
+//! - `product_host`: products whose operands and result are on the host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
@@ -20,7 +22,9 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_tiles;
 mod context;
+mod flow;
 mod gemm;
+mod host_copy;
 mod interop;
 mod kernels;
 mod launch;
@@ -32,10 +36,12 @@ mod memory;
 mod modules;
 mod norms;
 mod operand;
+mod pieces;
 mod pipeline;
 mod pivot;
 pub mod probe;
 mod product;
+mod product_host;
 mod product_plan;
 mod product_shapes;
 mod properties;
@@ -45,12 +51,16 @@ mod qr_factor;
 mod qr_panel;
 mod qr_pipeline;
 mod qr_reflectors;
+mod staging;
 mod sums;
 mod transfer;
+#[cfg(test)]
+mod transfer_tests;
 mod triangular;
 mod triangular_tiles;
 mod widened;
 
+use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
 use self::context::Context;
@@ -86,10 +96,27 @@ impl CudaDevice {
         self.ctx.wait()
     }
 
+    /// Bytes of pinned host memory that copies go through.
+    pub fn staging_bytes(&self) -> usize {
+        context::lock(&self.ctx.staging)
+            .as_ref()
+            .map_or(0, staging::Staging::bytes)
+    }
+
+    /// Gives that memory back; the next copy makes it again.
+    pub fn release_staging(&self) {
+        context::lock(&self.ctx.staging).take();
+    }
+
     /// Bytes of memory free and in all.
     pub fn memory(&self) -> Result<(u64, u64)> {
         self.ctx.memory()
     }
+}
+
+/// Bytes of matrices that this process has sent to GPUs, and fetched from them.
+pub fn bytes_moved() -> (u64, u64) {
+    transfer::bytes_moved()
 }
 
 fn require(ok: bool, what: &str) -> Result<()> {
@@ -151,7 +178,11 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn store(&self, a: Matrix<'_, T>) -> Result<()> {
-        a.store(self.ctx)
+        a.store(self.ctx, Part::All)
+    }
+
+    fn store_part(&self, a: Matrix<'_, T>, part: Part) -> Result<()> {
+        a.store(self.ctx, part)
     }
 
     fn read(&self, a: &Matrix<'_, T>, out: MatMut<'_, T>) -> Result<()> {
@@ -212,6 +243,22 @@ impl<T: Scalar> Device<T> for CudaDevice {
             ..Update::assign()
         };
         gemm::multiply(self.ctx, update, a, b, c)
+    }
+
+    fn gemm_host(
+        &self,
+        a: (Trans, MatRef<'_, T>),
+        b: (Trans, MatRef<'_, T>),
+        mut out: MatMut<'_, T>,
+    ) -> Result<()> {
+        if product_host::multiply(self.ctx, a, b, out.rb_mut())? {
+            return Ok(());
+        }
+        let (ta, tb) = (a.0, b.0);
+        let (a, b) = (self.load(a.1)?, self.load(b.1)?);
+        let mut c = self.output(out)?;
+        self.gemm(T::from_f64(1.0), ta, &a, tb, &b, T::from_f64(0.0), &mut c)?;
+        self.store(c)
     }
 
     fn syrk(&self, trans: Trans, a: &Matrix<'_, T>, c: &mut Matrix<'_, T>) -> Result<()> {
@@ -290,6 +337,10 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn geqrf(&self, a: &mut Matrix<'_, T>) -> Result<Vec<T>> {
         qr_factor::factor(self.ctx, a.view())
+    }
+
+    fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
+        qr::scale_trapezoids(self.ctx, below, rows, a.view())
     }
 
     fn geqp3(&self, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {

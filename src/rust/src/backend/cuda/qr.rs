@@ -14,9 +14,11 @@ use super::memory::{set_identity, View};
 use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
-use crate::scalar::Scalar;
+use crate::scalar::{try_zeroed, Scalar};
 
 const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
+
+const SCALE: Kernel = Kernel::new(Family::Qr, "trapezoids_scale_plain");
 
 /// Columns of a panel, as in `kernels/qr.cu`.
 pub(super) const PANEL: usize = 32;
@@ -24,6 +26,32 @@ const THREADS: u32 = 256;
 
 /// Panels of a block, where it has more than one.
 pub(super) const PANELS: usize = 4;
+
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list ends.
+pub(super) fn scale_trapezoids<T: Scalar>(
+    ctx: &'static Context,
+    below: &[T],
+    rows: &[T],
+    a: View<T>,
+) -> Result<()> {
+    if a.is_empty() {
+        return Ok(());
+    }
+    let padded = |list: &[T], len: usize| -> Result<Buffer> {
+        let mut all = try_zeroed::<T>(len)?;
+        all.fill(T::from_f64(1.0));
+        all.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
+        Buffer::from_slice(ctx, &all)
+    };
+    let (below, rows) = (padded(below, a.rows.min(a.cols))?, padded(rows, a.rows)?);
+    ctx.launch::<T>(
+        SCALE,
+        a.cols.min(1 << 16),
+        1,
+        THREADS,
+        &args![a.rows, a.cols, below.ptr, rows.ptr, a.ptr, a.ld()],
+    )
+}
 
 /// One launch per column, and one before them; see `kernels/qr.cu`.
 pub(super) fn factor_panel<T: Scalar>(

@@ -1,0 +1,129 @@
+// Memory of large results, kept when R is done with it.
+//
+// The system hands out fresh memory page by page as it is first written, and takes as long over it as a GPU over a matrix's way
+// home and more. So a large result's memory is not given back when R collects it, but kept for the next one: at most a part of the
+// machine's memory, which the system may take back when it is short of it (MADV_FREE).
+#include "results.h"
+#include <R_ext/Rallocators.h>
+
+#ifdef __linux__
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Smaller vectors are R's own: malloc() keeps their memory by itself.
+#define LARGE ((size_t)1 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+// Blocks of this size on lie on huge pages.
+#define HUGE_FROM ((size_t)16 << 20)
+#define BLOCKS 64
+#define MOST_KEPT ((size_t)4 << 30)
+
+// What stands before each block's memory, in room of its own that keeps the memory aligned.
+typedef struct {
+  void *mapped;
+  size_t bytes;  // of the mapping
+  size_t room;   // from the memory on
+} Block;
+#define HEAD ((size_t)64)
+
+static Block *kept[BLOCKS];
+static size_t count = 0, bytes_kept = 0;
+
+static size_t most_kept(void) {
+  static size_t most = 0;
+  if (most == 0) {
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    most = pages > 0 && size > 0 ? (size_t)pages / 32 * (size_t)size : LARGE;
+    if (most > MOST_KEPT) most = MOST_KEPT;
+  }
+  return most;
+}
+
+static void unmap(Block *block) { munmap(block->mapped, block->bytes); }
+
+// Block i, no longer kept. The order of age stays.
+static Block *remove_kept(size_t i) {
+  Block *block = kept[i];
+  bytes_kept -= block->bytes;
+  --count;
+  for (; i < count; ++i) kept[i] = kept[i + 1];
+  return block;
+}
+
+// The smallest kept block with room, if that is not much more than is needed.
+static Block *take(size_t room) {
+  size_t best = count;
+  for (size_t i = 0; i < count; ++i) {
+    if (kept[i]->room >= room && (best == count || kept[i]->room < kept[best]->room)) best = i;
+  }
+  if (best == count || kept[best]->room - room > room / 4) return NULL;
+  return remove_kept(best);
+}
+
+static void *allocate(R_allocator_t *allocator, size_t room) {
+  (void)allocator;
+  Block *block = take(room);
+  if (block == NULL) {
+    const size_t align = room >= HUGE_FROM ? HUGE_PAGE : HEAD;
+    if (room > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
+    const size_t bytes = room + HEAD + align;
+    char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return NULL;
+    const size_t at = ((size_t)mapped + HEAD + align - 1) / align * align - (size_t)mapped;
+    if (room >= HUGE_FROM) madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    block = (Block *)(mapped + at - HEAD);
+    *block = (Block){mapped, bytes, bytes - at};
+  }
+  return (char *)block + HEAD;
+}
+
+static void release(R_allocator_t *allocator, void *memory) {
+  (void)allocator;
+  Block *block = (Block *)((char *)memory - HEAD);
+  if (block->bytes > most_kept()) {
+    unmap(block);
+    return;
+  }
+  // The oldest go first.
+  while (count == BLOCKS || bytes_kept + block->bytes > most_kept()) {
+    unmap(remove_kept(0));
+  }
+#ifdef MADV_FREE
+  // Not the page with the block's own words.
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const size_t from = ((size_t)memory + page - 1) / page * page;
+  const size_t to = ((size_t)block->mapped + block->bytes) / page * page;
+  if (to > from) madvise((void *)from, to - from, MADV_FREE);
+#endif
+  kept[count++] = block;
+  bytes_kept += block->bytes;
+}
+
+SEXP result_vector(R_xlen_t length) {
+  if ((double)length * sizeof(double) < LARGE) return Rf_allocVector(REALSXP, length);
+  R_allocator_t allocator = {allocate, release, NULL, NULL};
+  return Rf_allocVector3(REALSXP, length, &allocator);
+}
+
+size_t results_release(void) {
+  const size_t released = bytes_kept;
+  while (count > 0) unmap(remove_kept(count - 1));
+  return released;
+}
+
+#else
+
+SEXP result_vector(R_xlen_t length) { return Rf_allocVector(REALSXP, length); }
+size_t results_release(void) { return 0; }
+
+#endif
+
+size_t results_kept(void) {
+#ifdef __linux__
+  return bytes_kept;
+#else
+  return 0;
+#endif
+}

@@ -1,0 +1,253 @@
+//! Pieces of matrices on their way between the host and the GPU, through staging memory, by several threads.
+//!
+//! Every worker takes the next piece that is to go up, else the next one that may come down, into a slot of its own lane: so the bus,
+//! both ways, and the threads that copy within the host are busy together. The caller's thread meanwhile drives: it starts
+//! what is to be computed as soon as its operands are on their way, says what may come down, and asks for the user's interrupts.
+
+use std::collections::VecDeque;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys;
+
+use super::context::{lock, Context};
+use super::host_copy::{gather, scatter, Pages};
+use super::pieces::Piece;
+use super::staging::{Lane, Slot, SLOTS};
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// So many pieces are too much for the processor's cache.
+const MANY: usize = 64;
+
+/// So long a wait is spent asking without a pause.
+const EAGER: Duration = Duration::from_micros(200);
+
+/// What goes up, in stages, and what comes down.
+pub(super) struct Flow {
+    ctx: &'static Context,
+    up: Vec<Piece>,
+    /// Where each stage of `up` ends, and how many of its pieces are not yet in the stream.
+    stages: Vec<(usize, AtomicUsize)>,
+    down: Vec<Piece>,
+    threads: usize,
+    /// Touched by workers that have nothing else to do.
+    pages: Option<Pages>,
+    next_up: AtomicUsize,
+    next_down: AtomicUsize,
+    /// So many pieces of `down` may be fetched.
+    ready: AtomicUsize,
+    at_work: AtomicUsize,
+    stop: AtomicBool,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Flow {
+    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the memory where `down` goes, which outlives this.
+    pub(super) fn new(
+        ctx: &'static Context,
+        up: Vec<Vec<Piece>>,
+        down: Vec<Piece>,
+        threads: usize,
+        pages: Option<Pages>,
+    ) -> Flow {
+        let mut end = 0;
+        let stages = up
+            .iter()
+            .map(|stage| {
+                end += stage.len();
+                (end, AtomicUsize::new(stage.len()))
+            })
+            .collect();
+        Flow {
+            ctx,
+            up: up.into_iter().flatten().collect(),
+            stages,
+            down,
+            threads,
+            pages,
+            next_up: AtomicUsize::new(0),
+            next_down: AtomicUsize::new(0),
+            ready: AtomicUsize::new(0),
+            at_work: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            failed: Mutex::new(None),
+        }
+    }
+
+    /// Moves everything while `drive` runs on this thread; returns when both are done, and all of `down` is on the host.
+    ///
+    /// # Safety
+    /// Every piece's memory exists, on the host and on the device, until this returns; what comes down is written by nobody else.
+    pub(super) unsafe fn run(&self, drive: impl FnOnce(&Flow) -> Result<()>) -> Result<()> {
+        let mut staging = lock(&self.ctx.staging);
+        let Some(staging) = staging.as_mut() else {
+            return Err(Error::Internal {
+                what: "matrices were to travel without staging memory".to_string(),
+            });
+        };
+        let pieces = self.up.len() + self.down.len();
+        let lanes = staging.lanes.len().min(pieces).min(self.threads);
+        self.at_work.store(lanes, Ordering::SeqCst);
+        let driven = rayon::in_place_scope(|scope| {
+            for lane in &mut staging.lanes[..lanes] {
+                scope.spawn(|_| {
+                    if let Err(e) = self.work(lane) {
+                        lock(&self.failed).get_or_insert(e);
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
+                    self.at_work.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+            let driven = drive(self).and_then(|()| self.finish());
+            if driven.is_err() {
+                self.stop.store(true, Ordering::SeqCst);
+            }
+            driven
+        });
+        let failed = lock(&self.failed).take();
+        // The first failure explains the others. Slots may still be on their way after one.
+        self.ctx.or_drain(failed.map_or(driven, Err))
+    }
+
+    /// Waits until all pieces of a stage are in the stream that goes up.
+    pub(super) fn await_stage(&self, stage: usize) -> Result<()> {
+        self.wait_until(|| self.stages[stage].1.load(Ordering::Acquire) == 0)
+    }
+
+    /// Lets the first `pieces` pieces come down: what they hold is in the stream that computes.
+    pub(super) fn release(&self, pieces: usize) {
+        self.ready.fetch_max(pieces, Ordering::Release);
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.wait_until(|| self.at_work.load(Ordering::Acquire) == 0)
+    }
+
+    fn wait_until(&self, done: impl Fn() -> bool) -> Result<()> {
+        let start = Instant::now();
+        while !done() {
+            if self.stop.load(Ordering::Relaxed) {
+                // The worker's own error takes this one's place.
+                return Err(Error::Interrupted);
+            }
+            if start.elapsed() < EAGER {
+                std::hint::spin_loop();
+                continue;
+            }
+            interrupt::poll()?;
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Ok(())
+    }
+
+    fn work(&self, lane: &mut Lane) -> Result<()> {
+        self.ctx.bind()?;
+        let mut coming: VecDeque<(Slot, Piece)> = VecDeque::with_capacity(SLOTS);
+        while !self.stop.load(Ordering::Relaxed) {
+            // A slot whose piece is still to be copied to the host is not for another one.
+            if coming.front().is_none_or(|(slot, _)| *slot != lane.peek()) {
+                if let Some(i) = claim(&self.next_up, self.up.len()) {
+                    self.send(lane.next(), i)?;
+                    continue;
+                }
+                if let Some(i) = claim(&self.next_down, self.ready.load(Ordering::Acquire)) {
+                    let slot = lane.next();
+                    slot.wait(self.ctx)?;
+                    self.fetch(slot, &self.down[i])?;
+                    coming.push_back((slot, self.down[i]));
+                    continue;
+                }
+            }
+            if let Some((slot, piece)) = coming.pop_front() {
+                slot.wait(self.ctx)?;
+                // SAFETY: the caller of `run` vouches for the host's memory; the slot holds the piece.
+                unsafe { scatter(&piece, slot.memory) };
+                continue;
+            }
+            if self.next_down.load(Ordering::Relaxed) >= self.down.len() {
+                break;
+            }
+            if !self.pages.as_ref().is_some_and(Pages::touch_some) {
+                std::thread::sleep(Duration::from_micros(20));
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&self, slot: Slot, i: usize) -> Result<()> {
+        let piece = &self.up[i];
+        slot.wait(self.ctx)?;
+        // SAFETY: as in `work`; the slot is free, and no piece is longer.
+        unsafe { gather(piece, slot.memory, self.up.len() < MANY) };
+        let stream = self.ctx.up;
+        let code = if piece.device_pitch == piece.width || piece.columns == 1 {
+            // SAFETY: the caller of `run` vouches for the device's memory.
+            unsafe {
+                sys::cuMemcpyHtoDAsync_v2(piece.device, slot.memory.cast(), piece.bytes(), stream)
+            }
+        } else {
+            let copy = rectangle(piece, slot.memory, true);
+            // SAFETY: as above.
+            unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
+        };
+        self.ctx.check(code, "cuMemcpyHtoD")?;
+        slot.record(self.ctx, stream)?;
+        let stage = self.stages.partition_point(|(end, _)| *end <= i);
+        self.stages[stage].1.fetch_sub(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn fetch(&self, slot: Slot, piece: &Piece) -> Result<()> {
+        let stream = self.ctx.down;
+        let code = if piece.device_pitch == piece.width || piece.columns == 1 {
+            // SAFETY: the caller of `run` vouches for the device's memory; the slot is free, and no piece is longer.
+            unsafe {
+                sys::cuMemcpyDtoHAsync_v2(slot.memory.cast(), piece.device, piece.bytes(), stream)
+            }
+        } else {
+            let copy = rectangle(piece, slot.memory, false);
+            // SAFETY: as above.
+            unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
+        };
+        self.ctx.check(code, "cuMemcpyDtoH")?;
+        slot.record(self.ctx, stream)
+    }
+}
+
+/// The next of so many, for one worker.
+fn claim(next: &AtomicUsize, end: usize) -> Option<usize> {
+    next.fetch_update(Ordering::AcqRel, Ordering::Acquire, |i| {
+        (i < end).then_some(i + 1)
+    })
+    .ok()
+}
+
+/// The copy of a piece between a slot, where its columns are adjacent, and the device.
+fn rectangle(piece: &Piece, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
+    let (host, device) = (
+        sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+    );
+    // Of the two addresses of an end the driver reads the one of its kind.
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: if up { host } else { device },
+        srcHost: slot.cast(),
+        srcDevice: piece.device,
+        srcArray: null_mut(),
+        srcPitch: if up { piece.width } else { piece.device_pitch },
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: if up { device } else { host },
+        dstHost: slot.cast(),
+        dstDevice: piece.device,
+        dstArray: null_mut(),
+        dstPitch: if up { piece.device_pitch } else { piece.width },
+        WidthInBytes: piece.width,
+        Height: piece.columns,
+    }
+}

@@ -1,0 +1,257 @@
+//! Copies within the host's memory, and fresh pages for results.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use super::pieces::Piece;
+
+/// From R's memory to a slot; past the cache, if it is to be read from memory by the GPU at once.
+///
+/// # Safety
+/// The piece's host columns are readable, and the slot has room for its bytes.
+pub(super) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
+    for j in 0..piece.columns {
+        let from = (piece.host + j * piece.pitch) as *const u8;
+        let to = slot.add(j * piece.width);
+        if past_cache {
+            copy_past_cache(from, to, piece.width);
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, piece.width);
+        }
+    }
+}
+
+/// From a slot to R's memory; what of the columns is not in the triangle becomes zero.
+///
+/// # Safety
+/// The piece's host columns are writable, and the slot holds its bytes.
+pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8) {
+    for j in 0..piece.columns {
+        let to = (piece.host + j * piece.pitch) as *mut u8;
+        let from = slot.add(j * piece.width);
+        match piece.triangle {
+            None => copy_past_cache(from, to, piece.width),
+            Some(t) => {
+                let kept = (t.first + j * t.element).min(t.whole);
+                copy_past_cache(from, to, kept);
+                std::ptr::write_bytes(to.add(kept), 0, t.whole - kept);
+            }
+        }
+    }
+}
+
+/// A copy that does not read what it overwrites.
+///
+/// # Safety
+/// As of `copy_nonoverlapping`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    let head = to.align_offset(16).min(bytes);
+    std::ptr::copy_nonoverlapping(from, to, head);
+    let (from, to, bytes) = (from.add(head), to.add(head), bytes - head);
+    let lines = bytes / 64;
+    for i in 0..lines {
+        let (f, t) = (from.add(i * 64), to.add(i * 64));
+        let v: [__m128i; 4] = std::array::from_fn(|k| _mm_loadu_si128(f.add(k * 16).cast()));
+        for (k, v) in v.into_iter().enumerate() {
+            _mm_stream_si128(t.add(k * 16).cast(), v);
+        }
+    }
+    // Seen by others before whatever says that the copy is done.
+    _mm_sfence();
+    std::ptr::copy_nonoverlapping(from.add(lines * 64), to.add(lines * 64), bytes - lines * 64);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
+    std::ptr::copy_nonoverlapping(from, to, bytes);
+}
+
+/// Results smaller than this are not worth it.
+const LARGE: usize = 4 << 20;
+/// Fewer bytes are too few huge pages to share among threads.
+const HUGE: usize = 16 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+/// Memory asked for at a time, where pages are not huge.
+const SHARE: usize = 256 << 10;
+const PAGE: usize = 4096;
+
+/// The pages of a result's memory. The system hands them out when they are first written, and one thread alone takes longer over that
+/// than the bus over the contents.
+pub(super) struct Pages {
+    memory: usize,
+    bytes: usize,
+    next: AtomicUsize,
+}
+
+impl Pages {
+    /// Of memory that is to be written; huge ones where the system gives them. `None` where there is little to gain.
+    ///
+    /// # Safety
+    /// The memory must outlive the value.
+    pub(super) unsafe fn of(memory: *mut u8, bytes: usize) -> Option<Pages> {
+        if bytes < LARGE {
+            return None;
+        }
+        #[cfg(target_os = "linux")]
+        {
+            let from = memory as usize;
+            let (start, end) = (
+                from.next_multiple_of(HUGE_PAGE),
+                (from + bytes) / HUGE_PAGE * HUGE_PAGE,
+            );
+            if end > start && bytes >= HUGE {
+                // SAFETY: whole pages of that memory; the advice changes nothing of its contents.
+                let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
+            }
+        }
+        Some(Pages {
+            memory: memory as usize,
+            bytes,
+            next: AtomicUsize::new(0),
+        })
+    }
+
+    /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
+    pub(super) fn touch_some(&self) -> bool {
+        let share = if self.bytes >= HUGE { HUGE_PAGE } else { SHARE };
+        // Shares end where pages do, so that no two threads ask for the same one.
+        let skew = self.memory % share;
+        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(share);
+        let (start, end) = ((end - share).saturating_sub(skew), end - skew);
+        if start >= self.bytes {
+            return false;
+        }
+        for at in (start..end.min(self.bytes)).step_by(PAGE) {
+            // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic one. Whoever has written in
+            // between has touched the page.
+            let byte = unsafe { AtomicU8::from_ptr((self.memory + at) as *mut u8) };
+            let value = byte.load(Ordering::Relaxed);
+            let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+/// Threads that touch pages while something else goes on; they stop, and are waited for, when this is dropped.
+pub(super) struct FirstTouch {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pages: Pages,
+    stop: AtomicBool,
+    at_work: AtomicUsize,
+}
+
+impl FirstTouch {
+    /// Begins on so many of the pool's threads.
+    ///
+    /// # Safety
+    /// The memory must outlive the value, which must be dropped.
+    pub(super) unsafe fn begin(memory: *mut u8, bytes: usize, threads: usize) -> Option<Self> {
+        if threads < 2 {
+            return None;
+        }
+        let shared = Arc::new(Shared {
+            // SAFETY: the caller's.
+            pages: unsafe { Pages::of(memory, bytes) }?,
+            stop: AtomicBool::new(false),
+            at_work: AtomicUsize::new(0),
+        });
+        for _ in 0..threads {
+            let shared = Arc::clone(&shared);
+            rayon::spawn(move || {
+                shared.at_work.fetch_add(1, Ordering::SeqCst);
+                while !shared.stop.load(Ordering::SeqCst) && shared.pages.touch_some() {
+                    std::hint::spin_loop();
+                }
+                shared.at_work.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        Some(FirstTouch { shared })
+    }
+}
+
+impl Drop for FirstTouch {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        while self.shared.at_work.load(Ordering::SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::pieces::Triangle;
+
+    #[test]
+    fn copies_past_the_cache_copy_every_byte() {
+        let from: Vec<u8> = (0..5000).map(|i| (i % 251) as u8).collect();
+        for (start, bytes) in [
+            (0, 0),
+            (0, 1),
+            (3, 15),
+            (1, 64),
+            (5, 130),
+            (16, 4096),
+            (7, 4900),
+        ] {
+            let mut to = vec![255u8; 5000];
+            // SAFETY: both slices have these bytes.
+            unsafe { copy_past_cache(from[start..].as_ptr(), to[start + 1..].as_mut_ptr(), bytes) };
+            assert_eq!(to[start + 1..start + 1 + bytes], from[start..start + bytes]);
+            assert!(to[..=start].iter().all(|b| *b == 255));
+            assert!(to[start + 1 + bytes..].iter().all(|b| *b == 255));
+        }
+    }
+
+    #[test]
+    fn a_triangle_comes_home_with_zeros_beside_it() {
+        let n = 5;
+        let mut home = vec![f64::NAN; n * n];
+        let slot: Vec<f64> = (0..n * n).map(|i| i as f64).collect();
+        let piece = Piece {
+            host: home.as_mut_ptr() as usize,
+            pitch: n * 8,
+            device: 0,
+            device_pitch: n * 8,
+            width: n * 8,
+            columns: n,
+            triangle: Some(Triangle {
+                first: 8,
+                element: 8,
+                whole: n * 8,
+            }),
+        };
+        // SAFETY: both have n columns of n numbers.
+        unsafe { scatter(&piece, slot.as_ptr().cast()) };
+        for j in 0..n {
+            for i in 0..n {
+                let want = if i <= j { slot[i + j * n] } else { 0.0 };
+                assert_eq!(home[i + j * n], want, "{i} {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn touched_memory_keeps_its_contents() {
+        let bytes = LARGE + 12345;
+        let mut memory: Vec<u8> = (0..bytes).map(|i| (i % 253) as u8).collect();
+        // SAFETY: the vector outlives both.
+        let pages = unsafe { Pages::of(memory.as_mut_ptr(), bytes) }.unwrap();
+        while pages.touch_some() {}
+        let touch = unsafe { FirstTouch::begin(memory.as_mut_ptr(), bytes, 3) };
+        assert!(touch.is_some());
+        drop(touch);
+        assert!(memory
+            .iter()
+            .enumerate()
+            .all(|(i, b)| *b == (i % 253) as u8));
+        // SAFETY: nothing is touched.
+        assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! Pinned host memory, through which matrices travel between R's memory and the GPU at the speed of the bus.
+//!
+//! A worker thread has a lane: a few slots of pinned memory that it fills or empties in turn, each with an event that tells when
+//! the GPU is done with it. Lanes are made at first use and kept, so that there is never more of it than `LANES` lanes hold.
+
+use std::ptr::null_mut;
+
+use cudarc::driver::sys;
+
+use super::context::Context;
+use crate::error::Result;
+
+/// Bytes of a slot.
+pub(super) const SLOT: usize = 2 << 20;
+/// Slots of a lane: one that is filled or emptied, and two on their way.
+pub(super) const SLOTS: usize = 3;
+/// More threads copy no faster than the bus takes it.
+const LANES: usize = 16;
+
+pub(super) struct Staging {
+    ctx: &'static Context,
+    memory: *mut u8,
+    pub lanes: Vec<Lane>,
+}
+
+// SAFETY: the memory belongs to this value alone and may be used from any thread.
+unsafe impl Send for Staging {}
+
+/// What one worker has.
+pub(super) struct Lane {
+    pub slots: [Slot; SLOTS],
+    /// The slot to be used next.
+    next: usize,
+}
+
+// SAFETY: as for `Staging`, of which it is a part.
+unsafe impl Send for Lane {}
+
+/// Pinned memory of `SLOT` bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub memory: *mut u8,
+    /// Recorded after each copy from or to the memory.
+    pub event: sys::CUevent,
+}
+
+/// Workers that copy between the host's memory and staging memory.
+pub(super) fn workers() -> usize {
+    let wanted = crate::threads::resolve(0);
+    wanted.min(rayon::current_num_threads()).clamp(1, LANES)
+}
+
+impl Staging {
+    pub(super) fn new(ctx: &'static Context) -> Result<Staging> {
+        ctx.bind()?;
+        let lanes = workers();
+        let mut memory = null_mut();
+        // SAFETY: the context is current, the out-parameter valid.
+        let code = unsafe { sys::cuMemHostAlloc(&mut memory, lanes * SLOTS * SLOT, 0) };
+        ctx.check(code, "cuMemHostAlloc")?;
+        let mut staging = Staging {
+            ctx,
+            memory: memory.cast(),
+            lanes: Vec::with_capacity(lanes),
+        };
+        for lane in 0..lanes {
+            let mut slots = [Slot {
+                memory: null_mut(),
+                event: null_mut(),
+            }; SLOTS];
+            for (i, slot) in slots.iter_mut().enumerate() {
+                // SAFETY: within the memory.
+                slot.memory = unsafe { staging.memory.add((lane * SLOTS + i) * SLOT) };
+                let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+                // SAFETY: the context is current, the out-parameter valid.
+                let code = unsafe { sys::cuEventCreate(&mut slot.event, flags) };
+                if let Err(e) = ctx.check(code, "cuEventCreate") {
+                    destroy(&slots[..i]);
+                    return Err(e);
+                }
+            }
+            staging.lanes.push(Lane { slots, next: 0 });
+        }
+        Ok(staging)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.lanes.len() * SLOTS * SLOT
+    }
+}
+
+fn destroy(slots: &[Slot]) {
+    for slot in slots {
+        // SAFETY: made by cuEventCreate, used no more.
+        let _ = unsafe { sys::cuEventDestroy_v2(slot.event) };
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.ctx.bind().is_err() {
+            return;
+        }
+        for lane in &self.lanes {
+            destroy(&lane.slots);
+        }
+        // SAFETY: allocated by cuMemHostAlloc; whoever used it has waited for what was queued.
+        let _ = unsafe { sys::cuMemFreeHost(self.memory.cast()) };
+    }
+}
+
+impl Lane {
+    /// The slot that [`Lane::next`] will give.
+    pub(super) fn peek(&self) -> Slot {
+        self.slots[self.next]
+    }
+
+    /// The slot whose turn it is.
+    pub(super) fn next(&mut self) -> Slot {
+        let slot = self.slots[self.next];
+        self.next = (self.next + 1) % SLOTS;
+        slot
+    }
+}
+
+impl Slot {
+    /// Waits until the GPU is done with it; at once when it never was used.
+    pub(super) fn wait(&self, ctx: &Context) -> Result<()> {
+        // SAFETY: the event lives as long as the lane.
+        ctx.check(
+            unsafe { sys::cuEventSynchronize(self.event) },
+            "cuEventSynchronize",
+        )
+    }
+
+    pub(super) fn record(&self, ctx: &Context, stream: sys::CUstream) -> Result<()> {
+        // SAFETY: event and stream belong to the current context.
+        ctx.check(
+            unsafe { sys::cuEventRecord(self.event, stream) },
+            "cuEventRecord",
+        )
+    }
+}

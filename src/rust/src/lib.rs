@@ -1,7 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
-//! - [`device`]: the trait every machine implements
+//! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
 //! - `r` (feature `r`): the glue to R, the only module that knows extendr
@@ -9,6 +9,7 @@
 pub mod algo;
 pub mod backend;
 pub mod device;
+pub mod elementwise;
 pub mod error;
 pub mod interrupt;
 pub mod matrix;

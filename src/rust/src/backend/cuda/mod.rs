@@ -97,6 +97,11 @@ impl CudaDevice {
     }
 }
 
+/// Bytes of matrices that this process has sent to GPUs, and fetched.
+pub fn bytes_moved() -> (u64, u64) {
+    transfer::bytes_moved()
+}
+
 fn require(ok: bool, what: &str) -> Result<()> {
     if ok {
         Ok(())

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::mem::size_of;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
@@ -17,6 +18,20 @@ const CHUNK: usize = 256 << 20;
 
 /// Columns shorter than this are gathered on the host when they are not adjacent: a pitched copy pays per column.
 const SHORT_COLUMN: usize = 4096;
+
+static UP: AtomicU64 = AtomicU64::new(0);
+static DOWN: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of matrices that this process has sent to GPUs, and fetched.
+pub(super) fn bytes_moved() -> (u64, u64) {
+    (UP.load(Ordering::Relaxed), DOWN.load(Ordering::Relaxed))
+}
+
+/// Counts bytes on their way.
+pub(super) fn count(up: usize, down: usize) {
+    UP.fetch_add(up as u64, Ordering::Relaxed);
+    DOWN.fetch_add(down as u64, Ordering::Relaxed);
+}
 
 /// How a host matrix can travel.
 enum Layout {
@@ -45,6 +60,7 @@ fn layout<T>(rows: usize, cols: usize, rs: isize, cs: isize) -> Layout {
 /// Copies `a` to the contiguous device matrix at `to`, and waits.
 pub(super) fn upload<T: Scalar>(ctx: &'static Context, a: MatRef<'_, T>, to: u64) -> Result<()> {
     let (rows, cols) = (a.nrows(), a.ncols());
+    count(rows * cols * size_of::<T>(), 0);
     match layout::<T>(rows, cols, a.row_stride(), a.col_stride()) {
         Layout::Empty => return Ok(()),
         Layout::Contiguous => {
@@ -90,6 +106,7 @@ pub(super) fn download<T: Scalar>(
 ) -> Result<()> {
     ctx.wait()?;
     let (rows, cols) = (out.nrows(), out.ncols());
+    count(0, rows * cols * size_of::<T>());
     match layout::<T>(rows, cols, out.row_stride(), out.col_stride()) {
         Layout::Empty => return Ok(()),
         Layout::Contiguous => {

@@ -98,7 +98,7 @@ arith <- function(op, x, y, call) {
       if (!identical(dim(other), beside@Dim)) {
         abort_dimension(base_text("non-conformable arrays"), call)
       }
-    } else if (length(other) == 0L || length(other) > count) {
+    } else if (length(other) == 0L || length(other) > max(count, 1)) {
       # Base R knows what becomes of these: mostly an error.
       return(as_user(call, get(op, envir = baseenv())(plain(x), plain(y))))
     } else if (count %% length(other) != 0) {
@@ -128,8 +128,8 @@ as_operand <- function(x, call) {
   x
 }
 
-# As native routines take an operand: the handle, or a double vector.
-as_value <- function(x) if (is_resident(x)) x@pointer else as.double(x)
+# As native routines take an operand: the handle, or a double vector. An empty one is not read.
+as_value <- function(x) if (is_resident(x)) x@pointer else if (length(x)) as.double(x) else 0
 
 # `f` of each entry, by its name in `src/rust/src/elementwise.rs`.
 map_resident <- function(f, x, call) {

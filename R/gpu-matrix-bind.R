@@ -2,15 +2,18 @@
 
 #' @rdname gpu_matrix_parts
 #' @export
-cbind.gpu_matrix <- function(..., deparse.level = 1) {
+cbind.gpu_matrix <- function(..., deparse.level = handed_level(parent.frame())) {
   bind(list(...), argument_names(substitute(list(...)), deparse.level), 2L, group_call(sys.call(), "cbind"))
 }
 
 #' @rdname gpu_matrix_parts
 #' @export
-rbind.gpu_matrix <- function(..., deparse.level = 1) {
+rbind.gpu_matrix <- function(..., deparse.level = handed_level(parent.frame())) {
   bind(list(...), argument_names(substitute(list(...)), deparse.level), 1L, group_call(sys.call(), "rbind"))
 }
+
+# cbind() and rbind() do not hand this argument on to their methods, which they call from their own frame.
+handed_level <- function(frame) get0("deparse.level", frame, inherits = FALSE, ifnotfound = 1)
 
 # What base R calls a vector among the arguments: by its name, or by what the user wrote.
 argument_names <- function(arguments, deparse.level) {
@@ -49,7 +52,7 @@ bind <- function(parts, labels, along, call) {
   for (k in which(kept & !is_matrix)) {
     count <- length(parts[[k]])
     if (count > size || size %% count != 0) {
-      if (size > 0L) warn_part(along, k, call)
+      warn_part(along, k, call)
       if (count > size) parts[[k]] <- parts[[k]][seq_len(size)]
     }
   }
@@ -59,9 +62,8 @@ bind <- function(parts, labels, along, call) {
   }
   lengths_along <- ifelse(is_matrix, vapply(parts, function(p) dim(p)[along][1L] %||% NA_integer_, 0L), 1L)
   names <- list(NULL, NULL)
-  names[[across]] <- names_across(parts[kept], is_matrix[kept], across, size)
-  names[[along]] <- names_along(parts[kept], is_matrix[kept], labels[kept], along, lengths_along[kept])
-  names(names) <- NULL
+  names[across] <- list(names_across(parts[kept], is_matrix[kept], across, size))
+  names[along] <- list(names_along(parts[kept], is_matrix[kept], labels[kept], along, lengths_along[kept]))
   dim <- c(0L, 0L)
   dim[[across]] <- size
   dim[[along]] <- sum(lengths_along[kept])
@@ -112,15 +114,10 @@ warn_part <- function(along, k, call) {
   warn("recycling", base_text(text, k), call)
 }
 
-# From the first matrix that has names there, else the first vector of the right length that has names.
+# From the first part that has names there: a matrix, or a vector of the right length.
 names_across <- function(parts, is_matrix, across, size) {
-  for (p in parts[is_matrix]) {
-    if (!is.null(dimnames(p)[[across]])) return(dimnames(p)[[across]])
-  }
-  for (p in parts[!is_matrix]) {
-    if (length(p) == size && !is.null(names(p))) return(names(p))
-  }
-  NULL
+  own <- Map(function(p, matrix) if (matrix) dimnames(p)[[across]] else if (length(p) == size) names(p), parts, is_matrix)
+  Find(Negate(is.null), own)
 }
 
 names_along <- function(parts, is_matrix, labels, along, counts) {

@@ -60,6 +60,9 @@ NULL
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
 places <- function(subscript, x, along, call) {
+  if (is.character(subscript) && is.null(dimnames(x))) {
+    abort_dimension(base_text("no 'dimnames' attribute for array"), call)
+  }
   all <- matrix(seq_len(x@Dim[[along]]), ncol = 1L, dimnames = list(x@Dimnames[[along]], NULL))
   unname(as_user(call, all[subscript, 1L]))
 }

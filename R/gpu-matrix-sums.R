@@ -131,17 +131,22 @@ norm_resident <- function(x, type, call) {
     M = , m = fold_resident("largest", x, call),
     O = , o = , "1" = largest(fold_resident("magnitudes", x, call, "columns")),
     I = , i = largest(fold_resident("magnitudes", x, call, "rows")),
-    F = , f = , E = , e = euclidean(unwrap(native_held_column_norms(x@pointer, how_there(call)), call)$values),
+    F = , f = , E = , e = euclidean_norm(x, call),
     "2" = norm(as.matrix(x), "2"),
     abort_argument("type",
       base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]), call)
   )
 }
 
-# Without overflow or underflow on the way.
-euclidean <- function(values) {
+euclidean_norm <- function(x, call) {
+  squares <- fold_resident("squares", x, call)
+  if (is.nan(squares) || squares > 1e-280 && squares < Inf) {
+    return(sqrt(squares))
+  }
+  # They may have overflowed or vanished; the norms of columns do not.
+  values <- unwrap(native_held_column_norms(x@pointer, how_there(call)), call)$values
   scale <- if (length(values)) max(values) else 0
-  if (scale == 0 || !is.finite(scale)) scale else scale * sqrt(sum((values / scale)^2))
+  if (scale == 0 || scale == Inf) scale else scale * sqrt(sum((values / scale)^2))
 }
 
 #' @rdname gpu_matrix_sums

@@ -24,6 +24,7 @@ __device__ __forceinline__ double tangent_of_turn(double x) {
 // the sign of zeros and infinities from a negative zero or infinity.
 __device__ __forceinline__ double power(double x, double y) {
     if (y == 2) return x * x;
+    if (x == 1 || y == 0) return 1;
     if (x < 0 && (isinf(y) || (isinf(x) && y != floor(y)))) return nan("");
     const double p = pow(x, y);
     return x == 0 || (x < 0 && isinf(x) && y < 0) ? fabs(p) : p;

@@ -27,6 +27,9 @@ struct Count : Sum {
 struct Magnitudes : Sum {
     static __device__ __forceinline__ double take(double s, double x) { return s + fabs(x); }
 };
+struct Squares : Sum {
+    static __device__ __forceinline__ double take(double s, double x) { return s + x * x; }
+};
 struct Largest : Max {
     static __device__ __forceinline__ double start() { return 0; }
     static __device__ __forceinline__ double take(double s, double x) { return Max::take(s, fabs(x)); }
@@ -86,6 +89,7 @@ __device__ __forceinline__ void rows_by(int skip, i64 m, i64 n, const T* a, i64 
         case 3: BODY<Count>(__VA_ARGS__); break;       \
         case 4: BODY<Magnitudes>(__VA_ARGS__); break;  \
         case 5: BODY<Largest>(__VA_ARGS__); break;     \
+        case 6: BODY<Squares>(__VA_ARGS__); break;     \
     }
 
 #define INSTANCES(T, SUFFIX)                                                                                            \

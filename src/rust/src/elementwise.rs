@@ -158,16 +158,19 @@ pub enum Fold {
     Magnitudes,
     /// The largest absolute value; 0 for no numbers.
     Largest,
+    /// The sum of squares, which may overflow.
+    Squares,
 }
 
 impl Fold {
-    pub const NAMES: [(&'static str, Fold); 6] = [
+    pub const NAMES: [(&'static str, Fold); 7] = [
         ("sum", Fold::Sum),
         ("min", Fold::Min),
         ("max", Fold::Max),
         ("count", Fold::Count),
         ("magnitudes", Fold::Magnitudes),
         ("largest", Fold::Largest),
+        ("squares", Fold::Squares),
     ];
 
     pub fn named(name: &str) -> Option<Fold> {
@@ -181,7 +184,7 @@ impl Fold {
     /// What partial results are reduced by.
     pub fn of_parts(self) -> Fold {
         match self {
-            Fold::Sum | Fold::Count | Fold::Magnitudes => Fold::Sum,
+            Fold::Sum | Fold::Count | Fold::Magnitudes | Fold::Squares => Fold::Sum,
             Fold::Largest | Fold::Max => Fold::Max,
             Fold::Min => Fold::Min,
         }
@@ -192,7 +195,7 @@ impl Fold {
         match self {
             Fold::Min => f64::INFINITY,
             Fold::Max => f64::NEG_INFINITY,
-            Fold::Sum | Fold::Count | Fold::Magnitudes | Fold::Largest => 0.0,
+            Fold::Sum | Fold::Count | Fold::Magnitudes | Fold::Largest | Fold::Squares => 0.0,
         }
     }
 }

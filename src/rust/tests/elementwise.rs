@@ -414,6 +414,7 @@ fn fold_of(f: Fold, skip: bool, x: &[f64]) -> f64 {
         Fold::Count => kept.iter().filter(|v| !v.is_nan()).count() as f64,
         _ if nan => f64::NAN,
         Fold::Sum => sum(&mut kept.into_iter()),
+        Fold::Squares => sum(&mut kept.into_iter().map(|v| v * v)),
         Fold::Magnitudes => sum(&mut kept.into_iter().map(f64::abs)),
         Fold::Min => kept.into_iter().fold(f64::INFINITY, f64::min),
         Fold::Max => kept.into_iter().fold(f64::NEG_INFINITY, f64::max),
@@ -438,7 +439,7 @@ fn assert_folds<T: Scalar, D: Elementwise<T>>(device: &D, a: &Host<T>) {
                             .filter(|v| v.is_finite())
                             .map(|v| v.abs())
                             .sum::<f64>(),
-                        Fold::Magnitudes => want,
+                        Fold::Magnitudes | Fold::Squares => want,
                         _ => 0.0,
                     };
                     let fits = got == want || (got - want).abs() <= 64.0 * f64::EPSILON * room;

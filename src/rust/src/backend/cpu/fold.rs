@@ -60,6 +60,7 @@ pub(super) fn fold<T: Scalar>(
         Fold::Max => by!(greater, greater),
         Fold::Count => by!(|s: f64, x: f64| if x.is_nan() { s } else { s + 1.0 }, sum),
         Fold::Magnitudes => by!(|s: f64, x: f64| s + x.abs(), sum),
+        Fold::Squares => by!(|s: f64, x: f64| s + x * x, sum),
         Fold::Largest => by!(|s: f64, x: f64| greater(s, x.abs()), greater),
     }
 }

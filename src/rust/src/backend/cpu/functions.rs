@@ -111,6 +111,10 @@ pub(crate) fn power(x: f64, y: f64) -> f64 {
     if y == 2.0 {
         return x * x;
     }
+    // R's NA is a signalling NaN, of which the C library makes nothing else.
+    if x == 1.0 || y == 0.0 {
+        return 1.0;
+    }
     if x < 0.0 && (y.is_infinite() || x.is_infinite() && y != y.floor()) {
         return f64::NAN;
     }
@@ -196,6 +200,8 @@ mod tests {
         for (x, y, want) in [
             (1.0, NAN, 1.0),
             (NAN, 0.0, 1.0),
+            (1.0, f64::from_bits(0x7ff0_0000_0000_07a2), 1.0),
+            (f64::from_bits(0x7ff0_0000_0000_07a2), 0.0, 1.0),
             (NAN, 2.0, NAN),
             (2.0, NAN, NAN),
             (-0.0, 3.0, 0.0),

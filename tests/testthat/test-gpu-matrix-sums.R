@@ -141,3 +141,16 @@ test_that("the generics leave other operands to base R", {
   expect_identical(diag(x), base::diag(x))
   expect_identical(diag(2), base::diag(2))
 })
+
+test_that("attaching says nothing, before and after Matrix", {
+  for (first in c("", "library(Matrix);", "invisible(loadNamespace('Matrix'));")) {
+    if (nzchar(first)) skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+    child <- run_child(sprintf(
+      "%s library(cudafactor); g <- as_gpu(diag(2), 'cpu'); stopifnot(rowSums(g) == 1, norm(g) == 1, diag(g) == 1, t(g) == diag(2)); cat('end')",
+      first
+    ))
+    expect_identical(child, list(status = 0L, output = "end"), info = first)
+  }
+  unattached <- run_child("g <- cudafactor::as_gpu(diag(2), 'cpu'); stopifnot(sum(exp(g) + 1 - g[, 2:1]) > 0, cudafactor::rowSums(cbind(g, 1)) == 2)")
+  expect_identical(unattached$status, 0L)
+})

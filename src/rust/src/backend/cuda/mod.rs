@@ -97,7 +97,7 @@ impl CudaDevice {
     }
 }
 
-/// Bytes of matrices that this process has sent to GPUs, and fetched.
+/// Bytes that this process has sent to GPUs, and fetched.
 pub fn bytes_moved() -> (u64, u64) {
     transfer::bytes_moved()
 }

@@ -22,7 +22,7 @@ const SHORT_COLUMN: usize = 4096;
 static UP: AtomicU64 = AtomicU64::new(0);
 static DOWN: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of matrices that this process has sent to GPUs, and fetched.
+/// Bytes that this process has sent to GPUs, and fetched.
 pub(super) fn bytes_moved() -> (u64, u64) {
     (UP.load(Ordering::Relaxed), DOWN.load(Ordering::Relaxed))
 }

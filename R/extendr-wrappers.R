@@ -40,6 +40,40 @@ native_last_device <- function() .Call(wrap__native_last_device)
 # The CPU threads in force
 native_threads <- function(how) .Call(wrap__native_threads, how)
 
+# out = the handle of f(x); whether a number became NaN
+native_held_map <- function(f, x, out, how) .Call(wrap__native_held_map, f, x, out, how)
+
+# out = the handle of f(x, y), of which at least one is a handle
+native_held_zip <- function(f, x, y, out, how) .Call(wrap__native_held_zip, f, x, y, out, how)
+
+# The reductions of all entries, of rows or of columns
+native_held_fold <- function(f, lines, skip, x, how) .Call(wrap__native_held_fold, f, lines, skip, x, how)
+
+# The Euclidean norms of the columns
+native_held_column_norms <- function(x, how) .Call(wrap__native_held_column_norms, x, how)
+
+# out = the handle of the transpose
+native_held_transpose <- function(x, out, how) .Call(wrap__native_held_transpose, x, out, how)
+
+# The diagonal
+native_held_diagonal <- function(x, how) .Call(wrap__native_held_diagonal, x, how)
+
+# out = the handle of x with another diagonal
+native_held_set_diagonal <- function(x, values, out, how) .Call(wrap__native_held_set_diagonal, x, values, out, how)
+
+# out = the handle of the rows and columns named, NA where there is none
+native_held_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__native_held_gather, x, rows, cols, missing, out, how)
+
+# out = the handle of x with other values in the rows and columns named, each at most once
+native_held_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_held_scatter, x, rows, cols, value, out, how)
+
+# out = the handle of a matrix of extents `dim` that is made of parts: values[k] fills `extents[, k]` rows and columns after
+# `starts[, k]`. One of the values at least is a handle
+native_held_bind <- function(values, starts, extents, dim, out, how) .Call(wrap__native_held_bind, values, starts, extents, dim, out, how)
+
+# Bytes that this process has sent to GPUs, and fetched from them
+native_transfer_bytes <- function() .Call(wrap__native_transfer_bytes)
+
 # The parts of a least-squares fit; see `algo::least_squares`
 native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm, x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how)
 

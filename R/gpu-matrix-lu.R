@@ -9,7 +9,7 @@ lu_resident <- function(x, warn_singular, call) {
   f <- list(
     lu = new_resident(handle, x@Dim, NULL, x@precision, x@device),
     ipiv = done$ipiv,
-    perm = as_permutation(done$ipiv, x@Dim[[1L]]),
+    perm = done$perm,
     singular = done$zero,
     norm1 = if (x@Dim[[1L]] == x@Dim[[2L]]) done$norm1,
     dimnames = dimnames(x),

@@ -2,7 +2,7 @@
 //!
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
 //! - `threads`: how many threads a step may use
-//! - [`device`]: the trait every machine implements
+//! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
 //! - `r` (feature `r`): the glue to R, the only module that knows extendr
@@ -10,6 +10,7 @@
 pub mod algo;
 pub mod backend;
 pub mod device;
+pub mod elementwise;
 pub mod error;
 pub mod interrupt;
 pub mod matrix;

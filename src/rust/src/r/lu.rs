@@ -152,9 +152,11 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
             let norm1 = Device::<T>::norm1(dev, x)?;
             Ok((Holds::<T>::hold(dev, f), info, diagonal, norm1))
         })?;
+        let rows = made.shape().0;
         slot.fill(made);
         Ok(list!(
             ipiv = positions(&info.ipiv),
+            perm = positions(&lu::permutation(&info.ipiv, rows)),
             zero = info.zero.map_or(0, |i| i as i32 + 1),
             diagonal = diagonal,
             norm1 = norm1

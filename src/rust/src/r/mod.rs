@@ -8,6 +8,7 @@
 mod args;
 mod cholesky;
 mod device;
+mod elementwise;
 mod lm;
 mod lu;
 mod matmult;
@@ -25,6 +26,7 @@ extendr_module! {
     mod cudafactor;
     use cholesky;
     use device;
+    use elementwise;
     use lm;
     use lu;
     use matmult;

@@ -6,8 +6,12 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_pivoted;
 mod copy;
+mod elementwise;
+mod fold;
+mod functions;
 mod gemm;
 mod lu;
+mod movement;
 mod norms;
 mod qr;
 mod qr_batch;
@@ -22,6 +26,7 @@ use faer::{ContiguousFwd, MatMut, MatRef};
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
@@ -408,6 +413,62 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn diagonal(&self, a: &CpuMat<'_, T>) -> Result<Vec<T>> {
         Ok(norms::diagonal(a.view()))
+    }
+}
+
+impl<T: Scalar> Elementwise<T> for CpuDevice {
+    fn blank(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {
+        self.zeros(rows, cols)
+    }
+
+    fn map(&self, f: Map, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<bool> {
+        let out = out.view_mut()?;
+        require(a.view().shape() == out.shape(), "non-conformable arrays")?;
+        elementwise::map(f, a.view(), out, self.threads)
+    }
+
+    fn zip(
+        &self,
+        f: Zip,
+        a: Operand<'_, CpuMat<'_, T>>,
+        b: Operand<'_, CpuMat<'_, T>>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        elementwise::zip(f, a, b, out.view_mut()?, self.threads)
+    }
+
+    fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
+        fold::fold(f, lines, skip, a.view(), self.threads)
+    }
+
+    fn transpose(&self, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<()> {
+        movement::transpose(a.view(), out.view_mut()?, self.threads)
+    }
+
+    fn set_diagonal(&self, values: &[T], a: &mut CpuMat<'_, T>) -> Result<()> {
+        movement::set_diagonal(values, a.view_mut()?)
+    }
+
+    fn gather(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        missing: T,
+        a: &CpuMat<'_, T>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        movement::gather(rows, cols, missing, a.view(), out.view_mut()?, self.threads)
+    }
+
+    fn scatter(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        shape: (usize, usize),
+        b: Operand<'_, CpuMat<'_, T>>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        movement::scatter(rows, cols, shape, b, out.view_mut()?)
     }
 }
 

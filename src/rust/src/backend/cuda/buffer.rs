@@ -5,6 +5,7 @@ use std::mem::size_of;
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::Context;
+use super::transfer::count;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -121,6 +122,7 @@ impl Buffer {
         let b = Buffer::of::<U>(ctx, values.len())?;
         if !values.is_empty() {
             let bytes = std::mem::size_of_val(values);
+            count(bytes, 0);
             // SAFETY: both sides have `bytes` bytes; the wait below outlasts the copy.
             let code = unsafe {
                 sys::cuMemcpyHtoDAsync_v2(b.ptr, values.as_ptr().cast(), bytes, ctx.stream)
@@ -139,6 +141,7 @@ impl Buffer {
         self.ctx.bind()?;
         self.ctx.wait()?;
         let bytes = std::mem::size_of_val(values);
+        count(0, bytes);
         // SAFETY: both sides have `bytes` bytes, any bytes are a valid `U`, and the wait outlasts the copy.
         let code = unsafe {
             sys::cuMemcpyDtoHAsync_v2(values.as_mut_ptr().cast(), self.ptr, bytes, self.ctx.stream)

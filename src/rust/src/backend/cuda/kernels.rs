@@ -38,10 +38,13 @@ pub(super) enum Family {
     Pivot,
     Norms,
     Precision,
+    Elementwise,
+    Fold,
+    Movement,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 21] = [
+    pub(super) const ALL: [Family; 24] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -63,6 +66,9 @@ impl Family {
         Family::Pivot,
         Family::Norms,
         Family::Precision,
+        Family::Elementwise,
+        Family::Fold,
+        Family::Movement,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -132,6 +138,9 @@ impl Family {
             Family::Pivot => packed!("pivot"),
             Family::Norms => packed!("norms"),
             Family::Precision => packed!("precision"),
+            Family::Elementwise => packed!("elementwise"),
+            Family::Fold => packed!("fold"),
+            Family::Movement => packed!("movement"),
         })
     }
 }

@@ -14,6 +14,7 @@
 //! - `pipeline`, `lu_pipeline`, `qr_pipeline`: LU and QR of columns in one launch, each from block to block
 //! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
+//! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`probe`]: whether there is a GPU, and why not
 
@@ -22,7 +23,9 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_tiles;
 mod context;
+mod elementwise;
 mod flow;
+mod fold;
 mod gemm;
 mod host_copy;
 mod interop;
@@ -34,6 +37,7 @@ mod lu_exchange;
 mod lu_pipeline;
 mod memory;
 mod modules;
+mod movement;
 mod norms;
 mod operand;
 mod pieces;
@@ -69,6 +73,7 @@ pub use self::memory::Matrix;
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -114,7 +119,7 @@ impl CudaDevice {
     }
 }
 
-/// Bytes of matrices that this process has sent to GPUs, and fetched from them.
+/// Bytes that this process has sent to GPUs, and fetched.
 pub fn bytes_moved() -> (u64, u64) {
     transfer::bytes_moved()
 }
@@ -409,5 +414,59 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn diagonal(&self, a: &Matrix<'_, T>) -> Result<Vec<T>> {
         norms::diagonal(self.ctx, a.view())
+    }
+}
+
+impl<T: Scalar> Elementwise<T> for CudaDevice {
+    fn blank(&self, rows: usize, cols: usize) -> Result<Matrix<'static, T>> {
+        Matrix::new(self.ctx, rows, cols)
+    }
+
+    fn map(&self, f: Map, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<bool> {
+        elementwise::map(self.ctx, f, a, out)
+    }
+
+    fn zip(
+        &self,
+        f: Zip,
+        a: Operand<'_, Matrix<'_, T>>,
+        b: Operand<'_, Matrix<'_, T>>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        elementwise::zip(self.ctx, f, a, b, out)
+    }
+
+    fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
+        fold::fold(self.ctx, f, lines, skip, a)
+    }
+
+    fn transpose(&self, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<()> {
+        movement::transpose(self.ctx, a, out)
+    }
+
+    fn set_diagonal(&self, values: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
+        movement::set_diagonal(self.ctx, values, a)
+    }
+
+    fn gather(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        missing: T,
+        a: &Matrix<'_, T>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        movement::gather(self.ctx, (rows, cols), missing, a, out)
+    }
+
+    fn scatter(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        shape: (usize, usize),
+        b: Operand<'_, Matrix<'_, T>>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        movement::scatter(self.ctx, (rows, cols), shape, b, out)
     }
 }

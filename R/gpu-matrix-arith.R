@@ -1,0 +1,206 @@
+# Arithmetic and mathematical functions of a gpu_matrix, entry by entry, and what compares it.
+
+#' Arithmetic with matrices on the GPU
+#'
+#' The operators `+ - * / ^ %% %/%` and the functions of a number, such as `exp()` and `sqrt()`, work on a [gpu_matrix] as on a plain
+#' matrix, and their results stay on its device. The other operand may be a `gpu_matrix`, a plain matrix, or a vector, which
+#' is recycled down the columns.
+#'
+#' On the device are computed: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`, `round` to whole numbers, `exp`, `expm1`, `log` (of any
+#' one base), `log1p`, `log2`, `log10`, `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`, `sinh`, `tanh`,
+#' `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif` and `round` to other digits the matrix is fetched, base R
+#' computes them, and the result is brought back.
+#'
+#' @section Value:
+#' A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons (`<`, `==`, ...) and logic (`&`, `|`, `!`), and
+#' `is.na()` and its kin, fetch the matrix and give base R's plain logical matrix; arithmetic with complex numbers gives a plain complex one.
+#' `cumsum()` and its kin give plain vectors, as in base R.
+#'
+#' @section Accuracy:
+#' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the functions
+#' that round are exact before that rounding, and equal to base R's; the others are within a few units in the last place. The other operand
+#' is rounded to the precision of the matrix first. `x %% y` is the exact remainder where base R warns of a loss of accuracy.
+#' `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#'
+#' @section Failure:
+#' `cudafactor_error_dimension`, `cudafactor_error_type`: base R's errors for operands that do not conform or are no numbers.
+#' `cudafactor_warning_nan`, `cudafactor_warning_recycling`: base R's warnings.
+#'
+#' @param e1,e2 A `gpu_matrix`, a matrix or a vector.
+#' @param x A `gpu_matrix`.
+#' @param ... `digits` of [round()] and `signif()`, the `base` of `log()`.
+#' @seealso [gpu_matrix], [base::Arithmetic], [base::groupGeneric]
+#' @examples
+#' d <- as_gpu(as.matrix(dist(matrix(rnorm(10), 5))))
+#' k <- 2 * exp(-d^2 / 2)
+#' k
+#' as.matrix(k / rowSums(k))
+#' @name gpu_matrix_arithmetic
+NULL
+
+#' @rdname gpu_matrix_arithmetic
+#' @export
+Ops.gpu_matrix <- function(e1, e2) {
+  call <- group_call(sys.call(), .Generic)
+  if (!.Generic %in% arithmetic) {
+    compute <- get(.Generic, envir = baseenv())
+    return(as_user(call, if (missing(e2)) compute(plain(e1)) else compute(plain(e1), plain(e2))))
+  }
+  if (!missing(e2)) {
+    return(arith(.Generic, e1, e2, call))
+  }
+  switch(.Generic,
+    "+" = e1,
+    "-" = map_resident("negate", e1, call),
+    abort_argument("e2", base_text("invalid unary operator"), call)
+  )
+}
+
+arithmetic <- c("+", "-", "*", "/", "^", "%%", "%/%")
+
+# The call of a group generic's method, as the user wrote it.
+group_call <- function(call, generic) {
+  call[[1L]] <- as.name(generic)
+  call
+}
+
+# A gpu_matrix, or another S4 matrix, as base R computes with it.
+plain <- function(x) if (isS4(x)) as.matrix(x) else x
+
+# What base R computes of plain operands; its conditions become ours, with the user's call.
+as_user <- function(call, value) {
+  withCallingHandlers(
+    tryCatch(value, error = function(e) {
+      if (inherits(e, "cudafactor_error")) stop(e) else abort_dimension(conditionMessage(e), call)
+    }),
+    warning = function(w) {
+      if (!inherits(w, "cudafactor_warning")) {
+        warn("coercion", conditionMessage(w), call)
+        invokeRestart("muffleWarning")
+      }
+    }
+  )
+}
+
+arith <- function(op, x, y, call) {
+  beside <- if (is_resident(x)) x else y
+  x <- as_operand(x, call)
+  y <- as_operand(y, call)
+  if (is_resident(x) && is_resident(y)) {
+    if (!identical(x@Dim, y@Dim)) {
+      abort_dimension(base_text("non-conformable arrays"), call)
+    }
+    check_together(x, y, call)
+  } else {
+    other <- if (is_resident(x)) y else x
+    count <- prod(beside@Dim)
+    if (!is.null(dim(other))) {
+      if (!identical(dim(other), beside@Dim)) {
+        abort_dimension(base_text("non-conformable arrays"), call)
+      }
+    } else if (length(other) == 0L || length(other) > max(count, 1)) {
+      # Base R knows what becomes of these: mostly an error.
+      return(as_user(call, get(op, envir = baseenv())(plain(x), plain(y))))
+    } else if (count %% length(other) != 0) {
+      warn("recycling", base_text("longer object length is not a multiple of shorter object length"), call)
+    }
+    if (is.complex(other)) {
+      return(get(op, envir = baseenv())(plain(x), plain(y)))
+    }
+  }
+  names <- dimnames(x) %||% dimnames(y)
+  make_resident(
+    function(out, where) native_held_zip(op, as_value(x), as_value(y), out, where), beside@Dim, names, beside, call
+  )
+}
+
+# What base R takes as a number: a vector or a matrix.
+as_operand <- function(x, call) {
+  if (is_resident(x)) {
+    return(x)
+  }
+  if (isS4(x) || is.data.frame(x)) {
+    x <- as_matrix(x, call)
+  }
+  if (is.factor(x) || !(is.numeric(x) || is.logical(x) || is.complex(x) || is.null(x))) {
+    abort_type(base_text("non-numeric argument to binary operator"), call)
+  }
+  x
+}
+
+# As native routines take an operand: the handle, or a double vector. An empty one is not read.
+as_value <- function(x) if (is_resident(x)) x@pointer else if (length(x)) as.double(x) else 0
+
+# `f` of each entry, by its name in `src/rust/src/elementwise.rs`.
+map_resident <- function(f, x, call) {
+  handle <- .External(new_handle)
+  done <- unwrap(native_held_map(f, x@pointer, handle, how_there(call)), call)
+  if (done$nan) {
+    warn("nan", base_text("NaNs produced"), call)
+  }
+  new_resident(handle, x@Dim, x@Dimnames, x@precision, x@device)
+}
+
+#' @rdname gpu_matrix_arithmetic
+#' @export
+Math.gpu_matrix <- function(x, ...) {
+  call <- group_call(sys.call(), .Generic)
+  switch(.Generic,
+    cumsum = , cumprod = , cummax = , cummin = return(get(.Generic, envir = baseenv())(as.vector(x))),
+    log = return(log_resident(x, ..., call = call)),
+    round = return(round_resident(x, ..., call = call)),
+    signif = , gamma = , lgamma = , digamma = , trigamma = return(math_at_home(.Generic, x, ..., call = call))
+  )
+  map_resident(.Generic, x, call)
+}
+
+log_resident <- function(x, base, call) {
+  if (missing(base)) {
+    return(map_resident("log", x, call))
+  }
+  if (!(is.numeric(base) && length(base) == 1L && isTRUE(base > 0))) {
+    return(math_at_home("log", x, base, call = call))
+  }
+  # Base R has the exact logarithms too.
+  switch(as.character(base),
+    "10" = map_resident("log10", x, call),
+    "2" = map_resident("log2", x, call),
+    arith("/", map_resident("log", x, call), log(base), call)
+  )
+}
+
+round_resident <- function(x, digits = 0, call) {
+  if (is.numeric(digits) && length(digits) == 1L && identical(as.double(digits), 0)) {
+    map_resident("round", x, call)
+  } else {
+    math_at_home("round", x, digits, call = call)
+  }
+}
+
+# By base R, and back to the device.
+math_at_home <- function(f, x, ..., call) {
+  value <- withCallingHandlers(
+    tryCatch(get(f, envir = baseenv())(as.matrix(x), ...), error = function(e) abort_argument("...", conditionMessage(e), call)),
+    warning = function(w) {
+      warn("nan", conditionMessage(w), call)
+      invokeRestart("muffleWarning")
+    }
+  )
+  if (is.double(value) && identical(dim(value), x@Dim)) {
+    upload_beside(value, x@Dim, dimnames(x), x, call)
+  } else {
+    value
+  }
+}
+
+#' @export
+is.na.gpu_matrix <- function(x) is.na(as.matrix(x))
+
+#' @export
+is.nan.gpu_matrix <- function(x) is.nan(as.matrix(x))
+
+#' @export
+is.finite.gpu_matrix <- function(x) is.finite(as.matrix(x))
+
+#' @export
+is.infinite.gpu_matrix <- function(x) is.infinite(as.matrix(x))

@@ -1,0 +1,197 @@
+# Parts of a gpu_matrix: taken, replaced, transposed, put side by side.
+
+#' Parts of matrices on the GPU
+#'
+#' `x[i, j]`, `x[i, j] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain matrix.
+#' Rows and columns are copied on the device; only the subscripts travel.
+#'
+#' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single subscript (`x[k]`,
+#' and a logical or two-column matrix `k`) the matrix is fetched; after `x[k] <- value` it is brought back.
+#'
+#' @section Value:
+#' A `gpu_matrix` of the same device and precision, or a plain vector, with base R's names. Of `cbind()` and `rbind()` of which one operand is a
+#' `gpu_matrix`, the others are brought to it; the names of columns (rows) are those base R gives.
+#'
+#' @section Failure:
+#' `cudafactor_error_dimension`: base R's errors for subscripts out of bounds, a replacement of the wrong length or parts that do not fit.
+#' `cudafactor_error_type`: a replacement that is no number.
+#'
+#' @param x A `gpu_matrix`.
+#' @param i,j Subscripts as base R takes them: numbers, negative numbers, names, logical vectors, or nothing.
+#' @param drop Whether a result with one row or column becomes a vector.
+#' @param value A number, a vector that is recycled, a matrix or a `gpu_matrix`.
+#' @param ... Of `cbind()` and `rbind()`: matrices and vectors.
+#' @param deparse.level As in [base::cbind()].
+#' @param nrow,ncol Not taken for a matrix, as in [base::diag()].
+#' @param names Whether the diagonal gets the names that rows and columns share.
+#' @seealso [gpu_matrix], [base::Extract], [base::cbind()]
+#' @examples
+#' g <- as_gpu(matrix(1:12, 3, dimnames = list(NULL, letters[1:4])))
+#' g[, c("d", "a")]
+#' g[2, ]
+#' g[1:2, 1] <- 0
+#' diag(g[, 1:3])
+#' cbind(t(g), 1:4)
+#' @name gpu_matrix_parts
+NULL
+
+#' @rdname gpu_matrix_parts
+#' @export
+`[.gpu_matrix` <- function(x, i, j, ..., drop = TRUE) {
+  call <- group_call(sys.call(), "[")
+  subscripts <- nargs() - 1L - !missing(drop)
+  if (subscripts < 2L) {
+    if (missing(i)) {
+      return(x)
+    }
+    return(as_user(call, as.matrix(x)[plain(i)]))
+  }
+  if (subscripts > 2L) {
+    abort_dimension(base_text("incorrect number of dimensions"), call)
+  }
+  rows <- if (!missing(i)) places(plain(i), x, 1L, call)
+  columns <- if (!missing(j)) places(plain(j), x, 2L, call)
+  part <- gather(x, rows, columns, call)
+  if (isFALSE(as_flag(drop)) || all(part@Dim != 1L)) part else drop(as.matrix(part))
+}
+
+#' @export
+`[[.gpu_matrix` <- function(x, ..., exact = TRUE) as_user(group_call(sys.call(), "[["), as.matrix(x)[[..., exact = exact]])
+
+# Rows or columns by number, NA for NA, of a subscript as base R reads it.
+places <- function(subscript, x, along, call) {
+  if (is.character(subscript) && is.null(dimnames(x))) {
+    abort_dimension(base_text("no 'dimnames' attribute for array"), call)
+  }
+  all <- matrix(seq_len(x@Dim[[along]]), ncol = 1L, dimnames = list(x@Dimnames[[along]], NULL))
+  unname(as_user(call, all[subscript, 1L]))
+}
+
+# NULL stands for all rows or columns.
+gather <- function(x, rows, columns, call) {
+  dim <- c(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
+  names <- x@Dimnames
+  if (!is.null(rows) && !is.null(names[[1L]])) names[[1L]] <- taken_names(names[[1L]], rows)
+  if (!is.null(columns) && !is.null(names[[2L]])) names[[2L]] <- taken_names(names[[2L]], columns)
+  for (k in which(dim == 0L)) names[k] <- list(NULL)
+  make_resident(
+    function(out, where) native_held_gather(x@pointer, rows, columns, NA_real_, out, where), dim, names, x, call
+  )
+}
+
+taken_names <- function(names, places) {
+  names <- names[places]
+  names[is.na(places)] <- NA
+  names
+}
+
+#' @rdname gpu_matrix_parts
+#' @export
+`[<-.gpu_matrix` <- function(x, i, j, ..., value) {
+  call <- group_call(sys.call(), "[<-")
+  subscripts <- nargs() - 2L
+  value <- as_replacement(value, call)
+  if (subscripts < 2L) {
+    y <- as.matrix(x)
+    y <- as_user(call, {
+      if (missing(i)) y[] <- plain(value) else y[plain(i)] <- plain(value)
+      y
+    })
+    if (!identical(dim(y), x@Dim)) {
+      abort_dimension("a gpu_matrix cannot grow by assignment", call)
+    }
+    return(upload_beside(as_double(y, call), x@Dim, dimnames(x), x, call))
+  }
+  if (subscripts > 2L) {
+    abort_dimension(base_text("incorrect number of subscripts"), call)
+  }
+  rows <- if (!missing(i)) places(plain(i), x, 1L, call)
+  columns <- if (!missing(j)) places(plain(j), x, 2L, call)
+  if (length(value) > 1L && (anyNA(rows) || anyNA(columns))) {
+    abort_dimension(base_text("NAs are not allowed in subscripted assignments"), call)
+  }
+  scatter(x, rows, columns, value, call)
+}
+
+as_replacement <- function(value, call) {
+  if (is_resident(value)) {
+    return(value)
+  }
+  if (isS4(value) || is.data.frame(value)) {
+    value <- as_matrix(value, call)
+  }
+  if (is.factor(value) || !(is.numeric(value) || is.logical(value))) {
+    abort_type("the entries of a gpu_matrix are replaced by numbers", call)
+  }
+  value
+}
+
+scatter <- function(x, rows, columns, value, call) {
+  count <- prod(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
+  if (count == 0) {
+    return(x)
+  }
+  if (length(value) == 0L) {
+    abort_dimension(base_text("replacement has length zero"), call)
+  }
+  if (count %% length(value) != 0) {
+    abort_dimension(base_text("number of items to replace is not a multiple of replacement length"), call)
+  }
+  if (is_resident(value)) {
+    check_together(x, value, call)
+  }
+  make_resident(
+    function(out, where) native_held_scatter(x@pointer, last_only(rows), last_only(columns), as_value(value), out, where),
+    x@Dim, x@Dimnames, x, call
+  )
+}
+
+# Of places named more than once the last counts, as where entries are assigned one after the other.
+last_only <- function(places) {
+  if (!is.null(places) && anyDuplicated(places)) {
+    places[duplicated(places, fromLast = TRUE)] <- NA
+  }
+  places
+}
+
+#' @export
+`dim<-.gpu_matrix` <- function(x, value) {
+  abort_dimension("the extents of a gpu_matrix cannot be set: take as.matrix() of it first", sys.call())
+}
+
+#' @rdname gpu_matrix_parts
+#' @export
+t.gpu_matrix <- function(x) {
+  make_resident(function(out, where) native_held_transpose(x@pointer, out, where), rev(x@Dim), rev(x@Dimnames), x, sys.call())
+}
+
+#' @rdname gpu_matrix_parts
+#' @export
+setMethod("diag", "gpu_matrix", function(x, nrow, ncol, names = TRUE) {
+  call <- sys.call()
+  if (!missing(nrow) || !missing(ncol)) {
+    abort_argument("nrow", base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"), call)
+  }
+  out <- unwrap(native_held_diagonal(x@pointer, how_there(call)), call)$values
+  along <- lapply(x@Dimnames, function(names) names[seq_along(out)])
+  if (isTRUE(names) && !is.null(along[[1L]]) && identical(along[[1L]], along[[2L]])) {
+    names(out) <- along[[1L]]
+  }
+  out
+})
+
+#' @rdname gpu_matrix_parts
+#' @export
+setMethod("diag<-", "gpu_matrix", function(x, value) {
+  call <- sys.call()
+  value <- as_replacement(plain(value), call)
+  if (!length(value) %in% c(1L, min(x@Dim))) {
+    abort_dimension(base_text("replacement diagonal has wrong length", domain = "R-base"), call)
+  }
+  if (min(x@Dim) == 0L) {
+    return(x)
+  }
+  make_resident(
+    function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim, x@Dimnames, x, call
+  )
+})

@@ -1,0 +1,158 @@
+# Reductions of a gpu_matrix. What is computed comes home: numbers and vectors.
+
+#' Sums, extremes and norms of matrices on the GPU
+#'
+#' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`, `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix]
+#' are computed on its device. For `prod()`, `any()`, `all()` and the spectral norm the matrix is fetched.
+#'
+#' @section Value:
+#' Plain numbers and vectors, with base R's names.
+#'
+#' @section Accuracy:
+#' Sums are in double precision whatever that of the matrix, in an order that depends on its extents alone: a result is the same, bit for bit,
+#' from run to run. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#'
+#' @section Failure:
+#' Base R's errors, of class `cudafactor_error_argument` or `cudafactor_error_type`. The minimum of nothing is infinite, with the warning
+#' `cudafactor_warning_empty`.
+#'
+#' @param x A `gpu_matrix`.
+#' @param ... More operands of `sum()` and its kin, each a `gpu_matrix` or plain.
+#' @param na.rm Whether NA and NaN are left out.
+#' @param dims 1: a matrix has no more.
+#' @param trim As in [base::mean()]; when it is not 0 the matrix is fetched.
+#' @param type As in [base::norm()].
+#' @seealso [gpu_matrix], [base::colSums()], [base::norm()]
+#' @examples
+#' g <- as_gpu(matrix(1:6, 2, dimnames = list(c("a", "b"), NULL)))
+#' rowSums(g)
+#' colMeans(g)
+#' range(g)
+#' norm(g, "F")
+#' @name gpu_matrix_sums
+NULL
+
+# One number for all entries, or for each row or column.
+fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
+  unwrap(native_held_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
+}
+
+#' @rdname gpu_matrix_sums
+#' @export
+Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
+  call <- group_call(sys.call(), .Generic)
+  operands <- list(x, ...)
+  compute <- get(.Generic, envir = baseenv())
+  if (.Generic %in% c("prod", "any", "all")) {
+    values <- lapply(operands, plain)
+    return(as_user(call, do.call(compute, c(values, list(na.rm = na.rm)))))
+  }
+  na.rm <- isTRUE(as.logical(na.rm))
+  folds <- switch(.Generic, range = c("min", "max"), .Generic)
+  parts <- lapply(operands, function(x) {
+    if (!is_resident(x)) {
+      return(plain(x))
+    }
+    # What holds no number adds nothing; base R says so when nothing does.
+    if (.Generic != "sum" && (prod(x@Dim) == 0 || na.rm && fold_resident("count", x, call) == 0)) {
+      return(numeric())
+    }
+    vapply(folds, fold_resident, 0, x = x, call = call, skip = na.rm, USE.NAMES = FALSE)
+  })
+  if (all(lengths(parts) == 0L)) {
+    for (f in folds) {
+      warn("empty", base_text(sprintf("no non-missing arguments to %s; returning %s", f, c(min = "Inf", max = "-Inf")[[f]])), call)
+    }
+    return(unname(c(min = Inf, max = -Inf)[folds]))
+  }
+  as_user(call, do.call(compute, c(parts, list(na.rm = na.rm))))
+}
+
+#' @rdname gpu_matrix_sums
+#' @export
+mean.gpu_matrix <- function(x, trim = 0, na.rm = FALSE, ...) {
+  call <- sys.call()
+  if (!identical(trim, 0)) {
+    return(mean(as.vector(x), trim = trim, na.rm = na.rm, ...))
+  }
+  na.rm <- isTRUE(na.rm)
+  count <- if (na.rm) fold_resident("count", x, call) else prod(x@Dim)
+  fold_resident("sum", x, call, skip = na.rm) / count
+}
+
+#' @export
+anyNA.gpu_matrix <- function(x, recursive = FALSE) fold_resident("count", x, sys.call()) < prod(x@Dim)
+
+# Sums or means of rows or columns.
+line_sums <- function(x, lines, na.rm, dims, mean, call) {
+  if (!identical(as.double(dims), 1)) {
+    abort_argument("dims", base_text("invalid '%s'", "dims", domain = "R-base"), call)
+  }
+  na.rm <- isTRUE(as.logical(na.rm))
+  out <- fold_resident("sum", x, call, lines, na.rm)
+  if (mean) {
+    each <- x@Dim[[if (lines == "rows") 2L else 1L]]
+    out <- out / if (na.rm) fold_resident("count", x, call, lines) else each
+  }
+  names(out) <- x@Dimnames[[if (lines == "rows") 1L else 2L]]
+  out
+}
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("rowSums", "gpu_matrix", function(x, na.rm = FALSE, dims = 1, ...) {
+  line_sums(x, "rows", na.rm, dims, FALSE, sys.call())
+})
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("colSums", "gpu_matrix", function(x, na.rm = FALSE, dims = 1, ...) {
+  line_sums(x, "columns", na.rm, dims, FALSE, sys.call())
+})
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("rowMeans", "gpu_matrix", function(x, na.rm = FALSE, dims = 1, ...) {
+  line_sums(x, "rows", na.rm, dims, TRUE, sys.call())
+})
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("colMeans", "gpu_matrix", function(x, na.rm = FALSE, dims = 1, ...) {
+  line_sums(x, "columns", na.rm, dims, TRUE, sys.call())
+})
+
+norm_resident <- function(x, type, call) {
+  if (!(is.character(type) && length(type) >= 1L)) {
+    abort_argument("type", base_text("argument type[1]='%s' must be a character string of string length 1", format(type)[[1L]]), call)
+  }
+  largest <- function(values) if (length(values)) max(values) else 0
+  switch(type[[1L]],
+    M = , m = fold_resident("largest", x, call),
+    O = , o = , "1" = largest(fold_resident("magnitudes", x, call, "columns")),
+    I = , i = largest(fold_resident("magnitudes", x, call, "rows")),
+    F = , f = , E = , e = euclidean_norm(x, call),
+    "2" = norm(as.matrix(x), "2"),
+    abort_argument("type",
+      base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]), call)
+  )
+}
+
+euclidean_norm <- function(x, call) {
+  squares <- fold_resident("squares", x, call)
+  if (is.nan(squares) || squares > 1e-280 && squares < Inf) {
+    return(sqrt(squares))
+  }
+  # They may have overflowed or vanished; the norms of columns do not.
+  values <- unwrap(native_held_column_norms(x@pointer, how_there(call)), call)$values
+  scale <- if (length(values)) max(values) else 0
+  if (scale == 0 || scale == Inf) scale else scale * sqrt(sum((values / scale)^2))
+}
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("norm", signature("gpu_matrix", "missing"), function(x, type, ...) norm_resident(x, "O", sys.call()))
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("norm", signature("gpu_matrix", "character"), function(x, type, ...) norm_resident(x, type, sys.call()))

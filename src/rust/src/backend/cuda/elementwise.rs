@@ -1,0 +1,81 @@
+//! Functions of one and of two matrices, entry by entry.
+
+use super::buffer::Buffer;
+use super::context::Context;
+use super::kernels::{args, Family, Kernel};
+use super::memory::{blocks_for, Matrix};
+use super::require;
+use crate::elementwise::{Map, Operand, Zip};
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+const MAP: Kernel = Kernel::new(Family::Elementwise, "entries_map_plain");
+const ZIP: Kernel = Kernel::new(Family::Elementwise, "entries_zip_plain");
+
+pub(super) fn map<T: Scalar>(
+    ctx: &'static Context,
+    f: Map,
+    a: &Matrix<'_, T>,
+    out: &Matrix<'_, T>,
+) -> Result<bool> {
+    require(a.shape() == out.shape(), "non-conformable arrays")?;
+    let (a, out) = (a.view(), out.view());
+    let count = a.rows * a.cols;
+    let made = match f.may_make_nan() && count > 0 {
+        true => Some(Buffer::zeroed::<i32>(ctx, 1)?),
+        false => None,
+    };
+    let flag = made.as_ref().map_or(0, |b| b.ptr);
+    let blocks = blocks_for(count);
+    ctx.launch::<T>(
+        MAP,
+        blocks,
+        1,
+        256,
+        &args![f.number(), count, a.ptr, out.ptr, flag],
+    )?;
+    let mut answer = [0i32];
+    if let Some(made) = made {
+        made.to_slice(&mut answer)?;
+    }
+    Ok(answer[0] != 0)
+}
+
+/// An operand as kernels take it: an address, how many entries there are, and the number there is where there are none.
+pub(super) fn operand<T: Scalar>(
+    x: Operand<'_, Matrix<'_, T>>,
+    shape: (usize, usize),
+) -> Result<(u64, usize, f64)> {
+    match x {
+        Operand::Matrix(a) => {
+            require(a.shape() == shape, "non-conformable arrays")?;
+            Ok((a.view().ptr, shape.0 * shape.1, 0.0))
+        }
+        Operand::Number(x) => Ok((0, 0, T::from_f64(x).into())),
+        Operand::Recycled(v) => {
+            let v = v.view();
+            require(!v.is_empty(), "an empty vector is recycled")?;
+            Ok((v.ptr, v.rows * v.cols, 0.0))
+        }
+    }
+}
+
+pub(super) fn zip<T: Scalar>(
+    ctx: &'static Context,
+    f: Zip,
+    a: Operand<'_, Matrix<'_, T>>,
+    b: Operand<'_, Matrix<'_, T>>,
+    out: &Matrix<'_, T>,
+) -> Result<()> {
+    let shape = out.shape();
+    let ((a, of_a, x), (b, of_b, y)) = (operand(a, shape)?, operand(b, shape)?);
+    let count = shape.0 * shape.1;
+    let out = out.view().ptr;
+    ctx.launch::<T>(
+        ZIP,
+        blocks_for(count),
+        1,
+        256,
+        &args![f.number(), count, a, of_a, x, b, of_b, y, out],
+    )
+}

@@ -1,6 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
+//! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
@@ -10,6 +11,8 @@ pub mod algo;
 pub mod backend;
 pub mod device;
 pub mod error;
+pub mod footprint;
+pub mod held;
 pub mod interrupt;
 pub mod matrix;
 #[cfg(feature = "r")]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::held::{self, Search};
 
 /// `f64`, or `f32` when the user asks for single precision.
 pub trait Scalar:
@@ -23,12 +24,15 @@ pub trait Scalar:
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R>;
 }
 
-/// A zeroed vector, or an error instead of an abort when memory is short.
+/// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what filled it.
 pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
-        needed: (len as u64).saturating_mul(std::mem::size_of::<T>() as u64),
-    })?;
+    if v.try_reserve_exact(len).is_err() {
+        held::relieve(Search::Full);
+        v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
+            needed: (len as u64).saturating_mul(std::mem::size_of::<T>() as u64),
+        })?;
+    }
     v.resize(len, T::from_f64(0.0));
     Ok(v)
 }

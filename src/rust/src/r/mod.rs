@@ -11,6 +11,7 @@ mod device;
 mod lm;
 mod lu;
 mod matmult;
+mod memory;
 mod norm;
 mod qr;
 mod qr_resident;
@@ -28,6 +29,7 @@ extendr_module! {
     use lm;
     use lu;
     use matmult;
+    use memory;
     use norm;
     use qr;
     use qr_resident;

@@ -16,9 +16,12 @@ mod qr_pivoted;
 mod reflector;
 mod threads;
 mod triangular;
+mod usage;
 mod vector;
 
 use faer::{ContiguousFwd, MatMut, MatRef};
+
+pub use self::usage::memory;
 
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,

@@ -13,6 +13,7 @@
 //! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
+//! - [`usage`]: how much memory is in use, and how it is given back
 //! - [`probe`]: whether there is a GPU, and why not
 
 mod buffer;
@@ -49,6 +50,7 @@ mod sums;
 mod transfer;
 mod triangular;
 mod triangular_tiles;
+mod usage;
 mod widened;
 
 use faer::{MatMut, MatRef};
@@ -56,6 +58,7 @@ use faer::{MatMut, MatRef};
 use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
+pub use self::usage::Usage;
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
@@ -84,11 +87,6 @@ impl CudaDevice {
     /// Waits until everything asked of the GPU is done.
     pub fn synchronize(&self) -> Result<()> {
         self.ctx.wait()
-    }
-
-    /// Bytes of memory free and in all.
-    pub fn memory(&self) -> Result<(u64, u64)> {
-        self.ctx.memory()
     }
 }
 

@@ -80,13 +80,13 @@ test_that("a failing save leaves the file that was there", {
   g <- unserialize(serialize(as_gpu(diag(3)), NULL))
   expect_error(gpu_save(g, file), class = "cudafactor_error_stale")
   expect_identical(as.matrix(gpu_restore(file)), diag(2))
-  expect_identical(list.files(dirname(file), basename(file), fixed = TRUE), basename(file))
+  expect_identical(list.files(dirname(file), sub(".rds", "", basename(file), fixed = TRUE)), basename(file))
 })
 
 # Code for a process that has got `g`, an object whose values were left behind; its output is "fine".
 use_stale <- c(
   "shown <- utils::capture.output(print(g), str(g))",
-  "classes <- vapply(list(as.matrix, function(x) x %*% x, crossprod, function(x) as_gpu(x, precision = 'single'),",
+  "classes <- vapply(list(as.matrix, function(x) x %*% x, crossprod, as.vector,",
   "  function(x) gpu_save(x, tempfile())), function(f) tryCatch(class(f(g))[[1]], error = function(e) class(e)[[1]]), '')",
   "said <- tryCatch(as.matrix(g), error = conditionMessage)",
   "invisible(cudafactor::gpu_free(g)); invisible(gc())",

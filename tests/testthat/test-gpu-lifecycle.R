@@ -162,6 +162,7 @@ test_that("a forked child uses matrices of the host, is refused those of a GPU, 
   old <- options(cudafactor.min_flops = 0)
   on.exit(options(old))
   expected <- gpu_matmult(x, x)
+  gc()
   before <- gpu_mem()[c("device", "held", "objects")]
   for (i in 1:2) {
     answer <- in_child(function() {

@@ -75,7 +75,7 @@ memory_table <- function(facts) {
 }
 
 #' @rdname gpu_mem
-#' @param x A `gpu_matrix`, whose memory is given back now, instead of when R collects it. Every other name for the same values loses them
+#' @param x A `gpu_matrix`, or a factor that stays on a device, whose memory is given back now, instead of when R collects it. Every other name for the same values loses them
 #'   too; using one of them is then a `cudafactor_error_stale`. Without `x`, what nothing refers to any more is collected, and what is kept
 #'   for later calls is given back.
 #' @export
@@ -84,10 +84,10 @@ gpu_free <- function(x) {
   if (missing(x)) {
     gc(verbose = FALSE)
     unwrap(native_gpu_release(), call)
-  } else if (is_resident(x)) {
-    unwrap(native_held_free(x@pointer), call)
+  } else if (!is.null(part <- resident_part(x))) {
+    unwrap(native_held_free(part@pointer), call)
   } else {
-    abort_type("'x' must be a gpu_matrix: R frees all else by itself, after rm()", call)
+    abort_type("'x' must be a gpu_matrix, or a factor made of one: R frees all else by itself, after rm()", call)
   }
   invisible(memory_table(unwrap(native_gpu_mem(), call)))
 }

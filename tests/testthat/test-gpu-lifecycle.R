@@ -39,6 +39,37 @@ test_that("a saved matrix is restored, on any device and in its precision", {
   expect_identical(as.matrix(gpu_restore(file)), diag(2))
 })
 
+test_that("a saved factor is restored", {
+  set.seed(5)
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  x <- named(random_matrix(6, 6))
+  y <- c(1, 2, 3, 5, 8, 13)
+  for_each_setting(function(device, precision) {
+    g <- as_gpu(x, device, precision)
+    for (f in list(qr(g), gpu_lu(g))) {
+      gpu_save(f, file)
+      back <- gpu_restore(file, device = device)
+      expect_identical(class(back), class(f))
+      expect_identical(solve(back, y), solve(f, y))
+      e <- expect_error(solve(unserialize(serialize(f, NULL)), y), class = "cudafactor_error_stale")
+      expect_identical(e$reason, "elsewhere")
+      gpu_free(f)
+      e <- expect_error(solve(f, y), class = "cudafactor_error_stale")
+      expect_identical(e$reason, "freed")
+      expect_equal(solve(back, y), solve(gpu_restore(file, device = "cpu"), y), tolerance = 1e-4)
+    }
+    expect_identical(determinant(back), determinant(gpu_lu(g)))
+    saved <- readRDS(file)
+    saved$rest$ipiv <- NULL
+    saveRDS(saved, file)
+    expect_error(gpu_restore(file), class = "cudafactor_error_argument")
+  })
+  expect_error(gpu_save(gpu_lu(x), file), class = "cudafactor_error_type")
+  expect_error(gpu_save(qr(x), file), class = "cudafactor_error_type")
+  expect_error(gpu_free(gpu_lu(x)), class = "cudafactor_error_type")
+})
+
 test_that("files that are not there, cannot be written or are something else", {
   g <- as_gpu(diag(2))
   file <- tempfile(fileext = ".rds")
@@ -58,7 +89,8 @@ test_that("files that are not there, cannot be written or are something else", {
   saved <- readRDS(file)
   wrong <- list(
     values = 1:4, values = c(1, 2), Dim = c(2L, 3L), Dim = c(2, 2), Dim = c(-2L, -2L), Dim = c(NA, 2L), Dimnames = list("a", NULL),
-    Dimnames = NULL, precision = "half", precision = NULL, format = "other"
+    Dimnames = NULL, precision = "half", precision = NULL, format = "other", class = "lm",
+    class = c("gpu_matrix", "a"), class = NULL, class = "gpu_lu", class = "gpu_qr_factor", rest = list(1)
   )
   for (i in seq_along(wrong)) {
     broken <- saved
@@ -221,11 +253,10 @@ test_that("an interrupt gives back what the computation held", {
       sprintf("setwd('%s'); device <- '%s'", folder, device),
       "x <- matrix(rnorm(3000^2), 3000)",
       "g <- as_gpu(x, device)",
-      # What a device keeps for later is there before.
       "small <- as_gpu(x[1:200, 1:200], device)",
       "work <- function(g, x) { y <- g %*% g; gpu_qr(x, device = device); y %*% g }",
       "invisible(work(small, x[1:200, 1:200]))",
-      "use <- function() { gc(); gpu_mem()[, c('device', 'held', 'objects', 'allocated')] }",
+      "use <- function() gpu_free()[, c('device', 'held', 'objects', 'allocated')]",
       "before <- use()",
       "writeLines(as.character(Sys.getpid()), 'started')",
       "outcome <- tryCatch({ for (i in 1:10000) work(g, x); 'finished' }, interrupt = function(i) 'interrupted')",

@@ -88,6 +88,14 @@ impl CudaDevice {
     pub fn synchronize(&self) -> Result<()> {
         self.ctx.wait()
     }
+
+    /// Bytes of pinned host memory that copies go through.
+    pub fn staging_bytes(&self) -> usize {
+        0
+    }
+
+    /// Gives that memory back; the next copy makes it again.
+    pub fn release_staging(&self) {}
 }
 
 fn require(ok: bool, what: &str) -> Result<()> {

@@ -42,16 +42,6 @@ fn layout<T>(rows: usize, cols: usize, rs: isize, cs: isize) -> Layout {
     }
 }
 
-/// Bytes of host memory kept for copies.
-pub(super) fn staging_bytes(_ctx: &Context) -> u64 {
-    0
-}
-
-/// Gives them back.
-pub(super) fn release_staging(_ctx: &'static Context) -> Result<()> {
-    Ok(())
-}
-
 /// Copies `a` to the contiguous device matrix at `to`, and waits.
 pub(super) fn upload<T: Scalar>(ctx: &'static Context, a: MatRef<'_, T>, to: u64) -> Result<()> {
     let (rows, cols) = (a.nrows(), a.ncols());

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use cudarc::driver::sys::{self, CUmemPool_attribute};
 
 use super::context::{lock, Context, CONTEXTS};
-use super::{transfer, CudaDevice};
+use super::CudaDevice;
 use crate::error::{Error, Result};
 use crate::held::{held, Place};
 
@@ -114,7 +114,7 @@ impl CudaDevice {
             total,
             allocated: self.ctx.allocated.load(Ordering::Relaxed),
             pooled: self.ctx.pooled()?,
-            staging: transfer::staging_bytes(self.ctx),
+            staging: self.staging_bytes() as u64,
         })
     }
 
@@ -124,7 +124,7 @@ impl CudaDevice {
             let kept = lock(sums).take();
             drop(kept);
         }
-        transfer::release_staging(self.ctx)?;
+        self.release_staging();
         self.ctx.trim()
     }
 }

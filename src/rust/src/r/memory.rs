@@ -116,9 +116,10 @@ fn usable(target: Target) -> Result<f64> {
 
 /// The largest order for which the memory that is free suffices, and where; NaN where that is not known
 #[extendr]
-fn native_max_order(what: &str, how: Robj) -> Robj {
+fn native_max_order(what: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
+        let what = what.as_str().unwrap_or_default();
         let Some((_, task)) = Task::ALL.into_iter().find(|(name, _)| *name == what) else {
             return Err(Error::Internal {
                 what: "a native routine was called with an unknown task".to_owned(),

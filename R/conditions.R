@@ -102,16 +102,17 @@ warn <- function(kind, message, call, ...) {
 # its compiled code, "R-base" or "R-stats" for R code.
 base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain)
 
-# What a native routine answered: its values, or the R condition its error stands for.
+# What a native routine answered: its values, or the R condition its error stands for. A routine that has no values to tell has
+# filled `out`.
 #
 # `dgesv`, `backsolve`, ... name the base routine whose words fit (see singular_text()).
-unwrap <- function(reply, call, routine = NULL) {
+unwrap <- function(reply, call, routine = NULL, out = NULL) {
   if (!is.null(reply$warning)) {
     warn("device_failed", paste0(reply$warning, "; device = \"auto\" goes on with the CPU"), call)
   }
   err <- reply$err
   if (is.null(err)) {
-    return(reply$ok)
+    return(reply$ok %||% out)
   }
   raise(err$kind, err$message, err$fields, call, routine)
 }

@@ -321,5 +321,6 @@ test_that("a failed GPU without one: the warning of a reply is signalled beside 
   expect_match(conditionMessage(w), "goes on with the CPU", fixed = TRUE)
   expect_identical(conditionCall(w), quote(f(x)))
   expect_identical(value, list(rank = 2L))
-  expect_warning(expect_null(cudafactor:::unwrap(list(warning = "failed"), NULL)), class = "cudafactor_warning")
+  expect_warning(value <- cudafactor:::unwrap(list(warning = "failed"), NULL, out = diag(2)), class = "cudafactor_warning")
+  expect_identical(value, diag(2))
 })

@@ -280,7 +280,12 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
             ),
             Err(e) => e.to_string(),
         },
-        "another process may hold the GPU or its memory: see nvidia-smi",
+        match &described {
+            Err(Error::DeviceFailed {
+                earlier: Some(_), ..
+            }) => "what went wrong is over for a new session: restart R",
+            _ => "another process may hold the GPU or its memory: see nvidia-smi",
+        },
     );
     if described.is_err() {
         return;

@@ -92,7 +92,7 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     attributes(out) <- kept
   }
   reply <- native_chol(x, n, out, how(device, precision, sys.call()))
-  if (is.null(reply)) out else unwrap(reply, sys.call())
+  if (is.null(reply)) out else unwrap(reply, sys.call(), out = out)
 }
 
 # A complex matrix is refused before as.matrix(), as by chol().
@@ -202,7 +202,7 @@ gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.devic
   x <- as_double(x, call)
   out <- .External(alloc_matrix, k, k)
   reply <- native_chol2inv(x, dx, k, out, how(device, precision, call))
-  if (is.null(reply)) out else unwrap(reply, call, "chol2inv")
+  if (is.null(reply)) out else unwrap(reply, call, "chol2inv", out = out)
 }
 
 check_size <- function(k, dx, call) {

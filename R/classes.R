@@ -21,7 +21,7 @@
 #'
 #' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R
 #' saves of it,
-#' with `saveRDS()` or an image, or sends to another process, are its extents and names alone: take `as.matrix()` first.
+#' with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and [gpu_restore()], or take `as.matrix()` first.
 #' One without its values can be printed; all else is the error `cudafactor_error_stale`.
 #'
 #' @section Value:
@@ -49,7 +49,7 @@
 #' @slot pointer Where the values are.
 #' @slot Dim,Dimnames As of a plain matrix; `Dimnames` is a list of two.
 #' @slot precision,device As the arguments, `device` being the one in use: `"cpu"`, `"cuda:0"`.
-#' @seealso [cudafactor-options]
+#' @seealso [gpu_mem()], [gpu_free()], [gpu_save()], [cudafactor-options]
 #' @examples
 #' x <- matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4]))
 #' g <- as_gpu(x)

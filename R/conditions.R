@@ -17,9 +17,9 @@
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
 #'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, or a driver that does not start \cr
-#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `device` \tab the GPU has too little memory (bytes) \cr
-#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed \cr
-#'   `cudafactor_error_stale` \tab \tab a [gpu_matrix] whose values are not in this R session \cr
+#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
+#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
+#'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix] whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
 #'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }
@@ -35,6 +35,7 @@
 #'   **class** \tab **fields** \tab **meaning** \cr
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
+#'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
 #'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too \cr
 #'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently \cr
@@ -104,13 +105,17 @@ warn <- function(kind, message, call, ...) {
 # its compiled code, "R-base" or "R-stats" for R code.
 base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain)
 
-# What a native routine answered: its values, or the R condition its error stands for.
+# What a native routine answered: its values, or the R condition its error stands for. A routine that has no values to tell has
+# filled `out`.
 #
 # `dgesv`, `backsolve`, ... name the base routine whose words fit (see singular_text()).
-unwrap <- function(reply, call, routine = NULL) {
+unwrap <- function(reply, call, routine = NULL, out = NULL) {
+  if (!is.null(reply$warning)) {
+    warn("device_failed", paste0(reply$warning, "; device = \"auto\" goes on with the CPU"), call)
+  }
   err <- reply$err
   if (is.null(err)) {
-    return(reply$ok)
+    return(reply$ok %||% out)
   }
   raise(err$kind, err$message, err$fields, call, routine)
 }
@@ -124,13 +129,13 @@ raise <- function(kind, message, fields, call, routine) {
     singular = singular_text(routine, fields, message),
     non_finite = base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L),
     device_unavailable = device_unavailable_text(message),
-    device_memory = paste0(message, "; use device = \"cpu\", or free memory on the GPU"),
-    stale = stale_text(),
+    device_memory = device_memory_text(fields),
+    stale = stale_text(fields$reason),
     device_failed = paste0(message, "; gpu_sitrep() says more"),
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
   )
-  for (name in intersect(names(fields), c("order", "index"))) {
+  for (name in intersect(names(fields), c("order", "index", "objects"))) {
     fields[[name]] <- as.integer(fields[[name]])
   }
   stop(error_condition(kind, text, call, fields))
@@ -200,15 +205,27 @@ no_method_text <- function(generic, x) {
   base_text("no applicable method for '%s' applied to an object of class \"%s\"", generic, class)
 }
 
-stale_text <- function() {
+stale_text <- function(reason) {
+  if (identical(reason, "freed")) {
+    return("the memory of this gpu_matrix was given back by gpu_free(): make it again with as_gpu()")
+  }
   paste(
-    "this gpu_matrix lives in another R session, or was freed, and its values are not here:",
-    "save it there with gpu_save(), or take as.matrix() of it first"
+    "this gpu_matrix lives in another R session, or came out of a file, and its values are not here:",
+    "in the session that has them, save it with gpu_save(), or take as.matrix() of it, first"
   )
 }
 
 device_unavailable_text <- function(message) {
   paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" needs no GPU")
+}
+
+device_memory_text <- function(fields) {
+  objects <- fields$objects %||% 0
+  holders <- if (objects > 0) {
+    sprintf("; %s held by %d gpu_matrix object%s", format_bytes(fields$held), as.integer(objects), if (objects == 1) "" else "s")
+  }
+  sprintf("cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\", or free memory on the GPU: gpu_free(), gpu_mem()",
+    format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free), format_bytes(fields$total), holders %||% "")
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

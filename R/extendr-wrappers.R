@@ -119,6 +119,18 @@ native_held_gemm <- function(ta, tb, x, y, out, how) .Call(wrap__native_held_gem
 # out = the handle of x'x or xx'
 native_held_syrk <- function(transposed, x, out, how) .Call(wrap__native_held_syrk, transposed, x, out, how)
 
+# Memory of each device, one element a device
+native_gpu_mem <- function() .Call(wrap__native_gpu_mem)
+
+# Gives back all memory that no matrix holds
+native_gpu_release <- function() .Call(wrap__native_gpu_release)
+
+# The largest order for which the memory that is free suffices, and where; NaN where that is not known
+native_max_order <- function(what, how) .Call(wrap__native_max_order, what, how)
+
+# Lets a kernel on a GPU fail, so that the tests can see what becomes of the session
+native_gpu_fault <- function(ordinal) .Call(wrap__native_gpu_fault, ordinal)
+
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 

@@ -59,7 +59,7 @@ gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), p
     abort_settings(device, precision, sys.call())
   }
   reply <- .Call(wrap__native_gemm, FALSE, FALSE, x, dx, y, dy, out, where)
-  if (is.null(reply)) out else unwrap(reply, sys.call())
+  if (is.null(reply)) out else unwrap(reply, sys.call(), out = out)
 }
 
 #' @rdname gpu_matmult
@@ -99,7 +99,7 @@ multiply <- function(x, dx, y, dy, op, device, precision, call) {
     dimnames(out) <- product_dimnames(x, y, op, dx, dy)
   }
   reply <- native_gemm(tx, ty, x, dx, y, dy, out, how(device, precision, call))
-  if (is.null(reply)) out else unwrap(reply, call)
+  if (is.null(reply)) out else unwrap(reply, call, out = out)
 }
 
 multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
@@ -109,7 +109,7 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
     dimnames(out) <- product_dimnames(x, x, op, dx, dx)
   }
   reply <- native_syrk(transpose, x, dx, out, how(device, precision, call))
-  if (is.null(reply)) out else unwrap(reply, call)
+  if (is.null(reply)) out else unwrap(reply, call, out = out)
 }
 
 # The three products for operands that are not plain double matrices.

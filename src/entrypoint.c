@@ -156,8 +156,27 @@ static void check_and_keep(void *unused) {
   R_tryCatchError(check_interrupt, NULL, keep_error, NULL);
 }
 
+// Whether the user asked to stop while garbage was looked for.
+static int stopped = 0;
+
+// gc(verbose, reset, full)
+static void collect(void *full) {
+  const SEXP no = PROTECT(Rf_ScalarLogical(FALSE)), all = PROTECT(Rf_ScalarLogical(*(int *)full));
+  Rf_eval(PROTECT(Rf_lang4(Rf_install("gc"), no, no, all)), R_BaseEnv);
+  UNPROTECT(3);
+}
+
+// Has R look for garbage. In a context of its own, because finalizers may be R code, which can be interrupted.
+void cudafactor_collect(int full) {
+  if (R_ToplevelExec(collect, &full) == FALSE) stopped = 1;
+}
+
 // 1 when the user asked to stop, or an error did: the check runs in a context of its own, so that its jump ends here.
 int cudafactor_interrupt_pending(void) {
+  if (stopped) {
+    stopped = 0;
+    return 1;
+  }
   return R_ToplevelExec(check_and_keep, NULL) == FALSE || raised != NULL;
 }
 

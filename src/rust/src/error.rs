@@ -20,24 +20,29 @@ pub enum Error {
         argument: &'static str,
         what: String,
     },
-    /// A handle with no matrix behind it in this process: restored from a file, sent by another process, or freed.
-    Stale,
+    /// A handle with no matrix behind it in this process: freed, or else restored from a file or sent by another process.
+    Stale { freed: bool },
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
     /// The operand has an entry that is NaN or infinite, where there may be none.
     NonFinite,
-    /// The device has too little memory: bytes asked for, free, and in all.
+    /// The device has too little memory: bytes asked for, free, and in all; bytes held by matrices that outlive a call, and
+    /// how many these are.
     DeviceMemory {
         needed: u64,
         free: u64,
         total: u64,
+        held: u64,
+        objects: u64,
         device: usize,
     },
-    /// A driver call or a kernel failed; the device may be unusable from here on.
+    /// A driver call or a kernel failed; the device may be unusable from here on. `earlier` names the GPU that has been since a
+    /// failure some calls ago.
     DeviceFailed {
         call: String,
         code: i32,
         name: String,
+        earlier: Option<usize>,
     },
     /// The host could not allocate this many bytes of workspace.
     HostMemory { needed: u64 },
@@ -81,7 +86,7 @@ impl Error {
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
-            Error::Stale => "stale",
+            Error::Stale { .. } => "stale",
             Error::NonFinite => "non_finite",
             Error::DeviceUnavailable { .. } => "device_unavailable",
             Error::DeviceMemory { .. } => "device_memory",
@@ -108,25 +113,32 @@ impl Error {
                 needed,
                 free,
                 total,
+                held,
+                objects,
                 device,
             } => vec![
                 ("needed", Number(*needed as f64)),
                 ("free", Number(*free as f64)),
                 ("total", Number(*total as f64)),
+                ("held", Number(*held as f64)),
+                ("objects", Number(*objects as f64)),
                 ("device", Number(*device as f64)),
             ],
-            Error::DeviceFailed { call, code, name } => vec![
+            Error::DeviceFailed {
+                call, code, name, ..
+            } => vec![
                 ("failed_call", Text(call.clone())),
                 ("code", Number(f64::from(*code))),
                 ("name", Text(name.clone())),
             ],
             Error::HostMemory { needed } => vec![("needed", Number(*needed as f64))],
             Error::DeviceUnavailable { reason } => vec![("reason", Text(reason.clone()))],
+            Error::Stale { freed } => {
+                let reason = if *freed { "freed" } else { "elsewhere" };
+                vec![("reason", Text(reason.to_owned()))]
+            }
             Error::Argument { argument, .. } => vec![("argument", Text((*argument).to_owned()))],
-            Error::Dimension { .. }
-            | Error::Stale
-            | Error::Interrupted
-            | Error::Internal { .. } => vec![],
+            Error::Dimension { .. } | Error::Interrupted | Error::Internal { .. } => vec![],
         }
     }
 }
@@ -148,24 +160,41 @@ impl fmt::Display for Error {
                 write!(f, "the reciprocal condition number is {rcond:e}")
             }
             Error::Dimension { what } | Error::Argument { what, .. } => write!(f, "{what}"),
-            Error::Stale => write!(f, "there is no matrix behind this handle in this session"),
+            Error::Stale { freed: true } => write!(f, "the matrix was freed"),
+            Error::Stale { freed: false } => write!(f, "the matrix lives in another session"),
             Error::NonFinite => write!(f, "an entry is NaN or infinite"),
             Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
             Error::DeviceMemory {
                 needed,
                 free,
                 total,
+                held,
+                objects,
                 device,
             } => write!(
                 f,
-                "cannot allocate {:.1} GiB on GPU {device} ({:.1} of {:.1} GiB free)",
+                "cannot allocate {:.1} GiB on GPU {device} ({:.1} of {:.1} GiB free; {:.1} GiB held by {objects} matrices)",
                 *needed as f64 / GIB,
                 *free as f64 / GIB,
-                *total as f64 / GIB
+                *total as f64 / GIB,
+                *held as f64 / GIB
             ),
-            Error::DeviceFailed { call, code, name } => {
-                write!(f, "the GPU driver failed in {call}: {name} (code {code})")
-            }
+            Error::DeviceFailed {
+                call,
+                code,
+                name,
+                earlier: None,
+            } => write!(f, "the GPU driver failed in {call}: {name} (code {code})"),
+            Error::DeviceFailed {
+                call,
+                code,
+                name,
+                earlier: Some(device),
+            } => write!(
+                f,
+                "GPU {device} cannot be used any more in this session, and what it held is lost: its driver failed in {call} \
+                 with {name} (code {code})"
+            ),
             Error::HostMemory { needed } => write!(
                 f,
                 "cannot allocate {:.1} GiB of workspace on the host",

@@ -2,6 +2,7 @@
 //!
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
 //! - `threads`: how many threads a step may use
+//! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
@@ -12,6 +13,8 @@ pub mod backend;
 pub mod device;
 pub mod elementwise;
 pub mod error;
+pub mod footprint;
+pub mod held;
 pub mod interrupt;
 pub mod matrix;
 #[cfg(feature = "r")]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::mem::size_of;
 
 use crate::error::{Error, Result};
+use crate::held::{self, Search};
 use crate::threads::{join, resolve, share};
 
 /// `f64`, or `f32` when the user asks for single precision.
@@ -26,7 +27,7 @@ pub trait Scalar:
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R>;
 }
 
-/// A zeroed vector, or an error instead of an abort when memory is short. The system hands out its pages when they are first
+/// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what filled it. The system hands out its pages when they are first
 /// written, by whichever thread that is.
 pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     let failed = Error::HostMemory {
@@ -41,7 +42,11 @@ pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are the number zero in
     // both types that are `Scalar`.
     unsafe {
-        let memory = alloc_zeroed(layout).cast::<T>();
+        let mut memory = alloc_zeroed(layout).cast::<T>();
+        if memory.is_null() {
+            held::relieve(Search::Full);
+            memory = alloc_zeroed(layout).cast::<T>();
+        }
         if memory.is_null() {
             return Err(failed);
         }

@@ -1,4 +1,4 @@
-//! What a GPU does apart from computing: memory limits, interrupts, what it says of itself.
+//! What a GPU does apart from computing: interrupts, copies, what it says of itself.
 #![cfg(feature = "cuda")]
 
 mod common;
@@ -11,114 +11,15 @@ use cudafactor::backend::cuda::{probe, CudaDevice, Matrix};
 use cudafactor::device::Device;
 use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::matrix::{Part, Trans};
 
+use common::calls::works;
 use common::{changed, gpu, matrices, same, Host};
 
 /// One test at a time: some leave no memory to the others.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// That the device still computes.
-fn works(gpu: &CudaDevice) {
-    let a = matrices::random::<f64>(100, 70, 3);
-    let mut home = Host::<f64>::from_fn(70, 70, |_, _| f64::NAN);
-    let operand = gpu.load(a.view()).unwrap();
-    let mut c = gpu.output(home.view_mut()).unwrap();
-    gpu.syrk(Trans::Yes, &operand, &mut c).unwrap();
-    gpu.store(c).unwrap();
-    let want = a.wide().transpose() * a.wide();
-    assert!((want - home.wide()).norm_max() < 1e-12);
-}
-
-#[test]
-fn too_large_a_matrix_is_an_error_with_numbers() {
-    let _turn = alone();
-    let Some(gpu) = gpu() else { return };
-    for n in [1 << 20, 1 << 31, usize::MAX] {
-        let refused = Device::<f64>::zeros(&gpu, n, n).err();
-        let Some(Error::DeviceMemory {
-            needed,
-            free,
-            total,
-            ..
-        }) = refused
-        else {
-            panic!("{n}: {refused:?}");
-        };
-        assert!(needed > total && free <= total && total > 0, "{n}");
-    }
-    works(&gpu);
-}
-
-#[test]
-fn a_filled_device_recovers() {
-    let _turn = alone();
-    let Some(gpu) = gpu() else { return };
-    let (_, total) = gpu.memory().unwrap();
-    // Pieces of a sixteenth of the memory, until there is no more.
-    let rows = (total / 16 / 8) as usize;
-    let mut held = Vec::new();
-    let refused = loop {
-        match Device::<f64>::zeros(&gpu, rows, 1) {
-            Ok(m) => held.push(m),
-            Err(e) => break e,
-        }
-        assert!(held.len() <= 16);
-    };
-    assert!(matches!(refused, Error::DeviceMemory { .. }), "{refused:?}");
-    drop(held);
-    drop(Device::<f64>::zeros(&gpu, rows, 4).unwrap());
-    works(&gpu);
-}
-
-/// A factor in single precision takes what memory there is, and asks for none that is not needed.
-#[test]
-fn a_full_device_factors_in_single_precision() {
-    let _turn = alone();
-    let Some(gpu) = gpu() else { return };
-    let n = 3000;
-    let a = Host::<f32>::from_fn(n, n, |i, j| 1.0 / (1.0 + i.abs_diff(j) as f64));
-    let factor = || {
-        let mut home = Host::<f32>::from_fn(n, n, |_, _| 0.0);
-        let mut x = gpu.load_into(a.view(), Part::Upper, home.view_mut())?;
-        // Once the matrix is there, this much stays free: less than its copy in double precision takes.
-        let spare = Device::<f64>::zeros(&gpu, 6 << 20, 1)?;
-        let mut held = Vec::new();
-        let mut piece = 1 << 30;
-        while piece >= 1 << 17 {
-            match Device::<f64>::zeros(&gpu, piece, 1) {
-                Ok(m) => held.push(m),
-                Err(Error::DeviceMemory { .. }) => piece /= 2,
-                Err(e) => return Err(e),
-            }
-        }
-        drop(spare);
-        gpu.potrf(Uplo::Upper, &mut x)?;
-        drop(held);
-        gpu.store(x)?;
-        Ok(home.wide())
-    };
-    // Code is loaded while there is room.
-    let operand = gpu.load(a.view()).unwrap();
-    let mut b = Device::<f32>::zeros(&gpu, n, 100).unwrap();
-    let mut c = Device::<f32>::zeros(&gpu, n, n).unwrap();
-    let (left, lower) = (Side::Left, Uplo::Lower);
-    gpu.trsm(left, lower, Trans::No, Diag::NonUnit, n, &operand, &mut b)
-        .unwrap();
-    gpu.syrk(Trans::No, &operand, &mut c).unwrap();
-    drop((operand, b, c));
-    let whole = common::calls::factor(&gpu, Uplo::Upper, &a).unwrap();
-    let parts = factor().unwrap();
-    for j in 0..n {
-        for i in 0..=j {
-            let (x, y) = (parts[(i, j)], whole.at(i, j));
-            assert!((x - y).abs() < 1e-5, "({i}, {j}): {x} {y}");
-        }
-    }
-    works(&gpu);
 }
 
 static STOP: AtomicBool = AtomicBool::new(false);

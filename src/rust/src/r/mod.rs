@@ -12,6 +12,7 @@ mod elementwise;
 mod lm;
 mod lu;
 mod matmult;
+mod memory;
 mod norm;
 mod qr;
 mod qr_resident;
@@ -30,6 +31,7 @@ extendr_module! {
     use lm;
     use lu;
     use matmult;
+    use memory;
     use norm;
     use qr;
     use qr_resident;

@@ -5,11 +5,21 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use extendr_api::prelude::*;
 
 use crate::error::{Error, Field, Result};
+use crate::held::{self, Search};
 use crate::interrupt;
+use crate::r::target;
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_interrupt_pending() -> i32;
+    /// Has R look for garbage, with 1 among all objects. In `entrypoint.c`; jumps nowhere.
+    fn cudafactor_collect(full: i32);
+}
+
+fn collect(search: Search) {
+    // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`). It may run finalizers, which drop matrices:
+    // no borrow of one that R may free is alive, since R keeps the arguments of the call that runs.
+    unsafe { cudafactor_collect(i32::from(search == Search::Full)) }
 }
 
 fn interrupt_pending() -> bool {
@@ -67,13 +77,31 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 /// Runs a native routine and turns its outcome, a panic included, into a reply.
 pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
     interrupt::install(interrupt_pending);
+    held::install(collect);
     let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
         Err(Error::Internal {
             what: panic_text(payload.as_ref()),
         })
     });
-    match outcome {
+    let answer = match outcome {
         Ok(a) => a.answer(),
         Err(e) => failure(&e),
+    };
+    match target::take_failure() {
+        None => answer,
+        Some(text) => with_warning(&answer, text),
     }
+}
+
+/// The reply with what the user is to be warned of.
+fn with_warning(answer: &Robj, text: String) -> Robj {
+    let (mut names, mut values): (Vec<&str>, Vec<Robj>) = answer
+        .as_list()
+        .map(|l| l.iter().unzip())
+        .unwrap_or_default();
+    names.push("warning");
+    values.push(text.into());
+    List::from_names_and_values(names, values)
+        .map(Robj::from)
+        .unwrap_or_else(|_| ().into())
 }

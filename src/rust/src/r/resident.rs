@@ -1,8 +1,8 @@
 //! Matrices that stay on their device between calls, behind the external pointers of R's `gpu_matrix`.
 //!
 //! R makes an empty handle in C (`new_handle()` in `entrypoint.c`), with a symbol as its tag that no other package uses. Rust puts
-//! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file there is
-//! nothing: [`Error::Stale`].
+//! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file, or whose matrix was freed, there is
+//! none: [`Error::Stale`].
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -15,6 +15,7 @@ use crate::backend::cpu::{CpuDevice, CpuMat};
 use crate::backend::cuda::{CudaDevice, Matrix};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::held::{Place, Share};
 use crate::matrix::{Block, Part};
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
@@ -115,26 +116,33 @@ fn is_handle(x: &Robj) -> bool {
         && unsafe { R_ExternalPtrTag(x.get().cast()) == cudafactor_handle_tag() }
 }
 
-/// The matrix behind a handle, which the caller of the native routine keeps alive.
-pub fn held(x: &Robj) -> Result<&Held> {
+/// What is behind a handle: a matrix and its part of the count, until they are given back before the handle is.
+struct Holding(Option<(Held, Share)>);
+
+fn holding(x: &Robj) -> Option<*mut Holding> {
     if !is_handle(x) {
-        return Err(Error::Stale);
+        return None;
     }
     // SAFETY: behind a handle with our tag is nothing, or what `Slot::fill` put there, which is dropped with the handle.
-    unsafe { R_ExternalPtrAddr(x.get().cast()).cast::<Held>().as_ref() }.ok_or(Error::Stale)
+    let address = unsafe { R_ExternalPtrAddr(x.get().cast()) }.cast::<Holding>();
+    (!address.is_null()).then_some(address)
+}
+
+/// The matrix behind a handle, which the caller of the native routine keeps alive.
+pub fn held(x: &Robj) -> Result<&Held> {
+    let address = holding(x).ok_or(Error::Stale { freed: false })?;
+    // SAFETY: as `holding` says; nothing takes the matrix away while a native routine computes with it.
+    match unsafe { &(*address).0 } {
+        Some((a, _)) => Ok(a),
+        None => Err(Error::Stale { freed: true }),
+    }
 }
 
 /// Takes the matrix away from its handle, if it is still there.
 pub fn take(x: &Robj) -> Option<Held> {
-    if !is_handle(x) {
-        return None;
-    }
-    // SAFETY: as in `held`; from here on nothing is behind the handle.
-    unsafe {
-        let address = R_ExternalPtrAddr(x.get().cast()).cast::<Held>();
-        R_SetExternalPtrAddr(x.get().cast(), std::ptr::null_mut());
-        (!address.is_null()).then(|| *Box::from_raw(address))
-    }
+    let address = holding(x)?;
+    // SAFETY: as `holding` says, and no other native routine runs.
+    unsafe { (*address).0.take() }.map(|(a, _)| a)
 }
 
 /// An empty handle that R made for a result of this call.
@@ -158,8 +166,14 @@ impl<'a> Slot<'a> {
     }
 
     pub fn fill(self, a: Held) {
+        let place = match a.target() {
+            Target::Cpu => Place::Cpu,
+            Target::Cuda(ordinal) => Place::Cuda(ordinal),
+        };
+        let share = Share::new(place, a.bytes() as u64);
+        let holding = Box::new(Holding(Some((a, share))));
         // SAFETY: the handle is empty, and the finalizer takes what is put there.
-        unsafe { R_SetExternalPtrAddr(self.handle, Box::into_raw(Box::new(a)).cast()) }
+        unsafe { R_SetExternalPtrAddr(self.handle, Box::into_raw(holding).cast()) }
     }
 }
 
@@ -169,7 +183,7 @@ impl<'a> Slot<'a> {
 /// `address` is one that [`Slot::fill`] put behind a handle, and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn cudafactor_release(address: *mut c_void) {
-    let a = Box::from_raw(address.cast::<Held>());
+    let a = Box::from_raw(address.cast::<Holding>());
     // What a panic leaves behind is lost memory; R goes on.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(a)));
 }

@@ -1,6 +1,6 @@
 //! Where a call runs: the choice that R's `how` argument asks for.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use extendr_api::prelude::*;
 
@@ -113,6 +113,23 @@ pub fn last() -> String {
     LAST.with(Cell::get).map(Target::name).unwrap_or_default()
 }
 
+thread_local! {
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+    static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Notes that the CPU takes the place of a GPU. A lack of memory passes; of a GPU that fails the user is told, once.
+pub fn note_fallback(e: &Error) {
+    if matches!(e, Error::DeviceFailed { .. }) && !TOLD.replace(true) {
+        FAILURE.set(Some(e.to_string()));
+    }
+}
+
+/// What the user is to be told of a failed GPU, if anything.
+pub fn take_failure() -> Option<String> {
+    FAILURE.take()
+}
+
 /// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for work of `$flops` operations.
 /// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
 macro_rules! on_device {
@@ -152,7 +169,10 @@ macro_rules! on_device {
             (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
         };
         match run(how.target($flops)) {
-            Err(e) if how.may_fall_back(&e) => run(Target::Cpu),
+            Err(e) if how.may_fall_back(&e) => {
+                $crate::r::target::note_fallback(&e);
+                run(Target::Cpu)
+            }
             outcome => outcome,
         }
     }};

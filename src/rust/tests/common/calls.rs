@@ -1,6 +1,6 @@
 //! The verbs of a device on host matrices: loaded, computed and brought home.
 
-use super::{changed, written, Host};
+use super::{changed, matrices, written, Host};
 use cudafactor::device::Device;
 use cudafactor::error::Error;
 use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
@@ -84,4 +84,17 @@ pub fn solve<T: Scalar, D: Device<T>>(
     })
     .unwrap();
     x
+}
+
+/// That the device still computes.
+#[cfg(feature = "cuda")]
+pub fn works(gpu: &cudafactor::backend::cuda::CudaDevice) {
+    let a = matrices::random::<f64>(100, 70, 3);
+    let mut home = Host::<f64>::from_fn(70, 70, |_, _| f64::NAN);
+    let operand = gpu.load(a.view()).unwrap();
+    let mut c = gpu.output(home.view_mut()).unwrap();
+    gpu.syrk(Trans::Yes, &operand, &mut c).unwrap();
+    gpu.store(c).unwrap();
+    let want = a.wide().transpose() * a.wide();
+    assert!((want - home.wide()).norm_max() < 1e-12);
 }

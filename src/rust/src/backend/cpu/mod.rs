@@ -19,9 +19,12 @@ mod qr_limited;
 mod qr_pivoted;
 mod reflector;
 mod triangular;
+mod usage;
 mod vector;
 
 use faer::{ContiguousFwd, MatMut, MatRef};
+
+pub use self::usage::memory;
 
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,

@@ -1,20 +1,27 @@
 //! Device memory: owned buffers.
 
 use std::mem::size_of;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::Context;
 use super::transfer::count;
 use crate::error::{Error, Result};
+use crate::held::{held, relieve, Search};
 use crate::scalar::Scalar;
 
 /// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it was made.
 pub(super) struct Buffer {
     ctx: &'static Context,
     pub ptr: u64,
+    bytes: usize,
     beside: bool,
 }
+
+/// What is tried before a lack of memory is an error: what freed memory the pool keeps goes back to the driver, then what young
+/// garbage holds, then what any does.
+const REMEDIES: [Option<Search>; 3] = [None, Some(Search::Light), Some(Search::Full)];
 
 impl Buffer {
     pub(super) fn new(ctx: &'static Context, bytes: usize) -> Result<Buffer> {
@@ -24,62 +31,50 @@ impl Buffer {
             return Ok(Buffer {
                 ctx,
                 ptr: 0,
+                bytes,
                 beside,
             });
         }
-        let mut code = CUresult::CUDA_SUCCESS;
-        for attempt in 0..2 {
-            let mut ptr = 0;
-            // SAFETY: the context is current; the pool, where there is one, belongs to its device.
-            code = unsafe {
-                if ctx.pool.is_null() {
-                    sys::cuMemAlloc_v2(&mut ptr, bytes)
-                } else {
-                    sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream_of(beside))
-                }
-            };
-            if code == CUresult::CUDA_SUCCESS {
-                return Ok(Buffer { ctx, ptr, beside });
-            }
-            if code != CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        let mut answer = allocate(ctx, bytes, beside);
+        for remedy in REMEDIES {
+            if !matches!(answer, Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) {
                 break;
             }
-            if attempt == 0 && !ctx.pool.is_null() {
-                ctx.wait()?;
-                // SAFETY: the pool is ours and its freed memory is no longer in use.
-                let _ = unsafe { sys::cuMemPoolTrimTo(ctx.pool, 0) };
+            if let Some(search) = remedy {
+                // Only matrices that outlive a call can be garbage.
+                if held(ctx.place()).1 == 0 {
+                    break;
+                }
+                relieve(search);
+            }
+            ctx.trim()?;
+            answer = allocate(ctx, bytes, beside);
+        }
+        match answer {
+            Ok(ptr) => {
+                ctx.allocated.fetch_add(bytes as u64, Ordering::Relaxed);
+                Ok(Buffer {
+                    ctx,
+                    ptr,
+                    bytes,
+                    beside,
+                })
+            }
+            Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) => Err(ctx.too_little(bytes as u64)?),
+            Err(code) => {
+                ctx.check(code, "cuMemAlloc")?;
+                Err(Error::Internal {
+                    what: "an allocation failed without an error".to_string(),
+                })
             }
         }
-        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            let (free, total) = ctx.memory()?;
-            return Err(Error::DeviceMemory {
-                needed: bytes as u64,
-                free,
-                total,
-                device: ctx.ordinal,
-            });
-        }
-        ctx.check(code, "cuMemAlloc")?;
-        Ok(Buffer {
-            ctx,
-            ptr: 0,
-            beside,
-        })
     }
 
     /// Room for `count` elements of `U`.
     pub(super) fn of<U>(ctx: &'static Context, count: usize) -> Result<Buffer> {
         match count.checked_mul(size_of::<U>()) {
             Some(bytes) if bytes <= isize::MAX as usize => Buffer::new(ctx, bytes),
-            _ => {
-                let (free, total) = ctx.memory()?;
-                Err(Error::DeviceMemory {
-                    needed: u64::MAX,
-                    free,
-                    total,
-                    device: ctx.ordinal,
-                })
-            }
+            _ => Err(ctx.too_little(u64::MAX)?),
         }
     }
 
@@ -151,9 +146,32 @@ impl Buffer {
     }
 }
 
+/// One attempt.
+fn allocate(ctx: &Context, bytes: usize, beside: bool) -> std::result::Result<u64, CUresult> {
+    let mut ptr = 0;
+    // SAFETY: the context is current; the pool, where there is one, belongs to its device.
+    let code = unsafe {
+        if ctx.pool.is_null() {
+            sys::cuMemAlloc_v2(&mut ptr, bytes)
+        } else {
+            sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream_of(beside))
+        }
+    };
+    match code {
+        CUresult::CUDA_SUCCESS => Ok(ptr),
+        code => Err(code),
+    }
+}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.ptr == 0 || self.ctx.bind().is_err() {
+        if self.ptr == 0 {
+            return;
+        }
+        let bytes = self.bytes as u64;
+        self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
+        if self.ctx.bind().is_err() {
+            // A forked child's copy, or the GPU has failed: there is nothing to give back.
             return;
         }
         // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order, and
@@ -194,6 +212,8 @@ mod tests {
             needed: 2,
             free: 1,
             total: 1,
+            held: 0,
+            objects: 0,
             device: 0,
         };
         assert_eq!(where_there_is_room(Ok(7)), Ok(Some(7)));

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,8 @@ pub(super) struct Context {
     fences: Mutex<Fences>,
     /// Of products in the stream, and of those beside it.
     pub sums: [Mutex<Option<Sums>>; 2],
+    /// Bytes in buffers.
+    pub allocated: AtomicU64,
     failed: Mutex<Option<Error>>,
 }
 
@@ -74,7 +77,7 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+pub(super) static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
 
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,6 +92,7 @@ pub(super) fn check(code: CUresult, call: &str) -> Result<()> {
         call: call.to_string(),
         code: code as i32,
         name: error_name(code),
+        earlier: None,
     })
 }
 
@@ -177,6 +181,7 @@ impl Context {
             functions: Mutex::default(),
             fences: Mutex::default(),
             sums: Default::default(),
+            allocated: AtomicU64::new(0),
             failed: Mutex::default(),
         })
     }
@@ -201,14 +206,29 @@ impl Context {
         self.pid == std::process::id()
     }
 
-    fn usable(&self) -> Result<()> {
+    pub(super) fn usable(&self) -> Result<()> {
         if !self.is_ours() {
             return Err(probe::forked());
         }
         match &*lock(&self.failed) {
-            Some(e) => Err(e.clone()),
+            Some(e) => Err(self.since(e)),
             None => Ok(()),
         }
+    }
+
+    /// What every call gets after the one that saw the failure.
+    fn since(&self, failure: &Error) -> Error {
+        let mut failure = failure.clone();
+        if let Error::DeviceFailed { earlier, .. } = &mut failure {
+            *earlier = Some(self.ordinal);
+        }
+        failure
+    }
+
+    /// How many GPUs have failed since they were opened.
+    pub(super) fn count_failed() -> usize {
+        let failed = |c: &&&Context| lock(&c.failed).is_some();
+        lock(&CONTEXTS).iter().filter(failed).count()
     }
 
     /// Makes the context current on this thread. Every driver call comes after this.
@@ -430,18 +450,6 @@ impl Context {
             }
         }
         result
-    }
-
-    /// Bytes of memory free and in all.
-    pub(super) fn memory(&self) -> Result<(u64, u64)> {
-        self.bind()?;
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: the context is current; out-parameters are valid.
-        self.check(
-            unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) },
-            "cuMemGetInfo",
-        )?;
-        Ok((free as u64, total as u64))
     }
 }
 

@@ -6,7 +6,7 @@ use std::mem::size_of;
 use cudarc::driver::sys;
 
 use super::context::Context;
-use super::memory::Matrix;
+use super::memory::{set_identity, Matrix, View};
 use super::{require, CudaDevice};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -42,6 +42,12 @@ impl CudaDevice {
             sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, self.ctx.stream)
         };
         self.ctx.check(code, "cuMemcpyDtoDAsync")
+    }
+
+    /// Starts a kernel that writes where there is no memory: with it the GPU fails for this process. For tests of what then becomes
+    /// of the process.
+    pub fn fault(&self) -> Result<()> {
+        set_identity(self.ctx, View::<f64>::new(256, 64, 64, 64))
     }
 
     /// Runs `work` and waits. Besides its value, the milliseconds by the device's clock from the moment all earlier work

@@ -16,6 +16,7 @@
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
+//! - [`usage`]: how much memory is in use, and how it is given back
 //! - [`probe`]: whether there is a GPU, and why not
 
 mod buffer;
@@ -62,6 +63,7 @@ mod transfer;
 mod transfer_tests;
 mod triangular;
 mod triangular_tiles;
+mod usage;
 mod widened;
 
 use faer::prelude::*;
@@ -70,6 +72,7 @@ use faer::{MatMut, MatRef};
 use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
+pub use self::usage::Usage;
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
@@ -111,11 +114,6 @@ impl CudaDevice {
     /// Gives that memory back; the next copy makes it again.
     pub fn release_staging(&self) {
         context::lock(&self.ctx.staging).take();
-    }
-
-    /// Bytes of memory free and in all.
-    pub fn memory(&self) -> Result<(u64, u64)> {
-        self.ctx.memory()
     }
 }
 

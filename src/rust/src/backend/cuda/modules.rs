@@ -80,8 +80,12 @@ impl Context {
         // SAFETY: the image is null-terminated PTX text that outlives the call.
         let code = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
         self.check(code, "cuModuleLoadData")
-            .map_err(|e| Error::DeviceUnavailable {
-                reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
+            .map_err(|e| match self.usable() {
+                Ok(()) => Error::DeviceUnavailable {
+                    reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
+                },
+                // What failed is the GPU, perhaps in an earlier launch.
+                Err(_) => e,
             })?;
         Ok(Module { handle, parameters })
     }

@@ -46,8 +46,8 @@ fn unavailable(reason: impl Into<String>) -> Error {
 /// What a forked child gets.
 pub(super) fn forked() -> Error {
     unavailable(
-        "a GPU opened before fork() cannot be used in the child process; use device = \"cpu\" there, \
-         or workers that are new R sessions",
+        "a GPU opened before fork() cannot be used in the child process: use device = \"cpu\" there, or workers that are \
+         new R sessions (parallel::makeCluster(type = \"PSOCK\"), future::multisession, mirai)",
     )
 }
 
@@ -123,14 +123,17 @@ pub(super) fn count_devices() -> Result<usize> {
 
 /// How many GPUs this process can use; 0 when anything is in the way.
 pub fn device_count() -> usize {
+    shown().saturating_sub(Context::count_failed())
+}
+
+/// How many the driver shows, those among them that have failed.
+fn shown() -> usize {
     driver().and_then(|()| count_devices()).unwrap_or(0)
 }
 
 /// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything is in the way.
 pub fn info() -> Vec<GpuInfo> {
-    (0..device_count())
-        .filter_map(|i| describe(i).ok())
-        .collect()
+    (0..shown()).filter_map(|i| describe(i).ok()).collect()
 }
 
 fn describe(ordinal: usize) -> Result<GpuInfo> {
@@ -277,7 +280,12 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
             ),
             Err(e) => e.to_string(),
         },
-        "another process may hold the GPU or its memory: see nvidia-smi",
+        match &described {
+            Err(Error::DeviceFailed {
+                earlier: Some(_), ..
+            }) => "what went wrong is over for a new session: restart R",
+            _ => "another process may hold the GPU or its memory: see nvidia-smi",
+        },
     );
     if described.is_err() {
         return;

@@ -1,0 +1,170 @@
+//! Memory that outlives a call: what the matrices kept for the host language hold on each device, and how that language is asked
+//! to let go of those that nobody refers to any more.
+//!
+//! The host language frees such a matrix when its collector of garbage meets the handle. The collector knows nothing of what
+//! stands behind handles, so it is told when memory is short: see [`relieve`].
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Whose memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Cpu,
+    Cuda(usize),
+}
+
+/// How hard to look for garbage: among young objects, or among all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    Light,
+    Full,
+}
+
+/// Bytes held, and by how many objects.
+#[derive(Debug, Default)]
+struct Tally {
+    bytes: AtomicU64,
+    objects: AtomicU64,
+}
+
+/// GPUs that are told apart; later ones are counted with the last.
+const GPUS: usize = 64;
+
+static TALLIES: [Tally; 1 + GPUS] = [const {
+    Tally {
+        bytes: AtomicU64::new(0),
+        objects: AtomicU64::new(0),
+    }
+}; 1 + GPUS];
+
+fn tally(place: Place) -> &'static Tally {
+    match place {
+        Place::Cpu => &TALLIES[0],
+        Place::Cuda(i) => &TALLIES[1 + i.min(GPUS - 1)],
+    }
+}
+
+/// Bytes and number of the matrices that are held there.
+pub fn held(place: Place) -> (u64, u64) {
+    let t = tally(place);
+    (t.bytes.load(Relaxed), t.objects.load(Relaxed))
+}
+
+/// One matrix's part of the count, for as long as it lives.
+#[derive(Debug)]
+pub struct Share {
+    place: Place,
+    bytes: u64,
+}
+
+impl Share {
+    /// Counts a matrix of so many bytes. On the CPU this may look for garbage, as [`after_span`] says.
+    pub fn new(place: Place, bytes: u64) -> Share {
+        let t = tally(place);
+        t.bytes.fetch_add(bytes, Relaxed);
+        t.objects.fetch_add(1, Relaxed);
+        if place == Place::Cpu && SINCE.fetch_add(bytes, Relaxed).saturating_add(bytes) >= SPAN {
+            SINCE.store(0, Relaxed);
+            after_span();
+        }
+        Share { place, bytes }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let t = tally(self.place);
+        t.bytes.fetch_sub(self.bytes, Relaxed);
+        t.objects.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Bytes of host memory handed out between two looks for garbage: filling them takes longer than the look.
+const SPAN: u64 = 1 << 30;
+
+static SINCE: AtomicU64 = AtomicU64::new(0);
+
+/// What was held on the CPU after the last full search there.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// A GPU refuses what it has no room for, and then garbage is looked for. Host memory runs out without a word, so garbage is looked
+/// for after every [`SPAN`] bytes handed out: among young objects, and among all where twice as much is held as after the last time.
+fn after_span() {
+    relieve(Search::Light);
+    let kept = KEPT.load(Relaxed);
+    if held(Place::Cpu).0 > kept.saturating_mul(2).max(SPAN) {
+        relieve(Search::Full);
+        KEPT.store(held(Place::Cpu).0, Relaxed);
+    }
+}
+
+thread_local! {
+    static RELIEF: Cell<Option<fn(Search)>> = const { Cell::new(None) };
+}
+
+/// Sets, for this thread, what looks for garbage and frees it.
+pub fn install(relief: fn(Search)) {
+    RELIEF.with(|r| r.set(Some(relief)));
+}
+
+/// Has matrices freed that nobody refers to. Whoever calls this holds no lock that freeing takes.
+pub fn relieve(search: Search) {
+    if let Some(relief) = RELIEF.with(Cell::get) {
+        relief(search);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        static ASKED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    }
+
+    #[test]
+    fn shares_are_counted_while_they_live() {
+        // A device of its own, because other tests hold matrices too.
+        let place = Place::Cuda(GPUS - 2);
+        assert_eq!(held(place), (0, 0));
+        let one = Share::new(place, 100);
+        let two = Share::new(place, 0);
+        assert_eq!(held(place), (100, 2));
+        drop(one);
+        assert_eq!(held(place), (0, 1));
+        drop(two);
+        assert_eq!(held(place), (0, 0));
+        // Far beyond the last one, too.
+        let far = Share::new(Place::Cuda(usize::MAX), 8);
+        assert_eq!(held(Place::Cuda(GPUS)), (8, 1));
+        drop(far);
+    }
+
+    #[test]
+    fn host_memory_handed_out_calls_for_a_look() {
+        install(|search| {
+            ASKED.with(|a| {
+                let (light, full) = a.get();
+                a.set(match search {
+                    Search::Light => (light + 1, full),
+                    Search::Full => (light, full + 1),
+                });
+            });
+        });
+        for _ in 0..8 {
+            drop(Share::new(Place::Cpu, SPAN / 2));
+        }
+        assert_eq!(ASKED.with(Cell::get), (4, 0));
+        // What is kept is looked for among all objects each time it has doubled.
+        let kept: Vec<Share> = (0..16).map(|_| Share::new(Place::Cpu, SPAN)).collect();
+        assert_eq!(ASKED.with(Cell::get), (20, 3));
+        drop(kept);
+        drop(Share::new(Place::Cuda(0), 2 * SPAN));
+        assert_eq!(ASKED.with(Cell::get), (20, 3));
+    }
+}

@@ -1,6 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
-//! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
+//! - [`error`], [`matrix`], [`scalar`], [`interrupt`], [`progress`], [`work`]: words shared by every layer
+//! - [`cost`]: how long work takes, here and on a GPU
 //! - [`device`]: the trait every machine implements
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`algo`]: drivers written once, generic over the trait
@@ -8,10 +9,13 @@
 
 pub mod algo;
 pub mod backend;
+pub mod cost;
 pub mod device;
 pub mod error;
 pub mod interrupt;
 pub mod matrix;
+pub mod progress;
 #[cfg(feature = "r")]
 mod r;
 pub mod scalar;
+pub mod work;

@@ -108,7 +108,8 @@ pub fn queued() -> f64 {
 /// All that was queued up to there is done.
 pub fn reached(queued: f64) {
     let told = with(|s| {
-        s.done = s.done.max(queued);
+        // Events of a call that was stopped may still be about.
+        s.done = s.done.max(queued.min(s.queued));
         let now = Instant::now();
         let elapsed = now.duration_since(s.started);
         let due = s.told.is_none_or(|t| now.duration_since(t) >= INTERVAL);

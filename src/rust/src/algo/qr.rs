@@ -12,7 +12,9 @@ use faer::{MatMut, MatRef};
 use crate::device::{Device, PivotedQr};
 use crate::error::Result;
 use crate::matrix::Part;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::qr_flops;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
@@ -43,6 +45,7 @@ pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
         return Ok((a, info));
     }
     dev.refill(x, Part::All, &mut a)?;
+    progress::extend(qr_flops((x.nrows(), x.ncols())));
     let info = dev.qrdc2(tol, &mut a)?;
     Ok((a, info))
 }

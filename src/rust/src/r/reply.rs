@@ -6,15 +6,25 @@ use extendr_api::prelude::*;
 
 use crate::error::{Error, Field, Result};
 use crate::interrupt;
+use crate::progress::Report;
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_interrupt_pending() -> i32;
+    /// Draws a bar on R's stderr, or takes it away where the share is negative. In `entrypoint.c`; jumps nowhere.
+    fn cudafactor_show_progress(share: f64, rate: f64, left: f64);
 }
 
 fn interrupt_pending() -> bool {
     // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`).
     unsafe { cudafactor_interrupt_pending() != 0 }
+}
+
+/// What `progress::begin` is given.
+pub fn show_progress(report: Option<Report>) {
+    let (share, rate, left) = report.map_or((-1.0, 0.0, 0.0), |r| (r.share, r.rate, r.left));
+    // SAFETY: called on R's thread, which began the call that is reported.
+    unsafe { cudafactor_show_progress(share, rate, left) }
 }
 
 /// An R value for a field of a reply.

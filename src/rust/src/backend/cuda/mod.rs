@@ -1,7 +1,7 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
-//! - [`properties`]: what launches are fitted to
+//! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - [`buffer`], [`memory`], [`transfer`]: device memory, matrices in it, the way to and from the host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
@@ -45,6 +45,7 @@ mod qr_factor;
 mod qr_panel;
 mod qr_pipeline;
 mod qr_reflectors;
+pub mod speed;
 mod sums;
 mod transfer;
 mod triangular;

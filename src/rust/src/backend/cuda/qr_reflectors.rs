@@ -10,7 +10,9 @@ use super::memory::{blocks_for, View};
 use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::apply_flops;
 
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");
@@ -278,6 +280,13 @@ pub(super) fn apply_in_turns<T: Scalar>(
     trans: Trans,
     parts: &[Part<T>],
 ) -> Result<()> {
+    let flops = |parts: &[Part<T>]| -> f64 {
+        let each = parts
+            .iter()
+            .map(|p| apply_flops(p.a.rows, p.a.cols, p.c.cols));
+        each.sum()
+    };
+    let all = progress::part(flops(parts));
     let load = |i: usize| match parts.get(i) {
         Some(p) => blocks[i % 2].load(0, p.a, p.tau).map(Some),
         None => Ok(None),
@@ -290,16 +299,17 @@ pub(super) fn apply_in_turns<T: Scalar>(
         });
     }
     Sums::prepare_beside(ctx)?;
-    let all = ctx.multiprocessors();
+    let available = ctx.multiprocessors();
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {
+        all.left(flops(&parts[i..]));
         let Some(by) = loaded else { break };
         let Some(next) = parts.get(i + 1) else {
             blocks[i % 2].apply(trans, by, p.c, 0)?;
             break;
         };
         let few = loading(ctx, p, next);
-        loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
+        loaded = ctx.beside(|| ctx.leaving(available - few, || load(i + 1)))?;
         ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
         ctx.join()?;
         ctx.fence()?;

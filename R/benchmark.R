@@ -21,7 +21,7 @@
 #' A data frame of class `"gpu_benchmark"` with a row for each operation and order, and columns `what`, `n`, `cpu`, `base` and `gpu`
 #' (seconds, NA where not measured) and `auto` (the device that `"auto"` chooses). Attribute `"breakeven"` is a vector named by operation: the order from which
 #' on the GPU was faster than the CPU backend (than base R, where that was not asked for), between the measured ones by interpolation;
-#' 0 where it was faster at every order, Inf where at none, NA where there is no GPU. `print()` shows times in milliseconds; `plot()` draws a panel
+#' 0 where it was faster at every order, Inf where at none, NA where there is no GPU. `print()` shows times in milliseconds, without the orders at which there are none; `plot()` draws a panel
 #' for each operation.
 #'
 #' @section Using what was measured:
@@ -185,22 +185,25 @@ breakeven <- function(rows) {
 #' @rdname gpu_benchmark
 #' @export
 print.gpu_benchmark <- function(x, ...) {
+  all <- x
   times <- intersect(c("cpu", "base", "gpu"), names(x))
   times <- times[vapply(times, function(who) !all(is.na(x[[who]])), NA)]
+  measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
+  x <- x[measured, ]
   table <- as.data.frame(x)[intersect(c("what", "n", times, "auto"), names(x))]
   for (who in times) {
     table[[who]] <- ifelse(is.na(x[[who]]), "", format(signif(1e3 * x[[who]], 3), drop0trailing = TRUE, scientific = FALSE))
   }
   names(table)[match(times, names(table))] <- paste0(times, ", ms")
   print(table, row.names = FALSE)
-  breakeven <- attr(x, "breakeven")
-  if (is.na(attr(x, "gpu") %||% NA)) {
+  breakeven <- attr(all, "breakeven")
+  if (is.na(attr(all, "gpu") %||% NA)) {
     cat("There is no GPU to compare with; gpu_sitrep() says why.\n")
   } else if (length(breakeven)) {
     from <- ifelse(breakeven == 0, "at every order", ifelse(is.finite(breakeven), paste("from n =", breakeven), "at no order"))
     cat("The GPU is faster:\n", sprintf("  %-9s  %s\n", names(breakeven), from), sep = "")
   }
-  invisible(x)
+  invisible(all)
 }
 
 #' @rdname gpu_benchmark

@@ -197,6 +197,7 @@ static void draw_progress(void *data) {
   char bar[WIDTH + 1], left[32], line[128];
   if (p->share < 0) {
     REprintf("\r%79s\r", "");
+    R_FlushConsole();
     return;
   }
   const int filled = (int)(p->share * WIDTH);
@@ -207,6 +208,7 @@ static void draw_progress(void *data) {
   snprintf(line, sizeof line, "[%s] %3d %%  %.1f %s  %s left", bar, (int)(100 * p->share), p->rate / (tera ? 1e12 : 1e9),
            tera ? "TFLOP/s" : "GFLOP/s", left);
   REprintf("\r%-78s", line);
+  R_FlushConsole();
 }
 
 // Draws over the line that was drawn before, or takes it away where the share is negative. In a context of its own, since stderr
@@ -214,7 +216,6 @@ static void draw_progress(void *data) {
 void cudafactor_show_progress(double share, double rate, double left) {
   struct progress p = {share, rate, left};
   R_ToplevelExec(draw_progress, &p);
-  R_FlushConsole();
 }
 
 static const R_ExternalMethodDef external_methods[] = {

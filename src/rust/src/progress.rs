@@ -100,6 +100,11 @@ pub fn advance(flops: f64) {
     }
 }
 
+/// The operations of the call as far as they are known by now.
+pub fn total() -> f64 {
+    with(|s| s.total).unwrap_or(0.0)
+}
+
 /// The operations queued up to now, to be handed to [`reached`].
 pub fn queued() -> f64 {
     with(|s| s.queued).unwrap_or(0.0)

@@ -222,9 +222,9 @@ impl<T: Scalar> Product<T> {
             let part = self.steps(from, work.k);
             for launch in plan.launches(&work, cut.operations) {
                 part.start(kernel, plan.shape, launch, region)?;
-                let operations = launch.operations(&work, plan.shape);
-                progress::advance(operations);
-                if operations > FENCE_FLOPS {
+                let share = launch.tiles as f64 / work.tiles(plan.shape) as f64;
+                progress::advance(share * work.operations());
+                if launch.operations(&work, plan.shape) > FENCE_FLOPS {
                     self.ctx.fence()?;
                 }
             }

@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::matrix::Trans;
 use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
-use crate::work::{apply_flops, qr_flops};
+use crate::work::{form_flops, qr_flops, reflect_flops};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {
@@ -138,10 +138,16 @@ pub(crate) fn ormqr<T: Scalar>(
     }
     let width = block_width(m, tau.len());
     let blocks = tau.len().div_ceil(width);
-    let flops = apply_flops(m, tau.len(), n);
-    let all = progress::part(flops);
+    let flops = |from: usize| {
+        let from = from.min(tau.len());
+        reflect_flops((m - from, tau.len() - from), n)
+    };
+    let all = progress::part(flops(0));
     for b in 0..blocks {
-        all.left(flops * (blocks - b) as f64 / blocks as f64);
+        all.left(match trans.is_yes() {
+            true => flops(b * width),
+            false => flops(0) - flops((blocks - b) * width),
+        });
         // Q = H1 H2 ...: its transpose applies the first reflector first.
         let k = width * if trans.is_yes() { b } else { blocks - 1 - b };
         let width = width.min(tau.len() - k);
@@ -189,10 +195,13 @@ pub(crate) fn orgqr<T: Scalar>(
     }
     // The last block comes first: columns before it are still those of the identity, zero where it reflects.
     let width = block_width(m, tau.len());
-    let flops = apply_flops(m, tau.len(), n);
-    let all = progress::part(flops);
+    let flops = |from: usize| {
+        let from = from.min(tau.len());
+        form_flops((m - from, tau.len() - from), n - from)
+    };
+    let all = progress::part(flops(0));
     for k in (0..tau.len()).step_by(width).rev() {
-        all.left(flops * (k + width).min(tau.len()) as f64 / tau.len() as f64);
+        all.left(flops(0) - flops(k + width));
         let width = width.min(tau.len() - k);
         let part = q.as_mut().submatrix_mut(k, k, m - k, n - k);
         apply_block(Trans::No, a, k, &tau[k..k + width], part, threads)?;

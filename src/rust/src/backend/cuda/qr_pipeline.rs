@@ -70,7 +70,8 @@ pub(super) fn factor_left<T: Scalar>(
             c: a.sub(first + at, next, rows - at, n - next),
         };
         let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
-        apply_in_turns(ctx, blocks, Trans::Yes, &parts)?;
+        // Counted by the launches.
+        apply_in_turns(ctx, blocks, Trans::Yes, &parts, 0.0)?;
         ctx.fence()?;
     }
     Ok(())

@@ -273,26 +273,29 @@ pub(super) struct Part<T> {
 }
 
 /// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, if there
-/// are two blocks to take turns.
+/// are two blocks to take turns. The user is told of `flops` operations in all.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,
     blocks: &[BlockReflector; 2],
     trans: Trans,
     parts: &[Part<T>],
+    flops: f64,
 ) -> Result<()> {
-    let flops = |parts: &[Part<T>]| -> f64 {
+    let weight = |parts: &[Part<T>]| -> f64 {
         let each = parts
             .iter()
             .map(|p| apply_flops(p.a.rows, p.a.cols, p.c.cols));
         each.sum()
     };
-    let all = progress::part(flops(parts));
+    let (all, weights) = (progress::part(flops), weight(parts).max(1.0));
+    let tell = |i: usize| all.left(flops * weight(&parts[i..]) / weights);
     let load = |i: usize| match parts.get(i) {
         Some(p) => blocks[i % 2].load(0, p.a, p.tau).map(Some),
         None => Ok(None),
     };
     if !blocks[1].is_there() {
-        return parts.iter().try_for_each(|p| {
+        return parts.iter().enumerate().try_for_each(|(i, p)| {
+            tell(i);
             let by = blocks[0].load(0, p.a, p.tau)?;
             blocks[0].apply(trans, by, p.c, 0)?;
             ctx.fence()
@@ -302,7 +305,7 @@ pub(super) fn apply_in_turns<T: Scalar>(
     let available = ctx.multiprocessors();
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {
-        all.left(flops(&parts[i..]));
+        tell(i);
         let Some(by) = loaded else { break };
         let Some(next) = parts.get(i + 1) else {
             blocks[i % 2].apply(trans, by, p.c, 0)?;

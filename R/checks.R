@@ -2,7 +2,8 @@
 # is refused in its words. The verbs call these only when an operand is not a plain double matrix.
 
 # `how` tells a native routine where and how to run, in the order it reads: device, single precision,
-# CPU threads (0: as many as the machine offers), smallest work worth a GPU.
+# CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a model decides), seconds before progress
+# is shown, and measured break-even orders.
 how <- function(device, precision, call) {
   where <- .External(settings, device, precision)
   if (is.null(where)) abort_settings(device, precision, call) else where
@@ -22,8 +23,11 @@ abort_settings <- function(device, precision, call) {
   if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
   }
-  abort_argument("options",
-    "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must each be one number, not negative", call)
+  abort_argument("options", paste(
+    "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must each be one number, not negative;",
+    "\"cudafactor.progress\" TRUE, FALSE or a number of seconds;",
+    "\"cudafactor.breakeven\" a vector of orders, named as gpu_benchmark() names verbs"
+  ), call)
 }
 
 # as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the

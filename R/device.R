@@ -16,7 +16,7 @@
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"`, a list with `probes` (a data frame: `step`, `ok`, `detail`, `fix`),
 #' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]; NA with a row in `probes` where they make
-#' no sense) and `versions`; it has a `print()` method.
+#' no sense; `min_flops` is NA where it is not set) and `versions`; it has a `print()` method.
 #'
 #' `gpu_last_device()`: `"cpu"` or `"cuda:0"`, and so on; `NA` before the first computation.
 #'
@@ -75,7 +75,10 @@ gpu_sitrep <- function() {
   if (!settled) {
     probes <- rbind(data.frame(
       step = "options", ok = FALSE, detail = conditionMessage(where),
-      fix = "options(cudafactor.device = NULL, cudafactor.threads = NULL, cudafactor.min_flops = NULL) restores the defaults"
+      fix = paste(
+        "options(cudafactor.device = NULL, cudafactor.threads = NULL, cudafactor.min_flops = NULL,",
+        "cudafactor.progress = NULL, cudafactor.breakeven = NULL) restores the defaults"
+      )
     ), probes)
   }
   structure(class = "gpu_sitrep", list(
@@ -101,8 +104,12 @@ print.gpu_sitrep <- function(x, ...) {
   line("cudafactor %s, R %s, %s", x$versions$cudafactor, x$versions$R, x$versions$platform)
   settled <- !is.na(x$options$threads)
   if (settled) {
-    line("device = \"%s\", CPU threads: %s, smallest work for a GPU under \"auto\": %s operations",
-      x$options$device, format(x$options$threads), format(x$options$min_flops))
+    line("device = \"%s\", CPU threads: %s, \"auto\" takes a GPU %s", x$options$device, format(x$options$threads),
+      if (is.na(x$options$min_flops)) {
+        "where it should be faster"
+      } else {
+        paste("from", format(x$options$min_flops), "operations on")
+      })
   }
   for (i in seq_len(nrow(x$probes))) {
     probe <- x$probes[i, ]

@@ -31,8 +31,8 @@ native_gpu_info <- function() .Call(wrap__native_gpu_info)
 # Every probe for a GPU, in order
 native_gpu_probe <- function() .Call(wrap__native_gpu_probe)
 
-# The device that an operation of this many operations would run on
-native_device_for <- function(flops, how) .Call(wrap__native_device_for, flops, how)
+# The device that a verb with square operands of order n would run on
+native_device_for <- function(verb, n, how) .Call(wrap__native_device_for, verb, n, how)
 
 # The device that ran the last computation
 native_last_device <- function() .Call(wrap__native_last_device)

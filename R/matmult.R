@@ -22,8 +22,8 @@
 #' rounded to single precision and so is each result (\eqn{\epsilon} is then \eqn{2^{-24}}); no shorter format is ever used.
 #'
 #' @section Device:
-#' `"auto"` takes the GPU from `getOption("cudafactor.min_flops")` operations up, here
-#' \eqn{2mnk} of them (half for the symmetric products); see [cudafactor-options].
+#' `"auto"` takes the GPU where it should be faster, judged by \eqn{2mnk} operations (half for the symmetric
+#' products) and the transfers; see [cudafactor-options].
 #'
 #' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`.
 #' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).

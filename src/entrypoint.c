@@ -1,5 +1,6 @@
-// What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames,
-// and ask R for a pending interrupt, which jumps too. The symbols of the Rust library are registered by extendr.
+// What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames, ask R for a pending
+// interrupt, which jumps too, and print. The symbols of the Rust library are registered by extendr.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <R.h>
@@ -113,8 +114,48 @@ static int device_number(const char *name) {
   return (int)strtol(digits, NULL, 10);
 }
 
-// .External(settings, device, precision): c(device, single, threads, min_flops) as the native routines read them, or NULL
-// when an argument or an option is not what it should be; the R function says which. In C because every call needs it.
+// Seconds after which a call shows its progress, from option cudafactor.progress: TRUE stands for 2, FALSE for never, and
+// where it is not set it is TRUE in an interactive session. -1 where it is none of these and no number of seconds.
+static double progress_delay(void) {
+  static int interactive = -1;
+  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.progress"));
+  const double usual = 2;
+  if (value == R_NilValue) {
+    if (interactive < 0) {
+      const SEXP question = PROTECT(Rf_lang1(Rf_install("interactive")));
+      interactive = Rf_asLogical(Rf_eval(question, R_BaseEnv)) == TRUE;
+      UNPROTECT(1);
+    }
+    return interactive ? usual : R_PosInf;
+  }
+  if (TYPEOF(value) == LGLSXP && XLENGTH(value) == 1 && LOGICAL(value)[0] != NA_LOGICAL) {
+    return LOGICAL(value)[0] ? usual : R_PosInf;
+  }
+  return number_option("cudafactor.progress", usual);
+}
+
+// The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in work.rs.
+static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+// The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named vector of such numbers.
+static int read_breakeven(SEXP value, double *orders) {
+  for (int v = 0; v < VERBS; ++v) orders[v] = NA_REAL;
+  if (value == R_NilValue) return 1;
+  const SEXP names = Rf_getAttrib(value, R_NamesSymbol);
+  if (!Rf_isReal(value) || TYPEOF(names) != STRSXP) return 0;
+  for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
+    int v = 0;
+    while (v < VERBS && strcmp(CHAR(STRING_ELT(names, i)), verbs[v]) != 0) ++v;
+    if (v == VERBS || REAL(value)[i] < 0) return 0;
+    orders[v] = REAL(value)[i];
+  }
+  return 1;
+}
+
+// .External(settings, device, precision): c(device, single, threads, min_flops, delay, breakeven) as the native routines read
+// them, or NULL when an argument or an option is not what it should be; the R function says which. In C because every call
+// needs it.
 static SEXP settings(SEXP args) {
   const SEXP device = CADR(args), precision = CADDR(args);
   if (!is_string(device) || !is_string(precision)) return R_NilValue;
@@ -122,14 +163,19 @@ static SEXP settings(SEXP args) {
   const char *name = CHAR(STRING_ELT(precision, 0));
   const int single = strcmp(name, "single") == 0;
   if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
-  const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", 2e9);
-  if (threads < 0 || min_flops < 0) return R_NilValue;
-  const SEXP how = Rf_allocVector(REALSXP, 4);
+  const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", R_NaN);
+  const double delay = progress_delay();
+  double orders[VERBS];
+  if (threads < 0 || min_flops < 0 || delay < 0) return R_NilValue;
+  if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;
+  const SEXP how = Rf_allocVector(REALSXP, 5 + VERBS);
   double *v = REAL(how);
   v[0] = number;
   v[1] = single;
   v[2] = threads;
   v[3] = min_flops;
+  v[4] = delay;
+  memcpy(v + 5, orders, sizeof orders);
   return how;
 }
 
@@ -188,6 +234,47 @@ static SEXP take_raised(SEXP args) {
   raised = NULL;
   R_ReleaseObject(condition);
   return condition;
+}
+
+struct progress {
+  double share, rate, left;
+};
+
+static void time_left(double seconds, char *text, size_t size) {
+  const double s = seconds < 0.5 ? 0 : seconds > 3.6e6 ? 3.6e6 : seconds + 0.5;
+  const int whole = (int)s, hours = whole / 3600, minutes = whole / 60 % 60;
+  if (hours > 0) {
+    snprintf(text, size, "%d:%02d:%02d", hours, minutes, whole % 60);
+  } else {
+    snprintf(text, size, "%d:%02d", minutes, whole % 60);
+  }
+}
+
+static void draw_progress(void *data) {
+  const struct progress *p = data;
+  enum { WIDTH = 30 };
+  char bar[WIDTH + 1], left[32], line[128];
+  if (p->share < 0) {
+    REprintf("\r%79s\r", "");
+    R_FlushConsole();
+    return;
+  }
+  const int filled = (int)(p->share * WIDTH);
+  for (int i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+  bar[WIDTH] = '\0';
+  time_left(p->left, left, sizeof left);
+  const int tera = p->rate >= 1e12;
+  snprintf(line, sizeof line, "[%s] %3d %%  %.1f %s  %s left", bar, (int)(100 * p->share), p->rate / (tera ? 1e12 : 1e9),
+           tera ? "TFLOP/s" : "GFLOP/s", left);
+  REprintf("\r%-78s", line);
+  R_FlushConsole();
+}
+
+// Draws over the line that was drawn before, or takes it away where the share is negative. In a context of its own, since stderr
+// may be a connection that fails.
+void cudafactor_show_progress(double share, double rate, double left) {
+  struct progress p = {share, rate, left};
+  R_ToplevelExec(draw_progress, &p);
 }
 
 static const R_ExternalMethodDef external_methods[] = {

@@ -102,6 +102,8 @@ test_that("the situation report tells every probe and the fix", {
   expect_true(all(nzchar(report$probes$fix[!report$probes$ok])))
   expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
   expect_output(print(report), "device = \"auto\"", fixed = TRUE)
+  expect_output(print(report), "\"auto\" takes a GPU where it should be faster", fixed = TRUE)
+  with_options(cudafactor.min_flops = 5e8, code = expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE))
   with_options(cudafactor.device = "cuda", code = {
     report$options <- gpu_sitrep()$options
     report$gpus <- report$gpus[0, ]
@@ -136,20 +138,54 @@ test_that("the options are the defaults of the arguments", {
   for (wrong in list("a", -1, NA_real_, c(1, 2))) {
     with_options(cudafactor.threads = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
     with_options(cudafactor.min_flops = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+    with_options(cudafactor.progress = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+  }
+  for (wrong in list("a", 1, c(other = 1), c(qr = -1), list(qr = 1), c(qr = "1"))) {
+    with_options(cudafactor.breakeven = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
   }
 })
 
-test_that("auto goes by the number of operations", {
-  where <- function(flops, min_flops = 2e9, device = "auto") {
-    cudafactor:::native_device_for(flops, c(switch(device, auto = -1, cpu = -2, `cuda:1` = 1), 0, 0, min_flops))$ok$device
+device_for <- function(verb, n, device = "auto", precision = "double") {
+  cudafactor:::native_device_for(verb, n, cudafactor:::how(device, precision, NULL))$ok$device
+}
+gpu_or_cpu <- function() if (gpu_available()) "cuda:0" else "cpu"
+
+test_that("auto goes by the number of operations where one is set", {
+  with_options(cudafactor.min_flops = 2e9, code = {
+    expect_identical(device_for("product", 999), "cpu")
+    expect_identical(device_for("product", 1000), gpu_or_cpu())
+    # Half of the operations.
+    expect_identical(device_for("crossprod", 1000), "cpu")
+  })
+  with_options(cudafactor.min_flops = 0, code = expect_identical(device_for("qr", 1), gpu_or_cpu()))
+  with_options(cudafactor.min_flops = Inf, code = expect_identical(device_for("lu", 1e4), "cpu"))
+  expect_identical(device_for("product", 1e4, "cpu"), "cpu")
+  expect_identical(device_for("product", 1, "cuda:1"), "cuda:1")
+})
+
+test_that("auto goes by the model where nothing is set", {
+  for (verb in c("product", "crossprod", "chol", "lu", "qr", "solve")) {
+    expect_identical(device_for(verb, 100), "cpu")
+    for (precision in c("double", "single")) {
+      choices <- vapply(2^(5:14), device_for, "", verb = verb, precision = precision)
+      expect_false(is.unsorted(choices == "cuda:0"), info = verb)
+      if (!gpu_available()) expect_identical(unique(choices), "cpu")
+    }
   }
-  large <- if (gpu_available()) "cuda:0" else "cpu"
-  expect_identical(where(2e9 - 1), "cpu")
-  expect_identical(where(2e9), large)
-  expect_identical(where(1, min_flops = 0), large)
-  expect_identical(where(1e15, min_flops = Inf), "cpu")
-  expect_identical(where(1e15, device = "cpu"), "cpu")
-  expect_identical(where(1, device = "cuda:1"), "cuda:1")
+  # In single precision every GPU beats one thread.
+  with_options(cudafactor.threads = 1, code = {
+    expect_identical(device_for("product", 8192, precision = "single"), gpu_or_cpu())
+  })
+})
+
+test_that("auto goes by the measured break-even", {
+  with_options(cudafactor.breakeven = c(qr = 500, chol = Inf, lu = NA), code = {
+    expect_identical(device_for("qr", 480), "cpu")
+    expect_identical(device_for("qr", 520), gpu_or_cpu())
+    expect_identical(device_for("chol", 20000), "cpu")
+  })
+  model <- device_for("lu", 3000)
+  with_options(cudafactor.breakeven = c(lu = NA, qr = 1), code = expect_identical(device_for("lu", 3000), model))
 })
 
 test_that("the last device is told", {

@@ -1,7 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
-//! - [`error`], [`matrix`], [`scalar`], [`interrupt`]: words shared by every layer
-//! - `threads`: how many threads a step may use
+//! - [`error`], [`matrix`], [`scalar`], [`interrupt`], [`progress`], [`work`]: words shared by every layer
+//! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
@@ -10,6 +10,7 @@
 
 pub mod algo;
 pub mod backend;
+pub mod cost;
 pub mod device;
 pub mod elementwise;
 pub mod error;
@@ -17,7 +18,9 @@ pub mod footprint;
 pub mod held;
 pub mod interrupt;
 pub mod matrix;
+pub mod progress;
 #[cfg(feature = "r")]
 mod r;
 pub mod scalar;
 mod threads;
+pub mod work;

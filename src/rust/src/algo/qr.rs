@@ -12,7 +12,9 @@ use faer::{MatMut, MatRef};
 use crate::device::{Device, PivotedQr};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Part};
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::qr_flops;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
@@ -55,6 +57,7 @@ fn limited<'a, T: Scalar, D: Device<T>>(
         return Ok((a, info));
     }
     again(&mut a)?;
+    progress::extend(qr_flops(dev.shape(&a)));
     let info = dev.qrdc2(tol, &mut a)?;
     Ok((a, info))
 }

@@ -6,7 +6,9 @@ use faer::{MatMut, MatRef};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::{narrow, try_zeroed, Scalar};
+use crate::work::{apply_flops, form_flops, reflect_flops};
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub fn apply<T: Scalar, D: Device<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     reflectors.load(dev, |a, tau| {
+        let (size, n) = ((out.nrows(), tau.len()), out.ncols());
+        progress::extend(reflect_flops(size, n) - apply_flops(size.0, size.1, n));
         let mut c = dev.load_into(y, Part::All, out)?;
         dev.ormqr(trans, a, tau, &mut c)?;
         dev.store(c)
@@ -84,6 +88,8 @@ pub fn form<T: Scalar, D: Device<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     reflectors.load(dev, |a, tau| {
+        let (size, n) = ((out.nrows(), tau.len()), out.ncols());
+        progress::extend(form_flops(size, n) - apply_flops(size.0, size.1, n));
         let mut q = dev.output(out)?;
         dev.orgqr(a, tau, &mut q)?;
         dev.store(q)

@@ -9,6 +9,7 @@ use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
+use crate::work::Work;
 
 /// out = R with R'R = x, zero below the diagonal
 #[extendr]
@@ -18,7 +19,7 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
         let n = args::size(&n)?;
         let x = args::matrix(&x, (n, n))?;
         let mut out = Out::new(&out, (n, n))?;
-        on_device!(&how, (n as f64).powi(3) / 3.0, |dev, T| {
+        on_device!(&how, Work::cholesky(n), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 cholesky::factor(dev, args::view(&x, (n, n)), args::view_mut(out, (n, n)))
@@ -46,7 +47,7 @@ fn native_chol_batch(x: Robj, n: Robj, out: Robj, flops: Robj, how: Robj) -> Rob
             let mut outs: Vec<&mut [f64]> = out.slice().chunks_exact_mut(n * n).collect();
             return factor_list(&how, flops, n, &xs, &mut outs);
         }
-        on_device!(&how, flops, |dev, T| {
+        on_device!(&how, Work::cholesky_batch(n, flops), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 cholesky::factor_batch(dev, args::view(&x, dims), args::view_mut(out, dims))
@@ -62,7 +63,7 @@ fn factor_list(
     xs: &[&[f64]],
     outs: &mut [&mut [f64]],
 ) -> Result<()> {
-    on_device!(how, flops, |dev, T| {
+    on_device!(how, Work::cholesky_batch(n, flops), |dev, T| {
         cholesky::factor_list::<T, _>(dev, n, xs, outs)
     })
 }
@@ -75,7 +76,7 @@ fn native_chol_pivot(x: Robj, n: Robj, tol: Robj, out: Robj, how: Robj) -> Robj 
         let (n, tol) = (args::size(&n)?, args::number(&tol)?);
         let x = args::matrix(&x, (n, n))?;
         let mut out = Out::new(&out, (n, n))?;
-        let info = on_device!(&how, (n as f64).powi(3) / 3.0, |dev, T| {
+        let info = on_device!(&how, Work::cholesky_pivoted(n), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 let (x, out) = (args::view(&x, (n, n)), args::view_mut(out, (n, n)));
@@ -102,7 +103,7 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
         }
         let x = args::matrix(&x, xdim)?;
         let mut out = Out::new(&out, (n, n))?;
-        on_device!(&how, 2.0 * (n as f64).powi(3) / 3.0, |dev, T| {
+        on_device!(&how, Work::cholesky_inverse(n), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 cholesky::inverse(dev, args::view(&x, xdim), args::view_mut(out, (n, n)))

@@ -2,9 +2,11 @@
 
 use extendr_api::prelude::*;
 
+use crate::error::Error;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::target::{self, How, Target};
+use crate::work::{Verb, Work};
 
 /// The number of GPUs that can be used
 #[extendr]
@@ -85,12 +87,18 @@ fn native_gpu_probe() -> Robj {
     })
 }
 
-/// The device that an operation of this many operations would run on
+/// The device that a verb with square operands of order n would run on
 #[extendr]
-fn native_device_for(flops: Robj, how: Robj) -> Robj {
+fn native_device_for(verb: Robj, n: Robj, how: Robj) -> Robj {
     reply(|| {
-        let target = How::parse(&how)?.target(args::number(&flops)?);
-        Ok(list!(device = target.name()))
+        let (how, n) = (How::parse(&how)?, args::size(&n)?);
+        let named = |(name, _): &&(&str, Verb)| verb.as_str() == Some(*name);
+        let Some((_, verb)) = Verb::NAMED.iter().find(named) else {
+            return Err(Error::Internal {
+                what: "a native routine was called for a verb that it does not know".to_owned(),
+            });
+        };
+        Ok(list!(device = how.target(&Work::square(*verb, n)).name()))
     })
 }
 

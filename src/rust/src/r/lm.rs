@@ -6,15 +6,11 @@ use crate::algo::least_squares::{self, Fit, Fits};
 use crate::device::ProblemShape;
 use crate::error::Result;
 use crate::r::args::{self, Out};
-use crate::r::qr::{answer, qr_flops};
+use crate::r::qr::answer;
 use crate::r::reply::reply;
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
-
-/// Operations of a fit of `responses` to an m by n design.
-fn fit_flops((m, n): (usize, usize), responses: usize) -> f64 {
-    qr_flops((m, n)) + 4.0 * m as f64 * n as f64 * responses as f64
-}
+use crate::work::Work;
 
 /// The parts of a least-squares fit; see `algo::least_squares`
 #[extendr]
@@ -40,7 +36,7 @@ fn native_lm(
         let mut effects = Out::new(&out_effects, ydim)?;
         let mut residuals = Out::new(&out_residuals, ydim)?;
         let mut coefficients = Out::new(&out_coef, cdim)?;
-        on_device!(&how, fit_flops(xdim, ydim.1), |dev, T| {
+        on_device!(&how, Work::least_squares(xdim, ydim.1, 1), |dev, T| {
             let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
             // Four results, so four buffers where R's memory cannot be used as it is.
             T::fill_host(qr.slice(), |qr| {
@@ -93,8 +89,7 @@ fn native_lm_batch(
         let mut effects = Out::new(&out_effects, ydim)?;
         let mut residuals = Out::new(&out_residuals, ydim)?;
         let mut coefficients = Out::new(&out_coef, cdim)?;
-        let each = fit_flops((m, n), q);
-        let ranks = on_device!(&how, each * count as f64, |dev, T| {
+        let ranks = on_device!(&how, Work::least_squares((m, n), q, count), |dev, T| {
             let out = Fits {
                 qr: qr.slice(),
                 effects: effects.slice(),

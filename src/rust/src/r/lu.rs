@@ -11,12 +11,7 @@ use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, Holds, Slot};
 use crate::r::target::{on_device, How};
 use crate::scalar::{widen, Scalar};
-
-/// Operations of an m by n LU factorization.
-fn lu_flops((m, n): (usize, usize)) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    2.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0) - k * (m - k / 2.0)
-}
+use crate::work::Work;
 
 /// A right-hand side of `n` rows: `NULL` stands for the identity.
 fn rhs(b: &Robj, n: usize, nrhs: usize) -> Result<Option<&[f64]>> {
@@ -35,7 +30,7 @@ fn native_lu(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        let (info, norm1) = on_device!(&how, lu_flops(dim), |dev, T| {
+        let (info, norm1) = on_device!(&how, Work::lu(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 lu::factor_and_norm(dev, args::view(&x, dim), args::view_mut(out, dim))
@@ -59,8 +54,7 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
         let a = args::matrix(&a, (n, n))?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
-        let flops = lu_flops((n, n)) + 2.0 * (n as f64).powi(2) * nrhs as f64;
-        on_device!(&how, flops, |dev, T| {
+        on_device!(&how, Work::solve(n, nrhs, b.is_some()), |dev, T| {
             let a = T::borrow_host(a)?;
             let b = b.map(T::borrow_host).transpose()?;
             T::fill_host(out.slice(), |out| {
@@ -93,7 +87,7 @@ fn native_lu_solve(
         let ipiv = args::transpositions(&ipiv, n)?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
-        on_device!(&how, 2.0 * (n as f64).powi(2) * nrhs as f64, |dev, T| {
+        on_device!(&how, Work::triangular(n, nrhs, 2.0), |dev, T| {
             let f = T::borrow_host(f)?;
             let b = b.map(T::borrow_host).transpose()?;
             T::fill_host(out.slice(), |out| {
@@ -115,7 +109,7 @@ fn native_lu_rcond(lu_factor: Robj, n: Robj, anorm: Robj, how: Robj) -> Robj {
         let how = How::parse(&how)?;
         let (n, anorm) = (args::size(&n)?, args::number(&anorm)?);
         let f = args::matrix(&lu_factor, (n, n))?;
-        let rcond = on_device!(&how, 10.0 * (n as f64).powi(2), |dev, T| {
+        let rcond = on_device!(&how, Work::triangular(n, 1, 10.0), |dev, T| {
             let f = T::borrow_host(f)?;
             lu::rcond_of_host(dev, args::view(&f, (n, n)), anorm)
         })?;
@@ -130,7 +124,7 @@ fn native_determinant(x: Robj, n: Robj, how: Robj) -> Robj {
         let how = How::parse(&how)?;
         let n = args::size(&n)?;
         let x = args::matrix(&x, (n, n))?;
-        let (modulus, sign) = on_device!(&how, lu_flops((n, n)), |dev, T| {
+        let (modulus, sign) = on_device!(&how, Work::determinant(n), |dev, T| {
             let x = T::borrow_host(x)?;
             determinant::log_determinant(dev, args::view(&x, (n, n)))
         })?;

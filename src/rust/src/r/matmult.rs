@@ -9,6 +9,7 @@ use crate::r::reply::reply;
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
+use crate::work::Work;
 
 fn trans(x: &Robj) -> crate::error::Result<Trans> {
     Ok(if args::flag(x)? {
@@ -43,8 +44,7 @@ fn native_gemm(
         }
         let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
         let mut out = Out::new(&out, (m, n))?;
-        let flops = 2.0 * m as f64 * n as f64 * k as f64;
-        on_device!(&how, flops, |dev, T| {
+        on_device!(&how, Work::product(m, n, k), |dev, T| {
             let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
             T::fill_host(out.slice(), |out| {
                 let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
@@ -67,8 +67,7 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
         };
         let x = args::matrix(&x, xdim)?;
         let mut out = Out::new(&out, (n, n))?;
-        let flops = n as f64 * n as f64 * k as f64;
-        on_device!(&how, flops, |dev, T| {
+        on_device!(&how, Work::crossprod(n, k), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 let out = args::view_mut(out, (n, n));

@@ -10,12 +10,7 @@ use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
-
-/// Operations of an m by n QR factorization: `2 n^2 (m - n / 3)` where m is not less than n.
-pub fn qr_flops((m, n): (usize, usize)) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
-}
+use crate::work::Work;
 
 pub fn answer(o: QrObject) -> List {
     list!(
@@ -33,7 +28,7 @@ fn native_qr(x: Robj, xdim: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
         let (dim, tol) = (args::dims(&xdim)?, args::number(&tol)?);
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        on_device!(&how, qr_flops(dim), |dev, T| {
+        on_device!(&how, Work::qr(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 qr::linpack(dev, args::view(&x, dim), tol, args::view_mut(out, dim))
@@ -51,7 +46,7 @@ fn native_qr_lapack(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        on_device!(&how, qr_flops(dim), |dev, T| {
+        on_device!(&how, Work::qr_pivoted(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 qr::lapack(dev, args::view(&x, dim), args::view_mut(out, dim))
@@ -59,11 +54,6 @@ fn native_qr_lapack(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         })
         .map(answer)
     })
-}
-
-/// Operations that so many reflectors of m rows take on a matrix of n columns.
-fn apply_flops(m: usize, k: usize, n: usize) -> f64 {
-    4.0 * m as f64 * k as f64 * n as f64
 }
 
 fn form_of(lapack: &Robj) -> Result<Form> {
@@ -99,8 +89,8 @@ fn native_qr_apply(
         let (qr, qraux) = (args::matrix(&qr, dim)?, args::doubles(&qraux)?);
         let y = args::matrix(&y, ydim)?;
         let mut out = Out::new(&out, ydim)?;
-        let flops = apply_flops(dim.0, qraux.len(), ydim.1);
-        on_device!(&how, flops, |dev, T| {
+        let work = Work::reflectors((dim.0, qraux.len()), ydim.1, true);
+        on_device!(&how, work, |dev, T| {
             let (qr, y) = (T::borrow_host(qr)?, T::borrow_host(y)?);
             let matrix = args::view(&qr, dim);
             let reflectors = Reflectors {
@@ -132,8 +122,8 @@ fn native_qr_form(
         let (dim, odim, form) = (args::dims(&dim)?, args::dims(&odim)?, form_of(&lapack)?);
         let (qr, qraux) = (args::matrix(&qr, dim)?, args::doubles(&qraux)?);
         let mut out = Out::new(&out, odim)?;
-        let flops = apply_flops(dim.0, qraux.len(), odim.1);
-        on_device!(&how, flops, |dev, T| {
+        let work = Work::reflectors((dim.0, qraux.len()), odim.1, false);
+        on_device!(&how, work, |dev, T| {
             let qr = T::borrow_host(qr)?;
             let matrix = args::view(&qr, dim);
             let reflectors = Reflectors {

@@ -7,6 +7,7 @@ use extendr_api::prelude::*;
 use crate::error::{Error, Field, Result};
 use crate::held::{self, Search};
 use crate::interrupt;
+use crate::progress::Report;
 use crate::r::target;
 
 extern "C" {
@@ -14,6 +15,8 @@ extern "C" {
     fn cudafactor_interrupt_pending() -> i32;
     /// Has R look for garbage, with 1 among all objects. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_collect(full: i32);
+    /// Draws a bar on R's stderr, or takes it away where the share is negative. In `entrypoint.c`; jumps nowhere.
+    fn cudafactor_show_progress(share: f64, rate: f64, left: f64);
 }
 
 fn collect(search: Search) {
@@ -25,6 +28,13 @@ fn collect(search: Search) {
 fn interrupt_pending() -> bool {
     // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`).
     unsafe { cudafactor_interrupt_pending() != 0 }
+}
+
+/// What `progress::begin` is given.
+pub fn show_progress(report: Option<Report>) {
+    let (share, rate, left) = report.map_or((-1.0, 0.0, 0.0), |r| (r.share, r.rate, r.left));
+    // SAFETY: called on R's thread, which began the call that is reported.
+    unsafe { cudafactor_show_progress(share, rate, left) }
 }
 
 /// An R value for a field of a reply.

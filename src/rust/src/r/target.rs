@@ -4,8 +4,11 @@ use std::cell::{Cell, RefCell};
 
 use extendr_api::prelude::*;
 
+use crate::backend::cpu::CpuDevice;
+use crate::cost::{self, Cpu, Gpu, MARGIN, TRIVIAL};
 use crate::error::{Error, Result};
 use crate::r::args;
+use crate::work::{Verb, Work};
 
 /// A machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,22 +34,33 @@ enum Request {
     Exactly(Target),
 }
 
-/// R's `how`: `c(device, single, threads, min_flops)`, made by `settings()` in `entrypoint.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings()` in `entrypoint.c`.
 pub struct How {
     request: Request,
     pub single: bool,
     /// 0 for the default number.
     pub threads: usize,
+    /// Operations from which a GPU is taken; NaN where the model decides.
     min_flops: f64,
+    /// Seconds before progress is shown; infinite where it is not.
+    pub delay: f64,
+    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was not.
+    breakeven: [f64; Verb::NAMED.len()],
 }
 
 impl How {
     pub fn parse(how: &Robj) -> Result<How> {
-        let [device, single, threads, min_flops] = *args::doubles(how)? else {
+        let [device, single, threads, min_flops, ref rest @ ..] = *args::doubles(how)? else {
             return Err(Error::Internal {
                 what: "a native routine was called without its settings".to_owned(),
             });
         };
+        let (delay, measured) = rest.split_first().unwrap_or((&f64::INFINITY, &[]));
+        let mut breakeven = [f64::NAN; Verb::NAMED.len()];
+        breakeven
+            .iter_mut()
+            .zip(measured)
+            .for_each(|(to, from)| *to = *from);
         Ok(How {
             request: match device {
                 -1.0 => Request::Auto,
@@ -56,17 +70,52 @@ impl How {
             single: single != 0.0,
             threads: threads as usize,
             min_flops,
+            delay: *delay,
+            breakeven,
         })
     }
 
-    /// The machine for an operation of this many floating-point operations. `auto` asks for a
-    /// GPU only when the operation is large enough, so that small work opens no driver.
-    pub fn target(&self, flops: f64) -> Target {
+    /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that small work opens no
+    /// driver.
+    pub fn target(&self, work: &Work) -> Target {
         match self.request {
             Request::Exactly(t) => t,
-            Request::Auto if flops >= self.min_flops && cuda_count() > 0 => Target::Cuda(0),
+            Request::Auto if self.pays(work) => Target::Cuda(0),
             Request::Auto => Target::Cpu,
         }
+    }
+
+    /// Whether the work is for a GPU, and there is one. See "Choosing a device" in `DESIGN.md`.
+    fn pays(&self, work: &Work) -> bool {
+        // A matrix that is to stay, for work of which nobody knows yet.
+        if work.flops == f64::INFINITY {
+            return cuda_count() > 0;
+        }
+        if !self.min_flops.is_nan() {
+            return work.flops >= self.min_flops && cuda_count() > 0;
+        }
+        if work.flops < TRIVIAL {
+            return false;
+        }
+        let cpu = Cpu::here(CpuDevice::new(self.threads).threads());
+        let measured = self.measured(work.verb);
+        if measured.is_none() && !cost::pays(work, self.single, &cpu, &Gpu::BEST, 1.0) {
+            return false;
+        }
+        let Some(gpu) = first_gpu() else {
+            return false;
+        };
+        let margin = measured.map_or(MARGIN, |n| {
+            cost::margin_at(n, work.verb, self.single, &cpu, &gpu)
+        });
+        cost::pays(work, self.single, &cpu, &gpu, margin)
+    }
+
+    /// The order at which a GPU begins to pay, if it was measured.
+    fn measured(&self, verb: Verb) -> Option<f64> {
+        let named = Verb::NAMED.iter().zip(self.breakeven);
+        let mut found = named.filter(|((_, v), n)| *v == verb && !n.is_nan());
+        found.next().map(|(_, n)| n)
     }
 
     /// Whether a failed GPU may be replaced by the CPU without the user having asked.
@@ -89,6 +138,22 @@ pub fn cuda_count() -> usize {
 #[cfg(not(feature = "cuda"))]
 pub fn cuda_count() -> usize {
     0
+}
+
+/// How fast the GPU is that `auto` would take, if there is one.
+#[cfg(feature = "cuda")]
+fn first_gpu() -> Option<Gpu> {
+    use std::sync::OnceLock;
+    static FIRST: OnceLock<Option<Gpu>> = OnceLock::new();
+    if cuda_count() == 0 {
+        return None;
+    }
+    *FIRST.get_or_init(|| crate::backend::cuda::speed::of(0).ok())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn first_gpu() -> Option<Gpu> {
+    None
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -130,45 +195,51 @@ pub fn take_failure() -> Option<String> {
     FAILURE.take()
 }
 
-/// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for work of `$flops` operations.
+/// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for this `$work`, and shows its progress.
 /// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
 macro_rules! on_device {
-    ($how:expr, $flops:expr, |$dev:ident, $t:ident| $body:expr) => {{
+    ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
         use $crate::backend::cpu::CpuDevice;
         use $crate::r::target::{set_last, Target};
         let how: &$crate::r::target::How = $how;
+        let work: $crate::work::Work = $work.into();
         #[allow(unused_mut)]
-        let mut run = |target: Target| match (target, how.single) {
-            (Target::Cpu, false) => {
-                type $t = f64;
-                let $dev = &CpuDevice::new(how.threads);
-                set_last(target);
-                $body
+        let mut run = |target: Target| {
+            let later = target != Target::Cpu;
+            let show = $crate::r::reply::show_progress;
+            let _shown = $crate::progress::begin(work.flops, later, how.delay, show);
+            match (target, how.single) {
+                (Target::Cpu, false) => {
+                    type $t = f64;
+                    let $dev = &CpuDevice::new(how.threads);
+                    set_last(target);
+                    $body
+                }
+                (Target::Cpu, true) => {
+                    type $t = f32;
+                    let $dev = &CpuDevice::new(how.threads);
+                    set_last(target);
+                    $body
+                }
+                #[cfg(feature = "cuda")]
+                (Target::Cuda(ordinal), false) => {
+                    type $t = f64;
+                    let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
+                    set_last(target);
+                    $body
+                }
+                #[cfg(feature = "cuda")]
+                (Target::Cuda(ordinal), true) => {
+                    type $t = f32;
+                    let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
+                    set_last(target);
+                    $body
+                }
+                #[cfg(not(feature = "cuda"))]
+                (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
             }
-            (Target::Cpu, true) => {
-                type $t = f32;
-                let $dev = &CpuDevice::new(how.threads);
-                set_last(target);
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            (Target::Cuda(ordinal), false) => {
-                type $t = f64;
-                let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                set_last(target);
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            (Target::Cuda(ordinal), true) => {
-                type $t = f32;
-                let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                set_last(target);
-                $body
-            }
-            #[cfg(not(feature = "cuda"))]
-            (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
         };
-        match run(how.target($flops)) {
+        match run(how.target(&work)) {
             Err(e) if how.may_fall_back(&e) => {
                 $crate::r::target::note_fallback(&e);
                 run(Target::Cpu)

@@ -10,6 +10,7 @@ use crate::r::reply::reply;
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
+use crate::work::Work;
 
 fn uplo(upper: &Robj) -> Result<Uplo> {
     Ok(if args::flag(upper)? {
@@ -58,7 +59,7 @@ fn native_backsolve(
         let (r, x) = (args::matrix(&r, rdim)?, args::matrix(&x, xdim)?);
         let odim = (k, xdim.1);
         let mut out = Out::new(&out, odim)?;
-        on_device!(&how, (k as f64).powi(2) * xdim.1 as f64, |dev, T| {
+        on_device!(&how, Work::triangular(k, xdim.1, 1.0), |dev, T| {
             let (r, x) = (T::borrow_host(r)?, T::borrow_host(x)?);
             T::fill_host(out.slice(), |out| {
                 let (r, x) = (args::view(&r, rdim), args::view(&x, xdim));

@@ -4,8 +4,10 @@ use super::cholesky::{base, potrf, BASE};
 use super::ColumnsMut;
 use crate::error::Result;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::threads::{join, share, BRIEF};
+use crate::work::cholesky_flops;
 
 /// Bytes of matrices for each thread, so that what was copied is still in the cache when it is factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;
@@ -23,8 +25,10 @@ pub(crate) fn potrf_batched<T: Scalar>(a: ColumnsMut<'_, T>, threads: usize) -> 
     let each = order * order * (order / 6.0 + ENTRY);
     let step = ((BRIEF * threads as f64 / each) as usize).max(1);
     let mut rest = a;
+    let all = progress::part(count as f64 * cholesky_flops(n));
     for first in (0..count).step_by(step) {
         interrupt::poll()?;
+        all.left((count - first) as f64 * cholesky_flops(n));
         let many = step.min(count - first);
         let (part, later) = rest.split_at_col_mut(many * n);
         rest = later;

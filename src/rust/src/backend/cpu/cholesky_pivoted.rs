@@ -9,7 +9,9 @@ use super::{Columns, ColumnsMut};
 use crate::device::PivotedCholesky;
 use crate::error::Result;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::work::cholesky_flops;
 
 /// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves unfinished are LAPACK's too.
 const PIVOT_BLOCK: usize = 64;
@@ -41,8 +43,10 @@ pub(crate) fn pstrf<T: Scalar>(
         tol
     };
     let mut squares = try_zeroed(n)?;
+    let all = progress::part(cholesky_flops(n));
     for k in (0..n).step_by(PIVOT_BLOCK) {
         interrupt::poll()?;
+        all.left(cholesky_flops(n - k));
         let end = n.min(k + PIVOT_BLOCK);
         squares[k..].fill(T::from_f64(0.0));
         for j in k..end {

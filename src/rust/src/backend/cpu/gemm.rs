@@ -9,6 +9,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use super::vector::mirror_upper;
 use crate::error::Result;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::{join, share};
 
@@ -55,6 +56,7 @@ pub(crate) fn gemm<T: Scalar>(
                     alpha,
                     threads,
                 )?;
+                progress::advance(2.0 * mb as f64 * nb as f64 * kb as f64);
             }
         }
         accum = Accum::Add;
@@ -178,6 +180,7 @@ pub(crate) fn rank_update_lower<T: Scalar>(
             } else {
                 split_lower(c.as_mut(), accum, a, alpha, threads);
             }
+            progress::advance(2.0 * work);
             accum = Accum::Add;
         }
         return Ok(());

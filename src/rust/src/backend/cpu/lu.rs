@@ -10,8 +10,10 @@ use crate::device::LuInfo;
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::threads::{batch, join, pieces, share};
+use crate::work::lu_flops;
 
 /// Width of the columns eliminated one by one.
 const BASE: usize = 8;
@@ -46,8 +48,10 @@ fn by_panels<T: Scalar>(
     let first = PANEL.min(size);
     recurse(a.as_mut().subcols_mut(0, first), &mut ipiv[..first])?;
     let (beside_panel, on_rest) = pieces(threads);
+    let all = progress::part(lu_flops((m, n)));
     for k in (0..size).step_by(PANEL) {
         interrupt::poll()?;
+        all.left(lu_flops((m - k, n - k)));
         let width = PANEL.min(size - k);
         let corner = a.as_mut().submatrix_mut(k, k, m - k, n - k);
         let (panel, rest) = corner.split_at_col_mut(width);

@@ -5,8 +5,10 @@ use super::{Columns, ColumnsMut};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::{batch, join, pieces, share};
+use crate::work::{form_flops, qr_flops, reflect_flops};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {
@@ -80,8 +82,10 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
         &mut tau[..width_now],
         Convention::Lapack,
     )?;
+    let all = progress::part(qr_flops((m, n)));
     for k in (0..size).step_by(width) {
         interrupt::poll()?;
+        all.left(qr_flops((m - k, n - k)));
         let rest = a
             .as_mut()
             .submatrix_mut(k, k + width_now, m - k, n - k - width_now);
@@ -176,7 +180,16 @@ pub(crate) fn ormqr<T: Scalar>(
     }
     let width = block_width(m, tau.len());
     let blocks = tau.len().div_ceil(width);
+    let flops = |from: usize| {
+        let from = from.min(tau.len());
+        reflect_flops((m - from, tau.len() - from), n)
+    };
+    let all = progress::part(flops(0));
     for b in 0..blocks {
+        all.left(match trans.is_yes() {
+            true => flops(b * width),
+            false => flops(0) - flops((blocks - b) * width),
+        });
         // Q = H1 H2 ...: its transpose applies the first reflector first.
         let k = width * if trans.is_yes() { b } else { blocks - 1 - b };
         let width = width.min(tau.len() - k);
@@ -224,7 +237,13 @@ pub(crate) fn orgqr<T: Scalar>(
     }
     // The last block comes first: columns before it are still those of the identity, zero where it reflects.
     let width = block_width(m, tau.len());
+    let flops = |from: usize| {
+        let from = from.min(tau.len());
+        form_flops((m - from, tau.len() - from), n - from)
+    };
+    let all = progress::part(flops(0));
     for k in (0..tau.len()).step_by(width).rev() {
+        all.left(flops(0) - flops(k + width));
         let width = width.min(tau.len() - k);
         let part = q.as_mut().submatrix_mut(k, k, m - k, n - k);
         apply_block(Trans::No, a, k, &tau[k..k + width], part, threads)?;

@@ -8,8 +8,10 @@ use crate::device::{ProblemShape, Ranks};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::threads::{join, share, BRIEF};
+use crate::work::{apply_flops, qr_flops};
 
 /// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
 const FIXED: f64 = 4000.0;
@@ -77,9 +79,12 @@ pub(crate) fn qrls_batched<T: Scalar>(
     let mut ranks = Ranks::zeros(n, count)?;
     let each = m as f64 * n as f64 * (n + 2 * q) as f64 + FIXED;
     let step = ((BRIEF * threads as f64 / each) as usize).max(1);
+    let flops = qr_flops((m, n)) + apply_flops(m, n, q);
+    let all = progress::part(count as f64 * flops);
     let mut rest = parts;
     for first in (0..count).step_by(step) {
         interrupt::poll()?;
+        all.left((count - first) as f64 * flops);
         let many = step.min(count - first);
         let (part, later) = rest.split(many);
         rest = later;

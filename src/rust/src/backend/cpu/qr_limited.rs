@@ -14,8 +14,10 @@ use crate::device::PivotedQr;
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::share;
+use crate::work::qr_flops;
 
 /// Columns reduced before the others are brought up to date.
 const PANEL: usize = 32;
@@ -36,8 +38,10 @@ pub(crate) fn qrdc2<T: Scalar>(
     // Columns `front..` have been moved behind, and are taken as they are.
     let mut front = n;
     let mut row = 0;
+    let all = progress::part(qr_flops((m, n)));
     while row < size {
         interrupt::poll()?;
+        all.left(qr_flops((m - row, n - row)));
         let end = if row < front { front } else { n };
         let width = PANEL.min(end - row);
         let corner = a.as_mut().submatrix_mut(row, row, m - row, n - row);

@@ -9,8 +9,10 @@ use super::{Columns, ColumnsMut};
 use crate::device::PivotedQr;
 use crate::error::Result;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::{inside, join, share};
+use crate::work::qr_flops;
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;
@@ -47,7 +49,9 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     };
     let (mut f, mut r) = (try_zeroed(n * PANEL)?, try_zeroed(n * PANEL)?);
     let mut done = 0;
+    let all = progress::part(qr_flops((m, n)));
     while done < size {
+        all.left(qr_flops((m - done, n - done)));
         let (rows, width) = (n - done, PANEL.min(size - done));
         let shaped = |x| {
             let x = MatMut::from_column_major_slice_mut(x, rows, width);

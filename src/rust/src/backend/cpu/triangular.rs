@@ -11,6 +11,7 @@ use super::vector::{axpy, dot, vectorized};
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::threads::{batch, join, share};
 
@@ -93,6 +94,7 @@ fn solve<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>, threads: usize) ->
             let some = batch.min(n - j);
             let work = k as f64 * k as f64 * some as f64 / 2.0;
             spread(t, b.as_mut().subcols_mut(j, some), share(threads, work));
+            progress::advance(2.0 * work);
         }
         return Ok(());
     }

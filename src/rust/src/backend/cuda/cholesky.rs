@@ -11,7 +11,9 @@ use super::widened;
 use crate::device::PivotedCholesky;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::cholesky_flops;
 
 const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");
 const CHOOSE: Kernel = Kernel::new(Family::Cholesky, "pivot_choose_first");
@@ -125,7 +127,9 @@ pub(super) fn factor_pivoted<T: Scalar>(
     let state = Buffer::zeroed::<i32>(ctx, STATE_WORDS)?;
     let taken = Buffer::zeroed::<T>(ctx, n)?;
     let relative = n as f64 * T::EPS / 2.0;
+    let all = progress::part(cholesky_flops(n));
     for panel in (0..n).step_by(BLOCK) {
+        all.left(cholesky_flops(n - panel));
         let end = (panel + BLOCK).min(n);
         for j in panel..end {
             ctx.launch::<T>(

@@ -7,6 +7,7 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::{keep_triangle, View};
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
+use crate::progress;
 use crate::scalar::Scalar;
 
 /// Some lanes of a warp to a matrix: the kernel, and how many lanes, which is the largest order.
@@ -58,7 +59,9 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<()>
     let failed = Buffer::zeroed::<u64>(ctx, 1)?;
     let flops = (n as f64).powi(3) / 3.0;
     let step = ((LAUNCH_FLOPS / flops) as usize).max(LEAST_BLOCKS);
+    let all = progress::part(count as f64 * flops);
     for first in (0..count).step_by(step) {
+        all.left((count - first) as f64 * flops);
         start(ctx, first, count.min(first + step), a, &failed)?;
         ctx.fence()?;
     }

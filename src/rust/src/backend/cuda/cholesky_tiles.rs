@@ -7,7 +7,9 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::cholesky_flops;
 
 /// By the layout of the lower triangle: columns or rows contiguous.
 const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower");
@@ -113,6 +115,7 @@ pub(super) fn start<T: Scalar>(
             grid.owners as i32
         ],
     )?;
+    progress::advance(cholesky_flops(n));
     Ok(Some(state))
 }
 

@@ -19,6 +19,7 @@ use super::staging::Staging;
 use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress;
 
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
 const FENCES_AHEAD: usize = 4;
@@ -62,7 +63,8 @@ unsafe impl Sync for Context {}
 /// Events recorded in the stream, the oldest first, and those free for another use.
 #[derive(Default)]
 struct Fences {
-    queued: VecDeque<Event>,
+    /// With the operations that are done when they are.
+    queued: VecDeque<(Event, f64)>,
     free: Vec<Event>,
 }
 
@@ -292,15 +294,16 @@ impl Context {
         let event = self.record()?;
         let oldest = {
             let mut fences = lock(&self.fences);
-            fences.queued.push_back(event);
+            fences.queued.push_back((event, progress::queued()));
             if fences.queued.len() > FENCES_AHEAD {
                 fences.queued.pop_front()
             } else {
                 None
             }
         };
-        if let Some(event) = oldest {
+        if let Some((event, done)) = oldest {
             self.await_event(event)?;
+            progress::reached(done);
         }
         // Here too: steps shorter than it takes the host to queue them are never waited for.
         self.or_drain(interrupt::poll())
@@ -384,11 +387,13 @@ impl Context {
         self.bind()?;
         {
             let mut fences = lock(&self.fences);
-            let done: Vec<Event> = fences.queued.drain(..).collect();
+            let done: Vec<_> = fences.queued.drain(..).map(|(event, _)| event).collect();
             fences.free.extend(done);
         }
-        let event = self.record()?;
-        self.await_event(event)
+        let (event, done) = (self.record()?, progress::queued());
+        self.await_event(event)?;
+        progress::reached(done);
+        Ok(())
     }
 
     fn record(&self) -> Result<Event> {

@@ -6,6 +6,7 @@ use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::{blocks_for, View};
 use super::product;
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::Scalar;
 
 const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
@@ -262,7 +263,12 @@ fn multiply_once<T: Scalar>(
             ],
         )?;
     }
-    if 2.0 * m as f64 * n as f64 * k as f64 > FENCE_FLOPS {
+    let operations = 2.0 * m as f64 * n as f64 * k as f64;
+    progress::advance(match triangle {
+        Triangle::Full => operations,
+        _ => operations / 2.0,
+    });
+    if operations > FENCE_FLOPS {
         ctx.fence()?;
     }
     Ok(())

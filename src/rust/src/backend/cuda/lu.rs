@@ -20,7 +20,9 @@ use super::pipeline::Plan;
 use super::triangular::solve_lower;
 use crate::device::LuInfo;
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::lu_flops;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");
@@ -51,6 +53,8 @@ pub(super) struct Work<T> {
     messages: Buffer,
     /// Exchanges of rows that are left for the end, if any are.
     pub deferred: Option<Deferred>,
+    /// What the user is told.
+    all: progress::Part,
 }
 
 /// Rows of one chunk when `m` rows are cut.
@@ -120,6 +124,7 @@ fn factor_as_planned<T: Scalar>(
         cluster,
         deferred,
         plan,
+        all: progress::part(lu_flops((a.rows, a.cols))),
         messages: Buffer::of::<u32>(ctx, plan.words::<T>())?,
     };
     work.zero.fill(0xff, size_of::<i32>())?;
@@ -151,9 +156,16 @@ impl<T: Scalar> Work<T> {
         self.exchange_deferred()
     }
 
+    /// Columns before this one are queued.
+    pub(super) fn done(&self, column: usize) {
+        let (m, n) = (self.a.rows - column, self.a.cols - column);
+        self.all.left(lu_flops((m, n)));
+    }
+
     /// The columns that are factored in pipelines.
     fn pipelines(&self) -> Result<()> {
         for (first, width, pivots) in self.plan.launches() {
+            self.done(first);
             let part = self.a.sub(first, first, self.a.rows - first, width);
             let found = args![
                 first,
@@ -203,6 +215,7 @@ impl<T: Scalar> Work<T> {
         let (next, rest) = (first + half, n - half);
         self.columns(first, half)?;
         self.update(first, half, next, rest)?;
+        self.done(next);
         self.columns(next, rest)?;
         self.exchange(next, rest, first, half)
     }

@@ -131,6 +131,7 @@ impl<T: Scalar> Work<T> {
             for first in (block..end).step_by(CLUSTER_PANEL) {
                 let next = (first + CLUSTER_PANEL).min(end);
                 let ahead = CLUSTER_PANEL.min(end - next);
+                self.done(first);
                 self.exchange(first, next - first, block, first - block)?;
                 if ahead == 0 {
                     break;

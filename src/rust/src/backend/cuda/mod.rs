@@ -1,7 +1,7 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
-//! - [`properties`]: what launches are fitted to
+//! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - [`buffer`], [`memory`]: device memory, matrices in it
 //! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
@@ -56,6 +56,7 @@ mod qr_factor;
 mod qr_panel;
 mod qr_pipeline;
 mod qr_reflectors;
+pub mod speed;
 mod staging;
 mod sums;
 mod transfer;

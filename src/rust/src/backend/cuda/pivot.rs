@@ -8,7 +8,9 @@ use super::norms::norms_on_device;
 use super::triangular::reorder_columns;
 use crate::device::PivotedQr;
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::work::qr_flops;
 
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");
@@ -57,6 +59,7 @@ pub(super) fn factor<T: Scalar>(
         Rule::Largest => (T::EPS / 2.0).sqrt(),
         Rule::Limited(_) => T::EPS.sqrt().max(1e-6),
     };
+    let all = progress::part(qr_flops((m, n)));
     for j in 0..k {
         match rule {
             Rule::Largest => ctx.launch::<T>(
@@ -108,6 +111,7 @@ pub(super) fn factor<T: Scalar>(
             ],
         )?;
         if j % STRIDE == 0 {
+            all.left(qr_flops((m - j, n - j)));
             ctx.fence()?;
         }
     }

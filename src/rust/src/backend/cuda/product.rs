@@ -12,6 +12,7 @@ use super::product_plan::{Launch, Machine, Plan, Work};
 use super::product_shapes::{kernel, Shape, SLAB};
 use super::sums::Sums;
 use crate::error::{Error, Result};
+use crate::progress;
 use crate::scalar::Scalar;
 
 fn is_single<T: Scalar>() -> bool {
@@ -221,6 +222,8 @@ impl<T: Scalar> Product<T> {
             let part = self.steps(from, work.k);
             for launch in plan.launches(&work, cut.operations) {
                 part.start(kernel, plan.shape, launch, region)?;
+                let share = launch.tiles as f64 / work.tiles(plan.shape) as f64;
+                progress::advance(share * work.operations());
                 if launch.operations(&work, plan.shape) > FENCE_FLOPS {
                     self.ctx.fence()?;
                 }

@@ -55,6 +55,16 @@ impl Work {
         }
     }
 
+    /// Operations without what tiles overlap, or reach beyond the matrix or the triangle.
+    pub(super) fn operations(&self) -> f64 {
+        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
+        if self.triangle {
+            all / 2.0
+        } else {
+            all
+        }
+    }
+
     fn slabs(&self) -> usize {
         self.k.div_ceil(SLAB)
     }

@@ -15,6 +15,7 @@ use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
 use crate::error::Result;
 use crate::matrix::Trans;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::work::{form_flops, reflect_flops};
 
 const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
 
@@ -90,7 +91,8 @@ pub(super) fn apply<T: Scalar>(
     tau: &[T],
     c: View<T>,
 ) -> Result<()> {
-    apply_in_blocks(ctx, trans, a, tau, c, |_| 0)
+    let flops = reflect_flops((a.rows, tau.len()), c.cols);
+    apply_in_blocks(ctx, trans, a, tau, c, |_| 0, flops)
 }
 
 /// C <- the first columns of Q, no fewer than there are reflectors.
@@ -102,10 +104,11 @@ pub(super) fn form<T: Scalar>(
 ) -> Result<()> {
     set_identity(ctx, c)?;
     // The last block comes first: the columns before it are still those of the identity, zero where it reflects.
-    apply_in_blocks(ctx, Trans::No, a, tau, c, |first| first)
+    let flops = form_flops((a.rows, tau.len()), c.cols);
+    apply_in_blocks(ctx, Trans::No, a, tau, c, |first| first, flops)
 }
 
-/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on.
+/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on; so many operations in all.
 fn apply_in_blocks<T: Scalar>(
     ctx: &'static Context,
     trans: Trans,
@@ -113,6 +116,7 @@ fn apply_in_blocks<T: Scalar>(
     tau: &[T],
     c: View<T>,
     from: impl Fn(usize) -> usize,
+    flops: f64,
 ) -> Result<()> {
     let k = tau.len();
     if k == 0 || c.is_empty() {
@@ -139,7 +143,7 @@ fn apply_in_blocks<T: Scalar>(
     let parts: Vec<_> = starts.iter().map(part).collect();
     let blocks = BlockReflector::pair::<T>(ctx, width, a.rows, c.cols, parts.len() > 1)?;
     // After an error nothing may be left in the other stream: its memory is given back.
-    ctx.or_drain(apply_in_turns(ctx, &blocks, trans, &parts))
+    ctx.or_drain(apply_in_turns(ctx, &blocks, trans, &parts, flops))
 }
 
 #[cfg(test)]

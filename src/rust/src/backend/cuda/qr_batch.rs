@@ -6,6 +6,7 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use crate::device::{ProblemShape, Ranks};
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::Scalar;
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
@@ -78,7 +79,9 @@ pub(super) fn solve<T: Scalar>(ctx: &'static Context, tol: f64, parts: Parts<T>)
     let rank = Buffer::of::<i32>(ctx, count)?;
     let flops = 4.0 * m as f64 * (n as f64 + 1.0) * (n + q) as f64;
     let step = ((LAUNCH_FLOPS / flops) as usize).max(LEAST_BLOCKS);
+    let all = progress::part(count as f64 * flops);
     for first in (0..count).step_by(step) {
+        all.left((count - first) as f64 * flops);
         ctx.launch_shared::<T>(
             FIT,
             (step.min(count - first), 1),

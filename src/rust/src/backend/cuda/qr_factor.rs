@@ -18,7 +18,9 @@ use super::qr_reflectors::{balance, width, BlockReflector, Reflector};
 use super::sums::Sums;
 use crate::error::Result;
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
+use crate::work::qr_flops;
 
 /// What a factorization is made of.
 #[derive(Clone, Copy)]
@@ -52,6 +54,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
         return Ok(Vec::new());
     }
     let tau = Buffer::zeroed::<T>(ctx, k)?;
+    let all = progress::part(qr_flops((a.rows, a.cols)));
     let panel = width::<T>(ctx).min(k);
     let size = (a.rows, a.cols);
     let plan = match ways.pipelines {
@@ -97,10 +100,10 @@ pub(super) fn factor_in_ways<T: Scalar>(
         columns: None,
     };
     // After an error nothing may be left in the other stream: its memory is given back.
-    ctx.or_drain(work.panels(panels.as_ref()))?;
+    ctx.or_drain(work.panels(panels.as_ref(), &all))?;
     if tail < k {
         let blocks = &work.blocks;
-        ctx.or_drain(factor_left(ctx, a, &plan, &tau, blocks, later))?;
+        ctx.or_drain(factor_left(ctx, a, &plan, &tau, blocks, later, &all))?;
     }
     let mut out = try_zeroed::<T>(k)?;
     tau.to_slice(&mut out)?;
@@ -125,13 +128,14 @@ struct Factoring<'t, T> {
 
 impl<T: Scalar> Factoring<'_, T> {
     /// All panels and what they change.
-    fn panels(&mut self, panels: Option<&Panels>) -> Result<()> {
-        let (end, n) = (self.reflectors, self.a.cols);
+    fn panels(&mut self, panels: Option<&Panels>, all: &progress::Part) -> Result<()> {
+        let (end, m, n) = (self.reflectors, self.a.rows, self.a.cols);
         if self.take_turns() {
             Sums::prepare_beside(self.ctx)?;
         }
         let mut made = 0;
         for start in (0..end).step_by(self.width) {
+            all.left(qr_flops((m - start, n - start)));
             let last = end.min(start + self.width);
             self.make(panels, made.max(start), last)?;
             let next = end.min(last + self.width);
@@ -141,7 +145,7 @@ impl<T: Scalar> Factoring<'_, T> {
                 continue;
             };
             self.change(start, last, last, next)?;
-            let all = self.ctx.multiprocessors();
+            let available = self.ctx.multiprocessors();
             let few = self.few(start, next - last, n - next);
             self.ctx.beside(|| {
                 let queue = || {
@@ -149,7 +153,7 @@ impl<T: Scalar> Factoring<'_, T> {
                         .step_by(self.panel)
                         .try_for_each(|at| self.by_products(panels, at))
                 };
-                self.ctx.leaving(all - few, queue)
+                self.ctx.leaving(available - few, queue)
             })?;
             self.ctx
                 .leaving(few, || self.change(start, last, next, n))?;

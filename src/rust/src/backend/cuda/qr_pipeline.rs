@@ -10,7 +10,9 @@ use super::pipeline::{Pipeline, Pipelines, Plan};
 use super::qr_reflectors::{apply_in_turns, BlockReflector, Part};
 use crate::error::Result;
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::qr_flops;
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize) -> Pipeline {
     Pipeline {
@@ -50,11 +52,13 @@ pub(super) fn factor_left<T: Scalar>(
     tau: &Buffer,
     blocks: &[BlockReflector; 2],
     width: usize,
+    all: &progress::Part,
 ) -> Result<()> {
     let messages = Buffer::of::<u32>(ctx, plan.words::<T>())?;
     let (m, n) = (a.rows, a.cols);
     let tau_at = |column: usize| tau.ptr + (column * size_of::<T>()) as u64;
     for (first, cols, reflectors) in plan.launches() {
+        all.left(qr_flops((m - first, n - first)));
         let rows = m - first;
         let made = a.sub(first, first, rows, cols);
         plan.launch(ctx, made, &messages, &args![tau_at(first)])?;
@@ -66,7 +70,8 @@ pub(super) fn factor_left<T: Scalar>(
             c: a.sub(first + at, next, rows - at, n - next),
         };
         let parts: Vec<_> = (0..behind).step_by(width.max(1)).map(part).collect();
-        apply_in_turns(ctx, blocks, Trans::Yes, &parts)?;
+        // Counted by the launches.
+        apply_in_turns(ctx, blocks, Trans::Yes, &parts, 0.0)?;
         ctx.fence()?;
     }
     Ok(())

@@ -10,7 +10,9 @@ use super::memory::{blocks_for, View};
 use super::sums::Sums;
 use crate::error::{Error, Result};
 use crate::matrix::Trans;
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::apply_flops;
 
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");
@@ -271,35 +273,46 @@ pub(super) struct Part<T> {
 }
 
 /// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, if there
-/// are two blocks to take turns.
+/// are two blocks to take turns. The user is told of `flops` operations in all.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,
     blocks: &[BlockReflector; 2],
     trans: Trans,
     parts: &[Part<T>],
+    flops: f64,
 ) -> Result<()> {
+    let weight = |parts: &[Part<T>]| -> f64 {
+        let each = parts
+            .iter()
+            .map(|p| apply_flops(p.a.rows, p.a.cols, p.c.cols));
+        each.sum()
+    };
+    let (all, weights) = (progress::part(flops), weight(parts).max(1.0));
+    let tell = |i: usize| all.left(flops * weight(&parts[i..]) / weights);
     let load = |i: usize| match parts.get(i) {
         Some(p) => blocks[i % 2].load(0, p.a, p.tau).map(Some),
         None => Ok(None),
     };
     if !blocks[1].is_there() {
-        return parts.iter().try_for_each(|p| {
+        return parts.iter().enumerate().try_for_each(|(i, p)| {
+            tell(i);
             let by = blocks[0].load(0, p.a, p.tau)?;
             blocks[0].apply(trans, by, p.c, 0)?;
             ctx.fence()
         });
     }
     Sums::prepare_beside(ctx)?;
-    let all = ctx.multiprocessors();
+    let available = ctx.multiprocessors();
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {
+        tell(i);
         let Some(by) = loaded else { break };
         let Some(next) = parts.get(i + 1) else {
             blocks[i % 2].apply(trans, by, p.c, 0)?;
             break;
         };
         let few = loading(ctx, p, next);
-        loaded = ctx.beside(|| ctx.leaving(all - few, || load(i + 1)))?;
+        loaded = ctx.beside(|| ctx.leaving(available - few, || load(i + 1)))?;
         ctx.leaving(few, || blocks[i % 2].apply(trans, by, p.c, 0))?;
         ctx.join()?;
         ctx.fence()?;

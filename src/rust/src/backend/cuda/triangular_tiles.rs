@@ -8,6 +8,7 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::Kind;
 use crate::error::Result;
+use crate::progress;
 use crate::scalar::Scalar;
 
 const PREPARE: Kernel = Kernel::new(Family::TriangularTiles, "triangle_prepare_tiles");
@@ -69,6 +70,7 @@ pub(super) fn solve<T: Scalar>(
     for first in (0..b.cols).step_by(lines) {
         let part = b.sub(0, first, b.rows, lines.min(b.cols - first));
         work.solve(kind, part, stop)?;
+        progress::advance(n * n * part.cols as f64);
         ctx.fence()?;
     }
     Ok(true)

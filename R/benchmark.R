@@ -1,0 +1,236 @@
+#' Where a GPU begins to pay on this machine
+#'
+#' `gpu_benchmark()` times operations on square matrices of growing order: on the GPU, on this package's CPU backend and in base R,
+#' each from R matrix to R matrix, transfers included. It tells from which order on the GPU is the fastest, and what
+#' `device = "auto"` chooses. Without a GPU it times the others.
+#'
+#' Each time is a median of several calls after one that is not counted. The first use of a kernel on a machine takes seconds, in which the
+#' driver compiles it; it is among the calls that are not counted. An order is left out (NA) for whoever would need more than its share of
+#' `seconds` for it, judged by the order before. Ctrl-C ends it as it ends any computation.
+#'
+#' | `what` | cudafactor | base R |
+#' |---|---|---|
+#' | `"product"` | [gpu_matmult()] | `x %*% x` |
+#' | `"crossprod"` | [gpu_crossprod()] | `crossprod(x)` |
+#' | `"chol"` | [gpu_chol()] | `chol(x)` |
+#' | `"lu"` | [gpu_lu()] | `determinant(x)`, which is little else than LU |
+#' | `"qr"` | [gpu_qr()] | `qr(x)` |
+#' | `"solve"` | [gpu_solve()] of one matrix | `solve(x)` |
+#'
+#' @section Value:
+#' A data frame of class `"gpu_benchmark"` with a row for each operation and order, and columns `what`, `n`, `cpu`, `base` and `gpu`
+#' (seconds, NA where not measured) and `auto` (the device that `"auto"` chooses). Attribute `"breakeven"` is a vector named by operation: the order from which
+#' on the GPU was faster than the CPU backend (than base R, where that was not asked for), between the measured ones by interpolation;
+#' 0 where it was faster at every order, Inf where at none, NA where there is no GPU. `print()` shows times in milliseconds, without the orders at which there are none; `plot()` draws a panel
+#' for each operation.
+#'
+#' @section Using what was measured:
+#' `options(cudafactor.breakeven = attr(b, "breakeven"))` lets `device = "auto"` go by the measured orders in place of its model; see
+#' [cudafactor-options]. Nothing is set by itself.
+#'
+#' @section Failure:
+#' `cudafactor_error_argument`: an argument makes no sense. `cudafactor_error_device_unavailable`: the `device` that was named is not there.
+#'
+#' @param what Operations.
+#' @param n Orders of the matrices.
+#' @param device The GPU: `"cuda"` or `"cuda:<number>"`. `NULL` is the first one, or none where there is none.
+#' @param against What to compare with: `"cpu"`, `"base"` or both.
+#' @param seconds About how long it may take.
+#' @param x An object of class `"gpu_benchmark"`.
+#' @param ... Ignored by `print()`; further arguments of [graphics::plot()] for `plot()`.
+#' @inheritParams gpu_matmult
+#' @seealso [cudafactor-options], [gpu_sitrep()]
+#' @examples
+#' b <- gpu_benchmark(c("product", "chol"), n = c(32, 64, 128), seconds = 0.5)
+#' b
+#' attr(b, "breakeven")
+#' plot(b)
+#' @export
+gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve"), n = 2^(7:13), device = NULL,
+                          precision = "double", against = c("cpu", "base"), seconds = 30) {
+  call <- sys.call()
+  what <- some_of(what, names(benchmark_verbs), "what", call)
+  against <- some_of(against, c("cpu", "base"), "against", call)
+  n <- benchmark_orders(n, call)
+  seconds <- as_number(seconds, "seconds", call)
+  if (is.null(device)) {
+    device <- if (gpu_available()) "cuda"
+  } else {
+    how(device, precision, call)
+    if (!grepl("^cuda", device)) {
+      abort_argument("device", "'device' must be NULL, \"cuda\" or \"cuda:<number>\"", call)
+    }
+    gpu_matmult(diag(1), diag(1), device = device)
+  }
+  auto <- how("auto", precision, call)
+  columns <- c(against, if (!is.null(device)) "gpu")
+  share <- max(seconds, 0) / (length(what) * length(columns))
+  rows <- lapply(what, function(verb) benchmark_verb(verb, n, columns, device, precision, auto, share))
+  out <- do.call(rbind, rows)
+  breakeven <- vapply(what, function(verb) breakeven(out[out$what == verb, ]), 0)
+  structure(out,
+    class = c("gpu_benchmark", "data.frame"), breakeven = breakeven, precision = precision,
+    gpu = if (is.null(device)) NA_character_ else device,
+    threads = unwrap(native_threads(auto), call)$threads
+  )
+}
+
+# Ours and base R's, of one matrix.
+benchmark_verbs <- list(
+  product = list(function(x, ...) gpu_matmult(x, x, ...), function(x) x %*% x),
+  crossprod = list(function(x, ...) gpu_crossprod(x, ...), function(x) crossprod(x)),
+  chol = list(function(x, ...) gpu_chol(x, ...), function(x) chol(x)),
+  lu = list(function(x, ...) gpu_lu(x, ...), function(x) determinant(x)),
+  qr = list(function(x, ...) gpu_qr(x, ...), function(x) qr(x)),
+  solve = list(function(x, ...) gpu_solve(x, ...), function(x) solve(x))
+)
+
+some_of <- function(value, choices, argument, call) {
+  if (!(is.character(value) && length(value) && all(value %in% choices))) {
+    abort_argument(argument,
+      sprintf("'%s' must be some of %s", argument, paste0("\"", choices, "\"", collapse = ", ")), call)
+  }
+  unique(value)
+}
+
+benchmark_orders <- function(n, call) {
+  if (!(is.numeric(n) && length(n) && all(is.finite(n)) && all(n >= 1 & n == floor(n) & n <= 46340))) {
+    abort_argument("n", "'n' must be whole numbers from 1 to 46340", call)
+  }
+  sort(unique(as.integer(n)))
+}
+
+# Well conditioned, symmetric and positive definite for Cholesky. Takes no random numbers from the session.
+benchmark_matrix <- function(verb, n) {
+  u <- sin(seq_len(65537)^2)
+  x <- if (verb == "chol") tcrossprod(rep_len(u, n)) else matrix(rep_len(u, n * n), n, n)
+  diag(x) <- diag(x) + n
+  x
+}
+
+# The rows of one operation. Who is too slow for an order is not asked for larger ones.
+benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
+  ours <- benchmark_verbs[[verb]][[1L]]
+  runs <- list(
+    cpu = function(x) ours(x, device = "cpu", precision = precision),
+    base = benchmark_verbs[[verb]][[2L]],
+    gpu = function(x) ours(x, device = device, precision = precision)
+  )
+  times <- matrix(NA_real_, length(n), 3L, dimnames = list(NULL, names(runs)))
+  left <- vapply(columns, function(who) share, 0)
+  for (i in seq_along(n)) {
+    expected <- if (i == 1L) 0 * left else 2 * times[i - 1L, columns] * (n[[i]] / n[[i - 1L]])^3
+    able <- columns[!is.na(expected) & expected <= left]
+    if (length(able) == 0L) {
+      break
+    }
+    x <- benchmark_matrix(verb, n[[i]])
+    for (who in able) {
+      began <- as.numeric(Sys.time())
+      # Too large for the GPU: no time.
+      times[i, who] <- tryCatch(median_time(runs[[who]], x, left[[who]] / 4),
+        cudafactor_error_device_memory = function(e) NA_real_
+      )
+      left[[who]] <- left[[who]] - (as.numeric(Sys.time()) - began)
+    }
+  }
+  data.frame(
+    what = verb, n = n, times,
+    auto = vapply(n, function(order) unwrap(native_device_for(verb, order, auto), NULL)$device, "")
+  )
+}
+
+# Seconds of a call, after one that is not counted. A clock ticks in microseconds, so that calls shorter than a millisecond are
+# timed together.
+median_time <- function(run, x, budget) {
+  clock <- function(calls) {
+    began <- as.numeric(Sys.time())
+    for (i in seq_len(calls)) run(x)
+    (as.numeric(Sys.time()) - began) / calls
+  }
+  clock(1L)
+  times <- clock(1L)
+  together <- as.integer(min(1000, max(1, ceiling(1e-3 / max(times, 1e-6)))))
+  ends <- as.numeric(Sys.time()) + min(budget, 0.5)
+  while (length(times) < 11L && as.numeric(Sys.time()) < ends) {
+    times <- c(times, clock(together))
+  }
+  stats::median(times)
+}
+
+# The order from which on the GPU is the faster, in the rows of one operation: where the line between the last order at which it was
+# not and the next one, drawn on logarithmic scales, crosses. An order that the CPU was too slow for counts as won.
+breakeven <- function(rows) {
+  rows <- rows[!is.na(rows$gpu), ]
+  if (nrow(rows) == 0L) {
+    return(NA_real_)
+  }
+  cpu <- if (all(is.na(rows$cpu))) rows$base else rows$cpu
+  ratio <- log(rows$gpu / cpu)
+  lost <- which(!is.na(ratio) & ratio >= 0)
+  last <- if (length(lost)) max(lost) else 0L
+  if (last == 0L) {
+    return(0)
+  }
+  if (last == nrow(rows)) {
+    return(Inf)
+  }
+  ends <- log(rows$n[last + 0:1])
+  if (is.na(ratio[[last + 1L]])) {
+    return(rows$n[[last + 1L]])
+  }
+  round(exp(ends[[1L]] + diff(ends) * ratio[[last]] / (ratio[[last]] - ratio[[last + 1L]])))
+}
+
+#' @rdname gpu_benchmark
+#' @export
+print.gpu_benchmark <- function(x, ...) {
+  all <- x
+  times <- intersect(c("cpu", "base", "gpu"), names(x))
+  times <- times[vapply(times, function(who) !all(is.na(x[[who]])), NA)]
+  measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
+  x <- x[measured, ]
+  table <- as.data.frame(x)[intersect(c("what", "n", times, "auto"), names(x))]
+  for (who in times) {
+    table[[who]] <- ifelse(is.na(x[[who]]), "", format(signif(1e3 * x[[who]], 3), drop0trailing = TRUE, scientific = FALSE))
+  }
+  names(table)[match(times, names(table))] <- paste0(times, ", ms")
+  print(table, row.names = FALSE)
+  breakeven <- attr(all, "breakeven")
+  if (is.na(attr(all, "gpu") %||% NA)) {
+    cat("There is no GPU to compare with; gpu_sitrep() says why.\n")
+  } else if (length(breakeven)) {
+    from <- ifelse(breakeven == 0, "at every order", ifelse(is.finite(breakeven), paste("from n =", breakeven), "at no order"))
+    cat("The GPU is faster:\n", sprintf("  %-9s  %s\n", names(breakeven), from), sep = "")
+  }
+  invisible(all)
+}
+
+#' @rdname gpu_benchmark
+#' @export
+plot.gpu_benchmark <- function(x, ...) {
+  verbs <- unique(x$what)
+  colours <- c(cpu = "#0072B2", base = "#666666", gpu = "#D55E00")
+  names <- c(cpu = "cudafactor on the CPU", base = "base R", gpu = "GPU")
+  columns <- Filter(function(who) !all(is.na(x[[who]])), names(colours))
+  across <- ceiling(sqrt(length(verbs)))
+  old <- graphics::par(mfrow = c(ceiling(length(verbs) / across), across), mar = c(4, 4, 2.5, 1))
+  on.exit(graphics::par(old))
+  for (verb in verbs) {
+    rows <- x[x$what == verb, ]
+    times <- 1e3 * as.matrix(as.data.frame(rows)[columns])
+    graphics::plot(range(rows$n), range(times, na.rm = TRUE),
+      type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb, ...)
+    for (who in columns) {
+      graphics::lines(rows$n, times[, who], type = "b", pch = 19, col = colours[[who]])
+    }
+    from <- attr(x, "breakeven")[verb]
+    if (length(from) == 1L && is.finite(from) && from > 0) {
+      graphics::abline(v = from, lty = 2, col = colours[["gpu"]])
+    }
+    if (verb == verbs[[1L]]) {
+      graphics::legend("topleft", names[columns], col = colours[columns], lty = 1, pch = 19, bty = "n")
+    }
+  }
+  invisible(x)
+}

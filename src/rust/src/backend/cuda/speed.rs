@@ -1,0 +1,98 @@
+//! What a GPU says of itself, as the model of costs reads it. No context is opened.
+
+use cudarc::driver::sys;
+
+use super::context::check;
+use super::probe;
+use super::properties::Properties;
+use crate::cost::Gpu;
+use crate::error::Result;
+
+/// Cycles per second of the GPU that the model's steps were measured on.
+const CLOCK: f64 = 1.98e9;
+
+/// Products reach this share of what the units could do.
+const REACHED: f64 = 0.8;
+
+/// How fast a GPU is; its driver is started.
+pub fn of(ordinal: usize) -> Result<Gpu> {
+    probe::driver()?;
+    let mut device = 0;
+    // SAFETY: the driver is started; the out-parameter is valid.
+    check(
+        unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) },
+        "cuDeviceGet",
+    )?;
+    Ok(model(&Properties::of(device)?))
+}
+
+fn model(p: &Properties) -> Gpu {
+    let all = REACHED * p.multiprocessors as f64;
+    // Kernels that any GPU can run, without tensor cores, reach half of the FP64 units of the older data-centre GPUs.
+    let double = match p.capability {
+        (6, 0) | (7, 0) => 0.5 * 128.0 * p.clock,
+        _ => p.product_rate::<f64>(),
+    };
+    let single = p.product_rate::<f32>() * if p.capability < (8, 0) { 0.5 } else { 1.0 };
+    // Elsewhere there is a launch for each 64 columns, or for each.
+    let chain = if p.double_keeps_up() { 1.0 } else { 4.0 };
+    // PCIe 5, 4 and 3, less what staging costs; a result is also the first to touch its memory.
+    let bus = match p.capability.0 {
+        9.. => (35e9, 20e9),
+        8 => (18e9, 12e9),
+        _ => (9e9, 7e9),
+    };
+    Gpu {
+        rates: (all * double, all * single),
+        step: chain * CLOCK / p.clock.max(1e8),
+        bus,
+        start: 100e-6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::{pays, Cpu, MARGIN};
+    use crate::work::Work;
+
+    fn gpu(multiprocessors: usize, capability: (i32, i32), clock: f64) -> Gpu {
+        model(&Properties {
+            multiprocessors,
+            capability,
+            driver: 12040,
+            clock,
+            shared: 99 << 10,
+            cooperative: true,
+        })
+    }
+
+    #[test]
+    fn rates_are_those_of_known_gpus() {
+        let h200 = gpu(132, (9, 0), 1.98e9);
+        assert!((50e12..60e12).contains(&h200.rates.0), "{h200:?}");
+        assert!((0.99..1.01).contains(&h200.step));
+        // A graphics card: fast in single precision alone.
+        let card = gpu(128, (8, 9), 2.5e9);
+        assert!(card.rates.0 < 2e12 && card.rates.1 > 30e12, "{card:?}");
+        // A V100 has 7.8 TFLOP/s in double precision.
+        let v100 = gpu(80, (7, 0), 1.53e9);
+        assert!((3e12..8e12).contains(&v100.rates.0), "{v100:?}");
+    }
+
+    #[test]
+    fn no_clock_is_no_trouble() {
+        let cpu = Cpu::here(4);
+        let work = Work::cholesky(4096);
+        assert!(!pays(&work, false, &cpu, &gpu(0, (9, 0), 0.0), MARGIN));
+    }
+
+    /// The model's best GPU decides whether the driver is opened at all.
+    #[test]
+    fn known_gpus_are_not_better_than_the_best() {
+        for g in [gpu(132, (9, 0), 1.98e9), gpu(148, (10, 0), 1.97e9)] {
+            assert!(g.rates.0 <= Gpu::BEST.rates.0 && g.rates.1 <= Gpu::BEST.rates.1);
+            assert!(g.step >= Gpu::BEST.step && g.bus.0 <= Gpu::BEST.bus.0);
+        }
+    }
+}

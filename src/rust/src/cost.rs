@@ -1,0 +1,137 @@
+//! How long work takes, roughly, here and on a GPU: what `device = "auto"` goes by.
+//!
+//! A call on a GPU costs a fixed time, its operands and its result over the bus, its operations, and for factorizations a chain of steps,
+//! one for each column. On the CPU it is operations, shared among threads, and a part that is not shared, in
+//! proportion to the matrix: panels. The constants were fitted to an H200 and 16 cores of a Xeon (`inst/bench/results`),
+//! and scaled by what other machines say of themselves.
+
+use crate::work::{Verb, Work};
+
+/// Fewer operations are never worth a GPU: on one thread they take less than a millisecond.
+pub const TRIVIAL: f64 = 1e7;
+
+/// The GPU must be faster by this factor where nothing was measured.
+pub const MARGIN: f64 = 1.25;
+
+/// What the constants of a verb are.
+struct Shape {
+    /// Share of a product's rate that its operations reach on the CPU, and seconds of one thread for each entry.
+    cpu: (f64, f64),
+    /// The same share on a GPU, and seconds for each step and for each entry.
+    gpu: (f64, f64, f64),
+}
+
+fn shape(verb: Verb) -> Shape {
+    let (cpu, gpu) = match verb {
+        Verb::Product | Verb::Crossprod => ((1.0, 0.0), (1.0, 0.0, 0.0)),
+        Verb::Cholesky => ((0.7, 2.2e-9), (0.85, 0.18e-6, 0.0)),
+        Verb::Lu | Verb::Solve => ((0.7, 5e-9), (0.9, 0.6e-6, 0.17e-9)),
+        Verb::Qr => ((0.7, 8e-9), (0.9, 0.7e-6, 0.15e-9)),
+        Verb::Triangular => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
+        Verb::Pivoted => ((0.1, 2e-9), (0.02, 12e-6, 0.0)),
+    };
+    Shape { cpu, gpu }
+}
+
+/// Bytes of a number.
+fn size(single: bool) -> f64 {
+    if single {
+        4.0
+    } else {
+        8.0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cpu {
+    pub threads: usize,
+    /// Operations in double precision per second of one thread, in products.
+    pub rate: f64,
+}
+
+impl Cpu {
+    pub fn here(threads: usize) -> Cpu {
+        Cpu {
+            threads: threads.max(1),
+            rate: thread_rate(),
+        }
+    }
+
+    pub fn seconds(&self, work: &Work, single: bool) -> f64 {
+        // Multiplications that keep a thread busy for longer than it takes to wake it: `backend/cpu/threads.rs`.
+        const GRAIN: f64 = 8e6;
+        const WAKING: f64 = 15e-6;
+        let threads = (work.flops / GRAIN).clamp(1.0, self.threads as f64);
+        let (share, entry) = shape(work.verb).cpu;
+        let rate = share * self.rate * threads * 8.0 / size(single);
+        let alone = work.entries * entry / work.count.clamp(1.0, threads);
+        let waking = if threads > 1.0 { WAKING } else { 0.0 };
+        waking + work.flops / rate + alone
+    }
+}
+
+/// Two multiplications and additions a cycle, in vectors as wide as there are.
+#[cfg(target_arch = "x86_64")]
+fn thread_rate() -> f64 {
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        75e9
+    } else if std::arch::is_x86_feature_detected!("fma") {
+        40e9
+    } else {
+        10e9
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn thread_rate() -> f64 {
+    25e9
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gpu {
+    /// Operations per second in products, in double and in single precision.
+    pub rates: (f64, f64),
+    /// How many times longer a step takes than on the GPU of the constants.
+    pub step: f64,
+    /// Bytes per second of an operand that comes from R's memory, and of a result that becomes R's.
+    pub bus: (f64, f64),
+    /// Seconds of the smallest call.
+    pub start: f64,
+}
+
+impl Gpu {
+    /// No GPU is faster: what does not pay on this one needs no driver.
+    pub const BEST: Gpu = Gpu {
+        rates: (100e12, 200e12),
+        step: 0.7,
+        bus: (60e9, 60e9),
+        start: 50e-6,
+    };
+
+    pub fn seconds(&self, work: &Work, single: bool) -> f64 {
+        let (share, step, entry) = shape(work.verb).gpu;
+        let rate = if single { self.rates.1 } else { self.rates.0 };
+        let moved = size(single) * (work.read / self.bus.0 + work.written / self.bus.1);
+        let chain = self.step * (work.steps * step + work.entries / work.count * entry);
+        self.start + moved + work.flops / (share * rate) + chain
+    }
+}
+
+/// Whether the GPU is faster by this factor.
+pub fn pays(work: &Work, single: bool, cpu: &Cpu, gpu: &Gpu, margin: f64) -> bool {
+    margin * gpu.seconds(work, single) <= cpu.seconds(work, single)
+}
+
+/// The factor at which the GPU begins to pay at order `n` for square operands, as was measured. Work of other shapes is
+/// judged by the same factor.
+pub fn margin_at(n: f64, verb: Verb, single: bool, cpu: &Cpu, gpu: &Gpu) -> f64 {
+    if !n.is_finite() {
+        return f64::INFINITY;
+    }
+    let work = Work::square(verb, n as usize);
+    cpu.seconds(&work, single) / gpu.seconds(&work, single)
+}
+
+#[cfg(test)]
+#[path = "cost_tests.rs"]
+mod tests;

@@ -1,0 +1,166 @@
+use super::*;
+
+/// The machine of `compare-h200.md` and `gpu-peers.md`.
+const XEON: Cpu = Cpu {
+    threads: 16,
+    rate: 75e9,
+};
+
+const H200: Gpu = Gpu {
+    rates: (54e12, 52e12),
+    step: 1.0,
+    bus: (35e9, 20e9),
+    start: 100e-6,
+};
+
+fn takes_gpu(work: &Work) -> bool {
+    pays(work, false, &XEON, &H200, MARGIN)
+}
+
+/// Milliseconds: OpenBLAS on the 16 cores (LU and QR: our own, where it ran), and on the GPU the arithmetic as measured with
+/// operands from pageable memory at 30 GB/s and results to new memory at 15.
+#[test]
+fn the_choice_is_the_faster_of_the_measured() {
+    let measured = [
+        (Verb::Product, 512, 0.34, 0.010),
+        (Verb::Product, 1024, 2.0, 0.044),
+        (Verb::Product, 2048, 14.8, 0.331),
+        (Verb::Product, 4096, 120.0, 2.525),
+        (Verb::Cholesky, 512, 2.6, 0.103),
+        (Verb::Cholesky, 1024, 3.13, 0.185),
+        (Verb::Cholesky, 2048, 20.97, 0.353),
+        (Verb::Cholesky, 4096, 92.9, 0.758),
+        (Verb::Lu, 1024, 6.72, 0.616),
+        (Verb::Lu, 2048, 27.5, 1.732),
+        (Verb::Lu, 4096, 109.5, 6.234),
+        (Verb::Qr, 1024, 9.88, 0.835),
+    ];
+    for (verb, n, cpu, arithmetic) in measured {
+        let work = Work::square(verb, n);
+        let moved = 8e3 * (work.read / 30e9 + work.written / 15e9);
+        let gpu = 0.1 + moved + arithmetic;
+        assert_eq!(
+            takes_gpu(&work),
+            gpu < cpu,
+            "{verb:?} {n}: {gpu} ms or {cpu}"
+        );
+    }
+}
+
+/// The model's times are the measured ones within a factor of two, so that shapes between them are judged well.
+#[test]
+fn times_are_about_those_measured() {
+    let near = |model: f64, ms: f64, what: &str| {
+        let ratio = 1e3 * model / ms;
+        assert!((0.5..2.0).contains(&ratio), "{what}: {ratio}");
+    };
+    for (verb, n, ms) in [
+        (Verb::Product, 2048, 14.8),
+        (Verb::Product, 4096, 120.0),
+        (Verb::Cholesky, 1024, 3.13),
+        (Verb::Lu, 1024, 6.72),
+        (Verb::Qr, 1024, 9.88),
+    ] {
+        near(XEON.seconds(&Work::square(verb, n), false), ms, "CPU");
+    }
+    let on_device = |verb, n| {
+        let work = Work::square(verb, n);
+        H200.seconds(
+            &Work {
+                read: 0.0,
+                written: 0.0,
+                ..work
+            },
+            false,
+        ) - H200.start
+    };
+    for (verb, n, ms) in [
+        (Verb::Product, 8192, 19.8),
+        (Verb::Cholesky, 512, 0.103),
+        (Verb::Cholesky, 2048, 0.353),
+        (Verb::Cholesky, 16384, 30.3),
+        (Verb::Lu, 512, 0.289),
+        (Verb::Lu, 4096, 6.23),
+        (Verb::Lu, 16384, 100.3),
+        (Verb::Qr, 1024, 0.835),
+        (Verb::Qr, 8192, 25.2),
+        (Verb::Qr, 16384, 138.6),
+        (Verb::Triangular, 512, 0.065),
+        (Verb::Triangular, 16384, 85.1),
+    ] {
+        near(on_device(verb, n), ms, "GPU");
+    }
+}
+
+/// More to do takes longer, and once the GPU pays it goes on paying.
+#[test]
+fn there_is_one_break_even() {
+    for (_, verb) in Verb::NAMED {
+        let mut before = (0.0, 0.0, false);
+        for n in (32..6000).step_by(17) {
+            let work = Work::square(verb, n);
+            let now = (
+                XEON.seconds(&work, false),
+                H200.seconds(&work, false),
+                takes_gpu(&work),
+            );
+            // As many threads as there is work for take as long.
+            assert!(
+                now.0 >= 0.999 * before.0 && now.1 > before.1,
+                "{verb:?} {n}"
+            );
+            assert!(now.2 || !before.2, "{verb:?} {n}");
+            before = now;
+        }
+        assert!(before.2, "{verb:?}");
+    }
+}
+
+/// Little work on much memory stays where the memory is.
+#[test]
+fn thin_products_stay_on_the_cpu() {
+    assert!(!takes_gpu(&Work::product(10_000, 1, 10_000)));
+    assert!(!takes_gpu(&Work::crossprod(10, 1_000_000)));
+    assert!(!takes_gpu(&Work::triangular(10_000, 1, 1.0)));
+    assert!(takes_gpu(&Work::crossprod(1000, 100_000)));
+}
+
+/// A graphics card of a 64th of the rate in double precision is for single precision.
+#[test]
+fn a_slow_gpu_is_seen() {
+    let card = Gpu {
+        rates: (1.2e12, 60e12),
+        step: 4.0,
+        bus: (12e9, 8e9),
+        start: 100e-6,
+    };
+    let work = Work::product(4096, 4096, 4096);
+    assert!(!pays(&work, false, &XEON, &card, MARGIN));
+    assert!(pays(&work, true, &XEON, &card, MARGIN));
+}
+
+/// What was measured decides at its own order, for the shapes near it too.
+#[test]
+fn a_measured_break_even_decides() {
+    for n in [256.0, 700.0, 3000.0] {
+        let margin = margin_at(n, Verb::Qr, false, &XEON, &H200);
+        let takes = |n: f64| {
+            let work = Work::square(Verb::Qr, n as usize);
+            pays(&work, false, &XEON, &H200, margin)
+        };
+        assert!(!takes(0.9 * n) && takes(1.1 * n), "{n}");
+    }
+    let never = margin_at(f64::INFINITY, Verb::Qr, false, &XEON, &H200);
+    assert!(!pays(&Work::qr((20000, 20000)), false, &XEON, &H200, never));
+}
+
+/// The best GPU is no slower than one that is known, so that its answer may replace the driver's.
+#[test]
+fn no_gpu_is_better_than_the_best() {
+    for (_, verb) in Verb::NAMED {
+        for n in [64, 200, 512, 2048] {
+            let work = Work::square(verb, n);
+            assert!(Gpu::BEST.seconds(&work, false) < H200.seconds(&work, false));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! How much there is to do: operations, numbers that are read and written, columns that follow one another.
+
+/// What is done, as far as it decides how fast it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Product,
+    /// A product with its own transpose.
+    Crossprod,
+    Cholesky,
+    Lu,
+    Qr,
+    /// LU and right-hand sides.
+    Solve,
+    /// Triangular systems, and what reflectors do to a matrix.
+    Triangular,
+    /// A factorization that looks for the largest of all that is left before each column.
+    Pivoted,
+}
+
+impl Verb {
+    /// Those that a user can name, in the order of `settings()` in `entrypoint.c`.
+    pub const NAMED: [(&'static str, Verb); 6] = [
+        ("product", Verb::Product),
+        ("crossprod", Verb::Crossprod),
+        ("chol", Verb::Cholesky),
+        ("lu", Verb::Lu),
+        ("qr", Verb::Qr),
+        ("solve", Verb::Solve),
+    ];
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    pub verb: Verb,
+    pub flops: f64,
+    /// Numbers that go to the device, and that come back.
+    pub read: f64,
+    pub written: f64,
+    /// Columns of one matrix that follow one another.
+    pub steps: f64,
+    /// Numbers in the matrices that are factored, or in right-hand sides.
+    pub entries: f64,
+    /// How many matrices there are.
+    pub count: f64,
+}
+
+fn area((m, n): (usize, usize)) -> f64 {
+    m as f64 * n as f64
+}
+
+/// Operations of an n by n Cholesky factorization.
+pub fn cholesky_flops(n: usize) -> f64 {
+    (n as f64).powi(3) / 3.0
+}
+
+/// Operations of an m by n LU factorization.
+pub fn lu_flops((m, n): (usize, usize)) -> f64 {
+    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
+    2.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0) - k * (m - k / 2.0)
+}
+
+/// Operations of an m by n QR factorization: `2 n^2 (m - n / 3)` where m is not less than n.
+pub fn qr_flops((m, n): (usize, usize)) -> f64 {
+    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
+    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
+}
+
+/// Operations of k reflectors of m rows, each a row shorter than the one before, on a matrix of n columns.
+pub fn reflect_flops((m, k): (usize, usize), n: usize) -> f64 {
+    let (m, n, k) = (m as f64, n as f64, k as f64);
+    4.0 * n * k * (m - k / 2.0)
+}
+
+/// Operations of k reflectors of m rows on the identity's first n columns, of which each reflector meets one less.
+pub fn form_flops((m, k): (usize, usize), n: usize) -> f64 {
+    let (m, n, k) = (m as f64, n as f64, k as f64);
+    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
+}
+
+/// What a call is said to take that applies so many reflectors of m rows to a matrix of n columns: no less than [`reflect_flops`].
+pub fn apply_flops(m: usize, reflectors: usize, n: usize) -> f64 {
+    4.0 * m as f64 * reflectors as f64 * n as f64
+}
+
+impl Work {
+    fn new(verb: Verb, flops: f64, (read, written): (f64, f64)) -> Work {
+        Work {
+            verb,
+            flops,
+            read,
+            written,
+            steps: 0.0,
+            entries: 0.0,
+            count: 1.0,
+        }
+    }
+
+    fn factors(mut self, (m, n): (usize, usize)) -> Work {
+        self.steps = m.min(n) as f64;
+        self.entries = area((m, n));
+        self
+    }
+
+    fn of_entries(self, entries: f64) -> Work {
+        Work { entries, ..self }
+    }
+
+    /// An m by k matrix times a k by n one.
+    pub fn product(m: usize, n: usize, k: usize) -> Work {
+        let flops = 2.0 * area((m, n)) * k as f64;
+        Work::new(
+            Verb::Product,
+            flops,
+            (area((m, k)) + area((k, n)), area((m, n))),
+        )
+    }
+
+    /// The n by n product of a matrix and its transpose, with sums of k.
+    pub fn crossprod(n: usize, k: usize) -> Work {
+        let flops = area((n, n)) * k as f64;
+        Work::new(Verb::Crossprod, flops, (area((n, k)), area((n, n))))
+    }
+
+    /// Only a triangle is read.
+    pub fn cholesky(n: usize) -> Work {
+        let all = area((n, n));
+        Work::new(Verb::Cholesky, cholesky_flops(n), (all / 2.0, all)).factors((n, n))
+    }
+
+    /// As many Cholesky factorizations as `flops` and the numbers in all the matrices say.
+    pub fn cholesky_batch(n: usize, flops: f64) -> Work {
+        let count = (flops / cholesky_flops(n).max(1.0)).round().max(1.0);
+        let all = count * area((n, n));
+        let one = Work::new(Verb::Cholesky, flops, (all, all)).factors((n, n));
+        Work {
+            entries: all,
+            count,
+            ..one
+        }
+    }
+
+    pub fn cholesky_pivoted(n: usize) -> Work {
+        let all = area((n, n));
+        Work::new(Verb::Pivoted, cholesky_flops(n), (all / 2.0, all)).factors((n, n))
+    }
+
+    /// The inverse from a Cholesky factor.
+    pub fn cholesky_inverse(n: usize) -> Work {
+        let all = area((n, n));
+        Work::new(Verb::Triangular, 2.0 * cholesky_flops(n), (all / 2.0, all)).factors((n, n))
+    }
+
+    pub fn lu(dim: (usize, usize)) -> Work {
+        Work::new(Verb::Lu, lu_flops(dim), (area(dim), area(dim))).factors(dim)
+    }
+
+    /// LU of which only the diagonal is wanted.
+    pub fn determinant(n: usize) -> Work {
+        Work {
+            written: 0.0,
+            ..Work::lu((n, n))
+        }
+    }
+
+    /// Systems of order n with so many right-hand sides; without them, the inverse.
+    pub fn solve(n: usize, rhs: usize, given: bool) -> Work {
+        let flops = lu_flops((n, n)) + 2.0 * area((n, n)) * rhs as f64;
+        let b = area((n, rhs));
+        let read = area((n, n)) + if given { b } else { 0.0 };
+        Work::new(Verb::Solve, flops, (read, b)).factors((n, n))
+    }
+
+    /// `passes` triangular systems of order n with so many right-hand sides.
+    pub fn triangular(n: usize, rhs: usize, passes: f64) -> Work {
+        let flops = passes * area((n, n)) * rhs as f64;
+        let b = area((n, rhs));
+        let work = Work::new(Verb::Triangular, flops, (area((n, n)) + b, b));
+        work.factors((n, n)).of_entries(b)
+    }
+
+    pub fn qr(dim: (usize, usize)) -> Work {
+        Work::new(Verb::Qr, qr_flops(dim), (area(dim), area(dim))).factors(dim)
+    }
+
+    pub fn qr_pivoted(dim: (usize, usize)) -> Work {
+        Work {
+            verb: Verb::Pivoted,
+            ..Work::qr(dim)
+        }
+    }
+
+    /// The reflectors of an m by n matrix applied to a matrix of `cols` columns, which is read if it is `given`.
+    pub fn reflectors((m, n): (usize, usize), cols: usize, given: bool) -> Work {
+        let c = area((m, cols));
+        let read = area((m, n)) + if given { c } else { 0.0 };
+        let flops = apply_flops(m, m.min(n), cols);
+        let work = Work::new(Verb::Triangular, flops, (read, c));
+        work.factors((m, n)).of_entries(c)
+    }
+
+    /// `count` least-squares fits of q responses to m by n designs.
+    pub fn least_squares((m, n): (usize, usize), q: usize, count: usize) -> Work {
+        let (x, y, all) = (area((m, n)), area((m, q)), count as f64);
+        let flops = qr_flops((m, n)) + apply_flops(m, n, q);
+        let written = x + 2.0 * y + area((n, q));
+        let one = Work::new(Verb::Qr, all * flops, (all * (x + y), all * written)).factors((m, n));
+        Work {
+            entries: all * (x + y),
+            count: all.max(1.0),
+            ..one
+        }
+    }
+
+    /// The verb with square operands of order n.
+    pub fn square(verb: Verb, n: usize) -> Work {
+        match verb {
+            Verb::Product => Work::product(n, n, n),
+            Verb::Crossprod => Work::crossprod(n, n),
+            Verb::Cholesky => Work::cholesky(n),
+            Verb::Lu => Work::lu((n, n)),
+            Verb::Qr => Work::qr((n, n)),
+            Verb::Solve => Work::solve(n, n, false),
+            Verb::Triangular => Work::triangular(n, n, 1.0),
+            Verb::Pivoted => Work::qr_pivoted((n, n)),
+        }
+    }
+}
+
+/// Operations of which nothing more is known.
+impl From<f64> for Work {
+    fn from(flops: f64) -> Work {
+        Work::new(Verb::Product, flops, (0.0, 0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_the_textbooks() {
+        assert_eq!(Work::product(2, 3, 4).flops, 48.0);
+        assert_eq!(Work::crossprod(3, 5).flops, 45.0);
+        assert_eq!(qr_flops((9, 3)), 2.0 * 9.0 * (9.0 - 1.0));
+        // 2 n^3 / 3 - n^2 / 2 for a square matrix.
+        assert!((lu_flops((6, 6)) - (2.0 * 216.0 / 3.0 - 18.0)).abs() < 1e-9);
+        assert_eq!(Work::cholesky_batch(3, 9.0 * 100.0).count, 100.0);
+    }
+
+    #[test]
+    fn nothing_is_no_work() {
+        for (_, verb) in Verb::NAMED {
+            let work = Work::square(verb, 0);
+            assert_eq!((work.flops, work.read, work.written), (0.0, 0.0, 0.0));
+        }
+        assert_eq!(Work::cholesky_batch(0, 0.0).flops, 0.0);
+    }
+}

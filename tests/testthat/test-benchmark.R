@@ -1,0 +1,120 @@
+quick <- function(..., n = c(8, 16, 32), seconds = 0.1) gpu_benchmark(..., n = n, seconds = seconds)
+
+test_that("every operation is timed on every device there is", {
+  b <- quick()
+  verbs <- c("product", "crossprod", "chol", "lu", "qr", "solve")
+  expect_s3_class(b, c("gpu_benchmark", "data.frame"), exact = TRUE)
+  expect_named(b, c("what", "n", "cpu", "base", "gpu", "auto"))
+  expect_identical(b$what, rep(verbs, each = 3))
+  expect_identical(b$n, rep(c(8L, 16L, 32L), 6))
+  # Small enough for the least budget: the first order is always timed.
+  first <- b[b$n == 8, ]
+  expect_true(all(first$cpu > 0 & first$base > 0))
+  expect_identical(is.na(first$gpu), rep(!gpu_available(), 6))
+  expect_true(all(b$auto == "cpu"))
+  expect_named(attr(b, "breakeven"), verbs)
+  expect_identical(is.na(attr(b, "breakeven")), setNames(rep(!gpu_available(), 6), verbs))
+})
+
+test_that("orders come sorted, once, and one is enough", {
+  b <- quick("qr", n = c(4, 1, 4, 2))
+  expect_identical(b$n, c(1L, 2L, 4L))
+  expect_identical(nrow(quick("chol", n = 1)), 1L)
+  expect_identical(unique(quick(c("lu", "chol"))$what), c("lu", "chol"))
+})
+
+test_that("only what is asked for is compared with", {
+  b <- quick("product", against = "cpu")
+  expect_true(all(is.na(b$base)) && !anyNA(b$cpu[1]))
+  b <- quick("product", against = "base")
+  expect_true(all(is.na(b$cpu)) && !anyNA(b$base[1]))
+})
+
+test_that("who is too slow is not waited for", {
+  # At this order no CPU is done within its share, as the order before tells.
+  b <- quick("qr", n = c(200, 20000), seconds = 0.5, against = "base")
+  expect_false(is.na(b$base[1]))
+  expect_true(is.na(b$base[2]))
+})
+
+test_that("the session's random numbers and results are left alone", {
+  set.seed(7)
+  before <- .Random.seed
+  quick("chol", precision = "single")
+  expect_identical(.Random.seed, before)
+})
+
+test_that("the matrices are what the operations need", {
+  for (n in c(1, 2, 65, 300)) {
+    expect_silent(chol(cudafactor:::benchmark_matrix("chol", n)))
+    expect_lt(kappa(cudafactor:::benchmark_matrix("solve", n)), 1e4)
+  }
+})
+
+test_that("the break-even is where the lines cross", {
+  from <- function(cpu, gpu, base = NA, n = 2^seq_along(gpu)) {
+    cudafactor:::breakeven(data.frame(n = n, cpu = cpu, base = base, gpu = gpu))
+  }
+  # Cubes against a constant: equal at n = 100.
+  n <- c(10, 50, 200, 1000)
+  expect_equal(from(n^3, rep(100^3, 4), n = n), 100)
+  expect_identical(from(c(1, 2), c(2, 3)), Inf)
+  expect_identical(from(c(2, 3), c(1, 2)), 0)
+  # A tie is not won; a win among losses does not count.
+  expect_identical(from(c(1, 1), c(1, 1)), Inf)
+  expect_equal(from(c(4, 1, 4), c(1, 4, 1)), round(sqrt(4 * 8)))
+  expect_identical(from(c(1, NA), c(2, 2)), 4)
+  expect_identical(from(c(1, 2), c(NA_real_, NA)), NA_real_)
+  expect_identical(from(NA_real_, c(1, 2), base = c(2, 3)), 0)
+  # The CPU backend goes before base R, since "auto" chooses between it and the GPU.
+  expect_identical(from(c(1, 1), c(2, 2), base = c(9, 9)), Inf)
+})
+
+test_that("what was measured can be used", {
+  b <- quick(c("product", "qr"))
+  old <- options(cudafactor.breakeven = attr(b, "breakeven"))
+  on.exit(options(old))
+  expect_identical(gpu_chol(diag(2)), diag(2))
+})
+
+test_that("a benchmark prints and plots, with a GPU and without", {
+  b <- quick(c("product", "qr"))
+  without <- structure(b, gpu = NA_character_, breakeven = c(product = NA_real_, qr = NA_real_))
+  expect_output(print(without), "There is no GPU to compare with", fixed = TRUE)
+  with <- b
+  with$gpu <- b$cpu / 2
+  with <- structure(with, gpu = "cuda", breakeven = c(product = 12, qr = Inf))
+  expect_output(print(with), "product    from n = 12", fixed = TRUE)
+  expect_output(print(with), "qr         at no order", fixed = TRUE)
+  expect_output(print(with), "gpu, ms", fixed = TRUE)
+  expect_output(print(b[1:2, ]), "product")
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit(unlink(file))
+  before <- graphics::par("mfrow")
+  expect_silent(plot(without))
+  expect_silent(plot(with))
+  expect_identical(graphics::par("mfrow"), before)
+  grDevices::dev.off()
+  expect_gt(file.size(file), 0)
+})
+
+test_that("arguments that make no sense are refused", {
+  for (wrong in list(
+    list(what = "svd"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"), list(n = NA), list(n = 1.5),
+    list(n = 1e6), list(n = numeric()), list(against = "gpu"), list(seconds = "1"), list(seconds = NA), list(device = "cpu"),
+    list(precision = "half")
+  )) {
+    expect_error(do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong))
+  }
+  expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+})
+
+test_that("a benchmark can be stopped", {
+  stopped <- function() {
+    setTimeLimit(elapsed = 0.5, transient = TRUE)
+    on.exit(setTimeLimit())
+    gpu_benchmark(c("product", "solve"), n = 256 + seq_len(500), seconds = 1e4)
+  }
+  expect_error(stopped(), "time limit")
+})

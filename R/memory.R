@@ -9,9 +9,10 @@
 #' `cudafactor_error_device_memory` that says how much was asked for, how much is free, and how much is held by how many matrices. Host
 #' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after every GiB of them.
 #'
-#' Between calls some memory is kept, because getting it takes longer than many a computation: up to 2 GiB of freed memory for each
-#' GPU, and the host memory that copies to and from the GPU go through. `gpu_free()` returns that to the system; the next call gets
-#' it anew. Unloading the package does the same.
+#' Between calls some memory is kept, because getting it takes longer than many a computation: up to an eighth of a GPU's memory, the host
+#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to a 32nd of the host's and
+#' 4 GiB, which the system may take back when it is short of it. `gpu_free()` returns all of that; the next call gets it anew.
+#' Unloading the package does the same.
 #'
 #' @section The largest order:
 #' `gpu_max_n()` counts the operands and results, square matrices of one order, and the workspace that the computation cannot do without:
@@ -61,6 +62,8 @@ gpu_mem <- function() {
 
 memory_table <- function(facts) {
   known <- function(bytes) ifelse(is.nan(bytes), NA_real_, bytes)
+  pooled <- facts$pooled
+  pooled[facts$device == "cpu"] <- .External(kept_results)
   data.frame(
     device = as.character(facts$device),
     total = known(facts$total),
@@ -68,7 +71,7 @@ memory_table <- function(facts) {
     held = facts$held,
     objects = as.integer(facts$objects),
     allocated = facts$allocated,
-    pooled = facts$pooled,
+    pooled = pooled,
     staging = facts$staging,
     stringsAsFactors = FALSE
   )
@@ -83,6 +86,7 @@ gpu_free <- function(x) {
   call <- sys.call()
   if (missing(x)) {
     gc(verbose = FALSE)
+    .External(release_results)
     unwrap(native_gpu_release(), call)
   } else if (!is.null(part <- resident_part(x))) {
     unwrap(native_held_free(part@pointer), call)
@@ -113,4 +117,5 @@ gpu_max_n <- function(what = c("chol", "lu", "qr", "solve", "product", "crosspro
 # The library stays loaded: threads run its code, and so do the finalizers of matrices that outlive the namespace.
 .onUnload <- function(libpath) {
   try(native_gpu_release(), silent = TRUE)
+  .External(release_results)
 }

@@ -28,16 +28,19 @@ reflector_factors <- function(f) {
 
 qr_form_resident <- function(f, complete, scales, call) {
   n <- f@factor@Dim[[1L]]
-  columns <- if (is_complete(complete, call)) n else min(f@factor@Dim)
+  complete <- is_complete(complete, call)
+  columns <- if (complete) n else min(f@factor@Dim)
+  if (!is.null(scales)) {
+    scales <- column_scales(if (complete) scales else scales[seq_len(columns)], columns, call)
+    if (!all(is.finite(scales))) {
+      abort_foreign("Dvec", 5L, call)
+    }
+  }
   q <- make_resident(
     function(out, where) native_held_qr_form(f@factor@pointer, reflector_factors(f), columns, out, where),
     c(n, columns), NULL, f@factor, call
   )
-  if (is.null(scales)) {
-    return(q)
-  }
-  scales <- column_scales(scales[seq_len(if (complete) length(scales) else columns)], columns, call)
-  product_resident(q, diag(scales, columns), "matmult", call)
+  if (is.null(scales)) q else product_resident(q, diag(scales, columns), "matmult", call)
 }
 
 qr_apply_resident <- function(f, y, transposed, call) {

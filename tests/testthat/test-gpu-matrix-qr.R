@@ -92,6 +92,7 @@ test_that("what base R refuses is refused", {
     x <- as_gpu(diag(3), device)
     expect_error(qr(as_gpu(c(1, NA), device)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
     expect_error(qr.qty(qr(x), c(1, Inf, 0)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
+    expect_error(qr.Q(qr(x), Dvec = c(1, NA, 2)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
     expect_error(qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_error(gpu_qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_as_base(qr.coef(qr(x), 1:2), base::qr.coef(qr(diag(3)), 1:2))

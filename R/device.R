@@ -4,8 +4,8 @@
 #' the driver to a working GPU, with the remedy where one fails. `gpu_last_device()` tells where the last
 #' computation of this session ran.
 #'
-#' These functions are the only ones, besides a computation sent to a GPU, that open the driver. Where there is none they say so
-#' without an error.
+#' These functions, and [gpu_mem()] and its like, are the only ones, besides a computation sent to a GPU, that open the driver. Where there
+#' is none they say so without an error.
 #'
 #' @section Value:
 #' `gpu_available()`: `TRUE` or `FALSE`, never an error.

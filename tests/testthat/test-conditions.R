@@ -1,6 +1,6 @@
 native_kinds <- c(
   "not_positive_definite", "singular", "dimension", "device_unavailable", "device_memory", "device_failed",
-  "host_memory", "interrupted", "internal"
+  "host_memory", "interrupted", "internal", "stale"
 )
 
 raised <- function(kind, fields = list(), routine = NULL) {
@@ -37,7 +37,7 @@ test_that("every native error has its class, message, call and fields", {
   for (kind in setdiff(native_kinds, "interrupted")) {
     fields <- switch(kind,
       not_positive_definite = list(order = 3), singular = list(index = 2),
-      device_memory = list(needed = 8, free = 4, total = 6, device = 0),
+      device_memory = list(needed = 8, free = 4, total = 6, held = 2, objects = 1, device = 0), stale = list(reason = "freed"),
       device_failed = list(failed_call = "cuLaunchKernel", code = 700, name = "CUDA_ERROR"),
       device_unavailable = list(reason = "no driver"), host_memory = list(needed = 1e12), list()
     )

@@ -4,9 +4,9 @@
 #' each from R matrix to R matrix, transfers included. It tells from which order on the GPU is the fastest, and what
 #' `device = "auto"` chooses. Without a GPU it times the others.
 #'
-#' Each time is a median of several calls after one that is not counted. The first use of a kernel on a machine takes seconds, in which the
-#' driver compiles it; it is among the calls that are not counted. An order is left out (NA) for whoever would need more than its share of
-#' `seconds` for it, judged by the order before. Ctrl-C ends it as it ends any computation.
+#' Each time is a median of several calls after one that is not counted. The first use of a kernel on a machine takes seconds, in
+#' which the driver compiles it; it is among the calls that are not counted. An order is left out (NA) for whoever would need more
+#' than its share of `seconds` for it, judged by the order before. Ctrl-C ends it as it ends any computation.
 #'
 #' | `what` | cudafactor | base R |
 #' |---|---|---|
@@ -19,17 +19,18 @@
 #'
 #' @section Value:
 #' A data frame of class `"gpu_benchmark"` with a row for each operation and order, and columns `what`, `n`, `cpu`, `base` and `gpu`
-#' (seconds, NA where not measured) and `auto` (the device that `"auto"` chooses). Attribute `"breakeven"` is a vector named by operation: the order from which
-#' on the GPU was faster than the CPU backend (than base R, where that was not asked for), between the measured ones by interpolation;
-#' 0 where it was faster at every order, Inf where at none, NA where there is no GPU. `print()` shows times in milliseconds, without the orders at which there are none; `plot()` draws a panel
-#' for each operation.
+#' (seconds, NA where not measured) and `auto` (the device that `"auto"` chooses). Attribute `"breakeven"` is a vector named by
+#' operation: the order from which on the GPU was faster than the CPU backend (than base R, where that was not asked for), between
+#' the measured ones by interpolation; 0 where it was faster at every order, Inf where at none, NA where there is no GPU.
+#' `print()` shows times in milliseconds, without the orders at which there are none; `plot()` draws a panel for each operation.
 #'
 #' @section Using what was measured:
 #' `options(cudafactor.breakeven = attr(b, "breakeven"))` lets `device = "auto"` go by the measured orders in place of its model; see
 #' [cudafactor-options]. Nothing is set by itself.
 #'
 #' @section Failure:
-#' `cudafactor_error_argument`: an argument makes no sense. `cudafactor_error_device_unavailable`: the `device` that was named is not there.
+#' `cudafactor_error_argument`: an argument makes no sense. `cudafactor_error_device_unavailable`: the `device` that was named is
+#' not there.
 #'
 #' @param what Operations.
 #' @param n Orders of the matrices.

@@ -29,11 +29,13 @@
 #' @section Options:
 #' \describe{
 #'   \item{`cudafactor.device`}{default of `device`: `"auto"` (where unset), `"cpu"`, `"cuda"` or `"cuda:<number>"`.}
-#'   \item{`cudafactor.min_flops`}{smallest number of floating-point operations for which `"auto"` takes the GPU. Where unset, a model decides.}
-#'   \item{`cudafactor.breakeven`}{measured orders from which the GPU pays, as [gpu_benchmark()] finds them: a vector with some of the names
-#'     `product`, `crossprod`, `chol`, `lu`, `qr`, `solve`. Inf stands for never, NA for what the model says.}
-#'   \item{`cudafactor.progress`}{whether calls longer than two seconds draw a bar, with the rate and the time that is left, on stderr: `TRUE`, `FALSE`, or the
-#'     number of seconds after which. Where unset, `TRUE` in an interactive session and `FALSE` elsewhere.}
+#'   \item{`cudafactor.min_flops`}{smallest number of floating-point operations for which `"auto"` takes the GPU. Where unset, a
+#'     model decides.}
+#'   \item{`cudafactor.breakeven`}{measured orders from which the GPU pays, as [gpu_benchmark()] finds them: a vector with some of
+#'     the names `product`, `crossprod`, `chol`, `lu`, `qr`, `solve`. Inf stands for never, NA for what the model says.}
+#'   \item{`cudafactor.progress`}{whether calls longer than two seconds draw a bar, with the rate and the time that is left, on
+#'     stderr: `TRUE`, `FALSE`, or the number of seconds after which. Where unset, `TRUE` in an interactive session and `FALSE`
+#'     elsewhere.}
 #'   \item{`cudafactor.threads`}{threads on the CPU; 0, as where unset, leaves it to `CUDAFACTOR_NUM_THREADS`, or else to the
 #'     number of cores, at most `OMP_THREAD_LIMIT`.}
 #' }
@@ -49,12 +51,14 @@
 #' * `device = "cpu"` never touches a GPU or its driver.
 #' * `device = "cuda"` (the first GPU, `"cuda:0"`) or `"cuda:1"` computes there or stops with a `cudafactor_error_device`; it
 #'   never turns to the CPU silently.
-#' * `device = "auto"` takes the first GPU where there is one that should be faster, else the CPU. A model estimates the time of the call on both, from its
-#'   operations and its transfers, the threads in force and what the GPU says of itself: multiprocessors, clock, and how fast it is in double
-#'   precision, which few GPUs are. The GPU must be faster by a quarter. Calls of fewer than 1e7 operations stay on the CPU, and so do those for which no known
-#'   GPU would pay; they open no driver. What the model leaves out: the first call opens the driver, which takes a fraction of a second, and the first
-#'   use of a kernel on a machine takes seconds, in which the driver compiles it.
-#' * Orders in `cudafactor.breakeven` take the place of the model's own break-even, for other shapes too; `cudafactor.min_flops`, where set, that of both.
+#' * `device = "auto"` takes the first GPU where there is one that should be faster, else the CPU. A model estimates the time of
+#'   the call on both, from its operations and its transfers, the threads in force and what the GPU says of itself:
+#'   multiprocessors, clock, and how fast it is in double precision, which few GPUs are. The GPU must be faster by a quarter.
+#'   Calls of fewer than 1e7 operations stay on the CPU, and so do those for which no known GPU would pay; they open no driver.
+#'   What the model leaves out: the first call opens the driver, which takes a fraction of a second, and the first use of a kernel
+#'   on a machine takes seconds, in which the driver compiles it.
+#' * Orders in `cudafactor.breakeven` take the place of the model's own break-even, for other shapes too; `cudafactor.min_flops`,
+#'   where set, that of both.
 #' * In a process forked from one that used the GPU, such as `parallel::mclapply()` makes, `"auto"` stays on the CPU.
 #'
 #' `gpu_last_device()` tells where the last computation ran, [gpu_benchmark()] where the GPU begins to pay.

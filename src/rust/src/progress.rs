@@ -49,9 +49,11 @@ fn with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
 pub struct Call(());
 
 /// A call of so many operations begins on this thread; `later` where they are queued first and done afterwards. Nothing is
-/// counted where `delay`, in seconds, is not finite.
+/// counted where `delay`, in seconds, or `total` is not finite.
 pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
-    let delay = Duration::try_from_secs_f64(delay).ok();
+    let delay = Duration::try_from_secs_f64(delay)
+        .ok()
+        .filter(|_| total.is_finite());
     STATE.with(|s| {
         *s.borrow_mut() = delay.map(|delay| State {
             show,
@@ -225,9 +227,11 @@ mod tests {
             advance(50.0);
             drop(call);
         }
-        let call = begin(0.0, false, 0.0, note);
-        advance(0.0);
-        drop(call);
+        for nothing in [0.0, f64::INFINITY] {
+            let call = begin(nothing, false, 0.0, note);
+            advance(1.0);
+            drop(call);
+        }
         assert!(seen().is_empty());
     }
 

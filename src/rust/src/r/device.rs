@@ -98,7 +98,7 @@ fn native_device_for(verb: Robj, n: Robj, how: Robj) -> Robj {
                 what: "a native routine was called for a verb that it does not know".to_owned(),
             });
         };
-        Ok(list!(device = how.target(&Work::square(*verb, n)).name()))
+        Ok(list!(device = how.target(Work::square(*verb, n)).name()))
     })
 }
 

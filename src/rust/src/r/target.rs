@@ -76,11 +76,11 @@ impl How {
     }
 
     /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that small work opens no
-    /// driver.
-    pub fn target(&self, work: &Work) -> Target {
+    /// driver. Infinitely many operations are for a GPU wherever there is one.
+    pub fn target(&self, work: impl Into<Work>) -> Target {
         match self.request {
             Request::Exactly(t) => t,
-            Request::Auto if self.pays(work) => Target::Cuda(0),
+            Request::Auto if self.pays(&work.into()) => Target::Cuda(0),
             Request::Auto => Target::Cpu,
         }
     }
@@ -96,6 +96,9 @@ impl How {
         }
         if work.flops < TRIVIAL {
             return false;
+        }
+        if work.flops >= f64::MAX {
+            return cuda_count() > 0;
         }
         let cpu = Cpu::here(CpuDevice::new(self.threads).threads());
         let measured = self.measured(work.verb);
@@ -239,7 +242,7 @@ macro_rules! on_device {
                 (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
             }
         };
-        match run(how.target(&work)) {
+        match run(how.target(work)) {
             Err(e) if how.may_fall_back(&e) => {
                 $crate::r::target::note_fallback(&e);
                 run(Target::Cpu)

@@ -125,7 +125,7 @@ fn native_max_order(what: Robj, how: Robj) -> Robj {
                 what: "a native routine was called with an unknown task".to_owned(),
             });
         };
-        let target = how.target(f64::INFINITY.into());
+        let target = how.target(f64::INFINITY);
         let free = usable(target)?;
         let size = if how.single { 4 } else { 8 };
         let order = match target {

@@ -2,25 +2,25 @@
 
 #' Arithmetic with matrices on the GPU
 #'
-#' The operators `+ - * / ^ %% %/%` and the functions of a number, such as `exp()` and `sqrt()`, work on a [gpu_matrix] as on a plain
-#' matrix, and their results stay on its device. The other operand may be a `gpu_matrix`, a plain matrix, or a vector, which
+#' The operators `+ - * / ^ %% %/%` and the functions of a number, such as `exp()` and `sqrt()`, work on a [gpu_matrix] as on a
+#' plain matrix, and their results stay on its device. The other operand may be a `gpu_matrix`, a plain matrix, or a vector, which
 #' is recycled down the columns.
 #'
-#' On the device are computed: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`, `round` to whole numbers, `exp`, `expm1`, `log` (of any
-#' one base), `log1p`, `log2`, `log10`, `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`, `sinh`, `tanh`,
-#' `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif` and `round` to other digits the matrix is fetched, base R
-#' computes them, and the result is brought back.
+#' On the device are computed: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`, `round` to whole numbers, `exp`, `expm1`, `log`
+#' (of any one base), `log1p`, `log2`, `log10`, `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`,
+#' `sinh`, `tanh`, `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif` and `round` to other digits
+#' the matrix is fetched, base R computes them, and the result is brought back.
 #'
 #' @section Value:
-#' A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons (`<`, `==`, ...) and logic (`&`, `|`, `!`), and
-#' `is.na()` and its kin, fetch the matrix and give base R's plain logical matrix; arithmetic with complex numbers gives a plain complex one.
-#' `cumsum()` and its kin give plain vectors, as in base R.
+#' A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons (`<`, `==`, ...) and logic (`&`, `|`,
+#' `!`), and `is.na()` and its kin, fetch the matrix and give base R's plain logical matrix; arithmetic with complex numbers gives
+#' a plain complex one. `cumsum()` and its kin give plain vectors, as in base R.
 #'
 #' @section Accuracy:
-#' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the functions
-#' that round are exact before that rounding, and equal to base R's; the others are within a few units in the last place. The other operand
-#' is rounded to the precision of the matrix first. `x %% y` is the exact remainder where base R warns of a loss of accuracy.
-#' `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the
+#' functions that round are exact before that rounding, and equal to base R's; the others are within a few units in the last
+#' place. The other operand is rounded to the precision of the matrix first. `x %% y` is the exact remainder where base R warns of
+#' a loss of accuracy. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`, `cudafactor_error_type`: base R's errors for operands that do not conform or are no numbers.

@@ -2,19 +2,19 @@
 
 #' Parts of matrices on the GPU
 #'
-#' `x[i, j]`, `x[i, j] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain matrix.
-#' Rows and columns are copied on the device; only the subscripts travel.
+#' `x[i, j]`, `x[i, j] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
+#' matrix. Rows and columns are copied on the device; only the subscripts travel.
 #'
-#' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single subscript (`x[k]`,
-#' and a logical or two-column matrix `k`) the matrix is fetched; after `x[k] <- value` it is brought back.
+#' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single
+#' subscript (`x[k]`, and a logical or two-column matrix `k`) the matrix is fetched; after `x[k] <- value` it is brought back.
 #'
 #' @section Value:
-#' A `gpu_matrix` of the same device and precision, or a plain vector, with base R's names. Of `cbind()` and `rbind()` of which one operand is a
-#' `gpu_matrix`, the others are brought to it; the names of columns (rows) are those base R gives.
+#' A `gpu_matrix` of the same device and precision, or a plain vector, with base R's names. Of `cbind()` and `rbind()` of which
+#' one operand is a `gpu_matrix`, the others are brought to it; the names of columns (rows) are those base R gives.
 #'
 #' @section Failure:
-#' `cudafactor_error_dimension`: base R's errors for subscripts out of bounds, a replacement of the wrong length or parts that do not fit.
-#' `cudafactor_error_type`: a replacement that is no number.
+#' `cudafactor_error_dimension`: base R's errors for subscripts out of bounds, a replacement of the wrong length or parts that do
+#' not fit. `cudafactor_error_type`: a replacement that is no number.
 #'
 #' @param x A `gpu_matrix`.
 #' @param i,j Subscripts as base R takes them: numbers, negative numbers, names, logical vectors, or nothing.
@@ -69,7 +69,7 @@ places <- function(subscript, x, along, call) {
 
 # NULL stands for all rows or columns.
 gather <- function(x, rows, columns, call) {
-  dim <- c(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
+  dim <- part_dim(x, rows, columns)
   names <- x@Dimnames
   if (!is.null(rows) && !is.null(names[[1L]])) names[[1L]] <- taken_names(names[[1L]], rows)
   if (!is.null(columns) && !is.null(names[[2L]])) names[[2L]] <- taken_names(names[[2L]], columns)
@@ -77,6 +77,10 @@ gather <- function(x, rows, columns, call) {
   make_resident(
     function(out, where) native_held_gather(x@pointer, rows, columns, NA_real_, out, where), dim, names, x, call
   )
+}
+
+part_dim <- function(x, rows, columns) {
+  c(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
 }
 
 taken_names <- function(names, places) {
@@ -127,7 +131,7 @@ as_replacement <- function(value, call) {
 }
 
 scatter <- function(x, rows, columns, value, call) {
-  count <- prod(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
+  count <- prod(part_dim(x, rows, columns))
   if (count == 0) {
     return(x)
   }

@@ -2,19 +2,19 @@
 
 #' Sums, extremes and norms of matrices on the GPU
 #'
-#' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`, `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix]
-#' are computed on its device. For `prod()`, `any()`, `all()` and the spectral norm the matrix is fetched.
+#' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`, `colMeans()`, `norm()` and `anyNA()` of
+#' a [gpu_matrix] are computed on its device. For `prod()`, `any()`, `all()` and the spectral norm the matrix is fetched.
 #'
 #' @section Value:
 #' Plain numbers and vectors, with base R's names.
 #'
 #' @section Accuracy:
-#' Sums are in double precision whatever that of the matrix, in an order that depends on its extents alone: a result is the same, bit for bit,
-#' from run to run. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#' Sums are in double precision whatever that of the matrix, in an order that depends on its extents alone: a result is the same,
+#' bit for bit, from run to run. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
 #'
 #' @section Failure:
-#' Base R's errors, of class `cudafactor_error_argument` or `cudafactor_error_type`. The minimum of nothing is infinite, with the warning
-#' `cudafactor_warning_empty`.
+#' Base R's errors, of class `cudafactor_error_argument` or `cudafactor_error_type`. The minimum of nothing is infinite, with the
+#' warning `cudafactor_warning_empty`.
 #'
 #' @param x A `gpu_matrix`.
 #' @param ... More operands of `sum()` and its kin, each a `gpu_matrix` or plain.

@@ -24,9 +24,11 @@ test_that("sums and means of rows and columns are base R's", {
         if (precision == "single") x <- as_single(x)
         g <- as_gpu(x, device, precision)
         info <- paste(device, precision, paste(shape, collapse = " x "), holes)
-        for (f in list(c(rowSums, base::rowSums), c(colSums, base::colSums), c(rowMeans, base::rowMeans), c(colMeans, base::colMeans))) {
-          expect_sums(f[[1]](g), f[[2]](x), info)
-          expect_sums(f[[1]](g, na.rm = TRUE), f[[2]](x, na.rm = TRUE), info)
+        for (name in c("rowSums", "colSums", "rowMeans", "colMeans")) {
+          f <- get(name, asNamespace("cudafactor"))
+          of_base <- get(name, baseenv())
+          expect_sums(f(g), of_base(x), info)
+          expect_sums(f(g, na.rm = TRUE), of_base(x, na.rm = TRUE), info)
         }
       }
     }
@@ -145,12 +147,15 @@ test_that("the generics leave other operands to base R", {
 test_that("attaching says nothing, before and after Matrix", {
   for (first in c("", "library(Matrix);", "invisible(loadNamespace('Matrix'));")) {
     if (nzchar(first)) skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
-    child <- run_child(sprintf(
-      "%s library(cudafactor); g <- as_gpu(diag(2), 'cpu'); stopifnot(rowSums(g) == 1, norm(g) == 1, diag(g) == 1, t(g) == diag(2)); cat('end')",
-      first
+    child <- run_child(c(
+      first, "library(cudafactor)", "g <- as_gpu(diag(2), 'cpu')",
+      "stopifnot(rowSums(g) == 1, norm(g) == 1, diag(g) == 1, t(g) == diag(2))", "cat('end')"
     ))
     expect_identical(child, list(status = 0L, output = "end"), info = first)
   }
-  unattached <- run_child("g <- cudafactor::as_gpu(diag(2), 'cpu'); stopifnot(sum(exp(g) + 1 - g[, 2:1]) > 0, cudafactor::rowSums(cbind(g, 1)) == 2)")
+  unattached <- run_child(c(
+    "g <- cudafactor::as_gpu(diag(2), 'cpu')",
+    "stopifnot(sum(exp(g) + 1 - g[, 2:1]) > 0, cudafactor::rowSums(cbind(g, 1)) == 2)"
+  ))
   expect_identical(unattached$status, 0L)
 })

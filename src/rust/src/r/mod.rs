@@ -13,7 +13,9 @@ mod lm;
 mod lu;
 mod matmult;
 mod memory;
+mod movement;
 mod norm;
+mod operand;
 mod qr;
 mod qr_resident;
 mod reply;
@@ -32,6 +34,7 @@ extendr_module! {
     use lu;
     use matmult;
     use memory;
+    use movement;
     use norm;
     use qr;
     use qr_resident;

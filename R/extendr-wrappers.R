@@ -52,25 +52,6 @@ native_held_fold <- function(f, lines, skip, x, how) .Call(wrap__native_held_fol
 # The Euclidean norms of the columns
 native_held_column_norms <- function(x, how) .Call(wrap__native_held_column_norms, x, how)
 
-# out = the handle of the transpose
-native_held_transpose <- function(x, out, how) .Call(wrap__native_held_transpose, x, out, how)
-
-# The diagonal
-native_held_diagonal <- function(x, how) .Call(wrap__native_held_diagonal, x, how)
-
-# out = the handle of x with another diagonal
-native_held_set_diagonal <- function(x, values, out, how) .Call(wrap__native_held_set_diagonal, x, values, out, how)
-
-# out = the handle of the rows and columns named, NA where there is none
-native_held_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__native_held_gather, x, rows, cols, missing, out, how)
-
-# out = the handle of x with other values in the rows and columns named, each at most once
-native_held_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_held_scatter, x, rows, cols, value, out, how)
-
-# out = the handle of a matrix of extents `dim` that is made of parts: values[k] fills `extents[, k]` rows and columns after
-# `starts[, k]`. One of the values at least is a handle
-native_held_bind <- function(values, starts, extents, dim, out, how) .Call(wrap__native_held_bind, values, starts, extents, dim, out, how)
-
 # Bytes that this process has sent to GPUs, and fetched from them
 native_transfer_bytes <- function() .Call(wrap__native_transfer_bytes)
 
@@ -130,6 +111,25 @@ native_max_order <- function(what, how) .Call(wrap__native_max_order, what, how)
 
 # Lets a kernel on a GPU fail, so that the tests can see what becomes of the session
 native_gpu_fault <- function(ordinal) .Call(wrap__native_gpu_fault, ordinal)
+
+# out = the handle of the transpose
+native_held_transpose <- function(x, out, how) .Call(wrap__native_held_transpose, x, out, how)
+
+# The diagonal
+native_held_diagonal <- function(x, how) .Call(wrap__native_held_diagonal, x, how)
+
+# out = the handle of x with another diagonal
+native_held_set_diagonal <- function(x, values, out, how) .Call(wrap__native_held_set_diagonal, x, values, out, how)
+
+# out = the handle of the rows and columns named, NA where there is none
+native_held_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__native_held_gather, x, rows, cols, missing, out, how)
+
+# out = the handle of x with other values in the rows and columns named, each at most once
+native_held_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_held_scatter, x, rows, cols, value, out, how)
+
+# out = the handle of a matrix of extents `dim` that is made of parts: values[k] fills `extents[, k]` rows and columns after
+# `starts[, k]`. One of the values at least is a handle
+native_held_bind <- function(values, starts, extents, dim, out, how) .Call(wrap__native_held_bind, values, starts, extents, dim, out, how)
 
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)

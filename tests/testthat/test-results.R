@@ -1,0 +1,60 @@
+# Memory of large results, which is kept for the next ones.
+
+kept <- function() .External(cudafactor:::kept_results)
+skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linux"), "memory of results is kept on Linux alone")
+
+test_that("memory of collected results is kept, used again and given back", {
+  skip_unless_kept()
+  set.seed(1)
+  x <- matrix(runif(500 * 500), 500)
+  want <- x %*% x
+  gc()
+  gpu_free()
+  expect_identical(kept(), 0)
+  y <- gpu_matmult(x, x, device = "cpu")
+  rm(y)
+  gc()
+  before <- kept()
+  expect_gte(before, 8 * 500^2)
+  mem <- gpu_mem()
+  expect_identical(mem$pooled[mem$device == "cpu"], before)
+  y <- gpu_matmult(x, x, device = "cpu")
+  expect_lt(kept(), before)
+  expect_equal(y, want)
+  gpu_free()
+  expect_identical(kept(), 0)
+  # What is in use is nobody else's.
+  z <- gpu_matmult(x, 2 * x, device = "cpu")
+  expect_equal(y, want)
+  expect_equal(z, 2 * want)
+})
+
+test_that("such results are ordinary matrices", {
+  x <- matrix(as.double(1:160000), 400)
+  y <- gpu_tcrossprod(x, diag(400), device = "cpu")
+  expect_equal(y, x)
+  z <- y
+  z[1, 1] <- -1
+  expect_identical(y[1, 1], 1)
+  dimnames(z) <- list(NULL, paste0("c", 1:400))
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  saveRDS(z, file)
+  expect_identical(readRDS(file), z)
+  expect_identical(identical(unserialize(serialize(y, NULL)), y), TRUE)
+  expect_equal(rbind(y, y)[401:800, ], y)
+})
+
+test_that("what is kept is bounded", {
+  skip_unless_kept()
+  x <- matrix(1, 300, 400)
+  for (i in 1:100) gpu_crossprod(x[, seq_len(370 + i %% 30)], device = "cpu")
+  gc()
+  total <- gpu_mem()$total[[1L]]
+  skip_if(is.na(total), "the system does not tell its memory")
+  expect_lte(kept(), min(total / 32 + 2^21, 2^32))
+})
+
+test_that("a result that does not fit is base R's error", {
+  expect_error(.External(cudafactor:::alloc_matrix, 2^23, 2^23), "cannot allocate vector of size")
+})

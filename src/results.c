@@ -3,6 +3,9 @@
 // The system hands out fresh memory page by page as it is first written, and takes as long over it as a GPU over a matrix's way
 // home and more. So a large result's memory is not given back when R collects it, but kept for the next one: at most a part of the
 // machine's memory, which the system may take back when it is short of it (MADV_FREE).
+//
+// R does not count memory that is not its own towards the next collection, so collections are asked for here: a light one whenever
+// a span of bytes has been handed out, a full one when twice as much is alive as after the last.
 #include "results.h"
 #include <R_ext/Rallocators.h>
 
@@ -31,14 +34,33 @@ typedef struct {
 static Block *kept[BLOCKS];
 static size_t count = 0, bytes_kept = 0;
 
-static size_t most_kept(void) {
-  static size_t most = 0;
-  if (most == 0) {
+// Bytes of results that R has not collected, after the last full collection too, and handed out since the last one of any kind.
+static size_t alive = 0, alive_after_full = 0, handed_out = 0;
+
+#define SPAN ((size_t)1 << 30)
+
+// A 32nd of the machine's memory.
+static size_t part_of_memory(void) {
+  static size_t part = 0;
+  if (part == 0) {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    most = pages > 0 && size > 0 ? (size_t)pages / 32 * (size_t)size : LARGE;
-    if (most > MOST_KEPT) most = MOST_KEPT;
+    part = pages > 0 && size > 0 ? (size_t)pages / 32 * (size_t)size : LARGE;
   }
-  return most;
+  return part;
+}
+
+static size_t most_kept(void) { return part_of_memory() < MOST_KEPT ? part_of_memory() : MOST_KEPT; }
+
+// Before so many bytes are handed out, and not while R allocates.
+static void look_for_garbage(size_t bytes) {
+  const size_t span = part_of_memory() < SPAN ? part_of_memory() : SPAN;
+  if (handed_out + bytes < span) return;
+  handed_out = 0;
+  cudafactor_collect(0);
+  if (alive > span && alive > 2 * alive_after_full) {
+    cudafactor_collect(1);
+    alive_after_full = alive;
+  }
 }
 
 static void unmap(Block *block) { munmap(block->mapped, block->bytes); }
@@ -70,18 +92,24 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
     if (room > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
     const size_t bytes = room + HEAD + align;
     char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED && results_release() > 0) {
+      mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
     if (mapped == MAP_FAILED) return NULL;
     const size_t at = ((size_t)mapped + HEAD + align - 1) / align * align - (size_t)mapped;
     if (room >= HUGE_FROM) madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     block = (Block *)(mapped + at - HEAD);
     *block = (Block){mapped, bytes, bytes - at};
   }
+  alive += block->bytes;
+  handed_out += block->bytes;
   return (char *)block + HEAD;
 }
 
 static void release(R_allocator_t *allocator, void *memory) {
   (void)allocator;
   Block *block = (Block *)((char *)memory - HEAD);
+  alive -= block->bytes;
   if (block->bytes > most_kept()) {
     unmap(block);
     return;
@@ -103,6 +131,7 @@ static void release(R_allocator_t *allocator, void *memory) {
 
 SEXP result_vector(R_xlen_t length) {
   if ((double)length * sizeof(double) < LARGE) return Rf_allocVector(REALSXP, length);
+  look_for_garbage((size_t)length * sizeof(double));
   R_allocator_t allocator = {allocate, release, NULL, NULL};
   return Rf_allocVector3(REALSXP, length, &allocator);
 }

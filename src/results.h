@@ -9,6 +9,9 @@ SEXP result_vector(R_xlen_t length);
 // Gives the system the memory kept of results that are gone; the number of bytes.
 size_t results_release(void);
 
+// Has R look for garbage, among all objects if `full`. In entrypoint.c.
+void cudafactor_collect(int full);
+
 // Bytes kept.
 size_t results_kept(void);
 

@@ -55,6 +55,23 @@ test_that("what is kept is bounded", {
   expect_lte(kept(), min(total / 32 + 2^21, 2^32))
 })
 
+test_that("results nobody refers to are collected, though R does not count them", {
+  skip_unless_kept()
+  total <- gpu_mem()$total[[1L]]
+  skip_if(is.na(total), "the system does not tell its memory")
+  live <- function() {
+    status <- readLines("/proc/self/status")
+    1024 * as.numeric(gsub("[^0-9]", "", grep("^VmSize", status, value = TRUE)))
+  }
+  gc()
+  gpu_free()
+  before <- live()
+  span <- min(total / 32, 2^30)
+  each <- 1e6
+  for (i in seq_len(ceiling(8 * span / (8 * each)))) x <- .External(cudafactor:::alloc_matrix, 1000, each / 1000)
+  expect_lt(live() - before, 4 * span)
+})
+
 test_that("a result that does not fit is base R's error", {
   expect_error(.External(cudafactor:::alloc_matrix, 2^23, 2^23), "cannot allocate vector of size")
 })

@@ -6,7 +6,7 @@ use std::mem::size_of;
 
 use crate::error::{Error, Result};
 use crate::held::{self, Search};
-use crate::threads::{join, resolve, share};
+use crate::threads::{join, share, wanted};
 
 /// `f64`, or `f32` when the user asks for single precision.
 pub trait Scalar:
@@ -81,7 +81,7 @@ fn convert<A: Copy + Sync, B: Send>(
             |t| part(from2, to2, change, t),
         );
     }
-    let threads = share(resolve(0), COPY * to.len() as f64);
+    let threads = share(wanted(), COPY * to.len() as f64);
     part(from, to, change, threads);
 }
 

@@ -1,5 +1,6 @@
 //! How many threads a step may use.
 
+use std::cell::Cell;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
@@ -31,6 +32,21 @@ pub(crate) fn resolve(requested: usize) -> usize {
     }
 }
 
+thread_local! {
+    static WANTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Sets how many threads the call that this thread begins may use; 0: the default.
+#[cfg(feature = "r")]
+pub(crate) fn want(threads: usize) {
+    WANTED.set(threads);
+}
+
+/// How many threads the present call may use, at least 1.
+pub(crate) fn wanted() -> usize {
+    resolve(WANTED.get())
+}
+
 fn positive_variable(name: &str) -> Option<usize> {
     let n = std::env::var(name).ok()?.trim().parse().ok()?;
     (n > 0).then_some(n)
@@ -55,7 +71,9 @@ pub(crate) fn batch(threads: usize, work: usize) -> usize {
     ((budget / work.max(1) as f64) as usize).max(256)
 }
 
-fn owns_pool() -> bool {
+/// Whether this process may use the pool: a forked child inherits its bookkeeping without its threads. The first to ask owns it, so this
+/// comes before every use.
+pub(crate) fn owns_pool() -> bool {
     let me = process::id();
     match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => true,

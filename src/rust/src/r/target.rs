@@ -55,6 +55,7 @@ impl How {
                 what: "a native routine was called without its settings".to_owned(),
             });
         };
+        crate::threads::want(threads as usize);
         let (delay, measured) = rest.split_first().unwrap_or((&f64::INFINITY, &[]));
         let mut breakeven = [f64::NAN; Verb::NAMED.len()];
         breakeven

@@ -68,7 +68,7 @@ struct Fences {
     free: Vec<Event>,
 }
 
-struct Event(sys::CUevent);
+pub(super) struct Event(sys::CUevent);
 // SAFETY: an event handle is valid on any thread; events are never destroyed.
 unsafe impl Send for Event {}
 
@@ -334,9 +334,22 @@ impl Context {
         self.order(self.up, self.stream)
     }
 
-    /// Copies to staging memory wait for all that is queued now.
-    pub(super) fn order_down(&self) -> Result<()> {
-        self.order(self.stream, self.down)
+    /// The end of all that is queued now.
+    pub(super) fn mark(&self) -> Result<Event> {
+        self.bind()?;
+        self.record()
+    }
+
+    /// What is queued in a stream from now on waits for a mark.
+    pub(super) fn wait_in(&self, stream: sys::CUstream, mark: &Event) -> Result<()> {
+        // SAFETY: event and stream belong to this context, which the caller made current.
+        let code = unsafe { sys::cuStreamWaitEvent(stream, mark.0, 0) };
+        self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Frees a mark for another use.
+    pub(super) fn forget(&self, mark: Event) {
+        lock(&self.fences).free.push(mark);
     }
 
     /// The one stream waits for all that is queued in the other.

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 
-use super::context::{lock, Context};
+use super::context::{lock, Context, Event};
 use super::host_copy::{gather, scatter, Pages};
 use super::pieces::Piece;
-use super::staging::{Lane, Slot, SLOTS};
+use super::staging::{Lane, Slot};
+use super::transfer::Stage;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -39,6 +40,8 @@ pub(super) struct Flow {
     next_down: AtomicUsize,
     /// So many pieces of `down` may be fetched.
     ready: AtomicUsize,
+    /// To where `down` is ready when what has been computed.
+    marks: Mutex<Vec<(usize, Event)>>,
     at_work: AtomicUsize,
     stop: AtomicBool,
     failed: Mutex<Option<Error>>,
@@ -71,6 +74,7 @@ impl Flow {
             next_up: AtomicUsize::new(0),
             next_down: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
+            marks: Mutex::default(),
             at_work: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
@@ -81,33 +85,38 @@ impl Flow {
     ///
     /// # Safety
     /// Every piece's memory exists, on the host and on the device, until this returns; what comes down is written by nobody else.
-    pub(super) unsafe fn run(&self, drive: impl FnOnce(&Flow) -> Result<()>) -> Result<()> {
-        let mut staging = lock(&self.ctx.staging);
-        let Some(staging) = staging.as_mut() else {
-            return Err(Error::Internal {
-                what: "matrices were to travel without staging memory".to_string(),
-            });
-        };
+    pub(super) unsafe fn run(
+        &self,
+        staging: &mut Stage,
+        drive: impl FnOnce(&Flow) -> Result<()>,
+    ) -> Result<()> {
+        let lanes = staging.as_mut().map_or(&mut [][..], |s| &mut s.lanes);
         let pieces = self.up.len() + self.down.len();
-        let lanes = staging.lanes.len().min(pieces).min(self.threads);
-        self.at_work.store(lanes, Ordering::SeqCst);
+        let count = lanes.len().min(pieces).min(self.threads);
+        self.at_work.store(count, Ordering::SeqCst);
         let driven = rayon::in_place_scope(|scope| {
-            for lane in &mut staging.lanes[..lanes] {
+            for lane in &mut lanes[..count] {
                 scope.spawn(|_| {
+                    let _gone = OnDrop(|| {
+                        if std::thread::panicking() {
+                            self.stop.store(true, Ordering::SeqCst);
+                        }
+                        self.at_work.fetch_sub(1, Ordering::SeqCst);
+                    });
                     if let Err(e) = self.work(lane) {
                         lock(&self.failed).get_or_insert(e);
                         self.stop.store(true, Ordering::SeqCst);
                     }
-                    self.at_work.fetch_sub(1, Ordering::SeqCst);
                 });
             }
-            let driven = drive(self).and_then(|()| self.finish());
-            if driven.is_err() {
-                self.stop.store(true, Ordering::SeqCst);
-            }
-            driven
+            // Whatever happens here, the workers are not waited for in vain.
+            let _over = OnDrop(|| self.stop.store(true, Ordering::SeqCst));
+            drive(self).and_then(|()| self.finish())
         });
         let failed = lock(&self.failed).take();
+        for (_, mark) in lock(&self.marks).drain(..) {
+            self.ctx.forget(mark);
+        }
         // The first failure explains the others. Slots may still be on their way after one.
         self.ctx.or_drain(failed.map_or(driven, Err))
     }
@@ -117,9 +126,22 @@ impl Flow {
         self.wait_until(|| self.stages[stage].1.load(Ordering::Acquire) == 0)
     }
 
-    /// Lets the first `pieces` pieces come down: what they hold is in the stream that computes.
-    pub(super) fn release(&self, pieces: usize) {
+    /// Lets the first `pieces` pieces come down, once all that is queued now in the stream that computes is done.
+    pub(super) fn release(&self, pieces: usize) -> Result<()> {
+        let mark = self.ctx.mark()?;
+        lock(&self.marks).push((pieces, mark));
         self.ready.fetch_max(pieces, Ordering::Release);
+        Ok(())
+    }
+
+    /// What comes down next waits for the computation of piece i.
+    fn await_mark(&self, i: usize) -> Result<()> {
+        let marks = lock(&self.marks);
+        let at = marks.partition_point(|(end, _)| *end <= i);
+        match marks.get(at) {
+            Some((_, mark)) => self.ctx.wait_in(self.ctx.down, mark),
+            None => Ok(()),
+        }
     }
 
     fn finish(&self) -> Result<()> {
@@ -145,7 +167,7 @@ impl Flow {
 
     fn work(&self, lane: &mut Lane) -> Result<()> {
         self.ctx.bind()?;
-        let mut coming: VecDeque<(Slot, Piece)> = VecDeque::with_capacity(SLOTS);
+        let mut coming: VecDeque<(Slot, Piece)> = VecDeque::new();
         while !self.stop.load(Ordering::Relaxed) {
             // A slot whose piece is still to be copied to the host is not for another one.
             if coming.front().is_none_or(|(slot, _)| *slot != lane.peek()) {
@@ -156,6 +178,7 @@ impl Flow {
                 if let Some(i) = claim(&self.next_down, self.ready.load(Ordering::Acquire)) {
                     let slot = lane.next();
                     slot.wait(self.ctx)?;
+                    self.await_mark(i)?;
                     self.fetch(slot, &self.down[i])?;
                     coming.push_back((slot, self.down[i]));
                     continue;
@@ -214,6 +237,15 @@ impl Flow {
         };
         self.ctx.check(code, "cuMemcpyDtoH")?;
         slot.record(self.ctx, stream)
+    }
+}
+
+/// Does something at the end of a block, however that comes.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 

@@ -107,14 +107,17 @@ impl CudaDevice {
 
     /// Bytes of pinned host memory that copies go through.
     pub fn staging_bytes(&self) -> usize {
-        context::lock(&self.ctx.staging)
-            .as_ref()
-            .map_or(0, staging::Staging::bytes)
+        let staging = self.ctx.staging.try_lock().ok();
+        staging
+            .and_then(|s| s.as_ref().map(staging::Staging::bytes))
+            .unwrap_or(0)
     }
 
-    /// Gives that memory back; the next copy makes it again.
+    /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
     pub fn release_staging(&self) {
-        context::lock(&self.ctx.staging).take();
+        if let Ok(mut staging) = self.ctx.staging.try_lock() {
+            staging.take();
+        }
     }
 }
 

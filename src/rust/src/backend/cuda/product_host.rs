@@ -11,7 +11,7 @@ use super::host_copy::Pages;
 use super::memory::Matrix;
 use super::pieces::cut;
 use super::require;
-use super::staging::{workers, SLOT};
+use super::staging::SLOT;
 use super::transfer::{count, sink, source, stage};
 use crate::error::Result;
 use crate::matrix::{Part, Trans};
@@ -26,7 +26,8 @@ const MOST: usize = 64 << 20;
 fn panel_columns<T>(rows: usize, cols: usize) -> usize {
     let column = (rows * size_of::<T>()).max(1);
     let bytes = (column * cols / 8).clamp(LEAST, MOST);
-    (bytes / column).next_multiple_of(128).clamp(1, cols)
+    // Of long columns, some at least: every panel reads the whole of the other operand.
+    (bytes / column).max(1).next_multiple_of(128).clamp(1, cols)
 }
 
 /// `out = op(a) op(b)`. False where it is not for this path: nothing is done.
@@ -43,9 +44,12 @@ pub(super) fn multiply<T: Scalar>(
         "product: shapes do not fit",
     )?;
     let bytes = rows * cols * size_of::<T>();
-    if bytes < LEAST || depth == 0 || !stage(ctx)? {
+    if bytes < LEAST || depth == 0 {
         return Ok(false);
     }
+    let Some((mut staging, workers)) = stage(ctx)? else {
+        return Ok(false);
+    };
     let (left, right, c) = (
         Matrix::new(ctx, a.nrows(), a.ncols())?,
         Matrix::new(ctx, b.nrows(), b.ncols())?,
@@ -60,8 +64,8 @@ pub(super) fn multiply<T: Scalar>(
     };
     let (all_a, all_b) = (from_a.bytes(Part::All), from_b.bytes(Part::All));
     count(all_a + all_b, bytes);
-    let (send, senders) = cut(all_a + all_b, workers(), SLOT);
-    let (fetch, fetchers) = cut(bytes, workers(), SLOT);
+    let (send, senders) = cut(all_a + all_b, workers, SLOT);
+    let (fetch, fetchers) = cut(bytes, workers, SLOT);
     let step = panel_columns::<T>(rows, cols);
     let panels: Vec<(usize, usize)> = (0..cols)
         .step_by(step)
@@ -100,12 +104,11 @@ pub(super) fn multiply<T: Scalar>(
             ctx.join_up()?;
             let (b, c) = (right.sub(0, j, depth, n), c.sub(0, j, rows, n));
             gemm::multiply(ctx, Update::assign(), left, b, c)?;
-            ctx.order_down()?;
-            flow.release(ends[panel]);
+            flow.release(ends[panel])?;
         }
         Ok(())
     };
     // SAFETY: `a`, `b` and `out` are borrowed, and the device's matrices live until the end of this function.
-    unsafe { flow.run(drive) }?;
+    unsafe { flow.run(&mut staging, drive) }?;
     Ok(true)
 }

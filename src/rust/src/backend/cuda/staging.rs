@@ -9,6 +9,7 @@ use cudarc::driver::sys;
 
 use super::context::Context;
 use crate::error::Result;
+use crate::threads::{owns_pool, wanted};
 
 /// Bytes of a slot.
 pub(super) const SLOT: usize = 2 << 20;
@@ -44,16 +45,18 @@ pub(super) struct Slot {
     pub event: sys::CUevent,
 }
 
-/// Workers that copy between the host's memory and staging memory.
+/// Workers that copy between the host's memory and staging memory, for the present call; none in a process that has no pool.
 pub(super) fn workers() -> usize {
-    let wanted = crate::threads::resolve(0);
-    wanted.min(rayon::current_num_threads()).clamp(1, LANES)
+    if !owns_pool() {
+        return 0;
+    }
+    wanted().min(rayon::current_num_threads()).min(LANES)
 }
 
 impl Staging {
     pub(super) fn new(ctx: &'static Context) -> Result<Staging> {
         ctx.bind()?;
-        let lanes = workers();
+        let lanes = rayon::current_num_threads().min(LANES);
         let mut memory = null_mut();
         // SAFETY: the context is current, the out-parameter valid.
         let code = unsafe { sys::cuMemHostAlloc(&mut memory, lanes * SLOTS * SLOT, 0) };
@@ -101,10 +104,14 @@ impl Drop for Staging {
         if self.ctx.bind().is_err() {
             return;
         }
+        // What was sent may still be on its way.
+        for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
+            let _ = slot.wait(self.ctx);
+        }
         for lane in &self.lanes {
             destroy(&lane.slots);
         }
-        // SAFETY: allocated by cuMemHostAlloc; whoever used it has waited for what was queued.
+        // SAFETY: allocated by cuMemHostAlloc; nothing is on its way any more.
         let _ = unsafe { sys::cuMemFreeHost(self.memory.cast()) };
     }
 }

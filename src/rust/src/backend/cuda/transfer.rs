@@ -2,12 +2,13 @@
 
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::MutexGuard;
 
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
 
 use super::buffer::where_there_is_room;
-use super::context::{lock, Context};
+use super::context::Context;
 use super::flow::Flow;
 use super::host_copy::Pages;
 use super::pieces::{cut, Pair};
@@ -73,24 +74,39 @@ fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
     pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= SMALL
 }
 
-/// Whether there is staging memory; made at first use. Without it the driver copies by itself, slowly.
-pub(super) fn stage(ctx: &'static Context) -> Result<bool> {
-    if lock(&ctx.staging).is_some() {
-        return Ok(true);
+/// Staging memory for one flow, made at first use, and for how many threads. None where there is none, too little memory that can be
+/// pinned, or another flow, of which this may be a part: R's code can run while one waits. The driver then copies by itself, slowly.
+pub(super) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
+    let workers = workers();
+    let Ok(mut staging) = ctx.staging.try_lock() else {
+        return Ok(None);
+    };
+    if workers == 0 {
+        return Ok(None);
     }
-    match Staging::new(ctx) {
-        Ok(staging) => {
-            lock(&ctx.staging).get_or_insert(staging);
-            Ok(true)
-        }
-        // Too little memory that can be pinned is no failure.
-        Err(e) => {
-            ctx.bind()?;
-            match e {
-                Error::DeviceFailed { .. } => Ok(false),
-                other => where_there_is_room::<bool>(Err(other)).map(|_| false),
+    if staging.is_none() {
+        match Staging::new(ctx) {
+            Ok(made) => *staging = Some(made),
+            Err(e) => {
+                ctx.bind()?;
+                return match e {
+                    Error::DeviceFailed { .. } => Ok(None),
+                    other => where_there_is_room::<()>(Err(other)).map(|_| None),
+                };
             }
         }
+    }
+    Ok(Some((staging, workers)))
+}
+
+/// Staging memory that is there, for one user.
+pub(super) type Stage = MutexGuard<'static, Option<Staging>>;
+
+/// As [`stage`], for so many bytes; None where threads are not worth waking.
+fn staged(ctx: &'static Context, bytes: usize) -> Result<Option<(Stage, usize)>> {
+    match bytes < SMALL {
+        true => Ok(None),
+        false => stage(ctx),
     }
 }
 
@@ -122,16 +138,16 @@ pub(super) fn upload<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(bytes, 0);
-    if bytes < SMALL || !stage(ctx)? {
+    let Some((mut staging, workers)) = staged(ctx, bytes)? else {
         return direct(ctx, pair, true);
-    }
-    let (piece, threads) = cut(bytes, workers(), SLOT);
+    };
+    let (piece, threads) = cut(bytes, workers, SLOT);
     let pieces = pair.pieces(part, piece);
     ctx.order_up()?;
     let flow = Flow::new(ctx, vec![pieces], Vec::new(), threads, None);
     // SAFETY: `a` is borrowed and the device's matrix has its shape.
-    unsafe { flow.run(|_| Ok(())) }?;
-    ctx.join_up()
+    unsafe { flow.run(&mut staging, |_| Ok(())) }?;
+    ctx.or_drain(ctx.join_up())
 }
 
 /// Copies `part` of the contiguous device matrix at `from` to `out`, zeros to the rest, and waits.
@@ -158,29 +174,23 @@ pub(super) fn download<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(0, bytes);
-    if bytes < SMALL || !stage(ctx)? {
+    let Some((mut staging, workers)) = staged(ctx, bytes)? else {
         ctx.wait()?;
         direct(ctx, pair, false)?;
         return ctx.wait();
-    }
+    };
     // SAFETY: `out` is borrowed for longer than the flow below.
     let pages = match pair.pitch == rows {
         true => unsafe { Pages::of(pair.host.cast(), rows * cols * size_of::<T>()) },
         false => None,
     };
     ctx.wait()?;
-    let (piece, threads) = cut(bytes, workers(), SLOT);
+    let (piece, threads) = cut(bytes, workers, SLOT);
     let pieces = pair.pieces(part, piece);
-    ctx.order_down()?;
     let count = pieces.len();
     let flow = Flow::new(ctx, Vec::new(), pieces, threads, pages);
     // SAFETY: `out` is borrowed for writing and the device's matrix has its shape.
-    unsafe {
-        flow.run(|flow| {
-            flow.release(count);
-            Ok(())
-        })
-    }
+    unsafe { flow.run(&mut staging, |flow| flow.release(count)) }
 }
 
 /// Bytes copied between two looks at the user's wish to stop.

@@ -127,7 +127,7 @@ native_held_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__nat
 # out = the handle of x with other values in the rows and columns named, each at most once
 native_held_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_held_scatter, x, rows, cols, value, out, how)
 
-# out = the handle of a matrix of extents `dim` that is made of parts: values[k] fills `extents[, k]` rows and columns after
+# out = the handle of a matrix of extents `dim` that is made of parts: `values[k]` fills `extents[, k]` rows and columns after
 # `starts[, k]`. One of the values at least is a handle
 native_held_bind <- function(values, starts, extents, dim, out, how) .Call(wrap__native_held_bind, values, starts, extents, dim, out, how)
 

@@ -163,7 +163,8 @@ test_that("a worker gets the description, and values from a file", {
     parallel::stopCluster(cluster)
     unlink(file)
   })
-  parallel::clusterCall(cluster, .libPaths, .libPaths())
+  # By its name: the function itself would take its own copy of the paths along.
+  parallel::clusterCall(cluster, ".libPaths", .libPaths())
   for_each_device(function(device) {
     g <- as_gpu(matrix(1:4, 2), device)
     at_work <- function(g, file) {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{for_each_device, matrices, same, written, Host, SIZES};
+use common::{edge_shapes, for_each_device, matrices, same, written, Host};
 use cudafactor::elementwise::{Elementwise, Map, Operand, Zip};
 use cudafactor::scalar::Scalar;
 
@@ -14,23 +14,6 @@ for_each_device!(
     arithmetic_at_odd_places,
     recycled_operands,
 );
-
-/// Edges of warps and blocks, empty, long and wide.
-fn shapes() -> Vec<(usize, usize)> {
-    let mut all: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
-    all.extend([
-        (0, 3),
-        (3, 0),
-        (1, 700),
-        (700, 1),
-        (511, 3),
-        (513, 2),
-        (33, 257),
-        (20_000, 2),
-        (2, 20_000),
-    ]);
-    all
-}
 
 type Function = fn(f64) -> f64;
 
@@ -60,7 +43,7 @@ fn exact_functions<T: Scalar, D: Elementwise<T>>(device: &D) {
         (Map::Trunc, f64::trunc),
         (Map::Round, f64::round_ties_even),
     ];
-    for (m, n) in shapes() {
+    for (m, n) in edge_shapes() {
         let a = Host::<T>::spread(m, n, 1, |i, j| ((i * 7 + j * 5) % 41) as f64 / 4.0 - 5.0);
         for (f, reference) in exact {
             let a = match f {
@@ -223,7 +206,7 @@ fn close<T: Scalar>(f: Zip, got: f64, want: f64) -> bool {
 }
 
 fn arithmetic<T: Scalar, D: Elementwise<T>>(device: &D) {
-    for (m, n) in shapes() {
+    for (m, n) in edge_shapes() {
         let a = matrices::random::<T>(m, n, 42).with_gap(1);
         let b = matrices::random::<T>(m, n, 43);
         let (x, y) = (

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{for_each_device, matrices, Host, SIZES};
+use common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::elementwise::{Elementwise, Fold, Lines};
 use cudafactor::scalar::Scalar;
 
@@ -12,23 +12,6 @@ for_each_device!(
     folds_are_repeatable,
     sums_are_accurate,
 );
-
-/// Edges of warps and blocks, empty, long and wide.
-fn shapes() -> Vec<(usize, usize)> {
-    let mut all: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
-    all.extend([
-        (0, 3),
-        (3, 0),
-        (1, 700),
-        (700, 1),
-        (511, 3),
-        (513, 2),
-        (33, 257),
-        (20_000, 2),
-        (2, 20_000),
-    ]);
-    all
-}
 
 fn rounded<T: Scalar>(x: f64) -> f64 {
     T::from_f64(x).into()
@@ -119,7 +102,7 @@ fn assert_folds<T: Scalar, D: Elementwise<T>>(device: &D, a: &Host<T>) {
 }
 
 fn folds<T: Scalar, D: Elementwise<T>>(device: &D) {
-    for (m, n) in shapes() {
+    for (m, n) in edge_shapes() {
         assert_folds(device, &matrices::random::<T>(m, n, 46).with_gap(1));
     }
     // Long enough to be cut on a GPU, with ends that do not fill a slice.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{for_each_device, matrices, same, written, Host, SIZES};
+use common::{edge_shapes, for_each_device, matrices, same, written, Host};
 use cudafactor::elementwise::{Elementwise, Index, Map, Operand, Zip};
 use cudafactor::error::Error;
 use cudafactor::scalar::Scalar;
@@ -15,25 +15,8 @@ for_each_device!(
     wrong_shapes_are_refused,
 );
 
-/// Edges of warps and blocks, empty, long and wide.
-fn shapes() -> Vec<(usize, usize)> {
-    let mut all: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
-    all.extend([
-        (0, 3),
-        (3, 0),
-        (1, 700),
-        (700, 1),
-        (511, 3),
-        (513, 2),
-        (33, 257),
-        (20_000, 2),
-        (2, 20_000),
-    ]);
-    all
-}
-
 fn transposes<T: Scalar, D: Elementwise<T>>(device: &D) {
-    for (m, n) in shapes() {
+    for (m, n) in edge_shapes() {
         let a = matrices::random::<T>(m, n, 50).with_gap(1);
         let there = device.load(a.view()).unwrap();
         let got = written::<T, D>(device, n, m, 2, |out| device.transpose(&there, out)).unwrap();
@@ -45,7 +28,7 @@ fn transposes<T: Scalar, D: Elementwise<T>>(device: &D) {
 }
 
 fn diagonals_are_set<T: Scalar, D: Elementwise<T>>(device: &D) {
-    for (m, n) in shapes().into_iter().filter(|(m, n)| m * n < 100_000) {
+    for (m, n) in edge_shapes().into_iter().filter(|(m, n)| m * n < 100_000) {
         let a = matrices::random::<T>(m, n, 51);
         let k = m.min(n);
         let many: Vec<T> = (0..k).map(|i| T::from_f64(i as f64 + 0.5)).collect();

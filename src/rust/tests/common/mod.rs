@@ -16,6 +16,23 @@ use faer::{MatMut, MatRef};
 /// Edges of a warp, of tiles and of blocks, on both sides.
 pub const SIZES: [usize; 14] = [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257];
 
+/// Edges of warps and blocks, empty, long and wide.
+pub fn edge_shapes() -> Vec<(usize, usize)> {
+    let mut all: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();
+    all.extend([
+        (0, 3),
+        (3, 0),
+        (1, 700),
+        (700, 1),
+        (511, 3),
+        (513, 2),
+        (33, 257),
+        (20_000, 2),
+        (2, 20_000),
+    ]);
+    all
+}
+
 /// Shapes of factorizations: every size square, then tall and wide.
 pub fn shapes() -> Vec<(usize, usize)> {
     let mut all: Vec<(usize, usize)> = SIZES.iter().map(|&n| (n, n)).collect();

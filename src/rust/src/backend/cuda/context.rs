@@ -13,6 +13,7 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
 use super::modules::Module;
+use super::pool;
 use super::probe;
 use super::properties::Properties;
 use super::staging::Staging;
@@ -26,9 +27,6 @@ const FENCES_AHEAD: usize = 4;
 
 /// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
 const EAGER: Duration = Duration::from_millis(4);
-
-/// Of the GPU's memory the pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
-const POOL_KEEPS: u64 = 8;
 
 pub(super) struct Context {
     pub ordinal: usize,
@@ -177,7 +175,7 @@ impl Context {
             up: streams[1],
             down: streams[2],
             staging: Mutex::default(),
-            pool: create_pool(device, ordinal)?,
+            pool: pool::create(device, ordinal)?,
             pid: std::process::id(),
             modules: Mutex::default(),
             functions: Mutex::default(),
@@ -469,38 +467,4 @@ impl Context {
         }
         result
     }
-}
-
-/// A memory pool of our own, so that no other user of the driver in this process is disturbed.
-fn create_pool(device: sys::CUdevice, ordinal: usize) -> Result<sys::CUmemoryPool> {
-    let mut supported = 0;
-    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
-    // SAFETY: the device exists; the out-parameter is valid.
-    let code = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
-    if code != CUresult::CUDA_SUCCESS || supported == 0 {
-        return Ok(std::ptr::null_mut());
-    }
-    // SAFETY: the structure is plain data for which zeros are valid: no export handle, no security attributes.
-    let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
-    props.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-    props.location.id = ordinal as i32;
-    let mut pool = std::ptr::null_mut();
-    let mut total = 0;
-    // SAFETY: the device exists; the out-parameter is valid.
-    check(
-        unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) },
-        "cuDeviceTotalMem",
-    )?;
-    let mut keep = total as u64 / POOL_KEEPS;
-    // SAFETY: `props` is filled in; the threshold's value is a u64, as the attribute wants.
-    unsafe {
-        check(sys::cuMemPoolCreate(&mut pool, &props), "cuMemPoolCreate")?;
-        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        check(
-            sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast()),
-            "cuMemPoolSetAttribute",
-        )?;
-    }
-    Ok(pool)
 }

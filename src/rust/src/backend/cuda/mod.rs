@@ -3,7 +3,7 @@
 //! - [`context`]: one GPU of this process; waiting, interrupts, fork
 //! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
-//! - [`buffer`], [`memory`]: device memory, matrices in it
+//! - `pool`, [`buffer`], [`memory`]: device memory, matrices in it
 //! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
 //! - `product_host`: products whose operands and result are on the host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
@@ -44,6 +44,7 @@ mod operand;
 mod pieces;
 mod pipeline;
 mod pivot;
+mod pool;
 pub mod probe;
 mod product;
 mod product_host;

@@ -57,6 +57,7 @@ static void look_for_garbage(size_t bytes) {
   if (handed_out + bytes < span) return;
   handed_out = 0;
   cudafactor_collect(0);
+  if (alive < alive_after_full) alive_after_full = alive;
   if (alive > span && alive > 2 * alive_after_full) {
     cudafactor_collect(1);
     alive_after_full = alive;

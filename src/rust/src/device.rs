@@ -166,6 +166,15 @@ pub trait Device<T: Scalar> {
     /// their way while others are multiplied.
     fn gemm_host(
         &self,
+        a: (Trans, MatRef<'_, T>),
+        b: (Trans, MatRef<'_, T>),
+        out: MatMut<'_, T>,
+    ) -> Result<()> {
+        self.gemm_loaded(a, b, out)
+    }
+    /// As [`Device::gemm_host`], one step after the other.
+    fn gemm_loaded(
+        &self,
         (ta, a): (Trans, MatRef<'_, T>),
         (tb, b): (Trans, MatRef<'_, T>),
         out: MatMut<'_, T>,

@@ -262,11 +262,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         if product_host::multiply(self.ctx, a, b, out.rb_mut())? {
             return Ok(());
         }
-        let (ta, tb) = (a.0, b.0);
-        let (a, b) = (self.load(a.1)?, self.load(b.1)?);
-        let mut c = self.output(out)?;
-        self.gemm(T::from_f64(1.0), ta, &a, tb, &b, T::from_f64(0.0), &mut c)?;
-        self.store(c)
+        self.gemm_loaded(a, b, out)
     }
 
     fn syrk(&self, trans: Trans, a: &Matrix<'_, T>, c: &mut Matrix<'_, T>) -> Result<()> {

@@ -7,7 +7,6 @@ use std::sync::MutexGuard;
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
 
-use super::buffer::where_there_is_room;
 use super::context::Context;
 use super::flow::Flow;
 use super::host_copy::Pages;
@@ -87,13 +86,12 @@ pub(super) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     if staging.is_none() {
         match Staging::new(ctx) {
             Ok(made) => *staging = Some(made),
-            Err(e) => {
+            // Of memory that can be pinned there is too little, unless the GPU does nothing any more.
+            Err(Error::DeviceFailed { .. }) => {
                 ctx.bind()?;
-                return match e {
-                    Error::DeviceFailed { .. } => Ok(None),
-                    other => where_there_is_room::<()>(Err(other)).map(|_| None),
-                };
+                return Ok(None);
             }
+            Err(e) => return Err(e),
         }
     }
     Ok(Some((staging, workers)))

@@ -67,6 +67,26 @@ results <- do.call(rbind, lapply(sizes, function(n) {
   }))
 }))
 
+# One GiB to the device and back. A result's memory is new to the process the first time and used again afterwards.
+if (!nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))) {
+  n <- 11585
+  x <- matrix(runif(n * n), n)
+  to <- wall_ms(function() as_gpu(x, device = "cuda"), 7)
+  g <- as_gpu(x, device = "cuda")
+  gpu_free()
+  gc(FALSE)
+  first <- system.time(as.matrix(g))[["elapsed"]] * 1e3
+  from <- wall_ms(function() as.matrix(g), 7)
+  stopifnot(identical(as.matrix(g), x))
+  ms <- c(to, first, from)
+  calls <- c("as_gpu(x)", "as.matrix(g), memory new to the process", "as.matrix(g)")
+  transfers <- data.frame(call = calls, ms = ms, GB_per_s = 8 * n^2 / ms / 1e6)
+  print(transfers)
+  bench_write("transfers", "One GiB to the GPU and back", list(`Transfers alone` = transfers), c(
+    "- a matrix of order 11585 (1 GiB); medians of 7 after at least 0.3 s of others, but the one call with new memory"
+  ))
+}
+
 bench_write("host", "From R matrix to R matrix", list(`Beside PyTorch and base R` = results), c(
   "- PyTorch: NumPy array in, NumPy array out (`host_torch.py`), in the same run; qr: R alone there, R's whole `qr` object here",
   "- medians of 11 (n <= 4096), 7 (8192) or 3 calls after at least 0.3 s of others; PyTorch likewise; base R once above 1024",

@@ -159,77 +159,80 @@ fn ten_thousand_rounds_leave_memory_where_it_was() {
 }
 
 /// With little more than a GiB free, the order that is said to fit does, and memory is short for one a quarter larger.
-#[test]
-fn the_largest_order_fits() {
+fn the_largest_order_fits(task: Task, work: impl Fn(&CudaDevice, usize) -> Result<()>) {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };
-    type Work = fn(&CudaDevice, usize) -> Result<()>;
-    let works_at: [(Task, Work); 6] = [
-        (Task::Cholesky, |gpu, n| {
-            let mut a = identity(gpu, n)?;
-            gpu.potrf(Uplo::Upper, &mut a)
-        }),
-        (Task::Lu, |gpu, n| {
-            gpu.getrf(&mut identity(gpu, n)?).map(drop)
-        }),
-        (Task::Qr, |gpu, n| {
-            gpu.geqrf(&mut identity(gpu, n)?).map(drop)
-        }),
-        (Task::Solve, |gpu, n| {
-            let mut a = identity(gpu, n)?;
-            let mut x = identity(gpu, n)?;
-            let info = gpu.getrf(&mut a)?;
-            gpu.laswp(Trans::No, &info.ipiv, &mut x)?;
-            gpu.trsm(
-                Side::Left,
-                Uplo::Lower,
-                Trans::No,
-                Diag::Unit,
-                n,
-                &a,
-                &mut x,
-            )?;
-            gpu.trsm(
-                Side::Left,
-                Uplo::Upper,
-                Trans::No,
-                Diag::NonUnit,
-                n,
-                &a,
-                &mut x,
-            )
-        }),
-        (Task::Product, |gpu, n| {
-            let (a, b) = (identity(gpu, n)?, identity(gpu, n)?);
-            let mut c = Device::<f64>::zeros(gpu, n, n)?;
-            gpu.gemm(1.0, Trans::No, &a, Trans::No, &b, 0.0, &mut c)
-        }),
-        (Task::Crossprod, |gpu, n| {
-            let a = identity(gpu, n)?;
-            let mut c = Device::<f64>::zeros(gpu, n, n)?;
-            gpu.syrk(Trans::Yes, &a, &mut c)
-        }),
-    ];
-    for (task, work) in works_at {
-        // Its code is loaded while there is room.
-        work(&gpu, 3000).unwrap();
-        gpu.release().unwrap();
-        let spare = gpu.usage().unwrap().free.saturating_sub(1200 << 20);
-        let held = Device::<f64>::zeros(&gpu, (spare / 8) as usize, 1).unwrap();
-        let usage = gpu.usage().unwrap();
-        let free = (usage.free + usage.pooled) as f64;
-        let n = largest(free, |n| task.on_gpu(n, 8));
-        assert!(n > 5000, "{task:?}: {n}");
-        let done = work(&gpu, n).and_then(|()| gpu.synchronize());
-        assert_eq!(done, Ok(()), "{task:?}: {n}");
-        let refused = work(&gpu, n + n / 4);
-        assert!(
-            matches!(refused, Err(Error::DeviceMemory { .. })),
-            "{task:?}: {n}, {refused:?}"
-        );
-        drop(held);
-    }
+    // Its code is loaded while there is room.
+    work(&gpu, 3000).unwrap();
+    gpu.release().unwrap();
+    let spare = gpu.usage().unwrap().free.saturating_sub(1200 << 20);
+    let held = Device::<f64>::zeros(&gpu, (spare / 8) as usize, 1).unwrap();
+    let usage = gpu.usage().unwrap();
+    let free = (usage.free + usage.pooled) as f64;
+    let n = largest(free, |n| task.on_gpu(n, 8));
+    assert!(n > 5000, "{n}");
+    let done = work(&gpu, n).and_then(|()| gpu.synchronize());
+    assert_eq!(done, Ok(()), "{n}");
+    let refused = work(&gpu, n + n / 4);
+    assert!(
+        matches!(refused, Err(Error::DeviceMemory { .. })),
+        "{n}, {refused:?}"
+    );
+    drop(held);
     works(&gpu);
+}
+
+#[test]
+fn the_largest_cholesky_factor_fits() {
+    the_largest_order_fits(Task::Cholesky, |gpu, n| {
+        let mut a = identity(gpu, n)?;
+        gpu.potrf(Uplo::Upper, &mut a)
+    });
+}
+
+#[test]
+fn the_largest_lu_fits() {
+    the_largest_order_fits(Task::Lu, |gpu, n| {
+        gpu.getrf(&mut identity(gpu, n)?).map(drop)
+    });
+}
+
+#[test]
+fn the_largest_qr_fits() {
+    the_largest_order_fits(Task::Qr, |gpu, n| {
+        gpu.geqrf(&mut identity(gpu, n)?).map(drop)
+    });
+}
+
+#[test]
+fn the_largest_solution_fits() {
+    the_largest_order_fits(Task::Solve, |gpu, n| {
+        let mut a = identity(gpu, n)?;
+        let mut x = identity(gpu, n)?;
+        let info = gpu.getrf(&mut a)?;
+        gpu.laswp(Trans::No, &info.ipiv, &mut x)?;
+        let (left, no) = (Side::Left, Trans::No);
+        gpu.trsm(left, Uplo::Lower, no, Diag::Unit, n, &a, &mut x)?;
+        gpu.trsm(left, Uplo::Upper, no, Diag::NonUnit, n, &a, &mut x)
+    });
+}
+
+#[test]
+fn the_largest_product_fits() {
+    the_largest_order_fits(Task::Product, |gpu, n| {
+        let (a, b) = (identity(gpu, n)?, identity(gpu, n)?);
+        let mut c = Device::<f64>::zeros(gpu, n, n)?;
+        gpu.gemm(1.0, Trans::No, &a, Trans::No, &b, 0.0, &mut c)
+    });
+}
+
+#[test]
+fn the_largest_crossproduct_fits() {
+    the_largest_order_fits(Task::Crossprod, |gpu, n| {
+        let a = identity(gpu, n)?;
+        let mut c = Device::<f64>::zeros(gpu, n, n)?;
+        gpu.syrk(Trans::Yes, &a, &mut c)
+    });
 }
 
 /// The identity of order n.

@@ -58,6 +58,9 @@ impl Context {
     pub(super) fn trim(&self) -> Result<()> {
         self.wait()?;
         if !self.pool.is_null() {
+            // Nothing is left to wait for, but the pool gives back only what a synchronization has seen to be free.
+            // SAFETY: the context is current.
+            self.check(unsafe { sys::cuCtxSynchronize() }, "cuCtxSynchronize")?;
             // SAFETY: the pool is ours and its freed memory is no longer in use.
             let _ = unsafe { sys::cuMemPoolTrimTo(self.pool, 0) };
         }

@@ -15,13 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Smaller vectors are R's own: malloc() keeps their memory by itself.
-#define LARGE ((size_t)1 << 20)
+// Smaller vectors are R's own: malloc() keeps their memory by itself, and R collects them while they are in the processor's cache.
+#define LARGE ((size_t)4 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-// Blocks of this size on lie on huge pages.
-#define HUGE_FROM ((size_t)16 << 20)
-#define BLOCKS 64
 #define MOST_KEPT ((size_t)4 << 30)
+// No more fit.
+#define BLOCKS 1024
 
 // What stands before each block's memory, in room of its own that keeps the memory aligned.
 typedef struct {
@@ -89,16 +88,15 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
   (void)allocator;
   Block *block = take(room);
   if (block == NULL) {
-    const size_t align = room >= HUGE_FROM ? HUGE_PAGE : HEAD;
     if (room > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
-    const size_t bytes = room + HEAD + align;
+    const size_t bytes = room + HEAD + HUGE_PAGE;
     char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED && results_release() > 0) {
       mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (mapped == MAP_FAILED) return NULL;
-    const size_t at = ((size_t)mapped + HEAD + align - 1) / align * align - (size_t)mapped;
-    if (room >= HUGE_FROM) madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    const size_t at = ((size_t)mapped + HEAD + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE - (size_t)mapped;
+    madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     block = (Block *)(mapped + at - HEAD);
     *block = (Block){mapped, bytes, bytes - at};
   }

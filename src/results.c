@@ -36,7 +36,8 @@ static size_t count = 0, bytes_kept = 0;
 // Bytes of results that R has not collected, after the last full collection too, and handed out since the last one of any kind.
 static size_t alive = 0, alive_after_full = 0, handed_out = 0;
 
-#define SPAN ((size_t)1 << 30)
+#define SPAN_LEAST ((size_t)1 << 28)
+#define SPAN_MOST ((size_t)1 << 30)
 
 // A 32nd of the machine's memory.
 static size_t part_of_memory(void) {
@@ -52,7 +53,10 @@ static size_t most_kept(void) { return part_of_memory() < MOST_KEPT ? part_of_me
 
 // Before so many bytes are handed out, and not while R allocates.
 static void look_for_garbage(size_t bytes) {
-  const size_t span = part_of_memory() < SPAN ? part_of_memory() : SPAN;
+  // Some dozens of results, each of which would begin with fresh memory.
+  size_t span = bytes < SPAN_MOST / 32 ? 32 * bytes : SPAN_MOST;
+  if (span < SPAN_LEAST) span = SPAN_LEAST;
+  if (span > part_of_memory()) span = part_of_memory();
   if (handed_out + bytes < span) return;
   handed_out = 0;
   cudafactor_collect(0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pieces::Piece;
 
-/// From R's memory to a slot; past the cache, if it is to be read from memory by the GPU at once.
+/// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///
 /// # Safety
 /// The piece's host columns are readable, and the slot has room for its bytes.
@@ -21,16 +21,17 @@ pub(super) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
     }
 }
 
-/// From a slot to R's memory; what of the columns is not in the triangle becomes zero.
+/// From a slot to R's memory, perhaps past the processor's cache; what of the columns is not in the triangle becomes zero.
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
-pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8) {
+pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
     for j in 0..piece.columns {
         let to = (piece.host + j * piece.pitch) as *mut u8;
         let from = slot.add(j * piece.width);
         match piece.triangle {
-            None => copy_past_cache(from, to, piece.width),
+            None if past_cache => copy_past_cache(from, to, piece.width),
+            None => std::ptr::copy_nonoverlapping(from, to, piece.width),
             Some(t) => {
                 let kept = (t.first + j * t.element).min(t.whole);
                 copy_past_cache(from, to, kept);
@@ -224,7 +225,7 @@ mod tests {
             }),
         };
         // SAFETY: both have n columns of n numbers.
-        unsafe { scatter(&piece, slot.as_ptr().cast()) };
+        unsafe { scatter(&piece, slot.as_ptr().cast(), true) };
         for j in 0..n {
             for i in 0..n {
                 let want = if i <= j { slot[i + j * n] } else { 0.0 };

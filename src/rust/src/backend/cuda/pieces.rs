@@ -42,7 +42,15 @@ impl Piece {
     pub(super) fn bytes(&self) -> usize {
         self.width * self.columns
     }
+
+    /// Whether it is one run of memory on the device.
+    pub(super) fn is_run(&self) -> bool {
+        self.device_pitch == self.width || self.columns == 1
+    }
 }
+
+/// Of shorter columns the bus takes whole ones in less time than the parts that are in a triangle.
+const TALL: usize = 32 << 10;
 
 /// Copies shorter than this are not worth a thread of their own.
 const LEAST: usize = 512 << 10;
@@ -69,12 +77,17 @@ impl<T: Scalar> Pair<T> {
         }
     }
 
+    /// Whether of `part` only the entries of the upper triangle travel.
+    fn is_triangle(&self, part: Part) -> bool {
+        part == Part::Upper && self.rows * size_of::<T>() >= TALL
+    }
+
     /// Bytes that travel.
     pub(super) fn bytes(&self, part: Part) -> usize {
         let all = self.rows * self.cols * size_of::<T>();
-        match part {
-            Part::Upper => all / 2,
-            _ => all,
+        match self.is_triangle(part) {
+            true => all / 2,
+            false => all,
         }
     }
 
@@ -85,7 +98,7 @@ impl<T: Scalar> Pair<T> {
         if self.rows == 0 || self.cols == 0 {
             return Vec::new();
         }
-        if part == Part::Upper && column <= most {
+        if self.is_triangle(part) && column <= most {
             return self.of_triangle(most);
         }
         if self.pitch == self.rows || self.cols == 1 {
@@ -229,8 +242,8 @@ mod tests {
 
     #[test]
     fn pieces_of_a_triangle_have_its_entries_once() {
-        for (rows, cols) in [(1, 1), (50, 50), (50, 70), (500, 500)] {
-            let seen = covered(rows, cols, rows, Part::Upper, 8192);
+        for (rows, cols) in [(TALL / 8, 1), (TALL / 8, 300), (5000, 70)] {
+            let seen = covered(rows, cols, rows, Part::Upper, 1 << 16);
             for j in 0..cols {
                 for i in 0..rows {
                     let n = seen[(i + j * rows) * 8];
@@ -238,6 +251,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn short_columns_travel_whole() {
+        let seen = covered(50, 70, 50, Part::Upper, 8192);
+        assert!(seen.iter().all(|n| *n == 1));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) struct Pair<T> {
     pub device: u64,
     pub rows: usize,
     pub cols: usize,
+    /// Columns of a larger matrix to the left of these, by which its triangle is lower here.
+    pub left: usize,
 }
 
 /// A rectangle: `columns` columns of `width` bytes, packed in a slot.
@@ -73,6 +75,7 @@ impl<T: Scalar> Pair<T> {
             host: self.host.wrapping_add(first * self.pitch),
             device: self.device + (first * self.rows * size_of::<T>()) as u64,
             cols: count,
+            left: self.left + first,
             ..self
         }
     }
@@ -84,11 +87,11 @@ impl<T: Scalar> Pair<T> {
 
     /// Bytes that travel.
     pub(super) fn bytes(&self, part: Part) -> usize {
-        let all = self.rows * self.cols * size_of::<T>();
-        match self.is_triangle(part) {
-            true => all / 2,
-            false => all,
-        }
+        let rows = match self.is_triangle(part) {
+            true => self.rows.min(self.left + self.cols / 2),
+            false => self.rows,
+        };
+        rows * self.cols * size_of::<T>()
     }
 
     /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed for the upper triangle.
@@ -156,20 +159,21 @@ impl<T: Scalar> Pair<T> {
 
     fn of_triangle(&self, most: usize) -> Vec<Piece> {
         let size = size_of::<T>();
+        // Entries of the first j columns' last one that are in the triangle.
+        let height = |j: usize| self.rows.min(self.left + j);
         let mut pieces = Vec::new();
         let mut j = 0;
         while j < self.cols {
             // As many columns as a slot holds at the height of the last of them.
             let mut columns = 1;
-            while j + columns < self.cols
-                && (columns + 1) * self.rows.min(j + columns + 1) * size <= most
+            while j + columns < self.cols && (columns + 1) * height(j + columns + 1) * size <= most
             {
                 columns += 1;
             }
-            let piece = self.rectangle(j, columns, self.rows.min(j + columns));
+            let piece = self.rectangle(j, columns, height(j + columns));
             pieces.push(Piece {
                 triangle: Some(Triangle {
-                    first: self.rows.min(j + 1) * size,
+                    first: height(j + 1) * size,
                     element: size,
                     whole: self.rows * size,
                 }),
@@ -195,9 +199,13 @@ mod tests {
             device: 1 << 40,
             rows,
             cols,
+            left: 0,
         };
         let mut seen = vec![0u8; pitch * cols * 8];
-        for p in pair.pieces(part, most) {
+        let (half, rest) = (cols / 2, cols - cols / 2);
+        let mut pieces = pair.columns(0, half).pieces(part, most);
+        pieces.extend(pair.columns(half, rest).pieces(part, most));
+        for p in pieces {
             assert!(p.bytes() <= most && p.width > 0 && p.columns > 0);
             for j in 0..p.columns {
                 let kept = match p.triangle {
@@ -267,6 +275,7 @@ mod tests {
             device: 0,
             rows: 4096,
             cols: 4,
+            left: 0,
         };
         let pieces = pair.pieces(Part::All, 1 << 16);
         assert!(pieces[1..].iter().all(|p| p.host % (1 << 16) == 0));

@@ -57,6 +57,7 @@ pub(super) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<Pair<T>
         device,
         rows,
         cols,
+        left: 0,
     })
 }
 
@@ -69,6 +70,7 @@ pub(super) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Pa
         device,
         rows,
         cols,
+        left: 0,
     })
 }
 

@@ -15,11 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Smaller vectors are R's own: malloc() keeps their memory by itself, and R collects them while they are in the processor's cache.
-#define LARGE ((size_t)4 << 20)
+// Smaller vectors are R's own: malloc() keeps their memory by itself.
+#define LARGE ((size_t)1 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 #define MOST_KEPT ((size_t)4 << 30)
-// No more fit.
 #define BLOCKS 1024
 
 // What stands before each block's memory, in room of its own that keeps the memory aligned.

@@ -62,7 +62,7 @@ unsafe impl Sync for Context {}
 #[derive(Default)]
 struct Fences {
     /// With the operations that are done when they are.
-    queued: VecDeque<(Event, f64)>,
+    queued: VecDeque<(Event, progress::Mark)>,
     free: Vec<Event>,
 }
 

@@ -58,6 +58,19 @@ NULL
 #' @export
 `[[.gpu_matrix` <- function(x, ..., exact = TRUE) as_user(group_call(sys.call(), "[["), as.matrix(x)[[..., exact = exact]])
 
+#' @export
+`[[<-.gpu_matrix` <- function(x, i, j, ..., value) {
+  call <- group_call(sys.call(), "[[<-")
+  if (length(value) != 1L) {
+    abort_dimension(base_text(if (length(value)) "more elements supplied than there are to replace" else "replacement has length zero"), call)
+  }
+  if (length(i) != 1L || !missing(j) && length(j) != 1L) {
+    abort_dimension(base_text("attempt to select more than one element in %s", "vectorIndex"), call)
+  }
+  if (missing(j)) x[i] <- value else x[i, j] <- value
+  x
+}
+
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
 places <- function(subscript, x, along, call) {
   if (is.character(subscript) && is.null(dimnames(x))) {

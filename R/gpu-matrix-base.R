@@ -8,21 +8,24 @@
 #'
 #' @section What stays on the device:
 #' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor], [arithmetic][gpu_matrix_arithmetic], and
-#' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `pmin()`, `pmax()`, `unname()`, `dimnames<-`, `Re()`, `Mod()`, `Conj()`.
+#' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`, `dimnames<-`, `Re()`, `Mod()`,
+#' `Conj()`.
 #'
 #' @section What is computed on the device, and comes home:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
 #'
 #' @section What base R computes of the fetched matrix:
 #' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`, `apply()`,
-#' `sweep()`, `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`, `sort()`, `order()`, `unique()`, `duplicated()`,
+#' `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`, `sort()`, `order()`,
+#' `unique()`, `duplicated()`, `na.omit()`,
 #' `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`, `quantile()`, `cor()`, `cov()`, `var()`, `which.max()`, `which.min()`, `ifelse()`,
-#' `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`, `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`, `boxplot()`, `hist()`, `plot()`.
+#' `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`, `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`,
+#' `boxplot()`, `hist()`, `plot()`.
 #'
 #' @section What needs as.matrix():
 #' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and its kin: they are
 #'   no generics, and stop in their own words.
-#' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector.
+#' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin stop, `max(x, 1)` does not.
 #' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
 #' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)` or `all(x == y)`.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
@@ -91,6 +94,9 @@ rowsum.gpu_matrix <- by_base
 
 #' @export
 cut.gpu_matrix <- by_base
+
+#' @rawNamespace S3method(stats::na.omit, gpu_matrix)
+na.omit.gpu_matrix <- by_base
 
 #' @rawNamespace S3method(graphics::image, gpu_matrix)
 image.gpu_matrix <- by_base

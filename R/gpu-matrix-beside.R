@@ -13,6 +13,7 @@ set_methods_beside_matrix <- function() {
   noted <- new.env()
   set_lu_method(noted)
   set_operators(noted)
+  set_products(noted)
   set_comparison(noted)
 }
 
@@ -32,9 +33,21 @@ set_operators <- function(noted) {
   set_beside_any(c("Ops", "Arith", "Compare", "Logic"), ours, noted)
 }
 
+set_products <- function(noted) {
+  set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
+  for (name in c("crossprod", "tcrossprod")) {
+    generic <- getExportedValue(if (is.primitive(get(name, baseenv()))) "base" else "Matrix", name)
+    set_beside_any(list(generic), product_method(name), noted)
+  }
+}
+
+product_method <- function(name) function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
+
 set_comparison <- function(noted) {
-  equal <- getExportedValue("Matrix", "all.equal")
-  set_beside_any(list(equal), function(target, current, ...) base::all.equal(plain(target), plain(current), ...), noted)
+  if ("all.equal" %in% getNamespaceExports("Matrix")) {
+    equal <- getExportedValue("Matrix", "all.equal")
+    set_beside_any(list(equal), function(target, current, ...) base::all.equal(plain(target), plain(current), ...), noted)
+  }
 }
 
 # `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY".

@@ -92,6 +92,11 @@ test_that("single entries are replaced", {
   })
 })
 
+test_that("rows with NA are left out", {
+  x <- matrix(c(1, NA, 3, 4, 5, 6), 3)
+  expect_identical(na.omit(as_gpu(x)), na.omit(x))
+})
+
 test_that("pictures are drawn", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())

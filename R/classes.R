@@ -13,7 +13,8 @@
 #' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
 #' `precision` say, and give one back.
 #'
-#' Without a GPU the same class holds memory of the host, and gives the same answers.
+#' Without a GPU the same class holds memory of the host, and gives the same answers. What other functions of base R make of it: see
+#' [gpu_matrix_base].
 #'
 #' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
 #' the time that a

@@ -23,16 +23,18 @@
 #' `boxplot()`, `hist()`, `plot()`.
 #'
 #' @section What needs as.matrix():
-#' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and its kin: they are
-#'   no generics, and stop in their own words.
-#' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin stop, `max(x, 1)` does not.
+#' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and
+#'   its kin: they are no generics, and stop in their own words.
+#' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
+#'   stop, `max(x, 1)` does not.
 #' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
 #' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)` or `all(x == y)`.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
 #' * In R before 4.4 functions of base R that are no S3 generics, such as `crossprod()` or `rowSums()`, where they are called from packages
 #'   that do not import this one.
 #'
-#' @param x,a,object,X A `gpu_matrix`.
+#' @param x,a,object A `gpu_matrix`.
+#' @param target,current As in [base::all.equal()].
 #' @param perm As in [base::aperm()].
 #' @param y,use,method,na.rm As in [stats::cor()]. Either operand may be a `gpu_matrix`.
 #' @param offset,tol,singular.ok As in [stats::lm.fit()], which fits by the CPU; see [gpu_lm_fit()].
@@ -96,7 +98,7 @@ rowsum.gpu_matrix <- by_base
 cut.gpu_matrix <- by_base
 
 #' @rawNamespace S3method(stats::na.omit, gpu_matrix)
-na.omit.gpu_matrix <- by_base
+na.omit.gpu_matrix <- function(object, ...) stats::na.omit(as.matrix(object), ...)
 
 #' @rawNamespace S3method(graphics::image, gpu_matrix)
 image.gpu_matrix <- by_base

@@ -1,8 +1,9 @@
 //! How far a long computation has come, for a user who waits.
 //!
 //! A call says how many operations it has ([`begin`]). Backends add what they have done ([`advance`]); a GPU's are done when an event
-//! behind them is ([`queued`], [`reached`]). A call may return before they are, and then nobody is told of the rest. Only the thread that began counts, and what others do is counted by the step that gave it to
-//! them. The host language is told at most five times a second, and not before a delay.
+//! behind them is ([`mark`], [`reached`]). A call may return before they are, and then nobody is told of the rest. Only the thread
+//! that began counts, and what others do is counted by the step that gave it to them. The host language is told at most five times
+//! a second, and not before a delay.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -129,8 +130,13 @@ pub struct Mark {
     queued: f64,
 }
 
+/// The operations queued up to now.
+pub fn queued() -> f64 {
+    with(|s| s.queued).unwrap_or(0.0)
+}
+
 /// What is queued up to now, to be handed to [`reached`].
-pub fn queued() -> Mark {
+pub fn mark() -> Mark {
     let nothing = Mark {
         call: 0,
         queued: 0.0,
@@ -246,7 +252,7 @@ mod tests {
         assert!(all[0].is_some_and(|r| r.rate > 0.0 && r.left >= 0.0));
         assert_eq!(all[1], None);
         advance(10.0);
-        assert!(seen().is_empty() && queued().queued == 0.0);
+        assert!(seen().is_empty() && queued() == 0.0);
     }
 
     #[test]
@@ -268,14 +274,14 @@ mod tests {
     fn what_is_queued_counts_when_it_is_reached() {
         let _call = begin(100.0, true, 0.0, note);
         advance(40.0);
-        let mark = queued();
+        let at = mark();
         advance(40.0);
         assert!(seen().is_empty());
-        reached(mark);
+        reached(at);
         assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
         extend(100.0);
         later();
-        reached(queued());
+        reached(mark());
         assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
     }
 
@@ -288,36 +294,36 @@ mod tests {
             advance(1000.0);
             inner.left(0.0);
             drop(inner);
-            assert_eq!(queued().queued, 0.0);
+            assert_eq!(queued(), 0.0);
             outer.left(45.0);
-            assert_eq!(queued().queued, 15.0);
+            assert_eq!(queued(), 15.0);
             outer.left(50.0);
-            assert_eq!(queued().queued, 15.0);
+            assert_eq!(queued(), 15.0);
         }
-        assert_eq!(queued().queued, 60.0);
+        assert_eq!(queued(), 60.0);
         advance(15.0);
-        assert_eq!(queued().queued, 75.0);
+        assert_eq!(queued(), 75.0);
     }
 
     #[test]
     fn other_threads_do_not_count() {
         let _call = begin(100.0, false, 0.0, note);
         std::thread::spawn(|| advance(50.0)).join().unwrap();
-        assert_eq!(queued().queued, 0.0);
+        assert_eq!(queued(), 0.0);
     }
 
     #[test]
     fn what_an_earlier_call_left_queued_does_not_count() {
         let first = begin(100.0, true, 0.0, note);
         advance(90.0);
-        let left = queued();
+        let left = mark();
         drop(first);
-        assert_eq!(queued().queued, 0.0);
+        assert_eq!(queued(), 0.0);
         let _second = begin(100.0, true, 0.0, note);
         advance(50.0);
         reached(left);
         assert!(seen().is_empty());
-        reached(queued());
+        reached(mark());
         assert_eq!(seen()[0].map(|r| r.share), Some(0.5));
     }
 }

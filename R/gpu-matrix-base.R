@@ -27,11 +27,12 @@
 #'   its kin: they are no generics, and stop in their own words.
 #' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
 #'   stop, `max(x, 1)` does not.
+#' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
 #' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
 #' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)` or `all(x == y)`.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
-#' * In R before 4.4 functions of base R that are no S3 generics, such as `crossprod()` or `rowSums()`, where they are called from packages
-#'   that do not import this one.
+#' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a session or a package
+#'   that neither attaches nor imports this one.
 #'
 #' @param x,a,object A `gpu_matrix`.
 #' @param target,current As in [base::all.equal()].
@@ -187,7 +188,7 @@ setMethod("all.equal", signature("ANY", "gpu_matrix"), function(target, current,
 #' @export
 setMethod("lm.fit", "gpu_matrix",
   function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...) {
-    stats::lm.fit(as.matrix(x), plain(y), offset, method, tol, singular.ok, ...)
+    as_user(sys.call(), stats::lm.fit(as.matrix(x), plain(y), offset, method, tol, singular.ok, ...))
   }
 )
 
@@ -195,53 +196,59 @@ setMethod("lm.fit", "gpu_matrix",
 #' @importFrom stats cor cov var
 #' @export
 setMethod("cor", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cor(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("cor", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cor(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("cor", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cor(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("cov", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cov(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("cov", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cov(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("cov", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  stats::cov(plain(x), plain(y), use, method)
+  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
 })
+
+variance <- function(x, y, na.rm, use, call) {
+  x <- plain(x)
+  y <- plain(y)
+  as_user(call, if (is.null(use)) stats::var(x, y, na.rm) else stats::var(x, y, na.rm, use))
+}
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("var", signature("gpu_matrix", "ANY"), function(x, y = NULL, na.rm = FALSE, use) {
-  if (missing(use)) stats::var(plain(x), plain(y), na.rm) else stats::var(plain(x), plain(y), na.rm, use)
+  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("var", signature("ANY", "gpu_matrix"), function(x, y = NULL, na.rm = FALSE, use) {
-  if (missing(use)) stats::var(plain(x), plain(y), na.rm) else stats::var(plain(x), plain(y), na.rm, use)
+  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
 })
 
 #' @rdname gpu_matrix_base
 #' @export
 setMethod("var", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, na.rm = FALSE, use) {
-  if (missing(use)) stats::var(plain(x), plain(y), na.rm) else stats::var(plain(x), plain(y), na.rm, use)
+  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
 })

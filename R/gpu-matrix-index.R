@@ -2,7 +2,7 @@
 
 #' Parts of matrices on the GPU
 #'
-#' `x[i, j]`, `x[i, j] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
+#' `x[i, j]`, `x[i, j] <- value`, `x[[i, j]] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
 #' matrix. Rows and columns are copied on the device; only the subscripts travel.
 #'
 #' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single

@@ -114,6 +114,9 @@ test_that("what cannot be done says what to do", {
   expect_error(aperm(g, c(1, 1)), class = "cudafactor_error")
   expect_error(cut(g, NA), class = "cudafactor_error")
   expect_error(unique(g, MARGIN = 3), class = "cudafactor_error")
+  expect_error(cor(g, 1:3), "incompatible dimensions", class = "cudafactor_error")
+  expect_error(var(g, use = "some"), class = "cudafactor_error")
+  expect_error(lm.fit(g, 1:3), "incompatible dimensions", class = "cudafactor_error")
   for (f in list(unique, sort, which.max, isSymmetric, cor, as.integer, format)) {
     lost <- g
     lost@pointer <- methods::new("externalptr")
@@ -131,8 +134,10 @@ test_that("the condition number is base R's", {
     for (name in names(matrices)) {
       x <- matrices[[name]]
       g <- as_gpu(x, device)
-      for (norm in c("O", "I", "1")) expect_equal(rcond(g, norm), base::rcond(x, norm), tolerance = 1e-3, info = paste(name, norm))
-      expect_equal(rcond(g), base::rcond(x), tolerance = 1e-3, info = name)
+      # An estimate, whose relative error may be rounding divided by what is estimated.
+      near <- function(ours, base) expect_lte(abs(ours - base), 0.01 * base)
+      for (norm in c("O", "I", "1")) near(rcond(g, norm), base::rcond(x, norm))
+      near(rcond(g), base::rcond(x))
     }
     x <- matrices$upper
     expect_equal(rcond(as_gpu(x, device), triangular = TRUE), base::rcond(x, triangular = TRUE))

@@ -21,6 +21,8 @@ test_that("as.qr() is base R's object, and base R works on it", {
       expect_equal(base::qr.coef(ours, y), base::qr.coef(base, y), info = name)
       expect_equal(base::qr.resid(ours, y), base::qr.resid(base, y), info = name)
       expect_equal(outcome(base::qr.X(ours))$value, outcome(base::qr.X(base))$value, info = name)
+      expect_identical(qr(structure(list(qr = ours), class = "lm")), ours)
+      expect_equal(gpu_qr.Q(ours), base::qr.Q(base), info = name)
       expect_identical(f$rank, base$rank)
       expect_identical(f$pivot, base$pivot)
       expect_identical(f$qr, ours$qr)

@@ -9,7 +9,7 @@
 #' @section What stays on the device:
 #' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor], [arithmetic][gpu_matrix_arithmetic], and
 #' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`, `dimnames<-`, `Re()`, `Mod()`,
-#' `Conj()`.
+#' `Conj()`, `cor()`, `cov()` and `var()`. Of these three, methods but Pearson's and what leaves NA out are computed by base R, and brought back.
 #'
 #' @section What is computed on the device, and comes home:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
@@ -18,7 +18,7 @@
 #' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`, `apply()`,
 #' `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`, `sort()`, `order()`,
 #' `unique()`, `duplicated()`, `na.omit()`,
-#' `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`, `quantile()`, `cor()`, `cov()`, `var()`, `which.max()`, `which.min()`, `ifelse()`,
+#' `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`, `quantile()`, `which.max()`, `which.min()`, `ifelse()`,
 #' `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`, `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`,
 #' `boxplot()`, `hist()`, `plot()`.
 #'
@@ -54,7 +54,7 @@ NULL
 # The method of a generic whose answer base R computes.
 by_base <- function(x, ...) {
   generic <- .Generic
-  compute <- get(generic, envir = .GenericDefEnv)
+  compute <- get(generic, envir = get(".GenericDefEnv"))
   x <- as.matrix(x)
   as_user(group_call(sys.call(), generic), compute(x, ...))
 }
@@ -87,6 +87,9 @@ duplicated.gpu_matrix <- by_base
 anyDuplicated.gpu_matrix <- by_base
 
 #' @export
+sort.gpu_matrix <- by_base
+
+#' @export
 format.gpu_matrix <- by_base
 
 #' @export
@@ -113,7 +116,7 @@ boxplot.gpu_matrix <- by_base
 #' @rawNamespace S3method(graphics::contour, gpu_matrix)
 contour.gpu_matrix <- by_base
 
-# By these sort(), order(), median(), factor() and others know what to do.
+# By this order(), rank(), factor() and others know what to do.
 #' @export
 xtfrm.gpu_matrix <- function(x) as.matrix(x)
 
@@ -191,64 +194,3 @@ setMethod("lm.fit", "gpu_matrix",
     as_user(sys.call(), stats::lm.fit(as.matrix(x), plain(y), offset, method, tol, singular.ok, ...))
   }
 )
-
-#' @rdname gpu_matrix_base
-#' @importFrom stats cor cov var
-#' @export
-setMethod("cor", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("cor", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("cor", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cor(plain(x), plain(y), use, method))
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("cov", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("cov", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("cov", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  as_user(sys.call(), stats::cov(plain(x), plain(y), use, method))
-})
-
-variance <- function(x, y, na.rm, use, call) {
-  x <- plain(x)
-  y <- plain(y)
-  as_user(call, if (is.null(use)) stats::var(x, y, na.rm) else stats::var(x, y, na.rm, use))
-}
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("var", signature("gpu_matrix", "ANY"), function(x, y = NULL, na.rm = FALSE, use) {
-  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("var", signature("ANY", "gpu_matrix"), function(x, y = NULL, na.rm = FALSE, use) {
-  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
-})
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("var", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, na.rm = FALSE, use) {
-  variance(x, y, na.rm, if (!missing(use)) use, sys.call())
-})

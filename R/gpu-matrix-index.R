@@ -205,10 +205,11 @@ setMethod("diag<-", "gpu_matrix", function(x, value) {
   if (!length(value) %in% c(1L, min(x@Dim))) {
     abort_dimension(base_text("replacement diagonal has wrong length", domain = "R-base"), call)
   }
-  if (min(x@Dim) == 0L) {
-    return(x)
-  }
+  if (min(x@Dim) == 0L) x else set_diagonal(x, value, call)
+})
+
+set_diagonal <- function(x, value, call) {
   make_resident(
     function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim, x@Dimnames, x, call
   )
-})
+}

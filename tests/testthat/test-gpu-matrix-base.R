@@ -50,6 +50,52 @@ test_that("functions that compute with a matrix give base R's answer", {
   })
 })
 
+test_that("correlations and covariances are computed on the device", {
+  set.seed(62)
+  tables <- list(
+    tall = named(random_matrix(40, 5)), wide = random_matrix(3, 7), one = matrix(c(1, 5, 2), 3), far = 1e6 + random_matrix(50, 3), tiny = 1e-150 * random_matrix(9, 2),
+    collinear = cbind(a = 1:9, b = 3 * (1:9) + 0.1, c = -(1:9) / 7), constant = cbind(random_matrix(37, 1), 0.1, 1 / 3), two = random_matrix(2, 2)
+  )
+  for_each_device(function(device) {
+    for (name in names(tables)) {
+      x <- tables[[name]]
+      y <- random_matrix(nrow(x), 2)
+      g <- as_gpu(x, device)
+      there <- function(ours, base) {
+        expected <- outcome(base)
+        found <- outcome(ours)
+        expect_identical(found$warnings, expected$warnings, info = name)
+        expect_resident(found$value, expected$value, g, info = name)
+      }
+      for (f in list(cor, cov, var)) {
+        there(f(g), f(x))
+        there(f(g, y), f(x, y))
+        there(f(y, g), f(y, x))
+        there(f(g, as_gpu(y, device)), f(x, y))
+        there(f(g, y[, 1]), f(x, y[, 1]))
+      }
+      expect_true(all(abs(as.matrix(suppressWarnings(cor(g)))) <= 1, na.rm = TRUE), info = name)
+    }
+    holes <- tables$tall
+    holes[3, 2] <- NA
+    holes[4, 3] <- Inf
+    g <- as_gpu(holes, device)
+    for (f in list(cor, cov)) expect_identical(is.na(as.matrix(f(g))), is.na(f(holes)))
+    expect_resident(cor(g, use = "pairwise"), cor(holes, use = "pairwise"), g)
+    expect_resident(cov(g, method = "kendall", use = "complete.obs"), cov(holes, method = "kendall", use = "complete.obs"), g)
+    expect_resident(var(g, na.rm = TRUE), var(holes, na.rm = TRUE), g)
+    single <- as_gpu(tables$tall, device, "single")
+    expect_resident(cor(single), cor(tables$tall), single, tolerance = 1e-5)
+    expect_error(cov(single, g), "precision", class = "cudafactor_error_argument")
+    for (scale in c(1e-30, 1e30)) expect_resident(cor(single * scale), cor(tables$tall), single, tolerance = 1e-5)
+    for (f in list(cor, cov, var)) for (x in list(matrix(0, 0, 2), matrix(1, 1, 2), matrix(0, 3, 0))) {
+      expected <- outcome(f(x))
+      found <- outcome(fetched(f(as_gpu(x, device))))
+      expect_identical(list(found$error, found$warnings, is.na(found$value)), list(expected$error, expected$warnings, is.na(expected$value)))
+    }
+  })
+})
+
 test_that("all.equal() compares values in either order", {
   x <- matrix(1:6 + 0.5, 2)
   for_each_device(function(device) {

@@ -3,36 +3,36 @@
 
 #' Base R's functions and matrices on the GPU
 #'
-#' Base R's functions take a [gpu_matrix] as they take a matrix. Of some the answer is on the device again; for others the matrix is fetched,
-#' and the answer is plain R data. Functions that cannot know of the class stop: give them `as.matrix(x)`.
+#' Base R's functions take a [gpu_matrix] as they take a matrix. Of some the answer is on the device again; for others the matrix
+#' is fetched, and the answer is plain R data. Functions that cannot know of the class stop: give them `as.matrix(x)`.
 #'
 #' @section What stays on the device:
 #' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor], [arithmetic][gpu_matrix_arithmetic], and
-#' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`, `dimnames<-`, `Re()`, `Mod()`,
-#' `Conj()`, `cor()`, `cov()` and `var()`. Of these three, methods but Pearson's and what leaves NA out are computed by base R, and brought back.
+#' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`,
+#' `dimnames<-`, `Re()`, `Mod()`, `Conj()`, `cor()`, `cov()` and `var()`. Of these three, methods but Pearson's and what leaves
+#' NA out are computed by base R, and brought back.
 #'
 #' @section What is computed on the device, and comes home:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
 #'
 #' @section What base R computes of the fetched matrix:
-#' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`, `apply()`,
-#' `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`, `sort()`, `order()`,
-#' `unique()`, `duplicated()`, `na.omit()`,
-#' `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`, `quantile()`, `which.max()`, `which.min()`, `ifelse()`,
-#' `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`, `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`,
-#' `boxplot()`, `hist()`, `plot()`.
+#' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`,
+#' `apply()`, `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`,
+#' `sort()`, `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`,
+#' `quantile()`, `which.max()`, `which.min()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`,
+#' `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`, `boxplot()`, `hist()`, `plot()`.
 #'
 #' @section What needs as.matrix():
-#' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and
-#'   its kin: they are no generics, and stop in their own words.
+#' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`,
+#'   `choose()`, `dnorm()` and its kin: they are no generics, and stop in their own words.
 #' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
 #'   stop, `max(x, 1)` does not.
 #' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
 #' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
 #' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)` or `all(x == y)`.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
-#' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a session or a package
-#'   that neither attaches nor imports this one.
+#' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a
+#'   session or a package that neither attaches nor imports this one.
 #'
 #' @param x,a,object A `gpu_matrix`.
 #' @param target,current As in [base::all.equal()].
@@ -49,7 +49,8 @@
 #' @name gpu_matrix_base
 NULL
 
-# S4 generics are called by their name in base R from within methods: they would put words of their own before an error in an argument.
+# S4 generics are called by their name in base R from within methods: they would put words of their own before an error in an
+# argument.
 
 # The method of a generic whose answer base R computes.
 by_base <- function(x, ...) {

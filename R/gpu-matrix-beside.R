@@ -26,8 +26,8 @@ set_lu_method <- function(noted) {
   }, where = noted)
 }
 
-# Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has some for any other operand: "ANY" with a class
-# of its own. Ours are for the same classes, and nearer.
+# Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has some for any other operand:
+# "ANY" with a class of its own. Ours are for the same classes, and nearer.
 set_operators <- function(noted) {
   ours <- function(e1, e2) operate(as.character(.Generic), e1, e2, group_call(sys.call(), as.character(.Generic)))
   set_beside_any(c("Ops", "Arith", "Compare", "Logic"), ours, noted)

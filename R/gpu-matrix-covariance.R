@@ -1,7 +1,7 @@
 # Covariances and correlations of the columns of a gpu_matrix.
 
-# `name` is that of the function in package stats, `arguments` are its others, and `here` tells whether they are its defaults. For others
-# base R computes of the fetched matrices, and the answer goes back.
+# `name` is that of the function in package stats, `arguments` are its others, and `here` tells whether they are its defaults.
+# For others base R computes of the fetched matrices, and the answer goes back.
 covariance_resident <- function(name, x, y, arguments, here, call) {
   beside <- if (is_resident(x)) x else y
   if (!(here && is_number_table(x) && NROW(x) > 1L && (is.null(y) || is_number_table(y) && NROW(y) == NROW(x)))) {
@@ -33,7 +33,8 @@ in_range <- function(z, call) {
 
 is_number_table <- function(x) (is_resident(x) || is.numeric(x) && !is.object(x)) && NCOL(x) > 0L
 
-# Columns less their means, as rows. The mean of what the first mean leaves is taken off too, so that nothing is left of constants.
+# Columns less their means, as rows. The mean of what the first mean leaves is taken off too, so that nothing is left of
+# constants.
 deviations <- function(x, beside, call) {
   if (is_resident(x)) {
     check_together(beside, x, call)
@@ -53,21 +54,27 @@ cor_resident <- function(x, y, use, method, call) {
 #' @rdname gpu_matrix_base
 #' @importFrom stats cor cov var
 #' @export
-setMethod("cor", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cor_resident(x, y, use, method, sys.call())
-})
+setMethod("cor", signature("gpu_matrix", "ANY"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cor_resident(x, y, use, method, sys.call())
+  }
+)
 
 #' @rdname gpu_matrix_base
 #' @export
-setMethod("cor", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cor_resident(x, y, use, method, sys.call())
-})
+setMethod("cor", signature("ANY", "gpu_matrix"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cor_resident(x, y, use, method, sys.call())
+  }
+)
 
 #' @rdname gpu_matrix_base
 #' @export
-setMethod("cor", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cor_resident(x, y, use, method, sys.call())
-})
+setMethod("cor", signature("gpu_matrix", "gpu_matrix"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cor_resident(x, y, use, method, sys.call())
+  }
+)
 
 cov_resident <- function(x, y, use, method, call) {
   here <- identical(use, "everything") && identical(method[1L], "pearson")
@@ -76,21 +83,27 @@ cov_resident <- function(x, y, use, method, call) {
 
 #' @rdname gpu_matrix_base
 #' @export
-setMethod("cov", signature("gpu_matrix", "ANY"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cov_resident(x, y, use, method, sys.call())
-})
+setMethod("cov", signature("gpu_matrix", "ANY"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cov_resident(x, y, use, method, sys.call())
+  }
+)
 
 #' @rdname gpu_matrix_base
 #' @export
-setMethod("cov", signature("ANY", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cov_resident(x, y, use, method, sys.call())
-})
+setMethod("cov", signature("ANY", "gpu_matrix"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cov_resident(x, y, use, method, sys.call())
+  }
+)
 
 #' @rdname gpu_matrix_base
 #' @export
-setMethod("cov", signature("gpu_matrix", "gpu_matrix"), function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
-  cov_resident(x, y, use, method, sys.call())
-})
+setMethod("cov", signature("gpu_matrix", "gpu_matrix"),
+  function(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman")) {
+    cov_resident(x, y, use, method, sys.call())
+  }
+)
 
 var_resident <- function(x, y, na.rm, use, call) {
   covariance_resident("var", x, y, c(list(na.rm), use), is.null(use) && isFALSE(na.rm), call)

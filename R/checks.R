@@ -53,6 +53,15 @@ as_matrix <- function(x, call) {
   if (isS4(x)) without_class(x) else x
 }
 
+# An S4 matrix as a plain one, and an S4 vector, which has no extents, as a plain vector.
+as_plain <- function(x, call) {
+  if (is.null(dim(x))) {
+    tryCatch(as.vector(x), error = function(e) abort_type(conditionMessage(e), call))
+  } else {
+    as_matrix(x, call)
+  }
+}
+
 # The values, extents and dimnames of an S4 array, as a plain one.
 without_class <- function(x) array(as.vector(x), dim(x), dimnames(x))
 

@@ -13,7 +13,8 @@
 #' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
 #' `precision` say, and give one back.
 #'
-#' Without a GPU the same class holds memory of the host, and gives the same answers.
+#' Without a GPU the same class holds memory of the host, and gives the same answers. What other functions of base R make of it: see
+#' [gpu_matrix_base].
 #'
 #' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
 #' the time that a
@@ -69,30 +70,34 @@ setClass("gpu_matrix", slots = c(
 #'
 #' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is.
 #' `qr.coef()`,
-#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()` and `solve()` work on it as on base R's `qr` object,
+#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()`, `qr.X()`, `qr.solve()` and `solve()` work on it as on base R's `qr` object,
 #' with the same rank, order of columns and signs.
+#'
+#' `as.qr()` of it is that object itself, of class `"qr"`, in plain memory: for base R's own code, and to be saved.
 #'
 #' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions
 #' `gpu_qr.Q()`, `gpu_qr.qy()` and
 #' `gpu_qr.qty()` take a `gpu_qr_factor` too.
 #'
 #' @section Value:
-#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. The others: as of base R's functions;
+#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. `as.qr()`: a list of `qr`, `rank`, `qraux` and `pivot`,
+#' as [base::qr()] gives. The others: as of base R's functions;
 #' coefficients of columns beyond the rank are NA.
 #'
 #' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` with a rank
+#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` or `qr.solve()` with a rank
 #' below the number of
 #' columns. `cudafactor_error_dimension`: `y` has another number of rows. `cudafactor_error_argument`: `LAPACK = TRUE`, which
 #' needs a plain matrix.
 #'
-#' @param x A `gpu_matrix`; for `dim()` and `print()` a `gpu_qr_factor`.
+#' @param x A `gpu_matrix`; for `dim()`, `print()`, `as.qr()` and `$` a `gpu_qr_factor`.
 #' @param tol A column whose remaining norm falls below `tol` times its norm moves behind the others; 1e-7, or 1e-4 in single precision.
 #' @param LAPACK Must be `FALSE`.
-#' @param qr,a,object A `gpu_qr_factor`.
+#' @param qr,a,object A `gpu_qr_factor`. Of `qr.solve()` the operands may be a `gpu_matrix` and a plain one, too.
 #' @param y,b A vector or a matrix, plain or a `gpu_matrix`. `solve()` without `b` is the inverse.
 #' @param complete Should Q be square, or R have as many rows as the matrix?
 #' @param k How many columns to fit by, at most the rank.
+#' @param ncol How many columns of the matrix; more than it has are columns of Q.
 #' @param Dvec Factors for the columns of Q.
 #' @param ... Ignored.
 #' @slot factor R above the diagonal and the reflectors below, in LAPACK's form: a `gpu_matrix`.
@@ -104,6 +109,7 @@ setClass("gpu_matrix", slots = c(
 #' f <- qr(as_gpu(x))
 #' qr.coef(f, 6:1)
 #' qr.R(f)
+#' all.equal(as.qr(f), base::qr(x))
 #' @name gpu_qr_factor
 #' @aliases gpu_qr_factor-class
 #' @exportClass gpu_qr_factor

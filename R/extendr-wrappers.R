@@ -152,6 +152,9 @@ native_qr_form <- function(qr, dim, qraux, lapack, out, odim, how) .Call(wrap__n
 # out = the handle of the factor
 native_held_qr <- function(x, tol, out, how) .Call(wrap__native_held_qr, x, tol, out, how)
 
+# out = LINPACK's form of the factor, as R's `qr` object holds it
+native_held_qr_object <- function(factor, tau, out, how) .Call(wrap__native_held_qr_object, factor, tau, out, how)
+
 # out = the handle of Q y or Q'y, by the first reflectors
 native_held_qr_apply <- function(factor, tau, transposed, y, out, how) .Call(wrap__native_held_qr_apply, factor, tau, transposed, y, out, how)
 

@@ -40,16 +40,17 @@ NULL
 
 #' @rdname gpu_matrix_arithmetic
 #' @export
-Ops.gpu_matrix <- function(e1, e2) {
-  call <- group_call(sys.call(), .Generic)
-  if (!.Generic %in% arithmetic) {
-    compute <- get(.Generic, envir = baseenv())
+Ops.gpu_matrix <- function(e1, e2) operate(.Generic, e1, e2, group_call(sys.call(), .Generic))
+
+operate <- function(op, e1, e2, call) {
+  if (!op %in% arithmetic) {
+    compute <- get(op, envir = baseenv())
     return(as_user(call, if (missing(e2)) compute(plain(e1)) else compute(plain(e1), plain(e2))))
   }
   if (!missing(e2)) {
-    return(arith(.Generic, e1, e2, call))
+    return(arith(op, e1, e2, call))
   }
-  switch(.Generic,
+  switch(op,
     "+" = e1,
     "-" = map_resident("negate", e1, call),
     abort_argument("e2", base_text("invalid unary operator"), call)
@@ -64,8 +65,16 @@ group_call <- function(call, generic) {
   call
 }
 
-# A gpu_matrix, or another S4 matrix, as base R computes with it.
-plain <- function(x) if (isS4(x)) as.matrix(x) else x
+# A gpu_matrix, or another S4 matrix or vector, as base R computes with it.
+plain <- function(x) {
+  if (!isS4(x)) {
+    x
+  } else if (is.null(dim(x))) {
+    as.vector(x)
+  } else {
+    as.matrix(x)
+  }
+}
 
 # What base R computes of plain operands; its conditions become ours, with the user's call.
 as_user <- function(call, value) {
@@ -120,7 +129,7 @@ as_operand <- function(x, call) {
     return(x)
   }
   if (isS4(x) || is.data.frame(x)) {
-    x <- as_matrix(x, call)
+    x <- as_plain(x, call)
   }
   if (is.factor(x) || !(is.numeric(x) || is.logical(x) || is.complex(x) || is.null(x))) {
     abort_type(base_text("non-numeric argument to binary operator"), call)

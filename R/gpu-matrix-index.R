@@ -2,7 +2,7 @@
 
 #' Parts of matrices on the GPU
 #'
-#' `x[i, j]`, `x[i, j] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
+#' `x[i, j]`, `x[i, j] <- value`, `x[[i, j]] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
 #' matrix. Rows and columns are copied on the device; only the subscripts travel.
 #'
 #' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single
@@ -57,6 +57,19 @@ NULL
 
 #' @export
 `[[.gpu_matrix` <- function(x, ..., exact = TRUE) as_user(group_call(sys.call(), "[["), as.matrix(x)[[..., exact = exact]])
+
+#' @export
+`[[<-.gpu_matrix` <- function(x, i, j, ..., value) {
+  call <- group_call(sys.call(), "[[<-")
+  if (length(value) != 1L) {
+    abort_dimension(base_text(if (length(value)) "more elements supplied than there are to replace" else "replacement has length zero"), call)
+  }
+  if (length(i) != 1L || !missing(j) && length(j) != 1L) {
+    abort_dimension(base_text("attempt to select more than one element in %s", "vectorIndex"), call)
+  }
+  if (missing(j)) x[i] <- value else x[i, j] <- value
+  x
+}
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
 places <- function(subscript, x, along, call) {
@@ -192,10 +205,11 @@ setMethod("diag<-", "gpu_matrix", function(x, value) {
   if (!length(value) %in% c(1L, min(x@Dim))) {
     abort_dimension(base_text("replacement diagonal has wrong length", domain = "R-base"), call)
   }
-  if (min(x@Dim) == 0L) {
-    return(x)
-  }
+  if (min(x@Dim) == 0L) x else set_diagonal(x, value, call)
+})
+
+set_diagonal <- function(x, value, call) {
   make_resident(
     function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim, x@Dimnames, x, call
   )
-})
+}

@@ -50,20 +50,38 @@ determinant_resident <- function(x, logarithm, call) {
   determinant_of_diagonal(f$diagonal, f$ipiv, f$singular, logarithm, call)
 }
 
-# Package Matrix has a generic lu(), and base R none.
-.onLoad <- function(libname, pkgname) {
-  if (isNamespaceLoaded("Matrix")) {
-    set_lu_method()
-  } else {
-    setHook(packageEvent("Matrix", "onLoad"), function(...) set_lu_method())
+# The reciprocal condition number in the 1-norm, which base R's rcond() has for `norm` "O" and, of the transpose, for "I".
+rcond_resident <- function(x, norm, triangular, call) {
+  norm <- match_norm(norm, call)
+  d <- x@Dim
+  if (d[[1L]] != d[[2L]]) {
+    narrow <- if (d[[1L]] < d[[2L]]) t(x) else x
+    return(as_user(call, base::rcond(base::qr.R(as_qr(qr_resident(narrow, NULL, call), call)), norm)))
   }
+  if (isTRUE(triangular) || d[[1L]] == 0L || !is_finite_resident(x, call)) {
+    return(as_user(call, base::rcond(as.matrix(x), norm, isTRUE(triangular))))
+  }
+  f <- lu_resident(if (norm == "I") t(x) else x, FALSE, call)
+  if (f$singular > 0L) 0 else unwrap(native_held_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
 }
 
-# What R notes of the method lies in an environment of its own, since namespaces are locked.
-set_lu_method <- function() {
-  lu <- getExportedValue("Matrix", "lu")
-  setMethod(lu, "gpu_matrix", function(x, ...) {
-    warned <- list(...)$warnSing
-    lu_resident(x, is.null(warned) || isTRUE(warned), sys.call())
-  }, where = new.env())
+match_norm <- function(norm, call) {
+  tryCatch(match.arg(norm, c("O", "I", "1")), error = function(e) abort_argument("norm", conditionMessage(e), call))
 }
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("rcond", signature("gpu_matrix", "missing"), function(x, norm, ...) {
+  rcond_resident(x, "O", list(...)$triangular, sys.call())
+})
+
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) {
+  rcond_resident(x, norm, list(...)$triangular, sys.call())
+})
+
+# R's own method for this would go to base R, and not to those that another package has for its matrices.
+#' @rdname gpu_matrix-methods
+#' @export
+setMethod("rcond", signature("ANY", "missing"), function(x, norm, ...) rcond(x, norm = "O", ...))

@@ -171,8 +171,12 @@ setMethod("qr.Q", "gpu_qr_factor", function(qr, complete = FALSE, Dvec) {
 #' @export
 setMethod("qr.R", "gpu_qr_factor", function(qr, complete = FALSE, ...) {
   call <- sys.call()
+  triangle_of(qr, if (is_complete(complete, call)) qr@factor@Dim[[1L]] else min(qr@factor@Dim), call)
+})
+
+# The first rows of R.
+triangle_of <- function(qr, rows, call) {
   f <- qr@factor
-  rows <- if (is_complete(complete, call)) f@Dim[[1L]] else min(f@Dim)
   names <- dimnames(f)
   if (!is.null(names[[1L]])) {
     names[[1L]] <- names[[1L]][seq_len(rows)]
@@ -180,25 +184,6 @@ setMethod("qr.R", "gpu_qr_factor", function(qr, complete = FALSE, ...) {
   make_resident(
     function(out, where) native_held_qr_triangle(f@pointer, rows, qr@turned, out, where), c(rows, f@Dim[[2L]]), names, f, call
   )
-})
-
-#' @rdname gpu_qr_factor
-#' @method solve gpu_qr_factor
-#' @export
-solve.gpu_qr_factor <- function(a, b, ...) {
-  call <- sys.call()
-  d <- a@factor@Dim
-  if (a@rank < min(d) && a@rank < d[[2L]]) {
-    text <- base_text("singular matrix 'a' in 'solve'", domain = "R-base")
-    abort("singular", text, call, rank = a@rank)
-  }
-  if (missing(b)) {
-    if (d[[1L]] != d[[2L]]) {
-      abort_dimension(base_text("only square matrices can be inverted", domain = "R-base"), call)
-    }
-    b <- diag(1, d[[2L]])
-  }
-  home_unless_matrix(qr_coef_resident(a, b, 0, call), b)
 }
 
 #' @rdname gpu_qr_factor

@@ -129,7 +129,13 @@ name_solution_resident <- function(handle, a, b, names, call) {
 #' As of [gpu_matmult()], [gpu_chol()], [gpu_chol2inv()], [gpu_solve()], [gpu_backsolve()] and [gpu_determinant()].
 #' `cudafactor_error_argument`: operands on different devices or of different precision. `cudafactor_error_stale`: see [gpu_matrix].
 #'
+#' Operands may be of package Matrix's classes too, which are then brought to the device as dense matrices; so they are in arithmetic and comparisons.
+#'
+#' `rcond()` of a square matrix estimates from an LU factorization on the device, as LAPACK's `dgecon` does; of others R comes home.
+#' For `kappa()` the matrix is fetched.
+#'
 #' @param x,y,a,b,r,l A `gpu_matrix`; one of two operands may be a plain matrix or vector.
+#' @param norm As in [base::rcond()].
 #' @param k,upper.tri,transpose,size,tol,pivot,logarithm As for base R's functions.
 #' @param ... Ignored.
 #' @seealso [gpu_matrix], [gpu_qr_factor], [gpu_lu()]

@@ -156,3 +156,8 @@ setMethod("norm", signature("gpu_matrix", "missing"), function(x, type, ...) nor
 #' @rdname gpu_matrix_sums
 #' @export
 setMethod("norm", signature("gpu_matrix", "character"), function(x, type, ...) norm_resident(x, type, sys.call()))
+
+# R's own method for this would go to base R, and not to those that another package has for its matrices.
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("norm", signature("ANY", "missing"), function(x, type, ...) norm(x, type = "O", ...))

@@ -80,7 +80,7 @@ move_resident <- function(x, device, precision, call) {
 }
 
 # Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each, counted from 0.
-fetch <- function(x, call, rows = c(0, x@Dim[[1L]]), cols = c(0, x@Dim[[2L]])) {
+fetch <- function(x, call, rows = c(0, dim(x)[[1L]]), cols = c(0, dim(x)[[2L]])) {
   out <- .External(alloc_matrix, rows[[2L]], cols[[2L]])
   reply <- native_held_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
   if (!is.null(reply)) {
@@ -110,9 +110,10 @@ as.double.gpu_matrix <- function(x, ...) {
   out
 }
 
+#' @method all.equal gpu_matrix
 #' @export
 all.equal.gpu_matrix <- function(target, current, ...) {
-  all.equal(as.matrix(target), if (is_resident(current)) as.matrix(current) else current, ...)
+  all.equal(as.matrix(target), plain(current), ...)
 }
 
 #' @export
@@ -121,11 +122,14 @@ as.data.frame.gpu_matrix <- function(x, ...) as.data.frame(as.matrix(x), ...)
 setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
 
 #' @export
-dim.gpu_matrix <- function(x) x@Dim
+dim.gpu_matrix <- function(x) {
+  # Some functions of base R give the class to what they computed, or keep nothing else.
+  if (isS4(x)) x@Dim else abort_type("what base R made of a gpu_matrix here is none: give the function as.matrix() of it", sys.call())
+}
 
 #' @export
 length.gpu_matrix <- function(x) {
-  n <- prod(x@Dim)
+  n <- prod(dim(x))
   if (n <= .Machine$integer.max) as.integer(n) else n
 }
 
@@ -174,7 +178,7 @@ as_dimnames <- function(value, dim, call) {
 
 # One line about a gpu_matrix; needs nothing of its values.
 describe_resident <- function(x) {
-  size <- prod(x@Dim) * if (x@precision == "single") 4 else 8
+  size <- prod(dim(x)) * if (x@precision == "single") 4 else 8
   sprintf("<gpu_matrix %d x %d %s, %s, %s>", x@Dim[[1L]], x@Dim[[2L]], x@precision, x@device, format_bytes(size))
 }
 

@@ -153,7 +153,7 @@ multiply_complex <- function(x, y, times) {
 # What may be multiplied: numbers that are not the codes of a factor.
 as_number_array <- function(x, call) {
   if (isS4(x)) {
-    x <- as_matrix(x, call)
+    x <- as_plain(x, call)
   }
   number <- switch(typeof(x), double = , integer = , logical = , complex = !is.factor(x), FALSE)
   if (!number) {

@@ -18,3 +18,10 @@ expect_resident <- function(ours, base, there, tolerance = 1e-10, info = NULL) {
 }
 
 tolerance_for <- function(precision) if (precision == "single") 1e-4 else 1e-10
+
+# Matrices whose factorizations differ in kind: rank, shape, columns that need no reflector.
+designs <- function() list(
+  square = named(random_matrix(6, 6)), tall = named(random_matrix(9, 4)), wide = random_matrix(3, 5), identity = diag(5),
+  upper = named(random_matrix(4, 4)) * upper.tri(diag(4), TRUE), deficient = named(random_matrix(8, 4))[, c(1, 2, 1, 3)],
+  wide_deficient = matrix(1, 2, 4), zero = matrix(0, 4, 3), column = matrix(1:3 + 0, 3), row = matrix(1:3 + 0, 1), one = matrix(-2, 1, 1)
+)

@@ -1,11 +1,5 @@
 # QR factorizations that stay on a device.
 
-designs <- function() list(
-  square = named(random_matrix(6, 6)), tall = named(random_matrix(9, 4)), wide = random_matrix(3, 5), identity = diag(5),
-  upper = named(random_matrix(4, 4)) * upper.tri(diag(4), TRUE), deficient = named(random_matrix(8, 4))[, c(1, 2, 1, 3)],
-  wide_deficient = matrix(1, 2, 4), zero = matrix(0, 4, 3), column = matrix(1:3 + 0, 3), row = matrix(1:3 + 0, 1), one = matrix(-2, 1, 1)
-)
-
 test_that("rank, order and parts are base R's", {
   set.seed(6)
   all <- designs()

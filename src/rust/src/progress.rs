@@ -1,10 +1,11 @@
 //! How far a long computation has come, for a user who waits.
 //!
 //! A call says how many operations it has ([`begin`]). Backends add what they have done ([`advance`]); a GPU's are done when an event
-//! behind them is ([`queued`], [`reached`]). Only the thread that began counts, and what others do is counted by the step that gave it to
-//! them. The host language is told at most five times a second, and not before a delay.
+//! behind them is ([`mark`], [`reached`]). A call may return before they are, and then nobody is told of the rest. Only the thread
+//! that began counts, and what others do is counted by the step that gave it to them. The host language is told at most five times
+//! a second, and not before a delay.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -25,6 +26,8 @@ pub type Show = fn(Option<Report>);
 
 struct State {
     show: Show,
+    /// Tells this call from those before it.
+    call: u64,
     total: f64,
     queued: f64,
     done: f64,
@@ -37,8 +40,18 @@ struct State {
     told: Option<Instant>,
 }
 
+impl State {
+    fn mark(&self) -> Mark {
+        Mark {
+            call: self.call,
+            queued: self.queued,
+        }
+    }
+}
+
 thread_local! {
     static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
+    static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
 fn with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
@@ -54,9 +67,12 @@ pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
     let delay = Duration::try_from_secs_f64(delay)
         .ok()
         .filter(|_| total.is_finite());
+    let call = CALLS.get() + 1;
+    CALLS.set(call);
     STATE.with(|s| {
         *s.borrow_mut() = delay.map(|delay| State {
             show,
+            call,
             total,
             queued: 0.0,
             done: 0.0,
@@ -95,10 +111,10 @@ pub fn advance(flops: f64) {
         if !s.in_part {
             s.queued += flops;
         }
-        (s.queued, s.later)
+        (s.mark(), s.later)
     });
-    if let Some((at, false)) = at {
-        reached(at);
+    if let Some((mark, false)) = at {
+        reached(mark);
     }
 }
 
@@ -107,16 +123,35 @@ pub fn total() -> f64 {
     with(|s| s.total).unwrap_or(0.0)
 }
 
-/// The operations queued up to now, to be handed to [`reached`].
+/// A place in what a call has queued.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    call: u64,
+    queued: f64,
+}
+
+/// The operations queued up to now.
 pub fn queued() -> f64 {
     with(|s| s.queued).unwrap_or(0.0)
 }
 
+/// What is queued up to now, to be handed to [`reached`].
+pub fn mark() -> Mark {
+    let nothing = Mark {
+        call: 0,
+        queued: 0.0,
+    };
+    with(|s| s.mark()).unwrap_or(nothing)
+}
+
 /// All that was queued up to there is done.
-pub fn reached(queued: f64) {
+pub fn reached(mark: Mark) {
     let told = with(|s| {
-        // Events of a call that was stopped may still be about.
-        s.done = s.done.max(queued.min(s.queued));
+        // Those of a call that was stopped, or returned early, may still be about.
+        if mark.call != s.call {
+            return None;
+        }
+        s.done = s.done.max(mark.queued);
         let now = Instant::now();
         let elapsed = now.duration_since(s.started);
         let due = s.told.is_none_or(|t| now.duration_since(t) >= INTERVAL);
@@ -166,10 +201,10 @@ impl Part {
         };
         let at = with(|s| {
             s.queued = s.queued.max(start + (all - flops).clamp(0.0, all));
-            (s.queued, s.later)
+            (s.mark(), s.later)
         });
-        if let Some((at, false)) = at {
-            reached(at);
+        if let Some((mark, false)) = at {
+            reached(mark);
         }
     }
 }
@@ -239,14 +274,14 @@ mod tests {
     fn what_is_queued_counts_when_it_is_reached() {
         let _call = begin(100.0, true, 0.0, note);
         advance(40.0);
-        let mark = queued();
+        let at = mark();
         advance(40.0);
         assert!(seen().is_empty());
-        reached(mark);
+        reached(at);
         assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
         extend(100.0);
         later();
-        reached(queued());
+        reached(mark());
         assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
     }
 
@@ -275,5 +310,20 @@ mod tests {
         let _call = begin(100.0, false, 0.0, note);
         std::thread::spawn(|| advance(50.0)).join().unwrap();
         assert_eq!(queued(), 0.0);
+    }
+
+    #[test]
+    fn what_an_earlier_call_left_queued_does_not_count() {
+        let first = begin(100.0, true, 0.0, note);
+        advance(90.0);
+        let left = mark();
+        drop(first);
+        assert_eq!(queued(), 0.0);
+        let _second = begin(100.0, true, 0.0, note);
+        advance(50.0);
+        reached(left);
+        assert!(seen().is_empty());
+        reached(mark());
+        assert_eq!(seen()[0].map(|r| r.share), Some(0.5));
     }
 }

@@ -126,8 +126,6 @@ pub fn inverse<T: Scalar, D: Device<T>>(
     let n = out.nrows();
     let diagonal: Vec<T> = (0..n).map(|i| r[(i, i)]).collect();
     check_regular(&diagonal)?;
-    // Both steps do not know of zeros, and so do 2 n^3 operations where 2 n^3 / 3 would do.
-    progress::extend(4.0 * cholesky_flops(n));
     let r = dev.load_temporary(r.get(..n, ..n), Part::Upper)?;
     let root = inverse_root(dev, &r, n)?;
     let mut c = dev.output(out)?;
@@ -154,6 +152,8 @@ fn inverse_root<T: Scalar, D: Device<T>>(
     r: &D::Mat<'_>,
     n: usize,
 ) -> Result<D::Mat<'static>> {
+    // This and the product do not know of zeros, and so do 2 n^3 operations where 2 n^3 / 3 would do.
+    progress::extend(4.0 * cholesky_flops(n));
     let mut inv = dev.zeros(n, n)?;
     dev.set_identity(&mut inv)?;
     let (left, upper) = (Side::Left, Uplo::Upper);

@@ -219,6 +219,20 @@ fn in_blocks<T: Scalar, D: Device<T>>(
     Ok(done.map(|_| qraux))
 }
 
+/// LINPACK's form, in `out`, of a factor that stays on the device in LAPACK's; `qraux` is what it gives.
+pub fn linpack_of_resident<T: Scalar, D: Device<T>>(
+    dev: &D,
+    factor: &D::Mat<'_>,
+    tau: &[T],
+    mut out: MatMut<'_, T>,
+) -> Result<Vec<f64>> {
+    let mut a = dev.duplicate(factor, Part::All)?;
+    let mut qraux = to_linpack(dev, &mut a, tau)?.qraux;
+    dev.read(&a, out.rb_mut())?;
+    last_qraux(out.rb(), &mut qraux);
+    Ok(qraux)
+}
+
 /// R's `qr(LAPACK = TRUE)`: columns in order of remaining norm, LAPACK's form in `out`.
 pub fn lapack<T: Scalar, D: Device<T>>(
     dev: &D,

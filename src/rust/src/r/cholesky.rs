@@ -116,7 +116,9 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
 #[extendr]
 fn native_held_chol(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        make_held!(&how, &out, held(&x)?, |dev, T, x| {
+        let x = held(&x)?;
+        let work = Work::cholesky(x.shape().0);
+        make_held!(&how, work, &out, x, |dev, T, x| {
             cholesky::factor_resident(dev, x)
         })
     })
@@ -133,7 +135,7 @@ fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
                 what: "'size' exceeds the extents of 'x'".to_owned(),
             });
         }
-        make_held!(&how, &out, a, |dev, T, x| {
+        make_held!(&how, Work::cholesky_inverse(n), &out, a, |dev, T, x| {
             cholesky::inverse_resident(dev, x, n)
         })
     })

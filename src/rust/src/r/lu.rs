@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
-use crate::r::resident::{held, make_held, on_held, Holds, Slot};
+use crate::r::resident::{held, make_held, on_held, watch, Holds, Slot};
 use crate::r::target::{on_device, How};
 use crate::scalar::{widen, Scalar};
 use crate::work::Work;
@@ -138,7 +138,9 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
-        let (made, info, diagonal, norm1) = on_held!(&how, held(&x)?, |dev, T, x| {
+        let x = held(&x)?;
+        let _shown = watch(&how, x, Work::lu(x.shape()));
+        let (made, info, diagonal, norm1) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = lu::factor_resident::<T, _>(dev, x)?;
             let there = dev.diagonal(&f)?;
             let mut diagonal = vec![0.0; there.len()];
@@ -163,12 +165,15 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
 fn native_held_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let (a, tol) = (held(&a)?, args::number(&tol)?);
+        let n = a.shape().0;
         if b.is_null() {
-            return make_held!(&how, &out, a, |dev, T, a| {
+            return make_held!(&how, Work::solve(n, n, false), &out, a, |dev, T, a| {
                 solve::solve_resident::<T, _>(dev, a, None, tol)
             });
         }
-        make_held!(&how, &out, a, held(&b)?, |dev, T, a, b| {
+        let b = held(&b)?;
+        let work = Work::solve(n, b.shape().1, true);
+        make_held!(&how, work, &out, a, b, |dev, T, a, b| {
             solve::solve_resident::<T, _>(dev, a, Some(b), tol)
         })
     })
@@ -179,13 +184,17 @@ fn native_held_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj 
 fn native_held_lu_solve(lu_factor: Robj, ipiv: Robj, b: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let f = held(&lu_factor)?;
-        let ipiv = args::transpositions(&ipiv, f.shape().1)?;
+        let n = f.shape().1;
+        let ipiv = args::transpositions(&ipiv, n)?;
         if b.is_null() {
-            return make_held!(&how, &out, f, |dev, T, f| {
+            let work = Work::triangular(n, n, 2.0);
+            return make_held!(&how, work, &out, f, |dev, T, f| {
                 lu::solve_resident::<T, _>(dev, f, &ipiv, None)
             });
         }
-        make_held!(&how, &out, f, held(&b)?, |dev, T, f, b| {
+        let b = held(&b)?;
+        let work = Work::triangular(n, b.shape().1, 2.0);
+        make_held!(&how, work, &out, f, b, |dev, T, f, b| {
             lu::solve_resident::<T, _>(dev, f, &ipiv, Some(b))
         })
     })

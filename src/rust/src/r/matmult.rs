@@ -19,6 +19,14 @@ fn trans(x: &Robj) -> crate::error::Result<Trans> {
     })
 }
 
+/// How many terms the sums of a product of a matrix and its transpose have, and its order.
+fn sums(transposed: Trans, dim: (usize, usize)) -> (usize, usize) {
+    match transposed {
+        Trans::Yes => dim,
+        Trans::No => (dim.1, dim.0),
+    }
+}
+
 /// out = op(x) op(y)
 #[extendr]
 #[allow(clippy::too_many_arguments)]
@@ -61,10 +69,7 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
         let how = How::parse(&how)?;
         let transposed = trans(&transposed)?;
         let xdim = args::dims(&xdim)?;
-        let (k, n) = match transposed {
-            Trans::Yes => xdim,
-            Trans::No => (xdim.1, xdim.0),
-        };
+        let (k, n) = sums(transposed, xdim);
         let x = args::matrix(&x, xdim)?;
         let mut out = Out::new(&out, (n, n))?;
         on_device!(&how, Work::crossprod(n, k), |dev, T| {
@@ -82,7 +87,10 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
 fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let (ta, tb) = (trans(&ta)?, trans(&tb)?);
-        make_held!(&how, &out, held(&x)?, held(&y)?, |dev, T, x, y| {
+        let (x, y) = (held(&x)?, held(&y)?);
+        let ((m, k), (_, n)) = (ta.shape(x.shape()), tb.shape(y.shape()));
+        let work = Work::product(m, n, k);
+        make_held!(&how, work, &out, x, y, |dev, T, x, y| {
             matmult::product_resident::<T, _>(dev, (ta, x), (tb, y))
         })
     })
@@ -93,7 +101,9 @@ fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) 
 fn native_held_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let transposed = trans(&transposed)?;
-        make_held!(&how, &out, held(&x)?, |dev, T, x| {
+        let x = held(&x)?;
+        let (k, n) = sums(transposed, x.shape());
+        make_held!(&how, Work::crossprod(n, k), &out, x, |dev, T, x| {
             matmult::self_product_resident::<T, _>(dev, transposed, x)
         })
     })

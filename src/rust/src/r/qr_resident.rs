@@ -6,11 +6,12 @@ use crate::algo::{qr, qr_apply};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::matrix::Trans;
-use crate::r::args;
+use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
-use crate::r::resident::{held, make_held, on_held, Held, Holds, Slot};
+use crate::r::resident::{held, make_held, on_held, watch, Held, Holds, Slot};
 use crate::r::target::How;
 use crate::scalar::{narrow, try_zeroed, widen, Scalar};
+use crate::work::{form_flops, reflect_flops, Work};
 
 /// out = the handle of the factor
 #[extendr]
@@ -20,6 +21,7 @@ fn native_held_qr(x: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
         let slot = Slot::new(&out)?;
         let x = held(&x)?;
         let rows = x.shape().0;
+        let _shown = watch(&how, x, Work::qr(x.shape()));
         let (made, parts) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = qr::factor_resident::<T, _>(dev, x, tol)?;
             let turned = qr::turned(rows, &dev.diagonal(&f)?, &info.tau);
@@ -36,6 +38,24 @@ fn native_held_qr(x: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
             rank = rank as i32,
             pivot = positions(&jpvt)
         ))
+    })
+}
+
+/// out = LINPACK's form of the factor, as R's `qr` object holds it
+#[extendr]
+fn native_held_qr_object(factor: Robj, tau: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
+        let dim = f.shape();
+        let mut out = Out::new(&out, dim)?;
+        let qraux = on_held!(&how, f, |dev, T, a| {
+            let tau = tau_of::<T>(tau, f)?;
+            T::fill_host(out.slice(), |out| {
+                qr::linpack_of_resident(dev, a, &tau, args::view_mut(out, dim))
+            })
+        })?;
+        Ok(list!(qraux = qraux))
     })
 }
 
@@ -69,7 +89,9 @@ fn native_held_qr_apply(
         } else {
             Trans::No
         };
-        make_held!(&how, &out, f, held(&y)?, |dev, T, a, y| {
+        let y = held(&y)?;
+        let work = reflect_flops((f.shape().0, tau.len()), y.shape().1);
+        make_held!(&how, work, &out, f, y, |dev, T, a, y| {
             let tau = tau_of::<T>(tau, f)?;
             qr_apply::apply_resident(dev, trans, (a, &tau), y)
         })
@@ -89,7 +111,9 @@ fn native_held_qr_project(
     reply(|| {
         let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
         let columns = args::dims(&columns)?;
-        make_held!(&how, &out, f, held(&y)?, |dev, T, a, y| {
+        let y = held(&y)?;
+        let work = 2.0 * reflect_flops((f.shape().0, tau.len()), y.shape().1);
+        make_held!(&how, work, &out, f, y, |dev, T, a, y| {
             let tau = tau_of::<T>(tau, f)?;
             qr_apply::project_resident(dev, (a, &tau), columns, y)
         })
@@ -101,7 +125,8 @@ fn native_held_qr_project(
 fn native_held_qr_form(factor: Robj, tau: Robj, columns: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let (f, tau, columns) = (held(&factor)?, args::doubles(&tau)?, args::size(&columns)?);
-        make_held!(&how, &out, f, |dev, T, a| {
+        let work = form_flops((f.shape().0, tau.len()), columns);
+        make_held!(&how, work, &out, f, |dev, T, a| {
             let tau = tau_of::<T>(tau, f)?;
             qr_apply::form_resident(dev, (a, &tau), columns)
         })
@@ -118,7 +143,8 @@ fn native_held_qr_triangle(factor: Robj, rows: Robj, turned: Robj, out: Robj, ho
             .filter_map(|&j| usize::try_from(j).ok()?.checked_sub(1))
             .filter(|j| *j < rows)
             .collect();
-        make_held!(&how, &out, f, |dev, T, a| {
+        // A copy, but for a few signs.
+        make_held!(&how, 0.0, &out, f, |dev, T, a| {
             qr_apply::triangle_resident::<T, _>(dev, a, rows, &turned)
         })
     })
@@ -139,7 +165,10 @@ fn native_held_qr_coef(
         let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
         let jpvt = args::permutation(&pivot, f.shape().1)?;
         let missing = args::number(&missing)?;
-        make_held!(&how, &out, f, held(&y)?, |dev, T, a, y| {
+        let (y, k) = (held(&y)?, tau.len());
+        let columns = y.shape().1;
+        let work = reflect_flops((f.shape().0, k), columns) + (k * k) as f64 * columns as f64;
+        make_held!(&how, work, &out, f, y, |dev, T, a, y| {
             let tau = tau_of::<T>(tau, f)?;
             qr_apply::coefficients_resident(dev, (a, &tau), &jpvt, missing, y)
         })
@@ -149,6 +178,7 @@ fn native_held_qr_coef(
 extendr_module! {
     mod qr_resident;
     fn native_held_qr;
+    fn native_held_qr_object;
     fn native_held_qr_apply;
     fn native_held_qr_project;
     fn native_held_qr_form;

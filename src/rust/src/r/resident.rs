@@ -17,10 +17,12 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::held::{Place, Share};
 use crate::matrix::{Block, Part};
+use crate::progress;
 use crate::r::args::{self, Out};
-use crate::r::reply::reply;
+use crate::r::reply::{reply, show_progress};
 use crate::r::target::{on_device, How, Target};
 use crate::scalar::Scalar;
+use crate::work::Work;
 
 extern "C" {
     /// In `entrypoint.c`.
@@ -234,23 +236,34 @@ macro_rules! on_held {
 }
 pub(crate) use on_held;
 
-/// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle `$out`.
+/// Shows the progress of work where a matrix is, until what it gives is dropped. A GPU may still be at work then.
+pub fn watch(how: &How, a: &Held, work: impl Into<Work>) -> progress::Call {
+    let later = a.target() != Target::Cpu;
+    progress::begin(work.into().flops, later, how.delay, show_progress)
+}
+
+/// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle `$out`, and shows the progress of
+/// this `$work`.
 macro_rules! make_held {
-    ($how:expr, $out:expr, $x:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
-        use $crate::r::resident::{on_held, Holds, Slot};
+    ($how:expr, $work:expr, $out:expr, $x:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
+        use $crate::r::resident::{on_held, watch, Held, Holds, Slot};
         let how = $crate::r::target::How::parse($how)?;
         let slot = Slot::new($out)?;
-        let made = on_held!(&how, $x, |$dev, $t, $a| {
+        let x: &Held = $x;
+        let _shown = watch(&how, x, $work);
+        let made = on_held!(&how, x, |$dev, $t, $a| {
             $body.map(|made| Holds::<$t>::hold($dev, made))
         })?;
         slot.fill(made);
         Ok(())
     }};
-    ($how:expr, $out:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        use $crate::r::resident::{on_pair, Holds, Slot};
+    ($how:expr, $work:expr, $out:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+        use $crate::r::resident::{on_pair, watch, Held, Holds, Slot};
         let how = $crate::r::target::How::parse($how)?;
         let slot = Slot::new($out)?;
-        let made = on_pair!(&how, $x, $y, |$dev, $t, $a, $b| {
+        let x: &Held = $x;
+        let _shown = watch(&how, x, $work);
+        let made = on_pair!(&how, x, $y, |$dev, $t, $a, $b| {
             $body.map(|made| Holds::<$t>::hold($dev, made))
         })?;
         slot.fill(made);

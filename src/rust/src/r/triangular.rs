@@ -84,7 +84,8 @@ fn native_held_backsolve(
         let (uplo, trans, k) = (uplo(&upper)?, transposition(&trans)?, args::size(&k)?);
         let (r, x) = (held(&r)?, held(&x)?);
         check_order(k, r.shape(), x.shape())?;
-        make_held!(&how, &out, r, x, |dev, T, r, x| {
+        let work = Work::triangular(k, x.shape().1, 1.0);
+        make_held!(&how, work, &out, r, x, |dev, T, r, x| {
             triangular::solve_resident::<T, _>(dev, uplo, trans, k, r, x)
         })
     })

@@ -62,7 +62,7 @@ unsafe impl Sync for Context {}
 #[derive(Default)]
 struct Fences {
     /// With the operations that are done when they are.
-    queued: VecDeque<(Event, f64)>,
+    queued: VecDeque<(Event, progress::Mark)>,
     free: Vec<Event>,
 }
 
@@ -292,7 +292,7 @@ impl Context {
         let event = self.record()?;
         let oldest = {
             let mut fences = lock(&self.fences);
-            fences.queued.push_back((event, progress::queued()));
+            fences.queued.push_back((event, progress::mark()));
             if fences.queued.len() > FENCES_AHEAD {
                 fences.queued.pop_front()
             } else {
@@ -401,7 +401,7 @@ impl Context {
             let done: Vec<_> = fences.queued.drain(..).map(|(event, _)| event).collect();
             fences.free.extend(done);
         }
-        let (event, done) = (self.record()?, progress::queued());
+        let (event, done) = (self.record()?, progress::mark());
         self.await_event(event)?;
         progress::reached(done);
         Ok(())

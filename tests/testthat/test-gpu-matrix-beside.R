@@ -1,0 +1,45 @@
+# A gpu_matrix beside the classes of package Matrix. Whichever is loaded first, and attached or not.
+
+script <- c(
+  "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
+  "of <- function(class) methods::as(methods::as(Matrix::Matrix(x, sparse = TRUE), 'generalMatrix'), class)",
+  "others <- list(of('CsparseMatrix'), methods::as(c(1, 0, 2), 'sparseVector'))",
+  "if (thorough) others <- c(others, of('TsparseMatrix'), Matrix::Matrix(x, sparse = FALSE), Matrix::Diagonal(3, 2),",
+  "  Matrix::triu(others[[1]]), methods::as(3:1, 'pMatrix'), others[[1]] != 0)",
+  "calls <- expression(g + m, m + g, m - g, g * m, m / g, g^m, g %% (m + 1), g > m, m > g, g == m, g & m, m | g, g %*% m, m %*% g)",
+  "more <- expression(solve(g, m), cbind(g, m), rbind(m, g), all.equal(g, m))",
+  "plain <- function(v) if (inherits(v, 'sparseVector')) as.vector(v) else if (isS4(v)) as.matrix(v) else v",
+  "check <- function(device) {",
+  "  g <- cudafactor::as_gpu(x, device)",
+  "  for (m in others) for (call in c(as.list(calls), if (!is.null(dim(m))) as.list(more))) {",
+  "    ours <- eval(call, list(g = g, m = m))",
+  "    base <- eval(call, list(g = x, m = plain(m)))",
+  "    arithmetic <- is.numeric(base) && is.matrix(base)",
+  "    if (isS4(ours) != arithmetic || !isTRUE(all.equal(unname(plain(ours)), unname(base)))) cat(class(m), deparse(call), '\\n')",
+  "  }",
+  "}",
+  "check('cpu')",
+  "if (cudafactor::gpu_available()) check('cuda')",
+  "m <- others[[1]]",
+  "stopifnot(Matrix::norm(m) == norm(x), suppressWarnings(Matrix::rcond(m)) > 0, Matrix::rowSums(m) == rowSums(x), isTRUE(all.equal(m, m)), methods::is(m + m, 'Matrix'))"
+)
+
+attached <- c(
+  "g <- as_gpu(x, 'cpu')",
+  "stopifnot(norm(m) == base::norm(x), norm(g) == base::norm(x), norm(m, 'F') == norm(g, 'F'), rcond(g) > 0, suppressWarnings(rcond(m)) > 0, norm(x) == norm(g))",
+  "stopifnot(methods::is(qr.Q(qr(m)), 'Matrix'), identical(dim(qr.Q(qr(g))), c(3L, 3L)), diag(m) == diag(g))",
+  "stopifnot(all.equal(m, g), all.equal(g, m), !isTRUE(all.equal(m + 1, g)), all.equal(x, g))"
+)
+
+expect_all <- function(...) {
+  child <- run_child(c(..., "cat('end')"))
+  expect_identical(child, list(status = 0L, output = "end"))
+}
+
+test_that("operators and products take both", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  expect_all(
+    "ns <- c(loadNamespace('cudafactor'), loadNamespace('Matrix'))", "thorough <- TRUE", script, "library(cudafactor)", "library(Matrix)", attached
+  )
+  expect_all("library(Matrix)", "library(cudafactor)", "thorough <- FALSE", script, attached)
+})

@@ -68,6 +68,9 @@ with_rest <- function(class, matrix, rest) {
 #' @export
 gpu_save <- function(x, file, compress = FALSE) {
   call <- sys.call()
+  if (missing(x) || missing(file)) {
+    abort_missing(if (missing(x)) "x" else "file", call)
+  }
   part <- resident_part(x)
   if (is.null(part)) {
     abort_type("'x' must be a gpu_matrix, or a factor made of one: saveRDS() keeps all else", call)
@@ -88,8 +91,11 @@ gpu_save <- function(x, file, compress = FALSE) {
 #' @export
 gpu_restore <- function(file, device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
+  if (missing(file)) {
+    abort_missing("file", call)
+  }
   file <- as_file(file, call)
-  saved <- with_file(readRDS(file), call)
+  saved <- with_file(readRDS(file), call, if (file.exists(file)) sprintf("cannot read \"%s\", which gpu_save() should have written: ", file))
   if (!is_saved(saved)) {
     abort_argument("file", sprintf("\"%s\" is not a file written by gpu_save()", file), call)
   }
@@ -123,10 +129,8 @@ as_file <- function(file, call) {
   path.expand(file)
 }
 
-# R warns of why a file cannot be opened or renamed, and then stops with less.
-with_file <- function(expr, call) {
-  tryCatch(expr,
-    warning = function(w) abort_argument("file", conditionMessage(w), call),
-    error = function(e) abort_argument("file", conditionMessage(e), call)
-  )
+# R warns of why a file cannot be opened or renamed, and then stops with less. `about` comes before its words.
+with_file <- function(expr, call, about = NULL) {
+  failed <- function(e) abort_argument("file", paste0(about, conditionMessage(e)), call)
+  tryCatch(expr, warning = failed, error = failed)
 }

@@ -86,7 +86,6 @@ print.gpu_mem <- function(x, ...) {
   shown <- as.data.frame(x)
   sizes <- intersect(names(x), c("total", "free", "held", "allocated", "pooled", "staging"))
   shown[sizes] <- lapply(shown[sizes], function(bytes) vapply(bytes, function(b) if (is.na(b)) NA_character_ else format_bytes(b), ""))
-  class(shown) <- "data.frame"
   print(shown, row.names = FALSE, ...)
   invisible(x)
 }

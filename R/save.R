@@ -12,7 +12,7 @@
 #' is written under another name first.
 #'
 #' @section Value:
-#' `gpu_save()`: `x`, invisibly. `gpu_restore()`: an object of the class that was saved.
+#' `gpu_save()`: `x`, invisibly. `gpu_restore()`: an object of the class that was saved, or of this package's class that it extended.
 #'
 #' @section Failure:
 #' `cudafactor_error_argument`: the file cannot be written or read, or is no file of `gpu_save()`. `cudafactor_error_type`: `x` has no
@@ -43,6 +43,9 @@ resident_part <- function(x) {
     unclass(x)$lu
   }
 }
+
+# The class of this package that `x` is of, or extends.
+saved_class <- function(x) if (is_resident(x)) "gpu_matrix" else if (is_qr_resident(x)) "gpu_qr_factor" else "gpu_lu"
 
 # What a factor has besides its matrix, by its class.
 qr_parts <- c(tau = "numeric", turned = "integer", rank = "integer", pivot = "integer")
@@ -77,7 +80,7 @@ gpu_save <- function(x, file, compress = FALSE) {
   }
   file <- as_file(file, call)
   saved <- list(
-    format = saved_format, class = class(x)[[1L]], Dim = part@Dim, Dimnames = part@Dimnames, precision = part@precision,
+    format = saved_format, class = saved_class(x), Dim = part@Dim, Dimnames = part@Dimnames, precision = part@precision,
     values = as.vector(fetch(part, call)), rest = rest_of(x)
   )
   partial <- tempfile(basename(file), dirname(file))

@@ -84,7 +84,7 @@ move_resident <- function(x, device, precision, call) {
 }
 
 # Stops where the values of a gpu_matrix are not in this session.
-check_here <- function(x, call) fetch(x, call, c(0, 0), c(0, 0))
+check_here <- function(x, call) unwrap(native_held_info(x@pointer), call)
 
 # Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each, counted from 0.
 fetch <- function(x, call, rows = c(0, x@Dim[[1L]]), cols = c(0, x@Dim[[2L]])) {

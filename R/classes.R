@@ -14,8 +14,7 @@
 #' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
 #' `precision` say, and give one back; only [gpu_lm_fit()] fetches it first and gives a plain fit.
 #'
-#' Without a GPU the same class holds memory of the host, and gives the same answers. `is(x, "gpu_matrix")` tells one from a
-#' plain matrix.
+#' Without a GPU the same class holds memory of the host, and gives the same answers.
 #'
 #' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
 #' the time that a computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its
@@ -24,7 +23,7 @@
 #' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R
 #' saves of it, with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and
 #' [gpu_restore()], or take `as.matrix()` first. One without its values can be printed; all else is the error
-#' `cudafactor_error_stale`.
+#' `cudafactor_error_stale`. `is(x, "gpu_matrix")` tells a `gpu_matrix` from a plain matrix.
 #'
 #' @section In packages and scripts:
 #' In R before 4.4, base R has no generic `crossprod()`, and in no version a generic `rowSums()`, `norm()`, `qr.coef()` and

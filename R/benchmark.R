@@ -61,7 +61,10 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
     if (!grepl("^cuda", device)) {
       abort_argument("device", "'device' must be NULL, \"cuda\" or \"cuda:<number>\"", call)
     }
-    gpu_matmult(diag(1), diag(1), device = device)
+    tryCatch(gpu_matmult(diag(1), diag(1), device = device), cudafactor_error = function(e) {
+      e$call <- call
+      stop(e)
+    })
   }
   auto <- how("auto", precision, call)
   columns <- c(against, if (!is.null(device)) "gpu")
@@ -220,8 +223,8 @@ plot.gpu_benchmark <- function(x, ...) {
   for (verb in verbs) {
     rows <- x[x$what == verb, ]
     times <- 1e3 * as.matrix(as.data.frame(rows)[columns])
-    graphics::plot(range(rows$n), range(times, na.rm = TRUE),
-      type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb, ...)
+    settings <- utils::modifyList(list(type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb), list(...))
+    do.call(graphics::plot, c(list(range(rows$n), range(times, na.rm = TRUE)), settings))
     for (who in columns) {
       graphics::lines(rows$n, times[, who], type = "b", pch = 19, col = colours[[who]])
     }

@@ -23,12 +23,28 @@ abort_settings <- function(device, precision, call) {
   if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
   }
-  abort_argument("options", paste(
-    "the options \"cudafactor.threads\" and \"cudafactor.min_flops\" must each be one number, not negative;",
-    "\"cudafactor.progress\" TRUE, FALSE or a number of seconds;",
-    "\"cudafactor.breakeven\" a vector of orders, named as gpu_benchmark() names verbs"
-  ), call)
+  wrong <- Filter(function(name) !option_fits[[name]](getOption(name)), names(option_fits))
+  abort_argument("options", paste0("the option \"", wrong, "\" must be ", option_wants[wrong], collapse = "; "), call)
 }
+
+# What settings() takes of each option, which may be unset, and the words for it.
+is_size <- function(value) is.numeric(value) && length(value) == 1L && isTRUE(value >= 0)
+
+option_fits <- list(
+  cudafactor.threads = function(value) is.null(value) || is_size(value),
+  cudafactor.min_flops = function(value) is.null(value) || is_size(value),
+  cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) || is_size(value),
+  cudafactor.breakeven = function(value) {
+    is.null(value) || is.double(value) && all(names(value) %in% tasks) && !is.null(names(value)) && !any(value < 0, na.rm = TRUE)
+  }
+)
+
+option_wants <- c(
+  cudafactor.threads = "a number of threads, 0 for as many as there are cores",
+  cudafactor.min_flops = "a number of operations, not negative",
+  cudafactor.progress = "TRUE, FALSE or a number of seconds",
+  cudafactor.breakeven = "a vector of orders, such as gpu_benchmark() finds: its attribute \"breakeven\""
+)
 
 # as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the
 # base function to turn to for a complex matrix.

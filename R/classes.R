@@ -4,26 +4,34 @@
 #'
 #' `as_gpu(x)` brings a matrix to the GPU, where it stays until R collects it. Base R's functions work on it as on any
 #' matrix, `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`, `determinant()` and others; a result that is a matrix stays
-#' there too, so that a chain of them
-#' moves nothing over the bus. `as.matrix()` brings a matrix back.
+#' there too, so that a chain of them moves nothing over the bus. `as.matrix()` brings a matrix back.
+#' `vignette("resident", "cudafactor")` has the tour.
 #'
 #' A plain matrix or vector beside a `gpu_matrix` is brought to its device, in its precision. Two of them must be on one device
-#' and of
-#' one precision. Results that are vectors or numbers, such as the solution for a right-hand side that is a vector, come home.
+#' and of one precision. What base R gives as a vector or a number, such as the solution for a right-hand side that is a vector,
+#' comes home; what it gives as a matrix stays, be it one column, as `x %*% b`, or one number, as `crossprod(b)`: take
+#' `sum()` or `as.vector()` of that where plain numbers are wanted, as by [stats::optim()].
 #' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
-#' `precision` say, and give one back.
+#' `precision` say, and give one back; only [gpu_lm_fit()] fetches it first and gives a plain fit.
 #'
 #' Without a GPU the same class holds memory of the host, and gives the same answers. What other functions of base R make of it: see
 #' [gpu_matrix_base].
 #'
 #' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
-#' the time that a
-#' computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its determinant.
+#' the time that a computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its
+#' determinant.
 #'
 #' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R
-#' saves of it,
-#' with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and [gpu_restore()], or take `as.matrix()` first.
-#' One without its values can be printed; all else is the error `cudafactor_error_stale`.
+#' saves of it, with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and
+#' [gpu_restore()], or take `as.matrix()` first. One without its values can be printed; all else is the error
+#' `cudafactor_error_stale`. `is(x, "gpu_matrix")` tells a `gpu_matrix` from a plain matrix.
+#'
+#' @section In packages and scripts:
+#' In R before 4.4, base R has no generic `crossprod()`, and in no version a generic `rowSums()`, `norm()`, `qr.coef()` and
+#' others. Their methods here come with generics of the same names, which give base R's answers for anything else. `library(cudafactor)`
+#' brings them, without masking what they did. A package of yours says `import(cudafactor)`, or names each that it uses, as in
+#' `importFrom(cudafactor, as_gpu, crossprod, rowSums)`; `cudafactor::as_gpu()` or `importFrom(cudafactor, as_gpu)` alone is not
+#' enough, and base R's own function then stops with a word such as `requires numeric/complex matrix/vector arguments`.
 #'
 #' @section Value:
 #' `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles, NA included.
@@ -32,14 +40,13 @@
 #'
 #' @section Failure:
 #' `cudafactor_error_type`: `x` is complex, text or no matrix at all. `cudafactor_error_argument`: operands on different devices
-#' or of
-#' different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see
+#' or of different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see
 #' [cudafactor_conditions].
 #'
 #' @section Device:
 #' `"auto"` is the first GPU where there is one, for a matrix of any size, else the CPU; a matrix that does not fit that GPU
-#' stays in
-#' the memory of the host.
+#' stays in the memory of the host. The model by which other functions choose (see [cudafactor-options]) has no part in it: who
+#' brings a matrix to the GPU means to use it there.
 #'
 #' @param x A numeric or logical matrix, a vector (one column), what `as.matrix()` makes a matrix of, or a `gpu_matrix`, which is brought
 #'   to another device or precision where these are given.
@@ -62,9 +69,10 @@
 #' @aliases gpu_matrix-class
 #' @exportClass gpu_matrix
 #' @import methods
-setClass("gpu_matrix", slots = c(
-  pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character", device = "character"
-))
+setClass("gpu_matrix",
+  slots = c(pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character", device = "character"),
+  prototype = list(Dim = c(0L, 0L), Dimnames = list(NULL, NULL), precision = "double", device = "cpu")
+)
 
 #' QR factorizations that stay on the GPU
 #'

@@ -29,6 +29,10 @@
 #' A result matrix that does not fit into memory is base R's own error, `cannot allocate vector of
 #' size`.
 #'
+#' R signals an error in an argument of an S4 generic anew, without its class, as one `in selecting a method`. `backsolve()`,
+#' `crossprod()`, `solve()` and others are S4 generics where this package, or Matrix, is attached. So where classes matter, give a
+#' step that may fail a line of its own: `u <- chol(k)`, then `backsolve(u, y)`, not `backsolve(chol(k), y)`.
+#'
 #' @section Warnings:
 #' All inherit from `cudafactor_warning`.
 #' \tabular{lll}{

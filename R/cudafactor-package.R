@@ -16,7 +16,10 @@
 #' | any of these, on matrices that stay on the GPU | the same, of what [as_gpu()] made |
 #'
 #' Attaching the package opens no driver. [gpu_sitrep()] shows what the machine offers, [cudafactor-options] how the place of a
-#' computation is chosen, [cudafactor_conditions] what errors are signalled.
+#' computation is chosen, [gpu_benchmark()] where a GPU pays, [gpu_mem()] who holds how much memory, and [cudafactor_conditions]
+#' what errors are signalled. [gpu_save()] and [gpu_restore()] keep what is on a device in files.
+#'
+#' `vignette("getting-started", "cudafactor")` has a tour, `vignette("resident", "cudafactor")` one of matrices that stay on a GPU.
 #'
 #' @useDynLib cudafactor, .registration = TRUE
 #' @keywords internal

@@ -37,10 +37,17 @@ fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
   unwrap(native_held_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
 }
 
+# R puts the values of the operands into the call of such a method; an error names the first `x` instead of showing all of it.
+summary_call <- function(call, generic) {
+  call <- group_call(call, generic)
+  call[-1L] <- lapply(as.list(call)[-1L], function(operand) if (is_resident(operand)) quote(x) else operand)
+  call
+}
+
 #' @rdname gpu_matrix_sums
 #' @export
 Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
-  call <- group_call(sys.call(), .Generic)
+  call <- summary_call(sys.call(), .Generic)
   operands <- list(x, ...)
   compute <- get(.Generic, envir = baseenv())
   if (.Generic %in% c("prod", "any", "all")) {

@@ -4,6 +4,9 @@
 #' @export
 as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
   if (is_resident(x)) {
     return(move_resident(x, device, if (missing(precision)) x@precision else precision, call))
   }
@@ -73,11 +76,15 @@ move_resident <- function(x, device, precision, call) {
   where <- how(device, precision, call)
   stays <- device == "auto" || device == x@device || device == "cuda" && x@device == "cuda:0"
   if (stays && precision == x@precision) {
+    check_here(x, call)
     return(x)
   }
   values <- fetch(x, call)
   upload(values, x@Dim, x@Dimnames, if (stays) x@device else device, precision, call)
 }
+
+# Stops where the values of a gpu_matrix are not in this session.
+check_here <- function(x, call) unwrap(native_held_info(x@pointer), call)
 
 # Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each, counted from 0.
 fetch <- function(x, call, rows = c(0, dim(x)[[1L]]), cols = c(0, dim(x)[[2L]])) {

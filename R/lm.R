@@ -33,7 +33,7 @@
 #' On a GPU problems that fit into the shared memory of a multiprocessor (on an H200, in double precision, 29000 numbers in `x` and `y`) are
 #' solved by one launch; larger ones come one after the other.
 #'
-#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`. For weights `w` give `sqrt(w) * x` and `sqrt(w) * y`.
+#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`. A [gpu_matrix] is fetched; `qr.coef(qr(x), y)` fits where it is. For weights `w` give `sqrt(w) * x` and `sqrt(w) * y`.
 #' @param y A numeric vector, or a matrix with a column for each response; for an array `x` see above.
 #' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. Where both are
 #'   matrices or arrays they have the same extents. For an array `x`, a vector has a number for each row, the same for all problems, or

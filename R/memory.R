@@ -34,6 +34,7 @@
 #' in bytes: `device`; `total`; `free`, what the driver or the system still has to give; `held` by matrices of class
 #' `gpu_matrix` and the factors made of them; `objects`, how many these are; `allocated`, all that is in use on behalf of this session;
 #' `pooled`, what is kept for the next call; and `staging`, the host memory that copies go through. NA where the system does not tell.
+#' `print()` shows sizes in KiB, MiB and GiB, of 1024 of the one before.
 #'
 #' `gpu_free()`: the table of `gpu_mem()` afterwards, invisibly.
 #'
@@ -64,7 +65,7 @@ memory_table <- function(facts) {
   known <- function(bytes) ifelse(is.nan(bytes), NA_real_, bytes)
   pooled <- facts$pooled
   pooled[facts$device == "cpu"] <- .External(kept_results)
-  data.frame(
+  table <- data.frame(
     device = as.character(facts$device),
     total = known(facts$total),
     free = known(facts$free),
@@ -75,12 +76,25 @@ memory_table <- function(facts) {
     staging = facts$staging,
     stringsAsFactors = FALSE
   )
+  class(table) <- c("gpu_mem", class(table))
+  table
+}
+
+#' @rdname gpu_mem
+#' @export
+print.gpu_mem <- function(x, ...) {
+  shown <- as.data.frame(x)
+  sizes <- intersect(names(x), c("total", "free", "held", "allocated", "pooled", "staging"))
+  shown[sizes] <- lapply(shown[sizes], function(bytes) vapply(bytes, function(b) if (is.na(b)) NA_character_ else format_bytes(b), ""))
+  print(shown, row.names = FALSE, ...)
+  invisible(x)
 }
 
 #' @rdname gpu_mem
 #' @param x A `gpu_matrix`, or a factor that stays on a device, whose memory is given back now, instead of when R collects it. Every other name for the same values loses them
 #'   too; using one of them is then a `cudafactor_error_stale`. Without `x`, what nothing refers to any more is collected, and what is kept
-#'   for later calls is given back.
+#'   for later calls is given back. For `print()`, a table of `gpu_mem()`.
+#' @param ... Further arguments of `print()` for data frames.
 #' @export
 gpu_free <- function(x) {
   call <- sys.call()

@@ -12,7 +12,7 @@
 #' is written under another name first.
 #'
 #' @section Value:
-#' `gpu_save()`: `x`, invisibly. `gpu_restore()`: an object of the class that was saved.
+#' `gpu_save()`: `x`, invisibly. `gpu_restore()`: an object of the class that was saved, or of this package's class that it extended.
 #'
 #' @section Failure:
 #' `cudafactor_error_argument`: the file cannot be written or read, or is no file of `gpu_save()`. `cudafactor_error_type`: `x` has no
@@ -44,6 +44,9 @@ resident_part <- function(x) {
   }
 }
 
+# The class of this package that `x` is of, or extends.
+saved_class <- function(x) if (is_resident(x)) "gpu_matrix" else if (is_qr_resident(x)) "gpu_qr_factor" else "gpu_lu"
+
 # What a factor has besides its matrix, by its class.
 qr_parts <- c(tau = "numeric", turned = "integer", rank = "integer", pivot = "integer")
 lu_parts <- c("ipiv", "perm", "singular", "norm1", "dimnames", "precision", "diagonal")
@@ -68,13 +71,16 @@ with_rest <- function(class, matrix, rest) {
 #' @export
 gpu_save <- function(x, file, compress = FALSE) {
   call <- sys.call()
+  if (missing(x) || missing(file)) {
+    abort_missing(if (missing(x)) "x" else "file", call)
+  }
   part <- resident_part(x)
   if (is.null(part)) {
     abort_type("'x' must be a gpu_matrix, or a factor made of one: saveRDS() keeps all else", call)
   }
   file <- as_file(file, call)
   saved <- list(
-    format = saved_format, class = class(x)[[1L]], Dim = part@Dim, Dimnames = part@Dimnames, precision = part@precision,
+    format = saved_format, class = saved_class(x), Dim = part@Dim, Dimnames = part@Dimnames, precision = part@precision,
     values = as.vector(fetch(part, call)), rest = rest_of(x)
   )
   partial <- tempfile(basename(file), dirname(file))
@@ -88,8 +94,11 @@ gpu_save <- function(x, file, compress = FALSE) {
 #' @export
 gpu_restore <- function(file, device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
+  if (missing(file)) {
+    abort_missing("file", call)
+  }
   file <- as_file(file, call)
-  saved <- with_file(readRDS(file), call)
+  saved <- with_file(readRDS(file), call, if (file.exists(file)) sprintf("cannot read \"%s\", which gpu_save() should have written: ", file))
   if (!is_saved(saved)) {
     abort_argument("file", sprintf("\"%s\" is not a file written by gpu_save()", file), call)
   }
@@ -123,10 +132,8 @@ as_file <- function(file, call) {
   path.expand(file)
 }
 
-# R warns of why a file cannot be opened or renamed, and then stops with less.
-with_file <- function(expr, call) {
-  tryCatch(expr,
-    warning = function(w) abort_argument("file", conditionMessage(w), call),
-    error = function(e) abort_argument("file", conditionMessage(e), call)
-  )
+# R warns of why a file cannot be opened or renamed, and then stops with less. `about` comes before its words.
+with_file <- function(expr, call, about = NULL) {
+  failed <- function(e) abort_argument("file", paste0(about, conditionMessage(e)), call)
+  tryCatch(expr, warning = failed, error = failed)
 }

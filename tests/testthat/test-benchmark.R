@@ -94,6 +94,7 @@ test_that("a benchmark prints and plots, with a GPU and without", {
   before <- graphics::par("mfrow")
   expect_silent(plot(without))
   expect_silent(plot(with))
+  expect_silent(plot(with, main = "here", log = "y", xlab = "order"))
   expect_identical(graphics::par("mfrow"), before)
   grDevices::dev.off()
   expect_gt(file.size(file), 0)
@@ -107,7 +108,8 @@ test_that("arguments that make no sense are refused", {
   )) {
     expect_error(do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong))
   }
-  expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  e <- expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  expect_identical(conditionCall(e)[[1]], quote(gpu_benchmark))
 })
 
 test_that("a benchmark can be stopped", {

@@ -105,6 +105,19 @@ test_that("files that are not there, cannot be written or are something else", {
   }
 })
 
+test_that("an object of a class that extends gpu_matrix comes back as one", {
+  methods::setClass("labelled_gpu_matrix", contains = "gpu_matrix", slots = c(label = "character"))
+  file <- tempfile(fileext = ".rds")
+  on.exit({
+    unlink(file)
+    methods::removeClass("labelled_gpu_matrix")
+  })
+  gpu_save(methods::new("labelled_gpu_matrix", as_gpu(diag(2)), label = "a"), file)
+  back <- gpu_restore(file)
+  expect_identical(class(back)[[1]], "gpu_matrix")
+  expect_identical(as.matrix(back), diag(2))
+})
+
 test_that("a failing save leaves the file that was there", {
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file))

@@ -122,6 +122,8 @@ test_that("a handle without its matrix is an error of its own class", {
   expect_match(shown[[1]], "^<gpu_matrix 3 x 3 double")
   expect_match(shown[[2]], "another R session")
   expect_identical(dim(restored), c(3L, 3L))
+  expect_error(as_gpu(restored), class = "cudafactor_error_stale")
+  expect_identical(capture.output(methods::new("gpu_matrix")), "<gpu_matrix 0 x 0 double, cpu, 0 bytes>")
   # An external pointer of someone else.
   foreign <- g
   foreign@pointer <- methods::new("externalptr")

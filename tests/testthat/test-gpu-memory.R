@@ -210,3 +210,13 @@ test_that("unloading gives memory back and matrices that outlive the namespace d
   expect_identical(child$status, 0L, info = child$output)
   expect_identical(child$output[length(child$output)], "5 21")
 })
+
+test_that("the table is printed in units of memory, and is a table of bytes", {
+  table <- gpu_mem()
+  table[1, c("total", "free", "held")] <- list(3 * 2^30, NA, 512)
+  shown <- capture.output(print(table[1, ]))
+  expect_match(shown[[1]], "device +total +free +held")
+  expect_match(shown[[2]], "cpu +3.0 GiB +<?NA>? +512 bytes")
+  expect_match(capture.output(print(table[1, c("device", "objects")]))[[2]], "^ *cpu +[0-9]+$")
+  expect_type(table$held, "double")
+})

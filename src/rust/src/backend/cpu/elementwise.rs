@@ -86,21 +86,33 @@ pub(super) fn map<T: Scalar>(
     out: MatMut<'_, T>,
     threads: usize,
 ) -> Result<bool> {
-    let (a, function) = (columns(a)?, of_one(f));
+    let a = columns(a)?;
     let (made, watched) = (AtomicBool::new(false), f.may_make_nan());
-    each_chunk(out, threads, FUNCTION, &|j, i, out: &mut [T]| {
-        let mut fresh = false;
-        let from = &a.col(j).as_slice()[i..i + out.len()];
-        for (x, out) in from.iter().zip(out) {
-            let x: f64 = (*x).into();
-            let y = function(x);
-            fresh |= y.is_nan() && !x.is_nan();
-            *out = T::from_f64(y);
-        }
-        if watched && fresh {
-            made.store(true, Ordering::Relaxed);
-        }
-    })?;
+    macro_rules! with {
+        ($cost:expr, $f:expr) => {{
+            let function = $f;
+            each_chunk(out, threads, $cost, &|j, i, out: &mut [T]| {
+                let mut fresh = false;
+                let from = &a.col(j).as_slice()[i..i + out.len()];
+                for (x, out) in from.iter().zip(out) {
+                    let x: f64 = (*x).into();
+                    let y = function(x);
+                    fresh |= y.is_nan() && !x.is_nan();
+                    *out = T::from_f64(y);
+                }
+                if watched && fresh {
+                    made.store(true, Ordering::Relaxed);
+                }
+            })
+        }};
+    }
+    // Calling these would take longer than they do.
+    match f {
+        Map::Negate => with!(ARITHMETIC, |x: f64| -x),
+        Map::Abs => with!(ARITHMETIC, |x: f64| x.abs()),
+        Map::Sqrt => with!(ARITHMETIC, |x: f64| x.sqrt()),
+        _ => with!(FUNCTION, of_one(f)),
+    }?;
     Ok(made.into_inner())
 }
 

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::footprint::{largest, Task};
 use crate::held::{held, Place};
 use crate::r::args;
+#[cfg(feature = "cuda")]
+use crate::r::reply::in_between;
 use crate::r::reply::reply;
 use crate::r::target::{How, Target};
 
@@ -92,9 +94,12 @@ fn native_gpu_mem() -> Robj {
 #[extendr]
 fn native_gpu_release() -> Robj {
     reply(|| {
+        // The workspace of a call that this one came in between is no surplus.
         #[cfg(feature = "cuda")]
-        for gpu in crate::backend::cuda::CudaDevice::opened() {
-            gpu.release()?;
+        if !in_between() {
+            for gpu in crate::backend::cuda::CudaDevice::opened() {
+                gpu.release()?;
+            }
         }
         Ok(())
     })

@@ -1,5 +1,6 @@
 //! Replies to R: `NULL` when there is nothing to say, `list(ok = )`, or `list(err = )`.
 
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
@@ -9,6 +10,7 @@ use crate::held::{self, Search};
 use crate::interrupt;
 use crate::progress::Report;
 use crate::r::target;
+use crate::threads;
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
@@ -84,8 +86,42 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     }
 }
 
+thread_local! {
+    /// Native routines that run.
+    static RUNNING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A native routine that runs, and the threads that the one around it, if any, may use.
+struct Running {
+    threads: usize,
+}
+
+impl Running {
+    fn begin() -> Running {
+        RUNNING.set(RUNNING.get() + 1);
+        Running {
+            threads: threads::want(0),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        threads::want(self.threads);
+        RUNNING.set(RUNNING.get() - 1);
+    }
+}
+
+/// Whether the routine that runs was called in the middle of another one: by R code of a finalizer or of an event handler, which
+/// run when garbage is looked for and when R is asked for interrupts. Such code finds the other routine's operands, the GPU's
+/// streams and the threads of the pool in use.
+pub fn in_between() -> bool {
+    RUNNING.get() > 1
+}
+
 /// Runs a native routine and turns its outcome, a panic included, into a reply.
 pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
+    let _running = Running::begin();
     interrupt::install(interrupt_pending);
     held::install(collect);
     let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {

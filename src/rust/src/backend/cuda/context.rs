@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUresult};
@@ -81,6 +81,15 @@ pub(super) static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new()
 
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// None where somebody has it now.
+pub(super) fn try_lock<T>(m: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match m.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// The driver's answer as a result.
@@ -238,6 +247,23 @@ impl Context {
         self.check(
             unsafe { sys::cuCtxSetCurrent(self.handle) },
             "cuCtxSetCurrent",
+        )
+    }
+
+    /// Does `f` with the context current, and makes that current again which was before.
+    pub(super) fn visit(&self, f: impl FnOnce()) -> Result<()> {
+        self.usable()?;
+        let mut own = std::ptr::null_mut();
+        // SAFETY: the handle is a retained primary context, and is taken off again.
+        self.check(
+            unsafe { sys::cuCtxPushCurrent_v2(self.handle) },
+            "cuCtxPushCurrent",
+        )?;
+        f();
+        // SAFETY: as above.
+        self.check(
+            unsafe { sys::cuCtxPopCurrent_v2(&mut own) },
+            "cuCtxPopCurrent",
         )
     }
 

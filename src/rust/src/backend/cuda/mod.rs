@@ -71,7 +71,7 @@ mod widened;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-use self::context::Context;
+use self::context::{try_lock, Context};
 use self::gemm::Update;
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
@@ -108,17 +108,15 @@ impl CudaDevice {
 
     /// Bytes of pinned host memory that copies go through.
     pub fn staging_bytes(&self) -> usize {
-        let staging = self.ctx.staging.try_lock().ok();
-        staging
+        try_lock(&self.ctx.staging)
             .and_then(|s| s.as_ref().map(staging::Staging::bytes))
             .unwrap_or(0)
     }
 
     /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
     pub fn release_staging(&self) {
-        if let Ok(mut staging) = self.ctx.staging.try_lock() {
-            staging.take();
-        }
+        let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
+        drop(kept);
     }
 }
 

@@ -11,14 +11,6 @@ use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 use crate::work::Work;
 
-fn trans(x: &Robj) -> crate::error::Result<Trans> {
-    Ok(if args::flag(x)? {
-        Trans::Yes
-    } else {
-        Trans::No
-    })
-}
-
 /// out = op(x) op(y)
 #[extendr]
 #[allow(clippy::too_many_arguments)]
@@ -34,7 +26,7 @@ fn native_gemm(
 ) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        let (ta, tb) = (args::trans(&ta)?, args::trans(&tb)?);
         let (xdim, ydim) = (args::dims(&xdim)?, args::dims(&ydim)?);
         let ((m, k), (k2, n)) = (ta.shape(xdim), tb.shape(ydim));
         if k != k2 {
@@ -59,7 +51,7 @@ fn native_gemm(
 fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let transposed = trans(&transposed)?;
+        let transposed = args::trans(&transposed)?;
         let xdim = args::dims(&xdim)?;
         let (k, n) = match transposed {
             Trans::Yes => xdim,
@@ -81,7 +73,7 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
 #[extendr]
 fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        let (ta, tb) = (args::trans(&ta)?, args::trans(&tb)?);
         make_held!(&how, &out, held(&x)?, held(&y)?, |dev, T, x, y| {
             matmult::product_resident::<T, _>(dev, (ta, x), (tb, y))
         })
@@ -92,7 +84,7 @@ fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) 
 #[extendr]
 fn native_held_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let transposed = trans(&transposed)?;
+        let transposed = args::trans(&transposed)?;
         make_held!(&how, &out, held(&x)?, |dev, T, x| {
             matmult::self_product_resident::<T, _>(dev, transposed, x)
         })

@@ -171,14 +171,13 @@ fn native_held_bind(
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
         let (m, n) = args::dims(&dim)?;
-        let pairs = |x: &Robj| -> Result<Vec<(usize, usize)>> {
-            let v = args::doubles(x)?.chunks_exact(2);
-            Ok(v.map(|p| (p[0] as usize, p[1] as usize)).collect())
-        };
-        let (starts, extents) = (pairs(&starts)?, pairs(&extents)?);
         let list = values.as_list().ok_or_else(|| unknown("list of parts"))?;
         let values: Vec<Robj> = list.values().collect();
         let parts = values.iter().map(Value::new).collect::<Result<Vec<_>>>()?;
+        let (starts, extents) = (args::pairs(&starts)?, args::pairs(&extents)?);
+        if starts.len() != parts.len() || extents.len() != parts.len() {
+            return Err(unknown("number of parts"));
+        }
         let first = parts
             .iter()
             .find_map(Value::held)

@@ -5,7 +5,6 @@ use extendr_api::prelude::*;
 use crate::algo::{qr, qr_apply};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::matrix::Trans;
 use crate::r::args;
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, Held, Holds, Slot};
@@ -64,11 +63,7 @@ fn native_held_qr_apply(
 ) -> Robj {
     reply(|| {
         let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
-        let trans = if args::flag(&transposed)? {
-            Trans::Yes
-        } else {
-            Trans::No
-        };
+        let trans = args::trans(&transposed)?;
         make_held!(&how, &out, f, held(&y)?, |dev, T, a, y| {
             let tau = tau_of::<T>(tau, f)?;
             qr_apply::apply_resident(dev, trans, (a, &tau), y)

@@ -31,6 +31,7 @@ use crate::device::{
 };
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
 
@@ -140,7 +141,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.shape() == home.shape(),
             "a matrix and its home differ in shape",
         )?;
-        copy::part(a, part, home.as_mut(), self.threads);
+        copy::part(a, part, home.as_mut(), self.threads)?;
         Ok(CpuMat::Home(home))
     }
 
@@ -161,7 +162,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
         let mut copy = self.zeros(a.nrows(), a.ncols())?;
-        copy::part(a, part, copy.view_mut()?, self.threads);
+        copy::part(a, part, copy.view_mut()?, self.threads)?;
         Ok(copy)
     }
 
@@ -171,7 +172,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == to.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(from, part, to, self.threads);
+        copy::part(from, part, to, self.threads)?;
         Ok(())
     }
 
@@ -197,7 +198,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.view().shape() == out.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(a.view(), Part::All, out, self.threads);
+        copy::part(a.view(), Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -207,7 +208,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == out.shape(),
             "a block and its copy differ in shape",
         )?;
-        copy::part(from, Part::All, out, self.threads);
+        copy::part(from, Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -231,7 +232,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         };
         require(place.is_in(to.shape()), "a block is outside the matrix")?;
         let to = to.submatrix_mut(place.row, place.col, place.rows, place.cols);
-        copy::part(from, Part::All, to, self.threads);
+        copy::part(from, Part::All, to, self.threads)?;
         Ok(())
     }
 
@@ -473,6 +474,25 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
     ) -> Result<()> {
         movement::scatter(rows, cols, shape, b, out.view_mut()?)
     }
+}
+
+/// Entries that are read or written between two looks at the user's wish to stop.
+const BAND: usize = 1 << 24;
+
+/// Calls `f` with the first of some lines, of so many entries each, and their number, a multiple of `step` but for the last; and between
+/// two calls asks the user.
+fn in_bands(
+    lines: usize,
+    entries: usize,
+    step: usize,
+    mut f: impl FnMut(usize, usize),
+) -> Result<()> {
+    let band = (BAND / entries.max(1)).max(1).next_multiple_of(step);
+    for first in (0..lines).step_by(band) {
+        f(first, band.min(lines - first));
+        interrupt::poll()?;
+    }
+    Ok(())
 }
 
 fn op<T>(trans: Trans, a: MatRef<'_, T>) -> MatRef<'_, T> {

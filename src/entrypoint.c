@@ -89,11 +89,16 @@ static SEXP new_handle(SEXP args) {
   return handle;
 }
 
+// Whether a value is a vector of numbers: not of a factor's.
+static int is_numbers(SEXP value) {
+  return TYPEOF(value) == REALSXP || (TYPEOF(value) == INTSXP && !Rf_isFactor(value));
+}
+
 // A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
 static double number_option(const char *name, double unset) {
   const SEXP value = Rf_GetOption1(Rf_install(name));
   if (value == R_NilValue) return unset;
-  if (!(Rf_isReal(value) || (Rf_isInteger(value) && !Rf_isFactor(value))) || XLENGTH(value) != 1) return -1;
+  if (!is_numbers(value) || XLENGTH(value) != 1) return -1;
   const double number = Rf_asReal(value);
   return number >= 0 ? number : -1;
 }
@@ -143,12 +148,15 @@ static int read_breakeven(SEXP value, double *orders) {
   for (int v = 0; v < VERBS; ++v) orders[v] = NA_REAL;
   if (value == R_NilValue) return 1;
   const SEXP names = Rf_getAttrib(value, R_NamesSymbol);
-  if (!Rf_isReal(value) || TYPEOF(names) != STRSXP) return 0;
+  if (!is_numbers(value) || TYPEOF(names) != STRSXP) return 0;
   for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
     int v = 0;
     while (v < VERBS && strcmp(CHAR(STRING_ELT(names, i)), verbs[v]) != 0) ++v;
-    if (v == VERBS || REAL(value)[i] < 0) return 0;
-    orders[v] = REAL(value)[i];
+    const double order = TYPEOF(value) == REALSXP  ? REAL(value)[i]
+                         : INTEGER(value)[i] == NA_INTEGER ? NA_REAL
+                                                           : INTEGER(value)[i];
+    if (v == VERBS || order < 0) return 0;
+    orders[v] = order;
   }
   return 1;
 }

@@ -37,6 +37,11 @@ test_that("who is too slow is not waited for", {
   expect_true(is.na(b$base[2]))
 })
 
+test_that("without a limit every order is timed", {
+  b <- quick("product", n = c(4, 8), seconds = Inf, against = "cpu")
+  expect_false(anyNA(b$cpu))
+})
+
 test_that("the session's random numbers and results are left alone", {
   set.seed(7)
   before <- .Random.seed

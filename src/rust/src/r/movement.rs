@@ -11,7 +11,7 @@ use crate::r::operand::{bring, unknown, Finds, Value};
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{try_zeroed, widen, Scalar};
+use crate::scalar::{widened, Scalar};
 
 /// out = the handle of the transpose
 #[extendr]
@@ -36,10 +36,7 @@ fn native_held_diagonal(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let values = on_held!(&how, held(&x)?, |dev, T, a| {
-            let values = Device::<T>::diagonal(dev, a)?;
-            let mut wide = try_zeroed::<f64>(values.len())?;
-            widen(&values, &mut wide);
-            Ok::<_, Error>(wide)
+            widened(&Device::<T>::diagonal(dev, a)?)
         })?;
         Ok(list!(values = values))
     })

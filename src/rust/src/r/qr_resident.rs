@@ -9,7 +9,7 @@ use crate::r::args;
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, Held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{narrow, try_zeroed, widen, Scalar};
+use crate::scalar::{narrow, try_zeroed, widened, Scalar};
 
 /// out = the handle of the factor
 #[extendr]
@@ -22,9 +22,7 @@ fn native_held_qr(x: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
         let (made, parts) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = qr::factor_resident::<T, _>(dev, x, tol)?;
             let turned = qr::turned(rows, &dev.diagonal(&f)?, &info.tau);
-            let mut tau = vec![0.0; info.tau.len()];
-            widen(&info.tau, &mut tau);
-            let parts = (tau, turned, info.rank, info.jpvt);
+            let parts = (widened(&info.tau)?, turned, info.rank, info.jpvt);
             Ok((Holds::<T>::hold(dev, f), parts))
         })?;
         slot.fill(made);

@@ -2,6 +2,7 @@
 //!
 //! Operands are R's memory as it is, and results are written where R will read them.
 
+mod bands;
 mod cholesky;
 mod cholesky_batch;
 mod cholesky_pivoted;
@@ -24,6 +25,7 @@ mod vector;
 
 use faer::{ContiguousFwd, MatMut, MatRef};
 
+use self::bands::in_bands;
 pub use self::usage::memory;
 
 use crate::device::{
@@ -31,7 +33,6 @@ use crate::device::{
 };
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
 
@@ -474,25 +475,6 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
     ) -> Result<()> {
         movement::scatter(rows, cols, shape, b, out.view_mut()?)
     }
-}
-
-/// Entries that are read or written between two looks at the user's wish to stop.
-const BAND: usize = 1 << 24;
-
-/// Calls `f` with the first of some lines, of so many entries each, and their number, a multiple of `step` but for the last; and between
-/// two calls asks the user.
-fn in_bands(
-    lines: usize,
-    entries: usize,
-    step: usize,
-    mut f: impl FnMut(usize, usize),
-) -> Result<()> {
-    let band = (BAND / entries.max(1)).max(1).next_multiple_of(step);
-    for first in (0..lines).step_by(band) {
-        f(first, band.min(lines - first));
-        interrupt::poll()?;
-    }
-    Ok(())
 }
 
 fn op<T>(trans: Trans, a: MatRef<'_, T>) -> MatRef<'_, T> {

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 
-use super::context::{lock, Context, Event};
+use super::context::{lock, Context};
 use super::host_copy::{gather, scatter, Pages};
 use super::pieces::Piece;
 use super::staging::{Lane, Slot};
+use super::streams::Event;
 use super::transfer::Stage;
 use crate::error::{Error, Result};
 use crate::interrupt;

@@ -1,6 +1,6 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
-//! - [`context`]: one GPU of this process; waiting, interrupts, fork
+//! - [`context`]: one GPU of this process; fork; failures. [`streams`]: the order of what it does, waiting, interrupts
 //! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - `pool`, [`buffer`], [`memory`]: device memory, matrices in it
@@ -59,6 +59,7 @@ mod qr_pipeline;
 mod qr_reflectors;
 pub mod speed;
 mod staging;
+mod streams;
 mod sums;
 mod transfer;
 #[cfg(test)]

@@ -145,5 +145,10 @@ fn bytes_are_counted_and_staging_memory_is_given_back() {
     dev.release_staging();
     there.read(ctx, back.as_mut()).unwrap();
     assert!(back == a);
-    assert!(dev.staging_bytes() > 0);
+    // None are told while another test's matrix has them.
+    let told = (0..10_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        dev.staging_bytes() > 0
+    });
+    assert!(told);
 }

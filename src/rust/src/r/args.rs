@@ -139,9 +139,11 @@ fn elements(x: &Robj, len: usize) -> Result<Option<Vec<*mut c_void>>> {
 /// A list of double matrices of `n` rows and columns; `None` where `x` is no list.
 pub fn matrices(x: &Robj, n: usize) -> Result<Option<Vec<&[f64]>>> {
     let len = n.saturating_mul(n);
-    let slice = |e| {
+    let slice = |e| match len {
+        // Of nothing R tells an address that is none.
+        0 => &[][..],
         // SAFETY: R's memory of so many doubles, which the list keeps alive and unchanged during the call.
-        unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) }
+        _ => unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) },
     };
     Ok(elements(x, len)?.map(|all| all.into_iter().map(slice).collect()))
 }

@@ -22,7 +22,7 @@ pub(crate) fn part<T: Scalar>(
 ) -> Result<()> {
     let work = COPY * from.nrows() as f64 * from.ncols() as f64;
     let threads = share(threads, work);
-    in_bands(from.ncols(), from.nrows(), 1, |first, count| {
+    in_bands(from.ncols(), from.nrows(), threads, |first, count| {
         let to = to.as_mut().subcols_mut(first, count);
         columns(from.subcols(first, count), which, to, first, threads);
     })

@@ -39,7 +39,7 @@ pub(super) fn of_columns<T: Scalar>(
     f: &(impl Fn(&[T], usize) -> f64 + Sync),
 ) -> Result<Vec<f64>> {
     let mut out = try_zeroed(a.ncols())?;
-    in_bands(a.ncols(), a.nrows(), 1, |first, count| {
+    in_bands(a.ncols(), a.nrows(), threads, |first, count| {
         let band = &mut out[first..first + count];
         fill(a.subcols(first, count), threads, f, band);
     })?;

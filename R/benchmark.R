@@ -61,7 +61,10 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
     if (!grepl("^cuda", device)) {
       abort_argument("device", "'device' must be NULL, \"cuda\" or \"cuda:<number>\"", call)
     }
-    gpu_matmult(diag(1), diag(1), device = device)
+    tryCatch(gpu_matmult(diag(1), diag(1), device = device), cudafactor_error = function(e) {
+      e$call <- call
+      stop(e)
+    })
   }
   auto <- how("auto", precision, call)
   columns <- c(against, if (!is.null(device)) "gpu")

@@ -112,7 +112,8 @@ test_that("arguments that make no sense are refused", {
   )) {
     expect_error(do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong))
   }
-  expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  e <- expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  expect_identical(conditionCall(e), quote(gpu_benchmark(device = "cuda:999")))
 })
 
 test_that("a benchmark can be stopped", {

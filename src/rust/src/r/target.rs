@@ -35,7 +35,7 @@ enum Request {
     Exactly(Target),
 }
 
-/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings()` in `entrypoint.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings.c`.
 pub struct How {
     request: Request,
     pub single: bool,

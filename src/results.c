@@ -18,10 +18,8 @@
 // Smaller vectors are R's own: malloc() keeps their memory by itself.
 #define LARGE ((size_t)1 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-// Blocks of this size on lie on huge pages.
-#define HUGE_FROM ((size_t)16 << 20)
-#define BLOCKS 64
 #define MOST_KEPT ((size_t)4 << 30)
+#define BLOCKS 1024
 
 // What stands before each block's memory, in room of its own that keeps the memory aligned.
 typedef struct {
@@ -37,7 +35,8 @@ static size_t count = 0, bytes_kept = 0;
 // Bytes of results that R has not collected, after the last full collection too, and handed out since the last one of any kind.
 static size_t alive = 0, alive_after_full = 0, handed_out = 0;
 
-#define SPAN ((size_t)1 << 30)
+#define SPAN_LEAST ((size_t)1 << 28)
+#define SPAN_MOST ((size_t)1 << 30)
 
 // A 32nd of the machine's memory.
 static size_t part_of_memory(void) {
@@ -53,7 +52,10 @@ static size_t most_kept(void) { return part_of_memory() < MOST_KEPT ? part_of_me
 
 // Before so many bytes are handed out, and not while R allocates.
 static void look_for_garbage(size_t bytes) {
-  const size_t span = part_of_memory() < SPAN ? part_of_memory() : SPAN;
+  // Some dozens of results, each of which would begin with fresh memory.
+  size_t span = bytes < SPAN_MOST / 32 ? 32 * bytes : SPAN_MOST;
+  if (span < SPAN_LEAST) span = SPAN_LEAST;
+  if (span > part_of_memory()) span = part_of_memory();
   if (handed_out + bytes < span) return;
   handed_out = 0;
   cudafactor_collect(0);
@@ -89,16 +91,15 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
   (void)allocator;
   Block *block = take(room);
   if (block == NULL) {
-    const size_t align = room >= HUGE_FROM ? HUGE_PAGE : HEAD;
     if (room > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
-    const size_t bytes = room + HEAD + align;
+    const size_t bytes = room + HEAD + HUGE_PAGE;
     char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED && results_release() > 0) {
       mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (mapped == MAP_FAILED) return NULL;
-    const size_t at = ((size_t)mapped + HEAD + align - 1) / align * align - (size_t)mapped;
-    if (room >= HUGE_FROM) madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    const size_t at = ((size_t)mapped + HEAD + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE - (size_t)mapped;
+    madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     block = (Block *)(mapped + at - HEAD);
     *block = (Block){mapped, bytes, bytes - at};
   }

@@ -6,7 +6,7 @@ skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linu
 test_that("memory of collected results is kept, used again and given back", {
   skip_unless_kept()
   set.seed(1)
-  x <- matrix(runif(500 * 500), 500)
+  x <- matrix(runif(800 * 800), 800)
   want <- x %*% x
   gc()
   gpu_free()
@@ -15,7 +15,7 @@ test_that("memory of collected results is kept, used again and given back", {
   rm(y)
   gc()
   before <- kept()
-  expect_gte(before, 8 * 500^2)
+  expect_gte(before, 8 * 800^2)
   mem <- gpu_mem()
   expect_identical(mem$pooled[mem$device == "cpu"], before)
   y <- gpu_matmult(x, x, device = "cpu")
@@ -30,25 +30,25 @@ test_that("memory of collected results is kept, used again and given back", {
 })
 
 test_that("such results are ordinary matrices", {
-  x <- matrix(as.double(1:160000), 400)
-  y <- gpu_tcrossprod(x, diag(400), device = "cpu")
+  x <- matrix(as.double(1:640000), 800)
+  y <- gpu_tcrossprod(x, diag(800), device = "cpu")
   expect_equal(y, x)
   z <- y
   z[1, 1] <- -1
   expect_identical(y[1, 1], 1)
-  dimnames(z) <- list(NULL, paste0("c", 1:400))
+  dimnames(z) <- list(NULL, paste0("c", 1:800))
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file))
   saveRDS(z, file)
   expect_identical(readRDS(file), z)
   expect_identical(identical(unserialize(serialize(y, NULL)), y), TRUE)
-  expect_equal(rbind(y, y)[401:800, ], y)
+  expect_equal(rbind(y, y)[801:1600, ], y)
 })
 
 test_that("what is kept is bounded", {
   skip_unless_kept()
-  x <- matrix(1, 300, 400)
-  for (i in 1:100) gpu_crossprod(x[, seq_len(370 + i %% 30)], device = "cpu")
+  x <- matrix(1, 3, 900)
+  for (i in 1:100) gpu_crossprod(x[, seq_len(870 + i %% 30)], device = "cpu")
   gc()
   total <- gpu_mem()$total[[1L]]
   skip_if(is.na(total), "the system does not tell its memory")

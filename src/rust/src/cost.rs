@@ -13,6 +13,9 @@ pub const TRIVIAL: f64 = 1e7;
 /// The GPU must be faster by this factor where nothing was measured.
 pub const MARGIN: f64 = 1.25;
 
+/// Seconds that it takes until threads copy operands and results together.
+const WAKING_COPIERS: f64 = 200e-6;
+
 /// What the constants of a verb are.
 struct Shape {
     /// Share of a product's rate that its operations reach on the CPU, and seconds of one thread for each entry.
@@ -25,7 +28,9 @@ fn shape(verb: Verb) -> Shape {
     let (cpu, gpu) = match verb {
         Verb::Product | Verb::Crossprod => ((1.0, 0.0), (1.0, 0.0, 0.0)),
         Verb::Cholesky => ((0.7, 2.2e-9), (0.85, 0.18e-6, 0.0)),
-        Verb::Lu | Verb::Solve => ((0.7, 5e-9), (0.9, 0.6e-6, 0.17e-9)),
+        Verb::Lu => ((0.7, 5e-9), (0.9, 0.6e-6, 0.17e-9)),
+        // With the condition number.
+        Verb::Solve => ((0.7, 15e-9), (0.9, 2.2e-6, 0.17e-9)),
         Verb::Qr => ((0.7, 8e-9), (0.9, 0.7e-6, 0.15e-9)),
         Verb::Triangular => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
         Verb::Pivoted => ((0.1, 2e-9), (0.02, 12e-6, 0.0)),
@@ -61,11 +66,15 @@ impl Cpu {
         // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `threads.rs`.
         const GRAIN: f64 = 8e6;
         const WAKING: f64 = 15e-6;
+        const WAKING_EACH: f64 = 6e-6;
         let threads = (work.flops / GRAIN).clamp(1.0, self.threads as f64);
         let (share, entry) = shape(work.verb).cpu;
         let rate = share * self.rate * threads * 8.0 / size(single);
         let alone = work.entries * entry / work.count.clamp(1.0, threads);
-        let waking = if threads > 1.0 { WAKING } else { 0.0 };
+        let waking = match threads > 1.0 {
+            true => WAKING + WAKING_EACH * threads,
+            false => 0.0,
+        };
         waking + work.flops / rate + alone
     }
 }
@@ -93,8 +102,8 @@ pub struct Gpu {
     pub rates: (f64, f64),
     /// How many times longer a step takes than on the GPU of the constants.
     pub step: f64,
-    /// Bytes per second of an operand that comes from R's memory, and of a result that becomes R's.
-    pub bus: (f64, f64),
+    /// Bytes per second of operands that come from R's memory and results that become R's, by many threads.
+    pub bus: f64,
     /// Seconds of the smallest call.
     pub start: f64,
 }
@@ -104,16 +113,18 @@ impl Gpu {
     pub const BEST: Gpu = Gpu {
         rates: (100e12, 200e12),
         step: 0.7,
-        bus: (60e9, 60e9),
-        start: 50e-6,
+        bus: 60e9,
+        start: 40e-6,
     };
 
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
         let (share, step, entry) = shape(work.verb).gpu;
         let rate = if single { self.rates.1 } else { self.rates.0 };
-        let moved = size(single) * (work.read / self.bus.0 + work.written / self.bus.1);
+        let bytes = size(single) * (work.read + work.written);
+        // Few bytes are copied by one thread; for more, others are waked.
+        let alone = (2.0 * bytes / self.bus).min(WAKING_COPIERS);
         let chain = self.step * (work.steps * step + work.entries / work.count * entry);
-        self.start + moved + work.flops / (share * rate) + chain
+        self.start + alone + bytes / self.bus + work.flops / (share * rate) + chain
     }
 }
 

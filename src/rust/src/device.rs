@@ -98,6 +98,10 @@ pub fn is_batch((rows, cols): (usize, usize)) -> bool {
     cols.checked_rem(rows).unwrap_or(0) == 0
 }
 
+/// What is asked when a block of columns is factored: the number of its first column, the diagonal of its triangle, the norms that its
+/// columns had, its `tau`. The answer is by what to scale each column below the diagonal; or none, which ends it all.
+pub type QrBlock<'a, T> = dyn FnMut(usize, &[T], &[f64], &[T]) -> Option<Vec<T>> + 'a;
+
 pub trait Device<T: Scalar> {
     /// A matrix this device can compute with.
     type Mat<'a>;
@@ -184,6 +188,17 @@ pub trait Device<T: Scalar> {
         self.gemm(T::from_f64(1.0), ta, &a, tb, &b, T::from_f64(0.0), &mut c)?;
         self.store(c)
     }
+    /// `out = a'a` or `aa'`, from host to host, as [`Device::gemm_host`].
+    fn syrk_host(&self, trans: Trans, a: MatRef<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        self.syrk_loaded(trans, a, out)
+    }
+    /// As [`Device::syrk_host`], one step after the other.
+    fn syrk_loaded(&self, trans: Trans, a: MatRef<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        let a = self.load(a)?;
+        let mut c = self.output(out)?;
+        self.syrk(trans, &a, &mut c)?;
+        self.store(c)
+    }
     /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`), both triangles written, exactly symmetric.
     fn syrk(&self, trans: Trans, a: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()>;
 
@@ -209,6 +224,17 @@ pub trait Device<T: Scalar> {
     /// greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with LAPACK's order;
     /// an infinite pivot goes on, as in LAPACK.
     fn potrf(&self, uplo: Uplo, a: &mut Self::Mat<'_>) -> Result<()>;
+    /// `out` becomes the factor U of `a`, of whose entries only the upper triangle is read; from host to host, as
+    /// [`Device::gemm_host`].
+    fn potrf_host(&self, a: MatRef<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        self.potrf_loaded(a, out)
+    }
+    /// As [`Device::potrf_host`], one step after the other.
+    fn potrf_loaded(&self, a: MatRef<'_, T>, out: MatMut<'_, T>) -> Result<()> {
+        let mut u = self.load_into(a, Part::Upper, out)?;
+        self.potrf(Uplo::Upper, &mut u)?;
+        self.store_part(u, Part::Upper)
+    }
     /// `A = U'U` for each of the square matrices that stand side by side in A, as many as its columns make. Only their upper
     /// triangles are read, and zeros are written below the diagonals. A pivot as in [`Device::potrf`] is
     /// [`Error::NotPositiveDefiniteIn`](crate::error::Error) of the first matrix that has one; nothing is then said of the
@@ -219,12 +245,67 @@ pub trait Device<T: Scalar> {
     fn pstrf(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedCholesky>;
     /// `A = P L U` with partial pivoting, first maximum wins; any shape.
     fn getrf(&self, a: &mut Self::Mat<'_>) -> Result<LuInfo>;
+    /// [`Device::getrf`] of a host matrix in A, of its shape, whose contents are not read, and the matrix's 1-norm.
+    fn getrf_host(&self, x: MatRef<'_, T>, a: &mut Self::Mat<'_>) -> Result<(LuInfo, f64)> {
+        self.getrf_loaded(x, a)
+    }
+    /// As [`Device::getrf_host`], one step after the other.
+    fn getrf_loaded(&self, x: MatRef<'_, T>, a: &mut Self::Mat<'_>) -> Result<(LuInfo, f64)> {
+        self.refill(x, Part::All, a)?;
+        let norm = self.norm1(a)?;
+        Ok((self.getrf(a)?, norm))
+    }
+    /// `out = A^-1 b` from the LU factors of A; without `b` the inverse.
+    fn getrs_host(
+        &self,
+        lu: &Self::Mat<'_>,
+        ipiv: &[usize],
+        b: Option<MatRef<'_, T>>,
+        out: MatMut<'_, T>,
+    ) -> Result<()> {
+        self.getrs_loaded(lu, ipiv, b, out)
+    }
+    /// As [`Device::getrs_host`], one step after the other.
+    fn getrs_loaded(
+        &self,
+        lu: &Self::Mat<'_>,
+        ipiv: &[usize],
+        b: Option<MatRef<'_, T>>,
+        out: MatMut<'_, T>,
+    ) -> Result<()> {
+        let mut x = match b {
+            Some(b) => self.load_into(b, Part::All, out)?,
+            None => {
+                let mut x = self.output(out)?;
+                self.set_identity(&mut x)?;
+                x
+            }
+        };
+        self.getrs(lu, ipiv, &mut x)?;
+        self.store(x)
+    }
+    /// `X <- A^-1 X` from the LU factors of A.
+    fn getrs(&self, lu: &Self::Mat<'_>, ipiv: &[usize], x: &mut Self::Mat<'_>) -> Result<()> {
+        let (n, left, no) = (ipiv.len(), Side::Left, Trans::No);
+        self.laswp(no, ipiv, x)?;
+        self.trsm(left, Uplo::Lower, no, Diag::Unit, n, lu, x)?;
+        self.trsm(left, Uplo::Upper, no, Diag::NonUnit, n, lu, x)
+    }
     /// Applies the exchanges of `ipiv` to the rows of B, in order (`Trans::No`: B <- P'B) or
     /// in reverse (`Trans::Yes`: B <- P B).
     fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut Self::Mat<'_>) -> Result<()>;
     /// `A = QR` by Householder reflectors, LAPACK's storage and signs (R on and above the diagonal, reflectors
     /// with an implicit leading one below it); returns the `min(m, n)` factors `tau`.
     fn geqrf(&self, a: &mut Self::Mat<'_>) -> Result<Vec<T>>;
+    /// [`Device::geqrf`] of a host matrix, its form changed by `finish`, in `out`; `None` where that is not for this device and matrix.
+    fn geqrf_host(
+        &self,
+        _x: MatRef<'_, T>,
+        _out: MatMut<'_, T>,
+        _finish: &mut QrBlock<'_, T>,
+    ) -> Result<Option<Vec<T>>> {
+        Ok(None)
+    }
     /// `A[i,j] <- below[j] A[i,j]` under the diagonal, `A[i,j] <- rows[i] A[i,j]` on and above it. Where a list ends the
     /// factor is 1.
     fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Self::Mat<'_>) -> Result<()>;

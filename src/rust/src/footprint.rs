@@ -32,8 +32,9 @@ impl Task {
             Task::Cholesky => (1.0, 256.0),
             // A panel of 128 columns, and lists of exchanges.
             Task::Lu => (1.0, 256.0),
-            // Reflectors of up to four panels of 128 columns, and twice their products with the other columns.
-            Task::Qr => (1.0, 3.0 * 512.0 + 128.0),
+            // Reflectors of up to four panels of 128 columns, and twice their products with the other columns; a panel that is
+            // made column by column.
+            Task::Qr => (1.0, 3.0 * 512.0 + 128.0 + 256.0),
             // The factor and the unknowns.
             Task::Solve => (2.0, 256.0),
             Task::Product => (3.0, 0.0),

@@ -18,9 +18,7 @@ pub fn factor<T: Scalar, D: Device<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let mut a = dev.load_into(x, Part::Upper, out)?;
-    dev.potrf(Uplo::Upper, &mut a)?;
-    dev.store_part(a, Part::Upper)
+    dev.potrf_host(x, out)
 }
 
 /// As [`factor`], of a matrix on the device.

@@ -25,11 +25,10 @@ pub fn factor_and_norm<T: Scalar, D: Device<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<(LuInfo, f64)> {
-    let mut a = dev.load_into(x, Part::All, out)?;
-    let norm = dev.norm1(&a)?;
-    let info = dev.getrf(&mut a)?;
+    let mut a = dev.output(out)?;
+    let answer = dev.getrf_host(x, &mut a)?;
     dev.store(a)?;
-    Ok((info, norm))
+    Ok(answer)
 }
 
 /// The permutation that exchanges of `m` rows, in order, amount to: row i of PA is row `perm[i]` of A.
@@ -65,16 +64,11 @@ pub fn solve_factored<T: Scalar, D: Device<T>>(
     b: Rhs<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let mut x = match b {
-        Rhs::Given(b) => dev.load_into(b, Part::All, out)?,
-        Rhs::Identity => {
-            let mut x = dev.output(out)?;
-            dev.set_identity(&mut x)?;
-            x
-        }
+    let b = match b {
+        Rhs::Given(b) => Some(b),
+        Rhs::Identity => None,
     };
-    substitute(dev, lu, ipiv, &mut x)?;
-    dev.store(x)
+    dev.getrs_host(lu, ipiv, b, out)
 }
 
 /// As [`solve_factored`], of a right-hand side on the device; `None` is the identity.
@@ -92,21 +86,8 @@ pub fn solve_resident<T: Scalar, D: Device<T>>(
             x
         }
     };
-    substitute(dev, lu, ipiv, &mut x)?;
+    dev.getrs(lu, ipiv, &mut x)?;
     Ok(x)
-}
-
-/// `x <- A^-1 x` from the factors.
-fn substitute<T: Scalar, D: Device<T>>(
-    dev: &D,
-    lu: &D::Mat<'_>,
-    ipiv: &[usize],
-    x: &mut D::Mat<'_>,
-) -> Result<()> {
-    let (n, left) = (ipiv.len(), Side::Left);
-    dev.laswp(Trans::No, ipiv, x)?;
-    dev.trsm(left, Uplo::Lower, Trans::No, Diag::Unit, n, lu, x)?;
-    dev.trsm(left, Uplo::Upper, Trans::No, Diag::NonUnit, n, lu, x)
 }
 
 /// `out = A^-1 b` from factors that [`factor`] left on the host.

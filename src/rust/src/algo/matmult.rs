@@ -50,8 +50,5 @@ pub fn self_product<T: Scalar, D: Device<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let x = dev.load(x)?;
-    let mut c = dev.output(out)?;
-    dev.syrk(trans, &x, &mut c)?;
-    dev.store(c)
+    dev.syrk_host(trans, x, out)
 }

@@ -171,6 +171,14 @@ pub fn linpack<T: Scalar, D: Device<T>>(
     tol: f64,
     mut out: MatMut<'_, T>,
 ) -> Result<QrObject> {
+    if let Some(mut qraux) = in_blocks(dev, x, tol, out.rb_mut())? {
+        last_qraux(out.rb(), &mut qraux);
+        return Ok(QrObject {
+            rank: qraux.len(),
+            jpvt: (0..qraux.len()).collect(),
+            qraux,
+        });
+    }
     let (mut a, info) = factor_limited(dev, x, tol, out.rb_mut())?;
     let mut qraux = to_linpack(dev, &mut a, &info.tau)?.qraux;
     dev.store(a)?;
@@ -180,6 +188,35 @@ pub fn linpack<T: Scalar, D: Device<T>>(
         rank: info.rank,
         jpvt: info.jpvt,
     })
+}
+
+/// [`linpack`]'s matrix and `qraux`, complete but for [`last_qraux`], by a device that factors in blocks while they travel; `None` where
+/// there is none, or a block is not of a matrix whose factor is plain in either form.
+fn in_blocks<T: Scalar, D: Device<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    tol: f64,
+    out: MatMut<'_, T>,
+) -> Result<Option<Vec<f64>>> {
+    let (m, n) = (x.nrows(), x.ncols());
+    let mut qraux = vec![0.0; n];
+    let mut finish = |first: usize, diagonal: &[T], norms: &[f64], tau: &[T]| {
+        let finite = norms.iter().all(|norm| norm.is_finite());
+        if !finite
+            || !in_order(diagonal, norms, tol)
+            || !turned(m - first, diagonal, tau).is_empty()
+        {
+            return None;
+        }
+        // None for the last row.
+        let count = tau.len().min(m - first - 1);
+        for (q, t) in qraux[first..].iter_mut().zip(&tau[..count]) {
+            *q = (*t).into();
+        }
+        Some(tau[..count].to_vec())
+    };
+    let done = dev.geqrf_host(x, out, &mut finish)?;
+    Ok(done.map(|_| qraux))
 }
 
 /// R's `qr(LAPACK = TRUE)`: columns in order of remaining norm, LAPACK's form in `out`.

@@ -17,8 +17,9 @@ pub fn solve<T: Scalar, D: Device<T>>(
     tol: f64,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let mut f = dev.load_temporary(a, Part::All)?;
-    let info = factor_regular(dev, &mut f, tol)?;
+    let mut f = dev.zeros(a.nrows(), a.ncols())?;
+    let (info, norm) = dev.getrf_host(a, &mut f)?;
+    refuse(dev, &f, &info, norm, tol)?;
     lu::solve_factored(dev, &f, &info.ipiv, b, out)
 }
 
@@ -30,24 +31,26 @@ pub fn solve_resident<T: Scalar, D: Device<T>>(
     tol: f64,
 ) -> Result<D::Mat<'static>> {
     let mut f = dev.duplicate(a, Part::All)?;
-    let info = factor_regular(dev, &mut f, tol)?;
+    let norm = if tol > 0.0 { dev.norm1(&f)? } else { 0.0 };
+    let info = dev.getrf(&mut f)?;
+    refuse(dev, &f, &info, norm, tol)?;
     lu::solve_resident(dev, &f, &info.ipiv, b)
 }
 
-/// `f` becomes its LU factors, unless it is singular to the tolerance.
-fn factor_regular<T: Scalar, D: Device<T>>(
+/// An error where the factors are those of a matrix that is singular to the tolerance; `norm` is its 1-norm.
+fn refuse<T: Scalar, D: Device<T>>(
     dev: &D,
-    f: &mut D::Mat<'_>,
+    f: &D::Mat<'_>,
+    info: &LuInfo,
+    norm: f64,
     tol: f64,
-) -> Result<LuInfo> {
-    let norm = if tol > 0.0 { dev.norm1(f)? } else { 0.0 };
-    let info = dev.getrf(f)?;
-    lu::check_regular(&info)?;
+) -> Result<()> {
+    lu::check_regular(info)?;
     if tol > 0.0 {
         let rcond = lu::rcond(dev, f, dev.shape(f).1, norm)?;
         if rcond.is_nan() || rcond < tol {
             return Err(Error::IllConditioned { rcond });
         }
     }
-    Ok(info)
+    Ok(())
 }

@@ -5,12 +5,9 @@
 //! what is to be computed as soon as its operands are on their way, says what may come down, and asks for the user's interrupts.
 
 use std::collections::VecDeque;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-use cudarc::driver::sys;
 
 use super::context::{lock, Context};
 use super::host_copy::{gather, scatter, Pages};
@@ -180,7 +177,8 @@ impl Flow {
                     let slot = lane.next();
                     slot.wait(self.ctx)?;
                     self.await_mark(i)?;
-                    self.fetch(slot, &self.down[i])?;
+                    // SAFETY: as in `send`.
+                    unsafe { slot.fetch(self.ctx, &self.down[i], self.ctx.down) }?;
                     coming.push_back((slot, self.down[i]));
                     continue;
                 }
@@ -188,7 +186,7 @@ impl Flow {
             if let Some((slot, piece)) = coming.pop_front() {
                 slot.wait(self.ctx)?;
                 // SAFETY: the caller of `run` vouches for the host's memory; the slot holds the piece.
-                unsafe { scatter(&piece, slot.memory) };
+                unsafe { scatter(&piece, slot.memory, true) };
                 continue;
             }
             if self.next_down.load(Ordering::Relaxed) >= self.down.len() {
@@ -204,40 +202,14 @@ impl Flow {
     fn send(&self, slot: Slot, i: usize) -> Result<()> {
         let piece = &self.up[i];
         slot.wait(self.ctx)?;
-        // SAFETY: as in `work`; the slot is free, and no piece is longer.
-        unsafe { gather(piece, slot.memory, self.up.len() < MANY) };
-        let stream = self.ctx.up;
-        let code = if piece.device_pitch == piece.width || piece.columns == 1 {
-            // SAFETY: the caller of `run` vouches for the device's memory.
-            unsafe {
-                sys::cuMemcpyHtoDAsync_v2(piece.device, slot.memory.cast(), piece.bytes(), stream)
-            }
-        } else {
-            let copy = rectangle(piece, slot.memory, true);
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
-        };
-        self.ctx.check(code, "cuMemcpyHtoD")?;
-        slot.record(self.ctx, stream)?;
+        // SAFETY: the caller of `run` vouches for the memory on both sides; the slot is free, and no piece is longer.
+        unsafe {
+            gather(piece, slot.memory, self.up.len() < MANY);
+            slot.send(self.ctx, piece, self.ctx.up)?;
+        }
         let stage = self.stages.partition_point(|(end, _)| *end <= i);
         self.stages[stage].1.fetch_sub(1, Ordering::AcqRel);
         Ok(())
-    }
-
-    fn fetch(&self, slot: Slot, piece: &Piece) -> Result<()> {
-        let stream = self.ctx.down;
-        let code = if piece.device_pitch == piece.width || piece.columns == 1 {
-            // SAFETY: the caller of `run` vouches for the device's memory; the slot is free, and no piece is longer.
-            unsafe {
-                sys::cuMemcpyDtoHAsync_v2(slot.memory.cast(), piece.device, piece.bytes(), stream)
-            }
-        } else {
-            let copy = rectangle(piece, slot.memory, false);
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream) }
-        };
-        self.ctx.check(code, "cuMemcpyDtoH")?;
-        slot.record(self.ctx, stream)
     }
 }
 
@@ -256,31 +228,4 @@ fn claim(next: &AtomicUsize, end: usize) -> Option<usize> {
         (i < end).then_some(i + 1)
     })
     .ok()
-}
-
-/// The copy of a piece between a slot, where its columns are adjacent, and the device.
-fn rectangle(piece: &Piece, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
-    let (host, device) = (
-        sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-        sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-    );
-    // Of the two addresses of an end the driver reads the one of its kind.
-    sys::CUDA_MEMCPY2D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcMemoryType: if up { host } else { device },
-        srcHost: slot.cast(),
-        srcDevice: piece.device,
-        srcArray: null_mut(),
-        srcPitch: if up { piece.width } else { piece.device_pitch },
-        dstXInBytes: 0,
-        dstY: 0,
-        dstMemoryType: if up { device } else { host },
-        dstHost: slot.cast(),
-        dstDevice: piece.device,
-        dstArray: null_mut(),
-        dstPitch: if up { piece.device_pitch } else { piece.width },
-        WidthInBytes: piece.width,
-        Height: piece.columns,
-    }
 }

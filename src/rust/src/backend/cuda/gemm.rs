@@ -284,6 +284,11 @@ pub(super) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
         ..Update::assign()
     };
     multiply(ctx, update, a, a.t(), c)?;
+    mirror(ctx, c)
+}
+
+/// The lower triangle of a square matrix above its diagonal, too.
+pub(super) fn mirror<T: Scalar>(ctx: &'static Context, c: View<T>) -> Result<()> {
     let tiles = c.rows.div_ceil(32);
     ctx.launch::<T>(MIRROR, tiles * tiles, 1, 256, &args![c.rows, c.ptr, c.ld()])
 }

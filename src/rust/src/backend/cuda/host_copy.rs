@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pieces::Piece;
 
-/// From R's memory to a slot; past the cache, if it is to be read from memory by the GPU at once.
+/// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///
 /// # Safety
 /// The piece's host columns are readable, and the slot has room for its bytes.
@@ -21,16 +21,17 @@ pub(super) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
     }
 }
 
-/// From a slot to R's memory; what of the columns is not in the triangle becomes zero.
+/// From a slot to R's memory, perhaps past the processor's cache; what of the columns is not in the triangle becomes zero.
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
-pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8) {
+pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
     for j in 0..piece.columns {
         let to = (piece.host + j * piece.pitch) as *mut u8;
         let from = slot.add(j * piece.width);
         match piece.triangle {
-            None => copy_past_cache(from, to, piece.width),
+            None if past_cache => copy_past_cache(from, to, piece.width),
+            None => std::ptr::copy_nonoverlapping(from, to, piece.width),
             Some(t) => {
                 let kept = (t.first + j * t.element).min(t.whole);
                 copy_past_cache(from, to, kept);
@@ -70,11 +71,8 @@ unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
 
 /// Results smaller than this are not worth it.
 const LARGE: usize = 4 << 20;
-/// Fewer bytes are too few huge pages to share among threads.
-const HUGE: usize = 16 << 20;
+/// Memory asked for at a time, too.
 const HUGE_PAGE: usize = 2 << 20;
-/// Memory asked for at a time, where pages are not huge.
-const SHARE: usize = 256 << 10;
 const PAGE: usize = 4096;
 
 /// The pages of a result's memory. The system hands them out when they are first written, and one thread alone takes longer over that
@@ -101,7 +99,7 @@ impl Pages {
                 from.next_multiple_of(HUGE_PAGE),
                 (from + bytes) / HUGE_PAGE * HUGE_PAGE,
             );
-            if end > start && bytes >= HUGE {
+            if end > start {
                 // SAFETY: whole pages of that memory; the advice changes nothing of its contents.
                 let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
             }
@@ -115,11 +113,10 @@ impl Pages {
 
     /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
     pub(super) fn touch_some(&self) -> bool {
-        let share = if self.bytes >= HUGE { HUGE_PAGE } else { SHARE };
         // Shares end where pages do, so that no two threads ask for the same one.
-        let skew = self.memory % share;
-        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(share);
-        let (start, end) = ((end - share).saturating_sub(skew), end - skew);
+        let skew = self.memory % HUGE_PAGE;
+        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(HUGE_PAGE);
+        let (start, end) = ((end - HUGE_PAGE).saturating_sub(skew), end - skew);
         if start >= self.bytes {
             return false;
         }
@@ -160,7 +157,7 @@ impl FirstTouch {
             stop: AtomicBool::new(false),
             at_work: AtomicUsize::new(0),
         });
-        for _ in 0..threads {
+        for _ in 0..threads.min(bytes / HUGE_PAGE + 1) {
             let shared = Arc::clone(&shared);
             rayon::spawn(move || {
                 shared.at_work.fetch_add(1, Ordering::SeqCst);
@@ -228,7 +225,7 @@ mod tests {
             }),
         };
         // SAFETY: both have n columns of n numbers.
-        unsafe { scatter(&piece, slot.as_ptr().cast()) };
+        unsafe { scatter(&piece, slot.as_ptr().cast(), true) };
         for j in 0..n {
             for i in 0..n {
                 let want = if i <= j { slot[i + j * n] } else { 0.0 };

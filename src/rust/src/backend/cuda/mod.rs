@@ -5,7 +5,7 @@
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - `pool`, [`buffer`], [`memory`]: device memory, matrices in it
 //! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
-//! - `product_host`: products whose operands and result are on the host
+//! - `passage`: matrices that pass block by block; `product_host`, `factor_host`: what is computed of them on the way, from host to host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `triangular_tiles`: triangular systems on the tensor cores
@@ -25,6 +25,7 @@ mod cholesky_batch;
 mod cholesky_tiles;
 mod context;
 mod elementwise;
+mod factor_host;
 mod flow;
 mod fold;
 mod gemm;
@@ -41,6 +42,7 @@ mod modules;
 mod movement;
 mod norms;
 mod operand;
+mod passage;
 mod pieces;
 mod pipeline;
 mod pivot;
@@ -77,7 +79,7 @@ use self::gemm::Update;
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
 use crate::device::{
-    is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
+    is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
@@ -264,6 +266,16 @@ impl<T: Scalar> Device<T> for CudaDevice {
         self.gemm_loaded(a, b, out)
     }
 
+    fn syrk_host(&self, trans: Trans, a: MatRef<'_, T>, mut out: MatMut<'_, T>) -> Result<()> {
+        let blocks = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4);
+        if let (Trans::Yes, Some(blocks)) = (trans, blocks) {
+            if factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks)?.is_some() {
+                return Ok(());
+            }
+        }
+        self.syrk_loaded(trans, a, out)
+    }
+
     fn syrk(&self, trans: Trans, a: &Matrix<'_, T>, c: &mut Matrix<'_, T>) -> Result<()> {
         let a = if trans.is_yes() {
             a.view().t()
@@ -306,6 +318,15 @@ impl<T: Scalar> Device<T> for CudaDevice {
         cholesky::factor(self.ctx, uplo, a.view())
     }
 
+    fn potrf_host(&self, a: MatRef<'_, T>, mut out: MatMut<'_, T>) -> Result<()> {
+        if let Some(blocks) = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4) {
+            if factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks)?.is_some() {
+                return Ok(());
+            }
+        }
+        self.potrf_loaded(a, out)
+    }
+
     fn potrf_batched(&self, a: &mut Matrix<'_, T>) -> Result<()> {
         require(
             is_batch(a.shape()),
@@ -328,6 +349,41 @@ impl<T: Scalar> Device<T> for CudaDevice {
         lu::factor(self.ctx, a.view())
     }
 
+    fn getrf_host(&self, x: MatRef<'_, T>, a: &mut Matrix<'_, T>) -> Result<(LuInfo, f64)> {
+        let shape = (x.nrows(), x.ncols());
+        require_indexable(shape)?;
+        require(a.shape() == shape, "getrf: shapes do not fit")?;
+        if let Some(blocks) = passage::worthwhile::<T>(shape, 2) {
+            if let Some(done) = factor_host::lu(self.ctx, x, a.view(), &blocks)? {
+                return Ok(done);
+            }
+        }
+        self.getrf_loaded(x, a)
+    }
+
+    fn getrs_host(
+        &self,
+        lu: &Matrix<'_, T>,
+        ipiv: &[usize],
+        b: Option<MatRef<'_, T>>,
+        mut out: MatMut<'_, T>,
+    ) -> Result<()> {
+        let (n, columns) = (out.nrows(), out.ncols());
+        let fits = lu.shape() == (n, n)
+            && ipiv.len() == n
+            && ipiv.iter().all(|p| *p < n)
+            && b.is_none_or(|b| (b.nrows(), b.ncols()) == (n, columns));
+        require(fits, "getrs: shapes do not fit")?;
+        if let Some(blocks) = passage::worthwhile::<T>((n, columns), 4) {
+            let done =
+                factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks)?;
+            if done.is_some() {
+                return Ok(());
+            }
+        }
+        self.getrs_loaded(lu, ipiv, b, out)
+    }
+
     fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut Matrix<'_, T>) -> Result<()> {
         let rows = b.shape().0;
         require_indexable(b.shape())?;
@@ -340,6 +396,18 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn geqrf(&self, a: &mut Matrix<'_, T>) -> Result<Vec<T>> {
         qr_factor::factor(self.ctx, a.view())
+    }
+
+    fn geqrf_host(
+        &self,
+        x: MatRef<'_, T>,
+        out: MatMut<'_, T>,
+        finish: &mut QrBlock<'_, T>,
+    ) -> Result<Option<Vec<T>>> {
+        match passage::worthwhile::<T>((x.nrows(), x.ncols()), 2) {
+            Some(blocks) => factor_host::qr(self.ctx, x, out, &blocks, finish),
+            None => Ok(None),
+        }
     }
 
     fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Matrix<'_, T>) -> Result<()> {

@@ -14,6 +14,8 @@ pub(super) struct Pair<T> {
     pub device: u64,
     pub rows: usize,
     pub cols: usize,
+    /// Columns of a larger matrix to the left of these, by which its triangle is lower here.
+    pub left: usize,
 }
 
 /// A rectangle: `columns` columns of `width` bytes, packed in a slot.
@@ -42,7 +44,15 @@ impl Piece {
     pub(super) fn bytes(&self) -> usize {
         self.width * self.columns
     }
+
+    /// Whether it is one run of memory on the device.
+    pub(super) fn is_run(&self) -> bool {
+        self.device_pitch == self.width || self.columns == 1
+    }
 }
+
+/// Of shorter columns the bus takes whole ones in less time than the parts that are in a triangle.
+const TALL: usize = 32 << 10;
 
 /// Copies shorter than this are not worth a thread of their own.
 const LEAST: usize = 512 << 10;
@@ -65,17 +75,23 @@ impl<T: Scalar> Pair<T> {
             host: self.host.wrapping_add(first * self.pitch),
             device: self.device + (first * self.rows * size_of::<T>()) as u64,
             cols: count,
+            left: self.left + first,
             ..self
         }
     }
 
+    /// Whether of `part` only the entries of the upper triangle travel.
+    fn is_triangle(&self, part: Part) -> bool {
+        part == Part::Upper && self.rows * size_of::<T>() >= TALL
+    }
+
     /// Bytes that travel.
     pub(super) fn bytes(&self, part: Part) -> usize {
-        let all = self.rows * self.cols * size_of::<T>();
-        match part {
-            Part::Upper => all / 2,
-            _ => all,
-        }
+        let rows = match self.is_triangle(part) {
+            true => self.rows.min(self.left + self.cols / 2),
+            false => self.rows,
+        };
+        rows * self.cols * size_of::<T>()
     }
 
     /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed for the upper triangle.
@@ -85,7 +101,7 @@ impl<T: Scalar> Pair<T> {
         if self.rows == 0 || self.cols == 0 {
             return Vec::new();
         }
-        if part == Part::Upper && column <= most {
+        if self.is_triangle(part) && column <= most {
             return self.of_triangle(most);
         }
         if self.pitch == self.rows || self.cols == 1 {
@@ -143,20 +159,21 @@ impl<T: Scalar> Pair<T> {
 
     fn of_triangle(&self, most: usize) -> Vec<Piece> {
         let size = size_of::<T>();
+        // Entries of the first j columns' last one that are in the triangle.
+        let height = |j: usize| self.rows.min(self.left + j);
         let mut pieces = Vec::new();
         let mut j = 0;
         while j < self.cols {
             // As many columns as a slot holds at the height of the last of them.
             let mut columns = 1;
-            while j + columns < self.cols
-                && (columns + 1) * self.rows.min(j + columns + 1) * size <= most
+            while j + columns < self.cols && (columns + 1) * height(j + columns + 1) * size <= most
             {
                 columns += 1;
             }
-            let piece = self.rectangle(j, columns, self.rows.min(j + columns));
+            let piece = self.rectangle(j, columns, height(j + columns));
             pieces.push(Piece {
                 triangle: Some(Triangle {
-                    first: self.rows.min(j + 1) * size,
+                    first: height(j + 1) * size,
                     element: size,
                     whole: self.rows * size,
                 }),
@@ -182,9 +199,13 @@ mod tests {
             device: 1 << 40,
             rows,
             cols,
+            left: 0,
         };
         let mut seen = vec![0u8; pitch * cols * 8];
-        for p in pair.pieces(part, most) {
+        let (half, rest) = (cols / 2, cols - cols / 2);
+        let mut pieces = pair.columns(0, half).pieces(part, most);
+        pieces.extend(pair.columns(half, rest).pieces(part, most));
+        for p in pieces {
             assert!(p.bytes() <= most && p.width > 0 && p.columns > 0);
             for j in 0..p.columns {
                 let kept = match p.triangle {
@@ -229,8 +250,8 @@ mod tests {
 
     #[test]
     fn pieces_of_a_triangle_have_its_entries_once() {
-        for (rows, cols) in [(1, 1), (50, 50), (50, 70), (500, 500)] {
-            let seen = covered(rows, cols, rows, Part::Upper, 8192);
+        for (rows, cols) in [(TALL / 8, 1), (TALL / 8, 300), (5000, 70)] {
+            let seen = covered(rows, cols, rows, Part::Upper, 1 << 16);
             for j in 0..cols {
                 for i in 0..rows {
                     let n = seen[(i + j * rows) * 8];
@@ -241,6 +262,12 @@ mod tests {
     }
 
     #[test]
+    fn short_columns_travel_whole() {
+        let seen = covered(50, 70, 50, Part::Upper, 8192);
+        assert!(seen.iter().all(|n| *n == 1));
+    }
+
+    #[test]
     fn pieces_end_where_pages_do() {
         let pair = Pair::<f64> {
             host: 1000 as *mut f64,
@@ -248,6 +275,7 @@ mod tests {
             device: 0,
             rows: 4096,
             cols: 4,
+            left: 0,
         };
         let pieces = pair.pieces(Part::All, 1 << 16);
         assert!(pieces[1..].iter().all(|p| p.host % (1 << 16) == 0));

@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 use cudarc::driver::sys;
 
 use super::context::Context;
+use super::pieces::Piece;
 use crate::error::Result;
 use crate::threads::{owns_pool, wanted};
 
@@ -140,11 +141,85 @@ impl Slot {
         )
     }
 
-    pub(super) fn record(&self, ctx: &Context, stream: sys::CUstream) -> Result<()> {
+    /// Whether the GPU is done with it.
+    pub(super) fn is_free(&self, ctx: &Context) -> Result<bool> {
+        // SAFETY: the event lives as long as the lane.
+        match unsafe { sys::cuEventQuery(self.event) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            code => ctx.check(code, "cuEventQuery").map(|()| true),
+        }
+    }
+
+    fn record(&self, ctx: &Context, stream: sys::CUstream) -> Result<()> {
         // SAFETY: event and stream belong to the current context.
         ctx.check(
             unsafe { sys::cuEventRecord(self.event, stream) },
             "cuEventRecord",
         )
+    }
+
+    /// Starts the copy of a piece that lies in the memory to its place on the device.
+    ///
+    /// # Safety
+    /// The piece's memory on the device exists until the copy is done, and the piece fits.
+    pub(super) unsafe fn send(
+        &self,
+        ctx: &Context,
+        piece: &Piece,
+        stream: sys::CUstream,
+    ) -> Result<()> {
+        let code = if piece.is_run() {
+            sys::cuMemcpyHtoDAsync_v2(piece.device, self.memory.cast(), piece.bytes(), stream)
+        } else {
+            sys::cuMemcpy2DAsync_v2(&rectangle(piece, self.memory, true), stream)
+        };
+        ctx.check(code, "cuMemcpyHtoD")?;
+        self.record(ctx, stream)
+    }
+
+    /// Starts the copy of a piece from the device into the memory.
+    ///
+    /// # Safety
+    /// As of [`Slot::send`].
+    pub(super) unsafe fn fetch(
+        &self,
+        ctx: &Context,
+        piece: &Piece,
+        stream: sys::CUstream,
+    ) -> Result<()> {
+        let code = if piece.is_run() {
+            sys::cuMemcpyDtoHAsync_v2(self.memory.cast(), piece.device, piece.bytes(), stream)
+        } else {
+            sys::cuMemcpy2DAsync_v2(&rectangle(piece, self.memory, false), stream)
+        };
+        ctx.check(code, "cuMemcpyDtoH")?;
+        self.record(ctx, stream)
+    }
+}
+
+/// The copy of a piece between a slot, where its columns are adjacent, and the device.
+fn rectangle(piece: &Piece, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
+    let (host, device) = (
+        sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+    );
+    // Of the two addresses of an end the driver reads the one of its kind.
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: if up { host } else { device },
+        srcHost: slot.cast(),
+        srcDevice: piece.device,
+        srcArray: null_mut(),
+        srcPitch: if up { piece.width } else { piece.device_pitch },
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: if up { device } else { host },
+        dstHost: slot.cast(),
+        dstDevice: piece.device,
+        dstArray: null_mut(),
+        dstPitch: if up { piece.device_pitch } else { piece.width },
+        WidthInBytes: piece.width,
+        Height: piece.columns,
     }
 }

@@ -9,16 +9,20 @@ use faer::{MatMut, MatRef};
 
 use super::context::{try_lock, Context};
 use super::flow::Flow;
-use super::host_copy::Pages;
+use super::host_copy::{gather, scatter, Pages};
 use super::pieces::{cut, Pair};
-use super::staging::{workers, Staging, SLOT};
+use super::staging::{workers, Slot, Staging, SLOT, SLOTS};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};
 
-/// Fewer bytes than this go from or to R's memory at once: waking threads takes longer.
-const SMALL: usize = 256 << 10;
+/// Fewer bytes than this are copied by the caller's thread alone: waking others takes longer.
+const SMALL: usize = 3 << 19;
+/// Of these, pieces that the bus takes while the next one is copied.
+const PIECE: usize = 256 << 10;
+/// Columns that lie apart are copied one by one from so many bytes on.
+const WORTH: usize = 256 << 10;
 
 static UP: AtomicU64 = AtomicU64::new(0);
 static DOWN: AtomicU64 = AtomicU64::new(0);
@@ -53,6 +57,7 @@ pub(super) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<Pair<T>
         device,
         rows,
         cols,
+        left: 0,
     })
 }
 
@@ -65,12 +70,13 @@ pub(super) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Pa
         device,
         rows,
         cols,
+        left: 0,
     })
 }
 
 /// Whether copies of columns are better than a copy of the whole: not of many short ones.
 fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
-    pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= SMALL
+    pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
 }
 
 /// Staging memory for one flow, made at first use, and for how many threads. None where there is none, too little memory that can be
@@ -100,14 +106,6 @@ pub(super) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
 /// Staging memory that is there, for one user.
 pub(super) type Stage = MutexGuard<'static, Option<Staging>>;
 
-/// As [`stage`], for so many bytes; None where threads are not worth waking.
-fn staged(ctx: &'static Context, bytes: usize) -> Result<Option<(Stage, usize)>> {
-    match bytes < SMALL {
-        true => Ok(None),
-        false => stage(ctx),
-    }
-}
-
 /// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When this returns `a` has been read; what is
 /// put into the stream next comes after the copy.
 pub(super) fn upload<T: Scalar>(
@@ -136,9 +134,12 @@ pub(super) fn upload<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(bytes, 0);
-    let Some((mut staging, workers)) = staged(ctx, bytes)? else {
+    let Some((mut staging, workers)) = stage(ctx)? else {
         return direct(ctx, pair, true);
     };
+    if bytes < SMALL {
+        return ctx.or_drain(send_alone(ctx, &mut staging, pair));
+    }
     let (piece, threads) = cut(bytes, workers, SLOT);
     let pieces = pair.pieces(part, piece);
     ctx.order_up()?;
@@ -172,11 +173,14 @@ pub(super) fn download<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(0, bytes);
-    let Some((mut staging, workers)) = staged(ctx, bytes)? else {
+    let Some((mut staging, workers)) = stage(ctx)? else {
         ctx.wait()?;
         direct(ctx, pair, false)?;
         return ctx.wait();
     };
+    if bytes < SMALL {
+        return ctx.or_drain(fetch_alone(ctx, &mut staging, pair));
+    }
     // SAFETY: `out` is borrowed for longer than the flow below.
     let pages = match pair.pitch == rows {
         true => unsafe { Pages::of(pair.host.cast(), rows * cols * size_of::<T>()) },
@@ -189,6 +193,50 @@ pub(super) fn download<T: Scalar>(
     let flow = Flow::new(ctx, Vec::new(), pieces, threads, pages);
     // SAFETY: `out` is borrowed for writing and the device's matrix has its shape.
     unsafe { flow.run(&mut staging, |flow| flow.release(count)) }
+}
+
+/// Copies a small matrix through staging memory, in the stream. It has been read when this returns.
+fn send_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+    ctx.bind()?;
+    let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
+        return direct(ctx, pair, true);
+    };
+    for piece in pair.pieces(Part::All, PIECE) {
+        let slot = lane.next();
+        if !slot.is_free(ctx)? {
+            // The copy before waits for what is computed: the user may not want to.
+            ctx.wait()?;
+        }
+        // SAFETY: the caller's matrices have the piece, which is no longer than a slot.
+        unsafe {
+            gather(&piece, slot.memory, false);
+            slot.send(ctx, &piece, ctx.stream)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a small matrix back, once the stream has come so far, and waits.
+fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+    ctx.bind()?;
+    let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
+        ctx.wait()?;
+        direct(ctx, pair, false)?;
+        return ctx.wait();
+    };
+    for pieces in pair.pieces(Part::All, SLOT).chunks(SLOTS) {
+        let slots: Vec<Slot> = pieces.iter().map(|_| lane.next()).collect();
+        for (slot, piece) in slots.iter().zip(pieces) {
+            // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What goes up is before it in the stream.
+            unsafe { slot.fetch(ctx, piece, ctx.stream) }?;
+        }
+        ctx.wait()?;
+        for (slot, piece) in slots.iter().zip(pieces) {
+            // SAFETY: as above; the slot holds the piece.
+            unsafe { scatter(piece, slot.memory, false) };
+        }
+    }
+    Ok(())
 }
 
 /// Bytes copied between two looks at the user's wish to stop.

@@ -123,7 +123,8 @@ benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
   times <- matrix(NA_real_, length(n), 3L, dimnames = list(NULL, names(runs)))
   left <- vapply(columns, function(who) share, 0)
   for (i in seq_along(n)) {
-    expected <- if (i == 1L) 0 * left else 2 * times[i - 1L, columns] * (n[[i]] / n[[i - 1L]])^3
+    # The first order is always tried; `left` may be infinite.
+    expected <- if (i == 1L) rep(0, length(columns)) else 2 * times[i - 1L, columns] * (n[[i]] / n[[i - 1L]])^3
     able <- columns[!is.na(expected) & expected <= left]
     if (length(able) == 0L) {
       break

@@ -9,7 +9,7 @@ how <- function(device, precision, call) {
   if (is.null(where)) abort_settings(device, precision, call) else where
 }
 
-# Says what settings() in entrypoint.c did not take.
+# Says what settings.c did not take.
 abort_settings <- function(device, precision, call) {
   if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
     abort_argument("device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call)

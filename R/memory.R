@@ -93,7 +93,8 @@ print.gpu_mem <- function(x, ...) {
 #' @rdname gpu_mem
 #' @param x A `gpu_matrix`, or a factor that stays on a device, whose memory is given back now, instead of when R collects it. Every other name for the same values loses them
 #'   too; using one of them is then a `cudafactor_error_stale`. Without `x`, what nothing refers to any more is collected, and what is kept
-#'   for later calls is given back. For `print()`, a table of `gpu_mem()`.
+#'   for later calls is given back. A finalizer that R runs in the middle of another computation takes nothing away from it: there `gpu_free()`
+#'   does nothing. For `print()`, a table of `gpu_mem()`.
 #' @param ... Further arguments of `print()` for data frames.
 #' @export
 gpu_free <- function(x) {

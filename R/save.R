@@ -79,9 +79,12 @@ gpu_save <- function(x, file, compress = FALSE) {
     abort_type("'x' must be a gpu_matrix, or a factor made of one: saveRDS() keeps all else", call)
   }
   file <- as_file(file, call)
+  values <- fetch(part, call)
+  # In place, where as.vector() makes a copy.
+  dim(values) <- NULL
   saved <- list(
     format = saved_format, class = saved_class(x), Dim = part@Dim, Dimnames = part@Dimnames, precision = part@precision,
-    values = as.vector(fetch(part, call)), rest = rest_of(x)
+    values = values, rest = rest_of(x)
   )
   partial <- tempfile(basename(file), dirname(file))
   on.exit(unlink(partial))

@@ -37,6 +37,11 @@ test_that("who is too slow is not waited for", {
   expect_true(is.na(b$base[2]))
 })
 
+test_that("without a limit every order is timed", {
+  b <- quick("product", n = c(4, 8), seconds = Inf, against = "cpu")
+  expect_false(anyNA(b$cpu))
+})
+
 test_that("the session's random numbers and results are left alone", {
   set.seed(7)
   before <- .Random.seed
@@ -109,7 +114,7 @@ test_that("arguments that make no sense are refused", {
     expect_error(do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong))
   }
   e <- expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
-  expect_identical(conditionCall(e)[[1]], quote(gpu_benchmark))
+  expect_identical(conditionCall(e), quote(gpu_benchmark(device = "cuda:999")))
 })
 
 test_that("a benchmark can be stopped", {

@@ -140,7 +140,11 @@ test_that("the options are the defaults of the arguments", {
     with_options(cudafactor.min_flops = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
     with_options(cudafactor.progress = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
   }
-  for (wrong in list("a", 1, c(other = 1), c(qr = -1), list(qr = 1), c(qr = "1"))) {
+  with_options(cudafactor.threads = 1e300, code = {
+    expect_identical(gpu_chol(x), x)
+    expect_identical(gpu_sitrep()$options$threads, 4096L)
+  })
+  for (wrong in list("a", 1, c(other = 1), c(qr = -1), c(qr = -1L), list(qr = 1), c(qr = "1"), factor(c(qr = 1)))) {
     with_options(cudafactor.breakeven = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
   }
 })
@@ -183,6 +187,10 @@ test_that("auto goes by the measured break-even", {
     expect_identical(device_for("qr", 480), "cpu")
     expect_identical(device_for("qr", 520), gpu_or_cpu())
     expect_identical(device_for("chol", 20000), "cpu")
+  })
+  with_options(cudafactor.breakeven = c(qr = 500L, lu = NA), code = {
+    expect_identical(device_for("qr", 480), "cpu")
+    expect_identical(device_for("qr", 520), gpu_or_cpu())
   })
   model <- device_for("lu", 3000)
   with_options(cudafactor.breakeven = c(lu = NA, qr = 1), code = expect_identical(device_for("lu", 3000), model))

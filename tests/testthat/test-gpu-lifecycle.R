@@ -338,3 +338,31 @@ test_that("a failed GPU without one: the warning of a reply is signalled beside 
   expect_warning(value <- cudafactor:::unwrap(list(warning = "failed"), NULL, out = diag(2)), class = "cudafactor_warning")
   expect_identical(value, diag(2))
 })
+
+test_that("a finalizer that R runs in the middle of a call computes on the CPU and takes nothing away", {
+  m <- matrix(1, 4096, 2048)
+  g <- as_gpu(diag(3), device = "cpu")
+  seen <- NULL
+  # Garbage is looked for after every GiB of host memory, within the call that gets it.
+  watch <- function() {
+    reg.finalizer(new.env(), function(e) {
+      if (any(vapply(sys.calls(), function(call) identical(call[[1L]], quote(native_held_new)), NA))) {
+        seen <<- list(
+          freed = cudafactor:::native_held_free(g@pointer)$ok$freed, value = as.matrix(g %*% g),
+          plain = gpu_crossprod(m[1:300, ]), cuda = tryCatch(gpu_crossprod(m, device = "cuda"), error = identity)
+        )
+      } else {
+        watch()
+      }
+    })
+  }
+  watch()
+  for (i in 1:20) large <- as_gpu(m, device = "cpu")
+  expect_identical(seen[c("freed", "value")], list(freed = FALSE, value = diag(3)))
+  expect_identical(seen$plain, matrix(300, 2048, 2048))
+  expect_s3_class(seen$cuda, "cudafactor_error_device_unavailable")
+  expect_match(conditionMessage(seen$cuda), "finalizer")
+  expect_identical(as.matrix(g), diag(3))
+  expect_identical(nrow(gpu_free(g)) > 0L, TRUE)
+  expect_error(as.matrix(g), class = "cudafactor_error_stale")
+})

@@ -63,7 +63,7 @@ impl Cpu {
     }
 
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
-        // Multiplications that keep a thread busy for longer than it takes to wake it: `backend/cpu/threads.rs`.
+        // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `threads.rs`.
         const GRAIN: f64 = 8e6;
         const WAKING: f64 = 15e-6;
         const WAKING_EACH: f64 = 6e-6;

@@ -58,8 +58,10 @@ fn with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
     STATE.with(|s| s.borrow_mut().as_mut().map(f))
 }
 
-/// A call under way; when it is dropped nothing is shown any more.
-pub struct Call(());
+/// A call under way; when it is dropped nothing is shown of it any more, and what it came in between goes on.
+pub struct Call {
+    around: Option<State>,
+}
 
 /// A call of so many operations begins on this thread; `later` where they are queued first and done afterwards. Nothing is
 /// counted where `delay`, in seconds, or `total` is not finite.
@@ -69,26 +71,26 @@ pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
         .filter(|_| total.is_finite());
     let call = CALLS.get() + 1;
     CALLS.set(call);
-    STATE.with(|s| {
-        *s.borrow_mut() = delay.map(|delay| State {
-            show,
-            call,
-            total,
-            queued: 0.0,
-            done: 0.0,
-            later,
-            in_part: false,
-            started: Instant::now(),
-            delay,
-            told: None,
-        });
+    let state = delay.map(|delay| State {
+        show,
+        call,
+        total,
+        queued: 0.0,
+        done: 0.0,
+        later,
+        in_part: false,
+        started: Instant::now(),
+        delay,
+        told: None,
     });
-    Call(())
+    Call {
+        around: STATE.replace(state),
+    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let state = STATE.with(|s| s.borrow_mut().take());
+        let state = STATE.replace(self.around.take());
         if let Some(State {
             show,
             told: Some(_),
@@ -253,6 +255,19 @@ mod tests {
         assert_eq!(all[1], None);
         advance(10.0);
         assert!(seen().is_empty() && queued() == 0.0);
+    }
+
+    #[test]
+    fn a_call_in_between_counts_for_itself() {
+        let outer = begin(100.0, false, 3600.0, note);
+        advance(25.0);
+        let inner = begin(10.0, false, 0.0, note);
+        advance(10.0);
+        drop(inner);
+        assert_eq!(seen().len(), 2);
+        assert_eq!((queued(), total()), (25.0, 100.0));
+        drop(outer);
+        assert_eq!((queued(), total()), (0.0, 0.0));
     }
 
     #[test]

@@ -98,6 +98,13 @@ pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) {
     convert(from, to, Into::into);
 }
 
+/// The way back, to fresh memory.
+pub fn widened<T: Scalar>(from: &[T]) -> Result<Vec<f64>> {
+    let mut to = try_zeroed(from.len())?;
+    widen(from, &mut to);
+    Ok(to)
+}
+
 impl Scalar for f64 {
     const SUFFIX: &'static str = "f64";
     const EPS: f64 = f64::EPSILON;
@@ -158,8 +165,7 @@ mod tests {
             let mut single = try_zeroed::<f32>(len).unwrap();
             narrow(&from, &mut single);
             assert!(single.iter().zip(&from).all(|(s, d)| *s == *d as f32));
-            let mut back = try_zeroed::<f64>(len).unwrap();
-            widen(&single, &mut back);
+            let back = widened(&single).unwrap();
             assert!(back.iter().zip(&single).all(|(d, s)| *d == f64::from(*s)));
         }
     }

@@ -11,16 +11,19 @@ static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
 /// Multiplications that keep a thread busy for longer than it takes to wake it.
 const GRAIN: f64 = 4e6;
 
+/// No machine has more threads; a larger request is a slip, with which sizes of workspace would overflow.
+const MOST: usize = 1 << 12;
+
 /// The number of threads in force for a request of `requested` (0: the default), at least 1.
 ///
 /// The default is `CUDAFACTOR_NUM_THREADS`, else what the machine offers, limited by `OMP_THREAD_LIMIT`
 /// (which R CMD check and batch systems set).
 pub(crate) fn resolve(requested: usize) -> usize {
     if requested > 0 {
-        return requested;
+        return requested.min(MOST);
     }
     if let Some(n) = positive_variable("CUDAFACTOR_NUM_THREADS") {
-        return n;
+        return n.min(MOST);
     }
     // Reads several files, so once a process.
     static OFFERED: OnceLock<usize> = OnceLock::new();
@@ -36,10 +39,10 @@ thread_local! {
     static WANTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Sets how many threads the call that this thread begins may use; 0: the default.
+/// Sets how many threads the call that this thread begins may use, 0: the default; what was set before.
 #[cfg(feature = "r")]
-pub(crate) fn want(threads: usize) {
-    WANTED.set(threads);
+pub(crate) fn want(threads: usize) -> usize {
+    WANTED.replace(threads)
 }
 
 /// How many threads the present call may use, at least 1.
@@ -128,6 +131,7 @@ mod tests {
     #[test]
     fn a_request_wins_over_the_environment() {
         assert_eq!(resolve(3), 3);
+        assert_eq!(resolve(usize::MAX), MOST);
         assert!(resolve(0) >= 1);
     }
 

@@ -18,7 +18,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Those that a user can name, in the order of `settings()` in `entrypoint.c`.
+    /// Those that a user can name, in the order of `settings.c`.
     pub const NAMED: [(&'static str, Verb); 6] = [
         ("product", Verb::Product),
         ("crossprod", Verb::Crossprod),

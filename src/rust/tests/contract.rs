@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::{matrices, Host};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::{Device, ProblemShape, Problems, Ranks};
+use cudafactor::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand};
 use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
 use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
@@ -89,7 +90,7 @@ fn least_squares<T: Scalar, D: Device<T>>(
     device.qrls_batched(1e-7, problems)
 }
 
-fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
+fn interrupts_are_heard<T: Scalar, D: Elementwise<T>>(device: &D) {
     // Asked at most every 50 ms, and only on this thread.
     interrupt::install(|| true);
     let n = 300;
@@ -131,4 +132,18 @@ fn interrupts_are_heard<T: Scalar, D: Device<T>>(device: &D) {
     });
     heard("ormqr", &|c| device.ormqr(Trans::No, &a, &[zero; 100], c));
     heard("orgqr", &|c| device.orgqr(&a, &[zero; 100], c));
+    heard("refill", &|c| device.refill(spd.view(), Part::Upper, c));
+    heard("norm1", &|c| device.norm1(c).map(drop));
+    heard("map", &|c| device.map(Map::Exp, &a, c).map(drop));
+    heard("transpose", &|c| device.transpose(&a, c));
+    for lines in [Lines::All, Lines::Rows, Lines::Columns] {
+        heard("fold", &|c| {
+            device.fold(Fold::Sum, lines, false, c).map(drop)
+        });
+    }
+    let all = || Index::From(0);
+    heard("gather", &|c| device.gather(all(), all(), zero, &a, c));
+    heard("scatter", &|c| {
+        device.scatter(all(), all(), (n, n), Operand::Matrix(&a), c)
+    });
 }

@@ -151,7 +151,7 @@ pub fn triangle_resident<T: Scalar, D: Device<T>>(
     let mut top = dev.zeros(rows, columns)?;
     dev.copy_block(factor, Block::leading(rows, columns), &mut top, (0, 0))?;
     let mut r = dev.duplicate(&top, Part::Upper)?;
-    if let Some(last) = turned.last() {
+    if let Some(last) = turned.iter().max() {
         // Reflectors I - 2 e_j e_j', the others being none.
         let mut tau: Vec<T> = try_zeroed(last + 1)?;
         for j in turned {

@@ -8,6 +8,7 @@ use extendr_api::prelude::*;
 use faer::{MatMut, MatRef};
 
 use crate::error::{Error, Result};
+use crate::matrix::Trans;
 
 extern "C" {
     /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no copy of a vector that
@@ -53,6 +54,11 @@ pub fn flag(x: &Robj) -> Result<bool> {
     x.as_bool().ok_or_else(|| broken("TRUE or FALSE"))
 }
 
+/// Whether a matrix is taken as its transpose.
+pub fn trans(x: &Robj) -> Result<Trans> {
+    Ok(if flag(x)? { Trans::Yes } else { Trans::No })
+}
+
 pub fn number(x: &Robj) -> Result<f64> {
     match doubles(x)? {
         [v] => Ok(*v),
@@ -83,6 +89,16 @@ pub fn dims(x: &Robj) -> Result<(usize, usize)> {
         [m, n] => Ok((extent(*m)?, extent(*n)?)),
         _ => Err(broken("two extents")),
     }
+}
+
+/// A matrix of two rows of extents, as doubles: a pair for each column.
+pub fn pairs(x: &Robj) -> Result<Vec<(usize, usize)>> {
+    let (pairs, rest) = doubles(x)?.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(broken("pairs of extents"));
+    }
+    let pair = |p: &[f64; 2]| Ok((extent(p[0])?, extent(p[1])?));
+    pairs.iter().map(pair).collect()
 }
 
 /// Whether `len` values fill an `m` by `n` matrix.
@@ -123,9 +139,11 @@ fn elements(x: &Robj, len: usize) -> Result<Option<Vec<*mut c_void>>> {
 /// A list of double matrices of `n` rows and columns; `None` where `x` is no list.
 pub fn matrices(x: &Robj, n: usize) -> Result<Option<Vec<&[f64]>>> {
     let len = n.saturating_mul(n);
-    let slice = |e| {
+    let slice = |e| match len {
+        // Of nothing R tells an address that is none.
+        0 => &[][..],
         // SAFETY: R's memory of so many doubles, which the list keeps alive and unchanged during the call.
-        unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) }
+        _ => unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) },
     };
     Ok(elements(x, len)?.map(|all| all.into_iter().map(slice).collect()))
 }

@@ -82,7 +82,11 @@ fn native_lm_batch(
         let ((m, q), n) = (args::dims(&ydim)?, args::size(&n)?);
         let (count, tol) = (args::size(&count)?, args::number(&tol)?);
         let shape = ProblemShape { m, n, q };
-        let (xdim, ydim, cdim) = ((m, n * count), (m, q * count), (n, q * count));
+        let (xdim, ydim, cdim) = (
+            (m, n.saturating_mul(count)),
+            (m, q.saturating_mul(count)),
+            (n, q.saturating_mul(count)),
+        );
         let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
         let mut qr = Out::new(&out_qr, xdim)?;
         let mut qraux = Out::new(&out_qraux, (n, count))?;

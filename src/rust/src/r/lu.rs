@@ -10,7 +10,7 @@ use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Holds, Slot};
 use crate::r::target::{on_device, How};
-use crate::scalar::{widen, Scalar};
+use crate::scalar::{widened, Scalar};
 use crate::work::Work;
 
 /// A right-hand side of `n` rows: `NULL` stands for the identity.
@@ -142,9 +142,7 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
         let _shown = watch(&how, x, Work::lu(x.shape()));
         let (made, info, diagonal, norm1) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = lu::factor_resident::<T, _>(dev, x)?;
-            let there = dev.diagonal(&f)?;
-            let mut diagonal = vec![0.0; there.len()];
-            widen(&there, &mut diagonal);
+            let diagonal = widened(&dev.diagonal(&f)?)?;
             let norm1 = Device::<T>::norm1(dev, x)?;
             Ok((Holds::<T>::hold(dev, f), info, diagonal, norm1))
         })?;

@@ -11,14 +11,6 @@ use crate::r::target::{on_device, How};
 use crate::scalar::Scalar;
 use crate::work::Work;
 
-fn trans(x: &Robj) -> crate::error::Result<Trans> {
-    Ok(if args::flag(x)? {
-        Trans::Yes
-    } else {
-        Trans::No
-    })
-}
-
 /// How many terms the sums of a product of a matrix and its transpose have, and its order.
 fn sums(transposed: Trans, dim: (usize, usize)) -> (usize, usize) {
     match transposed {
@@ -42,7 +34,7 @@ fn native_gemm(
 ) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        let (ta, tb) = (args::trans(&ta)?, args::trans(&tb)?);
         let (xdim, ydim) = (args::dims(&xdim)?, args::dims(&ydim)?);
         let ((m, k), (k2, n)) = (ta.shape(xdim), tb.shape(ydim));
         if k != k2 {
@@ -67,7 +59,7 @@ fn native_gemm(
 fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let transposed = trans(&transposed)?;
+        let transposed = args::trans(&transposed)?;
         let xdim = args::dims(&xdim)?;
         let (k, n) = sums(transposed, xdim);
         let x = args::matrix(&x, xdim)?;
@@ -86,7 +78,7 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
 #[extendr]
 fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (ta, tb) = (trans(&ta)?, trans(&tb)?);
+        let (ta, tb) = (args::trans(&ta)?, args::trans(&tb)?);
         let (x, y) = (held(&x)?, held(&y)?);
         let ((m, k), (_, n)) = (ta.shape(x.shape()), tb.shape(y.shape()));
         let work = Work::product(m, n, k);
@@ -100,7 +92,7 @@ fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) 
 #[extendr]
 fn native_held_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let transposed = trans(&transposed)?;
+        let transposed = args::trans(&transposed)?;
         let x = held(&x)?;
         let (k, n) = sums(transposed, x.shape());
         make_held!(&how, Work::crossprod(n, k), &out, x, |dev, T, x| {

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::footprint::{largest, Task};
 use crate::held::{held, Place};
 use crate::r::args;
+#[cfg(feature = "cuda")]
+use crate::r::reply::in_between;
 use crate::r::reply::reply;
 use crate::r::target::{How, Target};
 
@@ -44,13 +46,18 @@ fn host_memory() -> (f64, f64) {
 }
 
 #[cfg(feature = "cuda")]
-fn gpus() -> Vec<Row> {
+fn gpus() -> Result<Vec<Row>> {
     use crate::backend::cuda::CudaDevice;
     // The first GPU is shown before its first use, too.
     let _ = (crate::r::target::cuda_count() > 0).then(|| CudaDevice::open(0));
     let row = |gpu: CudaDevice| {
-        let u = gpu.usage().ok()?;
-        Some(Row {
+        let u = match gpu.usage() {
+            Ok(u) => u,
+            Err(Error::Interrupted) => return Some(Err(Error::Interrupted)),
+            // It has failed, and is of no use any more.
+            Err(_) => return None,
+        };
+        Some(Ok(Row {
             device: Target::Cuda(gpu.ordinal()).name(),
             total: u.total as f64,
             free: u.free as f64,
@@ -58,14 +65,14 @@ fn gpus() -> Vec<Row> {
             allocated: u.allocated as f64,
             pooled: u.pooled as f64,
             staging: u.staging as f64,
-        })
+        }))
     };
     CudaDevice::opened().into_iter().filter_map(row).collect()
 }
 
 #[cfg(not(feature = "cuda"))]
-fn gpus() -> Vec<Row> {
-    Vec::new()
+fn gpus() -> Result<Vec<Row>> {
+    Ok(Vec::new())
 }
 
 /// Memory of each device, one element a device
@@ -73,7 +80,7 @@ fn gpus() -> Vec<Row> {
 fn native_gpu_mem() -> Robj {
     reply(|| {
         let mut rows = vec![host()];
-        rows.extend(gpus());
+        rows.extend(gpus()?);
         let number = |f: fn(&Row) -> f64| rows.iter().map(f).collect::<Vec<f64>>();
         Ok(list!(
             device = rows.iter().map(|r| r.device.clone()).collect::<Vec<_>>(),
@@ -92,9 +99,15 @@ fn native_gpu_mem() -> Robj {
 #[extendr]
 fn native_gpu_release() -> Robj {
     reply(|| {
+        // The workspace of a call that this one came in between is no surplus.
         #[cfg(feature = "cuda")]
-        for gpu in crate::backend::cuda::CudaDevice::opened() {
-            gpu.release()?;
+        if !in_between() {
+            let mut done = Ok(());
+            for gpu in crate::backend::cuda::CudaDevice::opened() {
+                // Each of them, whatever becomes of another.
+                done = done.and(gpu.release());
+            }
+            return done;
         }
         Ok(())
     })

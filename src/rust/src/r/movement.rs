@@ -11,7 +11,7 @@ use crate::r::operand::{bring, unknown, Finds, Value};
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{try_zeroed, widen, Scalar};
+use crate::scalar::{widened, Scalar};
 
 /// out = the handle of the transpose
 #[extendr]
@@ -36,10 +36,7 @@ fn native_held_diagonal(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let values = on_held!(&how, held(&x)?, |dev, T, a| {
-            let values = Device::<T>::diagonal(dev, a)?;
-            let mut wide = try_zeroed::<f64>(values.len())?;
-            widen(&values, &mut wide);
-            Ok::<_, Error>(wide)
+            widened(&Device::<T>::diagonal(dev, a)?)
         })?;
         Ok(list!(values = values))
     })
@@ -171,14 +168,13 @@ fn native_held_bind(
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
         let (m, n) = args::dims(&dim)?;
-        let pairs = |x: &Robj| -> Result<Vec<(usize, usize)>> {
-            let v = args::doubles(x)?.chunks_exact(2);
-            Ok(v.map(|p| (p[0] as usize, p[1] as usize)).collect())
-        };
-        let (starts, extents) = (pairs(&starts)?, pairs(&extents)?);
         let list = values.as_list().ok_or_else(|| unknown("list of parts"))?;
         let values: Vec<Robj> = list.values().collect();
         let parts = values.iter().map(Value::new).collect::<Result<Vec<_>>>()?;
+        let (starts, extents) = (args::pairs(&starts)?, args::pairs(&extents)?);
+        if starts.len() != parts.len() || extents.len() != parts.len() {
+            return Err(unknown("number of parts"));
+        }
         let first = parts
             .iter()
             .find_map(Value::held)

@@ -5,7 +5,6 @@ use extendr_api::prelude::*;
 use crate::algo::qr::{self, QrObject};
 use crate::algo::qr_apply::{self, Form, Reflectors};
 use crate::error::Result;
-use crate::matrix::Trans;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
@@ -81,11 +80,7 @@ fn native_qr_apply(
     reply(|| {
         let how = How::parse(&how)?;
         let (dim, ydim, form) = (args::dims(&dim)?, args::dims(&ydim)?, form_of(&lapack)?);
-        let trans = if args::flag(&transposed)? {
-            Trans::Yes
-        } else {
-            Trans::No
-        };
+        let trans = args::trans(&transposed)?;
         let (qr, qraux) = (args::matrix(&qr, dim)?, args::doubles(&qraux)?);
         let y = args::matrix(&y, ydim)?;
         let mut out = Out::new(&out, ydim)?;

@@ -5,12 +5,11 @@ use extendr_api::prelude::*;
 use crate::algo::{qr, qr_apply};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::matrix::Trans;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{narrow, try_zeroed, widen, Scalar};
+use crate::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::work::{form_flops, reflect_flops, Work};
 
 /// out = the handle of the factor
@@ -25,9 +24,7 @@ fn native_held_qr(x: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
         let (made, parts) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = qr::factor_resident::<T, _>(dev, x, tol)?;
             let turned = qr::turned(rows, &dev.diagonal(&f)?, &info.tau);
-            let mut tau = vec![0.0; info.tau.len()];
-            widen(&info.tau, &mut tau);
-            let parts = (tau, turned, info.rank, info.jpvt);
+            let parts = (widened(&info.tau)?, turned, info.rank, info.jpvt);
             Ok((Holds::<T>::hold(dev, f), parts))
         })?;
         slot.fill(made);
@@ -84,11 +81,7 @@ fn native_held_qr_apply(
 ) -> Robj {
     reply(|| {
         let (f, tau) = (held(&factor)?, args::doubles(&tau)?);
-        let trans = if args::flag(&transposed)? {
-            Trans::Yes
-        } else {
-            Trans::No
-        };
+        let trans = args::trans(&transposed)?;
         let y = held(&y)?;
         let work = reflect_flops((f.shape().0, tau.len()), y.shape().1);
         make_held!(&how, work, &out, f, y, |dev, T, a, y| {

@@ -1,5 +1,6 @@
 //! Replies to R: `NULL` when there is nothing to say, `list(ok = )`, or `list(err = )`.
 
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
@@ -9,6 +10,7 @@ use crate::held::{self, Search};
 use crate::interrupt;
 use crate::progress::Report;
 use crate::r::target;
+use crate::threads;
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
@@ -19,22 +21,41 @@ extern "C" {
     fn cudafactor_show_progress(share: f64, rate: f64, left: f64);
 }
 
+thread_local! {
+    static IN_R: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls R, which comes back without a jump. It may run finalizers and event handlers meanwhile.
+fn in_r<V>(call: impl FnOnce() -> V) -> V {
+    let (before, threads) = (IN_R.replace(true), threads::want(0));
+    let value = call();
+    threads::want(threads);
+    IN_R.set(before);
+    value
+}
+
+/// Whether the native routine that runs was called in the middle of another one, by R code of a finalizer or of an event handler. Such
+/// code finds the other routine's operands, the GPU's streams and the threads of the pool in use.
+pub fn in_between() -> bool {
+    IN_R.get()
+}
+
 fn collect(search: Search) {
     // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`). It may run finalizers, which drop matrices:
     // no borrow of one that R may free is alive, since R keeps the arguments of the call that runs.
-    unsafe { cudafactor_collect(i32::from(search == Search::Full)) }
+    in_r(|| unsafe { cudafactor_collect(i32::from(search == Search::Full)) });
 }
 
 fn interrupt_pending() -> bool {
     // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`).
-    unsafe { cudafactor_interrupt_pending() != 0 }
+    in_r(|| unsafe { cudafactor_interrupt_pending() != 0 })
 }
 
 /// What `progress::begin` is given.
 pub fn show_progress(report: Option<Report>) {
     let (share, rate, left) = report.map_or((-1.0, 0.0, 0.0), |r| (r.share, r.rate, r.left));
     // SAFETY: called on R's thread, which began the call that is reported.
-    unsafe { cudafactor_show_progress(share, rate, left) }
+    in_r(|| unsafe { cudafactor_show_progress(share, rate, left) });
 }
 
 /// An R value for a field of a reply.

@@ -19,8 +19,8 @@ use crate::held::{Place, Share};
 use crate::matrix::{Block, Part};
 use crate::progress;
 use crate::r::args::{self, Out};
-use crate::r::reply::{reply, show_progress};
-use crate::r::target::{on_device, How, Target};
+use crate::r::reply::{in_between, reply, show_progress};
+use crate::r::target::{check_free, on_device, How, Target};
 use crate::scalar::Scalar;
 use crate::work::Work;
 
@@ -135,14 +135,14 @@ pub fn held(x: &Robj) -> Result<&Held> {
     let address = holding(x).ok_or(Error::Stale { freed: false })?;
     // SAFETY: as `holding` says; nothing takes the matrix away while a native routine computes with it.
     match unsafe { &(*address).0 } {
-        Some((a, _)) => Ok(a),
+        Some((a, _)) => check_free(a.target()).map(|()| a),
         None => Err(Error::Stale { freed: true }),
     }
 }
 
-/// Takes the matrix away from its handle, if it is still there.
+/// Takes the matrix away from its handle, if it is still there and cannot be an operand of a routine that runs.
 pub fn take(x: &Robj) -> Option<Held> {
-    let address = holding(x)?;
+    let address = holding(x).filter(|_| !in_between())?;
     // SAFETY: as `holding` says, and no other native routine runs.
     unsafe { (*address).0.take() }.map(|(a, _)| a)
 }

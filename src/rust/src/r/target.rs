@@ -8,6 +8,7 @@ use crate::backend::cpu::CpuDevice;
 use crate::cost::{self, Cpu, Gpu, MARGIN, TRIVIAL};
 use crate::error::{Error, Result};
 use crate::r::args;
+use crate::r::reply::in_between;
 use crate::work::{Verb, Work};
 
 /// A machine.
@@ -34,7 +35,7 @@ enum Request {
     Exactly(Target),
 }
 
-/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings()` in `entrypoint.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings.c`.
 pub struct How {
     request: Request,
     pub single: bool,
@@ -55,7 +56,9 @@ impl How {
                 what: "a native routine was called without its settings".to_owned(),
             });
         };
-        crate::threads::want(threads as usize);
+        // The threads of the pool may all wait for the call that this one came in between.
+        let threads = if in_between() { 1 } else { threads as usize };
+        crate::threads::want(threads);
         let (delay, measured) = rest.split_first().unwrap_or((&f64::INFINITY, &[]));
         let mut breakeven = [f64::NAN; Verb::NAMED.len()];
         breakeven
@@ -69,7 +72,7 @@ impl How {
                 ordinal => Request::Exactly(Target::Cuda(ordinal as usize)),
             },
             single: single != 0.0,
-            threads: threads as usize,
+            threads,
             min_flops,
             delay: *delay,
             breakeven,
@@ -160,6 +163,16 @@ fn first_gpu() -> Option<Gpu> {
     None
 }
 
+/// An error where a GPU is in use by the call that this one came in between.
+pub fn check_free(target: Target) -> Result<()> {
+    if target == Target::Cpu || !in_between() {
+        return Ok(());
+    }
+    Err(Error::DeviceUnavailable {
+        reason: "a finalizer or an event handler, which comes in between another computation, cannot use the GPU".to_owned(),
+    })
+}
+
 #[cfg(not(feature = "cuda"))]
 pub fn no_cuda<R>() -> Result<R> {
     Err(Error::DeviceUnavailable {
@@ -204,11 +217,12 @@ pub fn take_failure() -> Option<String> {
 macro_rules! on_device {
     ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
         use $crate::backend::cpu::CpuDevice;
-        use $crate::r::target::{set_last, Target};
+        use $crate::r::target::{check_free, set_last, Target};
         let how: &$crate::r::target::How = $how;
         let work: $crate::work::Work = $work.into();
         #[allow(unused_mut)]
         let mut run = |target: Target| {
+            check_free(target)?;
             let later = target != Target::Cpu;
             let show = $crate::r::reply::show_progress;
             let _shown = $crate::progress::begin(work.flops, later, how.delay, show);

@@ -4,7 +4,7 @@ use extendr_api::prelude::*;
 
 use crate::algo::triangular;
 use crate::error::{Error, Result};
-use crate::matrix::{Trans, Uplo};
+use crate::matrix::Uplo;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::resident::{held, make_held};
@@ -17,14 +17,6 @@ fn uplo(upper: &Robj) -> Result<Uplo> {
         Uplo::Upper
     } else {
         Uplo::Lower
-    })
-}
-
-fn transposition(trans: &Robj) -> Result<Trans> {
-    Ok(if args::flag(trans)? {
-        Trans::Yes
-    } else {
-        Trans::No
     })
 }
 
@@ -54,7 +46,7 @@ fn native_backsolve(
     reply(|| {
         let how = How::parse(&how)?;
         let (rdim, xdim, k) = (args::dims(&rdim)?, args::dims(&xdim)?, args::size(&k)?);
-        let (uplo, trans) = (uplo(&upper)?, transposition(&trans)?);
+        let (uplo, trans) = (uplo(&upper)?, args::trans(&trans)?);
         check_order(k, rdim, xdim)?;
         let (r, x) = (args::matrix(&r, rdim)?, args::matrix(&x, xdim)?);
         let odim = (k, xdim.1);
@@ -81,7 +73,7 @@ fn native_held_backsolve(
     how: Robj,
 ) -> Robj {
     reply(|| {
-        let (uplo, trans, k) = (uplo(&upper)?, transposition(&trans)?, args::size(&k)?);
+        let (uplo, trans, k) = (uplo(&upper)?, args::trans(&trans)?, args::size(&k)?);
         let (r, x) = (held(&r)?, held(&x)?);
         check_order(k, r.shape(), x.shape())?;
         let work = Work::triangular(k, x.shape().1, 1.0);

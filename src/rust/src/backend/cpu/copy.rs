@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use faer::{MatMut, MatRef};
 
+use super::in_bands;
+use crate::error::Result;
 use crate::matrix::Part;
 use crate::scalar::Scalar;
 use crate::threads::{join, share};
@@ -12,9 +14,18 @@ use crate::threads::{join, share};
 const COPY: f64 = 16.0;
 
 /// Copies `which` part of `from` to `to`, of the same shape, and zeroes the rest.
-pub(crate) fn part<T: Scalar>(from: MatRef<'_, T>, which: Part, to: MatMut<'_, T>, threads: usize) {
+pub(crate) fn part<T: Scalar>(
+    from: MatRef<'_, T>,
+    which: Part,
+    mut to: MatMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
     let work = COPY * from.nrows() as f64 * from.ncols() as f64;
-    columns(from, which, to, 0, share(threads, work));
+    let threads = share(threads, work);
+    in_bands(from.ncols(), from.nrows(), threads, |first, count| {
+        let to = to.as_mut().subcols_mut(first, count);
+        columns(from.subcols(first, count), which, to, first, threads);
+    })
 }
 
 /// Columns that begin with column `first` of the whole matrix, some for each thread.

@@ -6,15 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use faer::{MatMut, MatRef};
 
 use super::functions::{modulo, of_one, power, quotient};
-use super::{columns, columns_mut, require, Columns, ColumnsMut, CpuMat};
+use super::{columns, columns_mut, in_bands, require, Columns, ColumnsMut, CpuMat};
 use crate::elementwise::{Map, Operand, Zip};
 use crate::error::Result;
-use crate::interrupt;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::{join, share};
 
-/// Entries computed between two looks at the user's wish to stop.
-const BAND: usize = 1 << 24;
 /// Entries of a column computed at a time.
 pub(super) const CHUNK: usize = 512;
 
@@ -31,19 +28,11 @@ pub(super) fn each_chunk<T: Scalar>(
 ) -> Result<()> {
     let mut out = columns_mut(out)?;
     let (rows, cols) = out.shape();
-    let band = (BAND / rows.max(1)).max(1);
-    for first in (0..cols).step_by(band) {
-        let count = band.min(cols - first);
+    in_bands(cols, rows, 1, |first, count| {
         let threads = share(threads, cost * rows as f64 * count as f64);
-        chunks(
-            out.as_mut().subcols_mut(first, count),
-            (0, first),
-            threads,
-            f,
-        );
-        interrupt::poll()?;
-    }
-    Ok(())
+        let band = out.as_mut().subcols_mut(first, count);
+        chunks(band, (0, first), threads, f);
+    })
 }
 
 /// The same for a part that begins at row and column `at`.

@@ -2,7 +2,8 @@
 
 use faer::MatRef;
 
-use super::{columns, Columns};
+use super::norms::of_columns;
+use super::{columns, in_bands, Columns};
 use crate::elementwise::{Fold, Lines};
 use crate::error::Result;
 use crate::scalar::{try_zeroed, Scalar};
@@ -71,44 +72,24 @@ fn each_line<T: Scalar, F: Fn(f64, f64) -> f64 + Sync, G: Fn(f64, f64) -> f64 + 
     a: Columns<'_, T>,
     threads: usize,
 ) -> Result<Vec<f64>> {
-    let mut out = match lines {
-        Lines::Rows => try_zeroed(a.nrows())?,
-        _ => try_zeroed(a.ncols())?,
+    if lines == Lines::Rows {
+        let mut out = try_zeroed(a.nrows())?;
+        in_bands(a.nrows(), a.ncols(), ROWS, |first, count| {
+            let band = &mut out[first..first + count];
+            rows(rule, a.subrows(first, count), band, threads);
+        })?;
+        return Ok(out);
+    }
+    let out = of_columns(a, threads, &|x, t| slice(rule, x, t))?;
+    if lines == Lines::Columns {
+        return Ok(out);
+    }
+    let rule = Rule {
+        start: rule.start,
+        take: &rule.join,
+        join: &rule.join,
     };
-    match lines {
-        Lines::Rows => rows(rule, a, &mut out, threads),
-        _ => each_column(rule, a, &mut out, threads),
-    }
-    if lines == Lines::All {
-        let rule = Rule {
-            start: rule.start,
-            take: &rule.join,
-            join: &rule.join,
-        };
-        out = vec![slice(&rule, &out, 1)];
-    }
-    Ok(out)
-}
-
-fn each_column<T: Scalar, F: Fn(f64, f64) -> f64 + Sync, G: Fn(f64, f64) -> f64 + Sync>(
-    rule: &Rule<F, G>,
-    a: Columns<'_, T>,
-    out: &mut [f64],
-    threads: usize,
-) {
-    if threads < 2 || out.len() < 2 {
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = slice(rule, a.col(j).as_slice(), threads);
-        }
-        return;
-    }
-    let half = out.len() * (threads / 2) / threads;
-    let ((a1, a2), (out1, out2)) = (a.split_at_col(half), out.split_at_mut(half));
-    join(
-        threads,
-        |t| each_column(rule, a1, out1, t),
-        |t| each_column(rule, a2, out2, t),
-    );
+    Ok(vec![slice(&rule, &out, 1)])
 }
 
 fn slice<T: Scalar, F: Fn(f64, f64) -> f64 + Sync, G: Fn(f64, f64) -> f64 + Sync>(

@@ -2,6 +2,7 @@
 //!
 //! Operands are R's memory as it is, and results are written where R will read them.
 
+mod bands;
 mod cholesky;
 mod cholesky_batch;
 mod cholesky_pivoted;
@@ -11,6 +12,7 @@ mod fold;
 mod functions;
 mod gemm;
 mod lu;
+mod matrix;
 mod movement;
 mod norms;
 mod qr;
@@ -22,8 +24,12 @@ mod triangular;
 mod usage;
 mod vector;
 
-use faer::{ContiguousFwd, MatMut, MatRef};
+use faer::{MatMut, MatRef};
 
+use self::bands::in_bands;
+pub use self::matrix::CpuMat;
+pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
+use self::matrix::{op, require, submatrix};
 pub use self::usage::memory;
 
 use crate::device::{
@@ -33,10 +39,6 @@ use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
-
-/// Column-major views: every column is a slice.
-pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;
-pub(crate) type ColumnsMut<'a, T> = MatMut<'a, T, usize, usize, ContiguousFwd, isize>;
 
 /// The processor with a number of threads.
 #[derive(Debug, Clone)]
@@ -55,67 +57,6 @@ impl CpuDevice {
     /// The threads in force.
     pub fn threads(&self) -> usize {
         self.threads
-    }
-}
-
-/// Host memory: borrowed to read, borrowed to write, or the device's own.
-pub enum CpuMat<'a, T> {
-    Read(MatRef<'a, T>),
-    Home(MatMut<'a, T>),
-    Own {
-        data: Vec<T>,
-        rows: usize,
-        cols: usize,
-    },
-}
-
-impl<T: Scalar> CpuMat<'_, T> {
-    fn view(&self) -> MatRef<'_, T> {
-        match self {
-            CpuMat::Read(a) => *a,
-            CpuMat::Home(a) => a.as_ref(),
-            CpuMat::Own { data, rows, cols } => MatRef::from_column_major_slice(data, *rows, *cols),
-        }
-    }
-
-    fn view_mut(&mut self) -> Result<MatMut<'_, T>> {
-        match self {
-            CpuMat::Read(_) => Err(Error::Internal {
-                what: "an operand was loaded to be read only".into(),
-            }),
-            CpuMat::Home(a) => Ok(a.as_mut()),
-            CpuMat::Own { data, rows, cols } => {
-                Ok(MatMut::from_column_major_slice_mut(data, *rows, *cols))
-            }
-        }
-    }
-
-    fn columns_mut(&mut self) -> Result<ColumnsMut<'_, T>> {
-        columns_mut(self.view_mut()?)
-    }
-}
-
-fn not_column_major() -> Error {
-    Error::Dimension {
-        what: "the matrix is not stored by columns".into(),
-    }
-}
-
-/// `a` as columns; an error when its rows are not adjacent in memory.
-pub(crate) fn columns<T>(a: MatRef<'_, T>) -> Result<Columns<'_, T>> {
-    a.try_as_col_major().ok_or_else(not_column_major)
-}
-
-pub(crate) fn columns_mut<T>(a: MatMut<'_, T>) -> Result<ColumnsMut<'_, T>> {
-    a.try_as_col_major_mut().ok_or_else(not_column_major)
-}
-
-/// An error unless `ok`: the last guard against a caller's wrong shape.
-fn require(ok: bool, what: &str) -> Result<()> {
-    if ok {
-        Ok(())
-    } else {
-        Err(Error::Dimension { what: what.into() })
     }
 }
 
@@ -140,7 +81,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.shape() == home.shape(),
             "a matrix and its home differ in shape",
         )?;
-        copy::part(a, part, home.as_mut(), self.threads);
+        copy::part(a, part, home.as_mut(), self.threads)?;
         Ok(CpuMat::Home(home))
     }
 
@@ -161,7 +102,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
         let mut copy = self.zeros(a.nrows(), a.ncols())?;
-        copy::part(a, part, copy.view_mut()?, self.threads);
+        copy::part(a, part, copy.view_mut()?, self.threads)?;
         Ok(copy)
     }
 
@@ -171,7 +112,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == to.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(from, part, to, self.threads);
+        copy::part(from, part, to, self.threads)?;
         Ok(())
     }
 
@@ -197,7 +138,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.view().shape() == out.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(a.view(), Part::All, out, self.threads);
+        copy::part(a.view(), Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -207,7 +148,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == out.shape(),
             "a block and its copy differ in shape",
         )?;
-        copy::part(from, Part::All, out, self.threads);
+        copy::part(from, Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -231,7 +172,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         };
         require(place.is_in(to.shape()), "a block is outside the matrix")?;
         let to = to.submatrix_mut(place.row, place.col, place.rows, place.cols);
-        copy::part(from, Part::All, to, self.threads);
+        copy::part(from, Part::All, to, self.threads)?;
         Ok(())
     }
 
@@ -473,16 +414,4 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
     ) -> Result<()> {
         movement::scatter(rows, cols, shape, b, out.view_mut()?)
     }
-}
-
-fn op<T>(trans: Trans, a: MatRef<'_, T>) -> MatRef<'_, T> {
-    match trans {
-        Trans::No => a,
-        Trans::Yes => a.transpose(),
-    }
-}
-
-fn submatrix<T>(a: MatRef<'_, T>, b: Block) -> Result<MatRef<'_, T>> {
-    require(b.is_in(a.shape()), "a block is outside the matrix")?;
-    Ok(a.submatrix(b.row, b.col, b.rows, b.cols))
 }

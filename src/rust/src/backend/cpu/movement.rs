@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 
 use super::elementwise::{each_chunk, Source, CHUNK};
-use super::{columns, columns_mut, require, Columns, ColumnsMut, CpuMat};
+use super::{columns, columns_mut, in_bands, require, Columns, ColumnsMut, CpuMat};
 use crate::elementwise::{Index, Operand};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -14,7 +14,6 @@ const MOVE: f64 = 16.0;
 /// The order of a square that is transposed entry by entry.
 const SQUARE: usize = 32;
 
-/// Halves the longer side until both the rows read and the columns written stay in the cache.
 pub(super) fn transpose<T: Scalar>(
     a: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -25,10 +24,22 @@ pub(super) fn transpose<T: Scalar>(
         "a transpose has another shape",
     )?;
     let threads = share(threads, MOVE * a.nrows() as f64 * a.ncols() as f64);
-    turn(columns(a)?, columns_mut(out)?, threads);
-    Ok(())
+    let (a, mut out) = (columns(a)?, columns_mut(out)?);
+    let (m, n) = a.shape();
+    if m >= n {
+        in_bands(m, n, SQUARE, |first, count| {
+            let out = out.as_mut().subcols_mut(first, count);
+            turn(a.subrows(first, count), out, threads);
+        })
+    } else {
+        in_bands(n, m, SQUARE, |first, count| {
+            let out = out.as_mut().subrows_mut(first, count);
+            turn(a.subcols(first, count), out, threads);
+        })
+    }
 }
 
+/// Halves the longer side until both the rows read and the columns written stay in the cache.
 fn turn<T: Scalar>(a: Columns<'_, T>, mut out: ColumnsMut<'_, T>, threads: usize) {
     let (m, n) = a.shape();
     if m <= SQUARE && n <= SQUARE {
@@ -103,22 +114,33 @@ pub(super) fn scatter<T: Scalar>(
     rows.check(m, out.nrows())?;
     cols.check(n, out.ncols())?;
     let b = Source::new(b, (m, n))?;
+    in_bands(n, m, 1, |first, count| {
+        for j in first..first + count {
+            let Some(c) = cols.at(j) else { continue };
+            scatter_column(rows, &b, j, out.as_mut().col_mut(c).as_slice_mut(), m);
+        }
+    })
+}
+
+/// The m entries of column j of B to their rows of a column.
+fn scatter_column<T: Scalar>(
+    rows: Index<'_>,
+    b: &Source<'_, T>,
+    j: usize,
+    column: &mut [T],
+    m: usize,
+) {
     let mut room = [T::from_f64(0.0); CHUNK];
-    for j in 0..n {
-        let Some(c) = cols.at(j) else { continue };
-        let column = out.as_mut().col_mut(c).as_slice_mut();
-        for i in (0..m).step_by(room.len()) {
-            let values = b.read(j, i, room.len().min(m - i), &mut room);
-            if let Index::From(first) = rows {
-                column[first + i..first + i + values.len()].copy_from_slice(values);
-                continue;
-            }
-            for (k, x) in values.iter().enumerate() {
-                if let Some(r) = rows.at(i + k) {
-                    column[r] = *x;
-                }
+    for i in (0..m).step_by(CHUNK) {
+        let values = b.read(j, i, CHUNK.min(m - i), &mut room);
+        if let Index::From(first) = rows {
+            column[first + i..first + i + values.len()].copy_from_slice(values);
+            continue;
+        }
+        for (k, x) in values.iter().enumerate() {
+            if let Some(r) = rows.at(i + k) {
+                column[r] = *x;
             }
         }
     }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use faer::MatRef;
 
 use super::vector::{norm2, sum_of_magnitudes};
-use super::{columns, Columns};
+use super::{columns, in_bands, Columns};
 use crate::error::Result;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::{join, share};
@@ -28,21 +28,33 @@ fn each_column<T: Scalar>(
     threads: usize,
     f: &(impl Fn(&[T]) -> f64 + Sync),
 ) -> Result<Vec<f64>> {
-    let mut out = try_zeroed(a.ncols())?;
     let work = READ * a.nrows() as f64 * a.ncols() as f64;
-    fill(a, share(threads, work), f, &mut out);
+    of_columns(a, share(threads, work), &|x, _| f(x))
+}
+
+/// `f` of each column and of the threads that there are for it.
+pub(super) fn of_columns<T: Scalar>(
+    a: Columns<'_, T>,
+    threads: usize,
+    f: &(impl Fn(&[T], usize) -> f64 + Sync),
+) -> Result<Vec<f64>> {
+    let mut out = try_zeroed(a.ncols())?;
+    in_bands(a.ncols(), a.nrows(), threads, |first, count| {
+        let band = &mut out[first..first + count];
+        fill(a.subcols(first, count), threads, f, band);
+    })?;
     Ok(out)
 }
 
 fn fill<T: Scalar>(
     a: Columns<'_, T>,
     threads: usize,
-    f: &(impl Fn(&[T]) -> f64 + Sync),
+    f: &(impl Fn(&[T], usize) -> f64 + Sync),
     out: &mut [f64],
 ) {
     if threads < 2 || out.len() < 2 {
         for (j, out) in out.iter_mut().enumerate() {
-            *out = f(a.col(j).as_slice());
+            *out = f(a.col(j).as_slice(), threads);
         }
         return;
     }

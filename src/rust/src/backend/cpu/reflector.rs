@@ -283,9 +283,7 @@ fn factor_base<T: Scalar>(
     tau: &mut [T],
     convention: Convention,
 ) -> Result<()> {
-    let Some(mut v) = v.as_mut().try_as_col_major_mut() else {
-        return Err(super::not_column_major());
-    };
+    let mut v = super::columns_mut(v.as_mut())?;
     for (k, tau) in tau.iter_mut().enumerate() {
         let (mut done, rest) = a.as_mut().split_at_col_mut(k + 1);
         let column = &mut done.as_mut().col_mut(k).as_slice_mut()[k..];

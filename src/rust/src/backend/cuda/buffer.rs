@@ -170,20 +170,19 @@ impl Drop for Buffer {
         }
         let bytes = self.bytes as u64;
         self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
-        if self.ctx.bind().is_err() {
-            // A forked child's copy, or the GPU has failed: there is nothing to give back.
-            return;
-        }
-        // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order, and
-        // cuMemFree waits for the device.
-        let stream = self.ctx.stream_of(self.beside);
-        let _ = unsafe {
-            if self.ctx.pool.is_null() {
-                sys::cuMemFree_v2(self.ptr)
-            } else {
-                sys::cuMemFreeAsync(self.ptr, stream)
-            }
-        };
+        // Garbage of one GPU may be collected in the middle of a call to another. An error is that of a forked child's copy, or of a
+        // GPU that has failed: there is nothing to give back.
+        let _ = self.ctx.visit(|| {
+            // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order,
+            // and cuMemFree waits for the device.
+            let _ = unsafe {
+                if self.ctx.pool.is_null() {
+                    sys::cuMemFree_v2(self.ptr)
+                } else {
+                    sys::cuMemFreeAsync(self.ptr, self.ctx.stream_of(self.beside))
+                }
+            };
+        });
     }
 }
 

@@ -1,13 +1,8 @@
-//! One GPU: its context, stream, kernels and memory pool, opened at first use and never closed.
-//!
-//! Everything runs in one stream, in order, but for kernels that are started beside it. The host waits by asking an event now and then, so that a user's interrupt
-//! is noticed, and never lets more than a few fenced steps run ahead.
+//! One GPU: its context, streams, kernels and memory pool, opened at first use and never closed.
 
-use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::sys::{self, CUresult};
 
@@ -17,16 +12,9 @@ use super::pool;
 use super::probe;
 use super::properties::Properties;
 use super::staging::Staging;
+use super::streams::Fences;
 use super::sums::Sums;
 use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::progress;
-
-/// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
-const FENCES_AHEAD: usize = 4;
-
-/// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
-const EAGER: Duration = Duration::from_millis(4);
 
 pub(super) struct Context {
     pub ordinal: usize,
@@ -34,7 +22,7 @@ pub(super) struct Context {
     handle: sys::CUcontext,
     pub stream: sys::CUstream,
     /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
-    side: sys::CUstream,
+    pub side: sys::CUstream,
     /// Copies from and to staging memory.
     pub up: sys::CUstream,
     pub down: sys::CUstream,
@@ -45,7 +33,7 @@ pub(super) struct Context {
     pid: u32,
     modules: Mutex<HashMap<Family, &'static Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
-    fences: Mutex<Fences>,
+    pub fences: Mutex<Fences>,
     /// Of products in the stream, and of those beside it.
     pub sums: [Mutex<Option<Sums>>; 2],
     /// Bytes in buffers.
@@ -58,29 +46,19 @@ unsafe impl Send for Context {}
 // SAFETY: as above; mutable state is behind mutexes.
 unsafe impl Sync for Context {}
 
-/// Events recorded in the stream, the oldest first, and those free for another use.
-#[derive(Default)]
-struct Fences {
-    /// With the operations that are done when they are.
-    queued: VecDeque<(Event, progress::Mark)>,
-    free: Vec<Event>,
-}
-
-pub(super) struct Event(sys::CUevent);
-// SAFETY: an event handle is valid on any thread; events are never destroyed.
-unsafe impl Send for Event {}
-
-thread_local! {
-    /// Whether this thread is in [`Context::beside`].
-    static BESIDE: Cell<bool> = const { Cell::new(false) };
-    /// What [`Context::leaving`] leaves.
-    static LEFT: Cell<usize> = const { Cell::new(0) };
-}
-
 pub(super) static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
 
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// None where somebody has it now.
+pub(super) fn try_lock<T>(m: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match m.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// The driver's answer as a result.
@@ -241,6 +219,23 @@ impl Context {
         )
     }
 
+    /// Does `f` with the context current, and makes that current again which was before.
+    pub(super) fn visit(&self, f: impl FnOnce()) -> Result<()> {
+        self.usable()?;
+        let mut own = std::ptr::null_mut();
+        // SAFETY: the handle is a retained primary context, and is taken off again.
+        self.check(
+            unsafe { sys::cuCtxPushCurrent_v2(self.handle) },
+            "cuCtxPushCurrent",
+        )?;
+        f();
+        // SAFETY: as above.
+        self.check(
+            unsafe { sys::cuCtxPopCurrent_v2(&mut own) },
+            "cuCtxPopCurrent",
+        )
+    }
+
     /// As [`check`], and remembers a failure that leaves the context useless.
     pub(super) fn check(&self, code: CUresult, call: &str) -> Result<()> {
         let result = check(code, call);
@@ -284,187 +279,5 @@ impl Context {
         let m: &'static Module = Box::leak(Box::new(self.load_family(family)?));
         modules.insert(family, m);
         Ok(m)
-    }
-
-    /// Marks a step in the stream and waits while too many are queued. Between panels.
-    pub(super) fn fence(&self) -> Result<()> {
-        self.bind()?;
-        let event = self.record()?;
-        let oldest = {
-            let mut fences = lock(&self.fences);
-            fences.queued.push_back((event, progress::mark()));
-            if fences.queued.len() > FENCES_AHEAD {
-                fences.queued.pop_front()
-            } else {
-                None
-            }
-        };
-        if let Some((event, done)) = oldest {
-            self.await_event(event)?;
-            progress::reached(done);
-        }
-        // Here too: steps shorter than it takes the host to queue them are never waited for.
-        self.or_drain(interrupt::poll())
-    }
-
-    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and make
-    /// buffers for itself, but copies go in the other stream. [`Context::join`] makes the latter wait for it.
-    pub(super) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.order(self.stream, self.side)?;
-        let before = BESIDE.replace(true);
-        let result = f();
-        BESIDE.set(before);
-        result
-    }
-
-    /// What is queued from now on waits for what was started beside it.
-    pub(super) fn join(&self) -> Result<()> {
-        self.order(self.side, self.stream)
-    }
-
-    /// Copies from staging memory wait for all that is queued now.
-    pub(super) fn order_up(&self) -> Result<()> {
-        self.order(self.stream, self.up)
-    }
-
-    /// What is queued from now on waits for the copies from staging memory that are.
-    pub(super) fn join_up(&self) -> Result<()> {
-        self.order(self.up, self.stream)
-    }
-
-    /// The end of all that is queued now.
-    pub(super) fn mark(&self) -> Result<Event> {
-        self.bind()?;
-        self.record()
-    }
-
-    /// What is queued in a stream from now on waits for a mark.
-    pub(super) fn wait_in(&self, stream: sys::CUstream, mark: &Event) -> Result<()> {
-        // SAFETY: event and stream belong to this context, which the caller made current.
-        let code = unsafe { sys::cuStreamWaitEvent(stream, mark.0, 0) };
-        self.check(code, "cuStreamWaitEvent")
-    }
-
-    /// Frees a mark for another use.
-    pub(super) fn forget(&self, mark: Event) {
-        lock(&self.fences).free.push(mark);
-    }
-
-    /// The one stream waits for all that is queued in the other.
-    fn order(&self, first: sys::CUstream, second: sys::CUstream) -> Result<()> {
-        self.bind()?;
-        let event = self.record_in(first)?;
-        // SAFETY: event and stream belong to the current context.
-        let code = unsafe { sys::cuStreamWaitEvent(second, event.0, 0) };
-        lock(&self.fences).free.push(event);
-        self.check(code, "cuStreamWaitEvent")
-    }
-
-    /// Whether kernels go beside the stream now.
-    pub(super) fn is_beside(&self) -> bool {
-        BESIDE.get()
-    }
-
-    /// The stream, or the one beside it.
-    pub(super) fn stream_of(&self, beside: bool) -> sys::CUstream {
-        if beside {
-            self.side
-        } else {
-            self.stream
-        }
-    }
-
-    /// Where kernels go now.
-    pub(super) fn stream_now(&self) -> sys::CUstream {
-        self.stream_of(BESIDE.get())
-    }
-
-    /// Does `f` with products that leave some multiprocessors to what was started beside them.
-    pub(super) fn leaving<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
-        let before = LEFT.replace(multiprocessors);
-        let result = f();
-        LEFT.set(before);
-        result
-    }
-
-    /// Multiprocessors that a product is planned for.
-    pub(super) fn multiprocessors(&self) -> usize {
-        let all = self.properties.multiprocessors;
-        all.saturating_sub(LEFT.get()).max(all.min(1))
-    }
-
-    /// Waits for everything queued.
-    pub(super) fn wait(&self) -> Result<()> {
-        self.bind()?;
-        {
-            let mut fences = lock(&self.fences);
-            let done: Vec<_> = fences.queued.drain(..).map(|(event, _)| event).collect();
-            fences.free.extend(done);
-        }
-        let (event, done) = (self.record()?, progress::mark());
-        self.await_event(event)?;
-        progress::reached(done);
-        Ok(())
-    }
-
-    fn record(&self) -> Result<Event> {
-        self.record_in(self.stream)
-    }
-
-    fn record_in(&self, stream: sys::CUstream) -> Result<Event> {
-        let event = lock(&self.fences).free.pop();
-        let event = match event {
-            Some(e) => e,
-            None => {
-                let mut e = std::ptr::null_mut();
-                let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-                // SAFETY: the context is current; the out-parameter is valid.
-                self.check(
-                    unsafe { sys::cuEventCreate(&mut e, flags) },
-                    "cuEventCreate",
-                )?;
-                Event(e)
-            }
-        };
-        // SAFETY: event and stream belong to the current context.
-        self.check(
-            unsafe { sys::cuEventRecord(event.0, stream) },
-            "cuEventRecord",
-        )?;
-        Ok(event)
-    }
-
-    /// Asks the event without pause at first, then with pauses that are short beside the time waited; and the user now and then.
-    fn await_event(&self, event: Event) -> Result<()> {
-        let start = Instant::now();
-        loop {
-            // SAFETY: the event was recorded in this context.
-            let code = unsafe { sys::cuEventQuery(event.0) };
-            if code != CUresult::CUDA_ERROR_NOT_READY {
-                lock(&self.fences).free.push(event);
-                return self.check(code, "cuEventQuery");
-            }
-            let waited = start.elapsed();
-            if waited < EAGER {
-                std::hint::spin_loop();
-                continue;
-            }
-            if let Err(e) = interrupt::poll() {
-                lock(&self.fences).free.push(event);
-                return self.or_drain(Err(e));
-            }
-            std::thread::sleep((waited / 64).min(Duration::from_millis(1)));
-        }
-    }
-
-    /// On an error, leaves the device idle, so that memory can be given back.
-    pub(super) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
-        if result.is_err() {
-            for stream in [self.up, self.side, self.stream, self.down] {
-                // SAFETY: the streams belong to this context, which the caller made current.
-                let _ = unsafe { sys::cuStreamSynchronize(stream) };
-            }
-        }
-        result
     }
 }

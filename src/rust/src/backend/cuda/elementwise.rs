@@ -55,7 +55,8 @@ pub(super) fn operand<T: Scalar>(
         Operand::Recycled(v) => {
             let v = v.view();
             require(!v.is_empty(), "an empty vector is recycled")?;
-            Ok((v.ptr, v.rows * v.cols, 0.0))
+            // Of a longer one only the beginning is read.
+            Ok((v.ptr, (v.rows * v.cols).min(shape.0 * shape.1), 0.0))
         }
     }
 }

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::context::{lock, Context, Event};
+use super::context::{lock, Context};
 use super::host_copy::{gather, scatter, Pages};
 use super::pieces::Piece;
 use super::staging::{Lane, Slot};
+use super::streams::Event;
 use super::transfer::Stage;
 use crate::error::{Error, Result};
 use crate::interrupt;

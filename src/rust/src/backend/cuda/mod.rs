@@ -1,6 +1,6 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
-//! - [`context`]: one GPU of this process; waiting, interrupts, fork
+//! - [`context`]: one GPU of this process; fork; failures. [`streams`]: the order of what it does, waiting, interrupts
 //! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
 //! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
 //! - `pool`, [`buffer`], [`memory`]: device memory, matrices in it
@@ -61,6 +61,7 @@ mod qr_pipeline;
 mod qr_reflectors;
 pub mod speed;
 mod staging;
+mod streams;
 mod sums;
 mod transfer;
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod widened;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-use self::context::Context;
+use self::context::{try_lock, Context};
 use self::gemm::Update;
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
@@ -110,17 +111,15 @@ impl CudaDevice {
 
     /// Bytes of pinned host memory that copies go through.
     pub fn staging_bytes(&self) -> usize {
-        let staging = self.ctx.staging.try_lock().ok();
-        staging
+        try_lock(&self.ctx.staging)
             .and_then(|s| s.as_ref().map(staging::Staging::bytes))
             .unwrap_or(0)
     }
 
     /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
     pub fn release_staging(&self) {
-        if let Ok(mut staging) = self.ctx.staging.try_lock() {
-            staging.take();
-        }
+        let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
+        drop(kept);
     }
 }
 

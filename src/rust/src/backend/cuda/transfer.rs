@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
 
-use super::context::Context;
+use super::context::{try_lock, Context};
 use super::flow::Flow;
 use super::host_copy::{gather, scatter, Pages};
 use super::pieces::{cut, Pair};
@@ -83,7 +83,7 @@ fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
 /// pinned, or another flow, of which this may be a part: R's code can run while one waits. The driver then copies by itself, slowly.
 pub(super) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     let workers = workers();
-    let Ok(mut staging) = ctx.staging.try_lock() else {
+    let Some(mut staging) = try_lock(&ctx.staging) else {
         return Ok(None);
     };
     if workers == 0 {

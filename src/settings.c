@@ -1,0 +1,104 @@
+// Where and how a call is to run, read off its arguments and R's options. In C because every call needs it, the smallest too.
+#include <stdlib.h>
+#include <string.h>
+#include <R.h>
+#include <Rinternals.h>
+#include "settings.h"
+
+// Whether a value is a vector of numbers: not of a factor's.
+static int is_numbers(SEXP value) {
+  return TYPEOF(value) == REALSXP || (TYPEOF(value) == INTSXP && !Rf_isFactor(value));
+}
+
+// A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
+static double number_option(const char *name, double unset) {
+  const SEXP value = Rf_GetOption1(Rf_install(name));
+  if (value == R_NilValue) return unset;
+  if (!is_numbers(value) || XLENGTH(value) != 1) return -1;
+  const double number = Rf_asReal(value);
+  return number >= 0 ? number : -1;
+}
+
+static int is_string(SEXP value) {
+  return TYPEOF(value) == STRSXP && XLENGTH(value) == 1 && STRING_ELT(value, 0) != NA_STRING;
+}
+
+// The number of a device: -1 for "auto", -2 for "cpu", the GPU's number for "cuda" and "cuda:<number>", -3 for anything else.
+static int device_number(const char *name) {
+  if (strcmp(name, "auto") == 0) return -1;
+  if (strcmp(name, "cpu") == 0) return -2;
+  if (strcmp(name, "cuda") == 0) return 0;
+  if (strncmp(name, "cuda:", 5) != 0) return -3;
+  const char *digits = name + 5;
+  const size_t length = strlen(digits);
+  if (length == 0 || length > 6 || strspn(digits, "0123456789") != length) return -3;
+  return (int)strtol(digits, NULL, 10);
+}
+
+// Seconds after which a call shows its progress, from option cudafactor.progress: TRUE stands for 2, FALSE for never, and
+// where it is not set it is TRUE in an interactive session. -1 where it is none of these and no number of seconds.
+static double progress_delay(void) {
+  static int interactive = -1;
+  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.progress"));
+  const double usual = 2;
+  if (value == R_NilValue) {
+    if (interactive < 0) {
+      const SEXP question = PROTECT(Rf_lang1(Rf_install("interactive")));
+      interactive = Rf_asLogical(Rf_eval(question, R_BaseEnv)) == TRUE;
+      UNPROTECT(1);
+    }
+    return interactive ? usual : R_PosInf;
+  }
+  if (TYPEOF(value) == LGLSXP && XLENGTH(value) == 1 && LOGICAL(value)[0] != NA_LOGICAL) {
+    return LOGICAL(value)[0] ? usual : R_PosInf;
+  }
+  return number_option("cudafactor.progress", usual);
+}
+
+// The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in work.rs.
+static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+// The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named vector of such numbers.
+static int read_breakeven(SEXP value, double *orders) {
+  for (int v = 0; v < VERBS; ++v) orders[v] = NA_REAL;
+  if (value == R_NilValue) return 1;
+  const SEXP names = Rf_getAttrib(value, R_NamesSymbol);
+  if (!is_numbers(value) || TYPEOF(names) != STRSXP) return 0;
+  for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
+    int v = 0;
+    while (v < VERBS && strcmp(CHAR(STRING_ELT(names, i)), verbs[v]) != 0) ++v;
+    const double order = TYPEOF(value) == REALSXP  ? REAL(value)[i]
+                         : INTEGER(value)[i] == NA_INTEGER ? NA_REAL
+                                                           : INTEGER(value)[i];
+    if (v == VERBS || order < 0) return 0;
+    orders[v] = order;
+  }
+  return 1;
+}
+
+// .External(settings, device, precision): c(device, single, threads, min_flops, delay, breakeven) as the native routines read
+// them, or NULL when an argument or an option is not what it should be; the R function says which. In C because every call
+// needs it.
+SEXP settings_of_call(SEXP args) {
+  const SEXP device = CADR(args), precision = CADDR(args);
+  if (!is_string(device) || !is_string(precision)) return R_NilValue;
+  const int number = device_number(CHAR(STRING_ELT(device, 0)));
+  const char *name = CHAR(STRING_ELT(precision, 0));
+  const int single = strcmp(name, "single") == 0;
+  if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
+  const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", R_NaN);
+  const double delay = progress_delay();
+  double orders[VERBS];
+  if (threads < 0 || min_flops < 0 || delay < 0) return R_NilValue;
+  if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;
+  const SEXP how = Rf_allocVector(REALSXP, 5 + VERBS);
+  double *v = REAL(how);
+  v[0] = number;
+  v[1] = single;
+  v[2] = threads;
+  v[3] = min_flops;
+  v[4] = delay;
+  memcpy(v + 5, orders, sizeof orders);
+  return how;
+}

@@ -35,7 +35,7 @@ static size_t count = 0, bytes_kept = 0;
 // Bytes of results that R has not collected, after the last full collection too, and handed out since the last one of any kind.
 static size_t alive = 0, alive_after_full = 0, handed_out = 0;
 
-#define SPAN_LEAST ((size_t)1 << 28)
+#define SPAN_LEAST ((size_t)1 << 26)
 #define SPAN_MOST ((size_t)1 << 30)
 
 // A 32nd of the machine's memory.

@@ -26,7 +26,8 @@ struct Shape {
 
 fn shape(verb: Verb) -> Shape {
     let (cpu, gpu) = match verb {
-        Verb::Product | Verb::Crossprod => ((1.0, 0.0), (1.0, 0.0, 0.0)),
+        Verb::Product => ((1.0, 0.0), (1.0, 0.0, 0.0)),
+        Verb::Crossprod => ((0.5, 0.0), (1.0, 0.0, 0.0)),
         Verb::Cholesky => ((0.7, 2.2e-9), (0.85, 0.18e-6, 0.0)),
         Verb::Lu => ((0.7, 5e-9), (0.9, 0.6e-6, 0.17e-9)),
         // With the condition number.
@@ -65,11 +66,12 @@ impl Cpu {
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
         // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `threads.rs`.
         const GRAIN: f64 = 8e6;
-        const WAKING: f64 = 15e-6;
+        const WAKING: f64 = 30e-6;
         const WAKING_EACH: f64 = 6e-6;
         let threads = (work.flops / GRAIN).clamp(1.0, self.threads as f64);
         let (share, entry) = shape(work.verb).cpu;
-        let rate = share * self.rate * threads * 8.0 / size(single);
+        // They share memory and caches.
+        let rate = share * self.rate * threads.powf(0.85) * 8.0 / size(single);
         let alone = work.entries * entry / work.count.clamp(1.0, threads);
         let waking = match threads > 1.0 {
             true => WAKING + WAKING_EACH * threads,

@@ -93,9 +93,9 @@ fn times_are_about_those_measured() {
     }
 }
 
-/// More to do takes longer, and once the GPU pays it goes on paying.
+/// More to do takes longer, and much of it is for the GPU. Between, where both take about as long, either may be the faster.
 #[test]
-fn there_is_one_break_even() {
+fn large_orders_are_for_the_gpu() {
     for (_, verb) in Verb::NAMED {
         let mut before = (0.0, 0.0, false);
         for n in (32..6000).step_by(17) {
@@ -110,10 +110,10 @@ fn there_is_one_break_even() {
                 now.0 >= 0.999 * before.0 && now.1 > before.1,
                 "{verb:?} {n}"
             );
-            assert!(now.2 || !before.2, "{verb:?} {n}");
+            assert!(now.2 || n < 1000, "{verb:?} {n}");
+            assert!(!now.2 || n > 100, "{verb:?} {n}");
             before = now;
         }
-        assert!(before.2, "{verb:?}");
     }
 }
 

@@ -35,7 +35,7 @@ option_fits <- list(
   cudafactor.min_flops = function(value) is.null(value) || is_size(value),
   cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) || is_size(value),
   cudafactor.breakeven = function(value) {
-    is.null(value) || is.double(value) && all(names(value) %in% tasks) && !is.null(names(value)) && !any(value < 0, na.rm = TRUE)
+    is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) && !any(value < 0, na.rm = TRUE)
   }
 )
 

@@ -172,26 +172,3 @@ Complex.gpu_matrix <- function(z) {
 `names<-.gpu_matrix` <- function(x, value) {
   abort_dimension("a gpu_matrix has dimnames and no names: take as.matrix() of it first", sys.call())
 }
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("which.max", "gpu_matrix", function(x) base::which.max(as.vector(x)))
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("which.min", "gpu_matrix", function(x) base::which.min(as.vector(x)))
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("all.equal", signature("ANY", "gpu_matrix"), function(target, current, ...) {
-  base::all.equal(plain(target), as.matrix(current), ...)
-})
-
-#' @rdname gpu_matrix_base
-#' @importFrom stats lm.fit
-#' @export
-setMethod("lm.fit", "gpu_matrix",
-  function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...) {
-    as_user(sys.call(), stats::lm.fit(as.matrix(x), plain(y), offset, method, tol, singular.ok, ...))
-  }
-)

@@ -1,9 +1,9 @@
 # Plain data are base R's, whatever is generic.
 
 # An S4 generic evaluates arguments while it looks for a method, and makes of an error in one an error of its own, without the
-# class and the call of the first. What base R then says of plain data names a call that the user never wrote. So the generics that
-# R derives from base R's functions get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
-# objects to the methods, and does for all else what base R's function does, in its words.
+# class and the call of the first; and R's method for plain data names a call that the user never wrote. So the generics that R
+# derives from base R's functions get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
+# objects to the methods, and is base R's own body for all else.
 evaluated_first <- c("x", "y", "a", "b", "r", "l", "qr", "value", "type", "norm")
 
 leave_plain <- function(generic) {

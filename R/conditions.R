@@ -29,9 +29,9 @@
 #' A result matrix that does not fit into memory is base R's own error, `cannot allocate vector of
 #' size`.
 #'
-#' R signals an error in an argument of an S4 generic anew, without its class, as one `in selecting a method`. `backsolve()`,
-#' `crossprod()`, `solve()` and others are S4 generics where this package, or Matrix, is attached. So where classes matter, give a
-#' step that may fail a line of its own: `u <- chol(k)`, then `backsolve(u, y)`, not `backsolve(chol(k), y)`.
+#' R signals an error in an argument of an S4 generic anew, without its class, as one `in selecting a method`. The generics that this
+#' package makes of base R's functions evaluate their operands before, so that the class of an error in `chol()` is seen by handlers
+#' around `backsolve(chol(k), y)`. Package Matrix, where it is attached later, brings generics that do not.
 #'
 #' @section Warnings:
 #' All inherit from `cudafactor_warning`.

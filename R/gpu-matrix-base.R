@@ -9,8 +9,11 @@
 #' @section What stays on the device:
 #' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor], [arithmetic][gpu_matrix_arithmetic], and
 #' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`,
-#' `dimnames<-`, `Re()`, `Mod()`, `Conj()`, `cor()`, `cov()` and `var()`. Of these three, methods but Pearson's and what leaves
-#' NA out are computed by base R, and brought back.
+#' `dimnames<-`, `Re()`, `Mod()`, `Conj()`.
+#'
+#' Covariances and correlations of columns, for which base R has no generic, are products of what is left of them without their
+#' means: `z <- t(x) - colMeans(x)`, then `tcrossprod(z) / (nrow(x) - 1)` for `cov(x)`, and `tcrossprod(z / sqrt(rowSums(z^2)))`
+#' for `cor(x)`.
 #'
 #' @section What is computed on the device, and comes home:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
@@ -19,12 +22,15 @@
 #' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`,
 #' `apply()`, `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`,
 #' `sort()`, `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`,
-#' `quantile()`, `which.max()`, `which.min()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`,
-#' `lm.fit()`, `lapply()` and its kin, `data.frame()`, `image()`, `persp()`, `boxplot()`, `hist()`, `plot()`.
+#' `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`,
+#' `lapply()` and its kin, `data.frame()`, `image()`, `persp()`, `boxplot()`, `hist()`, `plot()`.
 #'
 #' @section What needs as.matrix():
 #' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`,
 #'   `choose()`, `dnorm()` and its kin: they are no generics, and stop in their own words.
+#' * `cor()`, `cov()` and `var()`, which stop with `is.atomic(x) is not TRUE`; `which.max()` and `which.min()`; `lm.fit()`, for
+#'   which there is [gpu_lm_fit()]. They are no generics either, and attaching this package makes them none.
+#' * `all.equal(x, y)` with only `y` a `gpu_matrix`: it names the differences of the classes. `all.equal(y, x)` compares values.
 #' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
 #'   stop, `max(x, 1)` does not.
 #' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
@@ -34,23 +40,29 @@
 #' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a
 #'   session or a package that neither attaches nor imports this one.
 #'
+#' @section Plain data:
+#' Attaching this package, or importing all of it, makes S4 generics of `backsolve()`, `chol2inv()`, `crossprod()` and
+#' `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`, `rcond()`, `rowSums()` and its kin, `solve()`,
+#' and `qr.coef()` and its kin. With plain data they are base R's functions, errors and their calls too, and an error in an
+#' argument keeps its class. Three differences are left:
+#' * an error that `chol2inv()` or `rcond()` themselves find names another call;
+#' * `as.qr()`, which in base R stops in any case, looks at its argument first;
+#' * methods that others set on these generics for data without a class are not looked for.
+#'
+#' Generics of the same names that package Matrix brings, when it is attached later, are its own.
+#'
 #' @param x,a,object A `gpu_matrix`.
-#' @param target,current As in [base::all.equal()].
 #' @param perm As in [base::aperm()].
-#' @param y,use,method,na.rm As in [stats::cor()]. Either operand may be a `gpu_matrix`.
-#' @param offset,tol,singular.ok As in [stats::lm.fit()], which fits by the CPU; see [gpu_lm_fit()].
 #' @param ... As in base R.
 #' @seealso [gpu_matrix]
 #' @examples
 #' g <- as_gpu(matrix(c(3, 1, 2, 5, 4, 6), 2))
 #' tail(g, 1)
 #' sort(g)
-#' cor(t(g))
+#' z <- t(g) - colMeans(g)
+#' tcrossprod(z) / (nrow(g) - 1)
 #' @name gpu_matrix_base
 NULL
-
-# S4 generics are called by their name in base R from within methods: they would put words of their own before an error in an
-# argument.
 
 # The method of a generic whose answer base R computes.
 by_base <- function(x, ...) {
@@ -172,26 +184,3 @@ Complex.gpu_matrix <- function(z) {
 `names<-.gpu_matrix` <- function(x, value) {
   abort_dimension("a gpu_matrix has dimnames and no names: take as.matrix() of it first", sys.call())
 }
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("which.max", "gpu_matrix", function(x) base::which.max(as.vector(x)))
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("which.min", "gpu_matrix", function(x) base::which.min(as.vector(x)))
-
-#' @rdname gpu_matrix_base
-#' @export
-setMethod("all.equal", signature("ANY", "gpu_matrix"), function(target, current, ...) {
-  base::all.equal(plain(target), as.matrix(current), ...)
-})
-
-#' @rdname gpu_matrix_base
-#' @importFrom stats lm.fit
-#' @export
-setMethod("lm.fit", "gpu_matrix",
-  function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...) {
-    as_user(sys.call(), stats::lm.fit(as.matrix(x), plain(y), offset, method, tol, singular.ok, ...))
-  }
-)

@@ -33,6 +33,54 @@ test_that("attaching masks nothing and says nothing", {
   expect_child(c("library(cudafactor)", chain, more, "cat(all(answers, attached))"), "TRUE")
 })
 
+# Base R's functions that attaching makes generic: what they do of plain data is compared with base R, before and after.
+plain_data <- c(
+  "mine <- function() stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
+  "generics <- c('as.qr', 'backsolve', 'chol2inv', 'colMeans', 'colSums', 'crossprod', 'diag', 'diag<-', 'forwardsolve', 'norm', 'qr.Q', 'qr.R', 'qr.X',",
+  "  'qr.coef', 'qr.fitted', 'qr.qty', 'qr.qy', 'qr.resid', 'qr.solve', 'rcond', 'rowMeans', 'rowSums', 'solve', 'tcrossprod')",
+  "outcome <- function(call) tryCatch({eval(call); 'a value'}, error = function(e) list(conditionMessage(e), deparse(conditionCall(e)), class(e)))",
+  "# An error in each argument that base R's function has, beside operands that are sound.",
+  "failures <- function(name) {",
+  "  arguments <- setdiff(names(formals(get(name, baseenv()))), c('...', 'LINPACK'))",
+  "  sound <- list(x = quote(diag(2)), y = 1:2, a = quote(diag(2)), b = 1:2, r = quote(diag(2)), l = quote(diag(2)), qr = quote(qr(diag(2))), value = 1:2)",
+  "  lapply(setNames(nm = arguments), function(a) {",
+  "    values <- sound[intersect(arguments, names(sound))]",
+  "    values[[a]] <- quote(mine())",
+  "    outcome(as.call(c(as.name(name), values)))",
+  "  })",
+  "}",
+  "wrong <- expression(rowSums('a'), colSums(1:3), rowMeans('a'), rowSums(), norm('a'), norm(diag(2), 'Q'), norm(), diag('a', 1:2), crossprod('a'),",
+  "  crossprod(1:2, 1:3), crossprod(), tcrossprod('a'), tcrossprod(diag(2), 1:3), solve(diag(2), 1:3), solve('a', 1), solve(), backsolve(diag(2), 1:3),",
+  "  backsolve(diag(2)), forwardsolve(diag(2), 1:3), forwardsolve(), qr.coef(1, 2), qr.coef(qr(diag(2)), 1:3), qr.Q(1), qr.R(1), qr.X(1), qr.qy(1, 2),",
+  "  qr.qty(1, 2), qr.fitted(1, 2), qr.resid(1, 2), qr.solve(diag(2), 1:3), qr.solve(matrix(1, 2, 2)), as.qr(), rowSums(diag(2), dims = 3), cor('a'), var('a'))",
+  "look <- function() suppressWarnings(c(lapply(setNames(nm = generics), failures), lapply(wrong, outcome)))",
+  "base <- look()"
+)
+
+compare_plain_data <- c(
+  "stopifnot(setequal(intersect(ls('package:cudafactor'), c(ls(baseenv()), ls('package:stats'))), if (getRversion() < '4.4.0') generics else",
+  "  setdiff(generics, c('crossprod', 'tcrossprod'))))",
+  "caught <- vapply(unlist(base[generics], recursive = FALSE), function(found) identical(found, list('m', 'NULL', c('mine', 'error', 'condition'))), NA)",
+  "stopifnot(sum(caught) > 35)",
+  "# Base R's as.qr() is an error whatever its argument, and does not look at it.",
+  "base$as.qr$x <- list('m', 'NULL', c('mine', 'error', 'condition'))",
+  "ours <- look()",
+  "for (k in seq_along(base)) if (!identical(ours[[k]], base[[k]])) cat(names(base)[[k]], if (k > length(generics)) deparse(wrong[[k - length(generics)]]), '\\n')",
+  "# Of these two the call is another, and no class.",
+  "stopifnot(identical(outcome(quote(rcond('a')))[c(1, 3)], outcome(quote(base::rcond('a')))[c(1, 3)]))",
+  "cat('end')"
+)
+
+test_that("errors in arguments and errors of plain data are base R's where the package is attached", {
+  expect_child(c(plain_data, "library(cudafactor)", compare_plain_data), "end")
+})
+
+test_that("they are beside Matrix, too", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  expect_child(c(plain_data, "library(Matrix)", "library(cudafactor)", compare_plain_data), "end")
+  expect_child(c(plain_data, "ns <- loadNamespace('cudafactor')", "library(Matrix)", "library(cudafactor)", compare_plain_data), "end")
+})
+
 test_that("the class works beside Matrix, in either order", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   mixed <- c(

@@ -1,0 +1,37 @@
+# Plain data are base R's, whatever is generic.
+
+# An S4 generic evaluates arguments while it looks for a method, and makes of an error in one an error of its own, without the
+# class and the call of the first; and R's method for plain data names a call that the user never wrote. So the generics that R
+# derives from base R's functions get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
+# objects to the methods, and is base R's own body for all else.
+evaluated_first <- c("x", "y", "a", "b", "r", "l", "qr", "value", "type", "norm")
+
+leave_plain <- function(generic) {
+  of_base <- get(generic@generic, envir = baseenv())
+  dispatch <- call("standardGeneric", as.vector(generic@generic))
+  operands <- lapply(intersect(generic@signature, evaluated_first), as.name)
+  is_there <- lapply(operands, function(a) bquote((!missing(.(a)) && is.object(.(a)))))
+  # `|` evaluates all of them.
+  any_object <- Reduce(function(a, b) call("|", a, b), is_there)
+  definition <- generic@.Data
+  # The environment has the table of methods, which generics of one name share.
+  table <- environment(definition)
+  if (all(names(formals(of_base)) %in% names(formals(definition)))) {
+    formals(definition, envir = table)[names(formals(of_base))] <- formals(of_base)
+    body(definition, envir = table) <- call("if", any_object, dispatch, body(of_base))
+  } else {
+    body(definition, envir = table) <- call("{", any_object, dispatch)
+  }
+  generic@.Data <- definition
+  generic
+}
+
+# When a namespace is loaded R puts the session's own generics in the place of those that were saved with it, and runs this
+# afterwards.
+setLoadAction(function(ns) {
+  for (name in getGenerics(ns)@.Data) {
+    if (exists(name, baseenv(), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {
+      assign(name, leave_plain(ns[[name]]), envir = ns)
+    }
+  }
+})

@@ -12,7 +12,9 @@ use faer::{MatMut, MatRef};
 
 use crate::error::Result;
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
+use crate::work::cholesky_flops;
 
 /// Row exchanges as LAPACK records them: row `i` was swapped with row `ipiv[i]` (0-based,
 /// `ipiv[i] >= i`), in order of `i`.
@@ -240,6 +242,18 @@ pub trait Device<T: Scalar> {
     /// [`Error::NotPositiveDefiniteIn`](crate::error::Error) of the first matrix that has one; nothing is then said of the
     /// contents of A.
     fn potrf_batched(&self, a: &mut Self::Mat<'_>) -> Result<()>;
+    /// `C <- (R'R)^-1` of the leading upper triangle of R, of the order of C, which must have no zero on its diagonal; both triangles
+    /// written, exactly symmetric.
+    fn potri(&self, r: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()> {
+        let (n, _) = self.shape(c);
+        // This and the product do not know of zeros, and so do 2 n^3 operations where 2 n^3 / 3 would do.
+        progress::extend(4.0 * cholesky_flops(n));
+        let mut inv = self.zeros(n, n)?;
+        self.set_identity(&mut inv)?;
+        let (left, upper) = (Side::Left, Uplo::Upper);
+        self.trsm(left, upper, Trans::No, Diag::NonUnit, n, r, &mut inv)?;
+        self.syrk(Trans::No, &inv, c)
+    }
     /// `P'AP = U'U` in the upper triangle with the largest diagonal entry first (LAPACK's `pstrf`; the first
     /// of equals). Stops at a pivot `<= tol` or NaN; a negative `tol` means `n eps/2 max(diag(A))`.
     fn pstrf(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedCholesky>;

@@ -7,10 +7,8 @@ use faer::{MatMut, MatRef};
 
 use crate::device::{Device, PivotedCholesky};
 use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::progress;
+use crate::matrix::{Part, Uplo};
 use crate::scalar::{narrow, try_zeroed, widen, Scalar};
-use crate::work::cholesky_flops;
 
 /// The upper factor in `out`, zero below the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(
@@ -127,9 +125,8 @@ pub fn inverse<T: Scalar, D: Device<T>>(
     let diagonal: Vec<T> = (0..n).map(|i| r[(i, i)]).collect();
     check_regular(&diagonal)?;
     let r = dev.load_temporary(r.get(..n, ..n), Part::Upper)?;
-    let root = inverse_root(dev, &r, n)?;
     let mut c = dev.output(out)?;
-    dev.syrk(Trans::No, &root, &mut c)?;
+    dev.potri(&r, &mut c)?;
     dev.store(c)
 }
 
@@ -140,25 +137,9 @@ pub fn inverse_resident<T: Scalar, D: Device<T>>(
     n: usize,
 ) -> Result<D::Mat<'static>> {
     check_regular(&dev.diagonal(r)?[..n])?;
-    let root = inverse_root(dev, r, n)?;
     let mut c = dev.zeros(n, n)?;
-    dev.syrk(Trans::No, &root, &mut c)?;
+    dev.potri(r, &mut c)?;
     Ok(c)
-}
-
-/// `R^-1`, by which `(R'R)^-1` is a product with its transpose.
-fn inverse_root<T: Scalar, D: Device<T>>(
-    dev: &D,
-    r: &D::Mat<'_>,
-    n: usize,
-) -> Result<D::Mat<'static>> {
-    // This and the product do not know of zeros, and so do 2 n^3 operations where 2 n^3 / 3 would do.
-    progress::extend(4.0 * cholesky_flops(n));
-    let mut inv = dev.zeros(n, n)?;
-    dev.set_identity(&mut inv)?;
-    let (left, upper) = (Side::Left, Uplo::Upper);
-    dev.trsm(left, upper, Trans::No, Diag::NonUnit, n, r, &mut inv)?;
-    Ok(inv)
 }
 
 /// The first zero on a triangle's diagonal is [`Error::Singular`].

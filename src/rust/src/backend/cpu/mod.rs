@@ -5,6 +5,7 @@
 mod bands;
 mod cholesky;
 mod cholesky_batch;
+mod cholesky_inverse;
 mod cholesky_pivoted;
 mod copy;
 mod elementwise;
@@ -259,6 +260,16 @@ impl<T: Scalar> Device<T> for CpuDevice {
         let a = a.columns_mut()?;
         require(is_batch(a.shape()), "the matrices are not square")?;
         cholesky_batch::potrf_batched(a, self.threads)
+    }
+
+    fn potri(&self, r: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {
+        let (r, c) = (r.view(), c.view_mut()?);
+        let n = c.nrows();
+        require(
+            c.ncols() == n && n <= r.nrows() && n <= r.ncols(),
+            "the triangle is larger than its matrix",
+        )?;
+        cholesky_inverse::potri(r.submatrix(0, 0, n, n), c, self.threads)
     }
 
     fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {

@@ -92,16 +92,22 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
   Block *block = take(room);
   if (block == NULL) {
     if (room > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
-    const size_t bytes = room + HEAD + HUGE_PAGE;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t bytes = room + page + HUGE_PAGE;
     char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED && results_release() > 0) {
       mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (mapped == MAP_FAILED) return NULL;
-    const size_t at = ((size_t)mapped + HEAD + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE - (size_t)mapped;
-    madvise(mapped + at, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-    block = (Block *)(mapped + at - HEAD);
-    *block = (Block){mapped, bytes, bytes - at};
+    // The memory begins with a huge page, and the block's own words are at the end of the page before. The rest goes back.
+    char *const memory = (char *)(((size_t)mapped + page + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    char *const first = memory - page;
+    char *const end = memory + (room + page - 1) / page * page;
+    if (first > mapped) munmap(mapped, (size_t)(first - mapped));
+    if (mapped + bytes > end) munmap(end, (size_t)(mapped + bytes - end));
+    madvise(memory, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    block = (Block *)(memory - HEAD);
+    *block = (Block){first, (size_t)(end - first), (size_t)(end - memory)};
   }
   alive += block->bytes;
   handed_out += block->bytes;

@@ -3,32 +3,23 @@
 kept <- function() .External(cudafactor:::kept_results)
 skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linux"), "memory of results is kept on Linux alone")
 
+# In a session of its own, where nobody else's results are collected in the meantime.
 test_that("memory of collected results is kept, used again and given back", {
   skip_unless_kept()
-  set.seed(1)
-  x <- matrix(runif(800 * 800), 800)
-  want <- x %*% x
-  gc()
-  gpu_free()
-  expect_identical(kept(), 0)
-  y <- gpu_matmult(x, x, device = "cpu")
-  rm(y)
-  gc()
-  before <- kept()
-  expect_gte(before, 8 * 800^2)
-  mem <- gpu_mem()
-  expect_identical(mem$pooled[mem$device == "cpu"], before)
-  # Nothing that R happens to collect in the meantime is as large.
-  y <- gpu_matmult(x, x, device = "cpu")
-  now <- kept()
-  expect_lt(now, before)
-  expect_equal(y, want)
-  gpu_free()
-  expect_lt(kept(), 8 * 800^2)
-  # What is in use is nobody else's.
-  z <- gpu_matmult(x, 2 * x, device = "cpu")
-  expect_equal(y, want)
-  expect_equal(z, 2 * want)
+  out <- run_child(c(
+    "suppressMessages(library(cudafactor))", "kept <- function() .External(cudafactor:::kept_results)",
+    "set.seed(1)", "x <- matrix(runif(800 * 800), 800)", "want <- x %*% x",
+    "stopifnot(kept() == 0)",
+    "y <- gpu_matmult(x, x, device = 'cpu')", "rm(y)", "invisible(gc())", "before <- kept()",
+    "mem <- gpu_mem()", "stopifnot(before >= 8 * 800^2, mem$pooled[mem$device == 'cpu'] == before)",
+    "y <- gpu_matmult(x, x, device = 'cpu')", "stopifnot(kept() == 0, all.equal(y, want))",
+    "z <- gpu_matmult(x, x, device = 'cpu')", "rm(z)", "invisible(gc())", "stopifnot(kept() == before)",
+    "gpu_free()", "stopifnot(kept() == 0)",
+    # What is in use is nobody else's.
+    "z <- gpu_matmult(x, 2 * x, device = 'cpu')", "stopifnot(all.equal(y, want), all.equal(z, 2 * want))", "cat('fine')"
+  ))
+  expect_identical(out$output, "fine")
+  expect_identical(out$status, 0L)
 })
 
 test_that("such results are ordinary matrices", {

@@ -105,7 +105,8 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
     char *const end = memory + (room + page - 1) / page * page;
     if (first > mapped) munmap(mapped, (size_t)(first - mapped));
     if (mapped + bytes > end) munmap(end, (size_t)(mapped + bytes - end));
-    madvise(memory, room / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    // All of it, so that it counts as one mapping.
+    madvise(first, (size_t)(end - first), MADV_HUGEPAGE);
     block = (Block *)(memory - HEAD);
     *block = (Block){first, (size_t)(end - first), (size_t)(end - memory)};
   }

@@ -222,7 +222,7 @@ pub(super) fn qr<T: Scalar>(
         )
     };
     match done {
-        Err(_) if in_vain => Ok(None),
+        Err(Error::Interrupted) if in_vain => Ok(None),
         done => done,
     }
 }

@@ -92,6 +92,12 @@ impl Flow {
         let pieces = self.up.len() + self.down.len();
         let count = lanes.len().min(pieces).min(self.threads);
         self.at_work.store(count, Ordering::SeqCst);
+        // Memory that is still copied to is not given back, whatever ends this.
+        let _drained = OnDrop(|| {
+            if std::thread::panicking() {
+                let _ = self.ctx.or_drain::<()>(Err(Error::Interrupted));
+            }
+        });
         let driven = rayon::in_place_scope(|scope| {
             for lane in &mut lanes[..count] {
                 scope.spawn(|_| {

@@ -162,7 +162,8 @@ impl FirstTouch {
             rayon::spawn(move || {
                 shared.at_work.fetch_add(1, Ordering::SeqCst);
                 while !shared.stop.load(Ordering::SeqCst) && shared.pages.touch_some() {
-                    std::hint::spin_loop();
+                    // Copies, which the GPU waits for, come first.
+                    rayon::yield_now();
                 }
                 shared.at_work.fetch_sub(1, Ordering::SeqCst);
             });

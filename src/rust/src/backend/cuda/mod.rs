@@ -146,6 +146,11 @@ fn require_indexable((m, n): (usize, usize)) -> Result<()> {
     )
 }
 
+/// Blocks on their way take some memory beside the matrix: where that is not there, one step goes after the other.
+fn in_blocks<R>(done: Result<Option<R>>) -> Result<Option<R>> {
+    Ok(buffer::where_there_is_room(done)?.flatten())
+}
+
 impl<T: Scalar> Device<T> for CudaDevice {
     type Mat<'a> = Matrix<'a, T>;
 
@@ -267,9 +272,15 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn syrk_host(&self, trans: Trans, a: MatRef<'_, T>, mut out: MatMut<'_, T>) -> Result<()> {
+        let n = trans.shape((a.nrows(), a.ncols())).0;
+        require(
+            (out.nrows(), out.ncols()) == (n, n),
+            "syrk: shapes do not fit",
+        )?;
         let blocks = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4);
         if let (Trans::Yes, Some(blocks)) = (trans, blocks) {
-            if factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks)?.is_some() {
+            let done = factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks);
+            if in_blocks(done)?.is_some() {
                 return Ok(());
             }
         }
@@ -319,8 +330,16 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn potrf_host(&self, a: MatRef<'_, T>, mut out: MatMut<'_, T>) -> Result<()> {
-        if let Some(blocks) = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4) {
-            if factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks)?.is_some() {
+        let (shape, home) = ((a.nrows(), a.ncols()), (out.nrows(), out.ncols()));
+        require(
+            shape.0 == shape.1 && shape == home,
+            "potrf: shapes do not fit",
+        )?;
+        require_indexable(shape)?;
+        let whole = widened::is_whole_cholesky::<T>(self.ctx, shape.0);
+        if let Some(blocks) = passage::worthwhile::<T>(shape, 4).filter(|_| !whole) {
+            let done = factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks);
+            if in_blocks(done)?.is_some() {
                 return Ok(());
             }
         }
@@ -354,7 +373,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         require_indexable(shape)?;
         require(a.shape() == shape, "getrf: shapes do not fit")?;
         if let Some(blocks) = passage::worthwhile::<T>(shape, 2) {
-            if let Some(done) = factor_host::lu(self.ctx, x, a.view(), &blocks)? {
+            if let Some(done) = in_blocks(factor_host::lu(self.ctx, x, a.view(), &blocks))? {
                 return Ok(done);
             }
         }
@@ -376,8 +395,8 @@ impl<T: Scalar> Device<T> for CudaDevice {
         require(fits, "getrs: shapes do not fit")?;
         if let Some(blocks) = passage::worthwhile::<T>((n, columns), 4) {
             let done =
-                factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks)?;
-            if done.is_some() {
+                factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks);
+            if in_blocks(done)?.is_some() {
                 return Ok(());
             }
         }
@@ -404,8 +423,10 @@ impl<T: Scalar> Device<T> for CudaDevice {
         out: MatMut<'_, T>,
         finish: &mut QrBlock<'_, T>,
     ) -> Result<Option<Vec<T>>> {
-        match passage::worthwhile::<T>((x.nrows(), x.ncols()), 2) {
-            Some(blocks) => factor_host::qr(self.ctx, x, out, &blocks, finish),
+        let (shape, home) = ((x.nrows(), x.ncols()), (out.nrows(), out.ncols()));
+        require(shape == home, "geqrf: shapes do not fit")?;
+        match passage::worthwhile::<T>(shape, 2) {
+            Some(blocks) => in_blocks(factor_host::qr(self.ctx, x, out, &blocks, finish)),
             None => Ok(None),
         }
     }

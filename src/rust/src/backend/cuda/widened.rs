@@ -38,6 +38,11 @@ fn pays<T: Scalar>(ctx: &Context) -> bool {
     size_of::<T>() == size_of::<f32>() && ctx.properties.double_keeps_up()
 }
 
+/// Whether a Cholesky factor of this order is made in double precision as a whole, and rounded once.
+pub(super) fn is_whole_cholesky<T: Scalar>(ctx: &Context, order: usize) -> bool {
+    pays::<T>(ctx) && order <= cholesky_tiles::LARGEST
+}
+
 /// Room for a copy of a matrix in double precision.
 struct Wide {
     ctx: &'static Context,

@@ -29,8 +29,7 @@
 #' @section In packages and scripts:
 #' In R before 4.4, base R has no generic `crossprod()`, and in no version a generic `rowSums()`, `norm()`, `qr.coef()` and
 #' others. Their methods here come with generics of the same names, which give base R's answers for anything else. `library(cudafactor)`
-#' brings them, without masking what they did. A package of yours says `import(cudafactor)`, or names each that it uses, as in
-#' `importFrom(cudafactor, as_gpu, crossprod, rowSums)`; `cudafactor::as_gpu()` or `importFrom(cudafactor, as_gpu)` alone is not
+#' brings them, without masking what they did. A package of yours says `import(cudafactor)`; `cudafactor::as_gpu()` or `importFrom(cudafactor, as_gpu)` alone is not
 #' enough, and base R's own function then stops with a word such as `requires numeric/complex matrix/vector arguments`.
 #'
 #' @section Value:

@@ -90,6 +90,13 @@ test_that("printing shows a corner, and str() a line", {
     expect_identical(capture.output(g), shown)
     expect_match(capture.output(str(g)), "^ <gpu_matrix 10 x 10 single")
     expect_length(capture.output(print(as_gpu(matrix(0, 0, 3), device))), 1L)
+    if (device == "cuda") {
+      large <- as_gpu(matrix(0, 500, 500), device)
+      down <- function() native_transfer_bytes()$ok$down
+      before <- down()
+      capture.output(print(large), str(large))
+      expect_lt(down() - before, 1000)
+    }
     named <- as_gpu(named(diag(2)), device)
     expect_identical(capture.output(print(named))[-1], capture.output(print(as.matrix(named))))
   })

@@ -4,8 +4,8 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
-use super::require;
-use crate::elementwise::{Map, Operand, Zip};
+use super::{fold, movement, require, CudaDevice};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -79,4 +79,58 @@ pub(super) fn zip<T: Scalar>(
         256,
         &args![f.number(), count, a, of_a, x, b, of_b, y, out],
     )
+}
+
+impl<T: Scalar> Elementwise<T> for CudaDevice {
+    fn blank(&self, rows: usize, cols: usize) -> Result<Matrix<'static, T>> {
+        Matrix::new(self.ctx, rows, cols)
+    }
+
+    fn map(&self, f: Map, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<bool> {
+        map(self.ctx, f, a, out)
+    }
+
+    fn zip(
+        &self,
+        f: Zip,
+        a: Operand<'_, Matrix<'_, T>>,
+        b: Operand<'_, Matrix<'_, T>>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        zip(self.ctx, f, a, b, out)
+    }
+
+    fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
+        fold::fold(self.ctx, f, lines, skip, a)
+    }
+
+    fn transpose(&self, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<()> {
+        movement::transpose(self.ctx, a, out)
+    }
+
+    fn set_diagonal(&self, values: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
+        movement::set_diagonal(self.ctx, values, a)
+    }
+
+    fn gather(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        missing: T,
+        a: &Matrix<'_, T>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        movement::gather(self.ctx, (rows, cols), missing, a, out)
+    }
+
+    fn scatter(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        shape: (usize, usize),
+        b: Operand<'_, Matrix<'_, T>>,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        movement::scatter(self.ctx, (rows, cols), shape, b, out)
+    }
 }

@@ -74,14 +74,13 @@ mod widened;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-use self::context::{try_lock, Context};
+use self::context::Context;
 use self::gemm::Update;
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
@@ -107,19 +106,6 @@ impl CudaDevice {
     /// Waits until everything asked of the GPU is done.
     pub fn synchronize(&self) -> Result<()> {
         self.ctx.wait()
-    }
-
-    /// Bytes of pinned host memory that copies go through.
-    pub fn staging_bytes(&self) -> usize {
-        try_lock(&self.ctx.staging)
-            .and_then(|s| s.as_ref().map(staging::Staging::bytes))
-            .unwrap_or(0)
-    }
-
-    /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
-    pub fn release_staging(&self) {
-        let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
-        drop(kept);
     }
 }
 
@@ -501,59 +487,5 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn diagonal(&self, a: &Matrix<'_, T>) -> Result<Vec<T>> {
         norms::diagonal(self.ctx, a.view())
-    }
-}
-
-impl<T: Scalar> Elementwise<T> for CudaDevice {
-    fn blank(&self, rows: usize, cols: usize) -> Result<Matrix<'static, T>> {
-        Matrix::new(self.ctx, rows, cols)
-    }
-
-    fn map(&self, f: Map, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<bool> {
-        elementwise::map(self.ctx, f, a, out)
-    }
-
-    fn zip(
-        &self,
-        f: Zip,
-        a: Operand<'_, Matrix<'_, T>>,
-        b: Operand<'_, Matrix<'_, T>>,
-        out: &mut Matrix<'_, T>,
-    ) -> Result<()> {
-        elementwise::zip(self.ctx, f, a, b, out)
-    }
-
-    fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
-        fold::fold(self.ctx, f, lines, skip, a)
-    }
-
-    fn transpose(&self, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<()> {
-        movement::transpose(self.ctx, a, out)
-    }
-
-    fn set_diagonal(&self, values: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
-        movement::set_diagonal(self.ctx, values, a)
-    }
-
-    fn gather(
-        &self,
-        rows: Index<'_>,
-        cols: Index<'_>,
-        missing: T,
-        a: &Matrix<'_, T>,
-        out: &mut Matrix<'_, T>,
-    ) -> Result<()> {
-        movement::gather(self.ctx, (rows, cols), missing, a, out)
-    }
-
-    fn scatter(
-        &self,
-        rows: Index<'_>,
-        cols: Index<'_>,
-        shape: (usize, usize),
-        b: Operand<'_, Matrix<'_, T>>,
-        out: &mut Matrix<'_, T>,
-    ) -> Result<()> {
-        movement::scatter(self.ctx, (rows, cols), shape, b, out)
     }
 }

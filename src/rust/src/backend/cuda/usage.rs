@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::{self, CUmemPool_attribute};
 
-use super::context::{lock, Context, CONTEXTS};
+use super::context::{lock, try_lock, Context, CONTEXTS};
+use super::staging::Staging;
 use super::CudaDevice;
 use crate::error::{Error, Result};
 use crate::held::{held, Place};
@@ -119,6 +120,19 @@ impl CudaDevice {
             pooled: self.ctx.pooled()?,
             staging: self.staging_bytes() as u64,
         })
+    }
+
+    /// Bytes of pinned host memory that copies go through.
+    pub fn staging_bytes(&self) -> usize {
+        try_lock(&self.ctx.staging)
+            .and_then(|s| s.as_ref().map(Staging::bytes))
+            .unwrap_or(0)
+    }
+
+    /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
+    pub fn release_staging(&self) {
+        let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
+        drop(kept);
     }
 
     /// Gives back all memory that no matrix holds: what is kept for the next call, on the GPU and for copies.

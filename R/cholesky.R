@@ -131,17 +131,16 @@ pivoted_chol <- function(x, n, tol, device, precision, call) {
   attributes(out) <- attributes(x)
   attr(out, "pivot") <- done$pivot
   attr(out, "rank") <- done$rank
-  permute_colnames(out, done$pivot)
+  dimnames(out) <- permute_colnames(dimnames(x), done$pivot)
+  out
 }
 
-# The columns were exchanged, so their names are.
-permute_colnames <- function(x, pivot) {
-  names <- dimnames(x)
-  if (!is.null(names[[2L]]) && is.unsorted(pivot)) {
+# The columns were exchanged, so their names are. Dimnames, not the matrix: a function it is handed to would copy it.
+permute_colnames <- function(names, pivot) {
+  if (!is.null(names[[2L]])) {
     names[[2L]] <- names[[2L]][pivot]
-    dimnames(x) <- names
   }
-  x
+  names
 }
 
 #' Inverse from a Cholesky factor

@@ -49,8 +49,8 @@
 #' }
 #'
 #' @section Interrupts:
-#' Ctrl-C during a long computation ends it between two panels or tiles. A GPU finishes the few kernels it was given, each of about
-#' a quarter of a second at most on a data-centre GPU. It is signalled as base R
+#' Ctrl-C during a long computation ends it between two panels or tiles. A GPU finishes the few kernels it was given, which
+#' takes less than half a second. It is signalled as base R
 #' signals it, with class `cudafactor_interrupted`, `interrupt`, `condition`: `tryCatch(interrupt = )`
 #' sees it, and without a handler R returns to top level. Inputs are untouched, memory is released.
 #' A limit of [base::setTimeLimit()] ends a computation in the same places, with R's own error.

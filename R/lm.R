@@ -194,7 +194,7 @@ least_squares <- function(x, y, tol, where, call) {
     native_lm(x, dx, y, c(n, q), tol, qr, effects, residuals, coefficients, where), call
   )
   attributes(qr) <- attributes(x)
-  qr <- permute_colnames(qr, done$pivot)
+  dimnames(qr) <- permute_colnames(dimnames(x), done$pivot)
   attributes(residuals) <- attributes(effects) <- attributes(y)
   kept <- seq_len(done$rank)
   columns <- colnames(x) %||% paste0("x", seq_len(p))

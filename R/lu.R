@@ -151,7 +151,14 @@ solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)
   if (!is.null(reply)) {
     unwrap(reply, call)
   }
-  name_solution(out, a$dimnames, b)
+  # Here, where nobody else holds the result: a function it is handed to would copy it.
+  if (is_vector_side(b)) {
+    dim(out) <- NULL
+    names(out) <- a$dimnames[[2L]]
+  } else {
+    dimnames(out) <- solution_dimnames(a$dimnames, b)
+  }
+  out
 }
 
 #' @rdname gpu_lu

@@ -73,7 +73,7 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
   )
   if (length(kept <- attributes(x)) > 1L) {
     attributes(out) <- kept
-    out <- permute_colnames(out, done$pivot)
+    dimnames(out) <- permute_colnames(dimnames(x), done$pivot)
   }
   f <- list(qr = out, rank = done$rank, qraux = done$qraux, pivot = done$pivot)
   class(f) <- "qr"
@@ -105,8 +105,7 @@ qr_lapack <- function(x, device, precision, call) {
   out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
   done <- unwrap(native_qr_lapack(x, dx, out, how(device, precision, call)), call)
   if (!is.null(names <- dimnames(x))) {
-    dimnames(out) <- names
-    out <- permute_colnames(out, done$pivot)
+    dimnames(out) <- permute_colnames(names, done$pivot)
   }
   structure(
     list(qr = out, rank = done$rank, qraux = done$qraux, pivot = done$pivot),

@@ -49,7 +49,11 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   }
   if (!(is.double(a) && is.matrix(a))) {
     if (inherits(a, "gpu_lu")) {
-      return(solve(a, b, tol = tol, device = device, precision = precision))
+      # Not the generic: it asks for `b`. The factor has a tolerance of its own.
+      if (missing(tol)) {
+        return(solve.gpu_lu(a, b, device = device, precision = precision))
+      }
+      return(solve.gpu_lu(a, b, tol = tol, device = device, precision = precision))
     }
     a <- as_coefficients(a, call)
   }
@@ -67,7 +71,14 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   if (!is.null(reply)) {
     unwrap(reply, call, "solve")
   }
-  name_solution(out, dimnames(a), b)
+  # Here, where nobody else holds the result: a function it is handed to would copy it.
+  if (is_vector_side(b)) {
+    dim(out) <- NULL
+    names(out) <- dimnames(a)[[2L]]
+  } else {
+    dimnames(out) <- solution_dimnames(dimnames(a), b)
+  }
+  out
 }
 
 # Whether solve() refuses. It does not look at the condition of a matrix that is not finite since R 4.2.3; before
@@ -130,18 +141,15 @@ check_right_side <- function(d, n, call) {
 # The columns of the solution; without `b` it is the inverse.
 count_right_sides <- function(b, n) if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
 
-# `names` are the dimnames of the matrix of the system, `b` the right-hand side, NULL for the identity.
-name_solution <- function(out, names, b) {
-  if (!is.null(b) && !is.matrix(b)) {
-    dim(out) <- NULL
-    if (!is.null(names[[2L]])) {
-      names(out) <- names[[2L]]
-    }
-    return(out)
-  }
+# Whether the solution is a vector. `b` is the right-hand side, NULL for the identity.
+is_vector_side <- function(b) {
+  !is.null(b) && !is.matrix(b)
+}
+
+# `names` are the dimnames of the matrix of the system, `b` the right-hand sides, NULL for the identity.
+solution_dimnames <- function(names, b) {
   columns <- if (is.null(b)) names[[1L]] else dimnames(b)[[2L]]
   if (!is.null(names[[2L]]) || !is.null(columns)) {
-    dimnames(out) <- list(names[[2L]], columns)
+    list(names[[2L]], columns)
   }
-  out
 }

@@ -77,11 +77,16 @@ test_that("solve() and determinant() answer as for the matrix", {
       expect_as_base(solve(f, b), solve(x, b), tolerance = 1e-8)
       expect_as_base(solve(f), solve(x), tolerance = 1e-8)
       expect_as_base(gpu_solve(f, b, device = device), solve(x, b), tolerance = 1e-8)
+      expect_as_base(gpu_solve(f, device = device), solve(x), tolerance = 1e-8)
       expect_as_base(determinant(f), determinant(x), tolerance = 1e-10)
       expect_as_base(gpu_determinant(f, FALSE), determinant(x, FALSE), tolerance = 1e-10)
     }
     near <- diag(c(1, 1e-20))
     f <- gpu_lu(near, device = device)
+    expect_error(gpu_solve(f, 1:2, device = device), class = "cudafactor_error_singular")
+    # The tolerance of a factor in single precision is that of single precision.
+    single <- gpu_lu(diag(c(1, 1e-10)), device = device, precision = "single")
+    expect_error(gpu_solve(single, 1:2, device = device), class = "cudafactor_error_singular")
     e <- expect_as_base(solve(f, 1:2), solve(near, 1:2))
     expect_equal(e$rcond, 1e-20)
     expect_equal(solve(f, 1:2, tol = 0), c(1, 2e20))

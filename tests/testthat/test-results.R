@@ -72,3 +72,29 @@ test_that("results nobody refers to are collected, though R does not count them"
 test_that("a result that does not fit is base R's error", {
   expect_error(.External(cudafactor:::alloc_matrix, 2^23, 2^23), "cannot allocate vector of size")
 })
+
+test_that("names are put on a result without a copy of it", {
+  skip_if_not(capabilities("profmem"), "this R does not tell of memory")
+  n <- 400L
+  set.seed(1)
+  x <- matrix(rnorm(n * n), n, dimnames = list(paste0("r", 1:n), paste0("c", 1:n)))
+  s <- crossprod(x)
+  s <- s[order(diag(s)), order(diag(s))]
+  log <- tempfile()
+  on.exit(unlink(log))
+  large <- function(call) {
+    utils::Rprofmem(log, threshold = 8 * n * n - 1)
+    force(call)
+    utils::Rprofmem(NULL)
+    sum(grepl("^[0-9]", readLines(log)))
+  }
+  for_each_device(function(device) {
+    f <- gpu_lu(x, device = device)
+    expect_identical(large(gpu_solve(x, device = device)), 1L)
+    expect_identical(large(gpu_solve(x, x, device = device)), 1L)
+    expect_identical(large(solve(f, device = device)), 1L)
+    expect_identical(large(gpu_chol(s, pivot = TRUE, device = device)), 1L)
+    expect_identical(large(gpu_qr(x, device = device)), 1L)
+    expect_identical(large(gpu_qr(x, LAPACK = TRUE, device = device)), 1L)
+  })
+})

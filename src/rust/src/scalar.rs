@@ -6,6 +6,7 @@ use std::mem::size_of;
 
 use crate::error::{Error, Result};
 use crate::held::{self, Search};
+use crate::interrupt;
 use crate::threads::{join, share, wanted};
 
 /// `f64`, or `f32` when the user asks for single precision.
@@ -54,12 +55,12 @@ pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     }
 }
 
-/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there are many.
+/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there are many. The user may stop it.
 fn convert<A: Copy + Sync, B: Send>(
     from: &[A],
     to: &mut [B],
     change: impl Fn(A) -> B + Copy + Sync,
-) {
+) -> Result<()> {
     fn part<A: Copy + Sync, B: Send>(
         from: &[A],
         to: &mut [B],
@@ -81,27 +82,34 @@ fn convert<A: Copy + Sync, B: Send>(
             |t| part(from2, to2, change, t),
         );
     }
-    let threads = share(wanted(), COPY * to.len() as f64);
-    part(from, to, change, threads);
+    for (from, to) in from.chunks(AT_ONCE).zip(to.chunks_mut(AT_ONCE)) {
+        interrupt::poll()?;
+        let threads = share(wanted(), COPY * to.len() as f64);
+        part(from, to, change, threads);
+    }
+    Ok(())
 }
+
+/// Entries between two looks at the user's wish to stop.
+const AT_ONCE: usize = 1 << 25;
 
 /// A changed entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
 const COPY: f64 = 8.0;
 
 /// R's doubles in the other precision, entry by entry.
-pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) {
-    convert(from, to, T::from_f64);
+pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) -> Result<()> {
+    convert(from, to, T::from_f64)
 }
 
 /// The way back.
-pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) {
-    convert(from, to, Into::into);
+pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) -> Result<()> {
+    convert(from, to, Into::into)
 }
 
 /// The way back, to fresh memory.
 pub fn widened<T: Scalar>(from: &[T]) -> Result<Vec<f64>> {
     let mut to = try_zeroed(from.len())?;
-    widen(from, &mut to);
+    widen(from, &mut to)?;
     Ok(to)
 }
 
@@ -132,14 +140,14 @@ impl Scalar for f32 {
 
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>> {
         let mut v = try_zeroed::<f32>(x.len())?;
-        narrow(x, &mut v);
+        narrow(x, &mut v)?;
         Ok(Cow::Owned(v))
     }
 
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R> {
         let mut v = try_zeroed::<f32>(out.len())?;
         let r = fill(&mut v)?;
-        widen(&v, out);
+        widen(&v, out)?;
         Ok(r)
     }
 }
@@ -163,7 +171,7 @@ mod tests {
         for len in [0, 1, 7, 1_300_001] {
             let from: Vec<f64> = (0..len).map(|i| i as f64 + 0.25).collect();
             let mut single = try_zeroed::<f32>(len).unwrap();
-            narrow(&from, &mut single);
+            narrow(&from, &mut single).unwrap();
             assert!(single.iter().zip(&from).all(|(s, d)| *s == *d as f32));
             let back = widened(&single).unwrap();
             assert!(back.iter().zip(&single).all(|(d, s)| *d == f64::from(*s)));

@@ -75,14 +75,14 @@ pub fn factor_list<T: Scalar, D: Device<T>>(
     let mut to = try_zeroed::<T>(step * size)?;
     for (part, (xs, outs)) in xs.chunks(step).zip(outs.chunks_mut(step)).enumerate() {
         for (staged, x) in from.chunks_exact_mut(size).zip(xs) {
-            narrow(x, staged);
+            narrow(x, staged)?;
         }
         let width = xs.len() * n;
         let x = MatRef::from_column_major_slice(&from[..width * n], n, width);
         let out = MatMut::from_column_major_slice_mut(&mut to[..width * n], n, width);
         factor_batch(dev, x, out).map_err(|e| e.in_batch(part * step))?;
         for (out, staged) in outs.iter_mut().zip(to.chunks_exact(size)) {
-            widen(staged, out);
+            widen(staged, out)?;
         }
     }
     Ok(())

@@ -203,7 +203,7 @@ fn solve_alone<T: Scalar, D: Device<T>>(
             coefficients: place(coefficients, n, q),
         };
         let object = fit(dev, x, y, tol, out)?;
-        narrow(&object.qraux, qraux);
+        narrow(&object.qraux, qraux)?;
         Ok(Ranks {
             jpvt: object.jpvt.iter().map(|&j| j as i32).collect(),
             rank: vec![object.rank as i32],

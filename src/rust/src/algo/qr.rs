@@ -11,6 +11,7 @@ use faer::{MatMut, MatRef};
 
 use crate::device::{Device, PivotedQr};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::matrix::{Block, Part};
 use crate::progress;
 use crate::scalar::Scalar;
@@ -25,26 +26,34 @@ fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
     })
 }
 
-fn is_finite<T: Scalar>(x: MatRef<'_, T>) -> bool {
-    (0..x.ncols()).all(|j| {
-        x.col(j).iter().all(|v| {
+/// Whether all entries are finite. A column whose norm is needs no look; that of others may have overflowed.
+fn is_finite<T: Scalar>(x: MatRef<'_, T>, norms: &[f64]) -> Result<bool> {
+    for (j, norm) in norms.iter().enumerate() {
+        let finite = |v: &T| {
             let v: f64 = (*v).into();
             v.is_finite()
-        })
-    })
+        };
+        if !norm.is_finite() {
+            interrupt::poll()?;
+            if !x.col(j).iter().all(finite) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit leading one below it.
-/// `again` makes it what it was; `finite` looks at its entries, where a norm is infinite: a norm may also overflow.
+/// `again` makes it what it was; `finite` looks at the entries of columns whose norms are not.
 fn limited<'a, T: Scalar, D: Device<T>>(
     dev: &D,
     mut a: D::Mat<'a>,
     tol: f64,
-    finite: impl FnOnce() -> Result<bool>,
+    finite: impl FnOnce(&[f64]) -> Result<bool>,
     again: impl FnOnce(&mut D::Mat<'a>) -> Result<()>,
 ) -> Result<(D::Mat<'a>, PivotedQr<T>)> {
     let norms = dev.column_norms(&a)?;
-    if norms.iter().any(|norm| !norm.is_finite()) && !finite()? {
+    if norms.iter().any(|norm| !norm.is_finite()) && !finite(&norms)? {
         return Err(Error::NonFinite);
     }
     let tau = dev.geqrf(&mut a)?;
@@ -74,7 +83,7 @@ pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
         dev,
         a,
         tol,
-        || Ok(is_finite(x)),
+        |norms| is_finite(x, norms),
         |a| dev.refill(x, Part::All, a),
     )
 }
@@ -92,7 +101,7 @@ pub fn factor_resident<T: Scalar, D: Device<T>>(
         a,
         tol,
         // Whoever holds the matrix has looked.
-        || Ok(true),
+        |_| Ok(true),
         |a| dev.copy_block(x, Block::leading(m, n), a, (0, 0)),
     )
 }

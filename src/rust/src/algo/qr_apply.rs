@@ -43,7 +43,7 @@ impl<T: Scalar> Reflectors<'_, T> {
         let linpack = self.form == Form::Linpack;
         let k = self.qraux.len().min(m.saturating_sub(linpack.into()));
         let mut tau: Vec<T> = try_zeroed(k)?;
-        narrow(self.qraux, &mut tau);
+        narrow(self.qraux, &mut tau)?;
         let columns = self.matrix.subcols(0, k);
         if !linpack {
             let a = dev.load(columns)?;

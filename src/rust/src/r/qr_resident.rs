@@ -65,7 +65,7 @@ fn tau_of<T: Scalar>(tau: &[f64], factor: &Held) -> Result<Vec<T>> {
         });
     }
     let mut of_type = try_zeroed(tau.len())?;
-    narrow(tau, &mut of_type);
+    narrow(tau, &mut of_type)?;
     Ok(of_type)
 }
 

@@ -83,6 +83,7 @@ use crate::device::{
 };
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
 
 /// One GPU, opened at first use for the life of the process.
@@ -133,8 +134,14 @@ fn require_indexable((m, n): (usize, usize)) -> Result<()> {
 }
 
 /// Blocks on their way take some memory beside the matrix: where that is not there, one step goes after the other.
-fn in_blocks<R>(done: Result<Option<R>>) -> Result<Option<R>> {
-    Ok(buffer::where_there_is_room(done)?.flatten())
+fn in_blocks<R>(f: impl FnOnce() -> Result<Option<R>>) -> Result<Option<R>> {
+    let before = progress::queued();
+    let done = buffer::where_there_is_room(f())?.flatten();
+    if done.is_none() {
+        // What was done is done again.
+        progress::extend(progress::queued() - before);
+    }
+    Ok(done)
 }
 
 impl<T: Scalar> Device<T> for CudaDevice {
@@ -265,7 +272,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         )?;
         let blocks = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4);
         if let (Trans::Yes, Some(blocks)) = (trans, blocks) {
-            let done = factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks);
+            let done = || factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks);
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -324,7 +331,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         require_indexable(shape)?;
         let whole = widened::is_whole_cholesky::<T>(self.ctx, shape.0);
         if let Some(blocks) = passage::worthwhile::<T>(shape, 4).filter(|_| !whole) {
-            let done = factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks);
+            let done = || factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks);
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -359,7 +366,8 @@ impl<T: Scalar> Device<T> for CudaDevice {
         require_indexable(shape)?;
         require(a.shape() == shape, "getrf: shapes do not fit")?;
         if let Some(blocks) = passage::worthwhile::<T>(shape, 2) {
-            if let Some(done) = in_blocks(factor_host::lu(self.ctx, x, a.view(), &blocks))? {
+            let done = || factor_host::lu(self.ctx, x, a.view(), &blocks);
+            if let Some(done) = in_blocks(done)? {
                 return Ok(done);
             }
         }
@@ -381,7 +389,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         require(fits, "getrs: shapes do not fit")?;
         if let Some(blocks) = passage::worthwhile::<T>((n, columns), 4) {
             let done =
-                factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks);
+                || factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks);
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -412,7 +420,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         let (shape, home) = ((x.nrows(), x.ncols()), (out.nrows(), out.ncols()));
         require(shape == home, "geqrf: shapes do not fit")?;
         match passage::worthwhile::<T>(shape, 2) {
-            Some(blocks) => in_blocks(factor_host::qr(self.ctx, x, out, &blocks, finish)),
+            Some(blocks) => in_blocks(|| factor_host::qr(self.ctx, x, out, &blocks, finish)),
             None => Ok(None),
         }
     }

@@ -16,8 +16,10 @@ const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");
 const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
 
-/// Steps between fences.
+/// Steps between fences, at most.
 const STRIDE: usize = 16;
+/// Entries that steps between fences read and write, at most, but for a single step: some hundredths of a second.
+const ENTRIES: usize = 1 << 30;
 
 /// Which column comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +62,7 @@ pub(super) fn factor<T: Scalar>(
         Rule::Limited(_) => T::EPS.sqrt().max(1e-6),
     };
     let all = progress::part(qr_flops((m, n)));
+    let (mut steps, mut entries) = (0, 0);
     for j in 0..k {
         match rule {
             Rule::Largest => ctx.launch::<T>(
@@ -110,7 +113,10 @@ pub(super) fn factor<T: Scalar>(
                 threshold
             ],
         )?;
-        if j % STRIDE == 0 {
+        steps += 1;
+        entries += (m - j) * (n - j);
+        if steps >= STRIDE || entries >= ENTRIES {
+            (steps, entries) = (0, 0);
             all.left(qr_flops((m - j, n - j)));
             ctx.fence()?;
         }

@@ -63,7 +63,8 @@ impl Properties {
     fn tensor_rate(&self) -> f64 {
         let per_cycle = match self.capability {
             (9, 0) => 256.0,
-            (8, 0) | (10, 0) => 128.0,
+            // Without tensor cores for it, but with as many units as are used there.
+            (6, 0) | (7, 0) | (8, 0) | (10, 0) => 128.0,
             _ => 4.0,
         };
         per_cycle * self.clock
@@ -88,9 +89,10 @@ impl Properties {
         }
     }
 
-    /// Operations of the longest launch: an interrupt is noticed between launches.
+    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for the one that runs and the one behind it,
+    /// at less than the highest rate: half a second at most.
     pub(super) fn launch_operations<T: Scalar>(&self) -> f64 {
-        const SECONDS: f64 = 0.25;
+        const SECONDS: f64 = 0.135;
         SECONDS * self.product_rate::<T>() * self.multiprocessors as f64
     }
 }

@@ -30,7 +30,7 @@ fn model(p: &Properties) -> Gpu {
     let all = REACHED * p.multiprocessors as f64;
     // Kernels that any GPU can run, without tensor cores, reach half of the FP64 units of the older data-centre GPUs.
     let double = match p.capability {
-        (6, 0) | (7, 0) => 0.5 * 128.0 * p.clock,
+        (6, 0) | (7, 0) => 0.5 * p.product_rate::<f64>(),
         _ => p.product_rate::<f64>(),
     };
     let single = p.product_rate::<f32>() * if p.capability < (8, 0) { 0.5 } else { 1.0 };

@@ -23,4 +23,5 @@ pub mod progress;
 mod r;
 pub mod scalar;
 mod threads;
+pub mod tiles;
 pub mod work;

@@ -63,6 +63,7 @@ pub mod speed;
 mod staging;
 mod streams;
 mod sums;
+mod tiles;
 mod transfer;
 #[cfg(test)]
 mod transfer_tests;

@@ -5,143 +5,48 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::buffer::{Buffer, Pages, PAGE};
-use super::direct::{remove, Access, Disk};
-use super::header::{Element, Header};
+use super::buffer::Buffer;
+use super::direct::{Access, Disk};
+use super::header::Header;
 use super::layout::Layout;
 use super::slots::Slots;
-use super::table::{Entry, State, Table};
+use super::table::{self, Entry, State, Table};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 /// A file of tiles with numbers of type `T`. All methods may be called by several threads at once; tiles are then read and written at
 /// the same time. What was written since the last commit is lost when the file is closed.
 pub struct TileFile<T> {
-    disk: Disk,
-    path: PathBuf,
-    access: Access,
-    header: Header,
-    inner: Mutex<Inner>,
+    pub(super) disk: Disk,
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    pub(super) header: Header,
+    pub(super) inner: Mutex<Inner>,
     /// Told whenever a slot has become free, may become free by a commit, or a commit has ended.
-    changed: Condvar,
-    bytes_read: AtomicU64,
-    bytes_written: AtomicU64,
-    element: PhantomData<fn() -> T>,
+    pub(super) changed: Condvar,
+    pub(super) bytes_read: AtomicU64,
+    pub(super) bytes_written: AtomicU64,
+    pub(super) element: PhantomData<fn() -> T>,
 }
 
 /// What is known of the tiles. The lock is held for moments, never while the disk works.
-struct Inner {
+pub(super) struct Inner {
     /// The tiles as they are read now.
-    state: State,
-    entries: Vec<Entry>,
+    pub(super) state: State,
+    pub(super) entries: Vec<Entry>,
     /// The newest table that is durable, and which of the two it is.
-    durable: Table,
-    place: usize,
-    slots: Slots,
+    pub(super) durable: Table,
+    pub(super) place: usize,
+    pub(super) slots: Slots,
     /// A thread is writing a table.
-    committing: bool,
+    pub(super) committing: bool,
     /// A commit that failed. What the disk holds of it is not known, and the system reports such an error once: nothing is written any more.
-    failed: Option<Error>,
+    pub(super) failed: Option<Error>,
 }
 
 impl<T: Scalar> TileFile<T> {
-    /// Makes a file with no tile in it, open for writing. All the room it will ever need is reserved. Where that fails there is
-    /// no file.
-    pub fn create(path: impl AsRef<Path>, layout: Layout) -> Result<Self> {
-        let path = path.as_ref();
-        let header = Header::new(Element::of::<T>(), layout)?;
-        let disk = Disk::create(path, header.bytes)?;
-        let begun = Self::begin(&disk, path, &header);
-        match begun {
-            Ok(table) => Ok(Self::with(disk, path, Access::Write, header, table, 0)),
-            Err(e) => {
-                drop(disk);
-                remove(path);
-                Err(e)
-            }
-        }
-    }
-
-    /// The first page comes last: a file without it is none.
-    fn begin(disk: &Disk, path: &Path, header: &Header) -> Result<Table> {
-        let tiles = header.layout.tiles();
-        let mut entries = Vec::new();
-        entries
-            .try_reserve_exact(tiles)
-            .map_err(|_| Error::HostMemory {
-                needed: (tiles as u64).saturating_mul(size_of::<Entry>() as u64),
-            })?;
-        entries.resize(tiles, Entry::ABSENT);
-        let table = Table {
-            generation: 1,
-            state: State::Matrix,
-            entries,
-        };
-        disk.write(&table.encode()?, header.tables[0])?;
-        disk.sync()?;
-        disk.write(&header.encode()?, 0)?;
-        disk.sync_all(path)?;
-        Ok(table)
-    }
-
-    /// Opens a file as the last commit left it.
-    pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self> {
-        let path = path.as_ref();
-        let disk = Disk::open(path, access)?;
-        let header = read_header(&disk)?;
-        let wrong = |what: String| {
-            Err(Error::FileFormat {
-                path: disk.name().to_owned(),
-                what,
-            })
-        };
-        if header.element != Element::of::<T>() {
-            let name = |e| match e {
-                Element::F64 => "double",
-                Element::F32 => "single",
-            };
-            return wrong(format!(
-                "the numbers in the file are of {} precision, not of {}",
-                name(header.element),
-                name(Element::of::<T>())
-            ));
-        }
-        let bytes = disk.bytes()?;
-        if bytes < header.bytes {
-            return wrong(format!(
-                "the file has been cut off: it has {bytes} bytes instead of {}",
-                header.bytes
-            ));
-        }
-        let tiles = header.layout.tiles();
-        let mut newest: Option<(usize, Table)> = None;
-        for (place, at) in header.tables.into_iter().enumerate() {
-            let mut pages = Pages::new(super::table::bytes(tiles))?;
-            if !disk.read(&mut pages, at)? {
-                continue;
-            }
-            let Some(table) = Table::decode(&pages, tiles, header.slots) else {
-                continue;
-            };
-            if newest
-                .as_ref()
-                .is_none_or(|(_, other)| other.generation < table.generation)
-            {
-                newest = Some((place, table));
-            }
-        }
-        let Some((place, table)) = newest else {
-            return wrong("both tables of the file are damaged".to_owned());
-        };
-        if access == Access::Write {
-            // The process that wrote this table may have been stopped before it was durable. Slots that the other one names are
-            // free only then.
-            disk.sync()?;
-        }
-        Ok(Self::with(disk, path, access, header, table, place))
-    }
-
-    fn with(
+    /// An open file, with its newest table.
+    pub(super) fn with(
         disk: Disk,
         path: &Path,
         access: Access,
@@ -267,7 +172,7 @@ impl<T: Scalar> TileFile<T> {
         } else {
             slot
         };
-        if unused != super::table::NONE {
+        if unused != table::NONE {
             inner.slots.release(unused);
         }
         drop(inner);
@@ -278,101 +183,17 @@ impl<T: Scalar> TileFile<T> {
         Ok(())
     }
 
-    /// A slot that no table names. There are more slots than tiles, so where none is free, either a commit sets some free, or
-    /// another thread is about to: it reads, writes or commits.
-    fn free_slot(&self) -> Result<u32> {
-        let mut inner = self.lock();
-        loop {
-            if let Some(e) = &inner.failed {
-                return Err(e.clone());
-            }
-            if let Some(slot) = inner.slots.take() {
-                return Ok(slot);
-            }
-            let old = inner.durable.entries.iter().zip(&inner.entries);
-            let outdated = old.filter(|(old, new)| old.present() && old.slot != new.slot);
-            if !inner.committing && outdated.count() > 0 {
-                inner = self.commit_locked(inner)?;
-            } else {
-                inner = self.wait(inner);
-            }
-        }
-    }
-
-    /// Makes the state and all tiles durable whose writing has ended.
-    pub fn commit(&self) -> Result<()> {
-        self.writable()?;
-        let mut inner = self.lock();
-        while inner.committing {
-            inner = self.wait(inner);
-        }
-        self.commit_locked(inner).map(drop)
-    }
-
-    /// The same, where no other thread commits. Other threads go on while the disk works: slots that the new table or the old
-    /// one names stay as they are.
-    fn commit_locked<'a>(
-        &'a self,
-        mut inner: MutexGuard<'a, Inner>,
-    ) -> Result<MutexGuard<'a, Inner>> {
-        if let Some(e) = &inner.failed {
-            return Err(e.clone());
-        }
-        if inner.state == inner.durable.state && inner.entries == inner.durable.entries {
-            return Ok(inner);
-        }
-        let table = Table {
-            generation: inner.durable.generation + 1,
-            state: inner.state,
-            entries: inner.entries.clone(),
-        };
-        let pages = table.encode()?;
-        let place = 1 - inner.place;
-        for slot in table.slots() {
-            inner.slots.keep(slot);
-        }
-        inner.committing = true;
-        drop(inner);
-
-        let result = self.store(&pages, place);
-
-        let mut inner = self.lock();
-        inner.committing = false;
-        self.changed.notify_all();
-        match result {
-            Ok(()) => {
-                inner.place = place;
-                let old = std::mem::replace(&mut inner.durable, table);
-                for slot in old.slots() {
-                    inner.slots.release(slot);
-                }
-                Ok(inner)
-            }
-            Err(e) => {
-                inner.failed = Some(e.clone());
-                Err(e)
-            }
-        }
-    }
-
-    /// A table names only what is durable before it.
-    fn store(&self, pages: &Pages, place: usize) -> Result<()> {
-        self.disk.sync()?;
-        self.disk.write(pages, self.header.tables[place])?;
-        self.disk.sync()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+    pub(super) fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         self.changed
             .wait(inner)
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn writable(&self) -> Result<()> {
+    pub(super) fn writable(&self) -> Result<()> {
         match self.access {
             Access::Write => Ok(()),
             Access::Read => Err(internal("the file was opened to be read".to_owned())),
@@ -391,24 +212,10 @@ impl<T: Scalar> TileFile<T> {
     }
 }
 
-/// What a file holds, whoever has it open.
-pub fn kind(path: impl AsRef<Path>) -> Result<Header> {
-    read_header(&Disk::look(path.as_ref())?)
-}
-
-fn read_header(disk: &Disk) -> Result<Header> {
-    let mut page = Pages::new(PAGE)?;
-    let header = if disk.read(&mut page, 0)? {
-        Header::decode(&page)
-    } else {
-        Header::decode(&[])
-    };
-    header.map_err(|what| Error::FileFormat {
-        path: disk.name().to_owned(),
-        what,
-    })
-}
-
 fn internal(what: String) -> Error {
     Error::Internal { what }
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! A file of tiles: a matrix larger than any memory, cut into square tiles, each of which is read and written as a whole.
 //!
 //! - [`layout`]: which tiles there are, and how they are numbered
-//! - [`file`]: [`TileFile`], what the rest of the crate uses
+//! - [`file`]: [`TileFile`], what the rest of the crate uses; `open`: how it comes to be; `commit`: how what was written becomes durable
 //! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the file may be written
 //! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that
 //!
@@ -10,16 +10,19 @@
 //! whole names tiles that are.
 
 pub mod buffer;
+mod commit;
 pub mod direct;
 pub mod file;
 pub mod header;
 pub mod layout;
+mod open;
 mod slots;
 pub mod table;
 
 pub use buffer::Buffer;
 pub use direct::Access;
-pub use file::{kind, TileFile};
+pub use file::TileFile;
 pub use header::{Element, Header};
 pub use layout::{Layout, Shape};
+pub use open::kind;
 pub use table::State;

@@ -20,9 +20,29 @@ pub enum Access {
 pub(super) struct Disk {
     file: File,
     name: String,
+    /// Who opened it.
+    process: u32,
 }
 
 impl Disk {
+    fn new(file: File, name: String) -> Self {
+        Disk {
+            file,
+            name,
+            process: std::process::id(),
+        }
+    }
+
+    /// Fails in a forked child. It shares the lock, but knows nothing of what the process does that opened the file.
+    pub fn is_ours(&self) -> Result<()> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        Err(Error::FileInUse {
+            path: self.name.clone(),
+        })
+    }
+
     /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Where that fails there is no file.
     pub fn create(path: &Path, bytes: u64) -> Result<Self> {
         let name = path.display().to_string();
@@ -37,7 +57,7 @@ impl Disk {
             }
             Err(e) => return Err(failed(&name, "cannot make the file", &e)),
         };
-        let disk = Disk { file, name };
+        let disk = Disk::new(file, name);
         match disk.prepare(path, bytes) {
             Ok(()) => Ok(disk),
             Err(e) => {
@@ -84,7 +104,7 @@ impl Disk {
             Err(e) if system::is_in_use(&e) => return Err(Error::FileInUse { path: name }),
             Err(e) => return Err(failed(&name, "cannot open the file", &e)),
         };
-        Ok(Disk { file, name })
+        Ok(Disk::new(file, name))
     }
 
     /// The path, for errors.
@@ -166,6 +186,15 @@ impl Disk {
             path: self.name.clone(),
             needed,
             free: free.unwrap_or(0),
+        }
+    }
+}
+
+impl Drop for Disk {
+    /// Closing would leave the lock to children that this process has forked meanwhile.
+    fn drop(&mut self) {
+        if self.is_ours().is_ok() {
+            system::unlock(&self.file);
         }
     }
 }

@@ -30,6 +30,12 @@ pub fn lock(file: &File, access: Access) -> Result<()> {
     }
 }
 
+/// For all who share the open file.
+pub fn unlock(file: &File) {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+}
+
 pub fn is_in_use(e: &Error) -> bool {
     e.kind() == ErrorKind::WouldBlock
 }

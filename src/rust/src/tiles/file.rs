@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 /// A file of tiles with numbers of type `T`. All methods may be called by several threads at once; tiles are then read and written at
-/// the same time. What was written since the last commit is lost when the file is closed.
+/// the same time. What was written since the last commit is lost when the file is closed. In a forked child a file that its parent
+/// writes is in use.
 pub struct TileFile<T> {
     pub(super) disk: Disk,
     pub(super) path: PathBuf,
@@ -128,6 +129,10 @@ impl<T: Scalar> TileFile<T> {
     /// nothing of use.
     pub fn read(&self, tile: usize, buffer: &mut Buffer<T>) -> Result<()> {
         self.fits(tile, buffer)?;
+        if self.access == Access::Write {
+            // Elsewhere tiles may have moved since.
+            self.disk.is_ours()?;
+        }
         let entry = {
             let mut inner = self.lock();
             let entry = inner.entries[tile];
@@ -195,7 +200,7 @@ impl<T: Scalar> TileFile<T> {
 
     pub(super) fn writable(&self) -> Result<()> {
         match self.access {
-            Access::Write => Ok(()),
+            Access::Write => self.disk.is_ours(),
             Access::Read => Err(internal("the file was opened to be read".to_owned())),
         }
     }

@@ -86,3 +86,56 @@ fn a_file_without_room_is_not_made() {
     assert!(needed > 1 << 60 && free < needed && free > 0);
     assert!(!place.0.exists());
 }
+
+/// A child that lives on where `good` is so in it.
+#[cfg(unix)]
+fn forked(mut good: impl FnMut() -> bool) -> libc::pid_t {
+    // SAFETY: the child does little and leaves by _exit; nothing of this process's is torn down in it.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        while good() {
+            // SAFETY: waits to be killed.
+            unsafe { libc::pause() };
+        }
+        // SAFETY: ends the child without running this process's exit handlers.
+        unsafe { libc::_exit(1) };
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    child
+}
+
+/// Ends it, and tells whether it lived.
+#[cfg(unix)]
+fn killed(child: libc::pid_t) -> bool {
+    let mut status = 0;
+    // SAFETY: `child` is ours and `status` outlives the call.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, &mut status, 0);
+    }
+    libc::WIFSIGNALED(status)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_forked_child_has_no_part_in_a_file() {
+    let place = Place::new("fork");
+    let file = written(&place, TILE, Shape::Full);
+    let in_use = |error: Option<Error>| matches!(error, Some(Error::FileInUse { .. }));
+    let refused = forked(|| {
+        let mut buffer = file.buffer().unwrap();
+        in_use(file.read(0, &mut buffer).err()) && in_use(file.write(0, &buffer, 1).err())
+    });
+    let mut inherited = Some(file);
+    let dropped = forked(|| {
+        drop(inherited.take());
+        in_use(open(&place, Access::Read).err())
+    });
+    assert!(killed(dropped), "the child took its parent's lock away");
+    // The other child still has the descriptor.
+    drop(inherited);
+    let again = open(&place, Access::Write);
+    assert!(killed(refused), "the child was not refused");
+    assert!(again.is_ok());
+}

@@ -153,7 +153,7 @@ impl Work {
     }
 
     pub fn operations(&self) -> f64 {
-        let each = self.tasks.iter().map(|t| t.operations(self.layout.tile));
+        let each = self.tasks.iter().map(|t| t.operations(self.layout.tile()));
         each.sum()
     }
 }
@@ -195,8 +195,8 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
         let (i, j) = layout.position(tile);
         let (rows, _) = layout.extent(i, j);
         if i == j {
-            for k in rows..layout.tile {
-                into[k * layout.tile + k] = T::from_f64(1.0);
+            for k in rows..layout.tile() {
+                into[k * layout.tile() + k] = T::from_f64(1.0);
             }
         }
         Ok(())
@@ -231,7 +231,9 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         Some(device) => {
             let mut places = Vec::new();
             for _ in 0..work.room.device.max(LEAST_SLOTS) {
-                places.push(Place::new(dev.zeros(work.layout.tile, work.layout.tile)?));
+                places.push(Place::new(
+                    dev.zeros(work.layout.tile(), work.layout.tile())?,
+                ));
             }
             let _pinned = Pinned::new(dev, &slots, bytes)?;
             let done = line.run(threads, || {
@@ -250,8 +252,8 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
 fn minor(layout: &Layout, task: Task, e: Error) -> Result<()> {
     match (e, task) {
         (Error::NotPositiveDefinite { order }, Task::Factor { k }) => {
-            let order = k * layout.tile + order;
-            if order > layout.rows {
+            let order = k * layout.tile() + order;
+            if order > layout.rows() {
                 return Ok(());
             }
             Err(Error::NotPositiveDefinite { order })
@@ -279,7 +281,7 @@ fn compute<'a, T: Scalar, D: TileMachine<T>>(
         (Task::Factor { .. }, []) => dev.potrf(Uplo::Upper, target),
         (Task::Solve { .. }, [r]) => {
             let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
-            dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile, r, target)
+            dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile(), r, target)
         }
         _ => Err(Error::Internal {
             what: "a step has the wrong number of tiles".into(),
@@ -294,7 +296,7 @@ fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
     slots: &Slots<T>,
     line: &Line<'_, T, S>,
 ) -> Result<()> {
-    let n = work.layout.tile;
+    let n = work.layout.tile();
     for (x, op) in work.host.ops.iter().enumerate() {
         let Op::Run {
             request,
@@ -417,8 +419,7 @@ fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
                     .filter_map(|mark| mark.as_deref())
                     .collect();
                 // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
-                let mark =
-                    unsafe { dev.send(slots.address(homes[0]), &place.matrix, &after) }?;
+                let mark = unsafe { dev.send(slots.address(homes[0]), &place.matrix, &after) }?;
                 let mark = Rc::new(mark);
                 place.leaving = None;
                 place.arriving = Some(mark.clone());
@@ -428,8 +429,7 @@ fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
                 let place = &mut places[*slot];
                 let after: Vec<&D::Mark> = place.computed.as_deref().into_iter().collect();
                 // SAFETY: as above.
-                let mark =
-                    unsafe { dev.fetch(&place.matrix, slots.address(homes[0]), &after) }?;
+                let mark = unsafe { dev.fetch(&place.matrix, slots.address(homes[0]), &after) }?;
                 let mark = Rc::new(mark);
                 place.leaving = Some(mark.clone());
                 under_way.push_back((x, mark));

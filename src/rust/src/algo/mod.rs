@@ -4,6 +4,7 @@
 //! device's. Those whose names end in `_resident` take and give matrices on the device. None names a backend.
 
 pub mod cholesky;
+pub mod cholesky_file;
 pub mod cholesky_tiled;
 pub mod condition;
 pub mod determinant;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::direct::Buffer;
+use super::buffer::Buffer;
+use super::layout::Layout;
 use super::plan::{Op, Plan, Request, Use};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
@@ -21,25 +22,38 @@ pub trait Store<T>: Sync {
 }
 
 /// Memory for some tiles.
-pub struct Slots<T>(Vec<UnsafeCell<Buffer<T>>>);
+pub struct Slots<T> {
+    buffers: Vec<UnsafeCell<Buffer<T>>>,
+    addresses: Vec<*mut T>,
+}
 
 // SAFETY: who may use a slot is decided by the order of steps, see above.
 unsafe impl<T: Send> Sync for Slots<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Slots<T> {}
 
 impl<T: Scalar> Slots<T> {
-    pub fn new(count: usize, tile: usize) -> Result<Self> {
-        let make = |_| Buffer::new(tile).map(UnsafeCell::new);
-        (0..count).map(make).collect::<Result<_>>().map(Slots)
+    /// For tiles of this layout.
+    pub fn new(count: usize, layout: &Layout) -> Result<Self> {
+        let mut slots = Slots {
+            buffers: Vec::with_capacity(count),
+            addresses: Vec::with_capacity(count),
+        };
+        for _ in 0..count {
+            let mut buffer = Buffer::new(layout)?;
+            slots.addresses.push(buffer.as_mut_ptr());
+            slots.buffers.push(UnsafeCell::new(buffer));
+        }
+        Ok(slots)
     }
 
     /// The address of a slot's memory.
     pub fn address(&self, slot: usize) -> *mut T {
-        // SAFETY: no reference to the buffer's contents is made.
-        unsafe { (*self.0[slot].get()).as_mut_ptr() }
+        self.addresses[slot]
     }
 
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.buffers.len()
     }
 }
 
@@ -125,10 +139,11 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             let _over = Over(self);
             for kind in 0..2 {
                 let steps = if kind == 0 { &self.loads } else { &self.stores };
+                let next = &self.next[kind];
                 for _ in 0..threads.max(1).min(steps.len()) {
-                    let work = || {
+                    let work = move || {
                         let _over = OverIfPanicking(self);
-                        if let Err(e) = self.work(steps, &self.next[kind]) {
+                        if let Err(e) = self.work(steps, next) {
                             self.fail(e);
                         }
                     };
@@ -216,7 +231,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {
                     // SAFETY: all who used the slot are done, and whoever comes next waits for this step.
-                    let buffer = unsafe { &mut *self.slots.0[*slot].get() };
+                    let buffer = unsafe { &mut *self.slots.buffers[*slot].get() };
                     self.store.load(*tile, buffer)?;
                 }
                 Op::Store {
@@ -225,7 +240,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     request,
                 } => {
                     // SAFETY: who changed the slot is done, and whoever changes it next waits for this step.
-                    let buffer = unsafe { &*self.slots.0[*slot].get() };
+                    let buffer = unsafe { &*self.slots.buffers[*slot].get() };
                     self.store.store(*tile, buffer, *request)?;
                 }
                 Op::Run { .. } => {}

@@ -31,11 +31,21 @@ pub struct Request {
 /// What is done with the memory's slots, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    Load { tile: usize, slot: usize },
+    Load {
+        tile: usize,
+        slot: usize,
+    },
     /// `request` is the one that changed the tile last.
-    Store { tile: usize, slot: usize, request: usize },
+    Store {
+        tile: usize,
+        slot: usize,
+        request: usize,
+    },
     /// The request, and the slots of its tiles, in its order.
-    Run { request: usize, slots: Vec<usize> },
+    Run {
+        request: usize,
+        slots: Vec<usize>,
+    },
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

@@ -29,7 +29,11 @@ fn check(requests: &[Request], slots: usize) -> Plan {
                 memory[*slot] = Some((*tile, below.get(tile).copied().unwrap_or(0)));
                 loads += 1;
             }
-            Op::Store { tile, slot, request } => {
+            Op::Store {
+                tile,
+                slot,
+                request,
+            } => {
                 let (held, version) = memory[*slot].unwrap();
                 assert_eq!((held, version), (*tile, request + 1));
                 below.insert(*tile, version);

@@ -75,11 +75,7 @@ pub struct Blocking {
 }
 
 /// All steps for a matrix of `count` rows of tiles, but for those that its tiles have had: `had` of them.
-pub fn cholesky(
-    count: usize,
-    blocking: Blocking,
-    had: impl Fn(usize, usize) -> u32,
-) -> Vec<Task> {
+pub fn cholesky(count: usize, blocking: Blocking, had: impl Fn(usize, usize) -> u32) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut add = |task: Task| {
         let (i, j) = task.target();

@@ -18,8 +18,7 @@ struct Place(PathBuf);
 
 impl Place {
     fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("{name}-{}.tiles", std::process::id()));
+        let path = std::env::temp_dir().join(format!("{name}-{}.tiles", std::process::id()));
         let _ = std::fs::remove_file(&path);
         Place(path)
     }

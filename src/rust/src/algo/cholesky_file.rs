@@ -71,7 +71,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     let layout = *files.to.layout();
     check(files, resume)?;
     let tile_bytes = files.to.buffer()?.bytes().len() as u64;
-    let room = room(budget, tile_bytes, &layout)?;
+    let room = room(budget, tile_bytes, &layout, dev.is_host())?;
     let work = Work::new(files, room, dev.is_host())?;
     files.to.set_state(State::Factoring)?;
     match factor(dev, files, &work, THREADS) {
@@ -145,7 +145,7 @@ fn check<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<()> {
 }
 
 /// Tiles that there is room for. A few of them is the least; more than there are are of no use.
-fn room(budget: Budget, tile_bytes: u64, layout: &Layout) -> Result<Room> {
+fn room(budget: Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Result<Room> {
     let most = layout.tiles().max(LEAST_SLOTS) as u64;
     let of = |bytes: u64, argument: &'static str| {
         let count = (bytes / tile_bytes).min(most) as usize;
@@ -159,8 +159,12 @@ fn room(budget: Budget, tile_bytes: u64, layout: &Layout) -> Result<Room> {
         }
         Ok(count)
     };
-    Ok(Room {
-        host: of(budget.host, "host_memory")?,
-        device: of(budget.device, "gpu_memory")?,
-    })
+    let host = of(budget.host, "host_memory")?;
+    // Solutions and products take some memory of the device besides.
+    let beside = 2 * tile_bytes;
+    let device = match in_host {
+        true => host,
+        false => of(budget.device.saturating_sub(beside), "gpu_memory")?,
+    };
+    Ok(Room { host, device })
 }

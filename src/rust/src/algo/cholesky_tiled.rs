@@ -223,7 +223,10 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     threads: usize,
 ) -> Result<()> {
     let bytes = Buffer::<T>::new(&work.layout)?.len();
-    let slots = Slots::<T>::new(work.room.host.max(LEAST_SLOTS), &work.layout)?;
+    let mut slots = Slots::<T>::new(work.room.host.max(LEAST_SLOTS), &work.layout)?;
+    if work.device.is_some() {
+        slots.touch(4 * threads);
+    }
     let carrier = Carrier { matrix, work };
     let line = Line::new(&work.host, &work.requests, &slots, &carrier);
     match &work.device {
@@ -394,6 +397,7 @@ fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
     line: &Line<'_, T, S>,
 ) -> Result<()> {
     let mut under_way: VecDeque<(usize, Rc<D::Mark>)> = VecDeque::new();
+    let mut computing: VecDeque<(Rc<D::Mark>, f64)> = VecDeque::new();
     for (x, op) in work.host.ops.iter().enumerate() {
         let Op::Run {
             request,
@@ -468,6 +472,8 @@ fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
                     places[*slot].computed = Some(mark.clone());
                 }
                 line.finish(x);
+                computing.push_back((mark, task.operations(work.layout.tile())));
+                await_some(dev, line, &mut under_way, &mut computing)?;
             }
         }
     }
@@ -478,6 +484,35 @@ fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
         std::thread::sleep(Duration::from_micros(50));
     }
     Ok(())
+}
+
+/// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
+const TASKS_AHEAD: usize = 64;
+const OPERATIONS_AHEAD: f64 = 4e12;
+
+/// Waits while too much is queued.
+fn await_some<T: Scalar, D: TileMachine<T>, S: Store<T>>(
+    dev: &D,
+    line: &Line<'_, T, S>,
+    under_way: &mut VecDeque<(usize, Rc<D::Mark>)>,
+    computing: &mut VecDeque<(Rc<D::Mark>, f64)>,
+) -> Result<()> {
+    loop {
+        let operations: f64 = computing.iter().map(|(_, operations)| operations).sum();
+        let few = computing.len() <= TASKS_AHEAD && operations <= OPERATIONS_AHEAD;
+        let Some((mark, _)) = computing.front() else {
+            return Ok(());
+        };
+        if dev.is_past(mark)? {
+            computing.pop_front();
+        } else if few || computing.len() <= 2 {
+            return Ok(());
+        } else {
+            retire(dev, line, under_way)?;
+            interrupt::poll()?;
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
 }
 
 /// Finishes the steps whose copies are done.

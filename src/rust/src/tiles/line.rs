@@ -4,11 +4,12 @@
 //! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
 
 use std::cell::UnsafeCell;
+use std::mem::size_of;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, PAGE};
 use super::layout::Layout;
 use super::plan::{Op, Plan, Request, Use};
 use crate::error::{Error, Result};
@@ -54,6 +55,26 @@ impl<T: Scalar> Slots<T> {
 
     pub fn count(&self) -> usize {
         self.buffers.len()
+    }
+
+    /// Has the system give all pages, by several threads: to pin memory without takes one thread's time for them.
+    pub fn touch(&mut self, threads: usize) {
+        let share = self.buffers.len().div_ceil(threads.max(1)).max(1);
+        std::thread::scope(|scope| {
+            for buffers in self.buffers.chunks_mut(share) {
+                let touch = move || {
+                    for buffer in buffers {
+                        let step = PAGE / size_of::<T>();
+                        buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
+                            // SAFETY: a number of the buffer's. Volatile, since it is zero already.
+                            unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
+                        });
+                    }
+                };
+                // Who cannot be started is not missed: pages come later, too.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
+            }
+        });
     }
 }
 

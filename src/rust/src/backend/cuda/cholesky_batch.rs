@@ -24,8 +24,8 @@ const BLOCK: Kernel = Kernel::new(Family::CholeskyBatch, "batch_factor_block");
 /// Above this order one block takes too long.
 const BLOCK_ORDER: usize = 2048;
 
-/// Operations in one launch, some hundredths of a second; but never fewer matrices than fill a GPU.
-const LAUNCH_FLOPS: f64 = 2e11;
+/// What one launch has of the operations of the longest product's, some hundredths of a second; but never fewer matrices than fill a GPU.
+const LAUNCH: f64 = 0.02;
 const LEAST_BLOCKS: usize = 256;
 
 /// Matrices of so many bytes in all are brought to the GPU at once, without asking how much memory is free.
@@ -58,7 +58,8 @@ pub(super) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<()>
     }
     let failed = Buffer::zeroed::<u64>(ctx, 1)?;
     let flops = (n as f64).powi(3) / 3.0;
-    let step = ((LAUNCH_FLOPS / flops) as usize).max(LEAST_BLOCKS);
+    let most = LAUNCH * ctx.properties.launch_operations::<T>();
+    let step = ((most / flops) as usize).max(LEAST_BLOCKS);
     let all = progress::part(count as f64 * flops);
     for first in (0..count).step_by(step) {
         all.left((count - first) as f64 * flops);

@@ -22,10 +22,10 @@ const FEW_TILES: usize = 128;
 const BLOCKS_WANTED: usize = 256;
 const SHORTEST_SLICE: usize = 256;
 
-/// Operations in one launch: some tenths of a second, the longest wait for an interrupt.
-const LAUNCH_FLOPS: f64 = 2e12;
-/// Launches of more operations than this are fenced, so that only a few are ever queued.
-pub(super) const FENCE_FLOPS: f64 = 2e10;
+/// These products run at a quarter of the rate by which launches are measured, or at less.
+const SLOWER: f64 = 4.0;
+/// Products that take this share of the longest launch are fenced, so that only a few are ever queued.
+pub(super) const FENCED: f64 = 2e-3;
 
 /// Which part of C is computed; the rest is neither read nor written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,8 @@ pub(super) fn multiply<T: Scalar>(
     if product::multiply(ctx, update, a, b, c)? {
         return Ok(());
     }
-    multiply_in_parts(ctx, LAUNCH_FLOPS, update, a, b, c)
+    let flops = ctx.properties.launch_operations::<T>() / SLOWER;
+    multiply_in_parts(ctx, flops, update, a, b, c)
 }
 
 /// `C <- beta C`
@@ -268,8 +269,9 @@ fn multiply_once<T: Scalar>(
         Triangle::Full => operations,
         _ => operations / 2.0,
     });
-    if operations > FENCE_FLOPS {
-        ctx.fence()?;
+    let launches = SLOWER * operations / ctx.properties.launch_operations::<T>();
+    if launches > FENCED {
+        ctx.fence_after(launches)?;
     }
     Ok(())
 }

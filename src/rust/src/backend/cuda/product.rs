@@ -4,7 +4,7 @@
 use std::mem::size_of;
 
 use super::context::Context;
-use super::gemm::{Triangle, Update, FENCE_FLOPS};
+use super::gemm::{Triangle, Update, FENCED};
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::View;
 use super::operand::{Layout, Operand};
@@ -217,6 +217,7 @@ impl<T: Scalar> Product<T> {
         let plan = plan.ok_or_else(|| unusable("shape"))?;
         let kernel = kernel(plan.shape, a.layout, b.layout).ok_or_else(|| unusable("kernel"))?;
         let step = plan.depth(self.a.cols, cut.operations);
+        let longest = self.ctx.properties.launch_operations::<T>();
         for from in (0..self.a.cols).step_by(step) {
             let work = work(step.min(self.a.cols - from));
             let part = self.steps(from, work.k);
@@ -224,8 +225,9 @@ impl<T: Scalar> Product<T> {
                 part.start(kernel, plan.shape, launch, region)?;
                 let share = launch.tiles as f64 / work.tiles(plan.shape) as f64;
                 progress::advance(share * work.operations());
-                if launch.operations(&work, plan.shape) > FENCE_FLOPS {
-                    self.ctx.fence()?;
+                let launches = launch.operations(&work, plan.shape) / longest;
+                if launches > FENCED {
+                    self.ctx.fence_after(launches)?;
                 }
             }
         }

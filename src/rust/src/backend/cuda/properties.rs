@@ -88,9 +88,10 @@ impl Properties {
         }
     }
 
-    /// Operations of the longest launch: an interrupt is noticed between launches.
+    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for the one that runs and the one behind it,
+    /// at less than the highest rate: half a second at most.
     pub(super) fn launch_operations<T: Scalar>(&self) -> f64 {
-        const SECONDS: f64 = 0.25;
+        const SECONDS: f64 = 0.15;
         SECONDS * self.product_rate::<T>() * self.multiprocessors as f64
     }
 }

@@ -11,8 +11,8 @@ use crate::scalar::Scalar;
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 
-/// Operations in one launch, some hundredths of a second; but never fewer problems than fill a GPU.
-const LAUNCH_FLOPS: f64 = 2e10;
+/// What one launch has of the operations of the longest product's, some hundredths of a second; but never fewer problems than fill a GPU.
+const LAUNCH: f64 = 2e-3;
 const LEAST_BLOCKS: usize = 4096;
 
 /// [`Problems`](crate::device::Problems) in device memory.
@@ -78,7 +78,8 @@ pub(super) fn solve<T: Scalar>(ctx: &'static Context, tol: f64, parts: Parts<T>)
     let jpvt = Buffer::of::<i32>(ctx, n * count)?;
     let rank = Buffer::of::<i32>(ctx, count)?;
     let flops = 4.0 * m as f64 * (n as f64 + 1.0) * (n + q) as f64;
-    let step = ((LAUNCH_FLOPS / flops) as usize).max(LEAST_BLOCKS);
+    let most = LAUNCH * ctx.properties.launch_operations::<T>();
+    let step = ((most / flops) as usize).max(LEAST_BLOCKS);
     let all = progress::part(count as f64 * flops);
     for first in (0..count).step_by(step) {
         all.left((count - first) as f64 * flops);

@@ -18,15 +18,40 @@ use crate::progress;
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
 const FENCES_AHEAD: usize = 4;
 
+/// Longest launches' worth of steps that may be queued, where it is more than one step.
+const LAUNCHES_AHEAD: f64 = 1.0;
+
 /// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
 const EAGER: Duration = Duration::from_millis(4);
 
 /// Events recorded in the stream, the oldest first, and those free for another use.
 #[derive(Default)]
 pub(super) struct Fences {
-    /// With the operations that are done when they are.
-    queued: VecDeque<(Event, progress::Mark)>,
+    queued: VecDeque<Step>,
     free: Vec<Event>,
+}
+
+/// What lies between two fences.
+struct Step {
+    end: Event,
+    /// The operations that are done when it is.
+    done: progress::Mark,
+    /// What it takes, in launches of the longest kind.
+    launches: f64,
+}
+
+impl Fences {
+    /// The oldest step, where too many are queued.
+    fn excess(&mut self) -> Option<Step> {
+        let launches: f64 = self.queued.iter().map(|step| step.launches).sum();
+        let many = self.queued.len() > FENCES_AHEAD;
+        let long = self.queued.len() > 1 && launches > LAUNCHES_AHEAD;
+        if many || long {
+            self.queued.pop_front()
+        } else {
+            None
+        }
+    }
 }
 
 pub(super) struct Event(sys::CUevent);
@@ -62,22 +87,26 @@ impl<V: Copy> Drop for Restored<V> {
 }
 
 impl Context {
-    /// Marks a step in the stream and waits while too many are queued. Between panels.
+    /// Marks a short step in the stream and waits while too many are queued. Between panels.
     pub(super) fn fence(&self) -> Result<()> {
+        self.fence_after(0.0)
+    }
+
+    /// As [`Context::fence`], after a step that takes as long as so many of the longest launches.
+    pub(super) fn fence_after(&self, launches: f64) -> Result<()> {
         self.bind()?;
-        let event = self.record()?;
-        let oldest = {
-            let mut fences = lock(&self.fences);
-            fences.queued.push_back((event, progress::mark()));
-            if fences.queued.len() > FENCES_AHEAD {
-                fences.queued.pop_front()
-            } else {
-                None
-            }
+        let step = Step {
+            end: self.record()?,
+            done: progress::mark(),
+            launches,
         };
-        if let Some((event, done)) = oldest {
-            self.await_event(event)?;
-            progress::reached(done);
+        lock(&self.fences).queued.push_back(step);
+        loop {
+            // Not in the loop's head: the lock would be held while waiting.
+            let oldest = lock(&self.fences).excess();
+            let Some(step) = oldest else { break };
+            self.await_event(step.end)?;
+            progress::reached(step.done);
         }
         // Here too: steps shorter than it takes the host to queue them are never waited for.
         self.or_drain(interrupt::poll())
@@ -170,7 +199,7 @@ impl Context {
         self.bind()?;
         {
             let mut fences = lock(&self.fences);
-            let done: Vec<_> = fences.queued.drain(..).map(|(event, _)| event).collect();
+            let done: Vec<_> = fences.queued.drain(..).map(|step| step.end).collect();
             fences.free.extend(done);
         }
         let (event, done) = (self.record()?, progress::mark());

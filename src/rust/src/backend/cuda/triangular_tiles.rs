@@ -61,7 +61,8 @@ pub(super) fn solve<T: Scalar>(
         return Ok(false);
     }
     let n = m.rows as f64;
-    let lines = (ctx.properties.launch_operations::<f64>() / (n * n)) as usize / LINES * LINES;
+    let longest = ctx.properties.launch_operations::<f64>();
+    let lines = (longest / (n * n)) as usize / LINES * LINES;
     let lines = lines.max(LINES).min(b.cols);
     // Without room for this one, smaller systems may have it.
     let Some(work) = where_there_is_room(Work::new(ctx, m, lines))? else {
@@ -70,8 +71,9 @@ pub(super) fn solve<T: Scalar>(
     for first in (0..b.cols).step_by(lines) {
         let part = b.sub(0, first, b.rows, lines.min(b.cols - first));
         work.solve(kind, part, stop)?;
-        progress::advance(n * n * part.cols as f64);
-        ctx.fence()?;
+        let operations = n * n * part.cols as f64;
+        progress::advance(operations);
+        ctx.fence_after(operations / longest)?;
     }
     Ok(true)
 }

@@ -30,6 +30,21 @@ skip_unless <- function(possible, why) {
   skip(why)
 }
 
+# The memory of the GPU, taken down to pieces of 2 MiB by products that are made there.
+fill_gpu <- function() {
+  make <- function(n) {
+    tryCatch(tcrossprod(as_gpu(matrix(1, n, 1), "cuda")), cudafactor_error_device_memory = function(e) NULL)
+  }
+  orders <- 2^(15:9)
+  # Code is loaded while there is room.
+  for (n in rev(orders)) make(n)
+  kept <- list()
+  for (n in orders) {
+    while (!is.null(more <- make(n))) kept[[length(kept) + 1L]] <- more
+  }
+  kept
+}
+
 # Runs R code in a fresh process that sees the package under test; returns its exit status and output.
 run_child <- function(code, env = character()) {
   script <- tempfile(fileext = ".R")

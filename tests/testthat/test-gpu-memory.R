@@ -146,6 +146,70 @@ test_that("a full GPU has R look for garbage, and says who holds its memory", {
   expect_identical(gpu_mem()$allocated[[2]], 0)
 })
 
+test_that("a matrix of the host for which a GPU has no room is an error under \"cuda\" and the CPU's under \"auto\"", {
+  skip_unless(gpu_available(), "there is no GPU")
+  n <- 4000
+  bytes <- 8 * n^2
+  operand <- function() matrix(1, n, n) + diag(n + seq_len(n))
+  x <- operand()
+  verbs <- list(chol = gpu_chol, crossprod = gpu_crossprod, lu = gpu_lu, product = function(x, ...) gpu_matmult(x, x, ...))
+  old <- options(cudafactor.min_flops = 0)
+  on.exit({
+    options(old)
+    rm(kept)
+    gpu_free()
+  })
+  kept <- NULL
+  gpu_free()
+  # There is nothing else about it.
+  there <- gpu_chol(x, device = "auto")
+  expect_identical(gpu_last_device(), "cuda:0")
+  for (verb in verbs) verb(x[1:50, 1:50], device = "cuda")
+  kept <- fill_gpu()
+  for (name in names(verbs)) {
+    e <- expect_error(verbs[[name]](x, device = "cuda"), class = "cudafactor_error_device_memory", info = name)
+    expect_s3_class(e, "cudafactor_error_device")
+    expect_identical(e$needed, bytes, info = name)
+    expect_true(e$free < bytes && e$total > bytes, info = name)
+    expect_identical(c(e$device, e$objects), c(0, length(kept)), info = name)
+    sizes <- vapply(list(e$needed, e$free, e$total, e$held), cudafactor:::format_bytes, "")
+    said <- sprintf("cannot allocate %s on GPU 0 (%s of %s free; %s held by %d gpu_matrix objects)",
+      sizes[[1]], sizes[[2]], sizes[[3]], sizes[[4]], length(kept))
+    expect_match(conditionMessage(e), said, fixed = TRUE, info = name)
+  }
+  expect_warning(here <- gpu_chol(x, device = "auto"), NA)
+  expect_identical(gpu_last_device(), "cpu")
+  expect_equal(here, there, tolerance = 1e-12)
+  expect_identical(x, operand())
+  kept <- NULL
+  gpu_free()
+  expect_equal(gpu_chol(x, device = "auto"), there, tolerance = 1e-12)
+  expect_identical(gpu_last_device(), "cuda:0")
+})
+
+test_that("copies go through as much host memory as there are lanes for, and it is given back", {
+  for_each_device(function(device) {
+    row <- if (device == "cpu") 1L else 2L
+    staging <- function() gpu_mem()$staging[[row]]
+    gpu_free()
+    expect_identical(staging(), 0)
+    # 125 MiB, more than there can be: for each of up to 16 threads three slots of 2 MiB.
+    x <- matrix(seq_len(4096 * 4000) + 0.5, 4096)
+    used <- vapply(1:3, function(i) {
+      g <- as_gpu(x, device)
+      expect_true(identical(as.matrix(g), x))
+      gpu_free(g)
+      staging()
+    }, 0)
+    expect_identical(length(unique(used)), 1L)
+    lane <- 3 * 2^21
+    possible <- if (device == "cpu") 0 else lane * 1:16
+    expect_true(used[[1]] %in% possible)
+    expect_true(all(gpu_free()$staging == 0))
+    expect_identical(staging(), 0)
+  })
+})
+
 test_that("the words of a lack of memory", {
   raised <- function(...) {
     fields <- list(needed = 3.2 * 2^30, free = 1.1 * 2^30, total = 24 * 2^30, device = 0, ...)

@@ -35,6 +35,10 @@ impl Buffer {
                 beside,
             });
         }
+        #[cfg(test)]
+        if super::shortage::refuses_this() {
+            return Err(ctx.too_little(bytes as u64)?);
+        }
         let mut answer = allocate(ctx, bytes, beside);
         for remedy in REMEDIES {
             if !matches!(answer, Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) {

@@ -2,9 +2,10 @@
 
 use faer::{Mat, MatRef};
 
-use super::super::passage::blocks;
-use super::super::CudaDevice;
+use super::super::passage::{blocks, worthwhile};
+use super::super::{widened, CudaDevice};
 use super::*;
+use crate::backend::cpu::CpuDevice;
 use crate::device::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.
@@ -74,6 +75,51 @@ fn cholesky_in<T: Scalar>() {
                 assert_eq!(failed, Err(Error::NotPositiveDefinite { order }));
             }
         }
+    }
+}
+
+/// The factor of a matrix of order n from host to host, and of one that stays on the device.
+fn both_ways<T: Scalar, D: Device<T>>(dev: &D, x: MatRef<'_, T>) -> [Mat<T>; 2] {
+    let n = x.nrows();
+    let [mut here, mut there] = [7.0, 8.0].map(|v| Mat::full(n, n, T::from_f64(v)));
+    dev.potrf_host(x, here.as_mut()).unwrap();
+    let resident = dev.load(x).unwrap();
+    let mut factor = dev.duplicate(&resident, Part::Upper).unwrap();
+    dev.potrf(Uplo::Upper, &mut factor).unwrap();
+    dev.read(&factor, there.as_mut()).unwrap();
+    [here, there]
+}
+
+#[test]
+fn a_cholesky_factor_is_the_same_from_host_to_host() {
+    same_from_host_to_host::<f64>(&[3000]);
+    // Of one launch, and of more.
+    same_from_host_to_host::<f32>(&[4200, 5300]);
+}
+
+fn same_from_host_to_host<T: Scalar>(orders: &[usize]) {
+    for n in [1, 130, 300] {
+        let [here, there] = both_ways(&CpuDevice::new(1), positive::<T>(n).as_ref());
+        assert!(here == there, "{n}");
+    }
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let gpu = CudaDevice { ctx };
+    for &n in orders {
+        let blocks = worthwhile::<T>((n, n), 4).expect("enough for blocks");
+        let x = positive::<T>(n);
+        let [here, there] = both_ways(&gpu, x.as_ref());
+        if !widened::is_whole_cholesky::<T>(ctx, n) {
+            assert_close(here.as_ref(), there.as_ref(), 1e3, "chol");
+            continue;
+        }
+        assert!(here == there, "{n}");
+        // Of a matrix of which blocks have other bits.
+        let mut out = Mat::full(n, n, T::from_f64(7.0));
+        at_last(|| cholesky(ctx, x.as_ref(), out.as_mut(), &blocks)).unwrap();
+        assert!(out != there, "{n}");
+        assert_close(out.as_ref(), there.as_ref(), 1e3, "chol");
     }
 }
 

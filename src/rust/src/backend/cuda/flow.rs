@@ -184,7 +184,7 @@ impl Flow {
                     slot.wait(self.ctx)?;
                     self.await_mark(i)?;
                     // SAFETY: as in `send`.
-                    unsafe { slot.fetch(self.ctx, &self.down[i], self.ctx.down) }?;
+                    unsafe { slot.copy(self.ctx, &self.down[i], self.ctx.down, false) }?;
                     coming.push_back((slot, self.down[i]));
                     continue;
                 }
@@ -211,7 +211,7 @@ impl Flow {
         // SAFETY: the caller of `run` vouches for the memory on both sides; the slot is free, and no piece is longer.
         unsafe {
             gather(piece, slot.memory, self.up.len() < MANY);
-            slot.send(self.ctx, piece, self.ctx.up)?;
+            slot.copy(self.ctx, piece, self.ctx.up, true)?;
         }
         let stage = self.stages.partition_point(|(end, _)| *end <= i);
         self.stages[stage].1.fetch_sub(1, Ordering::AcqRel);

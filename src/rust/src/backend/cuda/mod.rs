@@ -59,6 +59,8 @@ mod qr_factor;
 mod qr_panel;
 mod qr_pipeline;
 mod qr_reflectors;
+#[cfg(test)]
+mod shortage;
 pub mod speed;
 mod staging;
 mod streams;

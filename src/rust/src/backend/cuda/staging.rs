@@ -158,41 +158,33 @@ impl Slot {
         )
     }
 
-    /// Starts the copy of a piece that lies in the memory to its place on the device.
+    /// Starts the copy of a piece from the memory `up` to its place on the device, or else down from there.
     ///
     /// # Safety
     /// The piece's memory on the device exists until the copy is done, and the piece fits.
-    pub(super) unsafe fn send(
+    pub(super) unsafe fn copy(
         &self,
         ctx: &Context,
         piece: &Piece,
         stream: sys::CUstream,
+        up: bool,
     ) -> Result<()> {
-        let code = if piece.is_run() {
-            sys::cuMemcpyHtoDAsync_v2(piece.device, self.memory.cast(), piece.bytes(), stream)
-        } else {
-            sys::cuMemcpy2DAsync_v2(&rectangle(piece, self.memory, true), stream)
+        let (memory, bytes) = (self.memory.cast(), piece.bytes());
+        let (code, call) = match (piece.is_run(), up) {
+            (true, true) => (
+                sys::cuMemcpyHtoDAsync_v2(piece.device, memory, bytes, stream),
+                "cuMemcpyHtoD",
+            ),
+            (true, false) => (
+                sys::cuMemcpyDtoHAsync_v2(memory, piece.device, bytes, stream),
+                "cuMemcpyDtoH",
+            ),
+            (false, _) => (
+                sys::cuMemcpy2DAsync_v2(&rectangle(piece, self.memory, up), stream),
+                "cuMemcpy2D",
+            ),
         };
-        ctx.check(code, "cuMemcpyHtoD")?;
-        self.record(ctx, stream)
-    }
-
-    /// Starts the copy of a piece from the device into the memory.
-    ///
-    /// # Safety
-    /// As of [`Slot::send`].
-    pub(super) unsafe fn fetch(
-        &self,
-        ctx: &Context,
-        piece: &Piece,
-        stream: sys::CUstream,
-    ) -> Result<()> {
-        let code = if piece.is_run() {
-            sys::cuMemcpyDtoHAsync_v2(self.memory.cast(), piece.device, piece.bytes(), stream)
-        } else {
-            sys::cuMemcpy2DAsync_v2(&rectangle(piece, self.memory, false), stream)
-        };
-        ctx.check(code, "cuMemcpyDtoH")?;
+        ctx.check(code, call)?;
         self.record(ctx, stream)
     }
 }

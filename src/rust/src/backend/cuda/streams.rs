@@ -286,17 +286,5 @@ impl Context {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_are_restored_after_a_panic() {
-        let panicked = std::panic::catch_unwind(|| {
-            let _outer = Restored::replacing(&LEFT, 3);
-            let _inner = Restored::replacing(&LEFT, 5);
-            assert_eq!(LEFT.get(), 7);
-        });
-        assert!(panicked.is_err());
-        assert_eq!(LEFT.get(), 0);
-    }
-}
+#[path = "streams_tests.rs"]
+mod tests;

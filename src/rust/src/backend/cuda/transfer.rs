@@ -210,7 +210,7 @@ fn send_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<
         // SAFETY: the caller's matrices have the piece, which is no longer than a slot.
         unsafe {
             gather(&piece, slot.memory, false);
-            slot.send(ctx, &piece, ctx.stream)?;
+            slot.copy(ctx, &piece, ctx.stream, true)?;
         }
     }
     Ok(())
@@ -228,7 +228,7 @@ fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair
         let slots: Vec<Slot> = pieces.iter().map(|_| lane.next()).collect();
         for (slot, piece) in slots.iter().zip(pieces) {
             // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What goes up is before it in the stream.
-            unsafe { slot.fetch(ctx, piece, ctx.stream) }?;
+            unsafe { slot.copy(ctx, piece, ctx.stream, false) }?;
         }
         ctx.wait()?;
         for (slot, piece) in slots.iter().zip(pieces) {

@@ -74,6 +74,9 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     if (is_resident(x)) {
       return(chol_resident(x, pivot, sys.call()))
     }
+    if (is_tile_matrix(x)) {
+      abort_type("a matrix on disk is factored by chol_file(x), in place, or by chol_file(x, file), into a second file", sys.call())
+    }
     if (is_batch(x)) {
       return(chol_batch(x, pivot, device, precision, sys.call()))
     }

@@ -27,13 +27,13 @@ writeLines(c(
   "library(cudafactor)",
   "given <- commandArgs(TRUE)",
   "x <- open_tile_matrix(given[[1L]])",
-  "invisible(file.create(given[[3L]]))",
+  "writeLines(as.character(Sys.getpid()), given[[3L]])",
   "chol_file(x, if (nzchar(given[[2L]])) given[[2L]], resume = TRUE, host_memory = as.numeric(given[[4L]]),",
   "  gpu_memory = as.numeric(given[[5L]]), device = given[[6L]])",
   "invisible(file.create(given[[7L]]))"
 ), at("child.R"))
 
-# Starts the child and kills it so long after it began; whether it was done by then.
+# Starts the child and kills it so long after it began, or lets it end where that is NA; whether it was done by then.
 killed <- function(from, to, delay) {
   began <- at("began")
   done <- at("done")
@@ -44,10 +44,13 @@ killed <- function(from, to, delay) {
     (tiles[[2L]] + 2) * tile^2 * 8, device, shQuote(done)
   ), wait = FALSE, stdout = at("log"), stderr = at("log"))
   until <- Sys.time() + 60
-  while (!file.exists(began) && Sys.time() < until) Sys.sleep(0.002)
-  Sys.sleep(delay)
-  if (is.finite(delay)) system2("pkill", c("-9", "-f", shQuote(at("child.R"))))
-  while (system2("pgrep", c("-f", shQuote(at("child.R"))), stdout = FALSE) == 0L) Sys.sleep(0.002)
+  while ((!file.exists(began) || file.size(began) < 2) && Sys.time() < until) Sys.sleep(0.002)
+  pid <- as.integer(readLines(began))
+  if (!is.na(delay)) {
+    Sys.sleep(delay)
+    tools::pskill(pid, tools::SIGKILL)
+  }
+  while (isTRUE(tools::pskill(pid, 0L))) Sys.sleep(0.002)
   file.exists(done)
 }
 
@@ -61,14 +64,15 @@ while (counts[["kills"]] < kills) {
   stopifnot(file.copy(at("matrix"), from))
   before <- tools::md5sum(from)[[1L]]
   repeat {
-    if (killed(from, to, runif(1L, 0, seconds))) break
+    delay <- if (runif(1L) < 0.25) NA else runif(1L, 0, seconds)
+    if (killed(from, to, delay)) break
+    if (is.na(delay)) stop(paste(readLines(at("log")), collapse = "\n"))
     counts[["kills"]] <- counts[["kills"]] + 1L
     if (!in_place) stopifnot(tools::md5sum(from)[[1L]] == before)
     halfway <- if (in_place) from else to
     if (file.exists(halfway) && grepl("interrupted", paste(format(open_tile_matrix(halfway)), collapse = " "))) {
       counts[["after_it_began"]] <- counts[["after_it_began"]] + 1L
     }
-    if (counts[["kills"]] >= kills + 20L) break
   }
   x_file <- open_tile_matrix(from)
   factor <- if (in_place) x_file else open_tile_matrix(to)

@@ -46,7 +46,7 @@ test_that("less memory means more reading", {
   set.seed(2)
   x <- definite_matrix(160)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 16)
-  read <- vapply(c(3, 10, 30, 60), function(tiles) {
+  read <- vapply(c(3, 5, 10, 30), function(tiles) {
     r <- chol_file(k, second <- new_file(), host_memory = tiles * tile_bytes(16), device = "cpu")
     unlink(second)
     attr(r, "report")$read
@@ -183,7 +183,7 @@ factor_and_kill <- function(file, second, after, device) {
   # Gone when its lock is.
   while (Sys.time() < deadline) {
     held <- lapply(c(file, second), function(f) tryCatch(unwrap(native_tiles_info(f, TRUE), NULL), error = identity))
-    if (!any(vapply(held, inherits, NA, "cudafactor_error_file_in_use")) && !tools::pskill(pid, 0L)) break
+    if (!any(vapply(held, inherits, NA, "cudafactor_error_file_in_use"))) break
     Sys.sleep(0.005)
   }
   killed

@@ -224,6 +224,28 @@ test_that("after a kill at any moment the same call goes on, bit for bit", {
   })
 })
 
+test_that("after a limit of time the same call goes on, bit for bit", {
+  skip_on_os("windows")
+  for_each_device(function(device) {
+    n <- 2000L
+    k <- tile_matrix(function(i, j) exp(-abs(outer(i, j, "-")) / n), file <- new_file(), dim = n, triangle = TRUE, tile = 64)
+    again <- function(...) chol_file(k, ..., host_memory = 40 * tile_bytes(64), gpu_memory = 40 * tile_bytes(64), device = device)
+    whole <- again(second <- new_file())
+    wanted <- values(whole)
+    setTimeLimit(elapsed = attr(whole, "report")$seconds / 2, transient = TRUE)
+    e <- tryCatch(again(), error = identity)
+    setTimeLimit()
+    expect_s3_class(e, "simpleError")
+    expect_match(format(k), "interrupted factorization")
+    expect_error(again(), "resume = TRUE", class = "cudafactor_error_argument")
+    r <- again(resume = TRUE)
+    expect_identical(values(r), wanted)
+    expect_lt(attr(r, "report")$operations, attr(whole, "report")$operations)
+    expect_error(again(second), "resume = TRUE", class = "cudafactor_error_file_exists")
+    unlink(c(file, second))
+  })
+})
+
 test_that("a second file that was hardly begun is begun anew, and no other file is", {
   x <- definite_matrix(40)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 16)

@@ -248,6 +248,21 @@ test_that("the object is ordinary data, for other sessions too", {
   expect_identical(child$output, "72 9 9", info = child$output)
 })
 
+test_that("names of files may have any letters", {
+  # Some locales have ASCII letters alone.
+  letters <- if (l10n_info()[["UTF-8"]]) "\u00fc \u4e2d" else "u z"
+  file <- file.path(tempdir(), paste0("Kovarianz ", letters, ".tiles"))
+  y <- tile_matrix(diag(3), file)
+  expect_identical(as.matrix(open_tile_matrix(file)), diag(3))
+  unlink(file)
+  if (l10n_info()[["UTF-8"]]) {
+    latin <- iconv(file, "UTF-8", "latin1", sub = "x")
+    y <- tile_matrix(diag(3), latin)
+    expect_true(file.exists(latin))
+    unlink(latin)
+  }
+})
+
 test_that("a matrix on disk can be cut into other tiles", {
   set.seed(5)
   x <- random_matrix(20, 30)

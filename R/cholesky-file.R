@@ -107,6 +107,10 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, device, verbo
     if (identical(file, from)) {
       abort_argument("file", "'file' must be another file than that of 'x': without it the factor takes the place of 'x'", call)
     }
+    if (!resume && file.exists(file)) {
+      text <- sprintf("%s: the file exists; resume = TRUE goes on with a factorization that was interrupted there", file)
+      abort("file_exists", text, call, path = file)
+    }
     if (resume && is_begun(file, from)) {
       unlink(file)
     }

@@ -130,7 +130,7 @@ new_tile_matrix <- function(path, facts) {
 }
 
 # The folder is found, the file may not be there yet. It is the same one wherever the session goes.
-absolute_path <- function(file) file.path(normalizePath(dirname(file), mustWork = FALSE), basename(file))
+absolute_path <- function(file) enc2utf8(file.path(normalizePath(dirname(file), mustWork = FALSE), basename(file)))
 
 as_choice <- function(value, argument, call) {
   if (!(isTRUE(value) || isFALSE(value))) {

@@ -2,6 +2,11 @@
 
 new_file <- function() tempfile(fileext = ".tiles")
 
+interrupt_myself <- function() {
+  tools::pskill(Sys.getpid(), tools::SIGINT)
+  Sys.sleep(1)
+}
+
 # Sizes around those of tiles.
 tile <- 7L
 extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
@@ -108,11 +113,6 @@ test_that("where a block cannot be had there is no file, and the error names the
   expect_false(file.exists(file))
 })
 
-interrupt_myself <- function() {
-  tools::pskill(Sys.getpid(), tools::SIGINT)
-  Sys.sleep(1)
-}
-
 test_that("a file that exists is left as it is", {
   file <- new_file()
   writeLines("mine", file)
@@ -142,7 +142,9 @@ test_that("arguments that make no sense are errors", {
   expect_error(tile_matrix(matrix("a"), file), class = "cudafactor_error_type")
   expect_error(tile_matrix(matrix(1i), file), class = "cudafactor_error_type")
   expect_error(open_tile_matrix(), class = "cudafactor_error_argument")
-  expect_error(tile_matrix(sum, file, dim = 2^31), class = "cudafactor_error_file")
+  # More than any disk has, and more than any file.
+  expect_error(tile_matrix(sum, file, dim = 1e8), class = "cudafactor_error_disk_space")
+  expect_error(tile_matrix(sum, file, dim = 2^40), class = "cudafactor_error_dimension")
   expect_false(file.exists(file))
 })
 
@@ -242,11 +244,23 @@ test_that("the object is ordinary data, for other sessions too", {
   setwd(old)
   saveRDS(y, file.path(folder, "y.rds"))
   expect_identical(readRDS(file.path(folder, "y.rds")), y)
-  child <- run_child(sprintf("y <- readRDS('%s'); cat(cudafactor::open_tile_matrix(y$path)[9, 8], dim(y))", file.path(folder, "y.rds")))
-  expect_identical(child$output, "72", info = child$output)
-  # Read in a process that has it loaded.
   child <- run_child(sprintf("library(cudafactor); y <- readRDS('%s'); cat(y[9, 8], dim(y))", file.path(folder, "y.rds")))
   expect_identical(child$output, "72 9 9", info = child$output)
+})
+
+test_that("names of files may have any letters", {
+  # Some locales have ASCII letters alone.
+  letters <- if (l10n_info()[["UTF-8"]]) "\u00fc \u4e2d" else "u z"
+  file <- file.path(tempdir(), paste0("Kovarianz ", letters, ".tiles"))
+  y <- tile_matrix(diag(3), file)
+  expect_identical(as.matrix(open_tile_matrix(file)), diag(3))
+  unlink(file)
+  if (l10n_info()[["UTF-8"]]) {
+    latin <- iconv(file, "UTF-8", "latin1", sub = "x")
+    y <- tile_matrix(diag(3), latin)
+    expect_true(file.exists(latin))
+    unlink(latin)
+  }
 })
 
 test_that("a matrix on disk can be cut into other tiles", {

@@ -54,7 +54,8 @@ fn run<T: Scalar, D: TileMachine<T>>(
     resume: bool,
     free: impl FnOnce() -> Result<f64>,
 ) -> Result<Report> {
-    let least = LEAST_SLOTS as u64 * files.to.buffer()?.bytes().len() as u64;
+    // On a device two tiles more, see `factor_files`.
+    let least = (LEAST_SLOTS as u64 + 2) * files.to.buffer()?.bytes().len() as u64;
     let host = host_bytes(wanted, least);
     let device = if dev.is_host() {
         host

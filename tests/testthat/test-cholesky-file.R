@@ -196,7 +196,7 @@ test_that("after a kill at any moment the same call goes on, bit for bit", {
   skip_on_os("windows")
   for_each_device(function(device) {
     set.seed(4)
-    n <- 400L
+    n <- 300L
     x <- definite_matrix(n)
     memory <- 12 * tile_bytes(16)
     again <- function(k, second) chol_file(k, second, resume = TRUE, host_memory = memory, gpu_memory = memory, device = device)
@@ -232,7 +232,7 @@ test_that("after a kill at any moment the same call goes on, bit for bit", {
 test_that("after a limit of time the same call goes on, bit for bit", {
   skip_on_os("windows")
   for_each_device(function(device) {
-    n <- 2000L
+    n <- 1500L
     k <- tile_matrix(function(i, j) exp(-abs(outer(i, j, "-")) / n), file <- new_file(), dim = n, triangle = TRUE, tile = 64)
     again <- function(...) chol_file(k, ..., host_memory = 40 * tile_bytes(64), gpu_memory = 40 * tile_bytes(64), device = device)
     again(first <- new_file())

@@ -102,10 +102,7 @@ fn in_place<T: Scalar, D: TileMachine<T>>(
 ) -> Result<(Host<T>, Report)> {
     let place = Place::new();
     let file = written(&place, a, tile);
-    let files = Files {
-        from: None,
-        to: &file,
-    };
+    let files = Files::new(None, &file);
     let before = file.moved();
     let report = factor_files(dev, &files, tiles(&file, host, device), false)?;
     assert_eq!(file.state(), State::Factor);
@@ -169,10 +166,7 @@ fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
         for room in [(1000, 1000), (5, 4)] {
             let place = Place::new();
             let file = written(&place, &a, tile);
-            let files = Files {
-                from: None,
-                to: &file,
-            };
+            let files = Files::new(None, &file);
             let budget = tiles(&file, room.0, room.1);
             let failed = factor_files(dev, &files, budget, false).unwrap_err();
             assert_eq!(failed, Error::NotPositiveDefinite { order });
@@ -193,10 +187,7 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let before = std::fs::read(&one).unwrap();
     let from = TileFile::<T>::open(&one, Access::Read).unwrap();
     let to = TileFile::<T>::create(&two, *from.layout()).unwrap();
-    let files = Files {
-        from: Some(&from),
-        to: &to,
-    };
+    let files = Files::new(Some(&from), &to);
     factor_files(dev, &files, tiles(&to, 6, 4), false).unwrap();
     assert_eq!(from.state(), State::Matrix);
     assert!(std::fs::read(&one).unwrap() == before);
@@ -225,10 +216,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let (whole, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
     let place = Place::new();
     let file = written(&place, &a, tile);
-    let files = Files {
-        from: None,
-        to: &file,
-    };
+    let files = Files::new(None, &file);
     let mut stops = 0;
     loop {
         LEFT.set(1 + stops % 3);

@@ -1,8 +1,10 @@
 //! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
 
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::algo::cholesky_tiled::{factor, Room, Tiles, Traffic, Work};
+use crate::algo::cholesky_tiled::factor;
+use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
@@ -14,6 +16,21 @@ pub struct Files<'a, T> {
     /// The matrix, where the factor goes to another file.
     pub from: Option<&'a TileFile<T>>,
     pub to: &'a TileFile<T>,
+    /// When what was stored was made durable last; none before the first tile is stored.
+    durable: Mutex<Option<Instant>>,
+}
+
+/// What was done since is lost where the process is killed.
+const LOST_AT_MOST: Duration = Duration::from_millis(500);
+
+impl<'a, T: Scalar> Files<'a, T> {
+    pub fn new(from: Option<&'a TileFile<T>>, to: &'a TileFile<T>) -> Self {
+        Files {
+            from,
+            to,
+            durable: Mutex::new(None),
+        }
+    }
 }
 
 impl<T: Scalar> Tiles<T> for Files<'_, T> {
@@ -33,7 +50,25 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
     }
 
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
-        self.to.write(tile, from, step)
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = match *durable {
+            // As long as no tile is stored, the matrix is one.
+            None => {
+                self.to.set_state(State::Factoring)?;
+                *durable = Some(Instant::now());
+                false
+            }
+            Some(last) => last.elapsed() > LOST_AT_MOST,
+        };
+        if due {
+            *durable = Some(Instant::now());
+        }
+        drop(durable);
+        self.to.write(tile, from, step)?;
+        if due {
+            self.to.commit()?;
+        }
+        Ok(())
     }
 }
 
@@ -69,11 +104,18 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
 ) -> Result<Report> {
     let start = Instant::now();
     let layout = *files.to.layout();
-    check(files, resume)?;
     let tile_bytes = files.to.buffer()?.bytes().len() as u64;
+    if is_complete(files, resume)? {
+        return Ok(Report {
+            traffic: Traffic::default(),
+            tile_bytes,
+            operations: 0.0,
+            seconds: 0.0,
+            room: Room { host: 0, device: 0 },
+        });
+    }
     let room = room(budget, tile_bytes, &layout, dev.is_host())?;
     let work = Work::new(files, room, dev.is_host())?;
-    files.to.set_state(State::Factoring)?;
     match factor(dev, files, &work, THREADS) {
         Ok(()) => files.to.set_state(State::Factor)?,
         Err(Error::NotPositiveDefinite { order }) => {
@@ -97,7 +139,8 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     })
 }
 
-fn check<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<()> {
+/// Whether there is nothing left to go on with; an error where there is nothing to be factored.
+fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
     let layout = files.to.layout();
     let fits = |file: &TileFile<T>| file.layout() == layout;
     if layout.shape() != Shape::Triangle || !files.from.is_none_or(fits) {
@@ -113,9 +156,9 @@ fn check<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<()> {
         })
     };
     match (files.to.state(), files.from.map(TileFile::state)) {
-        (_, Some(State::Factor)) | (State::Factor, _) => {
-            state("the file holds a Cholesky factor already")
-        }
+        (_, Some(State::Factor)) => state("the file holds a Cholesky factor already"),
+        (State::Factor, _) if resume => Ok(true),
+        (State::Factor, _) => state("the file holds a Cholesky factor already"),
         (_, Some(State::Factoring | State::NotPositiveDefinite { .. })) => {
             state("the file holds a factorization that was not finished")
         }
@@ -138,7 +181,7 @@ fn check<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<()> {
                         "the tile in row {i} and column {j} of tiles was never written"
                     ))
                 }
-                None => Ok(()),
+                None => Ok(false),
             }
         }
     }

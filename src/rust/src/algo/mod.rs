@@ -14,4 +14,6 @@ pub mod matmult;
 pub mod qr;
 pub mod qr_apply;
 pub mod solve;
+mod tiled_device;
+pub mod tiled_work;
 pub mod triangular;

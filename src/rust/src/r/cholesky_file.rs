@@ -5,7 +5,7 @@ use std::path::Path;
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky_file::{factor_files, Budget, Files, Report};
-use crate::algo::cholesky_tiled::{Room, Traffic};
+
 use crate::backend::cpu::{self, CpuDevice};
 use crate::error::{Error, Result};
 use crate::progress;
@@ -103,14 +103,7 @@ fn factor<T: Scalar>(
 ) -> Result<(Report, Target)> {
     let Some(to) = to else {
         let to = TileFile::<T>::open(from, Access::Write)?;
-        return factor_open(
-            &Files {
-                from: None,
-                to: &to,
-            },
-            wanted,
-            how,
-        );
+        return factor_open(&Files::new(None, &to), wanted, how);
     };
     let from = TileFile::<T>::open(from, Access::Read)?;
     let to = if wanted.resume && Path::new(to).exists() {
@@ -126,14 +119,7 @@ fn factor<T: Scalar>(
             what: "the second file holds a matrix, not a factorization that was interrupted".into(),
         });
     }
-    let done = factor_open(
-        &Files {
-            from: Some(&from),
-            to: &to,
-        },
-        wanted,
-        how,
-    );
+    let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
     // Nobody can go on with a file where nothing was begun, or which has no factor.
     let useless = match &done {
         Err(Error::NotPositiveDefinite { .. }) => true,
@@ -153,17 +139,6 @@ fn factor_open<T: Scalar>(
 ) -> Result<(Report, Target)> {
     let large = files.to.layout().rows() >= LEAST_ON_GPU;
     let target = how.target(if large { f64::INFINITY } else { 0.0 });
-    if wanted.resume && files.to.state() == State::Factor {
-        // Stopped after the end.
-        let nothing = Report {
-            traffic: Traffic::default(),
-            tile_bytes: files.to.buffer()?.bytes().len() as u64,
-            operations: 0.0,
-            seconds: 0.0,
-            room: Room { host: 0, device: 0 },
-        };
-        return Ok((nothing, target));
-    }
     match on(target, files, wanted, wanted.resume, how) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);

@@ -1,6 +1,5 @@
 //! Memory that the disk can be read into without a copy: it begins with a page and is whole pages long.
 
-use std::alloc::{alloc_zeroed, dealloc};
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ops::{Deref, DerefMut};
@@ -35,30 +34,63 @@ impl Pages {
         let Some(bytes) = bytes.max(1).checked_next_multiple_of(PAGE) else {
             return Err(failed);
         };
-        let Ok(memory) = std::alloc::Layout::from_size_align(bytes, PAGE) else {
-            return Err(failed);
-        };
-        // SAFETY: the size is not zero.
-        let mut start = unsafe { alloc_zeroed(memory) };
-        if start.is_null() {
+        let start = system::obtain(bytes).or_else(|| {
             held::relieve(Search::Full);
-            // SAFETY: as above.
-            start = unsafe { alloc_zeroed(memory) };
+            system::obtain(bytes)
+        });
+        start.map(|start| Pages { start, bytes }).ok_or(failed)
+    }
+}
+
+/// Pages that the system gives when they are first touched. Rust's allocator would touch them here, on one thread.
+#[cfg(unix)]
+mod system {
+    use std::ptr::{null_mut, NonNull};
+
+    pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a mapping of its own, at an address that the system chooses.
+        let start = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return None;
         }
-        match NonNull::new(start) {
-            Some(start) => Ok(Pages { start, bytes }),
-            None => Err(failed),
-        }
+        NonNull::new(start.cast())
+    }
+
+    /// # Safety
+    /// `obtain` gave them, and nobody uses them any more.
+    pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
+        let _ = libc::munmap(start.as_ptr().cast(), bytes);
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::alloc::{alloc_zeroed, dealloc, Layout};
+    use std::ptr::NonNull;
+
+    pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
+        let layout = Layout::from_size_align(bytes, super::PAGE).ok()?;
+        // SAFETY: the size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout) })
+    }
+
+    /// # Safety
+    /// `obtain` gave them, and nobody uses them any more.
+    pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
+        // The layout was found good when they were obtained.
+        dealloc(
+            start.as_ptr(),
+            Layout::from_size_align_unchecked(bytes, super::PAGE),
+        );
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the memory came from the allocator by this layout, which was found good then.
-        unsafe {
-            let memory = std::alloc::Layout::from_size_align_unchecked(self.bytes, PAGE);
-            dealloc(self.start.as_ptr(), memory);
-        }
+        // SAFETY: obtained by `new`, and nobody else's.
+        unsafe { system::release(self.start, self.bytes) };
     }
 }
 

@@ -4,15 +4,17 @@
 //! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
 
 use std::cell::UnsafeCell;
+use std::collections::HashMap;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::buffer::{Buffer, PAGE};
 use super::layout::Layout;
 use super::plan::{Op, Plan, Request, Use};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::scalar::Scalar;
 
 /// Where tiles come from and go to.
@@ -41,6 +43,7 @@ impl<T: Scalar> Slots<T> {
             addresses: Vec::with_capacity(count),
         };
         for _ in 0..count {
+            interrupt::poll()?;
             let mut buffer = Buffer::new(layout)?;
             slots.addresses.push(buffer.as_mut_ptr());
             slots.buffers.push(UnsafeCell::new(buffer));
@@ -58,25 +61,34 @@ impl<T: Scalar> Slots<T> {
     }
 
     /// Has the system give all pages, by several threads: to pin memory without takes one thread's time for them.
-    pub fn touch(&mut self, threads: usize) {
-        let share = self.buffers.len().div_ceil(threads.max(1)).max(1);
-        std::thread::scope(|scope| {
-            for buffers in self.buffers.chunks_mut(share) {
-                let touch = move || {
-                    for buffer in buffers {
-                        let step = PAGE / size_of::<T>();
-                        buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
-                            // SAFETY: a number of the buffer's. Volatile, since it is zero already.
-                            unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
-                        });
-                    }
-                };
-                // Who cannot be started is not missed: pages come later, too.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
-            }
-        });
+    pub fn touch(&mut self, threads: usize) -> Result<()> {
+        let each = self.buffers.first_mut().map_or(1, |b| b.get_mut().len());
+        let at_once = (TOUCHED / (each * size_of::<T>()).max(1)).max(1);
+        for some in self.buffers.chunks_mut(at_once) {
+            interrupt::poll()?;
+            let share = some.len().div_ceil(threads.max(1)).max(1);
+            std::thread::scope(|scope| {
+                for buffers in some.chunks_mut(share) {
+                    let touch = move || {
+                        for buffer in buffers {
+                            let step = PAGE / size_of::<T>();
+                            buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
+                                // SAFETY: a number of the buffer's. Volatile, since it is zero already.
+                                unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
+                            });
+                        }
+                    };
+                    // Who cannot be started is not missed: pages come later, too.
+                    let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
+                }
+            });
+        }
+        Ok(())
     }
 }
+
+/// Bytes of pages between two looks at the user's wish to stop.
+const TOUCHED: usize = 2 << 30;
 
 pub struct Line<'a, T, S> {
     plan: &'a Plan,
@@ -91,14 +103,16 @@ pub struct Line<'a, T, S> {
     store: &'a S,
     stop: AtomicBool,
     failed: Mutex<Option<Error>>,
-    /// Something is done.
-    moved: (Mutex<()>, Condvar),
+    /// How many steps are done, and that it has changed.
+    moved: (Mutex<usize>, Condvar),
 }
 
 /// For each step of a plan, the earlier ones it waits for.
 fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
     let mut changed: Vec<Option<usize>> = vec![None; slots];
     let mut used: Vec<Vec<usize>> = vec![Vec::new(); slots];
+    // Where a tile was stored last: it is loaded again from there.
+    let mut stored: HashMap<usize, usize> = HashMap::new();
     let mut all = Vec::with_capacity(plan.ops.len());
     for (x, op) in plan.ops.iter().enumerate() {
         let mut wait = Vec::new();
@@ -112,8 +126,14 @@ fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
             }
         };
         match op {
-            Op::Load { slot, .. } => touch(*slot, Use::Replace),
-            Op::Store { slot, .. } => touch(*slot, Use::Read),
+            Op::Load { tile, slot } => {
+                touch(*slot, Use::Replace);
+                wait.extend(stored.get(tile));
+            }
+            Op::Store { tile, slot, .. } => {
+                touch(*slot, Use::Read);
+                wait.extend(stored.insert(*tile, x));
+            }
             Op::Run { request, slots } => {
                 for ((_, how), slot) in requests[*request].tiles.iter().zip(slots) {
                     touch(*slot, *how);
@@ -148,7 +168,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             store,
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
-            moved: (Mutex::new(()), Condvar::new()),
+            moved: (Mutex::new(0), Condvar::new()),
         }
     }
 
@@ -161,6 +181,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             for kind in 0..2 {
                 let steps = if kind == 0 { &self.loads } else { &self.stores };
                 let next = &self.next[kind];
+                let mut started = 0;
                 for _ in 0..threads.max(1).min(steps.len()) {
                     let work = move || {
                         let _over = OverIfPanicking(self);
@@ -168,11 +189,15 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                             self.fail(e);
                         }
                     };
-                    let spawned = std::thread::Builder::new().spawn_scoped(scope, work);
-                    if let Err(e) = spawned {
-                        return Err(Error::Internal {
-                            what: format!("no thread can be started: {e}"),
-                        });
+                    match std::thread::Builder::new().spawn_scoped(scope, work) {
+                        Ok(_) => started += 1,
+                        // Fewer will do.
+                        Err(_) if started > 0 => break,
+                        Err(e) => {
+                            return Err(Error::Internal {
+                                what: format!("no thread can be started: {e}"),
+                            })
+                        }
                     }
                 }
             }
@@ -192,15 +217,25 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         Ok(self.before[x].iter().all(|y| self.is_done(*y)))
     }
 
-    /// Sleeps until something is done, or for so long.
-    pub fn pause(&self, most: Duration) {
+    /// How much is done, for [`Line::pause`].
+    pub fn progress(&self) -> usize {
+        *self.moved.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until more is done than `seen`, or for so long.
+    pub fn pause(&self, seen: usize, most: Duration) {
         let guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.moved.1.wait_timeout(guard, most);
+        let _ = self.moved.1.wait_timeout_while(guard, most, |n| *n == seen);
     }
 
     pub fn finish(&self, x: usize) {
         self.done[x].store(true, Ordering::Release);
-        let _guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let mut count = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *count += 1;
         self.moved.1.notify_all();
     }
 
@@ -210,10 +245,14 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 
     fn await_all(&self) -> Result<()> {
         for x in self.loads.iter().chain(&self.stores) {
-            while !self.is_done(*x) {
+            loop {
+                let seen = self.progress();
+                if self.is_done(*x) {
+                    break;
+                }
                 self.ready(*x)?;
-                crate::interrupt::poll()?;
-                self.pause(Duration::from_millis(20));
+                interrupt::poll()?;
+                self.pause(seen, Duration::from_millis(20));
             }
         }
         Ok(())
@@ -228,8 +267,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 
     fn halt(&self) {
         self.stop.store(true, Ordering::Release);
-        let _guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
-        self.moved.1.notify_all();
+        self.tell();
     }
 
     fn work(&self, steps: &[usize], next: &AtomicUsize) -> Result<()> {
@@ -237,17 +275,15 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             let Some(&x) = steps.get(next.fetch_add(1, Ordering::AcqRel)) else {
                 return Ok(());
             };
-            let start = Instant::now();
             loop {
+                let seen = self.progress();
                 if self.stop.load(Ordering::Acquire) {
                     return Ok(());
                 }
                 if self.before[x].iter().all(|y| self.is_done(*y)) {
                     break;
                 }
-                // Seldom long: the computation is waited for.
-                let waited = start.elapsed() / 8;
-                self.pause(waited.clamp(Duration::from_micros(50), Duration::from_millis(20)));
+                self.pause(seen, Duration::from_secs(1));
             }
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {

@@ -7,6 +7,7 @@
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// What a request does with a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +82,9 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
     // With the next use of each tile; entries that are no longer true are passed over.
     let mut latest: BinaryHeap<(usize, usize)> = BinaryHeap::new();
     for (r, request) in requests.iter().enumerate() {
+        if r % 1024 == 0 {
+            interrupt::poll()?;
+        }
         let wanted = |tile: usize| request.tiles.iter().any(|(t, _)| *t == tile);
         for &(tile, how) in &request.tiles {
             if held.contains_key(&tile) {

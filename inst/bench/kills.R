@@ -21,6 +21,7 @@ x <- matrix(rnorm(n * 64), n)
 covariance <- function(i, j) tcrossprod(x[i, , drop = FALSE], x[j, , drop = FALSE]) + 64 * outer(i, j, "==")
 matrix_file <- tile_matrix(covariance, at("matrix"), dim = c(n, n), triangle = TRUE, tile = tile)
 seconds <- system.time(whole <- chol_file(matrix_file, at("whole"), device = device))[["elapsed"]]
+all_operations <- attr(whole, "report")$operations
 whole <- as.matrix(whole)
 
 writeLines(c(
@@ -28,9 +29,9 @@ writeLines(c(
   "given <- commandArgs(TRUE)",
   "x <- open_tile_matrix(given[[1L]])",
   "writeLines(as.character(Sys.getpid()), given[[3L]])",
-  "chol_file(x, if (nzchar(given[[2L]])) given[[2L]], resume = TRUE, host_memory = as.numeric(given[[4L]]),",
+  "r <- chol_file(x, if (nzchar(given[[2L]])) given[[2L]], resume = TRUE, host_memory = as.numeric(given[[4L]]),",
   "  gpu_memory = as.numeric(given[[5L]]), device = given[[6L]])",
-  "invisible(file.create(given[[7L]]))"
+  "writeLines(as.character(attr(r, \"report\")$operations), given[[7L]])"
 ), at("child.R"))
 
 # Starts the child and kills it so long after it began, or lets it end where that is NA; whether it was done by then.
@@ -54,7 +55,7 @@ killed <- function(from, to, delay) {
   file.exists(done)
 }
 
-counts <- c(runs = 0L, kills = 0L, after_it_began = 0L, different = 0L)
+counts <- c(runs = 0L, kills = 0L, after_it_began = 0L, work_kept = 0L, different = 0L)
 while (counts[["kills"]] < kills) {
   counts[["runs"]] <- counts[["runs"]] + 1L
   in_place <- counts[["runs"]] %% 2L == 0L
@@ -77,6 +78,7 @@ while (counts[["kills"]] < kills) {
   x_file <- open_tile_matrix(from)
   factor <- if (in_place) x_file else open_tile_matrix(to)
   same <- identical(as.matrix(factor), whole)
+  counts[["work_kept"]] <- counts[["work_kept"]] + (as.numeric(readLines(at("done"))) < 0.999 * all_operations)
   counts[["different"]] <- counts[["different"]] + !same
   cat(counts, if (in_place) "in place" else "second file", same, "\n")
 }
@@ -85,6 +87,7 @@ print(table)
 bench_write("kills", "Factorizations of files, killed and gone on with", list(Kills = table), c(
   "- half of the runs in place, half into a second file; each with memory for 8 to 600 tiles, other at each attempt",
   "- `after_it_began`: kills that left a file with a factorization under way; the others came before or were too late",
+  "- `work_kept`: runs whose last attempt had less to do than all",
   "- `different`: factors that are not those of the uninterrupted run, bit for bit"
 ))
 unlink(folder, recursive = TRUE)

@@ -193,11 +193,36 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert!(std::fs::read(&one).unwrap() == before);
     let (r, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
     assert!(common::same(&factor_in(&to), &r));
-    // What is a factor is not factored.
+    // What is a factor is not factored, and what is complete is not gone on with.
+    let again = factor_files(dev, &files, tiles(&to, 6, 4), false);
+    assert!(matches!(again, Err(Error::Argument { argument: "x", .. })));
+    let nothing = factor_files(dev, &files, tiles(&to, 6, 4), true).unwrap();
+    assert_eq!((nothing.operations, nothing.traffic.loaded), (0.0, 0));
+    // A file of another matrix is not taken for what was begun.
+    let other = Place::new();
+    let other = written(&other, &a, tile);
+    let refused = factor_files(
+        dev,
+        &Files::new(Some(&from), &other),
+        tiles(&to, 6, 4),
+        true,
+    );
     assert!(matches!(
-        factor_files(dev, &files, tiles(&to, 6, 4), true),
-        Err(Error::Argument { argument: "x", .. })
+        refused,
+        Err(Error::Argument {
+            argument: "file",
+            ..
+        })
     ));
+    let other = Place::new();
+    let other = TileFile::<T>::create(&other, layout(n, tile + 1)).unwrap();
+    let refused = factor_files(
+        dev,
+        &Files::new(Some(&from), &other),
+        tiles(&to, 6, 4),
+        true,
+    );
+    assert!(matches!(refused, Err(Error::Dimension { .. })));
 }
 
 fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
@@ -219,7 +244,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let files = Files::new(None, &file);
     let mut stops = 0;
     loop {
-        LEFT.set(1 + stops % 3);
+        LEFT.set(1 + stops);
         interrupt::install(stop);
         // Different memory each time.
         let budget = tiles(
@@ -233,8 +258,9 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
             Ok(_) => break,
             Err(e) => assert_eq!(e, Error::Interrupted),
         }
-        assert_eq!(file.state(), State::Factoring);
-        if stops == 0 {
+        // Stopped before anything was stored it is a matrix still.
+        if file.state() != State::Matrix {
+            assert_eq!(file.state(), State::Factoring);
             let refused = factor_files(dev, &files, budget, false);
             let why = matches!(
                 refused,

@@ -171,6 +171,13 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
                 "the file holds a factorization that was interrupted: resume = TRUE goes on with it"
                     .into(),
         }),
+        (State::Matrix, Some(_)) if (0..layout.tiles()).any(|tile| files.to.has(tile)) => {
+            Err(Error::Argument {
+                argument: "file",
+                what: "the second file holds a matrix, not a factorization that was interrupted"
+                    .into(),
+            })
+        }
         (State::Matrix, _) | (State::Factoring, _) => {
             let missing = |tile: &usize| !(matrix.has(*tile) || files.to.has(*tile));
             match (0..layout.tiles()).find(missing) {

@@ -111,19 +111,11 @@ fn factor<T: Scalar>(
     } else {
         TileFile::<T>::create(to, *from.layout())?
     };
-    let empty = !(0..to.layout().tiles()).any(|tile| to.has(tile));
-    if to.state() == State::Matrix && !empty {
-        // Going on with it would change that matrix.
-        return Err(Error::Argument {
-            argument: "file",
-            what: "the second file holds a matrix, not a factorization that was interrupted".into(),
-        });
-    }
     let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
     // Nobody can go on with a file where nothing was begun, or which has no factor.
     let useless = match &done {
         Err(Error::NotPositiveDefinite { .. }) => true,
-        Err(_) => to.state() == State::Matrix,
+        Err(_) => to.state() == State::Matrix && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
         Ok(_) => false,
     };
     if useless {

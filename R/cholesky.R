@@ -49,7 +49,7 @@
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns Hopkins.
 #'
 #' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 10. SIAM.
-#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]
+#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]; [chol_file()] for matrices larger than memory
 #' @examples
 #' x <- crossprod(matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4])))
 #' r <- gpu_chol(x)
@@ -73,6 +73,9 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
     if (is_resident(x)) {
       return(chol_resident(x, pivot, sys.call()))
+    }
+    if (is_tile_matrix(x)) {
+      abort_type("a matrix on disk is factored by chol_file(x), in place, or by chol_file(x, file), into a second file", sys.call())
     }
     if (is_batch(x)) {
       return(chol_batch(x, pivot, device, precision, sys.call()))

@@ -21,10 +21,16 @@
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
 #'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix] whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
 #'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
+#'   `cudafactor_error_file` \tab `path` \tab the system could not make, open, read or write a file; the message says why \cr
+#'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
+#'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this session, has the file open \cr
+#'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and block column is not what was written \cr
+#'   `cudafactor_error_file_format` \tab `path` \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine \cr
+#'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the file: bytes asked for, and free \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }
 #' The three `device` classes also inherit from `cudafactor_error_device`, so one handler can turn
-#' to the CPU: see the example.
+#' to the CPU: see the example. The `file_` classes and `disk_space` also inherit from `cudafactor_error_file`.
 #'
 #' A result matrix that does not fit into memory is base R's own error, `cannot allocate vector of
 #' size`.
@@ -72,12 +78,14 @@ NULL
 
 # Kinds whose class has a parent between it and cudafactor_error.
 device_kinds <- c("device_unavailable", "device_memory", "device_failed")
+file_kinds <- c("file_exists", "file_in_use", "file_corrupt", "file_format", "disk_space")
 
 error_condition <- function(kind, message, call, fields = list()) {
   structure(
     class = c(
       paste0("cudafactor_error_", kind),
       if (kind %in% device_kinds) "cudafactor_error_device",
+      if (kind %in% file_kinds) "cudafactor_error_file",
       "cudafactor_error", "error", "condition"
     ),
     c(list(message = message, call = call), fields)
@@ -135,11 +143,12 @@ raise <- function(kind, message, fields, call, routine) {
     device_unavailable = device_unavailable_text(message),
     device_memory = device_memory_text(fields),
     stale = stale_text(fields$reason),
+    disk_space = disk_space_text(fields),
     device_failed = paste0(message, "; gpu_sitrep() says more"),
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
   )
-  for (name in intersect(names(fields), c("order", "index", "objects"))) {
+  for (name in intersect(names(fields), c("order", "index", "objects", "row", "col"))) {
     fields[[name]] <- as.integer(fields[[name]])
   }
   stop(error_condition(kind, text, call, fields))
@@ -230,6 +239,10 @@ device_memory_text <- function(fields) {
   }
   sprintf("cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\", or free memory on the GPU: gpu_free(), gpu_mem()",
     format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free), format_bytes(fields$total), holders %||% "")
+}
+
+disk_space_text <- function(fields) {
+  sprintf("cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path, format_bytes(fields$free))
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

@@ -13,6 +13,7 @@
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
+#' | `chol()`, of a matrix on disk | [chol_file()] of what [tile_matrix()] wrote |
 #' | any of these, on matrices that stay on the GPU | the same, of what [as_gpu()] made |
 #'
 #' Attaching the package opens no driver. [gpu_sitrep()] shows what the machine offers, [cudafactor-options] how the place of a

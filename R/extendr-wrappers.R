@@ -19,6 +19,9 @@ native_chol_pivot <- function(x, n, tol, out, how) .Call(wrap__native_chol_pivot
 # out = (R'R)^-1 from the leading `size` rows and columns of x
 native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv, x, xdim, size, out, how)
 
+# Makes the file's matrix its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
+native_chol_file <- function(from, to, resume, memory, how) .Call(wrap__native_chol_file, from, to, resume, memory, how)
+
 # Panics, so that the tests can see what becomes of a panic
 native_panic <- function() .Call(wrap__native_panic)
 
@@ -181,6 +184,27 @@ native_held_read <- function(x, rows, cols, out, how) .Call(wrap__native_held_re
 
 # Where a matrix is, its extents, bytes and precision
 native_held_info <- function(x) .Call(wrap__native_held_info, x)
+
+# Makes a file without tiles, and leaves it open behind the handle
+native_tiles_create <- function(file, dim, tile, triangle, single, out) .Call(wrap__native_tiles_create, file, dim, tile, triangle, single, out)
+
+# Writes all tiles of a file that is being made, from a matrix
+native_tiles_fill <- function(out, x) .Call(wrap__native_tiles_fill, out, x)
+
+# Writes the tile in block row and block column `at`, counted from zero
+native_tiles_write <- function(out, at, x) .Call(wrap__native_tiles_write, out, at, x)
+
+# Makes all that was written durable, and closes the file
+native_tiles_finish <- function(out) .Call(wrap__native_tiles_finish, out)
+
+# Removes a file that is being made. Does nothing where there is none any more
+native_tiles_discard <- function(out) .Call(wrap__native_tiles_discard, out)
+
+# What a file holds. With `deep = FALSE` only what is written once, whoever has it open
+native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, deep)
+
+# out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
+native_tiles_read <- function(file, dim, rows, cols, out) .Call(wrap__native_tiles_read, file, dim, rows, cols, out)
 
 # out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)

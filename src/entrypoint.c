@@ -88,6 +88,27 @@ static SEXP new_handle(SEXP args) {
   return handle;
 }
 
+// What tells files that are being written from other external pointers.
+SEXP cudafactor_writer_tag(void) { return Rf_install("cudafactor_writer"); }
+
+void cudafactor_release_writer(void *address);
+
+static void finalize_writer(SEXP handle) {
+  void *address = R_ExternalPtrAddr(handle);
+  if (address == NULL) return;
+  R_ClearExternalPtr(handle);
+  cudafactor_release_writer(address);
+}
+
+// .External(new_writer): an empty handle, for Rust to put a file behind it that is being written.
+static SEXP new_writer(SEXP args) {
+  (void)args;
+  const SEXP handle = PROTECT(R_MakeExternalPtr(NULL, cudafactor_writer_tag(), R_NilValue));
+  R_RegisterCFinalizerEx(handle, finalize_writer, FALSE);
+  UNPROTECT(1);
+  return handle;
+}
+
 // An error that the check for an interrupt raised, such as setTimeLimit()'s, until R takes it; NULL for none.
 static SEXP raised = NULL;
 
@@ -192,6 +213,7 @@ static const R_ExternalMethodDef external_methods[] = {
     {"kept_results", (DL_FUNC)&kept_results, 0},
     {"alloc_alike", (DL_FUNC)&alloc_alike, 1},
     {"new_handle", (DL_FUNC)&new_handle, 0},
+    {"new_writer", (DL_FUNC)&new_writer, 0},
     {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings_of_call, 2},
     {"take_raised", (DL_FUNC)&take_raised, 0},

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The whole test suite on a machine with a GPU, where skipping is failing, and NVIDIA's memory and race checkers over the
-# Rust tests of the GPU. Needs R with the package and testthat, and the Rust test programs; no compiler.
+# Rust tests of the GPU, beside the others. Needs R with the package and testthat, and the Rust test programs; no compiler.
 #   sh inst/bench/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`);
 # TESTTHAT: the folder tests/testthat. CUDAFACTOR_COMMIT names the commit they were built from.
@@ -8,8 +8,8 @@
 programs=$1 tests=$2 result=$3
 CUDAFACTOR_REQUIRE_GPU=1
 export CUDAFACTOR_REQUIRE_GPU
-log=$(mktemp)
-status=0
+folder=$(mktemp -d)
+log=$folder/log
 
 {
   echo "# The test suite on a GPU, with skipping forbidden"
@@ -23,16 +23,58 @@ status=0
   echo "|---|---|---|---|"
 } >"$result"
 
-# count WORD: adds up the numbers before WORD in the lines "test result:".
+# count WORD LOG: adds up the numbers before WORD in the lines "test result:".
 count() {
-  grep '^test result:' "$log" | grep -o "[0-9]* $1" | awk '{ n += $1 } END { print n + 0 }'
+  grep '^test result:' "$2" | grep -o "[0-9]* $1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
+# row NAME LOG STARTED
+row() {
+  echo "| $1 | $(count passed "$2") | $(count failed "$2") | $(($(date +%s) - $3)) |"
+}
+
+# rust PROGRAM LOG: runs a program of tests and prints its row; where it fails, LOG says why and stays.
+rust() {
+  began=$(date +%s)
+  "$1" --test-threads 8 >"$2" 2>&1 || { cat "$2" >>"$folder/failed"; }
+  row "Rust: $(basename "$1")" "$2" "$began"
+}
+
+# Whether a program looks at all of the GPU's memory, or fills it, so that nothing else may run.
+alone() {
+  case $(basename "$1") in
+    cudafactor | cuda_device | cuda_memory | cuda_host_to_host) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# sanitize TOOL SHAPES
+sanitize() {
+  began=$(date +%s)
+  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/cuda_agreement" \
+    --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
+  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$1" | sed 's/^=* *//')
+  row "compute-sanitizer $1 over cuda_agreement: $summary" "$folder/$1" "$began"
+}
+
+# The checkers slow one program down that leaves most of the GPU and of the processor to others.
+checkers() {
+  if command -v compute-sanitizer >/dev/null 2>&1; then
+    sanitize memcheck all
+    sanitize racecheck few
+  else
+    echo "compute-sanitizer: not found" >>"$folder/failed"
+    echo "| compute-sanitizer: not found | 0 | 1 | 0 |"
+  fi
+}
+
+checkers >"$folder/checked" &
 for program in "$programs"/*; do
-  [ -x "$program" ] || continue
-  started=$(date +%s)
-  "$program" --test-threads 8 >"$log" 2>&1 || { status=1; cat "$log"; }
-  echo "| Rust: $(basename "$program") | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
+  [ -x "$program" ] && ! alone "$program" && rust "$program" "$log" >>"$result"
+done
+wait
+for program in "$programs"/*; do
+  [ -x "$program" ] && alone "$program" && rust "$program" "$log" >>"$result"
 done
 
 started=$(date +%s)
@@ -43,23 +85,10 @@ TESTTHAT_DIR=$tests Rscript -e '
   bad <- sum(r$failed) + sum(r$error) + sum(r$skipped)
   cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
   cat("skipped:", sum(r$skipped), "\n")
-  quit(status = bad > 0)' >"$log" 2>&1 || { status=1; tail -n 120 "$log"; }
-echo "| R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log")) | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
+  quit(status = bad > 0)' >"$log" 2>&1 || tail -n 120 "$log" >>"$folder/failed"
+row "R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log"))" "$log" "$started" >>"$result"
 
-if command -v compute-sanitizer >/dev/null 2>&1; then
-  for tool in memcheck racecheck; do
-    started=$(date +%s)
-    shapes=all
-    [ $tool = racecheck ] && shapes=few
-    CUDAFACTOR_TEST_SHAPES=$shapes compute-sanitizer --tool $tool --error-exitcode 9 "$programs/cuda_agreement" \
-      --test-threads 1 >"$log" 2>&1 || { status=1; tail -n 60 "$log"; }
-    summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | sed 's/^=* *//')
-    echo "| compute-sanitizer $tool over cuda_agreement: $summary | $(count passed) | $(count failed) | $(($(date +%s) - started)) |" >>"$result"
-  done
-else
-  status=1
-  echo "| compute-sanitizer: not found | 0 | 1 | 0 |" >>"$result"
-fi
-
+cat "$folder/checked" >>"$result"
+[ -f "$folder/failed" ] && cat "$folder/failed"
 cat "$result"
-exit $status
+[ ! -f "$folder/failed" ]

@@ -1,6 +1,7 @@
 native_kinds <- c(
   "not_positive_definite", "singular", "dimension", "device_unavailable", "device_memory", "device_failed",
-  "host_memory", "interrupted", "internal", "stale"
+  "host_memory", "interrupted", "internal", "stale", "file", "file_exists", "file_in_use", "file_corrupt", "file_format",
+  "disk_space"
 )
 
 raised <- function(kind, fields = list(), routine = NULL) {
@@ -39,11 +40,15 @@ test_that("every native error has its class, message, call and fields", {
       not_positive_definite = list(order = 3), singular = list(index = 2),
       device_memory = list(needed = 8, free = 4, total = 6, held = 2, objects = 1, device = 0), stale = list(reason = "freed"),
       device_failed = list(failed_call = "cuLaunchKernel", code = 700, name = "CUDA_ERROR"),
-      device_unavailable = list(reason = "no driver"), host_memory = list(needed = 1e12), list()
+      device_unavailable = list(reason = "no driver"), host_memory = list(needed = 1e12),
+      file = , file_exists = , file_in_use = , file_format = list(path = "a.tiles"),
+      file_corrupt = list(path = "a.tiles", row = 2, col = 3), disk_space = list(path = "a.tiles", needed = 1e12, free = 1e9),
+      list()
     )
     e <- raised(kind, fields)
     expect_s3_class(e, c(paste0("cudafactor_error_", kind), "cudafactor_error", "error", "condition"))
     expect_identical(inherits(e, "cudafactor_error_device"), startsWith(kind, "device_"))
+    expect_identical(inherits(e, "cudafactor_error_file"), startsWith(kind, "file") || kind == "disk_space")
     expect_identical(conditionCall(e), quote(gpu_verb(x)))
     expect_true(nzchar(conditionMessage(e)))
     for (name in names(fields)) {

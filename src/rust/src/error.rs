@@ -46,6 +46,26 @@ pub enum Error {
     },
     /// The host could not allocate this many bytes of workspace.
     HostMemory { needed: u64 },
+    /// The system could not open, read or write a file; says what was tried, and in the system's words why it failed.
+    File { path: String, what: String },
+    /// A file that is to be made exists.
+    FileExists { path: String },
+    /// A file is open elsewhere: in another process, or behind another handle of this one.
+    FileInUse { path: String },
+    /// The tile in this block row and block column (1-based) is not what was written.
+    Corrupt {
+        path: String,
+        row: usize,
+        col: usize,
+    },
+    /// Not a file of tiles that this version can use on this machine; says why.
+    FileFormat { path: String, what: String },
+    /// The disk has too little room for a file: bytes asked for, and free.
+    DiskSpace {
+        path: String,
+        needed: u64,
+        free: u64,
+    },
     /// The user asked to stop.
     Interrupted,
     /// A bug in this package.
@@ -92,6 +112,12 @@ impl Error {
             Error::DeviceMemory { .. } => "device_memory",
             Error::DeviceFailed { .. } => "device_failed",
             Error::HostMemory { .. } => "host_memory",
+            Error::File { .. } => "file",
+            Error::FileExists { .. } => "file_exists",
+            Error::FileInUse { .. } => "file_in_use",
+            Error::Corrupt { .. } => "file_corrupt",
+            Error::FileFormat { .. } => "file_format",
+            Error::DiskSpace { .. } => "disk_space",
             Error::Interrupted => "interrupted",
             Error::Internal { .. } => "internal",
         }
@@ -132,6 +158,20 @@ impl Error {
                 ("name", Text(name.clone())),
             ],
             Error::HostMemory { needed } => vec![("needed", Number(*needed as f64))],
+            Error::File { path, .. }
+            | Error::FileExists { path }
+            | Error::FileInUse { path }
+            | Error::FileFormat { path, .. } => vec![("path", Text(path.clone()))],
+            Error::Corrupt { path, row, col } => vec![
+                ("path", Text(path.clone())),
+                ("row", Number(*row as f64)),
+                ("col", Number(*col as f64)),
+            ],
+            Error::DiskSpace { path, needed, free } => vec![
+                ("path", Text(path.clone())),
+                ("needed", Number(*needed as f64)),
+                ("free", Number(*free as f64)),
+            ],
             Error::DeviceUnavailable { reason } => vec![("reason", Text(reason.clone()))],
             Error::Stale { freed } => {
                 let reason = if *freed { "freed" } else { "elsewhere" };
@@ -199,6 +239,24 @@ impl fmt::Display for Error {
                 f,
                 "cannot allocate {:.1} GiB of workspace on the host",
                 *needed as f64 / GIB
+            ),
+            Error::File { path, what } => write!(f, "{path}: {what}"),
+            Error::FileExists { path } => write!(f, "{path}: the file exists"),
+            Error::FileInUse { path } => write!(
+                f,
+                "{path}: the file is in use, by another process or another handle of this one"
+            ),
+            Error::Corrupt { path, row, col } => write!(
+                f,
+                "{path}: the tile in block row {row} and block column {col} is damaged: its checksum is not that of what was \
+                 written"
+            ),
+            Error::FileFormat { path, what } => write!(f, "{path}: {what}"),
+            Error::DiskSpace { path, needed, free } => write!(
+                f,
+                "{path}: {:.1} GiB are needed on the disk, {:.1} GiB are free",
+                *needed as f64 / GIB,
+                *free as f64 / GIB
             ),
             Error::Interrupted => write!(f, "interrupted by the user"),
             Error::Internal { what } => write!(f, "{what}"),

@@ -5,6 +5,7 @@
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
+//! - [`tiles`]: a file of tiles, for matrices that no memory holds
 //! - [`algo`]: drivers written once, generic over the trait
 //! - `r` (feature `r`): the glue to R, the only module that knows extendr
 
@@ -23,4 +24,5 @@ pub mod progress;
 mod r;
 pub mod scalar;
 mod threads;
+pub mod tiles;
 pub mod work;

@@ -4,6 +4,8 @@
 //! device's. Those whose names end in `_resident` take and give matrices on the device. None names a backend.
 
 pub mod cholesky;
+pub mod cholesky_file;
+pub mod cholesky_tiled;
 pub mod condition;
 pub mod determinant;
 pub mod least_squares;
@@ -12,4 +14,6 @@ pub mod matmult;
 pub mod qr;
 pub mod qr_apply;
 pub mod solve;
+mod tiled_device;
+pub mod tiled_work;
 pub mod triangular;

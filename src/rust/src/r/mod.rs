@@ -7,6 +7,7 @@
 
 mod args;
 mod cholesky;
+mod cholesky_file;
 mod device;
 mod elementwise;
 mod lm;
@@ -21,6 +22,8 @@ mod qr_resident;
 mod reply;
 mod resident;
 mod target;
+mod tile_matrix;
+mod tile_parts;
 mod triangular;
 
 use extendr_api::prelude::*;
@@ -28,6 +31,7 @@ use extendr_api::prelude::*;
 extendr_module! {
     mod cudafactor;
     use cholesky;
+    use cholesky_file;
     use device;
     use elementwise;
     use lm;
@@ -39,5 +43,6 @@ extendr_module! {
     use qr;
     use qr_resident;
     use resident;
+    use tile_matrix;
     use triangular;
 }

@@ -21,6 +21,7 @@ mod qr_batch;
 mod qr_limited;
 mod qr_pivoted;
 mod reflector;
+mod tiles;
 mod triangular;
 mod usage;
 mod vector;

@@ -174,6 +174,10 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         (self.rows, self.cols)
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.rows * self.cols * size_of::<T>()
+    }
+
     pub(super) fn view(&self) -> View<T> {
         View::new(self.buffer.ptr, self.rows, self.cols, self.rows)
     }

@@ -65,6 +65,7 @@ pub mod speed;
 mod staging;
 mod streams;
 mod sums;
+mod tiles;
 mod transfer;
 #[cfg(test)]
 mod transfer_tests;

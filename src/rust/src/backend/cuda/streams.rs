@@ -141,6 +141,21 @@ impl Context {
         self.record()
     }
 
+    /// The end of all that is queued in that stream now.
+    pub(super) fn mark_in(&self, stream: sys::CUstream) -> Result<Event> {
+        self.bind()?;
+        self.record_in(stream)
+    }
+
+    /// Whether all is done that was queued before a mark.
+    pub(super) fn is_past(&self, mark: &Event) -> Result<bool> {
+        // SAFETY: the event was recorded in this context.
+        match unsafe { sys::cuEventQuery(mark.0) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            code => self.check(code, "cuEventQuery").map(|()| true),
+        }
+    }
+
     /// What is queued in a stream from now on waits for a mark.
     pub(super) fn wait_in(&self, stream: sys::CUstream, mark: &Event) -> Result<()> {
         // SAFETY: event and stream belong to this context, which the caller made current.

@@ -1,0 +1,172 @@
+#' Cholesky factorization of a matrix on disk
+#'
+#' `chol_file(x)` factors a symmetric positive definite matrix that [tile_matrix()] has written to a file, tile by tile, in as much memory as it is allowed to use:
+#' the matrix may be larger than the memory of the GPU and of the machine. The factor is the upper triangular \eqn{R} of
+#' [gpu_chol()], with \eqn{R^T R = x}{R'R = x}.
+#'
+#' Without `file` the factor takes the place of the matrix, in the file of `x`. With `file` it goes to a second file in the same layout, and
+#' that of `x` stays as it is.
+#'
+#' What was computed is on the disk soon, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
+#' call with `resume = TRUE` goes on where the last one was, and gives the same factor bit for bit (on the same kind of device). It begins where nothing was begun, and
+#' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first. A second file must have been
+#' begun for the same `x`, which nothing checks.
+#'
+#' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
+#'
+#' @section Memory:
+#' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{10^9}{10^9}) or `"512MiB"` (\eqn{2^{20}}{2^20}). Without them, half of the host's
+#' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, see
+#' argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace of a few tiles comes on top.
+#'
+#' @section Value:
+#' The factor, an object of class `"tile_matrix"`; invisibly where it is in the file of `x`. Its attribute `"report"` is a list:
+#' \describe{
+#'   \item{`device`}{where it was computed: `"cpu"`, `"cuda:0"`;}
+#'   \item{`seconds`, `operations`, `gflops`}{the time, how many floating-point operations were done, and how many billions a second;}
+#'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
+#'   \item{`sent`, `fetched`}{bytes that were copied to the GPU, and back;}
+#'   \item{`host_memory`, `gpu_memory`}{bytes of memory for tiles.}
+#' }
+#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message.
+#'
+#' @section Failure:
+#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. The file of
+#' `x`, if the factor was to take its place, then holds neither of the two and is of no more use than to say so; a second file is removed.
+#' `cudafactor_error_dimension`: `x` has no rows, or its file holds more than a triangle. `cudafactor_error_argument`: too little memory
+#' for three tiles; a factorization that was interrupted, without `resume = TRUE`; `x` is a factor already. `cudafactor_error_file_exists`: `file` exists, without `resume = TRUE`.
+#' `cudafactor_error_file_corrupt`: a tile is not what was written (fields `row` and `col`). `cudafactor_error_disk_space`: no room for the second file.
+#' Errors of the device: see [cudafactor_conditions].
+#'
+#' @section Accuracy:
+#' As of [gpu_chol()], in the precision of the file.
+#'
+#' @section Device:
+#' `"auto"` is the first GPU, where there is one, for 2048 rows and more, else the CPU. Where that GPU fails or has too little memory, the CPU goes on.
+#'
+#' @param x A `tile_matrix` with `triangle = TRUE`.
+#' @param file The name of a second file for the factor, which must not exist; `NULL` for the file of `x`.
+#' @param resume Whether to go on with a factorization that was interrupted.
+#' @param host_memory,gpu_memory Bytes of memory for tiles: numbers, or text such as `"8GB"` or `"512MiB"`. `NULL` for what is free, in part.
+#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#' @param verbose Whether to show a summary.
+#' @param ... Of `chol()`: further arguments of `chol_file()`.
+#' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
+#' @seealso [tile_matrix()], [gpu_chol()]
+#' @examples
+#' file <- tempfile(fileext = ".tiles")
+#' place <- seq(0, 1, length.out = 600)
+#' covariance <- function(i, j) exp(-abs(outer(place[i], place[j], "-")) / 0.2)
+#' k <- tile_matrix(covariance, file, dim = 600, triangle = TRUE, tile = 100)
+#'
+#' # In memory for 5 of its 21 tiles
+#' r <- chol_file(k, tempfile(fileext = ".tiles"), host_memory = "400KiB", device = "cpu", verbose = TRUE)
+#' all.equal(as.matrix(r), chol(as.matrix(k)))
+#' attr(r, "report")$read
+#'
+#' # In place
+#' chol_file(k)
+#' k
+#' unlink(c(file, r$path))
+#' @export
+chol_file <- function(x, file = NULL, resume = FALSE, host_memory = NULL, gpu_memory = NULL,
+                      device = getOption("cudafactor.device", "auto"), verbose = FALSE) {
+  call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  factor_tiles(x, file, resume, host_memory, gpu_memory, device, verbose, call)
+}
+
+#' @rdname chol_file
+#' @export
+chol.tile_matrix <- function(x, file, ...) {
+  call <- sys.call()
+  if (missing(file) || is.null(file)) {
+    abort_argument("file", "chol() of a matrix on disk needs a file for the factor, chol(x, file = ); chol_file(x) factors it in place", call)
+  }
+  chol_file(x, file, ...)
+}
+
+factor_tiles <- function(x, file, resume, host_memory, gpu_memory, device, verbose, call) {
+  if (!is_tile_matrix(x)) {
+    abort_type("'x' must be a matrix on disk: tile_matrix() writes one, gpu_chol() factors a matrix in memory", call)
+  }
+  resume <- as_choice(resume, "resume", call)
+  verbose <- as_choice(verbose, "verbose", call)
+  memory <- c(as_bytes(host_memory, "host_memory", call), as_bytes(gpu_memory, "gpu_memory", call))
+  from <- .subset2(x, "path")
+  if (!.subset2(x, "triangle")) {
+    abort_dimension("'x' must be stored by its upper triangle: tile_matrix(triangle = TRUE) writes it so", call)
+  }
+  if (dim(x)[[1L]] == 0L) {
+    abort_extents(dim(x), call)
+  }
+  if (!is.null(file)) {
+    file <- absolute_path(as_file(file, call))
+    if (identical(file, from)) {
+      abort_argument("file", "'file' must be another file than that of 'x': without it the factor takes the place of 'x'", call)
+    }
+    if (!resume && file.exists(file)) {
+      text <- sprintf("%s: the file exists; resume = TRUE goes on with a factorization that was interrupted there", file)
+      abort("file_exists", text, call, path = file)
+    }
+    if (resume && is_begun(file, from)) {
+      unlink(file)
+    }
+  }
+  report <- unwrap(native_chol_file(from, file, resume, memory, how(device, "double", call)), call)
+  report <- c(
+    report[c("device", "seconds", "operations")],
+    gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
+    report[c("read", "written", "sent", "fetched", "host_memory", "gpu_memory")]
+  )
+  if (verbose) {
+    message(report_text(dim(x)[[1L]], report))
+  }
+  factor <- described(if (is.null(file)) from else file, call)
+  attr(factor, "report") <- report
+  if (is.null(file)) invisible(factor) else factor
+}
+
+# Whether a file is one whose making for the factor of `from` ended with the process before anything was in it: its room is reserved at most.
+is_begun <- function(file, from) {
+  size <- file.size(file)
+  if (is.na(size) || !(size %in% c(0, file.size(from)))) {
+    return(FALSE)
+  }
+  all(readBin(file, "raw", 4096L) == as.raw(0L))
+}
+
+byte_units <- c(B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40)
+
+# Bytes of a number, or of text with a unit; NaN for NULL.
+as_bytes <- function(size, argument, call) {
+  if (is.null(size)) {
+    return(NaN)
+  }
+  bytes <- NA_real_
+  if (is.numeric(size) && length(size) == 1L) {
+    bytes <- as.double(size)
+  } else if (is.character(size) && length(size) == 1L && !is.na(size)) {
+    parts <- regmatches(size, regexec("^ *([0-9.]+(?:[eE][+-]?[0-9]+)?) *([A-Za-z]*) *$", size))[[1L]]
+    if (length(parts)) {
+      unit <- if (nzchar(parts[[3L]])) toupper(parts[[3L]]) else "B"
+      bytes <- suppressWarnings(as.double(parts[[2L]])) * unname(byte_units[unit])
+    }
+  }
+  if (is.na(bytes) || bytes < 0) {
+    abort_argument(argument, sprintf("'%s' must be a number of bytes, or text such as \"8GB\" or \"512MiB\"", argument), call)
+  }
+  bytes
+}
+
+report_text <- function(n, report) {
+  moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
+  on_gpu <- report$device != "cpu"
+  sprintf(
+    "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; tiles in %s of host memory%s", format(n), report$device, report$seconds, report$gflops,
+    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched")), moved, ""), collapse = ", "), format_bytes(report$host_memory),
+    if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
+  )
+}

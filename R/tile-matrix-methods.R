@@ -1,0 +1,137 @@
+# Methods of matrices in files: what they are, and parts of them in memory.
+
+#' Parts of matrices on disk
+#'
+#' `x[i, j]` and `as.matrix(x)` read a matrix made by [tile_matrix()], or its Cholesky factor, into memory. Only tiles with entries that are asked
+#' for are read, each of them once.
+#'
+#' Where the file holds the upper triangle of a symmetric matrix the entries below the diagonal are those above it, and of a Cholesky factor they are
+#' zero. [head()] and [tail()] work too. Nothing can be assigned to a part.
+#'
+#' @section Value:
+#' `x[i, j]` and `as.matrix(x)`: a plain double matrix, or a vector as base R drops it, without dimnames. `dim(x)`: two numbers. `format(x)`: a text in two lines, which
+#' `print()` shows.
+#'
+#' @section Failure:
+#' `cudafactor_error_dimension`: subscripts out of bounds, of text, or one instead of two. `cudafactor_error_file_corrupt`: a tile is not what was written; fields
+#' `path`, `row` and `col`, the tile's row and column of tiles. `cudafactor_error_file_in_use`: [chol_file()] is at work on it in another process.
+#' `cudafactor_error_argument`: the file holds neither a matrix nor its factor but what an interrupted factorization, or one of a matrix that is not positive definite,
+#' has left. `cudafactor_error_file`: there is no such file any more.
+#' @param x A matrix made by [tile_matrix()], [open_tile_matrix()] or [chol_file()].
+#' @param i,j Rows and columns: numbers, negative numbers, logical vectors, or nothing for all.
+#' @param drop Whether a result with one row or column becomes a vector.
+#' @param value Nothing that could be assigned.
+#' @param ... Ignored.
+#' @examples
+#' file <- tempfile(fileext = ".tiles")
+#' x <- tile_matrix(crossprod(matrix(1:12, 3)), file, triangle = TRUE)
+#' dim(x)
+#' x[2:4, -1]
+#' identical(as.matrix(x), t(as.matrix(x)))
+#' unlink(file)
+#' @name tile_matrix_parts
+NULL
+
+#' @rdname tile_matrix_parts
+#' @export
+dim.tile_matrix <- function(x) .subset2(x, "dim")
+
+#' @export
+dimnames.tile_matrix <- function(x) NULL
+
+#' @rdname tile_matrix_parts
+#' @export
+`[.tile_matrix` <- function(x, i, j, ..., drop = TRUE) {
+  call <- group_call(sys.call(), "[")
+  subscripts <- nargs() - 1L - !missing(drop)
+  if (subscripts < 2L) {
+    if (missing(i)) {
+      return(x)
+    }
+    abort_dimension("a matrix on disk has two subscripts: x[i, ] for rows, x[, j] for columns; for x[i], take as.matrix() of it, or of a part, first", call)
+  }
+  if (subscripts > 2L) {
+    abort_dimension(base_text("incorrect number of dimensions"), call)
+  }
+  part <- read_tiles(
+    x, if (!missing(i)) places_on_disk(plain(i), x, 1L, call), if (!missing(j)) places_on_disk(plain(j), x, 2L, call), call
+  )
+  if (isFALSE(as_flag(drop))) part else drop(part)
+}
+
+#' @rdname tile_matrix_parts
+#' @export
+`[<-.tile_matrix` <- function(x, i, j, ..., value) {
+  abort_argument("x", "a matrix on disk cannot be changed in part: tile_matrix() writes a new one", group_call(sys.call(), "[<-"))
+}
+
+#' @rdname tile_matrix_parts
+#' @export
+as.matrix.tile_matrix <- function(x, ...) read_tiles(x, NULL, NULL, sys.call())
+
+#' @export
+as.array.tile_matrix <- function(x, ...) as.matrix(x)
+
+# Rows or columns by number, NA for NA, of a subscript as base R reads it.
+places_on_disk <- function(subscript, x, along, call) {
+  if (is.character(subscript)) {
+    abort_dimension(base_text("no 'dimnames' attribute for array"), call)
+  }
+  as_user(call, matrix(seq_len(dim(x)[[along]]), ncol = 1L)[subscript, 1L])
+}
+
+# NULL stands for all rows or columns.
+read_tiles <- function(x, rows, columns, call) {
+  dim <- as.double(dim(x))
+  wanted <- list(rows, columns)
+  known <- lapply(wanted, function(places) if (!is.null(places)) as.double(places[!is.na(places)]))
+  extent <- ifelse(vapply(known, is.null, NA), dim, lengths(known))
+  out <- .External(alloc_matrix, extent[[1L]], extent[[2L]])
+  unwrap(native_tiles_read(.subset2(x, "path"), dim, known[[1L]], known[[2L]], out), call)
+  # A row that is not known is one of NA.
+  if (anyNA(rows)) out <- out[spread(rows), , drop = FALSE]
+  if (anyNA(columns)) out <- out[, spread(columns), drop = FALSE]
+  out
+}
+
+# Where each place came to be once those that are NA were left out.
+spread <- function(places) {
+  at <- cumsum(!is.na(places))
+  at[is.na(places)] <- NA
+  at
+}
+
+# What the file holds at the moment, in words.
+held_on_disk <- function(path) {
+  facts <- tryCatch(unwrap(native_tiles_info(path, TRUE), NULL), cudafactor_error = identity)
+  if (inherits(facts, "cudafactor_error_file_in_use")) {
+    return("in use by another call")
+  }
+  if (inherits(facts, "condition")) {
+    return(if (file.exists(path)) conditionMessage(facts) else "no such file")
+  }
+  holds <- switch(facts$holds,
+    matrix = if (facts$absent > 0) sprintf("incomplete, %.0f tiles are missing", facts$absent) else "a matrix",
+    factoring = "an interrupted factorization: chol_file(resume = TRUE) goes on",
+    factor = "a Cholesky factor",
+    not_positive_definite = sprintf("no factor: not positive definite, at order %.0f", facts$order)
+  )
+  sprintf("%s on disk, %s", format_bytes(facts$bytes), holds)
+}
+
+#' @rdname tile_matrix_parts
+#' @export
+format.tile_matrix <- function(x, ...) {
+  facts <- unclass(x)
+  sprintf(
+    "<tile_matrix: %s, %sin tiles of %d x %d, %s precision>\n%s: %s", extents_text(facts$dim), if (facts$triangle) "the upper triangle " else "",
+    facts$tile, facts$tile, facts$precision, facts$path, held_on_disk(facts$path)
+  )
+}
+
+#' @rdname tile_matrix_parts
+#' @export
+print.tile_matrix <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

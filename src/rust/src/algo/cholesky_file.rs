@@ -1,0 +1,220 @@
+//! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::algo::cholesky_tiled::factor;
+use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+use crate::tiles::machine::TileMachine;
+use crate::tiles::plan::LEAST_SLOTS;
+use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
+
+/// A matrix, and the file where its factor comes to be: another one, or the same.
+pub struct Files<'a, T> {
+    /// The matrix, where the factor goes to another file.
+    pub from: Option<&'a TileFile<T>>,
+    pub to: &'a TileFile<T>,
+    /// When what was stored was made durable last; none before the first tile is stored.
+    durable: Mutex<Option<Instant>>,
+}
+
+/// What was done since is lost where the process is killed.
+const LOST_AT_MOST: Duration = Duration::from_millis(500);
+
+impl<'a, T: Scalar> Files<'a, T> {
+    pub fn new(from: Option<&'a TileFile<T>>, to: &'a TileFile<T>) -> Self {
+        Files {
+            from,
+            to,
+            durable: Mutex::new(None),
+        }
+    }
+}
+
+impl<T: Scalar> Tiles<T> for Files<'_, T> {
+    fn layout(&self) -> Layout {
+        *self.to.layout()
+    }
+
+    fn step(&self, tile: usize) -> u32 {
+        self.to.step(tile)
+    }
+
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        match self.from {
+            Some(from) if !self.to.has(tile) => from.read(tile, into),
+            _ => self.to.read(tile, into),
+        }
+    }
+
+    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = match *durable {
+            // As long as no tile is stored, the matrix is one.
+            None => {
+                self.to.set_state(State::Factoring)?;
+                *durable = Some(Instant::now());
+                false
+            }
+            Some(last) => last.elapsed() > LOST_AT_MOST,
+        };
+        if due {
+            *durable = Some(Instant::now());
+        }
+        drop(durable);
+        self.to.write(tile, from, step)?;
+        if due {
+            self.to.commit()?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of memory for tiles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Budget {
+    pub host: u64,
+    pub device: u64,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Tiles that were copied, and the bytes of one.
+    pub traffic: Traffic,
+    pub tile_bytes: u64,
+    pub operations: f64,
+    pub seconds: f64,
+    /// Tiles that memory had room for.
+    pub room: Room,
+}
+
+/// Threads that load, and as many that store.
+const THREADS: usize = 4;
+
+/// Makes the factor. A file in which this was interrupted is gone on with where `resume` says so. The matrix's file is untouched,
+/// unless it is the factor's.
+pub fn factor_files<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    files: &Files<'_, T>,
+    budget: Budget,
+    resume: bool,
+) -> Result<Report> {
+    let start = Instant::now();
+    let layout = *files.to.layout();
+    let tile_bytes = files.to.buffer()?.bytes().len() as u64;
+    if is_complete(files, resume)? {
+        return Ok(Report {
+            traffic: Traffic::default(),
+            tile_bytes,
+            operations: 0.0,
+            seconds: 0.0,
+            room: Room { host: 0, device: 0 },
+        });
+    }
+    let room = room(budget, tile_bytes, &layout, dev.is_host())?;
+    let work = Work::new(files, room, dev.is_host())?;
+    match factor(dev, files, &work, THREADS) {
+        Ok(()) => files.to.set_state(State::Factor)?,
+        Err(Error::NotPositiveDefinite { order }) => {
+            files.to.set_state(State::NotPositiveDefinite {
+                order: order as u64,
+            })?;
+            return Err(Error::NotPositiveDefinite { order });
+        }
+        Err(e) => {
+            // What is done is kept where that is possible; the first failure says more than the second would.
+            let _ = files.to.commit();
+            return Err(e);
+        }
+    }
+    Ok(Report {
+        traffic: work.traffic(),
+        tile_bytes,
+        operations: work.operations(),
+        seconds: start.elapsed().as_secs_f64(),
+        room,
+    })
+}
+
+/// Whether there is nothing left to go on with; an error where there is nothing to be factored.
+fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
+    let layout = files.to.layout();
+    let fits = |file: &TileFile<T>| file.layout() == layout;
+    if layout.shape() != Shape::Triangle || !files.from.is_none_or(fits) {
+        return Err(Error::Dimension {
+            what: "the upper triangle of a square matrix is needed, in tiles of the same order as the factor's".into(),
+        });
+    }
+    let matrix = files.from.unwrap_or(files.to);
+    let state = |what: &str| {
+        Err(Error::Argument {
+            argument: "x",
+            what: what.into(),
+        })
+    };
+    match (files.to.state(), files.from.map(TileFile::state)) {
+        (_, Some(State::Factor)) => state("the file holds a Cholesky factor already"),
+        (State::Factor, _) if resume => Ok(true),
+        (State::Factor, _) => state("the file holds a Cholesky factor already"),
+        (_, Some(State::Factoring | State::NotPositiveDefinite { .. })) => {
+            state("the file holds a factorization that was not finished")
+        }
+        (State::NotPositiveDefinite { order }, _) => Err(Error::NotPositiveDefinite {
+            order: order as usize,
+        }),
+        (State::Factoring, _) if !resume => Err(Error::Argument {
+            argument: "resume",
+            what:
+                "the file holds a factorization that was interrupted: resume = TRUE goes on with it"
+                    .into(),
+        }),
+        (State::Matrix, Some(_)) if (0..layout.tiles()).any(|tile| files.to.has(tile)) => {
+            Err(Error::Argument {
+                argument: "file",
+                what: "the second file holds a matrix, not a factorization that was interrupted"
+                    .into(),
+            })
+        }
+        (State::Matrix, _) | (State::Factoring, _) => {
+            let missing = |tile: &usize| !(matrix.has(*tile) || files.to.has(*tile));
+            match (0..layout.tiles()).find(missing) {
+                Some(tile) => {
+                    let (i, j) = layout.position(tile);
+                    let (i, j) = (i + 1, j + 1);
+                    state(&format!(
+                        "the tile in row {i} and column {j} of tiles was never written"
+                    ))
+                }
+                None => Ok(false),
+            }
+        }
+    }
+}
+
+/// Tiles that there is room for. A few of them is the least; more than there are are of no use.
+fn room(budget: Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Result<Room> {
+    let most = layout.tiles().max(LEAST_SLOTS) as u64;
+    let of = |bytes: u64, argument: &'static str| {
+        let count = (bytes / tile_bytes).min(most) as usize;
+        if count < LEAST_SLOTS {
+            return Err(Error::Argument {
+                argument,
+                what: format!(
+                    "{bytes} bytes are too few: {LEAST_SLOTS} tiles of {tile_bytes} bytes are needed"
+                ),
+            });
+        }
+        Ok(count)
+    };
+    let host = of(budget.host, "host_memory")?;
+    // Solutions and products take some memory of the device besides.
+    let beside = 2 * tile_bytes;
+    let device = match in_host {
+        true => host,
+        false => of(budget.device.saturating_sub(beside), "gpu_memory")?,
+    };
+    Ok(Room { host, device })
+}

@@ -1,0 +1,183 @@
+//! Cholesky factorization of a matrix of tiles that memory holds a part of: `A = R'R` in the upper triangle, tile by tile.
+//!
+//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is [`plan`]ned twice: for the device's memory, and then for the host's, of
+//! which the device's copies are the requests. On a device that computes in host memory the second plan alone is needed. Then several threads load
+//! and store while this one gives the device its work, see [`line`](crate::tiles::line).
+//!
+//! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere; the factor's tiles are then filled up likewise,
+//! or with what nobody reads.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use faer::{MatMut, MatRef};
+
+use crate::algo::tiled_device::{on_device, Pinned, Place};
+use crate::algo::tiled_work::{Tiles, Work};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+use crate::tiles::line::{Line, Slots, Store};
+use crate::tiles::machine::TileMachine;
+use crate::tiles::plan::{Op, LEAST_SLOTS};
+use crate::tiles::schedule::Task;
+use crate::tiles::{Buffer, Layout};
+
+/// Loads and stores by a plan.
+struct Carrier<'a, M> {
+    matrix: &'a M,
+    work: &'a Work,
+}
+
+impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        self.matrix.load(tile, into)?;
+        let layout = &self.work.layout;
+        let (i, j) = layout.position(tile);
+        let (rows, _) = layout.extent(i, j);
+        if i == j {
+            for k in rows..layout.tile() {
+                into[k * layout.tile() + k] = T::from_f64(1.0);
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()> {
+        // The device's copy back was the request, on behalf of a task.
+        let task = match &self.work.device {
+            None => request,
+            Some(device) => match device.ops[request] {
+                Op::Store { request, .. } => request,
+                _ => request,
+            },
+        };
+        self.matrix.store(tile, from, self.work.tasks[task].step())
+    }
+}
+
+/// Carries the work out. A leading minor that is not positive is [`Error::NotPositiveDefinite`] with LAPACK's order.
+pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    dev: &D,
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+) -> Result<()> {
+    let bytes = Buffer::<T>::new(&work.layout)?.len();
+    let mut slots = Slots::<T>::new(work.room.host.max(LEAST_SLOTS), &work.layout)?;
+    if work.device.is_some() {
+        slots.touch(4 * threads)?;
+    }
+    let carrier = Carrier { matrix, work };
+    let line = Line::new(&work.host, &work.requests, &slots, &carrier);
+    match &work.device {
+        None => line.run(threads, || in_host(dev, work, &slots, &line)),
+        Some(device) => {
+            let mut places = Vec::new();
+            for _ in 0..work.room.device.max(LEAST_SLOTS) {
+                interrupt::poll()?;
+                places.push(Place::new(
+                    dev.zeros(work.layout.tile(), work.layout.tile())?,
+                ));
+            }
+            // Copies to them come after their making.
+            let made = Rc::new(dev.mark()?);
+            for place in &mut places {
+                place.computed = Some(made.clone());
+            }
+            let _pinned = Pinned::new(dev, &slots, bytes)?;
+            line.run(threads, || {
+                let done = on_device(dev, work, device, &mut places, &slots, &line);
+                // Nothing is copied any more when the threads end.
+                dev.drain();
+                done
+            })
+        }
+    }
+}
+
+/// The order of a minor of the whole matrix.
+fn minor(layout: &Layout, task: Task, e: Error) -> Error {
+    match (e, task) {
+        (Error::NotPositiveDefinite { order }, Task::Factor { k }) => {
+            // What fills up the last tile fails only where something before it is not finite.
+            let order = (k * layout.tile() + order).min(layout.rows());
+            Error::NotPositiveDefinite { order }
+        }
+        (e, _) => e,
+    }
+}
+
+/// One task on matrices of a device, the changed one first.
+pub(super) fn compute<'a, T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    layout: &Layout,
+    task: Task,
+    target: &mut D::Mat<'a>,
+    sources: &[&D::Mat<'a>],
+) -> Result<()> {
+    let one = T::from_f64(1.0);
+    let done = match (task, sources) {
+        (Task::Update { .. }, [a]) => {
+            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, a, one, target)
+        }
+        (Task::Update { .. }, [a, b]) => {
+            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, b, one, target)
+        }
+        (Task::Factor { .. }, []) => dev.potrf(Uplo::Upper, target),
+        (Task::Solve { .. }, [r]) => {
+            let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
+            dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile(), r, target)
+        }
+        _ => Err(Error::Internal {
+            what: "a step has the wrong number of tiles".into(),
+        }),
+    };
+    done.map_err(|e| minor(layout, task, e))
+}
+
+fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
+    dev: &D,
+    work: &Work,
+    slots: &Slots<T>,
+    line: &Line<'_, T, S>,
+) -> Result<()> {
+    let n = work.layout.tile();
+    for (x, op) in work.host.ops.iter().enumerate() {
+        let Op::Run {
+            request,
+            slots: places,
+        } = op
+        else {
+            continue;
+        };
+        loop {
+            let seen = line.progress();
+            interrupt::poll()?;
+            if line.ready(x)? {
+                break;
+            }
+            line.pause(seen, Duration::from_millis(20));
+        }
+        let task = work.tasks[*request];
+        // SAFETY: a tile's memory, which nobody else uses until the step is finished, or only looks at.
+        let view = |slot: usize| unsafe {
+            MatRef::<T>::from_raw_parts(slots.address(slot), n, n, 1, n as isize)
+        };
+        let Some((first, others)) = places.split_first() else {
+            line.finish(x);
+            continue;
+        };
+        let loaded = others.iter().map(|s| dev.load(view(*s)));
+        let loaded: Vec<_> = loaded.collect::<Result<_>>()?;
+        // SAFETY: as above; this slot is changed by nobody else.
+        let home =
+            unsafe { MatMut::from_raw_parts_mut(slots.address(*first), n, n, 1, n as isize) };
+        let mut target = dev.in_place(home)?;
+        let sources: Vec<_> = loaded.iter().collect();
+        compute(dev, &work.layout, task, &mut target, &sources)?;
+        line.finish(x);
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! `chol_file`.
+
+use std::path::Path;
+
+use extendr_api::prelude::*;
+
+use crate::algo::cholesky_file::{factor_files, Budget, Files, Report};
+
+use crate::backend::cpu::{self, CpuDevice};
+use crate::error::{Error, Result};
+use crate::progress;
+use crate::r::args;
+use crate::r::reply::{reply, show_progress};
+use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::tile_matrix::{by_element, path, remove};
+use crate::scalar::Scalar;
+use crate::tiles::machine::TileMachine;
+use crate::tiles::plan::LEAST_SLOTS;
+use crate::tiles::{kind, Access, State, TileFile};
+use crate::work::cholesky_flops;
+
+/// With `device = "auto"` the CPU factors smaller matrices.
+const LEAST_ON_GPU: usize = 2048;
+
+/// Bytes of host memory to use where the system does not tell what is free.
+const MODEST: f64 = (1u64 << 30) as f64;
+
+/// What the user asked for; NaN where nothing was said of memory.
+struct Wanted {
+    resume: bool,
+    host: f64,
+    device: f64,
+}
+
+/// Bytes, and at least what the work cannot do without where the user did not say how many.
+fn bytes(wanted: f64, usual: f64, least: u64) -> u64 {
+    if wanted.is_nan() {
+        (usual as u64).max(least)
+    } else {
+        // An infinite number becomes the largest.
+        wanted as u64
+    }
+}
+
+fn host_bytes(wanted: &Wanted, least: u64) -> u64 {
+    let free = cpu::memory().map_or(2.0 * MODEST, |(free, _)| free as f64);
+    bytes(wanted.host, free / 2.0, least)
+}
+
+fn run<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    files: &Files<'_, T>,
+    wanted: &Wanted,
+    resume: bool,
+    free: impl FnOnce() -> Result<f64>,
+) -> Result<Report> {
+    // On a device two tiles more, see `factor_files`.
+    let least = (LEAST_SLOTS as u64 + 2) * files.to.buffer()?.bytes().len() as u64;
+    let host = host_bytes(wanted, least);
+    let device = if dev.is_host() {
+        host
+    } else {
+        bytes(wanted.device, 0.75 * free()?, least)
+    };
+    factor_files(dev, files, Budget { host, device }, resume)
+}
+
+/// The factorization, on one device.
+fn on<T: Scalar>(
+    target: Target,
+    files: &Files<'_, T>,
+    wanted: &Wanted,
+    resume: bool,
+    how: &How,
+) -> Result<Report> {
+    check_free(target)?;
+    let flops = cholesky_flops(files.to.layout().rows());
+    let _shown = progress::begin(flops, target != Target::Cpu, how.delay, show_progress);
+    match target {
+        Target::Cpu => {
+            set_last(target);
+            let none = || Ok(0.0);
+            run(&CpuDevice::new(how.threads), files, wanted, resume, none)
+        }
+        #[cfg(feature = "cuda")]
+        Target::Cuda(ordinal) => {
+            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
+            set_last(target);
+            let free = || dev.usage().map(|u| (u.free + u.pooled) as f64);
+            run(&dev, files, wanted, resume, free)
+        }
+        #[cfg(not(feature = "cuda"))]
+        Target::Cuda(_) => crate::r::target::no_cuda(),
+    }
+}
+
+/// Opens the files, and makes the second one where it is not to be gone on with.
+fn factor<T: Scalar>(
+    from: &str,
+    to: Option<&str>,
+    wanted: &Wanted,
+    how: &How,
+) -> Result<(Report, Target)> {
+    let Some(to) = to else {
+        let to = TileFile::<T>::open(from, Access::Write)?;
+        return factor_open(&Files::new(None, &to), wanted, how);
+    };
+    let from = TileFile::<T>::open(from, Access::Read)?;
+    let to = if wanted.resume && Path::new(to).exists() {
+        TileFile::<T>::open(to, Access::Write)?
+    } else {
+        TileFile::<T>::create(to, *from.layout())?
+    };
+    let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
+    // Nobody can go on with a file where nothing was begun, or which has no factor.
+    let useless = match &done {
+        Err(Error::NotPositiveDefinite { .. }) => true,
+        Err(_) => to.state() == State::Matrix && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
+        Ok(_) => false,
+    };
+    if useless {
+        remove(to);
+    }
+    done
+}
+
+fn factor_open<T: Scalar>(
+    files: &Files<'_, T>,
+    wanted: &Wanted,
+    how: &How,
+) -> Result<(Report, Target)> {
+    let large = files.to.layout().rows() >= LEAST_ON_GPU;
+    let target = how.target(if large { f64::INFINITY } else { 0.0 });
+    match on(target, files, wanted, wanted.resume, how) {
+        Err(e) if how.may_fall_back(&e) => {
+            note_fallback(&e);
+            // What the GPU has done stays done.
+            on(Target::Cpu, files, wanted, true, how).map(|report| (report, Target::Cpu))
+        }
+        done => done.map(|report| (report, target)),
+    }
+}
+
+/// Makes the file's matrix its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
+#[extendr]
+fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let [host, device] = *args::doubles(&memory)? else {
+            return Err(Error::Internal {
+                what: "a native routine was called without budgets of memory".to_owned(),
+            });
+        };
+        let wanted = Wanted {
+            resume: args::flag(&resume)?,
+            host,
+            device,
+        };
+        let from = path(&from)?;
+        let to = (!to.is_null()).then(|| path(&to)).transpose()?;
+        let (report, target) = by_element!(kind(from)?.element, |T| factor::<T>(
+            from, to, &wanted, &how
+        ))?;
+        let bytes = |tiles: usize| tiles as f64 * report.tile_bytes as f64;
+        let on_gpu = target != Target::Cpu;
+        Ok(list!(
+            device = target.name(),
+            seconds = report.seconds,
+            operations = report.operations,
+            read = bytes(report.traffic.loaded),
+            written = bytes(report.traffic.stored),
+            sent = bytes(report.traffic.sent),
+            fetched = bytes(report.traffic.fetched),
+            host_memory = bytes(report.room.host),
+            gpu_memory = if on_gpu {
+                bytes(report.room.device)
+            } else {
+                0.0
+            },
+            tile_bytes = report.tile_bytes as f64
+        ))
+    })
+}
+
+extendr_module! {
+    mod cholesky_file;
+    fn native_chol_file;
+}

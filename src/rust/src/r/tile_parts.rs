@@ -1,0 +1,164 @@
+//! Rows and columns of a matrix in a file of tiles, copied from and to R's memory.
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::scalar::Scalar;
+use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
+
+/// Rows, or columns, that are asked for, by the block they are in: the place in the result, and the place in the tile.
+pub struct Places {
+    count: usize,
+    blocks: Vec<Vec<(usize, usize)>>,
+}
+
+impl Places {
+    /// Of `extent` rows those with these numbers, counted from one; all where there are no numbers.
+    pub fn new(numbers: Option<&[f64]>, extent: usize, tile: usize) -> Result<Self> {
+        let mut blocks = vec![Vec::new(); extent.div_ceil(tile)];
+        let mut add = |place: usize, at: usize| blocks[at / tile].push((place, at % tile));
+        match numbers {
+            None => (0..extent).for_each(|at| add(at, at)),
+            Some(numbers) => {
+                for (place, number) in numbers.iter().enumerate() {
+                    // Also false for NaN.
+                    if !(*number >= 1.0 && *number <= extent as f64) {
+                        return Err(Error::Internal {
+                            what: "a native routine was called with a subscript out of bounds"
+                                .to_owned(),
+                        });
+                    }
+                    add(place, *number as usize - 1);
+                }
+            }
+        }
+        Ok(Places {
+            count: numbers.map_or(extent, <[f64]>::len),
+            blocks,
+        })
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// What the entries below the diagonal are, of which a file that holds the upper triangle has none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Stored,
+    /// Those above it.
+    Mirrored,
+    Zero,
+}
+
+fn below<T: Scalar>(file: &TileFile<T>) -> Result<Below> {
+    let cannot = |what: String| {
+        Err(Error::Argument {
+            argument: "x",
+            what: format!("{}: {what}", file.path().display()),
+        })
+    };
+    match (file.state(), file.layout().shape()) {
+        (State::Matrix, Shape::Full) | (State::Factor, Shape::Full) => Ok(Below::Stored),
+        (State::Matrix, Shape::Triangle) => Ok(Below::Mirrored),
+        (State::Factor, Shape::Triangle) => Ok(Below::Zero),
+        (State::Factoring, _) => cannot(
+            "the file holds neither a matrix nor its factor, since the factorization was interrupted: chol_file(resume = TRUE) goes on with it"
+                .to_owned(),
+        ),
+        (State::NotPositiveDefinite { order }, _) => cannot(format!(
+            "the file holds neither a matrix nor its factor, since the leading minor of order {order} is not positive"
+        )),
+    }
+}
+
+/// Fills `out` with the entries in these rows and columns. Each tile that has some of them is read once.
+pub fn gather<T: Scalar>(
+    file: &TileFile<T>,
+    rows: &Places,
+    cols: &Places,
+    out: &mut [f64],
+) -> Result<()> {
+    let below = below(file)?;
+    let layout = *file.layout();
+    let ld = layout.tile();
+    let m = rows.count;
+    let triangle = below != Below::Stored;
+    if below == Below::Zero {
+        out.fill(0.0);
+    }
+    let mut tile = file.buffer()?;
+    for index in 0..layout.tiles() {
+        let (i, j) = layout.position(index);
+        let direct = (&rows.blocks[i], &cols.blocks[j]);
+        let mirrored = (below == Below::Mirrored).then(|| (&rows.blocks[j], &cols.blocks[i]));
+        let some = |(r, c): (&Vec<_>, &Vec<_>)| !r.is_empty() && !c.is_empty();
+        if !some(direct) && !mirrored.is_some_and(some) {
+            continue;
+        }
+        interrupt::poll()?;
+        load(file, index, &mut tile)?;
+        let diagonal = triangle && i == j;
+        for &(q, c) in direct.1 {
+            let (out, column) = (&mut out[q * m..(q + 1) * m], &tile[c * ld..(c + 1) * ld]);
+            for &(p, r) in direct.0 {
+                if !diagonal || r <= c {
+                    out[p] = column[r].into();
+                }
+            }
+        }
+        if let Some((rows, cols)) = mirrored {
+            for &(q, c) in cols {
+                let out = &mut out[q * m..(q + 1) * m];
+                for &(p, r) in rows {
+                    if !diagonal || r > c {
+                        out[p] = tile[r * ld + c].into();
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A tile that should be there.
+fn load<T: Scalar>(file: &TileFile<T>, index: usize, tile: &mut Buffer<T>) -> Result<()> {
+    if file.has(index) {
+        return file.read(index, tile);
+    }
+    let (i, j) = file.layout().position(index);
+    Err(Error::FileFormat {
+        path: file.path().display().to_string(),
+        what: format!(
+            "the tile in block row {} and block column {} was never written",
+            i + 1,
+            j + 1
+        ),
+    })
+}
+
+/// Writes the tile in block row `i` and block column `j`. Its first entry is `from[0]`, and its columns are `stride` apart. Below the
+/// diagonal of the matrix are zeros where the file holds the upper triangle.
+pub fn put<T: Scalar>(
+    file: &TileFile<T>,
+    (i, j): (usize, usize),
+    from: &[f64],
+    stride: usize,
+    tile: &mut Buffer<T>,
+) -> Result<()> {
+    let layout: &Layout = file.layout();
+    let index = layout.index(i, j).ok_or_else(|| Error::Internal {
+        what: "a native routine was called for a tile that there is not".to_owned(),
+    })?;
+    let (rows, cols) = layout.extent(i, j);
+    let diagonal = layout.shape() == Shape::Triangle && i == j;
+    tile.fill(T::from_f64(0.0));
+    for c in 0..cols {
+        let rows = if diagonal { rows.min(c + 1) } else { rows };
+        let to = &mut tile[c * layout.tile()..][..rows];
+        for (to, from) in to.iter_mut().zip(&from[c * stride..][..rows]) {
+            *to = T::from_f64(*from);
+        }
+    }
+    file.write(index, tile, 0)
+}

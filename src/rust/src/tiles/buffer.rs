@@ -1,0 +1,179 @@
+//! Memory that the disk can be read into without a copy: it begins with a page and is whole pages long.
+
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use super::header::slot_bytes;
+use super::layout::Layout;
+use crate::error::{Error, Result};
+use crate::held::{self, Search};
+use crate::scalar::Scalar;
+
+/// What positions, lengths and addresses are multiples of. Disks have blocks of 512 or 4096 bytes.
+pub const PAGE: usize = 4096;
+
+/// Whole pages of bytes, zeroed at first.
+pub(super) struct Pages {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to this object alone.
+unsafe impl Send for Pages {}
+// SAFETY: as above; a shared reference only reads.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// At least `bytes` of them, or an error where there are none to be had.
+    pub fn new(bytes: usize) -> Result<Self> {
+        let failed = Error::HostMemory {
+            needed: bytes as u64,
+        };
+        let Some(bytes) = bytes.max(1).checked_next_multiple_of(PAGE) else {
+            return Err(failed);
+        };
+        let start = system::obtain(bytes).or_else(|| {
+            held::relieve(Search::Full);
+            system::obtain(bytes)
+        });
+        start.map(|start| Pages { start, bytes }).ok_or(failed)
+    }
+}
+
+/// Pages that the system gives when they are first touched. Rust's allocator would touch them here, on one thread.
+#[cfg(unix)]
+mod system {
+    use std::ptr::{null_mut, NonNull};
+
+    pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a mapping of its own, at an address that the system chooses.
+        let start = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        NonNull::new(start.cast())
+    }
+
+    /// # Safety
+    /// `obtain` gave them, and nobody uses them any more.
+    pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
+        let _ = libc::munmap(start.as_ptr().cast(), bytes);
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::alloc::{alloc_zeroed, dealloc, Layout};
+    use std::ptr::NonNull;
+
+    pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
+        let layout = Layout::from_size_align(bytes, super::PAGE).ok()?;
+        // SAFETY: the size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout) })
+    }
+
+    /// # Safety
+    /// `obtain` gave them, and nobody uses them any more.
+    pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
+        // The layout was found good when they were obtained.
+        dealloc(
+            start.as_ptr(),
+            Layout::from_size_align_unchecked(bytes, super::PAGE),
+        );
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: obtained by `new`, and nobody else's.
+        unsafe { system::release(self.start, self.bytes) };
+    }
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes begin there, zeroed when they were allocated.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl DerefMut for Pages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and nobody else holds them.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+/// The contents of one tile, zero at first: column-major, columns as far apart as a tile has rows. What lies outside of a
+/// smaller tile at the edge is zero, and so is the rest of the last page.
+pub struct Buffer<T> {
+    pages: Pages,
+    element: PhantomData<T>,
+}
+
+impl<T: Scalar> Buffer<T> {
+    /// For the tiles of this layout.
+    pub fn new(layout: &Layout) -> Result<Self> {
+        Ok(Buffer {
+            pages: Pages::new(slot_bytes(layout, size_of::<T>()))?,
+            element: PhantomData,
+        })
+    }
+
+    /// The bytes as they lie in the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.pages
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.pages
+    }
+}
+
+impl<T: Scalar> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        let len = self.pages.bytes / size_of::<T>();
+        // SAFETY: a page is aligned for any number, and any bytes are one of the two types that are `Scalar`.
+        unsafe { std::slice::from_raw_parts(self.pages.start.as_ptr().cast::<T>(), len) }
+    }
+}
+
+impl<T: Scalar> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let len = self.pages.bytes / size_of::<T>();
+        // SAFETY: as above, and nobody else holds them.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.start.as_ptr().cast::<T>(), len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tiles::Shape;
+
+    #[test]
+    fn buffers_are_whole_pages_of_zeros() {
+        for (tile, pages) in [(1, 1), (22, 1), (23, 2), (32, 2)] {
+            let layout = Layout::new(100, 100, tile, Shape::Full).unwrap();
+            let buffer = Buffer::<f64>::new(&layout).unwrap();
+            assert_eq!(buffer.len(), pages * PAGE / 8);
+            assert_eq!(buffer.as_ptr() as usize % PAGE, 0);
+            assert!(buffer.iter().all(|x| *x == 0.0));
+        }
+    }
+
+    #[test]
+    fn memory_that_nobody_has_is_an_error() {
+        for bytes in [usize::MAX, isize::MAX as usize / 2] {
+            assert!(matches!(Pages::new(bytes), Err(Error::HostMemory { .. })));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The first page of a file: what is stored in it, and where.
+//!
+//! Numbers are little-endian, those of the matrix in the order of the machine that wrote them.
+//!
+//! | byte | |
+//! |---:|:---|
+//! | 0 | `cudafac\0` |
+//! | 8 | version of the format, `u32` |
+//! | 12 | order of bytes: [`ORDER`] as that machine has it, `u32` |
+//! | 16 | element type, `u32`: 8 double, 4 single precision |
+//! | 20 | shape, `u32`: 1 triangle, 2 full |
+//! | 24 | rows, columns, order of a tile, `u64` each |
+//! | 48 | number of slots, bytes of a slot, `u64` each |
+//! | 64 | where the two tables and the first slot begin, `u64` each |
+//! | 4092 | CRC-32 of all bytes before, `u32` |
+
+use super::buffer::{Pages, PAGE};
+use super::layout::{Layout, Shape};
+use super::table;
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+const MAGIC: [u8; 8] = *b"cudafac\0";
+
+/// Files of another version are refused.
+const VERSION: u32 = 1;
+
+/// Reads differently where bytes are in another order.
+const ORDER: u32 = 0x0102_0304;
+
+/// Where the checksum of the page is.
+const SUM: usize = PAGE - 4;
+
+/// What the numbers of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    F64,
+    F32,
+}
+
+impl Element {
+    pub fn of<T: Scalar>() -> Self {
+        if size_of::<T>() == size_of::<f32>() {
+            Element::F32
+        } else {
+            Element::F64
+        }
+    }
+
+    pub fn bytes(self) -> usize {
+        match self {
+            Element::F64 => 8,
+            Element::F32 => 4,
+        }
+    }
+}
+
+/// The bytes that a tile takes in the file: whole pages.
+pub(super) fn slot_bytes(layout: &Layout, element: usize) -> usize {
+    // A layout has tiles of which no more than the eighth part of an address is needed for this.
+    (layout.tile() * layout.tile() * element).next_multiple_of(PAGE)
+}
+
+/// What a file holds, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub element: Element,
+    pub layout: Layout,
+    /// Places for a tile: more than there are tiles, since none is written over while a table names it.
+    pub slots: u32,
+    pub slot_bytes: u64,
+    pub tables: [u64; 2],
+    pub first_slot: u64,
+    /// Of the whole file.
+    pub bytes: u64,
+}
+
+impl Header {
+    /// For a new file. Fails where it would be larger than a file can be.
+    pub fn new(element: Element, layout: Layout) -> Result<Self> {
+        let tiles = layout.tiles() as u64;
+        let slots = tiles + (tiles / 16).clamp(4, 16);
+        Self::with_slots(element, layout, slots).ok_or_else(|| Error::Dimension {
+            what: format!(
+                "a {} x {} matrix in tiles of order {} is too large for one file",
+                layout.rows(),
+                layout.cols(),
+                layout.tile()
+            ),
+        })
+    }
+
+    fn with_slots(element: Element, layout: Layout, slots: u64) -> Option<Self> {
+        let slot_bytes = slot_bytes(&layout, element.bytes()) as u64;
+        let table_bytes = table::bytes(layout.tiles()) as u64;
+        let page = PAGE as u64;
+        let first_slot = page + 2 * table_bytes;
+        let bytes = slots.checked_mul(slot_bytes)?.checked_add(first_slot)?;
+        // A position in a file is a signed number, and the last number of a slot stands for no slot.
+        i64::try_from(bytes).ok()?;
+        Some(Header {
+            element,
+            layout,
+            slots: u32::try_from(slots).ok().filter(|&n| n < table::NONE)?,
+            slot_bytes,
+            tables: [page, page + table_bytes],
+            first_slot,
+            bytes,
+        })
+    }
+
+    /// Where a slot begins.
+    pub(super) fn slot(&self, slot: u32) -> u64 {
+        self.first_slot + u64::from(slot) * self.slot_bytes
+    }
+
+    fn numbers(&self) -> [u64; 8] {
+        let layout = &self.layout;
+        [
+            layout.rows() as u64,
+            layout.cols() as u64,
+            layout.tile() as u64,
+            u64::from(self.slots),
+            self.slot_bytes,
+            self.tables[0],
+            self.tables[1],
+            self.first_slot,
+        ]
+    }
+
+    pub(super) fn encode(&self) -> Result<Pages> {
+        let mut page = Pages::new(PAGE)?;
+        page[..8].copy_from_slice(&MAGIC);
+        put32(&mut page, 8, VERSION);
+        page[12..16].copy_from_slice(&ORDER.to_ne_bytes());
+        put32(&mut page, 16, self.element.bytes() as u32);
+        put32(
+            &mut page,
+            20,
+            match self.layout.shape() {
+                Shape::Triangle => 1,
+                Shape::Full => 2,
+            },
+        );
+        for (k, number) in self.numbers().into_iter().enumerate() {
+            put64(&mut page, 24 + 8 * k, number);
+        }
+        let sum = crc32fast::hash(&page[..SUM]);
+        put32(&mut page, SUM, sum);
+        Ok(page)
+    }
+
+    /// The other way, or what is wrong with the page.
+    pub(super) fn decode(page: &[u8]) -> std::result::Result<Self, String> {
+        const DAMAGED: &str = "the first page of the file is damaged";
+        if page.len() < PAGE || page[..8] != MAGIC {
+            return Err("not a file of tiles that cudafactor has written".to_owned());
+        }
+        let version = get32(page, 8);
+        if version != VERSION {
+            return Err(format!(
+                "the file has version {version} of the format, and this version of cudafactor reads version {VERSION}"
+            ));
+        }
+        if get32(page, SUM) != crc32fast::hash(&page[..SUM]) {
+            return Err(DAMAGED.to_owned());
+        }
+        if page[12..16] != ORDER.to_ne_bytes() {
+            return Err(
+                "the file comes from a machine with another order of bytes in a number".to_owned(),
+            );
+        }
+        let element = match get32(page, 16) {
+            8 => Element::F64,
+            4 => Element::F32,
+            _ => return Err(DAMAGED.to_owned()),
+        };
+        let shape = match get32(page, 20) {
+            1 => Shape::Triangle,
+            2 => Shape::Full,
+            _ => return Err(DAMAGED.to_owned()),
+        };
+        let number = |k: usize| get64(page, 24 + 8 * k);
+        let size = |k: usize| usize::try_from(number(k)).ok();
+        let header = (|| {
+            let layout = Layout::new(size(0)?, size(1)?, size(2)?, shape).ok()?;
+            let slots = number(3);
+            let header = Self::with_slots(element, layout, slots)?;
+            let whole =
+                slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));
+            whole.then_some(header)
+        })();
+        header.ok_or_else(|| DAMAGED.to_owned())
+    }
+}
+
+pub(super) fn put32(bytes: &mut [u8], at: usize, number: u32) {
+    bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+}
+
+pub(super) fn put64(bytes: &mut [u8], at: usize, number: u64) {
+    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+}
+
+pub(super) fn get32(bytes: &[u8], at: usize) -> u32 {
+    let mut number = [0; 4];
+    number.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(number)
+}
+
+pub(super) fn get64(bytes: &[u8], at: usize) -> u64 {
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_comes_back() {
+        for (element, shape) in [(Element::F64, Shape::Triangle), (Element::F32, Shape::Full)] {
+            for n in [0, 1, 100, 1000] {
+                let layout = Layout::new(n, n, 33, shape).unwrap();
+                let header = Header::new(element, layout).unwrap();
+                assert_eq!(Header::decode(&header.encode().unwrap()), Ok(header));
+                assert_eq!(header.first_slot % PAGE as u64, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn spare_slots_are_a_sixteenth_of_the_tiles_within_limits() {
+        for (n, tiles, spare) in [(0, 0, 4), (1, 1, 4), (10, 100, 6), (32, 1024, 16)] {
+            let layout = Layout::new(n, n, 1, Shape::Full).unwrap();
+            let header = Header::new(Element::F64, layout).unwrap();
+            assert_eq!(header.slots, tiles + spare);
+        }
+    }
+
+    #[test]
+    fn any_changed_byte_is_seen() {
+        let layout = Layout::new(70, 70, 33, Shape::Triangle).unwrap();
+        let mut page = Header::new(Element::F64, layout).unwrap().encode().unwrap();
+        for k in 0..PAGE {
+            page[k] ^= 0x10;
+            assert!(Header::decode(&page).is_err(), "byte {k}");
+            page[k] ^= 0x10;
+        }
+        page[12..16].reverse();
+        let sum = crc32fast::hash(&page[..SUM]);
+        put32(&mut page, SUM, sum);
+        assert!(Header::decode(&page)
+            .unwrap_err()
+            .contains("order of bytes"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_is_an_error() {
+        let layout = Layout::new(1 << 40, 1 << 40, 1 << 29, Shape::Full).unwrap();
+        assert!(matches!(
+            Header::new(Element::F64, layout),
+            Err(Error::Dimension { .. })
+        ));
+    }
+}

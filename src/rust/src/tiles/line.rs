@@ -1,0 +1,327 @@
+//! A plan carried out by several threads: some load tiles, some store them, and one computes.
+//!
+//! Every step waits for the earlier ones that used its slots: one that fills or changes a slot for all who looked at it, one that looks at it for the one
+//! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
+
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::mem::size_of;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::buffer::{Buffer, PAGE};
+use super::layout::Layout;
+use super::plan::{Op, Plan, Request, Use};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::scalar::Scalar;
+
+/// Where tiles come from and go to.
+pub trait Store<T>: Sync {
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()>;
+    /// `request` changed the tile last.
+    fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()>;
+}
+
+/// Memory for some tiles.
+pub struct Slots<T> {
+    buffers: Vec<UnsafeCell<Buffer<T>>>,
+    addresses: Vec<*mut T>,
+}
+
+// SAFETY: who may use a slot is decided by the order of steps, see above.
+unsafe impl<T: Send> Sync for Slots<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Slots<T> {}
+
+impl<T: Scalar> Slots<T> {
+    /// For tiles of this layout.
+    pub fn new(count: usize, layout: &Layout) -> Result<Self> {
+        let mut slots = Slots {
+            buffers: Vec::with_capacity(count),
+            addresses: Vec::with_capacity(count),
+        };
+        for _ in 0..count {
+            interrupt::poll()?;
+            let mut buffer = Buffer::new(layout)?;
+            slots.addresses.push(buffer.as_mut_ptr());
+            slots.buffers.push(UnsafeCell::new(buffer));
+        }
+        Ok(slots)
+    }
+
+    /// The address of a slot's memory.
+    pub fn address(&self, slot: usize) -> *mut T {
+        self.addresses[slot]
+    }
+
+    pub fn count(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Has the system give all pages, by several threads: to pin memory without takes one thread's time for them.
+    pub fn touch(&mut self, threads: usize) -> Result<()> {
+        let each = self.buffers.first_mut().map_or(1, |b| b.get_mut().len());
+        let at_once = (TOUCHED / (each * size_of::<T>()).max(1)).max(1);
+        for some in self.buffers.chunks_mut(at_once) {
+            interrupt::poll()?;
+            let share = some.len().div_ceil(threads.max(1)).max(1);
+            std::thread::scope(|scope| {
+                for buffers in some.chunks_mut(share) {
+                    let touch = move || {
+                        for buffer in buffers {
+                            let step = PAGE / size_of::<T>();
+                            buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
+                                // SAFETY: a number of the buffer's. Volatile, since it is zero already.
+                                unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
+                            });
+                        }
+                    };
+                    // Who cannot be started is not missed: pages come later, too.
+                    let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of pages between two looks at the user's wish to stop.
+const TOUCHED: usize = 2 << 30;
+
+pub struct Line<'a, T, S> {
+    plan: &'a Plan,
+    /// For each step, the earlier ones it waits for.
+    before: Vec<Vec<usize>>,
+    done: Vec<AtomicBool>,
+    /// Steps that load, and that store.
+    loads: Vec<usize>,
+    stores: Vec<usize>,
+    next: [AtomicUsize; 2],
+    slots: &'a Slots<T>,
+    store: &'a S,
+    stop: AtomicBool,
+    failed: Mutex<Option<Error>>,
+    /// How many steps are done, and that it has changed.
+    moved: (Mutex<usize>, Condvar),
+}
+
+/// For each step of a plan, the earlier ones it waits for.
+fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
+    let mut changed: Vec<Option<usize>> = vec![None; slots];
+    let mut used: Vec<Vec<usize>> = vec![Vec::new(); slots];
+    // Where a tile was stored last: it is loaded again from there.
+    let mut stored: HashMap<usize, usize> = HashMap::new();
+    let mut all = Vec::with_capacity(plan.ops.len());
+    for (x, op) in plan.ops.iter().enumerate() {
+        let mut wait = Vec::new();
+        let mut touch = |slot: usize, how: Use| {
+            wait.extend(changed[slot]);
+            if how == Use::Read {
+                used[slot].push(x);
+            } else {
+                wait.append(&mut used[slot]);
+                changed[slot] = Some(x);
+            }
+        };
+        match op {
+            Op::Load { tile, slot } => {
+                touch(*slot, Use::Replace);
+                wait.extend(stored.get(tile));
+            }
+            Op::Store { tile, slot, .. } => {
+                touch(*slot, Use::Read);
+                wait.extend(stored.insert(*tile, x));
+            }
+            Op::Run { request, slots } => {
+                for ((_, how), slot) in requests[*request].tiles.iter().zip(slots) {
+                    touch(*slot, *how);
+                }
+            }
+        }
+        all.push(wait);
+    }
+    all
+}
+
+impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
+    pub fn new(plan: &'a Plan, requests: &[Request], slots: &'a Slots<T>, store: &'a S) -> Self {
+        let which = |load: bool| {
+            let ops = plan.ops.iter().enumerate();
+            ops.filter(move |(_, op)| match op {
+                Op::Load { .. } => load,
+                Op::Store { .. } => !load,
+                Op::Run { .. } => false,
+            })
+            .map(|(x, _)| x)
+            .collect()
+        };
+        Line {
+            plan,
+            before: before(plan, requests, slots.count()),
+            done: plan.ops.iter().map(|_| AtomicBool::new(false)).collect(),
+            loads: which(true),
+            stores: which(false),
+            next: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            slots,
+            store,
+            stop: AtomicBool::new(false),
+            failed: Mutex::new(None),
+            moved: (Mutex::new(0), Condvar::new()),
+        }
+    }
+
+    /// Carries everything out: `compute` is called on this thread, and does the requests by means of [`Line::ready`] and [`Line::finish`].
+    /// `threads` load, and as many store.
+    pub fn run(&self, threads: usize, compute: impl FnOnce() -> Result<()>) -> Result<()> {
+        let computed = std::thread::scope(|scope| {
+            // Whatever happens here, nobody is waited for in vain.
+            let _over = Over(self);
+            for kind in 0..2 {
+                let steps = if kind == 0 { &self.loads } else { &self.stores };
+                let next = &self.next[kind];
+                let mut started = 0;
+                for _ in 0..threads.max(1).min(steps.len()) {
+                    let work = move || {
+                        let _over = OverIfPanicking(self);
+                        if let Err(e) = self.work(steps, next) {
+                            self.fail(e);
+                        }
+                    };
+                    match std::thread::Builder::new().spawn_scoped(scope, work) {
+                        Ok(_) => started += 1,
+                        // Fewer will do.
+                        Err(_) if started > 0 => break,
+                        Err(e) => {
+                            return Err(Error::Internal {
+                                what: format!("no thread can be started: {e}"),
+                            })
+                        }
+                    }
+                }
+            }
+            compute()?;
+            self.await_all()
+        });
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.clone().map_or(computed, Err)
+    }
+
+    /// Whether all is done that step x waits for. The first failure of a thread is an error here.
+    pub fn ready(&self, x: usize) -> Result<bool> {
+        if self.stop.load(Ordering::Acquire) {
+            // The thread's own error takes this one's place.
+            return Err(Error::Interrupted);
+        }
+        Ok(self.before[x].iter().all(|y| self.is_done(*y)))
+    }
+
+    /// How much is done, for [`Line::pause`].
+    pub fn progress(&self) -> usize {
+        *self.moved.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until more is done than `seen`, or for so long.
+    pub fn pause(&self, seen: usize, most: Duration) {
+        let guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.moved.1.wait_timeout_while(guard, most, |n| *n == seen);
+    }
+
+    pub fn finish(&self, x: usize) {
+        self.done[x].store(true, Ordering::Release);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let mut count = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *count += 1;
+        self.moved.1.notify_all();
+    }
+
+    fn is_done(&self, x: usize) -> bool {
+        self.done[x].load(Ordering::Acquire)
+    }
+
+    fn await_all(&self) -> Result<()> {
+        for x in self.loads.iter().chain(&self.stores) {
+            loop {
+                let seen = self.progress();
+                if self.is_done(*x) {
+                    break;
+                }
+                self.ready(*x)?;
+                interrupt::poll()?;
+                self.pause(seen, Duration::from_millis(20));
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&self, e: Error) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(e);
+        drop(failed);
+        self.halt();
+    }
+
+    fn halt(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.tell();
+    }
+
+    fn work(&self, steps: &[usize], next: &AtomicUsize) -> Result<()> {
+        loop {
+            let Some(&x) = steps.get(next.fetch_add(1, Ordering::AcqRel)) else {
+                return Ok(());
+            };
+            loop {
+                let seen = self.progress();
+                if self.stop.load(Ordering::Acquire) {
+                    return Ok(());
+                }
+                if self.before[x].iter().all(|y| self.is_done(*y)) {
+                    break;
+                }
+                self.pause(seen, Duration::from_secs(1));
+            }
+            match &self.plan.ops[x] {
+                Op::Load { tile, slot } => {
+                    // SAFETY: all who used the slot are done, and whoever comes next waits for this step.
+                    let buffer = unsafe { &mut *self.slots.buffers[*slot].get() };
+                    self.store.load(*tile, buffer)?;
+                }
+                Op::Store {
+                    tile,
+                    slot,
+                    request,
+                } => {
+                    // SAFETY: who changed the slot is done, and whoever changes it next waits for this step.
+                    let buffer = unsafe { &*self.slots.buffers[*slot].get() };
+                    self.store.store(*tile, buffer, *request)?;
+                }
+                Op::Run { .. } => {}
+            }
+            self.finish(x);
+        }
+    }
+}
+
+/// Stops the threads when it is dropped. After all is done there are none.
+struct Over<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
+
+impl<T: Scalar, S: Store<T>> Drop for Over<'_, '_, T, S> {
+    fn drop(&mut self) {
+        self.0.halt();
+    }
+}
+
+struct OverIfPanicking<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
+
+impl<T: Scalar, S: Store<T>> Drop for OverIfPanicking<'_, '_, T, S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a device does beyond [`Device`] so that tiles travel while others are computed with.
+
+use faer::MatMut;
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+/// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside the computation.
+pub trait TileMachine<T: Scalar>: Device<T> {
+    /// A moment in what the device has been given to do.
+    type Mark;
+
+    /// Whether matrices are computed with where they lie in host memory. Then nothing below but [`TileMachine::in_place`] is asked for.
+    fn is_host(&self) -> bool;
+    /// The matrix in host memory, with its contents.
+    fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
+
+    /// Lets copies from and to this memory run by themselves, until [`TileMachine::unpin`].
+    ///
+    /// # Safety
+    /// The memory exists until then.
+    unsafe fn pin(&self, memory: *mut T, len: usize) -> Result<()>;
+    /// # Safety
+    /// The memory was pinned, and no copy from or to it is on its way.
+    unsafe fn unpin(&self, memory: *mut T);
+    /// The end of all that was given to the device to compute.
+    fn mark(&self) -> Result<Self::Mark>;
+    /// Starts a copy of pinned memory to a matrix of the device, as soon as `after` is past; the end of it.
+    ///
+    /// # Safety
+    /// The memory has as many numbers as the matrix; both stay, and neither is changed, until the copy is done.
+    unsafe fn send(
+        &self,
+        from: *const T,
+        to: &Self::Mat<'_>,
+        after: &[&Self::Mark],
+    ) -> Result<Self::Mark>;
+    /// Starts a copy of a matrix of the device to pinned memory, as soon as `after` is past; the end of it.
+    ///
+    /// # Safety
+    /// As of [`TileMachine::send`].
+    unsafe fn fetch(
+        &self,
+        from: &Self::Mat<'_>,
+        to: *mut T,
+        after: &[&Self::Mark],
+    ) -> Result<Self::Mark>;
+    /// What is computed from now on comes after it.
+    fn follow(&self, mark: &Self::Mark) -> Result<()>;
+    fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
+    /// Waits until the device does nothing any more, whatever has happened.
+    fn drain(&self);
+}

@@ -1,0 +1,35 @@
+//! A file of tiles: a matrix larger than any memory, cut into square tiles, each of which is read and written as a whole.
+//!
+//! - [`layout`]: which tiles there are, and how they are numbered
+//! - [`file`](mod@file): [`TileFile`], what the rest of the crate uses; `open`: how it comes to be; `commit`: how what was written becomes durable
+//! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the file may be written
+//! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that
+//!
+//! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when; [`line`](mod@line): a plan carried out by
+//!   several threads; [`machine`]: what a device must do for it
+//!
+//! A file is whole at every moment. A tile is written to a place that no durable table names, and a commit writes the other one of
+//! two tables once the tiles are durable. Whatever stops the process or the machine, the newest table that is
+//! whole names tiles that are.
+
+pub mod buffer;
+mod commit;
+pub mod direct;
+pub mod file;
+pub mod header;
+pub mod layout;
+pub mod line;
+pub mod machine;
+mod open;
+pub mod plan;
+pub mod schedule;
+mod slots;
+pub mod table;
+
+pub use buffer::Buffer;
+pub use direct::Access;
+pub use file::TileFile;
+pub use header::{Element, Header};
+pub use layout::{Layout, Shape};
+pub use open::kind;
+pub use table::State;

@@ -1,0 +1,301 @@
+//! Cholesky factorization of files of tiles, with more memory than is needed and with hardly any.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{for_each_device, matrices, residual, Host};
+use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
+use cudafactor::error::{Error, Result};
+use cudafactor::scalar::Scalar;
+use cudafactor::tiles::machine::TileMachine;
+use cudafactor::tiles::{Access, Layout, Shape, State, TileFile};
+
+/// A path where nothing is, and nothing is left.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!(
+            "cholesky-file-{}-{}.tiles",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        Place(std::env::temp_dir().join(name))
+    }
+}
+
+impl AsRef<Path> for Place {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn layout(n: usize, tile: usize) -> Layout {
+    Layout::new(n, n, tile, Shape::Triangle).unwrap()
+}
+
+/// The upper triangle of `a` in a new file. What lies below the diagonal is not zero: nobody is to read it.
+fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
+    let layout = layout(a.rows, tile);
+    let file = TileFile::<T>::create(place, layout).unwrap();
+    let mut buffer = file.buffer().unwrap();
+    for k in 0..layout.tiles() {
+        let (bi, bj) = layout.position(k);
+        let (rows, cols) = layout.extent(bi, bj);
+        buffer.fill(T::from_f64(0.0));
+        for j in 0..cols {
+            for i in 0..rows {
+                let (r, c) = (bi * tile + i, bj * tile + j);
+                buffer[j * tile + i] = T::from_f64(if r <= c { a.at(r, c) } else { 7e30 });
+            }
+        }
+        file.write(k, &buffer, 0).unwrap();
+    }
+    file.commit().unwrap();
+    file
+}
+
+fn factor_in<T: Scalar>(file: &TileFile<T>) -> Host<T> {
+    let layout = *file.layout();
+    let mut r = Host::<T>::from_fn(layout.rows(), layout.rows(), |_, _| 0.0);
+    let mut buffer = file.buffer().unwrap();
+    for k in 0..layout.tiles() {
+        let (bi, bj) = layout.position(k);
+        let (rows, cols) = layout.extent(bi, bj);
+        file.read(k, &mut buffer).unwrap();
+        for j in 0..cols {
+            for i in 0..rows {
+                let (row, col) = (bi * layout.tile() + i, bj * layout.tile() + j);
+                if row <= col {
+                    r.set(row, col, buffer[j * layout.tile() + i].into());
+                }
+            }
+        }
+    }
+    r
+}
+
+/// Memory for so many tiles.
+fn tiles<T: Scalar>(file: &TileFile<T>, host: u64, device: u64) -> Budget {
+    let each = file.buffer().unwrap().bytes().len() as u64;
+    Budget {
+        host: host * each,
+        // What is computed with them takes two more.
+        device: (device + 2) * each,
+    }
+}
+
+fn in_place<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    a: &Host<T>,
+    tile: usize,
+    (host, device): (u64, u64),
+) -> Result<(Host<T>, Report)> {
+    let place = Place::new();
+    let file = written(&place, a, tile);
+    let files = Files::new(None, &file);
+    let before = file.moved();
+    let report = factor_files(dev, &files, tiles(&file, host, device), false)?;
+    assert_eq!(file.state(), State::Factor);
+    let after = file.moved();
+    assert_eq!(
+        after.0 - before.0,
+        report.traffic.loaded as u64 * report.tile_bytes
+    );
+    assert_eq!(
+        after.1 - before.1,
+        report.traffic.stored as u64 * report.tile_bytes
+    );
+    // Another look, at what is durable.
+    drop(file);
+    let file = TileFile::<T>::open(&place, Access::Read).unwrap();
+    Ok((factor_in(&file), report))
+}
+
+fn positive<T: Scalar>(n: usize) -> Host<T> {
+    let x = matrices::random::<T>(n, n, 5);
+    let wide = x.wide();
+    let s = wide.transpose() * &wide;
+    Host::from_fn(n, n, |i, j| s[(i, j)] + if i == j { n as f64 } else { 0.0 })
+}
+
+fn factors_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    for tile in [32, 96] {
+        for n in [1, 2, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7] {
+            let a = positive::<T>(n);
+            let mut first = None;
+            for room in [(1000, 1000), (3, 3), (4, 3), (7, 5), (12, 20)] {
+                let (r, _) = in_place(dev, &a, tile, room).unwrap();
+                let error = residual::cholesky(&a, &r);
+                assert!(error < residual::BACKWARD, "{n} {tile} {room:?}: {error}");
+                // However much room there is.
+                let first = first.get_or_insert_with(|| r.clone());
+                assert!(common::same(first, &r), "{n} {tile} {room:?}");
+            }
+        }
+    }
+}
+
+fn little_room_means_more_copies<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    let (count, tile) = (12, 16);
+    let a = positive::<T>(count * tile);
+    let all = count * (count + 1) / 2;
+    let (_, rich) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
+    assert_eq!((rich.traffic.loaded, rich.traffic.stored), (all, all));
+    let (_, poor) = in_place(dev, &a, tile, (20, 10)).unwrap();
+    assert!(poor.traffic.loaded > all);
+    assert_eq!(poor.room.host, 20);
+    assert_eq!(poor.room.device, if dev.is_host() { 20 } else { 10 });
+}
+
+fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    let (n, tile) = (150, 32);
+    for order in [1, 2, 32, 33, 100, 150] {
+        let mut a = positive::<T>(n);
+        let bad = a.at(order - 1, order - 1);
+        a.set(order - 1, order - 1, -bad);
+        for room in [(1000, 1000), (5, 4)] {
+            let place = Place::new();
+            let file = written(&place, &a, tile);
+            let files = Files::new(None, &file);
+            let budget = tiles(&file, room.0, room.1);
+            let failed = factor_files(dev, &files, budget, false).unwrap_err();
+            assert_eq!(failed, Error::NotPositiveDefinite { order });
+            let order = order as u64;
+            assert_eq!(file.state(), State::NotPositiveDefinite { order });
+            // And again.
+            let failed = factor_files(dev, &files, budget, true).unwrap_err();
+            assert!(matches!(failed, Error::NotPositiveDefinite { .. }));
+        }
+    }
+}
+
+fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    let (n, tile) = (100, 24);
+    let a = positive::<T>(n);
+    let (one, two) = (Place::new(), Place::new());
+    drop(written(&one, &a, tile));
+    let before = std::fs::read(&one).unwrap();
+    let from = TileFile::<T>::open(&one, Access::Read).unwrap();
+    let to = TileFile::<T>::create(&two, *from.layout()).unwrap();
+    let files = Files::new(Some(&from), &to);
+    factor_files(dev, &files, tiles(&to, 6, 4), false).unwrap();
+    assert_eq!(from.state(), State::Matrix);
+    assert!(std::fs::read(&one).unwrap() == before);
+    let (r, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
+    assert!(common::same(&factor_in(&to), &r));
+    // What is a factor is not factored, and what is complete is not gone on with.
+    let again = factor_files(dev, &files, tiles(&to, 6, 4), false);
+    assert!(matches!(again, Err(Error::Argument { argument: "x", .. })));
+    let nothing = factor_files(dev, &files, tiles(&to, 6, 4), true).unwrap();
+    assert_eq!((nothing.operations, nothing.traffic.loaded), (0.0, 0));
+    // A file of another matrix is not taken for what was begun.
+    let other = Place::new();
+    let other = written(&other, &a, tile);
+    let refused = factor_files(
+        dev,
+        &Files::new(Some(&from), &other),
+        tiles(&to, 6, 4),
+        true,
+    );
+    assert!(matches!(
+        refused,
+        Err(Error::Argument {
+            argument: "file",
+            ..
+        })
+    ));
+    let other = Place::new();
+    let other = TileFile::<T>::create(&other, layout(n, tile + 1)).unwrap();
+    let refused = factor_files(
+        dev,
+        &Files::new(Some(&from), &other),
+        tiles(&to, 6, 4),
+        true,
+    );
+    assert!(matches!(refused, Err(Error::Dimension { .. })));
+}
+
+fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    use cudafactor::interrupt;
+    use std::cell::Cell;
+    thread_local! {
+        static LEFT: Cell<usize> = const { Cell::new(0) };
+    }
+    // Stops at a question later each time; questions are asked at most every 50 ms.
+    fn stop() -> bool {
+        LEFT.set(LEFT.get().saturating_sub(1));
+        LEFT.get() == 0
+    }
+    let (n, tile) = (1500, 32);
+    let a = positive::<T>(n);
+    let (whole, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
+    let place = Place::new();
+    let file = written(&place, &a, tile);
+    let files = Files::new(None, &file);
+    let mut stops = 0;
+    loop {
+        LEFT.set(1 + stops);
+        interrupt::install(stop);
+        // Different memory each time.
+        let budget = tiles(
+            &file,
+            12 + 9 * (stops as u64 % 3),
+            9 + 4 * (stops as u64 % 2),
+        );
+        let done = factor_files(dev, &files, budget, stops > 0);
+        interrupt::install(|| false);
+        match done {
+            Ok(_) => break,
+            Err(e) => assert_eq!(e, Error::Interrupted),
+        }
+        // Stopped before anything was stored it is a matrix still.
+        if file.state() != State::Matrix {
+            assert_eq!(file.state(), State::Factoring);
+            let refused = factor_files(dev, &files, budget, false);
+            let why = matches!(
+                refused,
+                Err(Error::Argument {
+                    argument: "resume",
+                    ..
+                })
+            );
+            assert!(why);
+        }
+        stops += 1;
+        assert!(stops < 500);
+    }
+    assert!(stops > 0);
+    assert!(
+        common::same(&factor_in(&file), &whole),
+        "after {stops} stops"
+    );
+}
+
+fn too_little_memory_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    let a = positive::<T>(40);
+    let short = [((2, 9), "host_memory"), ((9, 2), "gpu_memory")];
+    for (room, argument) in &short[..if dev.is_host() { 1 } else { 2 }] {
+        let failed = in_place(dev, &a, 16, *room).unwrap_err();
+        let is = matches!(failed, Error::Argument { argument: which, .. } if which == *argument);
+        assert!(is, "{failed:?}");
+    }
+}
+
+for_each_device!(
+    factors_of_every_size,
+    little_room_means_more_copies,
+    minors_that_are_not_positive,
+    a_second_file_leaves_the_first_alone,
+    what_was_interrupted_goes_on,
+    too_little_memory_is_refused,
+);

@@ -1,0 +1,301 @@
+# Matrices in files of tiles: what is written comes back, by any subscripts, and what cannot be written leaves nothing.
+
+new_file <- function() tempfile(fileext = ".tiles")
+
+interrupt_myself <- function() {
+  tools::pskill(Sys.getpid(), tools::SIGINT)
+  Sys.sleep(1)
+}
+
+# Sizes around those of tiles.
+tile <- 7L
+extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
+
+test_that("matrices of all shapes come back from their files", {
+  set.seed(1)
+  for (m in extents) {
+    for (n in extents) {
+      for (precision in c("double", "single")) {
+        x <- random_matrix(m, n)
+        file <- new_file()
+        y <- tile_matrix(x, file, tile = tile, precision = precision)
+        expect_identical(dim(y), dim(x))
+        expect_identical(as.matrix(y), if (precision == "single") as_single(x) else x)
+        expect_identical(open_tile_matrix(file), y)
+        unlink(file)
+      }
+    }
+  }
+})
+
+test_that("the triangle of a symmetric matrix is given whole", {
+  set.seed(2)
+  for (n in extents) {
+    x <- random_matrix(n, n)
+    x <- x + t(x)
+    half <- x
+    half[lower.tri(half)] <- NaN
+    file <- new_file()
+    y <- tile_matrix(half, file, triangle = TRUE, tile = tile)
+    expect_identical(as.matrix(y), x)
+    unlink(file)
+  }
+  expect_error(tile_matrix(matrix(0, 3, 4), new_file(), triangle = TRUE), class = "cudafactor_error_dimension")
+})
+
+test_that("a function is asked for each block once", {
+  set.seed(3)
+  for (m in extents) {
+    for (n in extents) {
+      x <- random_matrix(m, n)
+      asked <- matrix(0L, m, n)
+      f <- function(i, j) {
+        asked[i, j] <<- asked[i, j] + 1L
+        # Drops extents of one, as users' functions do.
+        x[i, j]
+      }
+      file <- new_file()
+      y <- tile_matrix(f, file, dim = c(m, n), tile = tile)
+      expect_identical(as.matrix(y), x)
+      expect_true(all(asked == 1L))
+      unlink(file)
+    }
+  }
+  n <- 3L * tile + 2L
+  x <- crossprod(random_matrix(n, n))
+  asked <- matrix(0L, n, n)
+  y <- tile_matrix(function(i, j) {
+    asked[i, j] <<- asked[i, j] + 1L
+    x[i, j, drop = FALSE]
+  }, file <- new_file(), dim = n, triangle = TRUE, tile = tile)
+  expect_identical(as.matrix(y), x)
+  block <- (seq_len(n) - 1L) %/% tile
+  expect_identical(asked, +outer(block, block, "<="))
+  unlink(file)
+})
+
+test_that("functions may give integers, logicals and matrices of other classes", {
+  file <- new_file()
+  y <- tile_matrix(function(i, j) outer(i, j), file, dim = c(4, 5))
+  expect_identical(as.matrix(y), outer(1:4, 1:5) + 0)
+  unlink(file)
+  y <- tile_matrix(function(i, j) outer(i, j, "<"), file, dim = c(4, 5))
+  expect_identical(as.matrix(y), outer(1:4, 1:5, "<") + 0)
+  unlink(file)
+  y <- tile_matrix(function(i, j) as_gpu(outer(i, j), device = "cpu"), file, dim = c(4, 5))
+  expect_identical(as.matrix(y), outer(1:4, 1:5) + 0)
+  unlink(file)
+  expect_identical(as.matrix(tile_matrix(matrix(c(TRUE, NA), 1), file)), matrix(c(1, NA), 1))
+  unlink(file)
+})
+
+test_that("where a block cannot be had there is no file, and the error names the tile", {
+  file <- new_file()
+  at <- function(wrong) function(i, j) if (i[[1L]] == 8 && j[[1L]] == 15) wrong else matrix(0, length(i), length(j))
+  make <- function(f) tile_matrix(f, file, dim = c(20, 20), tile = 7)
+  for (wrong in list(1:49, matrix(0, 7, 7), matrix(0, 6, 7), 1, numeric())) {
+    expect_error(make(at(wrong)), "tile (2, 3), rows 8 to 14 and columns 15 to 20", fixed = TRUE, class = "cudafactor_error_dimension")
+    expect_false(file.exists(file))
+  }
+  for (wrong in list("a", NULL, list(1), 1i, factor("a"), sum)) {
+    expect_error(make(at(wrong)), "tile (2, 3)", fixed = TRUE, class = "cudafactor_error_type")
+    expect_false(file.exists(file))
+  }
+  mine <- structure(class = c("mine", "error", "condition"), list(message = "mine", call = NULL))
+  expect_error(make(function(i, j) stop(mine)), class = "mine")
+  expect_false(file.exists(file))
+  # As an interrupt of the user's.
+  tried <- tryCatch(
+    make(function(i, j) if (j[[1L]] > 1) interrupt_myself() else matrix(0, length(i), length(j))),
+    interrupt = function(i) "interrupted"
+  )
+  expect_identical(tried, "interrupted")
+  expect_false(file.exists(file))
+})
+
+test_that("a file that exists is left as it is", {
+  file <- new_file()
+  writeLines("mine", file)
+  expect_error(tile_matrix(diag(2), file), class = "cudafactor_error_file_exists")
+  expect_identical(readLines(file), "mine")
+  expect_error(open_tile_matrix(file), class = "cudafactor_error_file_format")
+  unlink(file)
+  expect_error(open_tile_matrix(file), class = "cudafactor_error_file")
+  expect_error(tile_matrix(diag(2), file.path(file, "none", "x")), class = "cudafactor_error_file")
+})
+
+test_that("arguments that make no sense are errors", {
+  file <- new_file()
+  expect_error(tile_matrix(), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(diag(2)), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(diag(2), c("a", "b")), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(diag(2), file, dim = 2), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(sum, file), class = "cudafactor_error_argument")
+  for (dim in list(-1, 1.5, c(1, NA), 1:3, "a", Inf)) {
+    expect_error(tile_matrix(sum, file, dim = dim), class = "cudafactor_error_argument")
+  }
+  for (tile in list(0, -1, 1.5, NA, 1:2, "a")) {
+    expect_error(tile_matrix(diag(2), file, tile = tile), class = "cudafactor_error_argument")
+  }
+  expect_error(tile_matrix(diag(2), file, triangle = NA), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(diag(2), file, precision = "half"), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(matrix("a"), file), class = "cudafactor_error_type")
+  expect_error(tile_matrix(matrix(1i), file), class = "cudafactor_error_type")
+  expect_error(open_tile_matrix(), class = "cudafactor_error_argument")
+  # More than any disk has, and more than any file.
+  expect_error(tile_matrix(sum, file, dim = 1e8), class = "cudafactor_error_disk_space")
+  expect_error(tile_matrix(sum, file, dim = 2^40), class = "cudafactor_error_dimension")
+  expect_false(file.exists(file))
+})
+
+test_that("tiles are as large as the matrix asks for", {
+  expect_identical(as_tile(NULL, c(5, 3), NULL), 5)
+  expect_identical(as_tile(NULL, c(0, 0), NULL), 1)
+  expect_identical(as_tile(NULL, c(8191, 3), NULL), 512)
+  expect_identical(as_tile(NULL, c(3, 8192), NULL), 1024)
+  expect_identical(as_tile(NULL, c(32768, 3), NULL), 2048)
+  expect_identical(as_tile(100, c(32768, 3), NULL), 100)
+})
+
+# Subscripts of all kinds for `n` rows.
+subscripts <- function(n) list(
+  integer(), 0L, seq_len(n), rev(seq_len(n)), n, sample.int(n, 4, TRUE), c(0, sample.int(n, 3)), -1, -sample.int(n, n - 1L), -seq_len(n),
+  c(TRUE, FALSE), sample(c(TRUE, FALSE), n, TRUE), FALSE, TRUE, c(1.9, 2), c(2L, NA, 1L), NA, NA_integer_, factor(c("b", "a"))
+)
+
+test_that("parts are those of the plain matrix", {
+  set.seed(4)
+  m <- 3L * tile + 2L
+  n <- 2L * tile + 1L
+  s <- crossprod(random_matrix(m, m))
+  for (x in list(random_matrix(m, n), s)) {
+    file <- new_file()
+    y <- tile_matrix(x, file, triangle = nrow(x) == ncol(x), tile = tile)
+    expect_identical(y[, ], x)
+    expect_identical(y[, , drop = FALSE], x)
+    expect_identical(y[], y)
+    expect_identical(head(y, 3), head(x, 3))
+    for (i in subscripts(nrow(x))) {
+      expect_identical(y[i, ], x[i, ])
+      for (j in subscripts(ncol(x))) {
+        expect_identical(y[i, j], x[i, j])
+        expect_identical(y[i, j, drop = FALSE], x[i, j, drop = FALSE])
+      }
+    }
+    for (j in subscripts(ncol(x))) {
+      expect_identical(y[, j], x[, j])
+    }
+    unlink(file)
+  }
+})
+
+test_that("subscripts that make no sense are errors", {
+  y <- tile_matrix(diag(5), file <- new_file(), tile = 2)
+  on.exit(unlink(file))
+  for (e in list(
+    outcome(y[1]), outcome(y[y]), outcome(y[6, 1]), outcome(y[1, 6]), outcome(y["a", 1]), outcome(y[c(-1, 1), 1]),
+    outcome(y[1, 1, 1]), outcome(y[rep(TRUE, 6), 1]), outcome(y[1, -1i])
+  )) {
+    expect_s3_class(e$condition, "cudafactor_error_dimension")
+  }
+  expect_match(outcome(y[1])$error, "two subscripts")
+  expect_match(deparse(outcome(y[1])$condition$call), "y[1]", fixed = TRUE)
+  expect_error(y[1, 1] <- 2, class = "cudafactor_error_argument")
+  expect_identical(as.matrix(y), diag(5))
+})
+
+test_that("a damaged tile is named, and others can be read", {
+  x <- matrix(as.double(1:400), 20)
+  y <- tile_matrix(x, file <- new_file(), tile = 10)
+  on.exit(unlink(file))
+  # The tiles are in the order of columns, at the end of the first page and of two tables of a page each.
+  con <- file(file, "r+b")
+  seek(con, 3 * 4096 + 2 * 4096 + 17, rw = "write")
+  writeBin(as.raw(255L), con)
+  close(con)
+  e <- tryCatch(as.matrix(y), error = identity)
+  expect_s3_class(e, c("cudafactor_error_file_corrupt", "cudafactor_error_file", "cudafactor_error"), exact = FALSE)
+  expect_identical(list(e$row, e$col, e$path), list(1L, 2L, y$path))
+  expect_identical(y[11:20, 1:20], x[11:20, 1:20])
+  expect_error(y[1, 11], class = "cudafactor_error_file_corrupt")
+})
+
+test_that("a file that is written cannot be opened", {
+  file <- new_file()
+  seen <- NULL
+  y <- tile_matrix(function(i, j) {
+    seen <<- tryCatch(open_tile_matrix(file), error = identity)
+    outer(i, j)
+  }, file, dim = 3)
+  expect_s3_class(seen, "cudafactor_error_file_in_use")
+  expect_identical(as.matrix(y), outer(1:3, 1:3) + 0)
+  unlink(file)
+})
+
+test_that("the object is ordinary data, for other sessions too", {
+  folder <- tempfile()
+  dir.create(folder)
+  old <- setwd(folder)
+  on.exit({
+    setwd(old)
+    unlink(folder, recursive = TRUE)
+  })
+  y <- tile_matrix(outer(1:9, 1:9), "m.tiles", tile = 4)
+  setwd(old)
+  saveRDS(y, file.path(folder, "y.rds"))
+  expect_identical(readRDS(file.path(folder, "y.rds")), y)
+  child <- run_child(sprintf("library(cudafactor); y <- readRDS('%s'); cat(y[9, 8], dim(y))", file.path(folder, "y.rds")))
+  expect_identical(child$output, "72 9 9", info = child$output)
+})
+
+test_that("names of files may have any letters", {
+  # Some locales have ASCII letters alone.
+  letters <- if (l10n_info()[["UTF-8"]]) "\u00fc \u4e2d" else "u z"
+  file <- file.path(tempdir(), paste0("Kovarianz ", letters, ".tiles"))
+  y <- tile_matrix(diag(3), file)
+  expect_identical(as.matrix(open_tile_matrix(file)), diag(3))
+  unlink(file)
+  if (l10n_info()[["UTF-8"]]) {
+    latin <- iconv(file, "UTF-8", "latin1", sub = "x")
+    y <- tile_matrix(diag(3), latin)
+    expect_true(file.exists(latin))
+    unlink(latin)
+  }
+})
+
+test_that("a matrix on disk can be cut into other tiles", {
+  set.seed(5)
+  x <- random_matrix(20, 30)
+  y <- tile_matrix(x, a <- new_file(), tile = 7)
+  z <- tile_matrix(y, b <- new_file(), tile = 11, precision = "single")
+  on.exit(unlink(c(a, b)))
+  expect_identical(as.matrix(z), as_single(x))
+  expect_identical(z$tile, 11L)
+})
+
+test_that("print says what is there", {
+  y <- tile_matrix(diag(5), file <- new_file(), tile = 2, triangle = TRUE)
+  expect_output(print(y), "tile_matrix: 5 x 5, the upper triangle in tiles of 2 x 2, double precision.*a matrix")
+  expect_match(format(y), y$path, fixed = TRUE)
+  expect_identical(withVisible(print(y))$visible, FALSE) |> capture.output() |> invisible()
+  unlink(file)
+  expect_output(print(y), "no such file")
+  expect_error(as.matrix(y), class = "cudafactor_error_file")
+  y <- tile_matrix(diag(6), file)
+  expect_null(dimnames(y))
+  old <- y
+  unlink(file)
+  tile_matrix(diag(7), file)
+  expect_error(old[1, 1], "another matrix", class = "cudafactor_error_file_format")
+  unlink(file)
+})
+
+test_that("what a killed process has begun is not taken for a matrix", {
+  skip_on_os("windows")
+  file <- new_file()
+  run_child(sprintf(
+    "library(cudafactor); tile_matrix(function(i, j) if (j[1] > 8) tools::pskill(Sys.getpid(), 9) else outer(i, j), '%s', dim = 40, tile = 4)", file
+  ))
+  expect_error(open_tile_matrix(file), "incomplete", class = "cudafactor_error_file_format")
+  unlink(file)
+})

@@ -1,6 +1,6 @@
 //! Cholesky factorization of a matrix of tiles that memory holds a part of: `A = R'R` in the upper triangle, tile by tile.
 //!
-//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is [`plan`]ned twice: for the device's memory, and then for the host's, of
+//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is [`plan`](crate::tiles::plan::plan)ned twice: for the device's memory, and then for the host's, of
 //! which the device's copies are the requests. On a device that computes in host memory the second plan alone is needed. Then several threads load
 //! and store while this one gives the device its work, see [`line`](crate::tiles::line).
 //!

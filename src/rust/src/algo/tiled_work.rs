@@ -15,7 +15,7 @@ pub trait Tiles<T>: Sync {
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()>;
 }
 
-/// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
+/// Tiles that fit in memory, at least [`LEAST_SLOTS`](crate::tiles::plan::LEAST_SLOTS) each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     pub host: usize,

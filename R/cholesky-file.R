@@ -60,7 +60,9 @@
 #' k <- tile_matrix(covariance, file, dim = 600, triangle = TRUE, tile = 100)
 #'
 #' # In memory for 5 of its 21 tiles
-#' r <- chol_file(k, tempfile(fileext = ".tiles"), host_memory = "400KiB", device = "cpu", verbose = TRUE)
+#' r <- chol_file(k, tempfile(fileext = ".tiles"),
+#'   host_memory = "400KiB", device = "cpu", verbose = TRUE
+#' )
 #' all.equal(as.matrix(r), chol(as.matrix(k)))
 #' attr(r, "report")$read
 #'

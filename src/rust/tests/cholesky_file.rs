@@ -2,42 +2,13 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use common::place::Place;
 use common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
 use cudafactor::error::{Error, Result};
 use cudafactor::scalar::Scalar;
 use cudafactor::tiles::machine::TileMachine;
 use cudafactor::tiles::{Access, Layout, Shape, State, TileFile};
-
-/// A path where nothing is, and nothing is left.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!(
-            "cholesky-file-{}-{}.tiles",
-            std::process::id(),
-            COUNT.fetch_add(1, Ordering::Relaxed)
-        );
-        Place(std::env::temp_dir().join(name))
-    }
-}
-
-impl AsRef<Path> for Place {
-    fn as_ref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 fn layout(n: usize, tile: usize) -> Layout {
     Layout::new(n, n, tile, Shape::Triangle).unwrap()
@@ -100,7 +71,7 @@ fn in_place<T: Scalar, D: TileMachine<T>>(
     tile: usize,
     (host, device): (u64, u64),
 ) -> Result<(Host<T>, Report)> {
-    let place = Place::new();
+    let place = Place::new("cholesky-file");
     let file = written(&place, a, tile);
     let files = Files::new(None, &file);
     let before = file.moved();
@@ -164,7 +135,7 @@ fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
         let bad = a.at(order - 1, order - 1);
         a.set(order - 1, order - 1, -bad);
         for room in [(1000, 1000), (5, 4)] {
-            let place = Place::new();
+            let place = Place::new("cholesky-file");
             let file = written(&place, &a, tile);
             let files = Files::new(None, &file);
             let budget = tiles(&file, room.0, room.1);
@@ -182,7 +153,7 @@ fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
 fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let (n, tile) = (100, 24);
     let a = positive::<T>(n);
-    let (one, two) = (Place::new(), Place::new());
+    let (one, two) = (Place::new("cholesky-file"), Place::new("cholesky-file"));
     drop(written(&one, &a, tile));
     let before = std::fs::read(&one).unwrap();
     let from = TileFile::<T>::open(&one, Access::Read).unwrap();
@@ -199,7 +170,7 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let nothing = factor_files(dev, &files, tiles(&to, 6, 4), true).unwrap();
     assert_eq!((nothing.operations, nothing.traffic.loaded), (0.0, 0));
     // A file of another matrix is not taken for what was begun.
-    let other = Place::new();
+    let other = Place::new("cholesky-file");
     let other = written(&other, &a, tile);
     let refused = factor_files(
         dev,
@@ -214,7 +185,7 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
             ..
         })
     ));
-    let other = Place::new();
+    let other = Place::new("cholesky-file");
     let other = TileFile::<T>::create(&other, layout(n, tile + 1)).unwrap();
     let refused = factor_files(
         dev,
@@ -239,7 +210,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let (n, tile) = (1500, 32);
     let a = positive::<T>(n);
     let (whole, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
-    let place = Place::new();
+    let place = Place::new("cholesky-file");
     let file = written(&place, &a, tile);
     let files = Files::new(None, &file);
     let mut stops = 0;

@@ -91,6 +91,11 @@ pub struct Report {
     pub room: Room,
 }
 
+/// Tiles' worth of a device's memory that solutions and products take besides.
+const BESIDE: usize = 2;
+/// Tiles that there must be room for, of the host or of a device.
+pub const LEAST_ROOM: usize = LEAST_SLOTS + BESIDE;
+
 /// Threads that load, and as many that store.
 const THREADS: usize = 4;
 
@@ -210,8 +215,7 @@ fn room(budget: Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Resu
         Ok(count)
     };
     let host = of(budget.host, "host_memory")?;
-    // Solutions and products take some memory of the device besides.
-    let beside = 2 * tile_bytes;
+    let beside = BESIDE as u64 * tile_bytes;
     let device = match in_host {
         true => host,
         false => of(budget.device.saturating_sub(beside), "gpu_memory")?,

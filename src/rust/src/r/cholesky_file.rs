@@ -4,8 +4,7 @@ use std::path::Path;
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::{factor_files, Budget, Files, Report};
-
+use crate::algo::cholesky_file::{factor_files, Budget, Files, Report, LEAST_ROOM};
 use crate::backend::cpu::{self, CpuDevice};
 use crate::error::{Error, Result};
 use crate::progress;
@@ -15,7 +14,6 @@ use crate::r::target::{check_free, note_fallback, set_last, How, Target};
 use crate::r::tile_matrix::{by_element, path, remove};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
-use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{kind, Access, State, TileFile};
 use crate::work::cholesky_flops;
 
@@ -54,8 +52,7 @@ fn run<T: Scalar, D: TileMachine<T>>(
     resume: bool,
     free: impl FnOnce() -> Result<f64>,
 ) -> Result<Report> {
-    // On a device two tiles more, see `factor_files`.
-    let least = (LEAST_SLOTS as u64 + 2) * files.to.buffer()?.bytes().len() as u64;
+    let least = LEAST_ROOM as u64 * files.to.buffer()?.bytes().len() as u64;
     let host = host_bytes(wanted, least);
     let device = if dev.is_host() {
         host

@@ -5,6 +5,7 @@
 
 pub mod calls;
 pub mod matrices;
+pub mod place;
 pub mod residual;
 
 use cudafactor::device::Device;

@@ -4,37 +4,16 @@ mod damage;
 mod images;
 #[cfg(unix)]
 mod killed;
+#[path = "../common/place.rs"]
+mod place;
 mod refused;
 mod threads;
 
-use std::path::{Path, PathBuf};
-
 use cudafactor::error::Error;
 use cudafactor::scalar::Scalar;
+use place::Place;
+
 use cudafactor::tiles::{kind, Access, Buffer, Element, Layout, Shape, State, TileFile};
-
-/// A path where nothing is, and nothing is left.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("{name}-{}.tiles", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        Place(path)
-    }
-}
-
-impl AsRef<Path> for Place {
-    fn as_ref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// Numbers of a sequence that looks random and is the same each time.
 struct Random(u64);

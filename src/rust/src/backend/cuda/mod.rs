@@ -15,6 +15,7 @@
 //! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices
+//! - `guards`: shapes that fit, and another way where memory is short; `tiles`: tiles of a file on their way to the device and back
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`usage`]: how much memory is in use, and how it is given back
 //! - [`probe`]: whether there is a GPU, and why not
@@ -29,6 +30,7 @@ mod factor_host;
 mod flow;
 mod fold;
 mod gemm;
+mod guards;
 mod host_copy;
 mod interop;
 mod kernels;
@@ -79,14 +81,14 @@ use faer::{MatMut, MatRef};
 
 use self::context::Context;
 use self::gemm::Update;
+use self::guards::{in_blocks, require, require_indexable};
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::progress;
 use crate::scalar::Scalar;
 
 /// One GPU, opened at first use for the life of the process.
@@ -116,35 +118,6 @@ impl CudaDevice {
 /// Bytes that this process has sent to GPUs, and fetched.
 pub fn bytes_moved() -> (u64, u64) {
     transfer::bytes_moved()
-}
-
-fn require(ok: bool, what: &str) -> Result<()> {
-    if ok {
-        Ok(())
-    } else {
-        Err(Error::Dimension {
-            what: what.to_string(),
-        })
-    }
-}
-
-/// Row and column numbers travel to the kernels as 32-bit integers.
-fn require_indexable((m, n): (usize, usize)) -> Result<()> {
-    require(
-        m < i32::MAX as usize && n < i32::MAX as usize,
-        "a matrix has too many rows or columns",
-    )
-}
-
-/// Blocks on their way take some memory beside the matrix: where that is not there, one step goes after the other.
-fn in_blocks<R>(f: impl FnOnce() -> Result<Option<R>>) -> Result<Option<R>> {
-    let before = progress::queued();
-    let done = buffer::where_there_is_room(f())?.flatten();
-    if done.is_none() {
-        // What was done is done again.
-        progress::extend(progress::queued() - before);
-    }
-    Ok(done)
 }
 
 impl<T: Scalar> Device<T> for CudaDevice {

@@ -3,7 +3,7 @@
 
 # `how` tells a native routine where and how to run, in the order it reads: device, single precision,
 # CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a model decides), seconds before progress
-# is shown, and measured break-even orders.
+# is shown, bytes of a GPU's memory for tiles (Inf: what is free), GPUs as a sum of powers of two (0: all), and measured break-even orders.
 how <- function(device, precision, call) {
   where <- .External(settings, device, precision)
   if (is.null(where)) abort_settings(device, precision, call) else where
@@ -30,10 +30,17 @@ abort_settings <- function(device, precision, call) {
 # What settings() takes of each option, which may be unset, and the words for it.
 is_size <- function(value) is.numeric(value) && length(value) == 1L && isTRUE(value >= 0)
 
+# GPUs, counted from 0: numbers of which settings.c can hold the sum of powers of two.
+is_device_numbers <- function(value) {
+  is.numeric(value) && length(value) > 0L && all(value %in% 0:51) && !anyDuplicated(value)
+}
+
 option_fits <- list(
   cudafactor.threads = function(value) is.null(value) || is_size(value),
   cudafactor.min_flops = function(value) is.null(value) || is_size(value),
   cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) || is_size(value),
+  cudafactor.gpu_memory = function(value) is.null(value) || is_size(value),
+  cudafactor.devices = function(value) is.null(value) || is_device_numbers(value),
   cudafactor.breakeven = function(value) {
     is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) && !any(value < 0, na.rm = TRUE)
   }
@@ -43,6 +50,8 @@ option_wants <- c(
   cudafactor.threads = "a number of threads, 0 for as many as there are cores",
   cudafactor.min_flops = "a number of operations, not negative",
   cudafactor.progress = "TRUE, FALSE or a number of seconds",
+  cudafactor.gpu_memory = "a number of bytes",
+  cudafactor.devices = "different numbers of GPUs, counted from 0",
   cudafactor.breakeven = "a vector of orders, such as gpu_benchmark() finds: its attribute \"breakeven\""
 )
 

@@ -22,7 +22,7 @@
 #' @section Value:
 #' The factor, an object of class `"tile_matrix"`; invisibly where it is in the file of `x`. Its attribute `"report"` is a list:
 #' \describe{
-#'   \item{`device`}{where it was computed: `"cpu"`, `"cuda:0"`;}
+#'   \item{`device`}{where it was computed: `"cpu"`, `"cuda:0"`, or the names of several GPUs;}
 #'   \item{`seconds`, `operations`, `gflops`}{the time, how many floating-point operations were done, and how many billions a second;}
 #'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
 #'   \item{`sent`, `fetched`}{bytes that were copied to the GPU, and back;}
@@ -45,13 +45,17 @@
 #' As of [gpu_chol()], in the precision of the file.
 #'
 #' @section Device:
-#' `"auto"` is the first GPU, where there is one, for 2048 rows and more, else the CPU. Where that GPU fails or has too little memory, the CPU goes on.
+#' `"auto"` is all GPUs together, where there are some, for 2048 rows and more, else the CPU. Where they fail or have too little memory, the CPU goes on.
+#' Each GPU makes columns of tiles of its own, as many as it is fast beside the others; tiles that others need go through the host's memory. The factor is the same, bit for
+#' bit, on any number of GPUs of one model.
 #'
 #' @param x A `tile_matrix` with `triangle = TRUE`.
 #' @param file The name of a second file for the factor, which must not exist; `NULL` for the file of `x`.
 #' @param resume Whether to go on with a factorization that was interrupted.
 #' @param host_memory,gpu_memory Bytes of memory for tiles: numbers, or text such as `"8GB"` or `"512MiB"`. `NULL` for what is free, in part.
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
+#'   `cudafactor.devices`; the first with `"cuda"`.
 #' @param verbose Whether to show a summary.
 #' @param ... Of `chol()`: further arguments of `chol_file()`.
 #' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
@@ -75,12 +79,12 @@
 #' unlink(c(file, r$path))
 #' @export
 chol_file <- function(x, file = NULL, resume = FALSE, host_memory = NULL, gpu_memory = NULL,
-                      device = getOption("cudafactor.device", "auto"), verbose = FALSE) {
+                      device = getOption("cudafactor.device", "auto"), devices = NULL, verbose = FALSE) {
   call <- sys.call()
   if (missing(x)) {
     abort_missing("x", call)
   }
-  factor_tiles(x, file, resume, host_memory, gpu_memory, device, verbose, call)
+  factor_tiles(x, file, resume, host_memory, gpu_memory, on_devices(device, devices, call), verbose, call)
 }
 
 #' @rdname chol_file
@@ -93,7 +97,24 @@ chol.tile_matrix <- function(x, file, ...) {
   chol_file(x, file, ...)
 }
 
-factor_tiles <- function(x, file, resume, host_memory, gpu_memory, device, verbose, call) {
+# The settings of a call, on these GPUs together where some are named.
+on_devices <- function(device, devices, call) {
+  where <- how(device, "double", call)
+  if (is.null(devices)) {
+    return(where)
+  }
+  if (!is_device_numbers(devices)) {
+    abort_argument("devices", "'devices' must be different numbers of GPUs, counted from 0", call)
+  }
+  if (!(device %in% c("auto", "cuda"))) {
+    abort_argument("devices", sprintf("'devices' are GPUs for device = \"auto\" or \"cuda\", not for \"%s\"", device), call)
+  }
+  if (device == "cuda") where[[1L]] <- devices[[1L]]
+  where[[7L]] <- sum(2^devices)
+  where
+}
+
+factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbose, call) {
   if (!is_tile_matrix(x)) {
     abort_type("'x' must be a matrix on disk: tile_matrix() writes one, gpu_chol() factors a matrix in memory", call)
   }
@@ -120,7 +141,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, device, verbo
       unlink(file)
     }
   }
-  report <- unwrap(native_chol_file(from, file, resume, memory, how(device, "double", call)), call)
+  report <- unwrap(native_chol_file(from, file, resume, memory, where), call)
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
@@ -168,13 +189,13 @@ as_bytes <- function(size, argument, call) {
 
 report_text <- function(n, report) {
   moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
-  on_gpu <- report$device != "cpu"
+  on_gpu <- report$device[[1L]] != "cpu"
   bound <- if (report$idle > report$seconds / 2) "the disk" else if (on_gpu) "the GPU" else "the CPU"
   sprintf(
     paste(
       "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
       "tiles in %s of host memory%s"
-    ), format(n), report$device, report$seconds, report$gflops,
+    ), format(n), paste(report$device, collapse = ", "), report$seconds, report$gflops,
     paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched")), moved, ""), collapse = ", "),
     report$reading, report$writing, report$idle, bound, format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""

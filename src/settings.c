@@ -1,4 +1,5 @@
 // Where and how a call is to run, read off its arguments and R's options. In C because every call needs it, the smallest too.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <R.h>
@@ -55,6 +56,23 @@ static double progress_delay(void) {
   return number_option("cudafactor.progress", usual);
 }
 
+// The GPUs that option cudafactor.devices names, as a sum of powers of two: 0 where it is unset. -1 where it is not a vector of different numbers, counted
+// from 0 and below MOST_DEVICES, of which a double holds the sum.
+enum { MOST_DEVICES = 52 };
+static double chosen_devices(void) {
+  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.devices"));
+  if (value == R_NilValue) return 0;
+  if (!is_numbers(value) || XLENGTH(value) == 0) return -1;
+  double sum = 0;
+  char seen[MOST_DEVICES] = {0};
+  for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
+    const double number = TYPEOF(value) == REALSXP ? REAL(value)[i] : INTEGER(value)[i];
+    if (!(number >= 0 && number < MOST_DEVICES) || number != (int)number || seen[(int)number]++) return -1;
+    sum += ldexp(1, (int)number);
+  }
+  return sum;
+}
+
 // The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in work.rs.
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -77,7 +95,7 @@ static int read_breakeven(SEXP value, double *orders) {
   return 1;
 }
 
-// .External(settings, device, precision): c(device, single, threads, min_flops, delay, breakeven) as the native routines read
+// .External(settings, device, precision): c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven) as the native routines read
 // them, or NULL when an argument or an option is not what it should be; the R function says which. In C because every call
 // needs it.
 SEXP settings_of_call(SEXP args) {
@@ -88,17 +106,19 @@ SEXP settings_of_call(SEXP args) {
   const int single = strcmp(name, "single") == 0;
   if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
   const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", R_NaN);
-  const double delay = progress_delay();
+  const double delay = progress_delay(), memory = number_option("cudafactor.gpu_memory", R_PosInf), devices = chosen_devices();
   double orders[VERBS];
-  if (threads < 0 || min_flops < 0 || delay < 0) return R_NilValue;
+  if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0) return R_NilValue;
   if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;
-  const SEXP how = Rf_allocVector(REALSXP, 5 + VERBS);
+  const SEXP how = Rf_allocVector(REALSXP, 7 + VERBS);
   double *v = REAL(how);
   v[0] = number;
   v[1] = single;
   v[2] = threads;
   v[3] = min_flops;
   v[4] = delay;
-  memcpy(v + 5, orders, sizeof orders);
+  v[5] = memory;
+  v[6] = number == -1 ? devices : 0;
+  memcpy(v + 7, orders, sizeof orders);
   return how;
 }

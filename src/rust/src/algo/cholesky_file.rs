@@ -85,6 +85,8 @@ pub struct Budget {
 /// What was done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
+    /// The devices' names.
+    pub devices: Vec<String>,
     /// Tiles that were copied, and the bytes of one.
     pub traffic: Traffic,
     pub tile_bytes: u64,
@@ -133,8 +135,10 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     let start = Instant::now();
     let layout = *files.to.layout();
     let tile_bytes = files.to.buffer()?.bytes().len() as u64;
+    let names = devs.iter().map(D::name).collect();
     if is_complete(files, resume)? {
         return Ok(Report {
+            devices: names,
             traffic: Traffic::default(),
             tile_bytes,
             operations: 0.0,
@@ -167,6 +171,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
         }
     };
     Ok(Report {
+        devices: names,
         traffic: work.traffic(),
         tile_bytes,
         operations: work.operations(),

@@ -5,6 +5,7 @@
 
 pub mod cholesky;
 pub mod cholesky_file;
+pub mod cholesky_host;
 pub mod cholesky_tiled;
 pub mod condition;
 pub mod determinant;

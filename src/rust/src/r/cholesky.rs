@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky;
+use crate::algo::cholesky_host::{self, Means};
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
@@ -19,10 +20,16 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
         let n = args::size(&n)?;
         let x = args::matrix(&x, (n, n))?;
         let mut out = Out::new(&out, (n, n))?;
+        let gpus = how.gpus();
+        let means = Means {
+            devices: &gpus,
+            memory: how.gpu_memory,
+        };
         on_device!(&how, Work::cholesky(n), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
-                cholesky::factor(dev, args::view(&x, (n, n)), args::view_mut(out, (n, n)))
+                let (x, out) = (args::view(&x, (n, n)), args::view_mut(out, (n, n)));
+                cholesky_host::factor(dev, &means, x, out)
             })
         })
     })

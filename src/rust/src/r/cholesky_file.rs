@@ -87,8 +87,13 @@ fn on<T: Scalar>(
         Target::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
-            let free = dev.usage().map(|u| (u.free + u.pooled) as f64)?;
-            run(&[dev], files, wanted, resume, &[free], vec![1.0])
+            let devs = TileMachine::<T>::with(&dev, &how.gpus());
+            let free = devs
+                .iter()
+                .map(|d| TileMachine::<T>::free(d).map(|b| b as f64));
+            let free: Vec<f64> = free.collect::<Result<_>>()?;
+            let speeds = devs.iter().map(TileMachine::<T>::speed).collect();
+            run(&devs, files, wanted, resume, &free, speeds)
         }
         #[cfg(not(feature = "cuda"))]
         Target::Cuda(_) => crate::r::target::no_cuda(),
@@ -165,7 +170,7 @@ fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj)
         let bytes = |tiles: usize| tiles as f64 * report.tile_bytes as f64;
         let on_gpu = target != Target::Cpu;
         Ok(list!(
-            device = target.name(),
+            device = report.devices,
             seconds = report.seconds,
             operations = report.operations,
             read = bytes(report.traffic.loaded),

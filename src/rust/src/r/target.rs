@@ -35,7 +35,7 @@ enum Request {
     Exactly(Target),
 }
 
-/// R's `how`: `c(device, single, threads, min_flops, delay, breakeven)`, made by `settings.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven)`, made by `settings.c`.
 pub struct How {
     request: Request,
     pub single: bool,
@@ -45,13 +45,19 @@ pub struct How {
     min_flops: f64,
     /// Seconds before progress is shown; infinite where it is not.
     pub delay: f64,
+    /// Bytes of a GPU's memory for matrices that are taken there by tiles; infinite for what is free.
+    pub gpu_memory: f64,
+    /// GPUs to be used, bit by bit; 0 for all.
+    chosen: u64,
     /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was not.
     breakeven: [f64; Verb::NAMED.len()],
 }
 
 impl How {
     pub fn parse(how: &Robj) -> Result<How> {
-        let [device, single, threads, min_flops, ref rest @ ..] = *args::doubles(how)? else {
+        let [device, single, threads, min_flops, delay, gpu_memory, chosen, ref measured @ ..] =
+            *args::doubles(how)?
+        else {
             return Err(Error::Internal {
                 what: "a native routine was called without its settings".to_owned(),
             });
@@ -59,7 +65,6 @@ impl How {
         // The threads of the pool may all wait for the call that this one came in between.
         let threads = if in_between() { 1 } else { threads as usize };
         crate::threads::want(threads);
-        let (delay, measured) = rest.split_first().unwrap_or((&f64::INFINITY, &[]));
         let mut breakeven = [f64::NAN; Verb::NAMED.len()];
         breakeven
             .iter_mut()
@@ -74,7 +79,9 @@ impl How {
             single: single != 0.0,
             threads,
             min_flops,
-            delay: *delay,
+            delay,
+            gpu_memory,
+            chosen: chosen as u64,
             breakeven,
         })
     }
@@ -84,8 +91,30 @@ impl How {
     pub fn target(&self, work: impl Into<Work>) -> Target {
         match self.request {
             Request::Exactly(t) => t,
-            Request::Auto if self.pays(&work.into()) => Target::Cuda(0),
+            Request::Auto if self.pays(&work.into()) => Target::Cuda(self.first()),
             Request::Auto => Target::Cpu,
+        }
+    }
+
+    /// The GPU that `auto` takes for what one does alone. It may not be there, where the user chose it.
+    fn first(&self) -> usize {
+        if self.chosen == 0 {
+            0
+        } else {
+            self.chosen.trailing_zeros() as usize
+        }
+    }
+
+    /// The numbers of GPUs that may work together on what is for a GPU.
+    pub fn gpus(&self) -> Vec<usize> {
+        match self.request {
+            _ if self.chosen != 0 => {
+                let bits = 0..u64::BITS as usize;
+                bits.filter(|d| self.chosen >> d & 1 == 1).collect()
+            }
+            Request::Exactly(Target::Cuda(ordinal)) => vec![ordinal],
+            Request::Exactly(Target::Cpu) => Vec::new(),
+            Request::Auto => (0..cuda_count()).collect(),
         }
     }
 

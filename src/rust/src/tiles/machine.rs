@@ -15,6 +15,14 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
 
     /// Whether matrices are computed with where they lie in host memory. Then nothing below but [`TileMachine::in_place`] is asked for.
     fn is_host(&self) -> bool;
+    /// This device and the others of its kind with these numbers, as far as they are there and can be used.
+    fn with(&self, numbers: &[usize]) -> Vec<Self>
+    where
+        Self: Sized;
+    /// Bytes of its memory that are free.
+    fn free(&self) -> Result<u64>;
+    /// How fast it computes products, beside others of its kind.
+    fn speed(&self) -> f64;
     /// The matrix in host memory, with its contents.
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
 

@@ -28,6 +28,18 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         !self.apart
     }
 
+    fn with(&self, _: &[usize]) -> Vec<Self> {
+        vec![self.clone()]
+    }
+
+    fn free(&self) -> Result<u64> {
+        Ok(super::memory().map_or(u64::MAX, |(free, _)| free))
+    }
+
+    fn speed(&self) -> f64 {
+        1.0
+    }
+
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<CpuMat<'a, T>> {
         Ok(CpuMat::Home(home))
     }

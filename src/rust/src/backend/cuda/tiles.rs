@@ -54,6 +54,22 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         false
     }
 
+    fn with(&self, numbers: &[usize]) -> Vec<Self> {
+        let others = numbers.iter().filter(|d| **d != self.ordinal());
+        let opened = others.filter_map(|d| CudaDevice::open(*d).ok());
+        std::iter::once(*self).chain(opened).collect()
+    }
+
+    fn free(&self) -> Result<u64> {
+        let usage = self.usage()?;
+        Ok(usage.free + usage.pooled)
+    }
+
+    fn speed(&self) -> f64 {
+        let properties = &self.ctx.properties;
+        properties.multiprocessors as f64 * properties.product_rate::<T>()
+    }
+
     fn in_place<'a>(&self, _: MatMut<'a, T>) -> Result<Matrix<'a, T>> {
         Err(Error::Internal {
             what: "a GPU was asked to compute in host memory".into(),

@@ -1,0 +1,260 @@
+//! Cholesky factorization of a matrix in host memory by tiles: where a device has too little memory for it, or several share the work.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use faer::{MatMut, MatRef};
+use rayon::prelude::*;
+
+use crate::algo::cholesky;
+use crate::algo::cholesky_file::LEAST_ROOM;
+use crate::algo::cholesky_tiled;
+use crate::algo::tiled_work::{Room, Tiles, Work};
+use crate::error::{Error, Result};
+use crate::footprint;
+use crate::scalar::Scalar;
+use crate::threads::owns_pool;
+use crate::tiles::machine::TileMachine;
+use crate::tiles::plan::LEAST_SLOTS;
+use crate::tiles::{Buffer, Layout, Shape};
+
+/// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
+struct HostTiles<'a, T> {
+    layout: Layout,
+    matrix: MatRef<'a, T>,
+    factor: *mut T,
+    /// Numbers from a column of the factor to the next.
+    stride: usize,
+    steps: Vec<AtomicU32>,
+}
+
+// SAFETY: tiles lie apart in the factor, and no two threads load or store the same one at a time.
+unsafe impl<T: Sync> Sync for HostTiles<'_, T> {}
+
+/// An address that threads may share.
+#[derive(Clone, Copy)]
+struct Address<T>(*mut T);
+// SAFETY: what is done with it is the business of who makes it.
+unsafe impl<T> Send for Address<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Address<T> {}
+
+impl<T> Address<T> {
+    /// # Safety
+    /// So many numbers from `at` on exist, and nobody else uses them.
+    unsafe fn slice<'s>(self, at: usize, len: usize) -> &'s mut [T] {
+        std::slice::from_raw_parts_mut(self.0.add(at), len)
+    }
+}
+
+/// Columns that a thread copies at least.
+const COLUMNS: usize = 64;
+
+fn each_column(columns: usize, f: impl Fn(usize) + Sync + Send) {
+    if owns_pool() {
+        (0..columns)
+            .into_par_iter()
+            .with_min_len(COLUMNS)
+            .for_each(f);
+    } else {
+        (0..columns).for_each(f);
+    }
+}
+
+impl<'a, T: Scalar> HostTiles<'a, T> {
+    /// `None` where columns are not contiguous.
+    fn new(layout: Layout, matrix: MatRef<'a, T>, factor: MatMut<'a, T>) -> Option<Self> {
+        let rows = layout.rows();
+        let fits = (matrix.nrows(), factor.nrows()) == (rows, rows);
+        let dense = matrix.row_stride() == 1 && factor.row_stride() == 1;
+        let stride = usize::try_from(factor.col_stride()).ok()?;
+        (fits && dense).then(|| HostTiles {
+            layout,
+            matrix,
+            factor: factor.as_ptr_mut(),
+            stride,
+            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+        })
+    }
+
+    fn start(&self, i: usize, j: usize) -> usize {
+        (j * self.stride + i) * self.layout.tile()
+    }
+
+    /// How many rows of column `c` of a tile are at or above the diagonal of the matrix.
+    fn height(&self, (i, j): (usize, usize), c: usize) -> usize {
+        let (rows, _) = self.layout.extent(i, j);
+        if i == j {
+            rows.min(c + 1)
+        } else {
+            rows
+        }
+    }
+}
+
+impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn step(&self, tile: usize) -> u32 {
+        self.steps[tile].load(Ordering::Acquire)
+    }
+
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        let (i, j) = self.layout.position(tile);
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let stored = self.step(tile) > 0;
+        let factor = Address(self.factor);
+        let to = Address(into.as_mut_ptr());
+        let zero = T::from_f64(0.0);
+        each_column(size, |c| {
+            // SAFETY: a column of the buffer.
+            let to = unsafe { to.slice(c * size, size) };
+            let height = if c < cols { self.height((i, j), c) } else { 0 };
+            let (to, rest) = to.split_at_mut(height);
+            if i == j || rows < size || c >= cols {
+                rest.fill(zero);
+            }
+            if height == 0 {
+                return;
+            }
+            if stored {
+                // SAFETY: a column of the tile in the factor, which nobody changes meanwhile.
+                let from = unsafe { factor.slice(self.start(i, j) + c * self.stride, height) };
+                to.copy_from_slice(from);
+            } else {
+                let from = self
+                    .matrix
+                    .get(.., j * size + c)
+                    .get(i * size..i * size + height);
+                // SAFETY: contiguous, see `new`.
+                let from = unsafe { std::slice::from_raw_parts(from.as_ptr(), height) };
+                to.copy_from_slice(from);
+            }
+        });
+        Ok(())
+    }
+
+    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+        let (i, j) = self.layout.position(tile);
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let factor = Address(self.factor);
+        let zero = T::from_f64(0.0);
+        each_column(cols, |c| {
+            // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
+            let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
+            let (to, below) = to.split_at_mut(self.height((i, j), c));
+            to.copy_from_slice(&from[c * size..c * size + to.len()]);
+            below.fill(zero);
+        });
+        // Once: this step makes it a tile of the factor.
+        if i < j && step as usize == i + 1 {
+            each_column(rows, |c| {
+                // SAFETY: a column of the tile below the diagonal, which nobody else writes.
+                let to = unsafe { factor.slice(self.start(j, i) + c * self.stride, cols) };
+                to.fill(zero);
+            });
+        }
+        self.steps[tile].store(step, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// Where the factorization may go.
+pub struct Means<'m> {
+    /// Numbers of devices that may work together.
+    pub devices: &'m [usize],
+    /// Bytes of each one's memory; infinite for what is free.
+    pub memory: f64,
+}
+
+/// Orders below which a device that has room is asked for nothing else.
+const LARGE: usize = 8192;
+/// Orders from which several devices are faster than one.
+const SHARED: usize = 16384;
+
+/// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
+pub fn factor<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    x: MatRef<'_, T>,
+    mut out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = x.nrows();
+    if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
+        return cholesky::factor(dev, x, out);
+    }
+    let need = footprint::Task::Cholesky.on_gpu(n, size_of::<T>());
+    let enough = need <= means.memory.min(dev.free()? as f64);
+    if enough && (means.devices.len() < 2 || n < SHARED) {
+        match cholesky::factor(dev, x, out.as_mut()) {
+            Err(Error::DeviceMemory { .. }) => {}
+            done => return done,
+        }
+    }
+    let devs = dev.with(means.devices);
+    factor_by_tiles(&devs, means.memory, x, out)
+}
+
+/// Orders of tiles, the fastest first.
+const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
+/// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
+const ROOMY: usize = 14;
+const ROWS: usize = 6;
+/// Tiles in host memory on their way, for any number of devices and for each.
+const WAITING: (usize, usize) = (6, 6);
+/// Threads that load, and as many that store: each has the pool's threads to help.
+const THREADS: usize = 2;
+
+/// On all of the devices, with so many bytes of each one's memory at most.
+pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = x.nrows();
+    let bytes = |tile: usize| tile.pow(2) * size_of::<T>();
+    let free = devs.iter().map(|dev| {
+        let free = dev.free()? as f64 * SAFE;
+        Ok(free.min(memory) as usize)
+    });
+    let free: Vec<usize> = free.collect::<Result<_>>()?;
+    let least = free.iter().copied().min().unwrap_or(0);
+    let fits = |tile: &&usize| {
+        let rows = n.div_ceil(**tile);
+        least / bytes(**tile) >= ROOMY && rows >= ROWS * devs.len()
+    };
+    let tile = TILES.iter().find(fits).unwrap_or(&TILES[TILES.len() - 1]);
+    let tile = (*tile).min(n.max(1));
+    let layout = Layout::new(n, n, tile, Shape::Triangle)?;
+    let rooms = free.iter().map(|free| {
+        let all = free / bytes(tile);
+        if all < LEAST_ROOM {
+            return Err(Error::Argument {
+                argument: "cudafactor.gpu_memory",
+                what: format!(
+                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {} bytes are needed",
+                    bytes(tile)
+                ),
+            });
+        }
+        let room = all + LEAST_SLOTS - LEAST_ROOM;
+        Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
+    });
+    let room = Room {
+        host: (WAITING.0 + WAITING.1 * devs.len()).min(layout.tiles().max(LEAST_SLOTS)),
+        devices: rooms.collect::<Result<_>>()?,
+    };
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let Some(tiles) = HostTiles::new(layout, x, out) else {
+        return Err(Error::Dimension {
+            what: "a square matrix with contiguous columns is needed".into(),
+        });
+    };
+    let work = Work::new(&tiles, &room, &speeds)?;
+    cholesky_tiled::factor(devs, &tiles, &work, THREADS).map(|_| ())
+}
+
+/// Of the memory that is free: others take some meanwhile.
+const SAFE: f64 = 0.9;

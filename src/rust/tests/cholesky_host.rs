@@ -1,0 +1,119 @@
+//! Cholesky factorization by tiles of a matrix in host memory, by one device and by several.
+
+mod common;
+
+use common::{matrices, residual, same, Host};
+use cudafactor::algo::cholesky_host::{factor, factor_by_tiles, Means};
+use cudafactor::backend::cpu::CpuDevice;
+use cudafactor::error::{Error, Result};
+use cudafactor::scalar::Scalar;
+use cudafactor::tiles::machine::TileMachine;
+
+/// The factor, in a place that was full of something else.
+fn by_tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    a: &Host<T>,
+    tiles: f64,
+    gap: usize,
+) -> Result<Host<T>> {
+    let mut r = Host::<T>::from_fn(a.rows, a.cols, |_, _| 7e30).with_gap(gap);
+    // The smallest tiles have 128 rows.
+    let memory = tiles * (128 * 128 * size_of::<T>()) as f64;
+    factor_by_tiles(devs, memory, a.view(), r.view_mut())?;
+    Ok(r)
+}
+
+fn makes_the_factor<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+    for n in [0, 1, 127, 128, 129, 400, 1001] {
+        for (kind, a) in matrices::positive::<T>(n) {
+            let half = Host::from_fn(n, n, |i, j| if i <= j { a.at(i, j) } else { f64::NAN });
+            let mut first: Option<Host<T>> = None;
+            for (count, tiles, gap) in [(1, 5.0, 0), (2, 5.0, 3), (3, 9.0, 0), (1, 16.0, 0)] {
+                let before = half.with_gap(gap);
+                let r = by_tiles(&devs[..count], &before, tiles, gap).unwrap();
+                assert!(same(&before, &half), "{kind} {n}: the matrix was changed");
+                let error = residual::cholesky(&a, &r);
+                assert!(error < residual::BACKWARD, "{kind} {n}: {error}");
+                for j in 0..n {
+                    assert!((j + 1..n).all(|i| r.at(i, j) == 0.0), "{kind} {n}");
+                }
+                let first = first.get_or_insert_with(|| r.clone());
+                assert!(same(first, &r), "{kind} {n} {count} {tiles}");
+            }
+        }
+    }
+}
+
+fn tells_the_order<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+    let n = 500;
+    for order in [1, 128, 129, 300, 500] {
+        let mut a = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
+        a.set(
+            order - 1,
+            order - 1,
+            if order == 300 { f64::NAN } else { -1.0 },
+        );
+        for count in 1..=devs.len() {
+            let failed = by_tiles(&devs[..count], &a, 6.0, 0).err();
+            assert_eq!(failed, Some(Error::NotPositiveDefinite { order }));
+        }
+    }
+}
+
+fn too_little_is_too_little<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+    let a = Host::<T>::from_fn(300, 300, |i, j| f64::from(u8::from(i == j)));
+    let failed = by_tiles(devs, &a, 4.9, 0).err();
+    assert!(matches!(failed, Some(Error::Argument { .. })), "{failed:?}");
+}
+
+/// Where memory is limited tiles are taken, and the whole matrix where it is not.
+fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    let n = 700;
+    let a = matrices::positive::<T>(n).remove(0).1;
+    let make = |memory: f64| {
+        let mut r = Host::<T>::from_fn(n, n, |_, _| 7e30);
+        let means = Means {
+            devices: &[0],
+            memory,
+        };
+        factor(dev, &means, a.view(), r.view_mut()).map(|()| r)
+    };
+    for memory in [f64::INFINITY, 1e6] {
+        let r = make(memory).unwrap();
+        let error = residual::cholesky(&a, &r);
+        assert!(error < residual::BACKWARD, "{memory}: {error}");
+        assert!((1..n).all(|i| r.at(i, i - 1) == 0.0));
+    }
+    let failed = make(1e4).err();
+    assert_eq!(failed.is_some(), !dev.is_host());
+}
+
+fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {
+    makes_the_factor::<T, D>(&devs);
+    tells_the_order::<T, D>(&devs);
+    too_little_is_too_little::<T, D>(&devs);
+    goes_by_tiles_where_it_must::<T, D>(&devs[0]);
+}
+
+#[test]
+fn cpus_apart() {
+    all::<f64, _>([(); 3].map(|()| CpuDevice::apart(1)));
+    all::<f32, _>([(); 3].map(|()| CpuDevice::apart(1)));
+}
+
+#[test]
+fn a_cpu_has_its_memory() {
+    goes_by_tiles_where_it_must::<f64, _>(&CpuDevice::new(2));
+}
+
+/// The first GPU takes every part where there are no others.
+#[cfg(feature = "cuda")]
+#[test]
+fn gpus() {
+    use cudafactor::backend::cuda::CudaDevice;
+    if let Some(gpu) = common::gpu() {
+        let devs = [0, 1, 2].map(|d| CudaDevice::open(d).unwrap_or(gpu));
+        all::<f64, _>(devs);
+        all::<f32, _>(devs);
+    }
+}

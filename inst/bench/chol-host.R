@@ -1,0 +1,61 @@
+# Cholesky factorizations of R matrices with little of a GPU's memory, and on several GPUs, beside the same in one GPU's memory. Writes chol-host.md and
+# chol-host.csv.
+#   Rscript inst/bench/chol-host.R [ORDER]...
+# Orders of 65536 need 100 GB of host memory.
+
+library(cudafactor)
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(if (length(here)) dirname(here) else "inst/bench", "common.R"))
+
+orders <- as.numeric(commandArgs(trailingOnly = TRUE))
+if (!length(orders)) orders <- c(8192, 16384, 32768)
+gpus <- nrow(gpu_info())
+stopifnot(gpus > 0)
+
+now <- function() as.double(Sys.time())
+# The median of some calls, after one that is not counted.
+seconds <- function(call, times) {
+  once <- function(i) {
+    start <- now()
+    call()
+    now() - start
+  }
+  once()
+  median(vapply(seq_len(times), once, 0))
+}
+finished <- function() as.matrix(as_gpu(matrix(1)))
+
+gib <- matrix(1, 2^13, 2^14)
+bus <- 2^30 / seconds(function() { g <- as_gpu(gib); finished() }, 5)
+rm(gib)
+
+rows <- lapply(orders, function(n) {
+  x <- matrix(0.5, n, n)
+  diag(x) <- n
+  times <- if (n < 30000) 5 else 2
+  with <- function(...) {
+    old <- options(...)
+    on.exit(options(old))
+    seconds(function() gpu_chol(x, device = "auto"), times)
+  }
+  one <- with(cudafactor.devices = 0)
+  limited <- if (n <= 16384) with(cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
+  several <- if (gpus > 1L) with(cudafactor.devices = seq_len(gpus) - 1) else NA_real_
+  g <- as_gpu(x)
+  in_core <- seconds(function() { r <- chol(g); finished() }, times)
+  rm(g)
+  gpu_free()
+  floor <- max(8 * n^2 / 2 / bus, in_core)
+  row <- data.frame(
+    n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
+    limited_s = limited, one_over_limited = one / limited, gpus = gpus, several_s = several, one_over_several = one / several,
+    several_tflops = n^3 / 3 / several / 1e12
+  )
+  print(row, digits = 3)
+  row
+})
+bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", list(Runs = do.call(rbind, rows)), c(
+  sprintf("- medians of 5 calls, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
+  "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of that and of one triangle's way over the bus",
+  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`"
+))

@@ -33,8 +33,8 @@
 #'
 #' @section Accuracy:
 #' Distances come from differences of coordinates, so that points close to each other are as far apart as their coordinates say, wherever they are. Everything is computed in
-#' double precision, and rounded once with `precision = "single"`. The relative error is some units in the last place, plus \eqn{h}{h} times some, since that is what an
-#' exponential makes of a rounded distance. A covariance too small for a number is zero. On every device an entry depends on its two points alone: the entries of a
+#' double precision, and rounded once with `precision = "single"`. The relative error is some units in the last place, and as many times the
+#' exponent, since that is what an exponential makes of a rounded distance. A covariance too small for a number is zero. On every device an entry depends on its two points alone: the entries of a
 #' part, of the whole matrix and of a file are the same bit for bit. From device to device they differ by the last places of the exponential function. Coordinates in a
 #' `gpu_matrix` of single precision are what they were rounded to.
 #'
@@ -249,9 +249,11 @@ covariance_part <- function(k, rows, columns, call) {
   # A point that is not known has no covariance and no name.
   out[is.na(rows), ] <- NA
   out[, is.na(columns)] <- NA
-  if (!is.null(rownames(out))) {
-    rownames(out)[is.na(rows)] <- NA
-    colnames(out)[is.na(columns)] <- NA
+  names <- dimnames(out)
+  if (!is.null(names)) {
+    names[[1L]][is.na(rows)] <- NA
+    names[[2L]][is.na(columns)] <- NA
+    dimnames(out) <- names
   }
   out
 }

@@ -225,12 +225,13 @@ fn blocks_of_a_larger_matrix<T: Scalar, D: Device<T>>(dev: &D) {
 fn close_points_keep_their_distance<T: Scalar, D: Device<T>>(dev: &D) {
     let step = 2f64.powi(-24);
     let x = Host::<f64>::from_fn(9, 2, |i, k| 1e8 + (i * (k + 1)) as f64 * step);
-    let scale = scales(&[step, step]);
+    let ranges = [1e-7, 3e-7];
+    let scale = scales(&ranges);
     for correlation in ALL {
         let k = function(correlation, 1.0, 0.0);
         let out = all_of::<T, D>(dev, &k, points(&x, &scale), None);
         for i in 0..9 {
-            let (want, h) = expected(correlation, (&x, i), (&x, 0), &[step, step]);
+            let (want, h) = expected(correlation, (&x, i), (&x, 0), &ranges);
             // The points are where they are said to be.
             assert!(i == 0 || h > 0.0);
             assert!(close::<T>(out.at(i, 0), want, h), "{correlation:?} {i}");

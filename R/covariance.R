@@ -48,6 +48,8 @@
 #' @param variance The covariance at distance zero, without the nugget.
 #' @param nugget What is added on the diagonal: the variance of errors of measurement, or what keeps a matrix of close points positive definite.
 #' @inheritParams gpu_matmult
+#' @param precision `"double"`, or `"single"`: entries are rounded to some 7 digits, from what was computed in double precision. Beside a
+#'   `gpu_matrix` neither this nor `device` is looked at.
 #' @param i,j Rows and columns: numbers, negative numbers, logical vectors, names, or nothing for all.
 #' @param drop Whether a result with one row or column becomes a vector.
 #' @param ... Ignored.

@@ -109,6 +109,9 @@ test_that("covariances of a gpu_matrix stay on its device", {
     gpu_covariance(as_gpu(x, "cpu"), as_gpu(y, "cpu", "single")), "precision", class = "cudafactor_error_argument"
   )
   expect_identical(covariance(as_gpu(x, "cpu")), covariance(x))
+  stale <- unserialize(serialize(as_gpu(x, "cpu"), NULL))
+  expect_error(covariance(stale), class = "cudafactor_error_stale")
+  expect_error(gpu_covariance(x, stale), class = "cudafactor_error_stale")
 })
 
 test_that("parts of a covariance are those of the matrix, bit for bit", {

@@ -59,12 +59,11 @@
 #' @param verbose Whether to show a summary.
 #' @param ... Of `chol()`: further arguments of `chol_file()`.
 #' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
-#' @seealso [tile_matrix()], [gpu_chol()]
+#' @seealso [tile_matrix()], [covariance()], [gpu_chol()]
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 600)
-#' covariance <- function(i, j) exp(-abs(outer(place[i], place[j], "-")) / 0.2)
-#' k <- tile_matrix(covariance, file, dim = 600, triangle = TRUE, tile = 100)
+#' k <- tile_matrix(covariance(place, range = 0.2), file, tile = 100)
 #'
 #' # In memory for 5 of its 21 tiles
 #' r <- chol_file(k, tempfile(fileext = ".tiles"),

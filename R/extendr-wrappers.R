@@ -22,6 +22,15 @@ native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv
 # Makes the file's matrix its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
 native_chol_file <- function(from, to, resume, memory, how) .Call(wrap__native_chol_file, from, to, resume, memory, how)
 
+# out = the covariances of the points in the rows of x and those in the rows of y; of x with one another where y is NULL
+native_covariance <- function(x, xdim, y, ydim, kernel, parameters, out, how) .Call(wrap__native_covariance, x, xdim, y, ydim, kernel, parameters, out, how)
+
+# out = the handle of the same, on the device and in the precision of `beside`
+native_held_covariance <- function(x, xdim, y, ydim, kernel, parameters, beside, out, how) .Call(wrap__native_held_covariance, x, xdim, y, ydim, kernel, parameters, beside, out, how)
+
+# Writes all tiles of a file that is being made: the covariances of the points in the rows of x with one another
+native_tiles_covariance <- function(out, x, xdim, kernel, parameters, how) .Call(wrap__native_tiles_covariance, out, x, xdim, kernel, parameters, how)
+
 # Panics, so that the tests can see what becomes of a panic
 native_panic <- function() .Call(wrap__native_panic)
 

@@ -3,20 +3,24 @@
 #' Matrices on disk
 #'
 #' `tile_matrix()` writes a matrix to a file, cut into square tiles, and `open_tile_matrix()` finds one there that was written before. The matrix may
-#' be larger than memory: it can be given by a function that computes parts of it. [chol_file()] factors it.
+#' be larger than memory: it can be given by the points of which it is the [covariance()], or by a function that computes parts of it. [chol_file()] factors it.
 #'
 #' The object is the name of a file with a description, ordinary R data that [saveRDS()] keeps and other sessions on the machine can use; the numbers are in
 #' the file alone. A copy of the object is the same file. The file is open only during a call. While one call writes it,
 #' other processes cannot open it, and while one reads it, others can read it too.
 #'
-#' A covariance matrix is symmetric: with `triangle = TRUE` only its upper triangle is stored, which halves the file, and a function is asked
+#' A covariance matrix is symmetric: with `triangle = TRUE`, the default for a [covariance()], only its upper triangle is stored, which halves the file, and a function is asked
 #' for the blocks on and above the diagonal only. What stands below the diagonal of a matrix `x`, or of a block on the diagonal, is then not looked at. Such files
 #' are what [chol_file()] takes.
 #'
 #' Every tile has a checksum, which is compared whenever it is read.
 #'
+#' @section Covariances:
+#' The tiles of a [covariance()] are computed on `device`, from the coordinates, while others are written to the disk. `"auto"` is the first GPU, where there
+#' is one, for 2048 points and more, else the CPU. The file has the entries of `as.matrix(x)` on that device bit for bit.
+#'
 #' @section Functions:
-#' Where `x` is a function, it is called as `x(i, j)` with two vectors of successive row and column numbers, at most `tile` of them each,
+#' For what [covariance()] does not have: where `x` is a function, it is called as `x(i, j)` with two vectors of successive row and column numbers, at most `tile` of them each,
 #' and returns the block `[i, j]`: a numeric or logical matrix of `length(i)` rows and `length(j)` columns, in which what has one row or one column may be a
 #' plain vector. It is called once for each tile, column of tiles by column of tiles. Its errors are errors of `tile_matrix()`.
 #'
@@ -25,14 +29,14 @@
 #' There are methods for [dim()], [print()], [as.matrix()], `[` and [chol()]. See [tile_matrix_parts].
 #'
 #' @section Failure:
-#' Where a file cannot be completed, be it by an error in a function `x` or by an interrupt, it is removed. `cudafactor_error_file_exists`: there is such a file,
+#' Where a file cannot be completed, be it by an error in a function `x`, of the device, or by an interrupt, it is removed. `cudafactor_error_file_exists`: there is such a file,
 #' which is left as it is. `cudafactor_error_disk_space`: the disk has too little room for the file (fields `needed` and `free`, in bytes); all of it is
 #' reserved before anything is written. `cudafactor_error_dimension` and `cudafactor_error_type`: a block of a function is of other extents, or no
 #' numbers; the message names the tile. `cudafactor_error_file_in_use`: another process, or another call, writes the file.
 #' `cudafactor_error_file_format`: no file of tiles, or one whose making was cut short by the end of the process.
 #' `cudafactor_error_file`: the system's own words; all the classes of files inherit from it.
 #'
-#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a function that gives blocks of one, or a `tile_matrix` that is to be
+#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
 #'   written anew, in other tiles or in another precision.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.
@@ -40,7 +44,8 @@
 #' @param precision `"double"` or `"single"`: of the numbers in the file, and of what is computed with them.
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
-#' @seealso [chol_file()], [tile_matrix_parts]
+#' @param device Where a [covariance()] is evaluated: `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#' @seealso [covariance()], [chol_file()], [tile_matrix_parts]
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' x <- tile_matrix(matrix(1:6, 2), file)
@@ -50,23 +55,29 @@
 #'
 #' # A covariance matrix that is in no memory as a whole
 #' place <- seq(0, 1, length.out = 700)
-#' covariance <- function(i, j) exp(-abs(outer(place[i], place[j], "-")) / 0.2)
-#' k <- tile_matrix(covariance, file, dim = 700, triangle = TRUE)
+#' k <- tile_matrix(covariance(place, "matern32", range = 0.2), file)
 #' k[1:3, c(1, 700)]
+#' unlink(file)
+#'
+#' # The same way, any function of two points
+#' f <- function(i, j) pmin(outer(place[i], place[j], pmin), 0.5)
+#' k <- tile_matrix(f, file, dim = 700, triangle = TRUE)
 #'
 #' # In another session
 #' k <- open_tile_matrix(file)
 #' dim(k)
 #' unlink(file)
 #' @export
-tile_matrix <- function(x, file, dim = NULL, triangle = FALSE, precision = "double", tile = NULL) {
+tile_matrix <- function(x, file, dim = NULL, triangle = inherits(x, "covariance"), precision = "double", tile = NULL,
+                        device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(x) || missing(file)) {
     abort_missing(if (missing(x)) "x" else "file", call)
   }
   file <- absolute_path(as_file(file, call))
   triangle <- as_choice(triangle, "triangle", call)
-  single <- how("cpu", precision, call)[[2L]] != 0
+  where <- how(device, precision, call)
+  single <- where[[2L]] != 0
   if (is_tile_matrix(x)) {
     from <- x
     if (is.null(dim)) dim <- dim(from)
@@ -78,7 +89,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = FALSE, precision = "doub
     if (!is.null(dim)) {
       abort_argument("dim", "'dim' is for a function 'x': a matrix has its own", call)
     }
-    x <- as_tile_source(x, call)
+    if (!is_covariance(x)) x <- as_tile_source(x, call)
     dim <- dim(x)
   }
   if (triangle && dim[[1L]] != dim[[2L]]) {
@@ -90,6 +101,8 @@ tile_matrix <- function(x, file, dim = NULL, triangle = FALSE, precision = "doub
   unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, single, writer), call)
   if (is.function(x)) {
     write_blocks(x, writer, tile_ranges(dim, as_tile(tile, dim, call)), triangle, call)
+  } else if (is_covariance(x)) {
+    write_covariance(x, writer, where, call)
   } else {
     unwrap(native_tiles_fill(writer, x), call)
   }

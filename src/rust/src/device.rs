@@ -10,6 +10,7 @@
 
 use faer::{MatMut, MatRef};
 
+use crate::covariance::{Covariance, Points};
 use crate::error::Result;
 use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::progress;
@@ -107,6 +108,8 @@ pub type QrBlock<'a, T> = dyn FnMut(usize, &[T], &[f64], &[T]) -> Option<Vec<T>>
 pub trait Device<T: Scalar> {
     /// A matrix this device can compute with.
     type Mat<'a>;
+    /// Points that it can compute covariances of.
+    type Points<'a>;
 
     /// `"cpu"` or `"cuda:0"`.
     fn name(&self) -> String;
@@ -356,4 +359,22 @@ pub trait Device<T: Scalar> {
     fn column_norms(&self, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
     /// The `min(m, n)` diagonal entries.
     fn diagonal(&self, a: &Self::Mat<'_>) -> Result<Vec<T>>;
+
+    // ---- covariances of points ----------------------------------------------------------------
+
+    /// Points to be read, in double precision whatever the matrices' type. On the CPU they are borrowed.
+    fn points<'a>(&self, x: Points<'a>) -> Result<Self::Points<'a>>;
+    /// `out[i, j]` becomes the covariance of point `block.row + i` of x with point `block.col + j` of y, for the block's rows and columns, and zero in what
+    /// `out` has beyond them. The nugget is added where the two numbers are the same: it is for points and themselves. x and y have the same
+    /// dimensions, and the scales of x count. Entries are computed in double precision, by the operations of
+    /// [`Correlation::at`](crate::covariance::Correlation::at) in their order, and rounded to the type of `out` once, so that devices differ by the last places
+    /// of their exponential functions alone, and an entry depends on its two points alone.
+    fn covariance(
+        &self,
+        function: &Covariance,
+        x: &Self::Points<'_>,
+        y: &Self::Points<'_>,
+        block: Block,
+        out: &mut Self::Mat<'_>,
+    ) -> Result<()>;
 }

@@ -4,6 +4,7 @@
 //! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
+//! - [`covariance`]: functions that make covariances of points
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`tiles`]: a file of tiles, for matrices that no memory holds
 //! - [`algo`]: drivers written once, generic over the trait
@@ -12,6 +13,7 @@
 pub mod algo;
 pub mod backend;
 pub mod cost;
+pub mod covariance;
 pub mod device;
 pub mod elementwise;
 pub mod error;

@@ -8,6 +8,7 @@ pub mod cholesky_file;
 pub mod cholesky_host;
 pub mod cholesky_tiled;
 pub mod condition;
+pub mod covariance;
 pub mod determinant;
 pub mod least_squares;
 pub mod lu;

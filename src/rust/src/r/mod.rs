@@ -8,6 +8,7 @@
 mod args;
 mod cholesky;
 mod cholesky_file;
+mod covariance;
 mod device;
 mod elementwise;
 mod lm;
@@ -32,6 +33,7 @@ extendr_module! {
     mod cudafactor;
     use cholesky;
     use cholesky_file;
+    use covariance;
     use device;
     use elementwise;
     use lm;

@@ -43,7 +43,7 @@ macro_rules! by_element {
 pub(crate) use by_element;
 
 /// A file that is being made, and memory for a tile of it.
-enum Writer {
+pub enum Writer {
     Double(TileFile<f64>, Buffer<f64>),
     Single(TileFile<f32>, Buffer<f32>),
 }
@@ -76,7 +76,7 @@ fn behind(x: &Robj) -> Result<*mut Writer> {
 }
 
 /// The file behind a handle. No other reference to it exists while a native routine runs: each is called with one, and lets it go.
-fn writer(x: &mut Robj) -> Result<&mut Writer> {
+pub fn writer(x: &mut Robj) -> Result<&mut Writer> {
     let address = behind(x)?;
     // SAFETY: behind our handles is nothing, or what `native_tiles_create` put there.
     unsafe { address.as_mut() }.ok_or_else(|| Error::Internal {

@@ -8,6 +8,7 @@ mod cholesky_batch;
 mod cholesky_inverse;
 mod cholesky_pivoted;
 mod copy;
+mod covariance;
 mod elementwise;
 mod fold;
 mod functions;
@@ -34,6 +35,7 @@ pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
 use self::matrix::{op, require, submatrix};
 pub use self::usage::memory;
 
+use crate::covariance::{Covariance, Points};
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
@@ -75,6 +77,7 @@ impl CpuDevice {
 
 impl<T: Scalar> Device<T> for CpuDevice {
     type Mat<'a> = CpuMat<'a, T>;
+    type Points<'a> = Points<'a>;
 
     fn name(&self) -> String {
         "cpu".into()
@@ -380,6 +383,21 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn diagonal(&self, a: &CpuMat<'_, T>) -> Result<Vec<T>> {
         Ok(norms::diagonal(a.view()))
+    }
+
+    fn points<'a>(&self, x: Points<'a>) -> Result<Points<'a>> {
+        x.check().map(|()| x)
+    }
+
+    fn covariance(
+        &self,
+        function: &Covariance,
+        x: &Points<'_>,
+        y: &Points<'_>,
+        block: Block,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        covariance::evaluate(function, (x, y), block, out.view_mut()?, self.threads)
     }
 }
 

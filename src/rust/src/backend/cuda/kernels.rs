@@ -41,10 +41,11 @@ pub(super) enum Family {
     Elementwise,
     Fold,
     Movement,
+    Covariance,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 24] = [
+    pub(super) const ALL: [Family; 25] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -69,6 +70,7 @@ impl Family {
         Family::Elementwise,
         Family::Fold,
         Family::Movement,
+        Family::Covariance,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -141,6 +143,7 @@ impl Family {
             Family::Elementwise => packed!("elementwise"),
             Family::Fold => packed!("fold"),
             Family::Movement => packed!("movement"),
+            Family::Covariance => packed!("covariance"),
         })
     }
 }

@@ -14,7 +14,7 @@
 //! - `pipeline`, `lu_pipeline`, `qr_pipeline`: LU and QR of columns in one launch, each from block to block
 //! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
-//! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices
+//! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices; `covariance`: covariances of points
 //! - `guards`: shapes that fit, and another way where memory is short; `tiles`: tiles of a file on their way to the device and back
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`usage`]: how much memory is in use, and how it is given back
@@ -25,6 +25,7 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_tiles;
 mod context;
+mod covariance;
 mod elementwise;
 mod factor_host;
 mod flow;
@@ -80,10 +81,12 @@ use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
 use self::context::Context;
+pub use self::covariance::DevicePoints;
 use self::gemm::Update;
 use self::guards::{in_blocks, require, require_indexable};
 pub use self::memory::Matrix;
 pub use self::usage::Usage;
+use crate::covariance::{Covariance, Points};
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
@@ -122,6 +125,7 @@ pub fn bytes_moved() -> (u64, u64) {
 
 impl<T: Scalar> Device<T> for CudaDevice {
     type Mat<'a> = Matrix<'a, T>;
+    type Points<'a> = DevicePoints;
 
     fn name(&self) -> String {
         format!("cuda:{}", self.ctx.ordinal)
@@ -471,5 +475,20 @@ impl<T: Scalar> Device<T> for CudaDevice {
 
     fn diagonal(&self, a: &Matrix<'_, T>) -> Result<Vec<T>> {
         norms::diagonal(self.ctx, a.view())
+    }
+
+    fn points<'a>(&self, x: Points<'a>) -> Result<DevicePoints> {
+        covariance::points(self.ctx, x)
+    }
+
+    fn covariance(
+        &self,
+        function: &Covariance,
+        x: &DevicePoints,
+        y: &DevicePoints,
+        block: Block,
+        out: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        covariance::evaluate(self.ctx, function, (x, y), block, out)
     }
 }

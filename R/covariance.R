@@ -1,0 +1,279 @@
+# Covariances of points: evaluated where they are needed, and kept as what they are computed from.
+
+#' Covariance matrices of points
+#'
+#' `gpu_covariance(x)` is the matrix of covariances of the points in the rows of `x` with one another, `gpu_covariance(x, y)` of those in `x` with those in
+#' `y`, computed on the device from the coordinates. `covariance(x)` keeps the coordinates and the function alone, until [tile_matrix()] writes the matrix to a file, on the
+#' device tile by tile: it may then be larger than any memory.
+#'
+#' The functions are those of Gaussian processes and kriging, stationary, of the distance \eqn{h}{h} that is Euclidean once differences of coordinates are divided by
+#' `range`: one number, or one for each dimension, which makes the function anisotropic.
+#' \tabular{ll}{
+#'   **`kernel`** \tab **correlation** \cr
+#'   `"exponential"`, or `"matern12"` \tab \eqn{\exp(-h)}{exp(-h)} \cr
+#'   `"matern32"` \tab \eqn{(1 + \sqrt{3} h) \exp(-\sqrt{3} h)}{(1 + sqrt(3) h) exp(-sqrt(3) h)} \cr
+#'   `"matern52"` \tab \eqn{(1 + \sqrt{5} h + 5 h^2 / 3) \exp(-\sqrt{5} h)}{(1 + sqrt(5) h + 5 h^2 / 3) exp(-sqrt(5) h)} \cr
+#'   `"squared_exponential"` \tab \eqn{\exp(-h^2 / 2)}{exp(-h^2 / 2)}
+#' }
+#' The covariance of two points is `variance` (the sill) times their correlation. The `nugget` is added to it on the diagonal of the matrix of points with one another, and
+#' nowhere else: two rows of `x` with the same coordinates are two points, and so are a row of `x` and one of `y`. Other packages have other ranges:
+#' a Gaussian function \eqn{\exp(-(d / r)^2)}{exp(-(d / r)^2)} has `range = r / sqrt(2)` here.
+#'
+#' @section Value:
+#' `gpu_covariance()`: a double matrix with a row for each row of `x` and a column for each row of `y` (or of `x`), with their row names as dimnames. Where `x` or `y` is
+#' a [gpu_matrix] so is the result, on its device and in its precision. Without `y` it is exactly symmetric.
+#'
+#' `covariance()`: an object of class `"covariance"`, a list of `x`, `kernel`, `range`, `variance` and `nugget`, of which nothing has been computed. There are methods
+#' for [dim()], [dimnames()], [print()], [as.matrix()] and `[`, which evaluates the entries that are asked for.
+#'
+#' @section Failure:
+#' `cudafactor_error_type`: coordinates that are no numbers. `cudafactor_error_non_finite`: NA, NaN or Inf among them (field `argument`). `cudafactor_error_dimension`: no columns, or
+#' as many in `y` as not in `x`; subscripts out of bounds. `cudafactor_error_argument`: a `range` that is not positive or not of one number or one for each
+#' column, a negative `variance` or `nugget`, an unknown `kernel`. Errors of the device: see [cudafactor_conditions].
+#'
+#' @section Accuracy:
+#' Distances come from differences of coordinates, so that points close to each other are as far apart as their coordinates say, wherever they are. Everything is computed in
+#' double precision, and rounded once with `precision = "single"`. The relative error is some units in the last place, and as many times the
+#' exponent, since that is what an exponential makes of a rounded distance. A covariance too small for a number is zero. On every device an entry depends on its two points alone: the entries of a
+#' part, of the whole matrix and of a file are the same bit for bit. From device to device they differ by the last places of the exponential function. Coordinates in a
+#' `gpu_matrix` of single precision are what they were rounded to.
+#'
+#' @section Device:
+#' `"auto"` is the first GPU, where there is one, for matrices of 2048 x 2048 entries and more, else the CPU.
+#'
+#' @param x,y Numeric matrices: a point in each row, a coordinate in each column. A vector is points on a line. `y = NULL` stands for the points of `x` themselves.
+#'   Of the methods, `x` is an object made by `covariance()`.
+#' @param kernel The name of the correlation function, see above.
+#' @param range The distance over which correlation falls, in the units of the coordinates: a positive number, or one for each dimension.
+#' @param variance The covariance at distance zero, without the nugget.
+#' @param nugget What is added on the diagonal: the variance of errors of measurement, or what keeps a matrix of close points positive definite.
+#' @inheritParams gpu_matmult
+#' @param precision `"double"`, or `"single"`: entries are rounded to some 7 digits, from what was computed in double precision. Beside a
+#'   `gpu_matrix` neither this nor `device` is looked at.
+#' @param i,j Rows and columns: numbers, negative numbers, logical vectors, names, or nothing for all.
+#' @param drop Whether a result with one row or column becomes a vector.
+#' @param ... Ignored.
+#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, section 4.2.1. MIT Press.
+#' @seealso [tile_matrix()], [chol_file()], [stats::dist()]
+#' @examples
+#' x <- cbind(runif(50), runif(50))
+#' k <- gpu_covariance(x, kernel = "matern32", range = 0.3, nugget = 0.01)
+#' h <- as.matrix(dist(x / 0.3))
+#' all.equal(k, (1 + sqrt(3) * h) * exp(-sqrt(3) * h) + diag(0.01, 50),
+#'   check.attributes = FALSE)
+#'
+#' # With other points, and ranges of their own in the two directions
+#' dim(gpu_covariance(x, rbind(c(0, 0), c(1, 1)), range = c(0.1, 0.5)))
+#'
+#' # Only what is asked for is computed; the file is written in tiles
+#' k <- covariance(x, "exponential", range = 0.3, variance = 2)
+#' k
+#' k[1:2, 1:4]
+#' file <- tempfile(fileext = ".tiles")
+#' tile_matrix(k, file, tile = 20)
+#' unlink(file)
+#' @export
+covariance <- function(x, kernel = "exponential", range = 1, variance = 1, nugget = 0) {
+  call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  x <- as_points(x, "x", call)
+  structure(class = "covariance", c(list(x = x), as_kernel(kernel, range, variance, nugget, ncol(x), call)))
+}
+
+#' @rdname covariance
+#' @export
+gpu_covariance <- function(x, y = NULL, kernel = "exponential", range = 1, variance = 1, nugget = 0,
+                           device = getOption("cudafactor.device", "auto"), precision = "double") {
+  call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  beside <- if (is_resident(x)) x else if (is_resident(y)) y
+  if (is_resident(x) && is_resident(y)) {
+    check_together(x, y, call)
+  }
+  x <- as_points(x, "x", call)
+  if (!is.null(y)) {
+    y <- as_points(y, "y", call)
+    if (ncol(x) != ncol(y)) {
+      abort_dimension(base_text("non-conformable arguments"), call)
+    }
+  }
+  evaluate(x, y, as_kernel(kernel, range, variance, nugget, ncol(x), call), device, precision, call, beside)
+}
+
+kernel_names <- c("exponential", "matern12", "matern32", "matern52", "squared_exponential")
+
+# Points as a double matrix with a row for each.
+as_points <- function(x, argument, call) {
+  if (is.list(x) && !is.data.frame(x)) {
+    abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
+  }
+  names <- if (length(dim(x)) == 2L) dimnames(x)
+  x <- if (is_resident(x)) fetch(x, call) else as_matrix(x, call)
+  if (!(is.numeric(x) || is.logical(x))) {
+    abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
+  }
+  if (ncol(x) == 0L) {
+    abort_dimension(sprintf("'%s' must have a column for each coordinate", argument), call)
+  }
+  x <- as_double(x, call)
+  if (!all(is.finite(x))) {
+    abort("non_finite", base_text("NA/NaN/Inf in '%s'", argument), call, argument = argument)
+  }
+  # What was fetched has none.
+  if (is.null(dimnames(x))) dimnames(x) <- names
+  x
+}
+
+# The function of a covariance, checked.
+as_kernel <- function(kernel, range, variance, nugget, dimensions, call) {
+  if (!(is.character(kernel) && length(kernel) == 1L && kernel %in% kernel_names)) {
+    names <- paste0("\"", kernel_names, "\"", collapse = ", ")
+    abort_argument("kernel", sprintf("'kernel' must be one of %s", names), call)
+  }
+  fits <- is.numeric(range) && length(range) %in% c(1L, dimensions) && all(is.finite(range)) && all(range > 0)
+  if (!fits) {
+    text <- if (dimensions == 1L) "" else sprintf(", or one for each of the %d columns of 'x'", dimensions)
+    abort_argument("range", sprintf("'range' must be a positive number%s", text), call)
+  }
+  for (argument in c("variance", "nugget")) {
+    value <- if (argument == "variance") variance else nugget
+    if (!(is.numeric(value) && length(value) == 1L && isTRUE(is.finite(value) && value >= 0))) {
+      abort_argument(argument, sprintf("'%s' must be a number, not negative", argument), call)
+    }
+  }
+  list(
+    kernel = if (kernel == "matern12") "exponential" else kernel, range = as.double(range),
+    variance = as.double(variance), nugget = as.double(nugget)
+  )
+}
+
+# What native routines take of a function besides its name.
+kernel_parameters <- function(k, dimensions) c(k$variance, k$nugget, rep_len(k$range, dimensions))
+
+# The matrix of checked arguments: plain, or on the device of the gpu_matrix `beside`.
+evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
+  rows <- nrow(x)
+  columns <- nrow(y %||% x)
+  names <- product_dimnames(x, y %||% x, "tcrossprod", dim(x), dim(y %||% x))
+  parameters <- kernel_parameters(k, ncol(x))
+  if (!is.null(beside)) {
+    native <- function(out, where) {
+      native_held_covariance(x, dim(x), y, dim(y %||% x), k$kernel, parameters, beside@pointer, out, where)
+    }
+    return(make_resident(native, c(rows, columns), names, beside, call))
+  }
+  where <- how(device, precision, call)
+  out <- .External(alloc_matrix, rows, columns)
+  unwrap(native_covariance(x, dim(x), y, dim(y %||% x), k$kernel, parameters, out, where), call)
+  dimnames(out) <- names
+  out
+}
+
+is_covariance <- function(x) inherits(x, "covariance")
+
+# The object as a plain list, and its points.
+of_covariance <- function(x, call) {
+  x <- unclass(x)
+  if (!(is.list(x) && is.matrix(x$x) && is.double(x$x))) {
+    abort_type("'x' is no covariance any more: covariance() makes one", call)
+  }
+  x
+}
+
+# Writes all tiles of a file that is being made.
+write_covariance <- function(x, writer, where, call) {
+  k <- of_covariance(x, call)
+  parameters <- kernel_parameters(k, ncol(k$x))
+  unwrap(native_tiles_covariance(writer, k$x, dim(k$x), k$kernel, parameters, where), call)
+}
+
+#' @rdname covariance
+#' @export
+dim.covariance <- function(x) rep(nrow(.subset2(x, "x")), 2L)
+
+#' @export
+dimnames.covariance <- function(x) {
+  points <- .subset2(x, "x")
+  product_dimnames(points, points, "tcrossprod", dim(points), dim(points))
+}
+
+#' @rdname covariance
+#' @export
+as.matrix.covariance <- function(x, device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
+  call <- sys.call()
+  k <- of_covariance(x, call)
+  evaluate(k$x, NULL, k, device, precision, call)
+}
+
+#' @export
+as.array.covariance <- function(x, ...) as.matrix(x, ...)
+
+#' @rdname covariance
+#' @export
+`[.covariance` <- function(x, i, j, ..., drop = TRUE) {
+  call <- group_call(sys.call(), "[")
+  subscripts <- nargs() - 1L - !missing(drop)
+  if (subscripts < 2L) {
+    if (missing(i)) {
+      return(x)
+    }
+    abort_dimension("a covariance has two subscripts: x[i, ] for rows, x[, j] for columns; for x[i], take as.matrix() of it, or of a part, first", call)
+  }
+  if (subscripts > 2L) {
+    abort_dimension(base_text("incorrect number of dimensions"), call)
+  }
+  k <- of_covariance(x, call)
+  rows <- if (missing(i)) seq_len(nrow(k$x)) else point_places(plain(i), k$x, call)
+  columns <- if (missing(j)) seq_len(nrow(k$x)) else point_places(plain(j), k$x, call)
+  part <- covariance_part(k, rows, columns, call)
+  if (isFALSE(as_flag(drop))) part else drop(part)
+}
+
+# Points by number, NA for NA, of a subscript as base R reads it.
+point_places <- function(subscript, points, call) {
+  as_user(call, {
+    numbers <- matrix(seq_len(nrow(points)), ncol = 1L, dimnames = list(rownames(points), NULL))
+    unname(numbers[subscript, 1L])
+  })
+}
+
+# These rows and columns. Points are the same where they have the same number.
+covariance_part <- function(k, rows, columns, call) {
+  points <- if (nrow(k$x) > 0L) k$x else matrix(0, 1L, ncol(k$x))
+  at <- function(places) points[ifelse(is.na(places), 1L, places), , drop = FALSE]
+  out <- evaluate(at(rows), at(columns), k, getOption("cudafactor.device", "auto"), "double", call)
+  same <- which(outer(rows, columns, "=="))
+  out[same] <- out[same] + k$nugget
+  # A point that is not known has no covariance and no name.
+  out[is.na(rows), ] <- NA
+  out[, is.na(columns)] <- NA
+  names <- dimnames(out)
+  if (!is.null(names)) {
+    names[[1L]][is.na(rows)] <- NA
+    names[[2L]][is.na(columns)] <- NA
+    dimnames(out) <- names
+  }
+  out
+}
+
+#' @rdname covariance
+#' @export
+format.covariance <- function(x, ...) {
+  k <- of_covariance(x, sys.call())
+  number <- function(value) paste(format(value, trim = TRUE), collapse = ", ")
+  sprintf(
+    "<covariance: %s, %s, range %s, variance %s, nugget %s; points in %d dimension%s>", extents_text(dim(x)), k$kernel,
+    paste(vapply(k$range, number, ""), collapse = ", "), number(k$variance), number(k$nugget), ncol(k$x), if (ncol(k$x) == 1L) "" else "s"
+  )
+}
+
+#' @rdname covariance
+#' @export
+print.covariance <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

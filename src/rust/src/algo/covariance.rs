@@ -158,8 +158,8 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
         plan: &plan,
     };
     if dev.is_host() {
-        let line = Line::new(&plan, &requests, &slots, &written);
-        return line.run(THREADS, || work.in_host(&slots, &line));
+        let line = Line::new(&plan, &requests, &slots, &written, 1);
+        return line.run(THREADS, Vec::new(), || work.in_host(&slots, &line));
     }
     slots.touch(THREADS)?;
     let mut places = Vec::with_capacity(PLACES);
@@ -169,9 +169,9 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
             leaving: None,
         });
     }
-    let line = Line::new(&plan, &requests, &slots, &written);
+    let line = Line::new(&plan, &requests, &slots, &written, 1);
     let _pinned = Pinned::new(dev, &slots, Buffer::<T>::new(&layout)?.len())?;
-    line.run(THREADS, || {
+    line.run(THREADS, Vec::new(), || {
         let done = work.on_device(&mut places, &slots, &line);
         // Nothing is copied any more when the threads end.
         dev.drain();
@@ -281,7 +281,7 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
             self.evaluate(tile, &mut place.matrix)?;
             let computed = dev.mark()?;
             // SAFETY: slot and place have a tile each. The place is written again after the copy, and whoever uses the slot waits for this step.
-            let mark = unsafe { dev.fetch(&place.matrix, slots.address(slot), &[&computed]) }?;
+            let mark = unsafe { dev.fetch(&mut place.matrix, slots.address(slot), &[&computed]) }?;
             let mark = Rc::new(mark);
             place.leaving = Some(mark.clone());
             under_way.push_back((x, tile, mark));

@@ -13,6 +13,7 @@ mod elementwise;
 mod lm;
 mod lu;
 mod matmult;
+mod matrix_file;
 mod memory;
 mod movement;
 mod norm;
@@ -37,6 +38,7 @@ extendr_module! {
     use lm;
     use lu;
     use matmult;
+    use matrix_file;
     use memory;
     use movement;
     use norm;

@@ -171,7 +171,7 @@ test_that("HDF5 datasets are read and written", {
         if (m > 0 && n > 0) {
           expect_identical(file[["x"]]$read(drop = FALSE), as.matrix(y))
         }
-        expect_identical(file[["x"]]$get_type()$get_size(), if (precision == "double") 8 else 4)
+        expect_identical(file[["x"]]$get_type()$get_size(), if (precision == "double") 8L else 4L)
         file$close_all()
       }
     }

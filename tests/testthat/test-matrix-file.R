@@ -200,6 +200,10 @@ test_that("damaged files are errors, and nothing is left of a file that was begu
     done <- tryCatch(dim(matrix_file(path)), cudafactor_error_file_format = function(e) NULL)
     expect_true(is.null(done) || length(done) == 2L)
   }
+  # R has no texts with a zero in them.
+  text <- c(charToRaw("{'descr': '"), as.raw(0), charToRaw("', 'fortran_order': True, 'shape': (20, 9), }\n"))
+  writeBin(c(npy_bytes(strrep(" ", length(text)))[1:10], text, raw(1440)), path)
+  expect_error(matrix_file(path), "type \\u{0}", fixed = TRUE, class = "cudafactor_error_file_format")
   writeBin(bytes[-length(bytes)], path)
   expect_error(matrix_file(path), "has 1[0-9]* bytes", class = "cudafactor_error_file_format")
   writeBin(bytes, path)
@@ -284,4 +288,23 @@ test_that("what exists is left as it is, and what cannot be completed is removed
     expect_error(write_matrix_file(y, path), class = "cudafactor_error_file_corrupt")
     expect_identical(list.files(dirname(path)), character())
   }
+})
+
+test_that("an interrupt leaves no file", {
+  x <- random_matrix(240, 240)
+  y <- tile_matrix(x, tempfile(fileext = ".tiles"), tile = 2)
+  on.exit(unlink(y$path))
+  write_raw(x, raw <- new_path("x.bin"))
+  for (end in c("bin", "npy", "desc")) {
+    path <- new_path(paste0("x.", end))
+    setTimeLimit(elapsed = 0.01, transient = TRUE)
+    expect_error(write_matrix_file(y, path), "time limit")
+    setTimeLimit()
+    expect_identical(list.files(dirname(path)), character())
+  }
+  file <- new_path("y.tiles")
+  setTimeLimit(elapsed = 0.01, transient = TRUE)
+  expect_error(tile_matrix(matrix_file(raw, 240), file, tile = 2), "time limit")
+  setTimeLimit()
+  expect_identical(list.files(dirname(file)), character())
 })

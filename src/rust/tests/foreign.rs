@@ -58,7 +58,12 @@ fn describe(path: &Path, order: Order, (rows, cols): (usize, usize), number: &st
 }
 
 /// A file of tiles from a file of another format.
-fn tiles<T: Scalar>(of: &Description, shape: Shape, tile: usize, path: &Place) -> Result<TileFile<T>> {
+fn tiles<T: Scalar>(
+    of: &Description,
+    shape: Shape,
+    tile: usize,
+    path: &Place,
+) -> Result<TileFile<T>> {
     let source = Source::open(of)?;
     let layout = Layout::new(of.rows, of.cols, tile, shape)?;
     let file = TileFile::<T>::create(path, layout)?;
@@ -88,7 +93,11 @@ fn check_entries<T: Scalar>(file: &TileFile<T>, expected: impl Fn(usize, usize) 
                 let (row, col) = (i * t + r, j * t + c);
                 let outside = row >= layout.rows() || col >= layout.cols();
                 let below = layout.shape() == Shape::Triangle && row > col;
-                let e = if outside || below { 0.0 } else { expected(row, col) };
+                let e = if outside || below {
+                    0.0
+                } else {
+                    expected(row, col)
+                };
                 assert_eq!(Into::<f64>::into(tile[c * t + r]), e, "({row}, {col})");
             }
         }
@@ -105,8 +114,11 @@ fn all_shapes_in_both_orders() {
                         continue;
                     }
                     let (from, to) = (Place::new("raw"), Place::new("tiles"));
-                    std::fs::write(&from, lines(order, (rows, cols), |v| v.to_le_bytes().into()))
-                        .unwrap();
+                    std::fs::write(
+                        &from,
+                        lines(order, (rows, cols), |v| v.to_le_bytes().into()),
+                    )
+                    .unwrap();
                     let of = describe(from.as_ref(), order, (rows, cols), "<f8");
                     check_entries(&tiles::<f64>(&of, shape, TILE, &to).unwrap(), entry);
                     let to = Place::new("single");
@@ -310,10 +322,16 @@ fn headers_as_numpy_writes_them() {
         assert_eq!(header.offset, (before + text.len()) as u64);
     }
     // Python 2, other quotes, another order of the keys, no comma at the end.
-    let header = read(1, "{\"shape\":(3L,4L),\"fortran_order\":True,\"descr\":\"|b1\"}");
+    let header = read(
+        1,
+        "{\"shape\":(3L,4L),\"fortran_order\":True,\"descr\":\"|b1\"}",
+    );
     assert_eq!((header.rows, header.cols), (3, 4));
     assert_eq!(header.order, Order::Columns);
-    let header = read(1, "{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }\n");
+    let header = read(
+        1,
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }\n",
+    );
     assert_eq!((header.rows, header.cols), (5, 1));
     assert_eq!(header.order, Order::Columns);
     for dims in [(0, 0), (3, 0), (usize::MAX, 7)] {
@@ -329,23 +347,62 @@ fn headers_that_are_none_are_errors() {
     let good = "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }\n";
     assert!(header_of(&npy_bytes(1, good)).is_ok());
     for (what, words) in [
-        ("{'descr': '<c16', 'fortran_order': True, 'shape': (3, 4), }", "<c16"),
-        ("{'descr': '|O', 'fortran_order': True, 'shape': (3, 4), }", "|O"),
-        ("{'descr': [('a', '<f8')], 'fortran_order': True, 'shape': (3, 4), }", "structured"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (), }", "0 dimensions"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2, 3), }", "3 dimensions"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (-1, 2), }", "malformed"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (99999999999999999999, 2), }", "malformed"),
-        ("{'descr': '<f8', 'fortran_order': 1, 'shape': (1, 2), }", "malformed"),
+        (
+            "{'descr': '<c16', 'fortran_order': True, 'shape': (3, 4), }",
+            "<c16",
+        ),
+        (
+            "{'descr': '|O', 'fortran_order': True, 'shape': (3, 4), }",
+            "|O",
+        ),
+        (
+            "{'descr': [('a', '<f8')], 'fortran_order': True, 'shape': (3, 4), }",
+            "structured",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (), }",
+            "0 dimensions",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2, 3), }",
+            "3 dimensions",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (-1, 2), }",
+            "malformed",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (99999999999999999999, 2), }",
+            "malformed",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': 1, 'shape': (1, 2), }",
+            "malformed",
+        ),
         ("{'descr': '<f8', 'fortran_order': True, }", "malformed"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), 'more': 1}", "malformed"),
-        ("{'descr': '<f8', 'descr': '<f8', 'fortran_order': True, 'shape': (3, 4)}", "malformed"),
-        ("{'descr': '<f8' 'fortran_order': True, 'shape': (3, 4)}", "malformed"),
-        ("{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4)} and more", "malformed"),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), 'more': 1}",
+            "malformed",
+        ),
+        (
+            "{'descr': '<f8', 'descr': '<f8', 'fortran_order': True, 'shape': (3, 4)}",
+            "malformed",
+        ),
+        (
+            "{'descr': '<f8' 'fortran_order': True, 'shape': (3, 4)}",
+            "malformed",
+        ),
+        (
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4)} and more",
+            "malformed",
+        ),
         ("((((((((((((((((((((((((((", "malformed"),
         ("", "malformed"),
         ("{", "malformed"),
-        ("{'descr': '\\x3cf8', 'fortran_order': True, 'shape': (3, 4)}", "malformed"),
+        (
+            "{'descr': '\\x3cf8', 'fortran_order': True, 'shape': (3, 4)}",
+            "malformed",
+        ),
     ] {
         match header_of(&npy_bytes(1, what)) {
             Err(Error::FileFormat { what: said, .. }) => assert!(said.contains(words), "{said}"),

@@ -72,20 +72,19 @@ fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), Stri
     let text = std::str::from_utf8(text).map_err(|_| malformed())?;
     let mut rest = Words(text.trim_end_matches(['\n', ' ']));
     let (mut number, mut fortran, mut shape) = (None, None, None);
+    let mut structured = false;
     let mut read = || -> Option<()> {
         rest.take('{')?;
         while rest.take('}').is_none() {
             let key = rest.quoted()?;
             rest.take(':')?;
             match key {
-                // What is no text is the list of a structured type.
-                "descr" if number.is_none() => {
-                    let Some(name) = rest.quoted() else {
-                        number = Some("a structured type");
-                        return None;
-                    };
-                    number = Some(name);
+                // A list describes a structured type.
+                "descr" if rest.0.starts_with('[') => {
+                    structured = true;
+                    return None;
                 }
+                "descr" if number.is_none() => number = Some(rest.quoted()?),
                 "fortran_order" if fortran.is_none() => fortran = Some(rest.truth()?),
                 "shape" if shape.is_none() => shape = Some(rest.extents()?),
                 _ => return None,
@@ -98,11 +97,23 @@ fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), Stri
         rest.0.is_empty().then_some(())
     };
     let whole = read().is_some();
+    let other = |kind: &str| {
+        format!(
+            "an array of {kind}: only real numbers of at most 64 bits and truth values are read"
+        )
+    };
+    if structured {
+        return Err(other("a structured type"));
+    }
     let name = number.ok_or_else(malformed)?;
     if Number::parse(name).is_none() {
-        return Err(format!(
-            "an array of NumPy's type {name}: only real numbers of at most 64 bits and truth values are read"
-        ));
+        // A name may have any letters, and R's texts may not.
+        let shown: String = name
+            .chars()
+            .take(40)
+            .flat_map(char::escape_default)
+            .collect();
+        return Err(other(&format!("NumPy's type {shown}")));
     }
     let (Some(fortran), Some(shape), true) = (fortran, shape, whole) else {
         return Err(malformed());

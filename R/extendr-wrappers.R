@@ -112,6 +112,21 @@ native_held_gemm <- function(ta, tb, x, y, out, how) .Call(wrap__native_held_gem
 # out = the handle of x'x or xx'
 native_held_syrk <- function(transposed, x, out, how) .Call(wrap__native_held_syrk, transposed, x, out, how)
 
+# What the header of a .npy file says
+native_npy_header <- function(file) .Call(wrap__native_npy_header, file)
+
+# Fails where a file of another format is not as long as it should be
+native_matrix_file_check <- function(file, number, na, dim, by_rows, offset, stride, separate, exact) .Call(wrap__native_matrix_file_check, file, number, na, dim, by_rows, offset, stride, separate, exact)
+
+# Writes all tiles of a file that is being made, from a file of another format
+native_matrix_file_import <- function(out, file, number, na, dim, by_rows, offset, stride, separate, exact) .Call(wrap__native_matrix_file_import, out, file, number, na, dim, by_rows, offset, stride, separate, exact)
+
+# Writes the matrix of these extents in a file of tiles to a new file, with NumPy's header or without one
+native_matrix_file_export <- function(file, dim, to, npy) .Call(wrap__native_matrix_file_export, file, dim, to, npy)
+
+# Fails where a file cannot be made, or there is no room for so many bytes
+native_matrix_file_room <- function(file, bytes) .Call(wrap__native_matrix_file_room, file, bytes)
+
 # Memory of each device, one element a device
 native_gpu_mem <- function() .Call(wrap__native_gpu_mem)
 

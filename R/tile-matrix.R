@@ -3,7 +3,8 @@
 #' Matrices on disk
 #'
 #' `tile_matrix()` writes a matrix to a file, cut into square tiles, and `open_tile_matrix()` finds one there that was written before. The matrix may
-#' be larger than memory: it can be given by the points of which it is the [covariance()], or by a function that computes parts of it. [chol_file()] factors it.
+#' be larger than memory: it can be given by the points of which it is the [covariance()], by a function that computes parts of it, or be in a file of another
+#' format. [chol_file()] factors it.
 #'
 #' The object is the name of a file with a description, ordinary R data that [saveRDS()] keeps and other sessions on the machine can use; the numbers are in
 #' the file alone. A copy of the object is the same file. The file is open only during a call. While one call writes it,
@@ -37,7 +38,7 @@
 #' `cudafactor_error_file`: the system's own words; all the classes of files inherit from it.
 #'
 #' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
-#'   written anew, in other tiles or in another precision.
+#'   written anew, in other tiles or in another precision. Or what says where a file of another format has one, see [matrix_file()]; or a `big.matrix` of package bigmemory.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.
 #' @param triangle Whether only the upper triangle is stored, of a matrix that is square and is taken as symmetric.
@@ -45,7 +46,7 @@
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
 #' @param device Where a [covariance()] is evaluated: `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @seealso [covariance()], [chol_file()], [tile_matrix_parts]
+#' @seealso [covariance()], [chol_file()], [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' x <- tile_matrix(matrix(1:6, 2), file)
@@ -89,20 +90,29 @@ tile_matrix <- function(x, file, dim = NULL, triangle = inherits(x, "covariance"
     if (!is.null(dim)) {
       abort_argument("dim", "'dim' is for a function 'x': a matrix has its own", call)
     }
-    if (!is_covariance(x)) x <- as_tile_source(x, call)
-    dim <- dim(x)
+    foreign <- is_matrix_file(x) || is_big_matrix(x)
+    if (!(foreign || is_covariance(x))) {
+      x <- as_tile_source(x, call)
+    }
+    dim <- as.double(dim(x))
+    if (foreign && !is.null(opened <- open_blocks(x, call))) {
+      on.exit(opened$close())
+      x <- opened$blocks
+    }
   }
   if (triangle && dim[[1L]] != dim[[2L]]) {
     abort_dimension(sprintf("a matrix of which the triangle is stored is square, not %s", extents_text(dim)), call)
   }
   writer <- .External(new_writer)
   # Nothing, once the file is complete.
-  on.exit(native_tiles_discard(writer))
+  on.exit(native_tiles_discard(writer), add = TRUE)
   unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, single, writer), call)
   if (is.function(x)) {
     write_blocks(x, writer, tile_ranges(dim, as_tile(tile, dim, call)), triangle, call)
   } else if (is_covariance(x)) {
     write_covariance(x, writer, where, call)
+  } else if (is_matrix_file(x)) {
+    unwrap(do.call(native_matrix_file_import, c(list(writer), native_description(x))), call)
   } else {
     unwrap(native_tiles_fill(writer, x), call)
   }

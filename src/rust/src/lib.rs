@@ -7,6 +7,7 @@
 //! - [`covariance`]: functions that make covariances of points
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`tiles`]: a file of tiles, for matrices that no memory holds
+//! - [`foreign`]: files of other formats, read into files of tiles and written from them
 //! - [`algo`]: drivers written once, generic over the trait
 //! - `r` (feature `r`): the glue to R, the only module that knows extendr
 
@@ -18,6 +19,7 @@ pub mod device;
 pub mod elementwise;
 pub mod error;
 pub mod footprint;
+pub mod foreign;
 pub mod held;
 pub mod interrupt;
 pub mod matrix;

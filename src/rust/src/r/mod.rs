@@ -14,6 +14,7 @@ mod elementwise;
 mod lm;
 mod lu;
 mod matmult;
+mod matrix_file;
 mod memory;
 mod movement;
 mod norm;
@@ -39,6 +40,7 @@ extendr_module! {
     use lm;
     use lu;
     use matmult;
+    use matrix_file;
     use memory;
     use movement;
     use norm;

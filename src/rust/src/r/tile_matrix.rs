@@ -52,11 +52,12 @@ pub enum Writer {
 macro_rules! with_writer {
     ($writer:expr, |$file:ident, $tile:ident| $body:expr) => {
         match $writer {
-            Writer::Double($file, $tile) => $body,
-            Writer::Single($file, $tile) => $body,
+            $crate::r::tile_matrix::Writer::Double($file, $tile) => $body,
+            $crate::r::tile_matrix::Writer::Single($file, $tile) => $body,
         }
     };
 }
+pub(crate) use with_writer;
 
 fn is_writer(x: &Robj) -> bool {
     // SAFETY: an external pointer has a tag.
@@ -268,6 +269,22 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
     })
 }
 
+/// Fails where the file holds another matrix than the object says.
+pub fn same_extents<T: Scalar>(file: &TileFile<T>, dim: (usize, usize)) -> Result<()> {
+    let layout = file.layout();
+    if (layout.rows(), layout.cols()) == dim {
+        return Ok(());
+    }
+    Err(Error::FileFormat {
+        path: file.path().display().to_string(),
+        what: format!(
+            "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
+            layout.rows(),
+            layout.cols()
+        ),
+    })
+}
+
 fn read<T: Scalar>(
     file: &str,
     (rows, cols): (Option<&[f64]>, Option<&[f64]>),
@@ -275,17 +292,8 @@ fn read<T: Scalar>(
     out: &Robj,
 ) -> Result<()> {
     let file = TileFile::<T>::open(file, Access::Read)?;
+    same_extents(&file, dim)?;
     let layout = *file.layout();
-    if (layout.rows(), layout.cols()) != dim {
-        return Err(Error::FileFormat {
-            path: file.path().display().to_string(),
-            what: format!(
-                "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
-                layout.rows(),
-                layout.cols()
-            ),
-        });
-    }
     let rows = Places::new(rows, layout.rows(), layout.tile())?;
     let cols = Places::new(cols, layout.cols(), layout.tile())?;
     let mut out = Out::new(out, (rows.count(), cols.count()))?;

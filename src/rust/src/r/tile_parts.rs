@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::Scalar;
-use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
+use crate::tiles::entries::{below, load, Below};
+use crate::tiles::{Buffer, Layout, Shape, TileFile};
 
 /// Rows, or columns, that are asked for, by the block they are in: the place in the result, and the place in the tile.
 pub struct Places {
@@ -39,36 +40,6 @@ impl Places {
 
     pub fn count(&self) -> usize {
         self.count
-    }
-}
-
-/// What the entries below the diagonal are, of which a file that holds the upper triangle has none.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Below {
-    Stored,
-    /// Those above it.
-    Mirrored,
-    Zero,
-}
-
-fn below<T: Scalar>(file: &TileFile<T>) -> Result<Below> {
-    let cannot = |what: String| {
-        Err(Error::Argument {
-            argument: "x",
-            what: format!("{}: {what}", file.path().display()),
-        })
-    };
-    match (file.state(), file.layout().shape()) {
-        (State::Matrix, Shape::Full) | (State::Factor, Shape::Full) => Ok(Below::Stored),
-        (State::Matrix, Shape::Triangle) => Ok(Below::Mirrored),
-        (State::Factor, Shape::Triangle) => Ok(Below::Zero),
-        (State::Factoring, _) => cannot(
-            "the file holds neither a matrix nor its factor, since the factorization was interrupted: chol_file(resume = TRUE) goes on with it"
-                .to_owned(),
-        ),
-        (State::NotPositiveDefinite { order }, _) => cannot(format!(
-            "the file holds neither a matrix nor its factor, since the leading minor of order {order} is not positive"
-        )),
     }
 }
 
@@ -119,22 +90,6 @@ pub fn gather<T: Scalar>(
         }
     }
     Ok(())
-}
-
-/// A tile that should be there.
-fn load<T: Scalar>(file: &TileFile<T>, index: usize, tile: &mut Buffer<T>) -> Result<()> {
-    if file.has(index) {
-        return file.read(index, tile);
-    }
-    let (i, j) = file.layout().position(index);
-    Err(Error::FileFormat {
-        path: file.path().display().to_string(),
-        what: format!(
-            "the tile in block row {} and block column {} was never written",
-            i + 1,
-            j + 1
-        ),
-    })
 }
 
 /// Writes the tile in block row `i` and block column `j`. Its first entry is `from[0]`, and its columns are `stride` apart. Below the

@@ -16,7 +16,7 @@ pub enum Access {
     Write,
 }
 
-/// An open and locked file. Positions and lengths of all that is read and written are whole pages.
+/// An open file, locked where it is one of tiles. Positions and lengths of all that is read and written past the cache are whole pages.
 pub(super) struct Disk {
     file: File,
     name: String,
@@ -45,6 +45,13 @@ impl Disk {
 
     /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Where that fails there is no file.
     pub fn create(path: &Path, bytes: u64) -> Result<Self> {
+        let disk = Self::create_cached(path, bytes)?;
+        system::go_direct(&disk.file);
+        Ok(disk)
+    }
+
+    /// The same through the system's cache of pages, where positions and lengths may be any.
+    pub fn create_cached(path: &Path, bytes: u64) -> Result<Self> {
         let name = path.display().to_string();
         let file = match system::open(
             OpenOptions::new().read(true).write(true).create_new(true),
@@ -79,7 +86,6 @@ impl Disk {
             Err(e) if is_full(&e) => return Err(self.no_space(bytes, free)),
             Err(e) => return Err(failed(&self.name, "cannot reserve its room", &e)),
         }
-        system::go_direct(&self.file);
         Ok(())
     }
 
@@ -179,6 +185,11 @@ impl Disk {
             Ok(()) => Ok(()),
             Err(e) => Err(failed(&self.name, "cannot make the file durable", &e)),
         }
+    }
+
+    /// The cache need not keep these bytes. Where a system has no such word it goes on keeping them.
+    pub fn forget(&self, at: u64, bytes: u64) {
+        system::forget(&self.file, at, bytes);
     }
 
     fn no_space(&self, needed: u64, free: Option<u64>) -> Error {

@@ -149,6 +149,23 @@ fn change_flags(file: &File, change: impl Fn(i32) -> i32) {
     }
 }
 
+/// Pages that were not written yet stay.
+#[cfg(target_os = "linux")]
+pub fn forget(file: &File, at: u64, bytes: u64) {
+    // SAFETY: the descriptor is open.
+    unsafe {
+        libc::posix_fadvise64(
+            file.as_raw_fd(),
+            at as libc::off64_t,
+            bytes as libc::off64_t,
+            libc::POSIX_FADV_DONTNEED,
+        )
+    };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn forget(_: &File, _: u64, _: u64) {}
+
 pub fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<()> {
     file.read_exact_at(bytes, at)
 }

@@ -4,6 +4,7 @@
 //! - [`file`](mod@file): [`TileFile`], what the rest of the crate uses; `open`: how it comes to be; `commit`: how what was written becomes durable
 //! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the file may be written
 //! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that
+//! - [`plain`]: files of other formats, through the cache; [`entries`]: what the entries are that a file does not hold
 //!
 //! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when; [`line`](mod@line): a plan carried out by
 //!   several threads; [`machine`]: what a device must do for it; [`meter`]: how long what went on
@@ -15,6 +16,7 @@
 pub mod buffer;
 mod commit;
 pub mod direct;
+pub mod entries;
 pub mod file;
 pub mod header;
 pub mod layout;
@@ -22,6 +24,7 @@ pub mod line;
 pub mod machine;
 pub mod meter;
 mod open;
+pub mod plain;
 pub mod plan;
 pub mod schedule;
 mod slots;
@@ -29,8 +32,10 @@ pub mod table;
 
 pub use buffer::Buffer;
 pub use direct::Access;
+pub use entries::Below;
 pub use file::TileFile;
 pub use header::{Element, Header};
 pub use layout::{Layout, Shape};
 pub use open::kind;
+pub use plain::PlainFile;
 pub use table::State;

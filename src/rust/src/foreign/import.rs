@@ -1,0 +1,192 @@
+//! From a file of another format to a file of tiles.
+//!
+//! A tile has a short piece of each of many lines, and no memory here holds the lines whole. But the lines that one block of tiles
+//! shares are a single span of the file. So that span is first read from one end to the other and thrown away, which leaves it in the system's
+//! cache of pages, and then taken from there piece by piece. Where the cache has no room for it the pieces come from the disk.
+
+use super::source::{Order, Source};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::scalar::{try_zeroed, Scalar};
+use crate::tiles::{Buffer, Shape, TileFile};
+
+/// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.
+const AT_ONCE: usize = 4 << 20;
+/// Files that are longer would drive everything else out of the cache, so that it is told to forget what was read.
+const LARGE: u64 = 1 << 30;
+/// Rows that are turned into columns at once: eight doubles are what a processor's cache moves at least.
+const ROWS: usize = 8;
+
+/// Writes all tiles of a new file. Of a file that holds the upper triangle, what stands below the diagonal is not looked at.
+pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
+    let layout = *file.layout();
+    if (source.rows, source.cols) != (layout.rows(), layout.cols()) {
+        return Err(Error::Internal {
+            what: "a matrix was read into a file for one of other extents".to_owned(),
+        });
+    }
+    let (blocks, across) = match source.order {
+        Order::Columns => (layout.block_cols(), layout.block_rows()),
+        Order::Rows => (layout.block_rows(), layout.block_cols()),
+    };
+    let mut pieces = Pieces::new(source, layout.tile())?;
+    let mut tile = file.buffer()?;
+    for block in 0..blocks {
+        // The tiles that are stored of those that share these lines.
+        let stored = match (layout.shape(), source.order) {
+            (Shape::Full, _) => 0..across,
+            (Shape::Triangle, Order::Columns) => 0..block + 1,
+            (Shape::Triangle, Order::Rows) => block..across,
+        };
+        let ends = (stored.start, stored.end);
+        pieces.warm(block, ends)?;
+        for other in stored {
+            interrupt::poll()?;
+            let (i, j) = match source.order {
+                Order::Columns => (other, block),
+                Order::Rows => (block, other),
+            };
+            let extent = layout.extent(i, j);
+            pieces.fill((i, j), extent, &mut tile)?;
+            if layout.shape() == Shape::Triangle && i == j {
+                clear_below(&mut tile, layout.tile());
+            }
+            let index = layout.index(i, j).ok_or_else(|| Error::Internal {
+                what: "a tile was read that there is not".to_owned(),
+            })?;
+            file.write(index, &tile, 0)?;
+        }
+        pieces.forget(block, ends);
+    }
+    Ok(())
+}
+
+fn clear_below<T: Scalar>(tile: &mut Buffer<T>, ld: usize) {
+    for c in 0..ld {
+        tile[c * ld + c + 1..(c + 1) * ld].fill(T::from_f64(0.0));
+    }
+}
+
+/// A source, and memory for pieces of its lines.
+struct Pieces<'a, T> {
+    source: &'a Source,
+    tile: usize,
+    bytes: Vec<u8>,
+    /// Some rows of a tile, one after the other.
+    rows: Vec<T>,
+    scratch: Vec<u8>,
+}
+
+impl<'a, T: Scalar> Pieces<'a, T> {
+    fn new(source: &'a Source, tile: usize) -> Result<Self> {
+        let rows = match source.order {
+            Order::Columns => 0,
+            Order::Rows => ROWS * tile,
+        };
+        Ok(Pieces {
+            source,
+            tile,
+            bytes: vec![0; tile * source.number.size()],
+            rows: try_zeroed(rows)?,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// The lines of a block, and where in each the tiles from `ends.0` to `ends.1` begin and how long all of them are.
+    fn lines(&self, block: usize, ends: (usize, usize)) -> ((usize, usize), (usize, usize)) {
+        let (lines, length) = match self.source.order {
+            Order::Columns => (self.source.cols, self.source.rows),
+            Order::Rows => (self.source.rows, self.source.cols),
+        };
+        let within = |n: usize, (from, to): (usize, usize)| {
+            let from = (from * self.tile).min(n);
+            (from, (to * self.tile).min(n) - from)
+        };
+        (
+            within(lines, (block, block + 1)),
+            within(length, (ends.0, ends.1)),
+        )
+    }
+
+    /// Has the system read into its cache what the tiles of a block need.
+    fn warm(&mut self, block: usize, ends: (usize, usize)) -> Result<()> {
+        let (lines, needed) = self.lines(block, ends);
+        let piece = needed.1.min(self.tile) * self.source.number.size();
+        if piece >= AT_ONCE || lines.1 < 2 {
+            return Ok(());
+        }
+        let Some((_, _, together)) = self.source.span(lines, needed) else {
+            return Ok(());
+        };
+        // Where less than half of the span is needed, each line's part of it.
+        let apart =
+            needed.1 as u64 * lines.1 as u64 * self.source.number.size() as u64 * 2 < together;
+        let (steps, count) = if apart { (lines.1, 1) } else { (1, lines.1) };
+        self.scratch.resize(AT_ONCE, 0);
+        for step in 0..steps {
+            let Some((file, at, bytes)) = self.source.span((lines.0 + step, count), needed) else {
+                break;
+            };
+            let mut done = 0;
+            while done < bytes {
+                interrupt::poll()?;
+                let part = (bytes - done).min(AT_ONCE as u64);
+                // Where the file ends the piece that is missing will say so.
+                if !file.read(&mut self.scratch[..part as usize], at + done)? {
+                    return Ok(());
+                }
+                done += part;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the cache forget a block of a large file.
+    fn forget(&self, block: usize, ends: (usize, usize)) {
+        let (lines, needed) = self.lines(block, ends);
+        if let Some((file, at, bytes)) = self.source.span(lines, needed) {
+            if file.bytes().is_ok_and(|all| all > LARGE) {
+                file.forget(at, bytes);
+            }
+        }
+    }
+
+    /// Fills a tile of `rows` x `cols`; what lies outside of it is zero.
+    fn fill(
+        &mut self,
+        (i, j): (usize, usize),
+        (rows, cols): (usize, usize),
+        tile: &mut Buffer<T>,
+    ) -> Result<()> {
+        let (source, ld) = (self.source, self.tile);
+        if (rows, cols) != (ld, ld) {
+            tile.fill(T::from_f64(0.0));
+        }
+        let number = source.number;
+        match source.order {
+            Order::Columns => {
+                let bytes = &mut self.bytes[..rows * number.size()];
+                source.read((j * ld, cols), i * ld, bytes, |c, bytes| {
+                    number.decode(bytes, &mut tile[c * ld..][..rows]);
+                })
+            }
+            Order::Rows => {
+                let bytes = &mut self.bytes[..cols * number.size()];
+                for first in (0..rows).step_by(ROWS) {
+                    let count = ROWS.min(rows - first);
+                    let some = &mut self.rows;
+                    source.read((i * ld + first, count), j * ld, bytes, |r, bytes| {
+                        number.decode(bytes, &mut some[r * cols..][..cols]);
+                    })?;
+                    for c in 0..cols {
+                        let to = &mut tile[c * ld + first..][..count];
+                        for (r, to) in to.iter_mut().enumerate() {
+                            *to = some[r * cols + c];
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Matrices in files of other formats, read into files of tiles and written from them, of which no memory holds more than some tiles.
+//!
+//! - [`number`]: how a number lies in a file; [`npy`]: the header of NumPy's format
+//! - [`source`]: where a file has the entries of a matrix, as lines of numbers that lie side by side: columns or rows
+//! - [`import`](mod@import), [`export`](mod@export): to tiles, and from them
+
+pub mod export;
+pub mod import;
+pub mod npy;
+pub mod number;
+pub mod source;
+
+pub use export::{export, Kind};
+pub use import::import;
+pub use number::Number;
+pub use source::{Order, Source};

@@ -22,7 +22,7 @@
 #'
 #' @section Value:
 #' `tile_matrix()` and `open_tile_matrix()`: an object of class `"tile_matrix"`, a list of `path`, `dim`, `tile`, `triangle` and `precision`.
-#' There are methods for [dim()], [print()], [as.matrix()], `[` and [chol()]. See [tile_matrix_parts].
+#' There are methods for [dim()], [print()], [as.matrix()], `[` and [chol()], see [tile_matrix_parts], and for a factor those of [tile_matrix_solve].
 #'
 #' @section Failure:
 #' Where a file cannot be completed, be it by an error in a function `x` or by an interrupt, it is removed. `cudafactor_error_file_exists`: there is such a file,
@@ -40,7 +40,7 @@
 #' @param precision `"double"` or `"single"`: of the numbers in the file, and of what is computed with them.
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
-#' @seealso [chol_file()], [tile_matrix_parts]
+#' @seealso [chol_file()], [tile_matrix_parts], [chol_solve()]
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' x <- tile_matrix(matrix(1:6, 2), file)
@@ -58,6 +58,7 @@
 #' k <- open_tile_matrix(file)
 #' dim(k)
 #' unlink(file)
+#' @aliases tile_matrix-class
 #' @export
 tile_matrix <- function(x, file, dim = NULL, triangle = FALSE, precision = "double", tile = NULL) {
   call <- sys.call()

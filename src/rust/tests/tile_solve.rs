@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::apart::Apart;
 use common::place::Place;
 use common::{for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::cholesky_file::Budget;
@@ -63,7 +64,7 @@ fn memory<T: Scalar>(
     let last = layout.extent(0, layout.block_cols() - 1).1;
     // The parts of the last column of tiles.
     let edges = ((layout.tile() + last) * last * size_of::<T>()) as u64;
-    let ragged = layout.rows() % layout.tile() != 0;
+    let ragged = !layout.rows().is_multiple_of(layout.tile());
     Budget {
         host: host * each + if in_host { beside } else { 0 },
         // What is computed with them takes two more.
@@ -200,17 +201,16 @@ fn tiles_are_read_as_seldom_as_memory_allows<T: Scalar, D: TileMachine<T>>(dev: 
 /// In double precision, by substitution.
 fn inverse_diagonal_of<T: Scalar>(r: &Host<T>) -> Vec<f64> {
     let n = r.rows;
-    let mut d = vec![0.0; n];
-    for j in 0..n {
+    let column = |j: usize| {
         let mut y = vec![0.0; n];
         for i in j..n {
             let b = if i == j { 1.0 } else { 0.0 };
             let sum: f64 = (j..i).map(|k| r.at(k, i) * y[k]).sum();
             y[i] = (b - sum) / r.at(i, i);
         }
-        d[j] = y.iter().map(|y| y * y).sum();
-    }
-    d
+        y.iter().map(|y| y * y).sum()
+    };
+    (0..n).map(column).collect()
 }
 
 fn diagonals_of_inverses<T: Scalar, D: TileMachine<T>>(dev: &D) {
@@ -354,6 +354,50 @@ fn the_user_may_stop_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
     interrupt::install(|| false);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
     solved(dev, &file, System::Both, n, &b, budget).unwrap();
+}
+
+/// The same with a device whose memory is its own, wherever the tests run.
+mod apart {
+    use super::common::apart::Apart;
+
+    macro_rules! each {
+        ($($body:ident),* $(,)?) => {$(
+            #[test]
+            fn $body() {
+                super::$body(&Apart::<f64>::new());
+                super::$body(&Apart::<f32>::new());
+            }
+        )*};
+    }
+
+    each!(
+        systems_of_every_size,
+        leading_parts,
+        tiles_are_read_as_seldom_as_memory_allows,
+        diagonals_of_inverses,
+        a_zero_on_the_diagonal_is_told,
+        nan_and_infinity_propagate,
+        what_is_no_factor_is_refused,
+        the_user_may_stop_it,
+    );
+}
+
+#[test]
+fn a_device_keeps_to_its_memory() {
+    let (n, tile, q) = (200, 32, 40);
+    let dev = Apart::<f64>::new();
+    let place = Place::new("tile-solve");
+    let file = written(&place, &triangle::<f64>(n), tile);
+    let b = matrices::random::<f64>(n, q, 3);
+    for (tiles, columns) in [(3, 1), (4, 7), (8, 3), (3, 70), (100, 40)] {
+        let budget = memory(&file, (4, tiles), columns * n, false);
+        dev.most_bytes();
+        solved(&dev, &file, System::Both, n, &b, budget).unwrap();
+        assert!(dev.most_bytes() as u64 <= budget.device);
+        let factor = Factor::new(&file, n).unwrap();
+        inverse_diagonal(&dev, &factor, &mut vec![0.0; n], budget).unwrap();
+        assert!(dev.most_bytes() as u64 <= budget.device);
+    }
 }
 
 for_each_device!(

@@ -268,24 +268,31 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
     })
 }
 
+/// Opens a file that is to hold a matrix of these extents.
+pub fn open_known<T: Scalar>(file: &str, dim: (usize, usize)) -> Result<TileFile<T>> {
+    let file = TileFile::<T>::open(file, Access::Read)?;
+    let layout = *file.layout();
+    if (layout.rows(), layout.cols()) == dim {
+        return Ok(file);
+    }
+    Err(Error::FileFormat {
+        path: file.path().display().to_string(),
+        what: format!(
+            "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
+            layout.rows(),
+            layout.cols()
+        ),
+    })
+}
+
 fn read<T: Scalar>(
     file: &str,
     (rows, cols): (Option<&[f64]>, Option<&[f64]>),
     dim: (usize, usize),
     out: &Robj,
 ) -> Result<()> {
-    let file = TileFile::<T>::open(file, Access::Read)?;
+    let file = open_known::<T>(file, dim)?;
     let layout = *file.layout();
-    if (layout.rows(), layout.cols()) != dim {
-        return Err(Error::FileFormat {
-            path: file.path().display().to_string(),
-            what: format!(
-                "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
-                layout.rows(),
-                layout.cols()
-            ),
-        });
-    }
     let rows = Places::new(rows, layout.rows(), layout.tile())?;
     let cols = Places::new(cols, layout.cols(), layout.tile())?;
     let mut out = Out::new(out, (rows.count(), cols.count()))?;

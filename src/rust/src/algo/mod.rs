@@ -17,6 +17,8 @@ pub mod solve;
 mod tiled_device;
 pub mod tiled_factor;
 pub mod tiled_inverse;
+mod tiled_memory;
+mod tiled_queue;
 pub mod tiled_solve;
 mod tiled_stream;
 pub mod tiled_work;

@@ -8,7 +8,8 @@ use faer::Mat;
 
 use crate::algo::cholesky_file::Budget;
 use crate::algo::tiled_factor::Factor;
-use crate::algo::tiled_solve::{down, side, too_few, Memory, Passes, Task};
+use crate::algo::tiled_memory::{too_few, Memory};
+use crate::algo::tiled_solve::{down, side, Passes, Task};
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
 use crate::algo::tiled_work::{Room, Traffic};
 use crate::error::Result;

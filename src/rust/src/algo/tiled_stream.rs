@@ -3,7 +3,6 @@
 //! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
 //! [`plan`](crate::tiles::plan::plan)ned for the whole list, so that a tile that stands in it more than once stays where there is room.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use faer::MatRef;
 
 use crate::algo::tiled_device::Pinned;
 use crate::algo::tiled_factor::Factor;
+use crate::algo::tiled_queue::Queue;
 use crate::algo::tiled_work::{Room, Traffic};
 use crate::error::Result;
 use crate::interrupt;
@@ -213,7 +213,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                     }?;
                     let mark = Rc::new(mark);
                     place.arriving = Some(mark.clone());
-                    queue.copies.push_back((x, mark));
+                    queue.copies(x, mark);
                 }
                 Op::Run { request, slots } => {
                     let place = &mut self.places[slots[0]];
@@ -230,7 +230,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                         step(*request, edge)?
                     };
                     place.used = Rc::new(dev.mark()?);
-                    queue.computing.push_back((place.used.clone(), operations));
+                    queue.computes(place.used.clone(), operations);
                     line.finish(x);
                     queue.await_some()?;
                 }
@@ -238,86 +238,5 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
             }
         }
         queue.await_copies()
-    }
-}
-
-/// What the device was given and has perhaps not done.
-struct Queue<'l, T: Scalar, D: TileMachine<T>> {
-    dev: &'l D,
-    line: &'l Line<'l, T, Factor<'l, T>>,
-    /// Copies, by the steps that they finish.
-    copies: VecDeque<(usize, Rc<D::Mark>)>,
-    /// What is computed with each tile, and its operations.
-    computing: VecDeque<(Rc<D::Mark>, f64)>,
-}
-
-/// Tiles that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
-const TILES_AHEAD: usize = 64;
-const OPERATIONS_AHEAD: f64 = 4e12;
-
-impl<'l, T: Scalar, D: TileMachine<T>> Queue<'l, T, D> {
-    fn new(dev: &'l D, line: &'l Line<'l, T, Factor<'l, T>>) -> Self {
-        Queue {
-            dev,
-            line,
-            copies: VecDeque::new(),
-            computing: VecDeque::new(),
-        }
-    }
-
-    /// Finishes the steps whose copies are done; these end in the order of their beginning.
-    fn retire(&mut self) -> Result<()> {
-        while let Some((x, mark)) = self.copies.front() {
-            if !self.dev.is_past(mark)? {
-                break;
-            }
-            self.line.finish(*x);
-            self.copies.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Waits for the earlier steps that this one needs.
-    fn await_step(&mut self, x: usize) -> Result<()> {
-        loop {
-            interrupt::poll()?;
-            self.retire()?;
-            let seen = self.line.progress();
-            if self.line.ready(x)? {
-                return Ok(());
-            }
-            let most = if self.copies.is_empty() { 20_000 } else { 50 };
-            self.line.pause(seen, Duration::from_micros(most));
-        }
-    }
-
-    /// Waits while too much is queued.
-    fn await_some(&mut self) -> Result<()> {
-        loop {
-            let operations: f64 = self.computing.iter().map(|(_, n)| n).sum();
-            let few = self.computing.len() <= TILES_AHEAD && operations <= OPERATIONS_AHEAD;
-            let Some((mark, _)) = self.computing.front() else {
-                return Ok(());
-            };
-            if self.dev.is_past(mark)? {
-                self.computing.pop_front();
-            } else if few || self.computing.len() <= 2 {
-                return Ok(());
-            } else {
-                self.retire()?;
-                interrupt::poll()?;
-                std::thread::sleep(Duration::from_micros(20));
-            }
-        }
-    }
-
-    fn await_copies(&mut self) -> Result<()> {
-        while !self.copies.is_empty() {
-            self.retire()?;
-            interrupt::poll()?;
-            self.line.ready(0)?;
-            std::thread::sleep(Duration::from_micros(50));
-        }
-        Ok(())
     }
 }

@@ -194,7 +194,7 @@ fn solve_file<T: Scalar>(
     carry_out(&factor, wanted, how, &mut task)
 }
 
-/// out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `kind` is "backward", "forward" or "both"
+/// out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `which` is "backward", "forward" or "both"
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_solve(

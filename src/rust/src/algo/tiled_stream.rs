@@ -1,7 +1,7 @@
 //! Tiles of a factor that pass by: a list of them, of which each is looked at in its turn.
 //!
 //! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
-//! [`plan`](crate::tiles::plan::plan)ned for the whole list, so that a tile that stands in it more than once stays where there is room.
+//! [`plan`]ned for the whole list, so that a tile that stands in it more than once stays where there is room.
 
 use std::rc::Rc;
 use std::time::Duration;

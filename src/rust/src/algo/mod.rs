@@ -17,7 +17,7 @@ pub mod solve;
 mod tiled_device;
 pub mod tiled_factor;
 pub mod tiled_inverse;
-mod tiled_memory;
+pub mod tiled_memory;
 mod tiled_queue;
 pub mod tiled_solve;
 mod tiled_stream;

@@ -6,12 +6,11 @@
 
 use faer::Mat;
 
-use crate::algo::cholesky_file::Budget;
 use crate::algo::tiled_factor::Factor;
-use crate::algo::tiled_memory::{too_few, Memory};
+use crate::algo::tiled_memory::{too_few, Budget, Memory, Room};
 use crate::algo::tiled_solve::{down, side, Passes, Task};
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
-use crate::algo::tiled_work::{Room, Traffic};
+use crate::algo::tiled_work::Traffic;
 use crate::error::Result;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;

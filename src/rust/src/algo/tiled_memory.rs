@@ -1,12 +1,24 @@
 //! How memory is shared between tiles of a factor and what is solved for.
 
-use crate::algo::cholesky_file::Budget;
 use crate::algo::tiled_factor::Factor;
-use crate::algo::tiled_work::Room;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
+
+/// Bytes of memory that may be used: of the host for tiles, and of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    pub host: u64,
+    pub device: u64,
+}
+
+/// Tiles that there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    pub host: usize,
+    pub device: usize,
+}
 
 /// Tiles' worth of a device's memory that solutions and products take besides.
 const BESIDE: u64 = 2;

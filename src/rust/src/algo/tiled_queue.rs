@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::algo::tiled_factor::Factor;
 use crate::error::Result;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::tiles::line::Line;
 use crate::tiles::machine::TileMachine;
@@ -17,8 +18,8 @@ pub(super) struct Queue<'l, T: Scalar, D: TileMachine<T>> {
     line: &'l Line<'l, T, Factor<'l, T>>,
     /// Copies, by the steps that they finish.
     copies: VecDeque<(usize, Rc<D::Mark>)>,
-    /// What is computed with each tile, and its operations.
-    computing: VecDeque<(Rc<D::Mark>, f64)>,
+    /// What is computed with each tile, its operations, and how far all is then.
+    computing: VecDeque<(Rc<D::Mark>, f64, progress::Mark)>,
 }
 
 /// Tiles that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
@@ -42,7 +43,8 @@ impl<'l, T: Scalar, D: TileMachine<T>> Queue<'l, T, D> {
 
     /// So many operations were begun.
     pub(super) fn computes(&mut self, mark: Rc<D::Mark>, operations: f64) {
-        self.computing.push_back((mark, operations));
+        self.computing
+            .push_back((mark, operations, progress::mark()));
     }
 
     /// Finishes the steps whose copies are done; these end in the order of their beginning.
@@ -74,12 +76,13 @@ impl<'l, T: Scalar, D: TileMachine<T>> Queue<'l, T, D> {
     /// Waits while too much is queued.
     pub(super) fn await_some(&mut self) -> Result<()> {
         loop {
-            let operations: f64 = self.computing.iter().map(|(_, n)| n).sum();
+            let operations: f64 = self.computing.iter().map(|(_, n, _)| n).sum();
             let few = self.computing.len() <= TILES_AHEAD && operations <= OPERATIONS_AHEAD;
-            let Some((mark, _)) = self.computing.front() else {
+            let Some((mark, _, so_far)) = self.computing.front() else {
                 return Ok(());
             };
             if self.dev.is_past(mark)? {
+                progress::reached(*so_far);
                 self.computing.pop_front();
             } else if few || self.computing.len() <= 2 {
                 return Ok(());

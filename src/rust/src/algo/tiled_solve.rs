@@ -5,11 +5,10 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::cholesky_file::Budget;
 use crate::algo::tiled_factor::Factor;
-use crate::algo::tiled_memory::room;
+use crate::algo::tiled_memory::{room, Budget, Room};
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
-use crate::algo::tiled_work::{Room, Traffic};
+use crate::algo::tiled_work::Traffic;
 use crate::error::Result;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;

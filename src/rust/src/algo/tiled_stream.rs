@@ -10,8 +10,9 @@ use faer::MatRef;
 
 use crate::algo::tiled_device::Pinned;
 use crate::algo::tiled_factor::Factor;
+use crate::algo::tiled_memory::Room;
 use crate::algo::tiled_queue::Queue;
-use crate::algo::tiled_work::{Room, Traffic};
+use crate::algo::tiled_work::Traffic;
 use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Block;

@@ -2,9 +2,10 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::{Budget, LEAST_ROOM};
+use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_inverse::inverse_diagonal;
+use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_solve::{solve, System};
 use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};

@@ -26,9 +26,12 @@
 #'   \item{`seconds`, `operations`, `gflops`}{the time, how many floating-point operations were done, and how many billions a second;}
 #'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
 #'   \item{`sent`, `fetched`}{bytes that were copied to the GPU, and back;}
+#'   \item{`reading`, `writing`}{seconds in which files were read, and written: both go on beside the computation;}
+#'   \item{`idle`}{seconds in which the device had nothing to compute, because it waited for tiles;}
 #'   \item{`host_memory`, `gpu_memory`}{bytes of memory for tiles.}
 #' }
-#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message.
+#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message, with what the call was bound by: the disk, if
+#' the device was idle for more than half of the time.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. The file of
@@ -121,7 +124,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, device, verbo
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
-    report[c("read", "written", "sent", "fetched", "host_memory", "gpu_memory")]
+    report[c("read", "written", "sent", "fetched", "reading", "writing", "idle", "host_memory", "gpu_memory")]
   )
   if (verbose) {
     message(report_text(dim(x)[[1L]], report))
@@ -166,9 +169,14 @@ as_bytes <- function(size, argument, call) {
 report_text <- function(n, report) {
   moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
   on_gpu <- report$device != "cpu"
+  bound <- if (report$idle > report$seconds / 2) "the disk" else if (on_gpu) "the GPU" else "the CPU"
   sprintf(
-    "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; tiles in %s of host memory%s", format(n), report$device, report$seconds, report$gflops,
-    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched")), moved, ""), collapse = ", "), format_bytes(report$host_memory),
+    paste(
+      "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
+      "tiles in %s of host memory%s"
+    ), format(n), report$device, report$seconds, report$gflops,
+    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched")), moved, ""), collapse = ", "),
+    report$reading, report$writing, report$idle, bound, format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
   )
 }

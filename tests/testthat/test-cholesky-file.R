@@ -23,11 +23,13 @@ test_that("the factor is chol()'s, in place and in a second file, in little memo
       for (tiles in c(3, 5, 12, 1000)) {
         k <- tile_matrix(half, file <- new_file(), triangle = TRUE, tile = tile, precision = precision)
         memory <- tiles * tile_bytes(k$tile, precision)
-        r <- chol_file(k, second <- new_file(), host_memory = memory, gpu_memory = memory, device = device)
+        # The GPU computes with two tiles more.
+        on_gpu <- (tiles + 2) * tile_bytes(k$tile, precision)
+        r <- chol_file(k, second <- new_file(), host_memory = memory, gpu_memory = on_gpu, device = device)
         expect_small(residual_cholesky(as.matrix(r), x, precision), "cholesky")
         expect_true(all(as.matrix(r)[lower.tri(x)] == 0))
         expect_identical(as.matrix(k), if (precision == "single") as_single(x) else x)
-        expect_false(withVisible(chol_file(k, host_memory = memory, gpu_memory = memory, device = device))$visible)
+        expect_false(withVisible(chol_file(k, host_memory = memory, gpu_memory = on_gpu, device = device))$visible)
         expect_identical(as.matrix(k), as.matrix(r))
         factors <- c(factors, list(as.matrix(r)))
         report <- attr(r, "report")
@@ -61,13 +63,14 @@ test_that("defaults choose the memory, and verbose tells what was done", {
   for_each_device(function(device) {
     x <- definite_matrix(200)
     k <- tile_matrix(x, file <- new_file(), triangle = TRUE)
-    expect_message(r <- chol_file(k, device = device, verbose = TRUE), "order 200 on .* GFLOP/s; read .*, written .*; tiles in .* of host memory")
+    expect_message(r <- chol_file(k, device = device, verbose = TRUE), "order 200 on .* GFLOP/s; read .*, written .*; reading for .*bound by the .*; tiles in .* of host memory")
     expect_small(residual_cholesky(as.matrix(r), x, "double"), "cholesky")
     expect_silent(chol_file(k, resume = TRUE, device = device))
     report <- attr(r, "report")
     expect_identical(names(report), c(
-      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "host_memory", "gpu_memory"
+      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "reading", "writing", "idle", "host_memory", "gpu_memory"
     ))
+    expect_true(report$reading > 0 && report$writing > 0 && report$idle >= 0 && report$idle <= report$seconds)
     expect_true(report$seconds > 0 && report$gflops > 0)
     unlink(file)
   })
@@ -90,7 +93,7 @@ test_that("a matrix that is not positive definite is told with the order", {
       x <- diag(50)
       x[order, order] <- if (order == 40L) NaN else -1
       k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 16, precision = precision)
-      factor <- function(...) chol_file(k, ..., host_memory = 4 * tile_bytes(16), gpu_memory = 4 * tile_bytes(16), device = device)
+      factor <- function(...) chol_file(k, ..., host_memory = 4 * tile_bytes(16), gpu_memory = 6 * tile_bytes(16), device = device)
       e <- expect_error(factor(second <- new_file()), class = "cudafactor_error_not_positive_definite")
       expect_identical(e$order, order)
       expect_identical(conditionMessage(e), not_positive_definite_text(order))

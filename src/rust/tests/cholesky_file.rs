@@ -55,13 +55,18 @@ fn factor_in<T: Scalar>(file: &TileFile<T>) -> Host<T> {
     r
 }
 
+fn alone<D>(dev: &D) -> &[D] {
+    std::slice::from_ref(dev)
+}
+
 /// Memory for so many tiles.
 fn tiles<T: Scalar>(file: &TileFile<T>, host: u64, device: u64) -> Budget {
     let each = file.buffer().unwrap().bytes().len() as u64;
     Budget {
         host: host * each,
         // What is computed with them takes two more.
-        device: (device + 2) * each,
+        devices: vec![(device + 2) * each],
+        speeds: vec![1.0],
     }
 }
 
@@ -71,11 +76,24 @@ fn in_place<T: Scalar, D: TileMachine<T>>(
     tile: usize,
     (host, device): (u64, u64),
 ) -> Result<(Host<T>, Report)> {
+    in_place_on(alone(dev), a, tile, (host, device))
+}
+
+/// On several devices of the same kind, each with as much memory.
+fn in_place_on<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    a: &Host<T>,
+    tile: usize,
+    (host, device): (u64, u64),
+) -> Result<(Host<T>, Report)> {
     let place = Place::new("cholesky-file");
     let file = written(&place, a, tile);
     let files = Files::new(None, &file);
     let before = file.moved();
-    let report = factor_files(dev, &files, tiles(&file, host, device), false)?;
+    let mut budget = tiles(&file, host, device);
+    budget.devices = vec![budget.devices[0]; devs.len()];
+    budget.speeds = (1..=devs.len()).map(|d| d as f64).collect();
+    let report = factor_files(devs, &files, &budget, false)?;
     assert_eq!(file.state(), State::Factor);
     let after = file.moved();
     assert_eq!(
@@ -125,7 +143,8 @@ fn little_room_means_more_copies<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let (_, poor) = in_place(dev, &a, tile, (20, 10)).unwrap();
     assert!(poor.traffic.loaded > all);
     assert_eq!(poor.room.host, 20);
-    assert_eq!(poor.room.device, if dev.is_host() { 20 } else { 10 });
+    let on_device = if dev.is_host() { vec![] } else { vec![10] };
+    assert_eq!(poor.room.devices, on_device);
 }
 
 fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
@@ -139,12 +158,12 @@ fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
             let file = written(&place, &a, tile);
             let files = Files::new(None, &file);
             let budget = tiles(&file, room.0, room.1);
-            let failed = factor_files(dev, &files, budget, false).unwrap_err();
+            let failed = factor_files(alone(dev), &files, &budget, false).unwrap_err();
             assert_eq!(failed, Error::NotPositiveDefinite { order });
             let order = order as u64;
             assert_eq!(file.state(), State::NotPositiveDefinite { order });
             // And again.
-            let failed = factor_files(dev, &files, budget, true).unwrap_err();
+            let failed = factor_files(alone(dev), &files, &budget, true).unwrap_err();
             assert!(matches!(failed, Error::NotPositiveDefinite { .. }));
         }
     }
@@ -159,23 +178,23 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let from = TileFile::<T>::open(&one, Access::Read).unwrap();
     let to = TileFile::<T>::create(&two, *from.layout()).unwrap();
     let files = Files::new(Some(&from), &to);
-    factor_files(dev, &files, tiles(&to, 6, 4), false).unwrap();
+    factor_files(alone(dev), &files, &tiles(&to, 6, 4), false).unwrap();
     assert_eq!(from.state(), State::Matrix);
     assert!(std::fs::read(&one).unwrap() == before);
     let (r, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
     assert!(common::same(&factor_in(&to), &r));
     // What is a factor is not factored, and what is complete is not gone on with.
-    let again = factor_files(dev, &files, tiles(&to, 6, 4), false);
+    let again = factor_files(alone(dev), &files, &tiles(&to, 6, 4), false);
     assert!(matches!(again, Err(Error::Argument { argument: "x", .. })));
-    let nothing = factor_files(dev, &files, tiles(&to, 6, 4), true).unwrap();
+    let nothing = factor_files(alone(dev), &files, &tiles(&to, 6, 4), true).unwrap();
     assert_eq!((nothing.operations, nothing.traffic.loaded), (0.0, 0));
     // A file of another matrix is not taken for what was begun.
     let other = Place::new("cholesky-file");
     let other = written(&other, &a, tile);
     let refused = factor_files(
-        dev,
+        alone(dev),
         &Files::new(Some(&from), &other),
-        tiles(&to, 6, 4),
+        &tiles(&to, 6, 4),
         true,
     );
     assert!(matches!(
@@ -188,9 +207,9 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let other = Place::new("cholesky-file");
     let other = TileFile::<T>::create(&other, layout(n, tile + 1)).unwrap();
     let refused = factor_files(
-        dev,
+        alone(dev),
         &Files::new(Some(&from), &other),
-        tiles(&to, 6, 4),
+        &tiles(&to, 6, 4),
         true,
     );
     assert!(matches!(refused, Err(Error::Dimension { .. })));
@@ -223,7 +242,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
             12 + 9 * (stops as u64 % 3),
             9 + 4 * (stops as u64 % 2),
         );
-        let done = factor_files(dev, &files, budget, stops > 0);
+        let done = factor_files(alone(dev), &files, &budget, stops > 0);
         interrupt::install(|| false);
         match done {
             Ok(_) => break,
@@ -232,7 +251,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
         // Stopped before anything was stored it is a matrix still.
         if file.state() != State::Matrix {
             assert_eq!(file.state(), State::Factoring);
-            let refused = factor_files(dev, &files, budget, false);
+            let refused = factor_files(alone(dev), &files, &budget, false);
             let why = matches!(
                 refused,
                 Err(Error::Argument {
@@ -270,3 +289,49 @@ for_each_device!(
     what_was_interrupted_goes_on,
     too_little_memory_is_refused,
 );
+
+/// What one device makes, several make, bit for bit; in any memory.
+fn several_make_what_one_makes<T: Scalar, D: TileMachine<T>>(devs: [D; 3], one: &D) {
+    for tile in [16, 40] {
+        for n in [1, tile, tile + 1, 4 * tile, 9 * tile + 5] {
+            let a = positive::<T>(n);
+            let (r, _) = in_place(one, &a, tile, (1000, 1000)).unwrap();
+            for count in 1..=devs.len() {
+                for room in [(1000, 1000), (3, 3), (5, 8), (30, 6)] {
+                    let (s, report) = in_place_on(&devs[..count], &a, tile, room).unwrap();
+                    assert!(common::same(&r, &s), "{n} {tile} {count} {room:?}");
+                    assert_eq!(report.room.devices.len(), count);
+                    assert!(report.traffic.sent >= report.traffic.stored);
+                }
+            }
+            let mut bad = a.clone();
+            bad.set(n - 1, n - 1, -1.0);
+            for count in 1..=devs.len() {
+                let failed = in_place_on(&devs[..count], &bad, tile, (12, 5)).err();
+                assert_eq!(failed, Some(Error::NotPositiveDefinite { order: n }));
+            }
+        }
+    }
+}
+
+mod several_make_what_one_makes {
+    #[test]
+    fn cpus_apart() {
+        use cudafactor::backend::cpu::CpuDevice;
+        let devs = || [(); 3].map(|()| CpuDevice::apart(1));
+        super::several_make_what_one_makes::<f64, _>(devs(), &CpuDevice::new(1));
+        super::several_make_what_one_makes::<f32, _>(devs(), &CpuDevice::new(1));
+    }
+
+    /// The first GPU takes every part where there are no others.
+    #[cfg(feature = "cuda")]
+    #[test]
+    fn gpus() {
+        use cudafactor::backend::cuda::CudaDevice;
+        if let Some(gpu) = crate::common::gpu() {
+            let devs = [0, 1, 2].map(|d| CudaDevice::open(d).unwrap_or(gpu));
+            super::several_make_what_one_makes::<f64, _>(devs, &gpu);
+            super::several_make_what_one_makes::<f32, _>(devs, &gpu);
+        }
+    }
+}

@@ -7,7 +7,9 @@ use crate::algo::cholesky_tiled::factor;
 use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
+use crate::tiles::line::Meters;
 use crate::tiles::machine::TileMachine;
+use crate::tiles::meter::Meter;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 
@@ -72,23 +74,44 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
     }
 }
 
-/// Bytes of memory for tiles.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Bytes of memory for tiles, of the host and of each device, and how fast the devices are beside one another.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     pub host: u64,
-    pub device: u64,
+    pub devices: Vec<u64>,
+    pub speeds: Vec<f64>,
 }
 
 /// What was done.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Tiles that were copied, and the bytes of one.
     pub traffic: Traffic,
     pub tile_bytes: u64,
     pub operations: f64,
     pub seconds: f64,
+    pub times: Times,
     /// Tiles that memory had room for.
     pub room: Room,
+}
+
+/// Seconds in which tiles were loaded and stored, by any thread, and in which devices had nothing to compute, on average.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Times {
+    pub loading: f64,
+    pub storing: f64,
+    pub idle: f64,
+}
+
+impl Times {
+    fn of(meters: &Meters) -> Times {
+        let idle: f64 = meters.idle.iter().map(Meter::seconds).sum();
+        Times {
+            loading: meters.loading.seconds(),
+            storing: meters.storing.seconds(),
+            idle: idle / meters.idle.len().max(1) as f64,
+        }
+    }
 }
 
 /// Tiles' worth of a device's memory that solutions and products take besides.
@@ -99,12 +122,12 @@ pub const LEAST_ROOM: usize = LEAST_SLOTS + BESIDE;
 /// Threads that load, and as many that store.
 const THREADS: usize = 4;
 
-/// Makes the factor. A file in which this was interrupted is gone on with where `resume` says so. The matrix's file is untouched,
+/// Makes the factor, on all of the devices together. A file in which this was interrupted is gone on with where `resume` says so. The matrix's file is untouched,
 /// unless it is the factor's.
 pub fn factor_files<T: Scalar, D: TileMachine<T>>(
-    dev: &D,
+    devs: &[D],
     files: &Files<'_, T>,
-    budget: Budget,
+    budget: &Budget,
     resume: bool,
 ) -> Result<Report> {
     let start = Instant::now();
@@ -116,13 +139,21 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             tile_bytes,
             operations: 0.0,
             seconds: 0.0,
-            room: Room { host: 0, device: 0 },
+            times: Times::default(),
+            room: Room {
+                host: 0,
+                devices: Vec::new(),
+            },
         });
     }
-    let room = room(budget, tile_bytes, &layout, dev.is_host())?;
-    let work = Work::new(files, room, dev.is_host())?;
-    match factor(dev, files, &work, THREADS) {
-        Ok(()) => files.to.set_state(State::Factor)?,
+    let in_host = devs.iter().any(TileMachine::is_host);
+    let room = room(budget, tile_bytes, &layout, in_host)?;
+    let work = Work::new(files, &room, &budget.speeds)?;
+    let meters = match factor(devs, files, &work, THREADS) {
+        Ok(meters) => {
+            files.to.set_state(State::Factor)?;
+            meters
+        }
         Err(Error::NotPositiveDefinite { order }) => {
             files.to.set_state(State::NotPositiveDefinite {
                 order: order as u64,
@@ -134,12 +165,13 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             let _ = files.to.commit();
             return Err(e);
         }
-    }
+    };
     Ok(Report {
         traffic: work.traffic(),
         tile_bytes,
         operations: work.operations(),
         seconds: start.elapsed().as_secs_f64(),
+        times: Times::of(&meters),
         room,
     })
 }
@@ -200,25 +232,26 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
 }
 
 /// Tiles that there is room for. A few of them is the least; more than there are are of no use.
-fn room(budget: Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Result<Room> {
+fn room(budget: &Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Result<Room> {
     let most = layout.tiles().max(LEAST_SLOTS) as u64;
-    let of = |bytes: u64, argument: &'static str| {
-        let count = (bytes / tile_bytes).min(most) as usize;
-        if count < LEAST_SLOTS {
+    let of = |bytes: u64, argument: &'static str, beside: usize| {
+        let all = (bytes / tile_bytes) as usize;
+        let least = LEAST_SLOTS + beside;
+        if all < least {
             return Err(Error::Argument {
                 argument,
                 what: format!(
-                    "{bytes} bytes are too few: {LEAST_SLOTS} tiles of {tile_bytes} bytes are needed"
+                    "{bytes} bytes are too few: {least} tiles of {tile_bytes} bytes are needed"
                 ),
             });
         }
-        Ok(count)
+        Ok((all - beside).min(most as usize))
     };
-    let host = of(budget.host, "host_memory")?;
-    let beside = BESIDE as u64 * tile_bytes;
-    let device = match in_host {
-        true => host,
-        false => of(budget.device.saturating_sub(beside), "gpu_memory")?,
-    };
-    Ok(Room { host, device })
+    let devices = budget.devices.iter().filter(|_| !in_host);
+    Ok(Room {
+        host: of(budget.host, "host_memory", 0)?,
+        devices: devices
+            .map(|bytes| of(*bytes, "gpu_memory", BESIDE))
+            .collect::<Result<_>>()?,
+    })
 }

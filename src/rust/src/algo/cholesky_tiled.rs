@@ -7,18 +7,18 @@
 //! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere; the factor's tiles are then filled up likewise,
 //! or with what nobody reads.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled_device::{on_device, Pinned, Place};
+use crate::algo::tiled_device::{on_device, unknown, Pinned};
 use crate::algo::tiled_work::{Tiles, Work};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::progress;
 use crate::scalar::Scalar;
-use crate::tiles::line::{Line, Slots, Store};
+use crate::tiles::line::{Driver, Line, Meters, Slots, Store};
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::{Op, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
@@ -46,59 +46,50 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
 
     fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()> {
         // The device's copy back was the request, on behalf of a task.
-        let task = match &self.work.device {
-            None => request,
-            Some(device) => match device.ops[request] {
-                Op::Store { request, .. } => request,
-                _ => request,
-            },
-        };
-        self.matrix.store(tile, from, self.work.tasks[task].step())
+        let task = self.work.task_of(request).ok_or_else(|| Error::Internal {
+            what: "a tile is stored that nobody changed".into(),
+        })?;
+        self.matrix.store(tile, from, task.step())
     }
 }
 
-/// Carries the work out. A leading minor that is not positive is [`Error::NotPositiveDefinite`] with LAPACK's order.
+/// Carries the work out on the devices it was planned for. A leading minor that is not positive is [`Error::NotPositiveDefinite`] with LAPACK's order.
+/// Gives how long what went on.
 pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
-    dev: &D,
+    devs: &[D],
     matrix: &M,
     work: &Work,
     threads: usize,
-) -> Result<()> {
+) -> Result<Meters> {
+    let Some((dev, others)) = devs.split_first() else {
+        return Err(Error::Internal {
+            what: "there is no device to factor a matrix".into(),
+        });
+    };
+    progress::extend(work.operations() - progress::total());
     let bytes = Buffer::<T>::new(&work.layout)?.len();
     let mut slots = Slots::<T>::new(work.room.host.max(LEAST_SLOTS), &work.layout)?;
-    if work.device.is_some() {
-        slots.touch(4 * threads)?;
-    }
     let carrier = Carrier { matrix, work };
-    let line = Line::new(&work.host, &work.requests, &slots, &carrier);
-    match &work.device {
-        None => line.run(threads, || in_host(dev, work, &slots, &line)),
-        Some(device) => {
-            let mut places = Vec::new();
-            for _ in 0..work.room.device.max(LEAST_SLOTS) {
-                interrupt::poll()?;
-                places.push(Place::new(
-                    dev.zeros(work.layout.tile(), work.layout.tile())?,
-                ));
-            }
-            // Copies to them come after their making.
-            let made = Rc::new(dev.mark()?);
-            for place in &mut places {
-                place.computed = Some(made.clone());
-            }
-            let _pinned = Pinned::new(dev, &slots, bytes)?;
-            line.run(threads, || {
-                let done = on_device(dev, work, device, &mut places, &slots, &line);
-                // Nothing is copied any more when the threads end.
-                dev.drain();
-                done
-            })
-        }
+    if work.devices.is_empty() {
+        let line = Line::new(&work.host, &work.requests, &slots, &carrier, 1);
+        line.run(threads, Vec::new(), || in_host(dev, work, &slots, &line))?;
+        return Ok(line.into_meters());
     }
+    slots.touch(4 * threads)?;
+    let _pinned = Pinned::new(dev, &slots, bytes)?;
+    let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
+    let (line_, slots) = (&line, &slots);
+    let helpers = others.iter().zip(1..).map(|(dev, number)| {
+        Box::new(move || on_device(dev, number, work, slots, line_)) as Driver<'_>
+    });
+    line.run(threads, helpers.collect(), || {
+        on_device(dev, 0, work, slots, line_)
+    })?;
+    Ok(line.into_meters())
 }
 
 /// The order of a minor of the whole matrix.
-fn minor(layout: &Layout, task: Task, e: Error) -> Error {
+pub(super) fn minor(layout: &Layout, task: Task, e: Error) -> Error {
     match (e, task) {
         (Error::NotPositiveDefinite { order }, Task::Factor { k }) => {
             // What fills up the last tile fails only where something before it is not finite.
@@ -130,9 +121,7 @@ pub(super) fn compute<'a, T: Scalar, D: TileMachine<T>>(
             let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
             dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile(), r, target)
         }
-        _ => Err(Error::Internal {
-            what: "a step has the wrong number of tiles".into(),
-        }),
+        _ => unknown(),
     };
     done.map_err(|e| minor(layout, task, e))
 }
@@ -152,14 +141,17 @@ fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
         else {
             continue;
         };
+        let mut _idle = None;
         loop {
             let seen = line.progress();
             interrupt::poll()?;
             if line.ready(x)? {
                 break;
             }
+            _idle.get_or_insert_with(|| line.meters.idle[0].run());
             line.pause(seen, Duration::from_millis(20));
         }
+        drop(_idle);
         let task = work.tasks[*request];
         // SAFETY: a tile's memory, which nobody else uses until the step is finished, or only looks at.
         let view = |slot: usize| unsafe {
@@ -176,6 +168,7 @@ fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
             unsafe { MatMut::from_raw_parts_mut(slots.address(*first), n, n, 1, n as isize) };
         let mut target = dev.in_place(home)?;
         let sources: Vec<_> = loaded.iter().collect();
+        let _counted = progress::part(task.operations(n));
         compute(dev, &work.layout, task, &mut target, &sources)?;
         line.finish(x);
     }

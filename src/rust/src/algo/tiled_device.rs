@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::algo::cholesky_tiled::compute;
-use crate::algo::tiled_work::Work;
-use crate::error::Result;
+use crate::algo::cholesky_tiled::{compute, minor};
+use crate::algo::tiled_work::{Share, Work};
+use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::tiles::line::{Line, Slots, Store};
 use crate::tiles::machine::TileMachine;
-use crate::tiles::plan::{Op, Plan};
+use crate::tiles::plan::Op;
+use crate::tiles::schedule::Task;
 
 /// Copies from and to memory of the slots run by themselves while this lives.
 pub(super) struct Pinned<'a, T: Scalar, D: TileMachine<T>> {
@@ -39,7 +41,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Pinned<'a, T, D> {
 
 impl<T: Scalar, D: TileMachine<T>> Drop for Pinned<'_, T, D> {
     fn drop(&mut self) {
-        // After a panic, too.
+        // After a panic, too. The other devices' threads have drained them.
         self.dev.drain();
         for slot in 0..self.count {
             // SAFETY: pinned above, and the device does nothing any more.
@@ -49,171 +51,285 @@ impl<T: Scalar, D: TileMachine<T>> Drop for Pinned<'_, T, D> {
 }
 
 /// A tile's place in the device's memory, and what is on its way from or to it.
-pub(super) struct Place<M, K> {
+struct Place<M, K> {
     matrix: M,
     /// What was computed with it last.
-    pub(super) computed: Option<Rc<K>>,
+    computed: Option<Rc<K>>,
     /// The copy that fills it, not yet waited for by what is computed.
     arriving: Option<Rc<K>>,
     /// The copy that it is read by.
     leaving: Option<Rc<K>>,
 }
 
-impl<M, K> Place<M, K> {
-    pub(super) fn new(matrix: M) -> Self {
-        Place {
-            matrix,
-            computed: None,
-            arriving: None,
-            leaving: None,
-        }
-    }
-}
+/// Nothing of a device is left to be done when this is dropped, after a panic, too.
+struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, std::marker::PhantomData<T>);
 
-pub(super) fn on_device<T: Scalar, D: TileMachine<T>, S: Store<T>>(
-    dev: &D,
-    work: &Work,
-    device: &Plan,
-    places: &mut [Place<D::Mat<'static>, D::Mark>],
-    slots: &Slots<T>,
-    line: &Line<'_, T, S>,
-) -> Result<()> {
-    let mut under_way: VecDeque<(usize, Rc<D::Mark>)> = VecDeque::new();
-    let mut computing: VecDeque<(Rc<D::Mark>, f64)> = VecDeque::new();
-    for (x, op) in work.host.ops.iter().enumerate() {
-        let Op::Run {
-            request,
-            slots: homes,
-        } = op
-        else {
-            continue;
-        };
-        loop {
-            interrupt::poll()?;
-            retire(dev, line, &mut under_way)?;
-            let seen = line.progress();
-            if line.ready(x)? {
-                break;
-            }
-            let most = if under_way.is_empty() { 20_000 } else { 50 };
-            line.pause(seen, Duration::from_micros(most));
-        }
-        match &device.ops[*request] {
-            Op::Load { slot, .. } => {
-                let place = &mut places[*slot];
-                let after: Vec<&D::Mark> = [&place.computed, &place.leaving]
-                    .into_iter()
-                    .filter_map(|mark| mark.as_deref())
-                    .collect();
-                // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
-                let mark = unsafe { dev.send(slots.address(homes[0]), &place.matrix, &after) }?;
-                let mark = Rc::new(mark);
-                place.leaving = None;
-                place.arriving = Some(mark.clone());
-                under_way.push_back((x, mark));
-            }
-            Op::Store { slot, .. } => {
-                let place = &mut places[*slot];
-                let after: Vec<&D::Mark> = place.computed.as_deref().into_iter().collect();
-                // SAFETY: as above.
-                let mark = unsafe { dev.fetch(&place.matrix, slots.address(homes[0]), &after) }?;
-                let mark = Rc::new(mark);
-                place.leaving = Some(mark.clone());
-                under_way.push_back((x, mark));
-            }
-            Op::Run {
-                request,
-                slots: used,
-            } => {
-                for slot in used {
-                    if let Some(mark) = places[*slot].arriving.take() {
-                        dev.follow(&mark)?;
-                    }
-                }
-                let task = work.tasks[*request];
-                let Some((first, others)) = used.split_first() else {
-                    continue;
-                };
-                if let Some(mark) = places[*first].leaving.take() {
-                    dev.follow(&mark)?;
-                }
-                let (before, rest) = places.split_at_mut(*first);
-                let Some((target, after)) = rest.split_first_mut() else {
-                    continue;
-                };
-                let sources: Vec<&D::Mat<'_>> = others
-                    .iter()
-                    .filter_map(|s| match s.checked_sub(*first + 1) {
-                        Some(s) => after.get(s),
-                        None => before.get(*s),
-                    })
-                    .map(|place| &place.matrix)
-                    .collect();
-                compute(dev, &work.layout, task, &mut target.matrix, &sources)?;
-                let mark = Rc::new(dev.mark()?);
-                for slot in used {
-                    places[*slot].computed = Some(mark.clone());
-                }
-                line.finish(x);
-                computing.push_back((mark, task.operations(work.layout.tile())));
-                await_some(dev, line, &mut under_way, &mut computing)?;
-            }
-        }
+impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
+    fn drop(&mut self) {
+        self.0.drain();
     }
-    while !under_way.is_empty() {
-        retire(dev, line, &mut under_way)?;
-        interrupt::poll()?;
-        line.ready(0)?;
-        std::thread::sleep(Duration::from_micros(50));
-    }
-    Ok(())
 }
 
 /// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
 const TASKS_AHEAD: usize = 64;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
-/// Waits while too much is queued.
-fn await_some<T: Scalar, D: TileMachine<T>, S: Store<T>>(
-    dev: &D,
-    line: &Line<'_, T, S>,
-    under_way: &mut VecDeque<(usize, Rc<D::Mark>)>,
-    computing: &mut VecDeque<(Rc<D::Mark>, f64)>,
+/// What one device has been given.
+struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
+    dev: &'a D,
+    number: usize,
+    work: &'a Work,
+    share: &'a Share,
+    slots: &'a Slots<T>,
+    line: &'l Line<'a, T, S>,
+    places: Vec<Place<D::Mat<'static>, D::Mark>>,
+    /// Copies, with the steps of the host's plan that they are.
+    under_way: VecDeque<(usize, Rc<D::Mark>)>,
+    computing: VecDeque<Computing<D::Mark, D::Outcome>>,
+}
+
+struct Computing<K, O> {
+    task: Task,
+    end: Rc<K>,
+    outcome: Option<O>,
+}
+
+/// Does what is planned for device `number`, on a thread of its own.
+pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
+    dev: &'a D,
+    number: usize,
+    work: &'a Work,
+    slots: &'a Slots<T>,
+    line: &Line<'a, T, S>,
 ) -> Result<()> {
-    loop {
-        let operations: f64 = computing.iter().map(|(_, operations)| operations).sum();
-        let few = computing.len() <= TASKS_AHEAD && operations <= OPERATIONS_AHEAD;
-        let Some((mark, _)) = computing.front() else {
+    let Some(share) = work.devices.get(number) else {
+        return Ok(());
+    };
+    let mut driver = Driver {
+        dev,
+        number,
+        work,
+        share,
+        slots,
+        line,
+        places: Vec::new(),
+        under_way: VecDeque::new(),
+        computing: VecDeque::new(),
+    };
+    // Dropped before the places.
+    let _drained = Drained(dev, std::marker::PhantomData);
+    driver.make_places()?;
+    driver.run()
+}
+
+impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
+    fn make_places(&mut self) -> Result<()> {
+        let tile = self.work.layout.tile();
+        for _ in 0..self.work.room.devices[self.number] {
+            interrupt::poll()?;
+            self.places.push(Place {
+                matrix: self.dev.zeros(tile, tile)?,
+                computed: None,
+                arriving: None,
+                leaving: None,
+            });
+        }
+        // Copies to them come after their making.
+        let made = Rc::new(self.dev.mark()?);
+        for place in &mut self.places {
+            place.computed = Some(made.clone());
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        for (x, op) in self.work.host.ops.iter().enumerate() {
+            let Op::Run {
+                request,
+                slots: homes,
+            } = op
+            else {
+                continue;
+            };
+            let (device, op) = self.work.by[*request];
+            if device != self.number {
+                continue;
+            }
+            self.await_step(x)?;
+            match &self.share.plan.ops[op] {
+                Op::Load { slot, .. } => self.send(x, *slot, homes[0])?,
+                Op::Store { slot, .. } => self.fetch(x, *slot, homes[0])?,
+                Op::Run { request, slots } => {
+                    self.compute(self.work.tasks[self.share.tasks[*request]], slots)?;
+                    self.line.finish(x);
+                    self.await_some()?;
+                }
+            }
+        }
+        while !(self.under_way.is_empty() && self.computing.is_empty()) {
+            self.retire()?;
+            interrupt::poll()?;
+            self.line.go_on()?;
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Ok(())
+    }
+
+    /// Waits until all is done that a step of the host's plan waits for.
+    fn await_step(&mut self, x: usize) -> Result<()> {
+        let mut _idle = None;
+        loop {
+            interrupt::poll()?;
+            self.retire()?;
+            let seen = self.line.progress();
+            if self.line.ready(x)? {
+                return Ok(());
+            }
+            if self.computing.is_empty() && _idle.is_none() {
+                _idle = Some(self.line.meters.idle[self.number].run());
+            }
+            let busy = !(self.under_way.is_empty() && self.computing.is_empty());
+            let most = if busy { 50 } else { 20_000 };
+            self.line.pause(seen, Duration::from_micros(most));
+        }
+    }
+
+    fn send(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
+        let place = &mut self.places[slot];
+        let after: Vec<&D::Mark> = [&place.computed, &place.leaving]
+            .into_iter()
+            .filter_map(|mark| mark.as_deref())
+            .collect();
+        // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
+        let mark = unsafe {
+            self.dev
+                .send(self.slots.address(home), &mut place.matrix, &after)
+        }?;
+        let mark = Rc::new(mark);
+        place.leaving = None;
+        place.arriving = Some(mark.clone());
+        self.under_way.push_back((x, mark));
+        Ok(())
+    }
+
+    fn fetch(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
+        let place = &mut self.places[slot];
+        let after: Vec<&D::Mark> = place.computed.as_deref().into_iter().collect();
+        // SAFETY: as above.
+        let mark = unsafe {
+            self.dev
+                .fetch(&mut place.matrix, self.slots.address(home), &after)
+        }?;
+        let mark = Rc::new(mark);
+        place.leaving = Some(mark.clone());
+        self.under_way.push_back((x, mark));
+        Ok(())
+    }
+
+    fn compute(&mut self, task: Task, used: &[usize]) -> Result<()> {
+        for slot in used {
+            if let Some(mark) = self.places[*slot].arriving.take() {
+                self.dev.follow(&mark)?;
+            }
+        }
+        let Some((first, others)) = used.split_first() else {
             return Ok(());
         };
-        if dev.is_past(mark)? {
-            computing.pop_front();
-        } else if few || computing.len() <= 2 {
+        if let Some(mark) = self.places[*first].leaving.take() {
+            self.dev.follow(&mark)?;
+        }
+        let (before, rest) = self.places.split_at_mut(*first);
+        let Some((target, after)) = rest.split_first_mut() else {
             return Ok(());
-        } else {
-            retire(dev, line, under_way)?;
+        };
+        let sources: Vec<&D::Mat<'_>> = others
+            .iter()
+            .filter_map(|s| match s.checked_sub(*first + 1) {
+                Some(s) => after.get(s),
+                None => before.get(*s),
+            })
+            .map(|place| &place.matrix)
+            .collect();
+        // What is done is counted when it is.
+        let _uncounted = progress::part(0.0);
+        let outcome = match task {
+            Task::Factor { .. } => {
+                let started = self.dev.start_potrf(&mut target.matrix);
+                Some(started.map_err(|e| minor(&self.work.layout, task, e))?)
+            }
+            _ => {
+                compute(
+                    self.dev,
+                    &self.work.layout,
+                    task,
+                    &mut target.matrix,
+                    &sources,
+                )?;
+                None
+            }
+        };
+        let end = Rc::new(self.dev.mark()?);
+        for slot in used {
+            self.places[*slot].computed = Some(end.clone());
+        }
+        self.computing.push_back(Computing { task, end, outcome });
+        Ok(())
+    }
+
+    /// Waits while too much is queued.
+    fn await_some(&mut self) -> Result<()> {
+        loop {
+            self.retire()?;
+            let tile = self.work.layout.tile();
+            let operations: f64 = self.computing.iter().map(|c| c.task.operations(tile)).sum();
+            let few = self.computing.len() <= TASKS_AHEAD && operations <= OPERATIONS_AHEAD;
+            if few || self.computing.len() <= 2 {
+                return Ok(());
+            }
             interrupt::poll()?;
+            self.line.go_on()?;
             std::thread::sleep(Duration::from_micros(20));
         }
     }
+
+    /// Finishes the steps whose copies are done, and counts the tasks that are. A copy comes after the tasks before it: what became of them is looked at
+    /// first, so that no tile is stored that a failure has made.
+    fn retire(&mut self) -> Result<()> {
+        let mut copied = Vec::new();
+        // Copies up and copies down overtake each other.
+        let mut i = 0;
+        while i < self.under_way.len() {
+            if self.dev.is_past(&self.under_way[i].1)? {
+                copied.extend(self.under_way.remove(i).map(|(x, _)| x));
+            } else {
+                i += 1;
+            }
+        }
+        while let Some(first) = self.computing.front() {
+            if !self.dev.is_past(&first.end)? {
+                break;
+            }
+            if let Some(outcome) = &first.outcome {
+                let done = self.dev.outcome(outcome);
+                done.map_err(|e| minor(&self.work.layout, first.task, e))?;
+            }
+            let operations = first.task.operations(self.work.layout.tile());
+            self.line.count(operations);
+            self.computing.pop_front();
+        }
+        for x in copied {
+            self.line.finish(x);
+        }
+        if self.number == 0 {
+            self.line.show();
+        }
+        Ok(())
+    }
 }
 
-/// Finishes the steps whose copies are done.
-fn retire<T: Scalar, D: TileMachine<T>, S: Store<T>>(
-    dev: &D,
-    line: &Line<'_, T, S>,
-    under_way: &mut VecDeque<(usize, Rc<D::Mark>)>,
-) -> Result<()> {
-    let mut i = 0;
-    // Copies up and copies down overtake each other.
-    while i < under_way.len() {
-        if dev.is_past(&under_way[i].1)? {
-            if let Some((x, _)) = under_way.remove(i) {
-                line.finish(x);
-            }
-        } else {
-            i += 1;
-        }
-    }
-    Ok(())
+/// A task that a device was not made for.
+pub(super) fn unknown<R>() -> Result<R> {
+    Err(Error::Internal {
+        what: "a step has the wrong number of tiles".into(),
+    })
 }

@@ -98,7 +98,7 @@ impl<'l, T: Scalar, D: TileMachine<T>> Queue<'l, T, D> {
         while !self.copies.is_empty() {
             self.retire()?;
             interrupt::poll()?;
-            self.line.ready(0)?;
+            self.line.go_on()?;
             std::thread::sleep(Duration::from_micros(50));
         }
         Ok(())

@@ -127,8 +127,10 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
         let done = if self.dev.is_host() {
             let host = plan(&own, self.room.host)?;
             self.traffic.loaded += host.loads;
-            let line = Line::new(&host, &own, self.slots, self.factor);
-            line.run(THREADS, || self.in_host(&host, tiles, &line, step))
+            let line = Line::new(&host, &own, self.slots, self.factor, 1);
+            line.run(THREADS, Vec::new(), || {
+                self.in_host(&host, tiles, &line, step)
+            })
         } else {
             let device = plan(&own, self.room.device)?;
             let asked = device.ops.iter().map(|op| match op {
@@ -142,8 +144,8 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
             let host = plan(&asked, self.room.host)?;
             self.traffic.loaded += host.loads;
             self.traffic.sent += device.loads;
-            let line = Line::new(&host, &asked, self.slots, self.factor);
-            line.run(THREADS, || {
+            let line = Line::new(&host, &asked, self.slots, self.factor, 1);
+            line.run(THREADS, Vec::new(), || {
                 let done = self.on_device(&host, &device, tiles, &line, step);
                 // Nothing is copied any more when the threads end.
                 self.dev.drain();
@@ -210,7 +212,11 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                     // SAFETY: both have a tile; the host's slot is not filled again before this step is finished, nor the device's before the copy is
                     // waited for.
                     let mark = unsafe {
-                        dev.send(self.slots.address(homes[0]), &place.matrix, &[&place.used])
+                        dev.send(
+                            self.slots.address(homes[0]),
+                            &mut place.matrix,
+                            &[&place.used],
+                        )
                     }?;
                     let mark = Rc::new(mark);
                     place.arriving = Some(mark.clone());

@@ -45,21 +45,25 @@ pub fn host_bytes(wanted: f64, least: u64) -> u64 {
     bytes(wanted, free / 2.0, least)
 }
 
+/// `free` are the bytes that are free on each device.
 fn run<T: Scalar, D: TileMachine<T>>(
-    dev: &D,
+    devs: &[D],
     files: &Files<'_, T>,
     wanted: &Wanted,
     resume: bool,
-    free: impl FnOnce() -> Result<f64>,
+    free: &[f64],
+    speeds: Vec<f64>,
 ) -> Result<Report> {
     let least = LEAST_ROOM as u64 * files.to.buffer()?.bytes().len() as u64;
-    let host = host_bytes(wanted.host, least);
-    let device = if dev.is_host() {
-        host
-    } else {
-        bytes(wanted.device, 0.75 * free()?, least)
+    let devices = free
+        .iter()
+        .map(|free| bytes(wanted.device, 0.75 * free, least));
+    let budget = Budget {
+        host: host_bytes(wanted.host, least),
+        devices: devices.collect(),
+        speeds,
     };
-    factor_files(dev, files, Budget { host, device }, resume)
+    factor_files(devs, files, &budget, resume)
 }
 
 /// The factorization, on one device.
@@ -76,15 +80,15 @@ fn on<T: Scalar>(
     match target {
         Target::Cpu => {
             set_last(target);
-            let none = || Ok(0.0);
-            run(&CpuDevice::new(how.threads), files, wanted, resume, none)
+            let cpu = [CpuDevice::new(how.threads)];
+            run(&cpu, files, wanted, resume, &[], Vec::new())
         }
         #[cfg(feature = "cuda")]
         Target::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
-            let free = || dev.usage().map(|u| (u.free + u.pooled) as f64);
-            run(&dev, files, wanted, resume, free)
+            let free = dev.usage().map(|u| (u.free + u.pooled) as f64)?;
+            run(&[dev], files, wanted, resume, &[free], vec![1.0])
         }
         #[cfg(not(feature = "cuda"))]
         Target::Cuda(_) => crate::r::target::no_cuda(),
@@ -170,11 +174,13 @@ fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj)
             fetched = bytes(report.traffic.fetched),
             host_memory = bytes(report.room.host),
             gpu_memory = if on_gpu {
-                bytes(report.room.device)
+                bytes(report.room.devices.iter().sum())
             } else {
                 0.0
             },
-            tile_bytes = report.tile_bytes as f64
+            reading = report.times.loading,
+            writing = report.times.storing,
+            idle = report.times.idle
         ))
     })
 }

@@ -12,9 +12,11 @@ use std::time::Duration;
 
 use super::buffer::{Buffer, PAGE};
 use super::layout::Layout;
+use super::meter::Meter;
 use super::plan::{Op, Plan, Request, Use};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::Scalar;
 
 /// Where tiles come from and go to.
@@ -105,7 +107,22 @@ pub struct Line<'a, T, S> {
     failed: Mutex<Option<Error>>,
     /// How many steps are done, and that it has changed.
     moved: (Mutex<usize>, Condvar),
+    pub meters: Meters,
+    /// Operations that are done, and not yet shown.
+    done_operations: Mutex<f64>,
 }
+
+/// How long tiles were loaded and stored, and how long the device had nothing to compute because of that.
+#[derive(Debug, Default)]
+pub struct Meters {
+    pub loading: Meter,
+    pub storing: Meter,
+    /// Of each device.
+    pub idle: Vec<Meter>,
+}
+
+/// What a thread of its own does: a device's part.
+pub type Driver<'a> = Box<dyn FnOnce() -> Result<()> + Send + 'a>;
 
 /// For each step of a plan, the earlier ones it waits for.
 fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
@@ -146,7 +163,14 @@ fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
 }
 
 impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
-    pub fn new(plan: &'a Plan, requests: &[Request], slots: &'a Slots<T>, store: &'a S) -> Self {
+    /// For so many drivers.
+    pub fn new(
+        plan: &'a Plan,
+        requests: &[Request],
+        slots: &'a Slots<T>,
+        store: &'a S,
+        drivers: usize,
+    ) -> Self {
         let which = |load: bool| {
             let ops = plan.ops.iter().enumerate();
             ops.filter(move |(_, op)| match op {
@@ -169,12 +193,22 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
             moved: (Mutex::new(0), Condvar::new()),
+            meters: Meters {
+                idle: (0..drivers).map(|_| Meter::default()).collect(),
+                ..Meters::default()
+            },
+            done_operations: Mutex::new(0.0),
         }
     }
 
-    /// Carries everything out: `compute` is called on this thread, and does the requests by means of [`Line::ready`] and [`Line::finish`].
-    /// `threads` load, and as many store.
-    pub fn run(&self, threads: usize, compute: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Carries everything out: `compute` is called on this thread and each of `others` on one of its own, and they do the requests by means of
+    /// [`Line::ready`] and [`Line::finish`]. `threads` load, and as many store.
+    pub fn run(
+        &self,
+        threads: usize,
+        others: Vec<Driver<'_>>,
+        compute: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let computed = std::thread::scope(|scope| {
             // Whatever happens here, nobody is waited for in vain.
             let _over = Over(self);
@@ -201,6 +235,19 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     }
                 }
             }
+            for other in others {
+                let work = move || {
+                    let _over = OverIfPanicking(self);
+                    if let Err(e) = other() {
+                        self.fail(e);
+                    }
+                };
+                // Without one of them nothing can be done.
+                let started = std::thread::Builder::new().spawn_scoped(scope, work);
+                started.map_err(|e| Error::Internal {
+                    what: format!("no thread can be started: {e}"),
+                })?;
+            }
             compute()?;
             self.await_all()
         });
@@ -210,11 +257,37 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 
     /// Whether all is done that step x waits for. The first failure of a thread is an error here.
     pub fn ready(&self, x: usize) -> Result<bool> {
+        self.go_on()?;
+        Ok(self.before[x].iter().all(|y| self.is_done(*y)))
+    }
+
+    /// An error where another thread has failed.
+    pub fn go_on(&self) -> Result<()> {
         if self.stop.load(Ordering::Acquire) {
             // The thread's own error takes this one's place.
             return Err(Error::Interrupted);
         }
-        Ok(self.before[x].iter().all(|y| self.is_done(*y)))
+        Ok(())
+    }
+
+    /// So many operations more are done.
+    pub fn count(&self, operations: f64) {
+        let done = self.done_operations.lock();
+        *done.unwrap_or_else(PoisonError::into_inner) += operations;
+    }
+
+    /// Tells the user, on the thread that waits for all.
+    pub fn show(&self) {
+        let done = self.done_operations.lock();
+        let done = std::mem::take(&mut *done.unwrap_or_else(PoisonError::into_inner));
+        if done > 0.0 {
+            progress::advance(done);
+            progress::reached(progress::mark());
+        }
+    }
+
+    pub fn into_meters(self) -> Meters {
+        self.meters
     }
 
     /// How much is done, for [`Line::pause`].
@@ -289,6 +362,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                 Op::Load { tile, slot } => {
                     // SAFETY: all who used the slot are done, and whoever comes next waits for this step.
                     let buffer = unsafe { &mut *self.slots.buffers[*slot].get() };
+                    let _running = self.meters.loading.run();
                     self.store.load(*tile, buffer)?;
                 }
                 Op::Store {
@@ -298,6 +372,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                 } => {
                     // SAFETY: who changed the slot is done, and whoever changes it next waits for this step.
                     let buffer = unsafe { &*self.slots.buffers[*slot].get() };
+                    let _running = self.meters.storing.run();
                     self.store.store(*tile, buffer, *request)?;
                 }
                 Op::Run { .. } => {}

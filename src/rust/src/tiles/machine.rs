@@ -7,9 +7,11 @@ use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside the computation.
-pub trait TileMachine<T: Scalar>: Device<T> {
+pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// A moment in what the device has been given to do.
     type Mark;
+    /// What becomes of a factorization.
+    type Outcome;
 
     /// Whether matrices are computed with where they lie in host memory. Then nothing below but [`TileMachine::in_place`] is asked for.
     fn is_host(&self) -> bool;
@@ -33,7 +35,7 @@ pub trait TileMachine<T: Scalar>: Device<T> {
     unsafe fn send(
         &self,
         from: *const T,
-        to: &Self::Mat<'_>,
+        to: &mut Self::Mat<'_>,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
     /// Starts a copy of a matrix of the device to pinned memory, as soon as `after` is past; the end of it.
@@ -42,13 +44,17 @@ pub trait TileMachine<T: Scalar>: Device<T> {
     /// As of [`TileMachine::send`].
     unsafe fn fetch(
         &self,
-        from: &Self::Mat<'_>,
+        from: &mut Self::Mat<'_>,
         to: *mut T,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
     /// What is computed from now on comes after it.
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
+    /// As [`Device::potrf`] of the upper triangle, but it need not be done when this returns: see [`TileMachine::outcome`].
+    fn start_potrf(&self, a: &mut Self::Mat<'_>) -> Result<Self::Outcome>;
+    /// What has become of it, once a later mark is past.
+    fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;
     /// Waits until the device does nothing any more, whatever has happened.
     fn drain(&self);
 }

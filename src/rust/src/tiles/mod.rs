@@ -6,7 +6,7 @@
 //! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that
 //!
 //! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when; [`line`](mod@line): a plan carried out by
-//!   several threads; [`machine`]: what a device must do for it
+//!   several threads; [`machine`]: what a device must do for it; [`meter`]: how long what went on
 //!
 //! A file is whole at every moment. A tile is written to a place that no durable table names, and a commit writes the other one of
 //! two tables once the tiles are durable. Whatever stops the process or the machine, the newest table that is
@@ -20,6 +20,7 @@ pub mod header;
 pub mod layout;
 pub mod line;
 pub mod machine;
+pub mod meter;
 mod open;
 pub mod plan;
 pub mod schedule;

@@ -5,6 +5,14 @@ fn number((i, j): (usize, usize)) -> usize {
     j * (j + 1) / 2 + i
 }
 
+fn blocking(rows: usize, cols: usize) -> Blocking {
+    Blocking {
+        rows,
+        cols,
+        ahead: false,
+    }
+}
+
 fn requests(count: usize, blocking: Blocking) -> Vec<Request> {
     let tasks = cholesky(count, blocking, |_, _| 0);
     let request = |task: &crate::tiles::schedule::Task| Request {
@@ -66,7 +74,7 @@ fn check(requests: &[Request], slots: usize) -> Plan {
 #[test]
 fn every_request_finds_its_tiles() {
     for count in [1, 2, 5, 9] {
-        for blocking in [Blocking { rows: 1, cols: 1 }, Blocking { rows: 2, cols: 4 }] {
+        for blocking in [blocking(1, 1), blocking(2, 4)] {
             for slots in [0, 3, 4, 7, 20, 100] {
                 check(&requests(count, blocking), slots);
             }
@@ -76,14 +84,14 @@ fn every_request_finds_its_tiles() {
 
 #[test]
 fn with_room_for_all_each_tile_travels_once_each_way() {
-    let plan = check(&requests(8, Blocking { rows: 3, cols: 5 }), 36);
+    let plan = check(&requests(8, blocking(3, 5)), 36);
     assert_eq!((plan.loads, plan.stores), (36, 36));
 }
 
 #[test]
 fn little_room_costs_little_more() {
     // 32 rows of tiles of which 240 of 528 fit: 689 loads, where each of 528 must be loaded once.
-    let plan = check(&requests(32, Blocking { rows: 8, cols: 16 }), 240);
+    let plan = check(&requests(32, blocking(8, 16)), 240);
     assert_eq!((plan.loads, plan.stores), (689, 528));
 }
 

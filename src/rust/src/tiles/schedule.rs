@@ -72,14 +72,25 @@ impl Task {
 pub struct Blocking {
     pub rows: usize,
     pub cols: usize,
+    /// Whether a panel's first diagonal tile is finished before the rest of the panel is begun, so that several devices need not wait for the one
+    /// that has it. The tiles above it are read once more.
+    pub ahead: bool,
 }
 
 /// All steps for a matrix of `count` rows of tiles, but for those that its tiles have had: `had` of them.
+///
+/// Within a panel a row's diagonal tile is finished as soon as it can be, before what the row above still has to give to others.
 pub fn cholesky(count: usize, blocking: Blocking, had: impl Fn(usize, usize) -> u32) -> Vec<Task> {
     let mut tasks = Vec::new();
+    // Steps come as early as one of the loops below wants them, and once.
+    let mut made: Vec<u32> = (0..count * count)
+        .map(|x| had(x / count, x % count))
+        .collect();
     let mut add = |task: Task| {
         let (i, j) = task.target();
-        if had(i, j) < task.step() {
+        let made = &mut made[i * count + j];
+        if *made < task.step() {
+            *made = task.step();
             tasks.push(task);
         }
     };
@@ -88,31 +99,39 @@ pub fn cholesky(count: usize, blocking: Blocking, had: impl Fn(usize, usize) -> 
         let bottom = count.min(top + height);
         for left in (top..count).step_by(width) {
             let right = count.min(left + width);
-            let mut updates = |from: usize, to: usize, l: usize| {
-                for i in from..to {
+            if blocking.ahead && left == top {
+                (0..top).for_each(|l| add(Task::Update { i: top, j: top, l }));
+                add(Task::Factor { k: top });
+            }
+            for l in 0..top {
+                for i in top..bottom {
                     for j in i.max(left)..right {
                         add(Task::Update { i, j, l });
                     }
                 }
-            };
-            for l in 0..top {
-                updates(top, bottom, l);
             }
             for k in top..bottom {
                 if (left..right).contains(&k) {
                     add(Task::Factor { k });
                 }
-                for j in left.max(k + 1)..right {
+                let next = k + 1;
+                if next < bottom && (left..right).contains(&next) {
+                    add(Task::Solve { k, j: next });
+                    add(Task::Update {
+                        i: next,
+                        j: next,
+                        l: k,
+                    });
+                    add(Task::Factor { k: next });
+                }
+                for j in left.max(next)..right {
                     add(Task::Solve { k, j });
                 }
-                let mut updates = |from: usize, to: usize, l: usize| {
-                    for i in from..to {
-                        for j in i.max(left)..right {
-                            add(Task::Update { i, j, l });
-                        }
+                for i in next..bottom {
+                    for j in i.max(left)..right {
+                        add(Task::Update { i, j, l: k });
                     }
-                };
-                updates(k + 1, bottom, k);
+                }
             }
         }
     }
@@ -151,7 +170,10 @@ mod tests {
         for count in [0, 1, 2, 3, 7, 12] {
             for rows in [1, 2, 3, 5, 20] {
                 for cols in [1, 2, 4, 20] {
-                    check(count, Blocking { rows, cols }, |_, _| 0);
+                    for ahead in [false, true] {
+                        let blocking = Blocking { rows, cols, ahead };
+                        check(count, blocking, |_, _| 0);
+                    }
                 }
             }
         }
@@ -160,7 +182,8 @@ mod tests {
     #[test]
     fn what_was_done_is_not_done_again() {
         // The first rows of tiles are finished, the next one has had their terms, in part.
-        for blocking in [Blocking { rows: 1, cols: 3 }, Blocking { rows: 4, cols: 2 }] {
+        for (rows, cols, ahead) in [(1, 3, false), (4, 2, true)] {
+            let blocking = Blocking { rows, cols, ahead };
             check(9, blocking, |i, j| match i {
                 0..=3 => i as u32 + 1,
                 4 => 1 + (j % 4) as u32,
@@ -172,7 +195,12 @@ mod tests {
     #[test]
     fn operations_add_up() {
         let (count, tile) = (20, 10);
-        let tasks = cholesky(count, Blocking { rows: 3, cols: 4 }, |_, _| 0);
+        let blocking = Blocking {
+            rows: 3,
+            cols: 4,
+            ahead: false,
+        };
+        let tasks = cholesky(count, blocking, |_, _| 0);
         let sum: f64 = tasks.iter().map(|t| t.operations(tile)).sum();
         let n = (count * tile) as f64;
         // Whole tiles on the diagonal count half a product each, which is what is needed of them.

@@ -46,6 +46,9 @@ pub struct Apart<T: Scalar> {
     most: Cell<usize>,
 }
 
+// SAFETY: one thread alone uses it; a driver for several devices is not tested with it.
+unsafe impl<T: Scalar> Sync for Apart<T> {}
+
 impl<T: Scalar> Apart<T> {
     pub fn new() -> Self {
         Apart {
@@ -237,6 +240,7 @@ impl<T: Scalar> Device<T> for Apart<T> {
 impl<T: Scalar> TileMachine<T> for Apart<T> {
     /// How many copies must be done; what is computed is.
     type Mark = usize;
+    type Outcome = ();
 
     fn is_host(&self) -> bool {
         false
@@ -253,13 +257,13 @@ impl<T: Scalar> TileMachine<T> for Apart<T> {
     fn mark(&self) -> Result<usize> {
         Ok(0)
     }
-    unsafe fn send(&self, from: *const T, to: &Away<'_, T>, _: &[&usize]) -> Result<usize> {
-        let to = std::ptr::from_ref(to).cast();
+    unsafe fn send(&self, from: *const T, to: &mut Away<'_, T>, _: &[&usize]) -> Result<usize> {
+        let to = std::ptr::from_mut(to).cast_const().cast();
         self.copies.borrow_mut().push_back(Copy { from, to });
         self.begun.set(self.begun.get() + 1);
         Ok(self.begun.get())
     }
-    unsafe fn fetch(&self, _: &Away<'_, T>, _: *mut T, _: &[&usize]) -> Result<usize> {
+    unsafe fn fetch(&self, _: &mut Away<'_, T>, _: *mut T, _: &[&usize]) -> Result<usize> {
         unimplemented!()
     }
     fn follow(&self, mark: &usize) -> Result<()> {
@@ -271,6 +275,12 @@ impl<T: Scalar> TileMachine<T> for Apart<T> {
             self.copy_until(self.done.get() + 1);
         }
         Ok(*mark <= self.done.get())
+    }
+    fn start_potrf(&self, _: &mut Away<'_, T>) -> Result<()> {
+        unimplemented!()
+    }
+    fn outcome(&self, (): &()) -> Result<()> {
+        unimplemented!()
     }
     fn drain(&self) {
         self.copy_until(self.begun.get());

@@ -46,6 +46,8 @@ use crate::scalar::{try_zeroed, Scalar};
 #[derive(Debug, Clone)]
 pub struct CpuDevice {
     threads: usize,
+    /// Whether tiles are copied to memory of its own.
+    apart: bool,
 }
 
 impl CpuDevice {
@@ -53,6 +55,15 @@ impl CpuDevice {
     pub fn new(threads: usize) -> Self {
         CpuDevice {
             threads: crate::threads::resolve(threads),
+            apart: false,
+        }
+    }
+
+    /// As [`CpuDevice::new`], with memory apart from the host's for tiles, as a GPU has: what drives several GPUs is tested by it without one.
+    pub fn apart(threads: usize) -> Self {
+        CpuDevice {
+            apart: true,
+            ..CpuDevice::new(threads)
         }
     }
 

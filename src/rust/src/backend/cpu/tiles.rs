@@ -1,24 +1,31 @@
-//! Tiles are computed with where they lie.
+//! Tiles are computed with where they lie, or in memory of the device's own, to which they are copied at once.
 
 use faer::MatMut;
 
 use super::matrix::CpuMat;
 use super::CpuDevice;
+use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::matrix::Uplo;
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 
-fn no_copies<R>() -> Result<R> {
-    Err(Error::Internal {
-        what: "the CPU was asked to copy a tile to itself".into(),
-    })
+/// The numbers of a matrix of the device's own.
+fn own<'m, T>(matrix: &'m mut CpuMat<'_, T>) -> Result<&'m mut [T]> {
+    match matrix {
+        CpuMat::Own { data, .. } => Ok(data),
+        _ => Err(Error::Internal {
+            what: "a tile is copied to or from memory that is not the device's".into(),
+        }),
+    }
 }
 
 impl<T: Scalar> TileMachine<T> for CpuDevice {
     type Mark = ();
+    type Outcome = ();
 
     fn is_host(&self) -> bool {
-        true
+        !self.apart
     }
 
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<CpuMat<'a, T>> {
@@ -26,29 +33,41 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
     }
 
     unsafe fn pin(&self, _: *mut T, _: usize) -> Result<()> {
-        no_copies()
+        Ok(())
     }
 
     unsafe fn unpin(&self, _: *mut T) {}
 
     fn mark(&self) -> Result<()> {
-        no_copies()
+        Ok(())
     }
 
-    unsafe fn send(&self, _: *const T, _: &CpuMat<'_, T>, _: &[&()]) -> Result<()> {
-        no_copies()
+    unsafe fn send(&self, from: *const T, to: &mut CpuMat<'_, T>, _: &[&()]) -> Result<()> {
+        let to = own(to)?;
+        to.copy_from_slice(std::slice::from_raw_parts(from, to.len()));
+        Ok(())
     }
 
-    unsafe fn fetch(&self, _: &CpuMat<'_, T>, _: *mut T, _: &[&()]) -> Result<()> {
-        no_copies()
+    unsafe fn fetch(&self, from: &mut CpuMat<'_, T>, to: *mut T, _: &[&()]) -> Result<()> {
+        let from = own(from)?;
+        std::slice::from_raw_parts_mut(to, from.len()).copy_from_slice(from);
+        Ok(())
     }
 
     fn follow(&self, (): &()) -> Result<()> {
-        no_copies()
+        Ok(())
     }
 
     fn is_past(&self, (): &()) -> Result<bool> {
-        no_copies()
+        Ok(true)
+    }
+
+    fn start_potrf(&self, a: &mut CpuMat<'_, T>) -> Result<()> {
+        self.potrf(Uplo::Upper, a)
+    }
+
+    fn outcome(&self, (): &()) -> Result<()> {
+        Ok(())
     }
 
     fn drain(&self) {}

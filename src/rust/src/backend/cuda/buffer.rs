@@ -148,6 +148,25 @@ impl Buffer {
         self.ctx.or_drain(self.ctx.check(code, "cuMemcpyDtoH"))?;
         self.ctx.wait()
     }
+
+    /// As [`Buffer::to_slice`], by a stream in which nothing else is queued, of what is known to be there.
+    pub(super) fn to_slice_in<U: Plain>(
+        &self,
+        stream: sys::CUstream,
+        values: &mut [U],
+    ) -> Result<()> {
+        self.ctx.bind()?;
+        let bytes = std::mem::size_of_val(values);
+        count(0, bytes);
+        // SAFETY: as above.
+        let code = unsafe {
+            sys::cuMemcpyDtoHAsync_v2(values.as_mut_ptr().cast(), self.ptr, bytes, stream)
+        };
+        self.ctx.check(code, "cuMemcpyDtoH")?;
+        // SAFETY: the stream is of this context.
+        let code = unsafe { sys::cuStreamSynchronize(stream) };
+        self.ctx.check(code, "cuStreamSynchronize")
+    }
 }
 
 /// One attempt.

@@ -43,7 +43,32 @@ fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>)
     };
     let mut found = [0i32];
     order.to_slice(&mut found)?;
-    let [order] = found;
+    failure(found)
+}
+
+/// A factorization that may not be done yet: its order is in the buffer once it is, none where it is done.
+pub struct Started(Option<Buffer>);
+
+/// Factors the upper triangle in place, without waiting for it where that is one launch.
+pub(super) fn start_upper<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Started> {
+    match start(ctx, a.t(), LARGEST)? {
+        None => factor(ctx, Uplo::Upper, a).map(|()| Started(None)),
+        started => Ok(Started(started)),
+    }
+}
+
+impl Started {
+    /// What has become of it; the GPU has done it.
+    pub(super) fn outcome(&self, ctx: &Context) -> Result<()> {
+        let mut found = [0i32];
+        if let Started(Some(order)) = self {
+            order.to_slice_in(ctx.side, &mut found)?;
+        }
+        failure(found)
+    }
+}
+
+fn failure([order]: [i32; 1]) -> Result<()> {
     if order > 0 {
         return Err(Error::NotPositiveDefinite {
             order: order.unsigned_abs() as usize,

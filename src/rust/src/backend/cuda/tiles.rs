@@ -5,6 +5,7 @@ use std::mem::size_of;
 use cudarc::driver::sys;
 use faer::MatMut;
 
+use super::cholesky::{self, Started};
 use super::context::Context;
 use super::memory::Matrix;
 use super::streams::Event;
@@ -47,6 +48,7 @@ impl CudaDevice {
 
 impl<T: Scalar> TileMachine<T> for CudaDevice {
     type Mark = Mark;
+    type Outcome = Started;
 
     fn is_host(&self) -> bool {
         false
@@ -60,7 +62,9 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
 
     unsafe fn pin(&self, memory: *mut T, len: usize) -> Result<()> {
         self.ctx.bind()?;
-        let code = sys::cuMemHostRegister_v2(memory.cast(), len * size_of::<T>(), 0);
+        // For all GPUs.
+        let flags = sys::CU_MEMHOSTREGISTER_PORTABLE;
+        let code = sys::cuMemHostRegister_v2(memory.cast(), len * size_of::<T>(), flags);
         // Where so much cannot be pinned the driver copies through memory of its own, slowly.
         match self.ctx.check(code, "cuMemHostRegister") {
             Err(Error::DeviceFailed { .. }) => self.ctx.bind(),
@@ -78,7 +82,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         self.end_of(self.ctx.stream)
     }
 
-    unsafe fn send(&self, from: *const T, to: &Matrix<'_, T>, after: &[&Mark]) -> Result<Mark> {
+    unsafe fn send(&self, from: *const T, to: &mut Matrix<'_, T>, after: &[&Mark]) -> Result<Mark> {
         let (stream, bytes) = (self.ctx.up, to.bytes());
         self.wait_all(stream, after)?;
         let code = sys::cuMemcpyHtoDAsync_v2(to.view().ptr, from.cast(), bytes, stream);
@@ -87,7 +91,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         self.end_of(stream)
     }
 
-    unsafe fn fetch(&self, from: &Matrix<'_, T>, to: *mut T, after: &[&Mark]) -> Result<Mark> {
+    unsafe fn fetch(&self, from: &mut Matrix<'_, T>, to: *mut T, after: &[&Mark]) -> Result<Mark> {
         let (stream, bytes) = (self.ctx.down, from.bytes());
         self.wait_all(stream, after)?;
         let code = sys::cuMemcpyDtoHAsync_v2(to.cast(), from.view().ptr, bytes, stream);
@@ -105,6 +109,14 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
             Some(event) => self.ctx.is_past(event),
             None => Ok(true),
         }
+    }
+
+    fn start_potrf(&self, a: &mut Matrix<'_, T>) -> Result<Started> {
+        cholesky::start_upper(self.ctx, a.view())
+    }
+
+    fn outcome(&self, outcome: &Started) -> Result<()> {
+        outcome.outcome(self.ctx)
     }
 
     fn drain(&self) {

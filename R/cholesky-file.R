@@ -59,7 +59,7 @@
 #' @param verbose Whether to show a summary.
 #' @param ... Of `chol()`: further arguments of `chol_file()`.
 #' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
-#' @seealso [tile_matrix()], [covariance()], [gpu_chol()]
+#' @seealso [tile_matrix()], [covariance()], [gpu_chol()]; [chol_solve()] and [tile_matrix_solve] for what is done with the factor
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 600)

@@ -18,7 +18,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix, or an object of class `"gpu_lu"`. As in base R a data frame is none: give `as.matrix()` of it.
+#' @param x A square numeric matrix, an object of class `"gpu_lu"`, or a factor on disk, see [tile_matrix_solve]. As in base R a data frame is none: give `as.matrix()` of it.
 #' @param logarithm Return the logarithm of the modulus?
 #' @param ... Ignored, as in base R.
 #' @inheritParams gpu_matmult
@@ -38,6 +38,9 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
     }
     if (is_resident(x)) {
       return(determinant_resident(x, logarithm, call))
+    }
+    if (is_tile_matrix(x)) {
+      return(determinant_tiles(x, logarithm, call))
     }
     if (isS4(x)) {
       x <- as_matrix(x, call)

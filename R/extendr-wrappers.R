@@ -230,6 +230,15 @@ native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, d
 # out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
 native_tiles_read <- function(file, dim, rows, cols, out) .Call(wrap__native_tiles_read, file, dim, rows, cols, out)
 
+# out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `which` is "backward", "forward" or "both"
+native_tiles_solve <- function(file, dim, k, which, b, bdim, out, memory, how) .Call(wrap__native_tiles_solve, file, dim, k, which, b, bdim, out, memory, how)
+
+# out = the diagonal of the inverse of the matrix whose factor is in a file of these extents
+native_tiles_inverse_diagonal <- function(file, dim, out, memory, how) .Call(wrap__native_tiles_inverse_diagonal, file, dim, out, memory, how)
+
+# out = the diagonal of the factor in a file of these extents
+native_tiles_factor_diagonal <- function(file, dim, out) .Call(wrap__native_tiles_factor_diagonal, file, dim, out)
+
 # out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)
 

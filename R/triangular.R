@@ -20,7 +20,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{k^2} operations for each column of `x`, see [cudafactor-options].
 #'
-#' @param r,l A numeric matrix that holds the triangle.
+#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve].
 #' @param x The right-hand side, a vector or matrix.
 #' @param k How many rows and columns of the triangle to use.
 #' @param upper.tri Use the upper triangle? Else the lower.
@@ -39,6 +39,9 @@
 gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE,
                           device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (is_tile_matrix(r)) {
+    return(solve_triangle_tiles(r, x, k, upper.tri, transpose, budget(list(device = device), call), "r", call))
+  }
   if (is_resident(r) || is_resident(x)) {
     return(solve_triangle_resident(r, x, k, upper.tri, transpose, call))
   }
@@ -53,6 +56,9 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
 gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE,
                              device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
+  if (is_tile_matrix(l)) {
+    return(solve_triangle_tiles(l, x, k, upper.tri, transpose, budget(list(device = device), call), "l", call))
+  }
   if (is_resident(l) || is_resident(x)) {
     return(solve_triangle_resident(l, x, k, upper.tri, transpose, call))
   }

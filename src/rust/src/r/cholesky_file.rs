@@ -18,7 +18,7 @@ use crate::tiles::{kind, Access, State, TileFile};
 use crate::work::cholesky_flops;
 
 /// With `device = "auto"` the CPU factors smaller matrices.
-const LEAST_ON_GPU: usize = 2048;
+pub const LEAST_ON_GPU: usize = 2048;
 
 /// Bytes of host memory to use where the system does not tell what is free.
 const MODEST: f64 = (1u64 << 30) as f64;
@@ -31,7 +31,7 @@ struct Wanted {
 }
 
 /// Bytes, and at least what the work cannot do without where the user did not say how many.
-fn bytes(wanted: f64, usual: f64, least: u64) -> u64 {
+pub fn bytes(wanted: f64, usual: f64, least: u64) -> u64 {
     if wanted.is_nan() {
         (usual as u64).max(least)
     } else {
@@ -40,9 +40,9 @@ fn bytes(wanted: f64, usual: f64, least: u64) -> u64 {
     }
 }
 
-fn host_bytes(wanted: &Wanted, least: u64) -> u64 {
+pub fn host_bytes(wanted: f64, least: u64) -> u64 {
     let free = cpu::memory().map_or(2.0 * MODEST, |(free, _)| free as f64);
-    bytes(wanted.host, free / 2.0, least)
+    bytes(wanted, free / 2.0, least)
 }
 
 /// `free` are the bytes that are free on each device.
@@ -59,7 +59,7 @@ fn run<T: Scalar, D: TileMachine<T>>(
         .iter()
         .map(|free| bytes(wanted.device, 0.75 * free, least));
     let budget = Budget {
-        host: host_bytes(wanted, least),
+        host: host_bytes(wanted.host, least),
         devices: devices.collect(),
         speeds,
     };

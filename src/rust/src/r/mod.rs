@@ -26,6 +26,7 @@ mod resident;
 mod target;
 mod tile_matrix;
 mod tile_parts;
+mod tile_solve;
 mod triangular;
 
 use extendr_api::prelude::*;
@@ -48,5 +49,6 @@ extendr_module! {
     use qr_resident;
     use resident;
     use tile_matrix;
+    use tile_solve;
     use triangular;
 }

@@ -269,6 +269,13 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
     })
 }
 
+/// Opens a file that is to hold a matrix of these extents.
+pub fn open_known<T: Scalar>(file: &str, dim: (usize, usize)) -> Result<TileFile<T>> {
+    let file = TileFile::<T>::open(file, Access::Read)?;
+    same_extents(&file, dim)?;
+    Ok(file)
+}
+
 /// Fails where the file holds another matrix than the object says.
 pub fn same_extents<T: Scalar>(file: &TileFile<T>, dim: (usize, usize)) -> Result<()> {
     let layout = file.layout();
@@ -291,8 +298,7 @@ fn read<T: Scalar>(
     dim: (usize, usize),
     out: &Robj,
 ) -> Result<()> {
-    let file = TileFile::<T>::open(file, Access::Read)?;
-    same_extents(&file, dim)?;
+    let file = open_known::<T>(file, dim)?;
     let layout = *file.layout();
     let rows = Places::new(rows, layout.rows(), layout.tile())?;
     let cols = Places::new(cols, layout.cols(), layout.tile())?;

@@ -3,6 +3,7 @@
 //! A test body is generic over [`Device`] and runs in both precisions.
 #![allow(dead_code, unused_macros, unused_imports)]
 
+pub mod apart;
 pub mod calls;
 pub mod matrices;
 pub mod place;

@@ -1,0 +1,140 @@
+# What is done with a Cholesky factor, in a file, in memory or on a device: systems, and the diagonal of the inverse.
+
+#' Linear systems and variances from a Cholesky factor
+#'
+#' `chol_solve(r, b)` is \eqn{X} with \eqn{A X = b} for \eqn{A = R^T R}{A = R'R}, given the upper triangular factor \eqn{R}: two triangular systems.
+#' `chol2inv_diag(r)` is the diagonal of \eqn{A^{-1}}{A^-1}, which are the variances where \eqn{A} is a matrix of precisions, and what
+#' leave-one-out residuals need where it is one of covariances. The factor may be a file that [chol_file()] made, of any size.
+#'
+#' The tiles of a factor in a file are read while others are computed with, and what is solved for stays in memory: of `chol_solve()` the solution, which R holds; on a GPU, as many
+#' of its columns as `gpu_memory` has room for, so that the tiles pass by once for each such part, and all that `host_memory` has room for stay in the host's memory meanwhile.
+#' The two systems need each tile twice, but for those that memory keeps between them.
+#'
+#' Column \eqn{j} of the identity is solved for from row \eqn{j} on, \eqn{A^{-1}_{jj} = \|R^{-T} e_j\|^2}{(A^-1)[j, j] = ||R^-T e_j||^2}, as many
+#' columns at once as there is memory for: \eqn{n^3/3} operations in all.
+#'
+#' @section Value:
+#' `chol_solve()`: a double matrix, or a vector where `b` is one. As by [solve()], rows are named by the columns of `r` and columns by those of `b`; a file has no names. Where `r` is in memory, either of
+#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
+#'
+#' @section Failure:
+#' `cudafactor_error_argument`: the file holds no factor, or one whose making was interrupted; too little memory.
+#' `cudafactor_error_dimension`: `b` has another number of rows, or no columns; `r` is not square. `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
+#' `cudafactor_error_type`: an operand is not numeric. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
+#' NaN and infinite entries go where the substitution takes them.
+#'
+#' @section Accuracy:
+#' As of [gpu_backsolve()], in the precision of the file; sums of squares are taken in double precision.
+#'
+#' @section Device:
+#' Of a file, `"auto"` is the first GPU for 2048 rows and more, of `chol_solve()` with 64 columns and more: reading takes longer than arithmetic with fewer. A matrix in memory is computed with as by
+#' [gpu_backsolve()] and [gpu_chol2inv()], a [gpu_matrix] where it is.
+#'
+#' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, or a [gpu_matrix].
+#' @param b The right-hand side, a vector or matrix.
+#' @param host_memory,gpu_memory Of a file, bytes of memory for tiles, and of the GPU for the part of the solution that is there, too; of `chol2inv_diag()` for the columns it solves for, too.
+#'   As of [chol_file()].
+#' @param device As of [chol_file()].
+#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, chapters 2.2 and 5.4.2. MIT Press.
+#' @seealso [chol_file()], [tile_matrix_solve] for the triangular systems alone and the determinant
+#' @examples
+#' file <- tempfile(fileext = ".tiles")
+#' place <- seq(0, 1, length.out = 300)
+#' covariance <- function(i, j) {
+#'   exp(-abs(outer(place[i], place[j], "-")) / 0.2) + 0.1 * outer(i, j, "==")
+#' }
+#' k <- tile_matrix(covariance, file, dim = 300, triangle = TRUE, tile = 64)
+#' a <- as.matrix(k)
+#' y <- sin(9 * place)
+#' r <- chol_file(k)
+#'
+#' # The weights of a Gaussian process
+#' w <- chol_solve(r, y, host_memory = "256KiB")
+#' all.equal(w, solve(a, y))
+#'
+#' # Its residuals where each observation is left out in turn
+#' head(w / chol2inv_diag(r))
+#' unlink(file)
+#'
+#' # In memory
+#' all.equal(chol_solve(chol(a), y), w)
+#' @export
+chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = getOption("cudafactor.device", "auto")) {
+  call <- sys.call()
+  if (missing(r) || missing(b)) {
+    abort_missing(if (missing(r)) "r" else "b", call)
+  }
+  if (is_tile_matrix(r)) {
+    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+    return(solve_tiles(r, b, "both", memory, "r", "backsolve", call))
+  }
+  if (is_resident(r) || is_resident(b)) {
+    return(chol_solve_resident(r, b, call))
+  }
+  r <- as_factor_matrix(r, "base::backsolve()", call)
+  n <- dim(r)[[1L]]
+  values <- as_right_side(b, n, call)
+  columns <- count_right_sides(values, n)
+  dim(values) <- c(n, columns)
+  where <- how(device, "double", call)
+  for (transpose in c(TRUE, FALSE)) {
+    out <- .External(alloc_matrix, n, columns)
+    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, where), call, "backsolve")
+    values <- out
+  }
+  if (!is.matrix(b)) {
+    dim(values) <- NULL
+    names(values) <- dimnames(r)[[2L]]
+  } else {
+    dimnames(values) <- solution_dimnames(dimnames(r), b)
+  }
+  values
+}
+
+#' @rdname chol_solve
+#' @export
+chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = getOption("cudafactor.device", "auto")) {
+  call <- sys.call()
+  if (missing(r)) {
+    abort_missing("r", call)
+  }
+  if (is_tile_matrix(r)) {
+    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+    out <- double(dim(r)[[1L]])
+    reply <- native_tiles_inverse_diagonal(.subset2(r, "path"), as.double(dim(r)), out, memory$bytes, memory$how)
+    unwrap_factor(reply, "r", call, "chol2inv")
+    return(out)
+  }
+  if (is_resident(r)) {
+    check_square_system(r@Dim, call)
+    return(diag(chol2inv_resident(r, r@Dim[[1L]], call)))
+  }
+  r <- as_factor_matrix(r, "base::chol2inv()", call)
+  n <- dim(r)[[1L]]
+  out <- .External(alloc_matrix, n, n)
+  unwrap(native_chol2inv(r, dim(r), n, out, how(device, "double", call)), call, "chol2inv")
+  diag(out)
+}
+
+# A square matrix in memory that holds a factor.
+as_factor_matrix <- function(r, alternative, call) {
+  r <- as_real_matrix(r, call, alternative)
+  check_square_system(dim(r), call)
+  r
+}
+
+chol_solve_resident <- function(r, b, call) {
+  check_square_system(dim(r), call)
+  n <- dim(r)[[1L]]
+  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call)
+  names <- dimnames(r)
+  half <- solve_triangle_resident(r, if (is.matrix(b)) b else as.matrix(as_double(b, call)), n, TRUE, TRUE, call)
+  out <- solve_triangle_resident(r, half, n, TRUE, FALSE, call)
+  if (is.matrix(b)) {
+    dimnames(out) <- solution_dimnames(names, b)
+    return(out)
+  }
+  values <- as.vector(out)
+  names(values) <- names[[2L]]
+  values
+}

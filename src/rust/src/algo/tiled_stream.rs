@@ -1,0 +1,249 @@
+//! Tiles of a factor that pass by: a list of them, of which each is looked at in its turn.
+//!
+//! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
+//! [`plan`]ned for the whole list, so that a tile that stands in it more than once stays where there is room.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use faer::MatRef;
+
+use crate::algo::tiled_device::Pinned;
+use crate::algo::tiled_factor::Factor;
+use crate::algo::tiled_memory::Room;
+use crate::algo::tiled_queue::Queue;
+use crate::algo::tiled_work::Traffic;
+use crate::error::Result;
+use crate::interrupt;
+use crate::matrix::Block;
+use crate::scalar::Scalar;
+use crate::tiles::line::{Line, Slots};
+use crate::tiles::machine::TileMachine;
+use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
+use crate::tiles::Buffer;
+
+/// Threads that load.
+const THREADS: usize = 4;
+/// Tiles in a list for which a plan is made at once: its memory is some hundred bytes for each.
+pub(super) const AT_ONCE: usize = 200_000;
+
+/// A tile's place in the device's memory.
+struct Place<M, K> {
+    matrix: M,
+    /// The end of what was computed with it last.
+    used: Rc<K>,
+    /// The copy that fills it, not yet waited for by what is computed.
+    arriving: Option<Rc<K>>,
+}
+
+/// Memory that tiles pass through, on a device.
+pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>> {
+    dev: &'a D,
+    factor: &'a Factor<'a, T>,
+    room: Room,
+    slots: &'a Slots<T>,
+    /// None where tiles are computed with in host memory.
+    places: Vec<Place<D::Mat<'static>, D::Mark>>,
+    /// On a device, the parts of the last column of tiles that are of the matrix.
+    edges: Vec<D::Mat<'static>>,
+    _pinned: Option<Pinned<'a, T, D>>,
+    traffic: Traffic,
+}
+
+/// Host memory for a stream.
+pub(super) fn slots<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    factor: &Factor<'_, T>,
+    room: Room,
+) -> Result<Slots<T>> {
+    let mut slots = Slots::new(room.host.max(LEAST_SLOTS), factor.layout())?;
+    if !dev.is_host() {
+        slots.touch(4 * THREADS)?;
+    }
+    Ok(slots)
+}
+
+fn look_at(tile: usize) -> Request {
+    Request {
+        tiles: vec![(tile, Use::Read)],
+        store: false,
+    }
+}
+
+impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
+    pub(super) fn new(
+        dev: &'a D,
+        factor: &'a Factor<'a, T>,
+        room: Room,
+        slots: &'a Slots<T>,
+    ) -> Result<Self> {
+        let (mut places, mut edges, mut pinned) = (Vec::new(), Vec::new(), None);
+        if !dev.is_host() {
+            let n = factor.tile();
+            let last = factor.extent(factor.count().saturating_sub(1));
+            for _ in 0..room.device.max(LEAST_SLOTS) {
+                interrupt::poll()?;
+                let matrix = dev.zeros(n, n)?;
+                // Copies to it come after its making.
+                let used = Rc::new(dev.mark()?);
+                places.push(Place {
+                    matrix,
+                    used,
+                    arriving: None,
+                });
+            }
+            if last < n {
+                edges.push(dev.zeros(last, last)?);
+                edges.push(dev.zeros(n, last)?);
+            }
+            let len = Buffer::<T>::new(factor.layout())?.len();
+            pinned = Some(Pinned::new(dev, slots, len)?);
+        }
+        Ok(Stream {
+            dev,
+            factor,
+            room,
+            slots,
+            places,
+            edges,
+            _pinned: pinned,
+            traffic: Traffic::default(),
+        })
+    }
+
+    /// Copies that were made.
+    pub(super) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Goes through the list. `step` is given each place in it and the tile, without what fills it up at the edges; its answer is how many operations
+    /// that was.
+    pub(super) fn run(
+        &mut self,
+        tiles: &[usize],
+        step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
+    ) -> Result<()> {
+        let own: Vec<Request> = tiles.iter().map(|tile| look_at(*tile)).collect();
+        let done = if self.dev.is_host() {
+            let host = plan(&own, self.room.host)?;
+            self.traffic.loaded += host.loads;
+            let line = Line::new(&host, &own, self.slots, self.factor, 1);
+            line.run(THREADS, Vec::new(), || {
+                self.in_host(&host, tiles, &line, step)
+            })
+        } else {
+            let device = plan(&own, self.room.device)?;
+            let asked = device.ops.iter().map(|op| match op {
+                Op::Load { tile, .. } => look_at(*tile),
+                _ => Request {
+                    tiles: Vec::new(),
+                    store: false,
+                },
+            });
+            let asked: Vec<Request> = asked.collect();
+            let host = plan(&asked, self.room.host)?;
+            self.traffic.loaded += host.loads;
+            self.traffic.sent += device.loads;
+            let line = Line::new(&host, &asked, self.slots, self.factor, 1);
+            line.run(THREADS, Vec::new(), || {
+                let done = self.on_device(&host, &device, tiles, &line, step);
+                // Nothing is copied any more when the threads end.
+                self.dev.drain();
+                done
+            })
+        };
+        done.map_err(|e| self.factor.told(e))
+    }
+
+    fn in_host(
+        &self,
+        host: &Plan,
+        tiles: &[usize],
+        line: &Line<'_, T, Factor<'_, T>>,
+        mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
+    ) -> Result<()> {
+        let n = self.factor.tile() as isize;
+        for (x, op) in host.ops.iter().enumerate() {
+            let Op::Run { request, slots } = op else {
+                continue;
+            };
+            loop {
+                let seen = line.progress();
+                interrupt::poll()?;
+                if line.ready(x)? {
+                    break;
+                }
+                line.pause(seen, Duration::from_millis(20));
+            }
+            let (i, j) = self.factor.layout().position(tiles[*request]);
+            let (rows, cols) = (self.factor.extent(i), self.factor.extent(j));
+            // SAFETY: the tile's memory, which others only look at until the step is finished.
+            let view = unsafe {
+                MatRef::<T>::from_raw_parts(self.slots.address(slots[0]), rows, cols, 1, n)
+            };
+            step(*request, &self.dev.load(view)?)?;
+            line.finish(x);
+        }
+        Ok(())
+    }
+
+    fn on_device(
+        &mut self,
+        host: &Plan,
+        device: &Plan,
+        tiles: &[usize],
+        line: &Line<'_, T, Factor<'_, T>>,
+        mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
+    ) -> Result<()> {
+        let dev = self.dev;
+        let mut queue = Queue::<T, D>::new(dev, line);
+        for (x, op) in host.ops.iter().enumerate() {
+            let Op::Run {
+                request,
+                slots: homes,
+            } = op
+            else {
+                continue;
+            };
+            queue.await_step(x)?;
+            match &device.ops[*request] {
+                Op::Load { slot, .. } => {
+                    let place = &mut self.places[*slot];
+                    // SAFETY: both have a tile; the host's slot is not filled again before this step is finished, nor the device's before the copy is
+                    // waited for.
+                    let mark = unsafe {
+                        dev.send(
+                            self.slots.address(homes[0]),
+                            &mut place.matrix,
+                            &[&place.used],
+                        )
+                    }?;
+                    let mark = Rc::new(mark);
+                    place.arriving = Some(mark.clone());
+                    queue.copies(x, mark);
+                }
+                Op::Run { request, slots } => {
+                    let place = &mut self.places[slots[0]];
+                    if let Some(mark) = place.arriving.take() {
+                        dev.follow(&mark)?;
+                    }
+                    let (i, j) = self.factor.layout().position(tiles[*request]);
+                    let (rows, cols) = (self.factor.extent(i), self.factor.extent(j));
+                    let operations = if cols == self.factor.tile() {
+                        step(*request, &place.matrix)?
+                    } else {
+                        let edge = &mut self.edges[usize::from(i < j)];
+                        dev.copy_block(&place.matrix, Block::leading(rows, cols), edge, (0, 0))?;
+                        step(*request, edge)?
+                    };
+                    place.used = Rc::new(dev.mark()?);
+                    queue.computes(place.used.clone(), operations);
+                    line.finish(x);
+                    queue.await_some()?;
+                }
+                Op::Store { .. } => {}
+            }
+        }
+        queue.await_copies()
+    }
+}

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled_device::{on_device, unknown, Pinned};
+use crate::algo::tiled_device::{on_device, unknown};
+use crate::algo::tiled_slots::HostSlots;
 use crate::algo::tiled_work::{Tiles, Work};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -67,18 +68,16 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         });
     };
     progress::extend(work.operations() - progress::total());
-    let bytes = Buffer::<T>::new(&work.layout)?.len();
-    let mut slots = Slots::<T>::new(work.room.host.max(LEAST_SLOTS), &work.layout)?;
+    let count = work.room.host.max(LEAST_SLOTS);
+    let slots = HostSlots::new(dev, count, &work.layout, 4 * threads)?;
     let carrier = Carrier { matrix, work };
     if work.devices.is_empty() {
         let line = Line::new(&work.host, &work.requests, &slots, &carrier, 1);
         line.run(threads, Vec::new(), || in_host(dev, work, &slots, &line))?;
         return Ok(line.into_meters());
     }
-    slots.touch(4 * threads)?;
-    let _pinned = Pinned::new(dev, &slots, bytes)?;
     let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
-    let (line_, slots) = (&line, &slots);
+    let (line_, slots): (_, &Slots<T>) = (&line, &slots);
     let helpers = others.iter().zip(1..).map(|(dev, number)| {
         Box::new(move || on_device(dev, number, work, slots, line_)) as Driver<'_>
     });

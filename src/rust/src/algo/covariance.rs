@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use faer::MatMut;
 
-use crate::algo::tiled_device::Pinned;
+use crate::algo::tiled_slots::HostSlots;
 use crate::covariance::{Covariance, Points};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -145,7 +145,7 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
     let requests: Vec<Request> = (0..layout.tiles()).map(replaced).collect();
     let count = SLOTS.min(layout.tiles()).max(LEAST_SLOTS);
     let plan = plan(&requests, count)?;
-    let mut slots = Slots::<T>::new(count, &layout)?;
+    let slots = HostSlots::<T, D>::new(dev, count, &layout, THREADS)?;
     let dimensions = x.coordinates.ncols();
     let x = dev.points(x)?;
     let written = Written(file);
@@ -161,7 +161,6 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
         let line = Line::new(&plan, &requests, &slots, &written, 1);
         return line.run(THREADS, Vec::new(), || work.in_host(&slots, &line));
     }
-    slots.touch(THREADS)?;
     let mut places = Vec::with_capacity(PLACES);
     for _ in 0..PLACES.min(layout.tiles()) {
         places.push(Place {
@@ -170,7 +169,6 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
         });
     }
     let line = Line::new(&plan, &requests, &slots, &written, 1);
-    let _pinned = Pinned::new(dev, &slots, Buffer::<T>::new(&layout)?.len())?;
     line.run(THREADS, Vec::new(), || {
         let done = work.on_device(&mut places, &slots, &line);
         // Nothing is copied any more when the threads end.

@@ -21,6 +21,7 @@ pub mod tiled_factor;
 pub mod tiled_inverse;
 pub mod tiled_memory;
 mod tiled_queue;
+mod tiled_slots;
 pub mod tiled_solve;
 mod tiled_stream;
 pub mod tiled_work;

@@ -15,41 +15,6 @@ use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
 
-/// Copies from and to memory of the slots run by themselves while this lives.
-pub(super) struct Pinned<'a, T: Scalar, D: TileMachine<T>> {
-    dev: &'a D,
-    slots: &'a Slots<T>,
-    count: usize,
-}
-
-impl<'a, T: Scalar, D: TileMachine<T>> Pinned<'a, T, D> {
-    pub(super) fn new(dev: &'a D, slots: &'a Slots<T>, len: usize) -> Result<Self> {
-        let mut pinned = Pinned {
-            dev,
-            slots,
-            count: 0,
-        };
-        for slot in 0..slots.count() {
-            interrupt::poll()?;
-            // SAFETY: the slots outlive this, and are unpinned when it is dropped.
-            unsafe { dev.pin(slots.address(slot), len) }?;
-            pinned.count += 1;
-        }
-        Ok(pinned)
-    }
-}
-
-impl<T: Scalar, D: TileMachine<T>> Drop for Pinned<'_, T, D> {
-    fn drop(&mut self) {
-        // After a panic, too. The other devices' threads have drained them.
-        self.dev.drain();
-        for slot in 0..self.count {
-            // SAFETY: pinned above, and the device does nothing any more.
-            unsafe { self.dev.unpin(self.slots.address(slot)) };
-        }
-    }
-}
-
 /// A tile's place in the device's memory, and what is on its way from or to it.
 struct Place<M, K> {
     matrix: M,

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use faer::MatRef;
 
-use crate::algo::tiled_device::Pinned;
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Room;
 use crate::algo::tiled_queue::Queue;
+use crate::algo::tiled_slots::HostSlots;
 use crate::algo::tiled_work::Traffic;
 use crate::error::Result;
 use crate::interrupt;
@@ -20,7 +20,6 @@ use crate::scalar::Scalar;
 use crate::tiles::line::{Line, Slots};
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
-use crate::tiles::Buffer;
 
 /// Threads that load.
 const THREADS: usize = 4;
@@ -46,21 +45,21 @@ pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>> {
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
     /// On a device, the parts of the last column of tiles that are of the matrix.
     edges: Vec<D::Mat<'static>>,
-    _pinned: Option<Pinned<'a, T, D>>,
     traffic: Traffic,
 }
 
 /// Host memory for a stream.
-pub(super) fn slots<T: Scalar, D: TileMachine<T>>(
-    dev: &D,
+pub(super) fn slots<'a, T: Scalar, D: TileMachine<T>>(
+    dev: &'a D,
     factor: &Factor<'_, T>,
     room: Room,
-) -> Result<Slots<T>> {
-    let mut slots = Slots::new(room.host.max(LEAST_SLOTS), factor.layout())?;
-    if !dev.is_host() {
-        slots.touch(4 * THREADS)?;
-    }
-    Ok(slots)
+) -> Result<HostSlots<'a, T, D>> {
+    HostSlots::new(
+        dev,
+        room.host.max(LEAST_SLOTS),
+        factor.layout(),
+        4 * THREADS,
+    )
 }
 
 fn look_at(tile: usize) -> Request {
@@ -77,7 +76,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
         room: Room,
         slots: &'a Slots<T>,
     ) -> Result<Self> {
-        let (mut places, mut edges, mut pinned) = (Vec::new(), Vec::new(), None);
+        let (mut places, mut edges) = (Vec::new(), Vec::new());
         if !dev.is_host() {
             let n = factor.tile();
             let last = factor.extent(factor.count().saturating_sub(1));
@@ -96,8 +95,6 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                 edges.push(dev.zeros(last, last)?);
                 edges.push(dev.zeros(n, last)?);
             }
-            let len = Buffer::<T>::new(factor.layout())?.len();
-            pinned = Some(Pinned::new(dev, slots, len)?);
         }
         Ok(Stream {
             dev,
@@ -106,7 +103,6 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
             slots,
             places,
             edges,
-            _pinned: pinned,
             traffic: Traffic::default(),
         })
     }

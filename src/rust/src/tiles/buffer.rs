@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 pub const PAGE: usize = 4096;
 
 /// Whole pages of bytes, zeroed at first.
-pub(super) struct Pages {
+pub struct Pages {
     start: NonNull<u8>,
     bytes: usize,
 }
@@ -55,6 +55,10 @@ mod system {
         if start == libc::MAP_FAILED {
             return None;
         }
+        // Large pages where there are some: they are had sooner, and pinned sooner.
+        #[cfg(target_os = "linux")]
+        // SAFETY: the mapping is this one's.
+        let _ = unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
         NonNull::new(start.cast())
     }
 
@@ -124,6 +128,18 @@ impl<T: Scalar> Buffer<T> {
             pages: Pages::new(slot_bytes(layout, size_of::<T>()))?,
             element: PhantomData,
         })
+    }
+
+    /// In memory that may hold something already, for a tile that is to be replaced whole.
+    pub fn of(pages: Pages) -> Self {
+        Buffer {
+            pages,
+            element: PhantomData,
+        }
+    }
+
+    pub fn into_pages(self) -> Pages {
+        self.pages
     }
 
     /// The bytes as they lie in the file.

@@ -40,17 +40,28 @@ unsafe impl<T: Send> Send for Slots<T> {}
 impl<T: Scalar> Slots<T> {
     /// For tiles of this layout.
     pub fn new(count: usize, layout: &Layout) -> Result<Self> {
-        let mut slots = Slots {
-            buffers: Vec::with_capacity(count),
-            addresses: Vec::with_capacity(count),
-        };
+        let mut slots = Slots::none();
         for _ in 0..count {
             interrupt::poll()?;
-            let mut buffer = Buffer::new(layout)?;
-            slots.addresses.push(buffer.as_mut_ptr());
-            slots.buffers.push(UnsafeCell::new(buffer));
+            slots.push(Buffer::new(layout)?);
         }
         Ok(slots)
+    }
+
+    pub fn none() -> Self {
+        Slots {
+            buffers: Vec::new(),
+            addresses: Vec::new(),
+        }
+    }
+
+    pub fn push(&mut self, mut buffer: Buffer<T>) {
+        self.addresses.push(buffer.as_mut_ptr());
+        self.buffers.push(UnsafeCell::new(buffer));
+    }
+
+    pub fn into_buffers(self) -> impl Iterator<Item = Buffer<T>> {
+        self.buffers.into_iter().map(UnsafeCell::into_inner)
     }
 
     /// The address of a slot's memory.

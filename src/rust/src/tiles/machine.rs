@@ -5,6 +5,7 @@ use faer::MatMut;
 use crate::device::Device;
 use crate::error::Result;
 use crate::scalar::Scalar;
+use crate::tiles::buffer::Pages;
 
 /// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside the computation.
 pub trait TileMachine<T: Scalar>: Device<T> + Sync {
@@ -26,14 +27,15 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// The matrix in host memory, with its contents.
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
 
-    /// Lets copies from and to this memory run by themselves, until [`TileMachine::unpin`].
+    /// Lets copies from and to this memory run by themselves, until [`TileMachine::keep`].
+    fn pin(&self, memory: Pages) -> Result<Pages>;
+    /// Takes pinned memory back, to be kept for another call or to be released.
     ///
     /// # Safety
-    /// The memory exists until then.
-    unsafe fn pin(&self, memory: *mut T, len: usize) -> Result<()>;
-    /// # Safety
-    /// The memory was pinned, and no copy from or to it is on its way.
-    unsafe fn unpin(&self, memory: *mut T);
+    /// No copy from or to it is on its way.
+    unsafe fn keep(&self, memory: Pages);
+    /// Pinned memory of so many bytes that was kept.
+    fn kept(&self, bytes: usize) -> Option<Pages>;
     /// The end of all that was given to the device to compute.
     fn mark(&self) -> Result<Self::Mark>;
     /// Starts a copy of pinned memory to a matrix of the device, as soon as `after` is past; the end of it.

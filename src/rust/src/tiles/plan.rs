@@ -4,6 +4,7 @@
 //! that any rule can. The plan is made before anything moves: it is a list of loads, stores and requests in which nothing is
 //! left to chance, and says how many bytes will have moved.
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::error::{Error, Result};
@@ -64,8 +65,13 @@ const NEVER: usize = usize::MAX - 1;
 /// Nor is what it holds.
 const REPLACED: usize = usize::MAX;
 
+/// The next use, the last one, and the tile.
+type Latest = BinaryHeap<(usize, Reverse<usize>, usize)>;
+
 struct Held {
     slot: usize,
+    /// The request that used it last.
+    used: usize,
     /// The request that needs it next.
     next: usize,
     /// The request that changed it last, where that is not stored yet.
@@ -79,8 +85,9 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
     let mut plan = Plan::default();
     let mut held: HashMap<usize, Held> = HashMap::new();
     let mut free: Vec<usize> = (0..slots).rev().collect();
-    // With the next use of each tile; entries that are no longer true are passed over.
-    let mut latest: BinaryHeap<(usize, usize)> = BinaryHeap::new();
+    // With the next use of each tile and its last one; entries that are no longer true are passed over. Of tiles that are not needed again the one that was used first
+    // gives way, so that whoever carries the plan out has to wait for as little as can be.
+    let mut latest: Latest = BinaryHeap::new();
     for (r, request) in requests.iter().enumerate() {
         if r % 1024 == 0 {
             interrupt::poll()?;
@@ -104,10 +111,11 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
             }
             let new = Held {
                 slot,
+                used: r,
                 next: r,
                 changed: None,
             };
-            latest.push((r, tile));
+            latest.push((r, Reverse(r), tile));
             held.insert(tile, new);
         }
         let mut places = Vec::with_capacity(request.tiles.len());
@@ -115,7 +123,8 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
             if let Some(h) = held.get_mut(&tile) {
                 places.push(h.slot);
                 h.next = next[r][k];
-                latest.push((h.next, tile));
+                h.used = r;
+                latest.push((h.next, Reverse(r), tile));
                 if how != Use::Read {
                     h.changed = Some(r);
                 }
@@ -148,24 +157,25 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
 /// The tile that is not needed for longest, and is not wanted now.
 fn give_way(
     held: &mut HashMap<usize, Held>,
-    latest: &mut BinaryHeap<(usize, usize)>,
+    latest: &mut Latest,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<(usize, Held)> {
     let mut kept = Vec::new();
     let found = loop {
-        let Some((next, tile)) = latest.pop() else {
+        let Some((next, used, tile)) = latest.pop() else {
             return Err(Error::Internal {
                 what: "a step needs more tiles than there is room for".into(),
             });
         };
         match held.get(&tile) {
-            Some(h) if h.next == next && wanted(tile) => kept.push((next, tile)),
-            Some(h) if h.next == next => {
+            Some(h) if (h.next, h.used) != (next, used.0) => {}
+            Some(_) if wanted(tile) => kept.push((next, used, tile)),
+            Some(_) => {
                 if let Some(h) = held.remove(&tile) {
                     break (tile, h);
                 }
             }
-            _ => {}
+            None => {}
         }
     };
     latest.extend(kept);

@@ -13,6 +13,7 @@ use cudafactor::device::{
 use cudafactor::error::Result;
 use cudafactor::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
+use cudafactor::tiles::buffer::Pages;
 use cudafactor::tiles::machine::TileMachine;
 use faer::{MatMut, MatRef};
 
@@ -272,11 +273,14 @@ impl<T: Scalar> TileMachine<T> for Apart<T> {
     fn in_place<'a>(&self, _: MatMut<'a, T>) -> Result<Away<'a, T>> {
         unimplemented!()
     }
-    unsafe fn pin(&self, _: *mut T, _: usize) -> Result<()> {
-        Ok(())
+    fn pin(&self, memory: Pages) -> Result<Pages> {
+        Ok(memory)
     }
-    unsafe fn unpin(&self, _: *mut T) {
+    unsafe fn keep(&self, _: Pages) {
         assert!(self.copies.borrow().is_empty());
+    }
+    fn kept(&self, _: usize) -> Option<Pages> {
+        None
     }
     fn mark(&self) -> Result<usize> {
         Ok(0)

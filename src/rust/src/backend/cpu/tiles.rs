@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
 use crate::scalar::Scalar;
+use crate::tiles::buffer::Pages;
 use crate::tiles::machine::TileMachine;
 
 /// The numbers of a matrix of the device's own.
@@ -44,11 +45,15 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         Ok(CpuMat::Home(home))
     }
 
-    unsafe fn pin(&self, _: *mut T, _: usize) -> Result<()> {
-        Ok(())
+    fn pin(&self, memory: Pages) -> Result<Pages> {
+        Ok(memory)
     }
 
-    unsafe fn unpin(&self, _: *mut T) {}
+    unsafe fn keep(&self, _: Pages) {}
+
+    fn kept(&self, _: usize) -> Option<Pages> {
+        None
+    }
 
     fn mark(&self) -> Result<()> {
         Ok(())

@@ -15,6 +15,7 @@ use super::staging::Staging;
 use super::streams::Fences;
 use super::sums::Sums;
 use crate::error::{Error, Result};
+use crate::tiles::buffer::Pages;
 
 pub(super) struct Context {
     pub ordinal: usize,
@@ -28,6 +29,8 @@ pub(super) struct Context {
     pub down: sys::CUstream,
     /// Made at first use.
     pub staging: Mutex<Option<Staging>>,
+    /// Pinned memory for tiles that no call uses, all of one size.
+    pub kept: Mutex<Vec<Pages>>,
     /// Null where the driver has no memory pools.
     pub pool: sys::CUmemoryPool,
     pid: u32,
@@ -153,6 +156,7 @@ impl Context {
             up: streams[1],
             down: streams[2],
             staging: Mutex::default(),
+            kept: Mutex::default(),
             pool: pool::create(device, ordinal)?,
             pid: std::process::id(),
             modules: Mutex::default(),

@@ -1,18 +1,17 @@
 //! Tiles on their way between pinned host memory and the device, beside what is computed.
 
-use std::mem::size_of;
-
 use cudarc::driver::sys;
 use faer::MatMut;
 
 use super::cholesky::{self, Started};
-use super::context::Context;
+use super::context::{lock, Context};
 use super::memory::Matrix;
 use super::streams::Event;
 use super::transfer::count;
 use super::CudaDevice;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
+use crate::tiles::buffer::Pages;
 use crate::tiles::machine::TileMachine;
 
 /// An event, free for another use when this is dropped.
@@ -26,6 +25,30 @@ impl Drop for Mark {
         if let Some(event) = self.event.take() {
             self.ctx.forget(event);
         }
+    }
+}
+
+/// Bytes of pinned memory that are kept between calls at most.
+const MOST_KEPT: usize = 1 << 30;
+
+/// For all GPUs.
+fn pin(ctx: &Context, memory: &Pages) -> Result<()> {
+    ctx.bind()?;
+    let (start, flags) = (memory.as_ptr().cast_mut(), sys::CU_MEMHOSTREGISTER_PORTABLE);
+    // SAFETY: the memory exists, until `unpin`.
+    let code = unsafe { sys::cuMemHostRegister_v2(start.cast(), memory.len(), flags) };
+    // Where so much cannot be pinned the driver copies through memory of its own, slowly.
+    match ctx.check(code, "cuMemHostRegister") {
+        Err(Error::DeviceFailed { .. }) => ctx.bind(),
+        done => done,
+    }
+}
+
+/// # Safety
+/// No copy from or to it is on its way.
+pub(super) unsafe fn unpin(ctx: &Context, memory: Pages) {
+    if ctx.bind().is_ok() {
+        let _ = sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast());
     }
 }
 
@@ -76,22 +99,32 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         })
     }
 
-    unsafe fn pin(&self, memory: *mut T, len: usize) -> Result<()> {
-        self.ctx.bind()?;
-        // For all GPUs.
-        let flags = sys::CU_MEMHOSTREGISTER_PORTABLE;
-        let code = sys::cuMemHostRegister_v2(memory.cast(), len * size_of::<T>(), flags);
-        // Where so much cannot be pinned the driver copies through memory of its own, slowly.
-        match self.ctx.check(code, "cuMemHostRegister") {
-            Err(Error::DeviceFailed { .. }) => self.ctx.bind(),
-            done => done,
+    fn pin(&self, memory: Pages) -> Result<Pages> {
+        pin(self.ctx, &memory)?;
+        Ok(memory)
+    }
+
+    unsafe fn keep(&self, memory: Pages) {
+        let mut kept = lock(&self.ctx.kept);
+        if kept.len() * memory.len() < MOST_KEPT && kept.iter().all(|m| m.len() == memory.len()) {
+            kept.push(memory);
+        } else {
+            unpin(self.ctx, memory);
         }
     }
 
-    unsafe fn unpin(&self, memory: *mut T) {
-        if self.ctx.bind().is_ok() {
-            let _ = sys::cuMemHostUnregister(memory.cast());
+    fn kept(&self, bytes: usize) -> Option<Pages> {
+        let mut kept = lock(&self.ctx.kept);
+        if kept.first().is_some_and(|m| m.len() != bytes) {
+            let others = std::mem::take(&mut *kept);
+            drop(kept);
+            // SAFETY: nobody uses memory that is kept.
+            others
+                .into_iter()
+                .for_each(|m| unsafe { unpin(self.ctx, m) });
+            return None;
         }
+        kept.pop()
     }
 
     fn mark(&self) -> Result<Mark> {

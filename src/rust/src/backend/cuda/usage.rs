@@ -6,6 +6,7 @@ use cudarc::driver::sys::{self, CUmemPool_attribute};
 
 use super::context::{lock, try_lock, Context, CONTEXTS};
 use super::staging::Staging;
+use super::tiles::unpin;
 use super::CudaDevice;
 use crate::error::{Error, Result};
 use crate::held::{held, Place};
@@ -124,15 +125,20 @@ impl CudaDevice {
 
     /// Bytes of pinned host memory that copies go through.
     pub fn staging_bytes(&self) -> usize {
-        try_lock(&self.ctx.staging)
-            .and_then(|s| s.as_ref().map(Staging::bytes))
-            .unwrap_or(0)
+        let lanes = try_lock(&self.ctx.staging).and_then(|s| s.as_ref().map(Staging::bytes));
+        let tiles: usize = lock(&self.ctx.kept).iter().map(|m| m.len()).sum();
+        lanes.unwrap_or(0) + tiles
     }
 
     /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
     pub fn release_staging(&self) {
         let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
         drop(kept);
+        let tiles = std::mem::take(&mut *lock(&self.ctx.kept));
+        for memory in tiles {
+            // SAFETY: nobody uses memory that is kept.
+            unsafe { unpin(self.ctx, memory) };
+        }
     }
 
     /// Gives back all memory that no matrix holds: what is kept for the next call, on the GPU and for copies.

@@ -21,6 +21,7 @@ pub mod error;
 pub mod footprint;
 pub mod foreign;
 pub mod held;
+mod host_memory;
 pub mod interrupt;
 pub mod matrix;
 pub mod progress;

@@ -11,6 +11,7 @@ use crate::algo::cholesky_tiled;
 use crate::algo::tiled_work::{Room, Tiles, Work};
 use crate::error::{Error, Result};
 use crate::footprint;
+use crate::host_memory::{copy_past_cache, want_huge_pages};
 use crate::scalar::Scalar;
 use crate::threads::owns_pool;
 use crate::tiles::machine::TileMachine;
@@ -67,6 +68,11 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
         let fits = (matrix.nrows(), factor.nrows()) == (rows, rows);
         let dense = matrix.row_stride() == 1 && factor.row_stride() == 1;
         let stride = usize::try_from(factor.col_stride()).ok()?;
+        if fits && dense && rows > 0 {
+            let numbers = (rows - 1) * stride + rows;
+            // SAFETY: from the first entry to the last.
+            unsafe { want_huge_pages(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) };
+        }
         (fits && dense).then(|| HostTiles {
             layout,
             matrix,
@@ -144,21 +150,46 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
             // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
             let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
             let (to, below) = to.split_at_mut(self.height((i, j), c));
-            to.copy_from_slice(&from[c * size..c * size + to.len()]);
+            let from = &from[c * size..c * size + to.len()];
+            // SAFETY: as long as one another.
+            unsafe {
+                copy_past_cache(
+                    from.as_ptr().cast(),
+                    to.as_mut_ptr().cast(),
+                    size_of_val(from),
+                );
+            }
             below.fill(zero);
         });
-        // Once: this step makes it a tile of the factor.
-        if i < j && step as usize == i + 1 {
-            each_column(rows, |c| {
-                // SAFETY: a column of the tile below the diagonal, which nobody else writes.
-                let to = unsafe { factor.slice(self.start(j, i) + c * self.stride, cols) };
-                to.fill(zero);
-            });
-        }
         self.steps[tile].store(step, Ordering::Release);
         Ok(())
     }
+
+    fn threads_beside(&self) -> usize {
+        BESIDE
+    }
+
+    /// Zeros below the tiles on the diagonal.
+    fn beside(&self, thread: usize, go_on: &dyn Fn() -> bool) {
+        let (n, size) = (self.layout.rows(), self.layout.tile());
+        let factor = Address(self.factor);
+        // Neighbours in huge pages are one thread's.
+        for c in (0..n).filter(|c| c / size % BESIDE == thread) {
+            if !go_on() {
+                return;
+            }
+            let first = (c / size + 1) * size;
+            if first < n {
+                // SAFETY: nobody else writes below the tiles on the diagonal.
+                let to = unsafe { factor.slice(c * self.stride + first, n - first) };
+                to.fill(T::from_f64(0.0));
+            }
+        }
+    }
 }
+
+/// Threads that write zeros.
+const BESIDE: usize = 4;
 
 /// Where the factorization may go.
 pub struct Means<'m> {
@@ -202,7 +233,7 @@ const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
 /// Tiles in host memory on their way, for any number of devices and for each.
-const WAITING: (usize, usize) = (6, 6);
+const WAITING: (usize, usize) = (8, 8);
 /// Threads that load, and as many that store: each has the pool's threads to help.
 const THREADS: usize = 2;
 

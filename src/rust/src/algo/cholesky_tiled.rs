@@ -71,19 +71,26 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     let count = work.room.host.max(LEAST_SLOTS);
     let slots = HostSlots::new(dev, count, &work.layout, 4 * threads)?;
     let carrier = Carrier { matrix, work };
-    if work.devices.is_empty() {
-        let line = Line::new(&work.host, &work.requests, &slots, &carrier, 1);
-        line.run(threads, Vec::new(), || in_host(dev, work, &slots, &line))?;
-        return Ok(line.into_meters());
-    }
     let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
     let (line_, slots): (_, &Slots<T>) = (&line, &slots);
-    let helpers = others.iter().zip(1..).map(|(dev, number)| {
-        Box::new(move || on_device(dev, number, work, slots, line_)) as Driver<'_>
+    let beside = (0..matrix.threads_beside()).map(|thread| {
+        Box::new(move || {
+            matrix.beside(thread, &|| line_.go_on().is_ok());
+            Ok(())
+        }) as Driver<'_>
     });
-    line.run(threads, helpers.collect(), || {
-        on_device(dev, 0, work, slots, line_)
-    })?;
+    if work.devices.is_empty() {
+        line.run(threads, beside.collect(), || {
+            in_host(dev, work, slots, line_)
+        })?;
+    } else {
+        let others = others.iter().zip(1..).map(|(dev, number)| {
+            Box::new(move || on_device(dev, number, work, slots, line_)) as Driver<'_>
+        });
+        line.run(threads, others.chain(beside).collect(), || {
+            on_device(dev, 0, work, slots, line_)
+        })?;
+    }
     Ok(line.into_meters())
 }
 

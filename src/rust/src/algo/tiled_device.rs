@@ -36,7 +36,7 @@ impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
 }
 
 /// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
-const TASKS_AHEAD: usize = 64;
+const TASKS_AHEAD: usize = 24;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
 /// What one device has been given.

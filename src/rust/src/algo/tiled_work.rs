@@ -1,5 +1,7 @@
 //! What is to be done for a factorization by tiles, before anything is: the steps, who does which, and what lies where when.
 
+use std::collections::VecDeque;
+
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use};
@@ -13,6 +15,11 @@ pub trait Tiles<T>: Sync {
     fn step(&self, tile: usize) -> u32;
     fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()>;
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()>;
+    /// Threads for what is to be done beside, and the part of one of them, which may end when it is told not to go on.
+    fn threads_beside(&self) -> usize {
+        0
+    }
+    fn beside(&self, _thread: usize, _go_on: &dyn Fn() -> bool) {}
 }
 
 /// Tiles that fit in memory, at least [`LEAST_SLOTS`](crate::tiles::plan::LEAST_SLOTS) each.
@@ -158,25 +165,12 @@ impl Work {
                 tasks: numbers,
             });
         }
-        let mut next = vec![0; self.devices.len()];
+        let mut merged = Merged::new(&self.devices, &self.tasks);
         for task in &self.tasks {
-            let d = owner(task);
-            let ops = &self.devices[d].plan.ops;
-            // Up to this task, and what is stored after it.
-            let run = ops[next[d]..]
-                .iter()
-                .position(|op| matches!(op, Op::Run { .. }));
-            let mut end = next[d] + run.map_or(0, |at| at + 1);
-            while matches!(ops.get(end), Some(Op::Store { .. })) {
-                end += 1;
-            }
-            for (x, op) in (next[d]..).zip(&ops[next[d]..end]) {
-                let request = self.devices[d].request_by(&self.tasks, op);
-                self.requests.push(request);
-                self.by.push((d, x));
-            }
-            next[d] = end;
+            merged.up_to_next_run(owner(task));
         }
+        merged.flush(|_| true);
+        (self.requests, self.by) = (merged.requests, merged.by);
         Ok(())
     }
 
@@ -215,6 +209,97 @@ impl Work {
             }
         };
         self.tasks.get(task).copied()
+    }
+}
+
+/// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
+const LAG: usize = 16;
+
+/// The devices' plans on their way to become one list of requests to the host's memory.
+struct Merged<'a> {
+    shares: &'a [Share],
+    tasks: &'a [Task],
+    /// The first step of each plan that is not in the list.
+    next: Vec<usize>,
+    /// Copies back that are put off, the oldest first: since which task, whose, the step, tile and place.
+    late: VecDeque<Late>,
+    done: usize,
+    requests: Vec<Request>,
+    by: Vec<(usize, usize)>,
+}
+
+struct Late {
+    since: usize,
+    device: usize,
+    step: usize,
+    tile: usize,
+    slot: usize,
+}
+
+impl<'a> Merged<'a> {
+    fn new(shares: &'a [Share], tasks: &'a [Task]) -> Self {
+        Merged {
+            shares,
+            tasks,
+            next: vec![0; shares.len()],
+            late: VecDeque::new(),
+            done: 0,
+            requests: Vec::new(),
+            by: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, device: usize, step: usize) {
+        let share = &self.shares[device];
+        let request = share.request_by(self.tasks, &share.plan.ops[step]);
+        self.requests.push(request);
+        self.by.push((device, step));
+    }
+
+    /// Puts copies back into the list: all up to the last that this is true of.
+    fn flush(&mut self, of: impl Fn(&Late) -> bool) {
+        let count = self.late.iter().rposition(of).map_or(0, |at| at + 1);
+        for late in self.late.drain(..count).collect::<Vec<_>>() {
+            self.push(late.device, late.step);
+        }
+    }
+
+    /// The steps of a device up to its next task, and what is stored after it.
+    fn up_to_next_run(&mut self, device: usize) {
+        self.done += 1;
+        let done = self.done;
+        self.flush(|late| late.since + LAG < done);
+        let mut ran = false;
+        while let Some(op) = self.shares[device].plan.ops.get(self.next[device]) {
+            let step = self.next[device];
+            match op {
+                Op::Store { tile, slot, .. } => {
+                    let late = Late {
+                        since: done,
+                        device,
+                        step,
+                        tile: *tile,
+                        slot: *slot,
+                    };
+                    self.late.push_back(late);
+                }
+                _ if ran => return,
+                // What another device, or this one, has made is there first, and a place is free.
+                Op::Load { tile, slot } => {
+                    self.flush(|late| {
+                        late.tile == *tile || late.device == device && late.slot == *slot
+                    });
+                    self.push(device, step);
+                }
+                Op::Run { slots, .. } => {
+                    let changed = slots.first().copied();
+                    self.flush(|late| late.device == device && Some(late.slot) == changed);
+                    self.push(device, step);
+                    ran = true;
+                }
+            }
+            self.next[device] += 1;
+        }
     }
 }
 

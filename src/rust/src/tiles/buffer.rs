@@ -47,6 +47,8 @@ impl Pages {
 mod system {
     use std::ptr::{null_mut, NonNull};
 
+    use crate::host_memory::want_huge_pages;
+
     pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -55,10 +57,8 @@ mod system {
         if start == libc::MAP_FAILED {
             return None;
         }
-        // Large pages where there are some: they are had sooner, and pinned sooner.
-        #[cfg(target_os = "linux")]
         // SAFETY: the mapping is this one's.
-        let _ = unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
+        unsafe { want_huge_pages(start.cast(), bytes) };
         NonNull::new(start.cast())
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use super::pieces::Piece;
+use crate::host_memory::{copy_past_cache, want_huge_pages, HUGE_PAGE};
 
 /// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///
@@ -41,38 +42,8 @@ pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
     }
 }
 
-/// A copy that does not read what it overwrites.
-///
-/// # Safety
-/// As of `copy_nonoverlapping`.
-#[cfg(target_arch = "x86_64")]
-unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    let head = to.align_offset(16).min(bytes);
-    std::ptr::copy_nonoverlapping(from, to, head);
-    let (from, to, bytes) = (from.add(head), to.add(head), bytes - head);
-    let lines = bytes / 64;
-    for i in 0..lines {
-        let (f, t) = (from.add(i * 64), to.add(i * 64));
-        let v: [__m128i; 4] = std::array::from_fn(|k| _mm_loadu_si128(f.add(k * 16).cast()));
-        for (k, v) in v.into_iter().enumerate() {
-            _mm_stream_si128(t.add(k * 16).cast(), v);
-        }
-    }
-    // Seen by others before whatever says that the copy is done.
-    _mm_sfence();
-    std::ptr::copy_nonoverlapping(from.add(lines * 64), to.add(lines * 64), bytes - lines * 64);
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
-    std::ptr::copy_nonoverlapping(from, to, bytes);
-}
-
 /// Results smaller than this are not worth it.
 const LARGE: usize = 4 << 20;
-/// Memory asked for at a time, too.
-const HUGE_PAGE: usize = 2 << 20;
 const PAGE: usize = 4096;
 
 /// The pages of a result's memory. The system hands them out when they are first written, and one thread alone takes longer over that
@@ -92,18 +63,7 @@ impl Pages {
         if bytes < LARGE {
             return None;
         }
-        #[cfg(target_os = "linux")]
-        {
-            let from = memory as usize;
-            let (start, end) = (
-                from.next_multiple_of(HUGE_PAGE),
-                (from + bytes) / HUGE_PAGE * HUGE_PAGE,
-            );
-            if end > start {
-                // SAFETY: whole pages of that memory; the advice changes nothing of its contents.
-                let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
-            }
-        }
+        want_huge_pages(memory, bytes);
         Some(Pages {
             memory: memory as usize,
             bytes,

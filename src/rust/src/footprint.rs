@@ -65,7 +65,7 @@ impl Task {
 }
 
 /// For code of kernels, what allocations are rounded up to, small workspace.
-const SLACK: f64 = (192 << 20) as f64;
+pub const SLACK: f64 = (192 << 20) as f64;
 
 /// The largest order a matrix can have in R.
 const MOST: usize = i32::MAX as usize;

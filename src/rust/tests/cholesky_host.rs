@@ -74,6 +74,7 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
         let mut r = Host::<T>::from_fn(n, n, |_, _| 7e30);
         let means = Means {
             devices: &[0],
+            together: false,
             memory,
         };
         factor(dev, &means, a.view(), r.view_mut()).map(|()| r)

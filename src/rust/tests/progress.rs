@@ -12,6 +12,7 @@ use cudafactor::error::Result;
 use cudafactor::matrix::{Trans, Uplo};
 use cudafactor::progress::{self, Report};
 use cudafactor::scalar::Scalar;
+use cudafactor::tiles::machine::TileMachine;
 use cudafactor::work::Work;
 use faer::MatMut;
 
@@ -50,17 +51,17 @@ fn counted<T: Scalar, D: Device<T>>(
     });
 }
 
-fn all_of_it_is_counted<T: Scalar, D: Device<T>>(dev: &D) {
+fn all_of_it_is_counted<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let entry = |i: usize, j: usize| ((i * i + 3 * j) as f64).sin();
     let x = Host::<T>::from_fn(N, N, |i, j| entry(i, j) + if i == j { 50.0 } else { 0.0 });
     let s = Host::<T>::from_fn(N, N, |i, j| if i == j { N as f64 } else { 1.0 });
     let (x, s, no) = (x.view(), s.view(), Trans::No);
 
     counted(dev, "product", Work::product(N, N, N), |out| {
-        matmult::product(dev, (no, x), (no, x), out)
+        matmult::product(dev, (no, x), (no, x), f64::INFINITY, out)
     });
     counted(dev, "crossprod", Work::crossprod(N, N), |out| {
-        matmult::self_product(dev, Trans::Yes, x, out)
+        matmult::self_product(dev, Trans::Yes, x, f64::INFINITY, out)
     });
     counted(dev, "chol", Work::cholesky(N), |out| {
         cholesky::factor(dev, s, out)

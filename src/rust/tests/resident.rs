@@ -8,6 +8,7 @@ use cudafactor::device::Device;
 use cudafactor::error::Error;
 use cudafactor::matrix::{Part, Trans, Uplo};
 use cudafactor::scalar::Scalar;
+use cudafactor::tiles::machine::TileMachine;
 
 for_each_device!(
     products,
@@ -38,7 +39,7 @@ fn dominant<T: Scalar>(n: usize) -> Host<T> {
     })
 }
 
-fn products<T: Scalar, D: Device<T>>(device: &D) {
+fn products<T: Scalar, D: TileMachine<T>>(device: &D) {
     for (m, k, n) in [(0, 3, 2), (3, 0, 2), (1, 1, 1), (33, 7, 65), (130, 129, 31)] {
         let (x, y) = (
             matrices::random::<T>(m, k, 82),
@@ -48,13 +49,14 @@ fn products<T: Scalar, D: Device<T>>(device: &D) {
         let c = matmult::product_resident(device, (Trans::No, &a), (Trans::No, &b)).unwrap();
         let mut expected = Host::from_fn(m, n, |_, _| f64::NAN);
         let (tx, ty) = ((Trans::No, x.view()), (Trans::No, y.view()));
-        matmult::product(device, tx, ty, expected.view_mut()).unwrap();
+        matmult::product(device, tx, ty, f64::INFINITY, expected.view_mut()).unwrap();
         assert!(same(&home(device, &c), &expected), "{m} {k} {n}");
         for trans in [Trans::No, Trans::Yes] {
             let c = matmult::self_product_resident(device, trans, &a).unwrap();
             let order = if trans.is_yes() { k } else { m };
             let mut expected = Host::from_fn(order, order, |_, _| f64::NAN);
-            matmult::self_product(device, trans, x.view(), expected.view_mut()).unwrap();
+            matmult::self_product(device, trans, x.view(), f64::INFINITY, expected.view_mut())
+                .unwrap();
             assert!(same(&home(device, &c), &expected), "{m} {k} {trans:?}");
         }
         assert!(same(&home(device, &a), &x), "the operand");

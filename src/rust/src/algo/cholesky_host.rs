@@ -193,15 +193,16 @@ const BESIDE: usize = 4;
 
 /// Where the factorization may go.
 pub struct Means<'m> {
-    /// Numbers of devices that may work together.
+    /// Numbers of devices that may work together, and whether they are to, wherever there is work for them.
     pub devices: &'m [usize],
+    pub together: bool,
     /// Bytes of each one's memory; infinite for what is free.
     pub memory: f64,
 }
 
 /// Orders below which a device that has room is asked for nothing else.
 const LARGE: usize = 8192;
-/// Orders from which several devices are faster than one.
+/// Orders from which there is work for several devices.
 const SHARED: usize = 16384;
 
 /// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
@@ -217,7 +218,8 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     }
     let need = footprint::Task::Cholesky.on_gpu(n, size_of::<T>());
     let enough = need <= means.memory.min(dev.free()? as f64);
-    if enough && (means.devices.len() < 2 || n < SHARED) {
+    let together = means.together && means.devices.len() > 1 && n >= SHARED;
+    if enough && !together {
         match cholesky::factor(dev, x, out.as_mut()) {
             Err(Error::DeviceMemory { .. }) => {}
             done => return done,

@@ -2,19 +2,38 @@
 
 use faer::{MatMut, MatRef};
 
+use crate::algo::matmult_parts;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::Trans;
 use crate::scalar::Scalar;
+use crate::tiles::machine::TileMachine;
 
-/// `out = op(x) op(y)`.
-pub fn product<T: Scalar, D: Device<T>>(
+/// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts where that is too little.
+pub fn product<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     x: (Trans, MatRef<'_, T>),
     y: (Trans, MatRef<'_, T>),
-    out: MatMut<'_, T>,
+    memory: f64,
+    mut out: MatMut<'_, T>,
 ) -> Result<()> {
-    dev.gemm_host(x, y, out)
+    let (m, n) = out.shape();
+    let numbers = entries(x.1.shape()) + entries(y.1.shape()) + entries((m, n));
+    if let Some(room) = matmult_parts::room(dev, memory, numbers)? {
+        return matmult_parts::product(dev, x, y, room, out);
+    }
+    match dev.gemm_host(x, y, out.as_mut()) {
+        // Less was to be had than was free.
+        Err(Error::DeviceMemory { .. }) => {
+            let room = 0.5 * dev.free()? as f64 / size_of::<T>() as f64;
+            matmult_parts::product(dev, x, y, room, out)
+        }
+        done => done,
+    }
+}
+
+fn entries((rows, cols): (usize, usize)) -> f64 {
+    rows as f64 * cols as f64
 }
 
 /// `op(x) op(y)` of matrices on the device.
@@ -43,12 +62,23 @@ pub fn self_product_resident<T: Scalar, D: Device<T>>(
     Ok(c)
 }
 
-/// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric.
-pub fn self_product<T: Scalar, D: Device<T>>(
+/// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric; `memory` as of [`product`].
+pub fn self_product<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     trans: Trans,
     x: MatRef<'_, T>,
-    out: MatMut<'_, T>,
+    memory: f64,
+    mut out: MatMut<'_, T>,
 ) -> Result<()> {
-    dev.syrk_host(trans, x, out)
+    let numbers = entries(x.shape()) + entries((out.nrows(), out.ncols()));
+    if let Some(room) = matmult_parts::room(dev, memory, numbers)? {
+        return matmult_parts::self_product(dev, trans, x, room, out);
+    }
+    match dev.syrk_host(trans, x, out.as_mut()) {
+        Err(Error::DeviceMemory { .. }) => {
+            let room = 0.5 * dev.free()? as f64 / size_of::<T>() as f64;
+            matmult_parts::self_product(dev, trans, x, room, out)
+        }
+        done => done,
+    }
 }

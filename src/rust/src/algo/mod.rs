@@ -13,6 +13,7 @@ pub mod determinant;
 pub mod least_squares;
 pub mod lu;
 pub mod matmult;
+pub mod matmult_parts;
 pub mod qr;
 pub mod qr_apply;
 pub mod solve;

@@ -23,6 +23,7 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
         let gpus = how.gpus();
         let means = Means {
             devices: &gpus,
+            together: how.together(),
             memory: how.gpu_memory,
         };
         on_device!(&how, Work::cholesky(n), |dev, T| {

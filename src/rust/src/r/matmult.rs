@@ -48,7 +48,8 @@ fn native_gemm(
             let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
             T::fill_host(out.slice(), |out| {
                 let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
-                matmult::product(dev, (ta, x), (tb, y), args::view_mut(out, (m, n)))
+                let out = args::view_mut(out, (m, n));
+                matmult::product(dev, (ta, x), (tb, y), how.gpu_memory, out)
             })
         })
     })
@@ -68,7 +69,8 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {
                 let out = args::view_mut(out, (n, n));
-                matmult::self_product(dev, transposed, args::view(&x, xdim), out)
+                let x = args::view(&x, xdim);
+                matmult::self_product(dev, transposed, x, how.gpu_memory, out)
             })
         })
     })

@@ -105,6 +105,11 @@ impl How {
         }
     }
 
+    /// Whether the user has named several GPUs.
+    pub fn together(&self) -> bool {
+        self.chosen.count_ones() > 1
+    }
+
     /// The numbers of GPUs that may work together on what is for a GPU.
     pub fn gpus(&self) -> Vec<usize> {
         match self.request {

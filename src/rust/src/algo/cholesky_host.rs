@@ -239,6 +239,35 @@ const WAITING: (usize, usize) = (8, 8);
 /// Threads that load, and as many that store: each has the pool's threads to help.
 const THREADS: usize = 2;
 
+/// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
+pub(super) fn tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    n: usize,
+) -> Result<(Layout, u64)> {
+    let free = free_bytes(devs, memory)?;
+    let least = free.into_iter().min().unwrap_or(0);
+    let fits = |tile: &&usize| {
+        let rows = n.div_ceil(**tile);
+        least / tile_bytes::<T>(**tile) >= ROOMY && rows >= ROWS * devs.len()
+    };
+    let tile = TILES.iter().find(fits).unwrap_or(&TILES[TILES.len() - 1]);
+    let tile = (*tile).min(n.max(1));
+    Ok((Layout::new(n, n, tile, Shape::Triangle)?, least as u64))
+}
+
+fn tile_bytes<T>(tile: usize) -> usize {
+    tile.pow(2) * size_of::<T>()
+}
+
+fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<Vec<usize>> {
+    let free = devs.iter().map(|dev| {
+        let free = dev.free()? as f64 * SAFE;
+        Ok(free.min(memory) as usize)
+    });
+    free.collect()
+}
+
 /// On all of the devices, with so many bytes of each one's memory at most.
 pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     devs: &[D],
@@ -246,29 +275,16 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    let n = x.nrows();
-    let bytes = |tile: usize| tile.pow(2) * size_of::<T>();
-    let free = devs.iter().map(|dev| {
-        let free = dev.free()? as f64 * SAFE;
-        Ok(free.min(memory) as usize)
-    });
-    let free: Vec<usize> = free.collect::<Result<_>>()?;
-    let least = free.iter().copied().min().unwrap_or(0);
-    let fits = |tile: &&usize| {
-        let rows = n.div_ceil(**tile);
-        least / bytes(**tile) >= ROOMY && rows >= ROWS * devs.len()
-    };
-    let tile = TILES.iter().find(fits).unwrap_or(&TILES[TILES.len() - 1]);
-    let tile = (*tile).min(n.max(1));
-    let layout = Layout::new(n, n, tile, Shape::Triangle)?;
+    let free = free_bytes(devs, memory)?;
+    let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
+    let bytes = tile_bytes::<T>(layout.tile());
     let rooms = free.iter().map(|free| {
-        let all = free / bytes(tile);
+        let all = free / bytes;
         if all < LEAST_ROOM {
             return Err(Error::Argument {
                 argument: "cudafactor.gpu_memory",
                 what: format!(
-                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {} bytes are needed",
-                    bytes(tile)
+                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {bytes} bytes are needed"
                 ),
             });
         }

@@ -56,6 +56,16 @@ pub enum Rhs<'a, T> {
     Identity,
 }
 
+impl<T> Rhs<'_, T> {
+    /// The same once more.
+    pub fn again(&self) -> Rhs<'_, T> {
+        match self {
+            Rhs::Given(b) => Rhs::Given(*b),
+            Rhs::Identity => Rhs::Identity,
+        }
+    }
+}
+
 /// `out = A^-1 b` from the factors on the device.
 pub fn solve_factored<T: Scalar, D: Device<T>>(
     dev: &D,

@@ -17,6 +17,7 @@ pub mod matmult_parts;
 pub mod qr;
 pub mod qr_apply;
 pub mod solve;
+pub mod solve_definite;
 mod tiled_device;
 pub mod tiled_factor;
 pub mod tiled_inverse;

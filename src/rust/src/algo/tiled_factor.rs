@@ -1,4 +1,6 @@
-//! A Cholesky factor in a file of tiles, to be read: the upper triangular R, or its leading part.
+//! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or its leading part.
+
+use faer::MatRef;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -6,9 +8,15 @@ use crate::scalar::Scalar;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 
-/// The leading `order` rows and columns of the factor in a file.
+/// Where it is.
+enum Source<'a, T> {
+    File(&'a TileFile<T>),
+    Host(MatRef<'a, T>),
+}
+
+/// The leading `order` rows and columns of a factor.
 pub struct Factor<'a, T> {
-    file: &'a TileFile<T>,
+    source: Source<'a, T>,
     layout: Layout,
     order: usize,
 }
@@ -49,7 +57,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             });
         }
         let factor = Factor {
-            file,
+            source: Source::File(file),
             layout,
             order,
         };
@@ -70,6 +78,38 @@ impl<'a, T: Scalar> Factor<'a, T> {
         }
     }
 
+    /// A factor that is whole in host memory, in tiles of this layout.
+    pub fn of_host(r: MatRef<'a, T>, layout: Layout) -> Result<Self> {
+        let n = layout.rows();
+        if layout.shape() != Shape::Triangle || r.shape() != (n, n) {
+            return Err(Error::Dimension {
+                what: "a factor is square, in tiles of its order".to_owned(),
+            });
+        }
+        Ok(Factor {
+            source: Source::Host(r),
+            layout,
+            order: n,
+        })
+    }
+
+    fn read(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        let r = match &self.source {
+            Source::File(file) => return file.read(tile, into),
+            Source::Host(r) => r,
+        };
+        let (i, j) = self.layout.position(tile);
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let block = r.submatrix(i * size, j * size, rows, cols);
+        into.fill(T::from_f64(0.0));
+        for c in 0..cols {
+            let column = block.col(c);
+            let to = into[c * size..].iter_mut().take(rows);
+            to.enumerate().for_each(|(k, to)| *to = column[k]);
+        }
+        Ok(())
+    }
+
     pub fn order(&self) -> usize {
         self.order
     }
@@ -85,7 +125,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
 
     /// Bytes of memory for a tile.
     pub fn tile_bytes(&self) -> Result<u64> {
-        Ok(self.file.buffer()?.bytes().len() as u64)
+        Ok(Buffer::<T>::new(&self.layout)?.bytes().len() as u64)
     }
 
     /// Rows of tiles.
@@ -109,10 +149,10 @@ impl<'a, T: Scalar> Factor<'a, T> {
     /// The diagonal, of which the tiles on it alone are read.
     pub fn diagonal(&self) -> Result<Vec<T>> {
         let mut all = Vec::with_capacity(self.order);
-        let mut buffer = self.file.buffer()?;
+        let mut buffer = Buffer::new(&self.layout)?;
         for k in 0..self.count() {
             interrupt::poll()?;
-            self.file.read(self.index(k, k)?, &mut buffer)?;
+            self.read(self.index(k, k)?, &mut buffer)?;
             all.extend((0..self.extent(k)).map(|t| buffer[t * (self.tile() + 1)]));
         }
         Ok(all)
@@ -137,7 +177,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
 impl<T: Scalar> Store<T> for Factor<'_, T> {
     /// A zero on the diagonal is [`Error::Singular`].
     fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
-        self.file.read(tile, into)?;
+        self.read(tile, into)?;
         let (i, j) = self.layout.position(tile);
         if i == j {
             let zero = T::from_f64(0.0);

@@ -2,8 +2,9 @@
 
 use extendr_api::prelude::*;
 
+use crate::algo::cholesky_host::Means;
 use crate::algo::lu::{self, Rhs};
-use crate::algo::{determinant, solve};
+use crate::algo::{determinant, solve, solve_definite};
 use crate::device::Device;
 use crate::error::Result;
 use crate::r::args::{self, Out};
@@ -54,6 +55,12 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
         let a = args::matrix(&a, (n, n))?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
+        let gpus = how.gpus();
+        let means = Means {
+            devices: &gpus,
+            together: how.together(),
+            memory: how.gpu_memory,
+        };
         on_device!(&how, Work::solve(n, nrhs, b.is_some()), |dev, T| {
             let a = T::borrow_host(a)?;
             let b = b.map(T::borrow_host).transpose()?;
@@ -63,7 +70,7 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
                     None => Rhs::Identity,
                 };
                 let out = args::view_mut(out, (n, nrhs));
-                solve::solve(dev, args::view(&a, (n, n)), b, tol, out)
+                solve_definite::solve(dev, &means, args::view(&a, (n, n)), b, tol, out)
             })
         })
     })

@@ -246,6 +246,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     }
                 }
             }
+            let mut drivers = Vec::with_capacity(others.len());
             for other in others {
                 let work = move || {
                     let _over = OverIfPanicking(self);
@@ -255,12 +256,20 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                 };
                 // Without one of them nothing can be done.
                 let started = std::thread::Builder::new().spawn_scoped(scope, work);
-                started.map_err(|e| Error::Internal {
+                drivers.push(started.map_err(|e| Error::Internal {
                     what: format!("no thread can be started: {e}"),
-                })?;
+                })?);
             }
             compute()?;
-            self.await_all()
+            self.await_all()?;
+            // They are told to stop when this ends.
+            while !drivers.iter().all(|driver| driver.is_finished()) {
+                let seen = self.progress();
+                interrupt::poll()?;
+                self.go_on()?;
+                self.pause(seen, Duration::from_millis(1));
+            }
+            Ok(())
         });
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.clone().map_or(computed, Err)

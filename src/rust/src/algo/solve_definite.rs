@@ -1,0 +1,156 @@
+//! Systems with a symmetric positive definite matrix in host memory that a device has too little memory for: by its Cholesky factor, tile by tile.
+
+use faer::{MatMut, MatRef};
+use rayon::prelude::*;
+
+use crate::algo::cholesky_host::{self, factor_by_tiles, Means};
+use crate::algo::condition;
+use crate::algo::lu::Rhs;
+use crate::algo::solve;
+use crate::algo::tiled_factor::Factor;
+use crate::algo::tiled_memory::Budget;
+use crate::algo::tiled_solve::{self, System};
+use crate::error::{Error, Result};
+use crate::footprint;
+use crate::interrupt;
+use crate::scalar::{try_zeroed, Scalar};
+use crate::threads::owns_pool;
+use crate::tiles::machine::TileMachine;
+
+/// Orders below which every device has room.
+const LARGE: usize = 4096;
+
+/// As [`solve::solve`]. A matrix that the device has no room for, and that is symmetric and positive definite, goes there tile by tile.
+pub fn solve<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    a: MatRef<'_, T>,
+    b: Rhs<'_, T>,
+    tol: f64,
+    mut out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = a.nrows();
+    if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
+        return solve::solve(dev, a, b, tol, out);
+    }
+    let need = footprint::Task::Solve.on_gpu(n, size_of::<T>());
+    let mut tried = false;
+    if need > means.memory.min(dev.free()? as f64) && is_symmetric(a)? {
+        match by_tiles(dev, means, a, &b, tol, out.as_mut()) {
+            Err(Error::NotPositiveDefinite { .. }) => tried = true,
+            done => return done,
+        }
+    }
+    match solve::solve(dev, a, b.again(), tol, out.as_mut()) {
+        Err(Error::DeviceMemory { .. }) if !tried && is_symmetric(a)? => {
+            by_tiles(dev, means, a, &b, tol, out)
+        }
+        done => done,
+    }
+}
+
+/// Whether all entries are their mirror images; NaN is not.
+fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
+    const SIDE: usize = 256;
+    let n = a.nrows();
+    let blocks = n.div_ceil(SIDE);
+    for i in 0..blocks {
+        interrupt::poll()?;
+        let same = |j: usize| {
+            let (row, col) = (i * SIDE, j * SIDE);
+            let (rows, cols) = (SIDE.min(n - row), SIDE.min(n - col));
+            let (x, y) = (
+                a.submatrix(row, col, rows, cols),
+                a.submatrix(col, row, cols, rows),
+            );
+            (0..cols).all(|j| (0..rows).all(|i| x[(i, j)] == y[(j, i)]))
+        };
+        let all = if owns_pool() {
+            (i..blocks).into_par_iter().all(same)
+        } else {
+            (i..blocks).all(same)
+        };
+        if !all {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The largest sum of magnitudes of a column.
+fn norm1<T: Scalar>(a: MatRef<'_, T>) -> f64 {
+    let sum = |j: usize| -> f64 {
+        let column = a.col(j);
+        (0..a.nrows()).map(|i| column[i].into().abs()).sum()
+    };
+    let larger = |x: f64, y: f64| if x.is_nan() || x > y { x } else { y };
+    if owns_pool() {
+        let sums = (0..a.ncols()).into_par_iter().map(sum);
+        return sums.reduce(|| 0.0, larger);
+    }
+    (0..a.ncols()).map(sum).fold(0.0, larger)
+}
+
+/// Columns of an inverse that are made together.
+const TOGETHER: usize = 4096;
+
+/// By the factor, which is made in host memory, by all of the devices; the systems are solved by the first. A matrix that is not positive definite is
+/// [`Error::NotPositiveDefinite`].
+pub fn by_tiles<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    a: MatRef<'_, T>,
+    b: &Rhs<'_, T>,
+    tol: f64,
+    mut out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = a.nrows();
+    let mut r = try_zeroed::<T>(n * n)?;
+    let factor = MatMut::from_column_major_slice_mut(&mut r, n, n);
+    factor_by_tiles(&dev.with(means.devices), means.memory, a, factor)?;
+    let r = MatRef::from_column_major_slice(&r, n, n);
+    let (layout, bytes) = cholesky_host::tiles::<T, D>(std::slice::from_ref(dev), means.memory, n)?;
+    let factor = Factor::of_host(r, layout)?;
+    let budget = Budget {
+        host: 16 * factor.tile_bytes()?,
+        device: bytes,
+    };
+    let solve = |b: MatRef<'_, T>, out: MatMut<'_, T>| {
+        tiled_solve::solve(dev, &factor, System::Both, b, out, budget).map(|_| ())
+    };
+    if tol > 0.0 {
+        let norm = norm1(a);
+        let (mut from, mut to) = (try_zeroed::<T>(n)?, try_zeroed::<T>(n)?);
+        // The inverse is symmetric.
+        let inverse = condition::inverse_norm1(n, |_, x| {
+            let numbers = from.iter_mut().zip(x.iter());
+            numbers.for_each(|(from, x)| *from = T::from_f64(*x));
+            solve(
+                MatRef::from_column_major_slice(&from, n, 1),
+                MatMut::from_column_major_slice_mut(&mut to, n, 1),
+            )?;
+            x.iter_mut().zip(&to).for_each(|(x, to)| *x = (*to).into());
+            Ok(())
+        })?;
+        let rcond = 1.0 / (norm * inverse);
+        // As of LU: what is not finite cannot be told from what is singular.
+        let rcond = if rcond.is_finite() { rcond } else { 0.0 };
+        if rcond < tol {
+            return Err(Error::IllConditioned { rcond });
+        }
+    }
+    match b {
+        Rhs::Given(b) => solve(*b, out),
+        Rhs::Identity => {
+            let mut unit = try_zeroed::<T>(n * TOGETHER.min(n))?;
+            for first in (0..n).step_by(TOGETHER) {
+                let cols = TOGETHER.min(n - first);
+                unit.fill(T::from_f64(0.0));
+                (0..cols).for_each(|c| unit[c * n + first + c] = T::from_f64(1.0));
+                let unit = MatRef::from_column_major_slice(&unit[..n * cols], n, cols);
+                solve(unit, out.as_mut().subcols_mut(first, cols))?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -45,8 +45,9 @@ fn makes_the_factor<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
 }
 
 fn tells_the_order<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
-    let n = 500;
-    for order in [1, 128, 129, 300, 500] {
+    // Of ten columns of tiles each device has some, and is at work when another fails.
+    let n = 1250;
+    for order in [1, 128, 129, 300, 500, 700, 900, 1000, 1250] {
         let mut a = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
         a.set(
             order - 1,

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::algo::cholesky;
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
-use crate::algo::tiled_work::{Room, Tiles, Work};
+use crate::algo::tiled_work::{Room, Tiles, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
 use crate::host_memory::{copy_past_cache, want_huge_pages};
@@ -40,6 +40,12 @@ unsafe impl<T> Send for Address<T> {}
 unsafe impl<T> Sync for Address<T> {}
 
 impl<T> Address<T> {
+    /// # Safety
+    /// It lies in what begins there.
+    unsafe fn at(self, at: usize) -> *const T {
+        self.0.add(at)
+    }
+
     /// # Safety
     /// So many numbers from `at` on exist, and nobody else uses them.
     unsafe fn slice<'s>(self, at: usize, len: usize) -> &'s mut [T] {
@@ -125,8 +131,9 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 return;
             }
             if stored {
+                let start = self.start(i, j) + c * self.stride;
                 // SAFETY: a column of the tile in the factor, which nobody changes meanwhile.
-                let from = unsafe { factor.slice(self.start(i, j) + c * self.stride, height) };
+                let from = unsafe { std::slice::from_raw_parts(factor.at(start), height) };
                 to.copy_from_slice(from);
             } else {
                 let from = self
@@ -217,16 +224,39 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
         return cholesky::factor(dev, x, out);
     }
     let need = footprint::Task::Cholesky.on_gpu(n, size_of::<T>());
-    let enough = need <= means.memory.min(dev.free()? as f64);
     let together = means.together && means.devices.len() > 1 && n >= SHARED;
-    if enough && !together {
+    let mut lacking = None;
+    if need <= means.memory && !together {
+        // Where memory is short this has what nobody needs any more given back first.
         match cholesky::factor(dev, x, out.as_mut()) {
-            Err(Error::DeviceMemory { .. }) => {}
+            Err(e @ Error::DeviceMemory { .. }) => lacking = Some(e),
             done => return done,
         }
     }
-    let devs = dev.with(means.devices);
-    factor_by_tiles(&devs, means.memory, x, out)
+    let devs = means.open(dev)?;
+    match (factor_by_tiles(&devs, means.memory, x, out), lacking) {
+        (Err(Error::Argument { .. }), Some(lacking)) => Err(lacking),
+        (done, _) => done,
+    }
+}
+
+impl Means<'_> {
+    /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
+    pub(super) fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
+        let all = dev.with(self.devices, self.together)?;
+        let mut devs = Vec::with_capacity(all.len());
+        let mut first = 0.0;
+        for dev in all {
+            let free = self.memory.min(dev.free()? as f64);
+            if devs.is_empty() {
+                first = free;
+            }
+            if devs.is_empty() || self.together || free > first / 4.0 {
+                devs.push(dev);
+            }
+        }
+        Ok(devs)
+    }
 }
 
 /// Orders of tiles, the fastest first.
@@ -247,12 +277,15 @@ pub(super) fn tiles<T: Scalar, D: TileMachine<T>>(
 ) -> Result<(Layout, u64)> {
     let free = free_bytes(devs, memory)?;
     let least = free.into_iter().min().unwrap_or(0);
-    let fits = |tile: &&usize| {
-        let rows = n.div_ceil(**tile);
-        least / tile_bytes::<T>(**tile) >= ROOMY && rows >= ROWS * devs.len()
-    };
-    let tile = TILES.iter().find(fits).unwrap_or(&TILES[TILES.len() - 1]);
-    let tile = (*tile).min(n.max(1));
+    let rows = |tile: usize| n.div_ceil(tile);
+    let room = |tile: usize| least / tile_bytes::<T>(tile);
+    // Few rows would leave devices idle; what cannot be had is done without, as long as it can be planned.
+    let good = |tile: &&usize| room(**tile) >= ROOMY && rows(**tile) >= ROWS * devs.len();
+    let possible = |tile: &&usize| room(**tile) >= LEAST_ROOM && rows(**tile) <= MOST_ROWS;
+    let smallest = &TILES[TILES.len() - 1];
+    let mut of = TILES.iter().filter(|tile| rows(**tile) <= MOST_ROWS);
+    let tile = of.find(good).or_else(|| TILES.iter().rev().find(possible));
+    let tile = (*tile.unwrap_or(smallest)).min(n.max(1));
     Ok((Layout::new(n, n, tile, Shape::Triangle)?, least as u64))
 }
 

@@ -19,13 +19,13 @@ pub fn product<T: Scalar, D: TileMachine<T>>(
 ) -> Result<()> {
     let (m, n) = out.shape();
     let numbers = entries(x.1.shape()) + entries(y.1.shape()) + entries((m, n));
-    if let Some(room) = matmult_parts::room(dev, memory, numbers)? {
+    if let Some(room) = matmult_parts::room::<T, D>(dev, memory, numbers) {
         return matmult_parts::product(dev, x, y, room, out);
     }
     match dev.gemm_host(x, y, out.as_mut()) {
         // Less was to be had than was free.
         Err(Error::DeviceMemory { .. }) => {
-            let room = 0.5 * dev.free()? as f64 / size_of::<T>() as f64;
+            let room = matmult_parts::what_is_free(dev)?;
             matmult_parts::product(dev, x, y, room, out)
         }
         done => done,
@@ -71,12 +71,12 @@ pub fn self_product<T: Scalar, D: TileMachine<T>>(
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
     let numbers = entries(x.shape()) + entries((out.nrows(), out.ncols()));
-    if let Some(room) = matmult_parts::room(dev, memory, numbers)? {
+    if let Some(room) = matmult_parts::room::<T, D>(dev, memory, numbers) {
         return matmult_parts::self_product(dev, trans, x, room, out);
     }
     match dev.syrk_host(trans, x, out.as_mut()) {
         Err(Error::DeviceMemory { .. }) => {
-            let room = 0.5 * dev.free()? as f64 / size_of::<T>() as f64;
+            let room = matmult_parts::what_is_free(dev)?;
             matmult_parts::self_product(dev, trans, x, room, out)
         }
         done => done,

@@ -58,24 +58,18 @@ fn parts((m, n, k): (usize, usize, usize), room: f64) -> Option<Parts> {
     (some(rows, m) && some(cols, n) && some(terms, k)).then_some(Parts { rows, cols, terms })
 }
 
-/// Whether a product needs to go in parts, and how many numbers there is room for: `memory` bytes, infinite for what is free.
-pub fn room<T: Scalar, D: TileMachine<T>>(
-    dev: &D,
-    memory: f64,
-    numbers: f64,
-) -> Result<Option<f64>> {
+/// How many numbers there is room for, where `memory` bytes are too few for so many.
+pub fn room<T: Scalar, D: TileMachine<T>>(dev: &D, memory: f64, numbers: f64) -> Option<f64> {
     let bytes = numbers * size_of::<T>() as f64;
-    if dev.is_host() || bytes < SMALL && memory == f64::INFINITY {
-        return Ok(None);
-    }
-    let free = memory.min(dev.free()? as f64 * SAFE) - SLACK.min(memory / 4.0);
-    Ok((bytes > free).then_some(free / size_of::<T>() as f64))
+    // Workspace of the product.
+    let left = memory - SLACK.min(memory / 4.0);
+    (!dev.is_host() && bytes > left).then_some(left / size_of::<T>() as f64)
 }
 
-/// Bytes of operands and result for which every device has room.
-const SMALL: f64 = (256u64 << 20) as f64;
-/// Of the memory that is free: others take some meanwhile.
-const SAFE: f64 = 0.9;
+/// How many numbers there is room for on a device that had too little for all.
+pub fn what_is_free<T: Scalar, D: TileMachine<T>>(dev: &D) -> Result<f64> {
+    Ok(0.5 * dev.free()? as f64 / size_of::<T>() as f64)
+}
 
 fn too_little<R>(room: f64) -> Result<R> {
     Err(Error::Argument {

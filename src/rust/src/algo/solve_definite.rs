@@ -34,16 +34,19 @@ pub fn solve<T: Scalar, D: TileMachine<T>>(
         return solve::solve(dev, a, b, tol, out);
     }
     let need = footprint::Task::Solve.on_gpu(n, size_of::<T>());
-    let mut tried = false;
-    if need > means.memory.min(dev.free()? as f64) && is_symmetric(a)? {
+    if need > means.memory && is_symmetric(a)? {
         match by_tiles(dev, means, a, &b, tol, out.as_mut()) {
-            Err(Error::NotPositiveDefinite { .. }) => tried = true,
+            Err(Error::NotPositiveDefinite { .. }) => {}
             done => return done,
         }
+        return solve::solve(dev, a, b, tol, out);
     }
     match solve::solve(dev, a, b.again(), tol, out.as_mut()) {
-        Err(Error::DeviceMemory { .. }) if !tried && is_symmetric(a)? => {
-            by_tiles(dev, means, a, &b, tol, out)
+        Err(e @ Error::DeviceMemory { .. }) if is_symmetric(a)? => {
+            match by_tiles(dev, means, a, &b, tol, out) {
+                Err(Error::NotPositiveDefinite { .. } | Error::Argument { .. }) => Err(e),
+                done => done,
+            }
         }
         done => done,
     }
@@ -107,7 +110,7 @@ pub fn by_tiles<T: Scalar, D: TileMachine<T>>(
     let n = a.nrows();
     let mut r = try_zeroed::<T>(n * n)?;
     let factor = MatMut::from_column_major_slice_mut(&mut r, n, n);
-    factor_by_tiles(&dev.with(means.devices), means.memory, a, factor)?;
+    factor_by_tiles(&means.open(dev)?, means.memory, a, factor)?;
     let r = MatRef::from_column_major_slice(&r, n, n);
     let (layout, bytes) = cholesky_host::tiles::<T, D>(std::slice::from_ref(dev), means.memory, n)?;
     let factor = Factor::of_host(r, layout)?;

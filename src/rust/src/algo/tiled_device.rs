@@ -70,6 +70,9 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
     let Some(share) = work.devices.get(number) else {
         return Ok(());
     };
+    if share.tasks.is_empty() {
+        return Ok(());
+    }
     let mut driver = Driver {
         dev,
         number,
@@ -131,13 +134,15 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
                 }
             }
         }
-        while !(self.under_way.is_empty() && self.computing.is_empty()) {
+        loop {
             self.retire()?;
+            if self.under_way.is_empty() && self.computing.is_empty() {
+                return Ok(());
+            }
             interrupt::poll()?;
             self.line.go_on()?;
             std::thread::sleep(Duration::from_micros(50));
         }
-        Ok(())
     }
 
     /// Waits until all is done that a step of the host's plan waits for.

@@ -40,7 +40,7 @@ pub struct Traffic {
 }
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
-const MOST_ROWS: usize = 256;
+pub const MOST_ROWS: usize = 256;
 /// Steps in all plans that are compared, but for one.
 const STEPS: usize = 2_000_000;
 

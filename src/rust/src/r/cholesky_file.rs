@@ -87,7 +87,7 @@ fn on<T: Scalar>(
         Target::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
-            let devs = TileMachine::<T>::with(&dev, &how.gpus());
+            let devs = TileMachine::<T>::with(&dev, &how.gpus(), how.named())?;
             let free = devs
                 .iter()
                 .map(|d| TileMachine::<T>::free(d).map(|b| b as f64));
@@ -112,7 +112,8 @@ fn factor<T: Scalar>(
         return factor_open(&Files::new(None, &to), wanted, how);
     };
     let from = TileFile::<T>::open(from, Access::Read)?;
-    let to = if wanted.resume && Path::new(to).exists() {
+    let there = wanted.resume && Path::new(to).exists();
+    let to = if there {
         TileFile::<T>::open(to, Access::Write)?
     } else {
         TileFile::<T>::create(to, *from.layout())?
@@ -121,6 +122,7 @@ fn factor<T: Scalar>(
     // Nobody can go on with a file where nothing was begun, or which has no factor.
     let useless = match &done {
         Err(Error::NotPositiveDefinite { .. }) => true,
+        Err(_) if there => false,
         Err(_) => to.state() == State::Matrix && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
         Ok(_) => false,
     };

@@ -105,6 +105,11 @@ impl How {
         }
     }
 
+    /// Whether the user has named GPUs.
+    pub fn named(&self) -> bool {
+        self.chosen != 0
+    }
+
     /// Whether the user has named several GPUs.
     pub fn together(&self) -> bool {
         self.chosen.count_ones() > 1
@@ -162,12 +167,12 @@ impl How {
     /// Whether a failed GPU may be replaced by the CPU without the user having asked.
     pub fn may_fall_back(&self, e: &Error) -> bool {
         self.request == Request::Auto
-            && matches!(
-                e,
-                Error::DeviceMemory { .. }
-                    | Error::DeviceUnavailable { .. }
-                    | Error::DeviceFailed { .. }
-            )
+            && match e {
+                Error::DeviceMemory { .. } | Error::DeviceFailed { .. } => true,
+                // One that the user has named is to be there.
+                Error::DeviceUnavailable { .. } => !self.named(),
+                _ => false,
+            }
     }
 }
 

@@ -352,9 +352,11 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     }
 
     fn fail(&self, e: Error) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.get_or_insert(e);
-        drop(failed);
+        // A thread that was told to stop says nothing of why.
+        if e != Error::Interrupted {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(e);
+        }
         self.halt();
     }
 

@@ -16,8 +16,8 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
 
     /// Whether matrices are computed with where they lie in host memory. Then nothing below but [`TileMachine::in_place`] is asked for.
     fn is_host(&self) -> bool;
-    /// This device and the others of its kind with these numbers, as far as they are there and can be used.
-    fn with(&self, numbers: &[usize]) -> Vec<Self>
+    /// This device and the others of its kind with these numbers; of those that cannot be used an error where `all` are needed.
+    fn with(&self, numbers: &[usize], all: bool) -> Result<Vec<Self>>
     where
         Self: Sized;
     /// Bytes of its memory that are free.

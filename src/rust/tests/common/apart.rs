@@ -261,7 +261,7 @@ impl<T: Scalar> TileMachine<T> for Apart<T> {
     fn is_host(&self) -> bool {
         false
     }
-    fn with(&self, _: &[usize]) -> Vec<Self> {
+    fn with(&self, _: &[usize], _: bool) -> Result<Vec<Self>> {
         unimplemented!()
     }
     fn free(&self) -> Result<u64> {

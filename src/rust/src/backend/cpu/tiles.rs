@@ -29,8 +29,8 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         !self.apart
     }
 
-    fn with(&self, _: &[usize]) -> Vec<Self> {
-        vec![self.clone()]
+    fn with(&self, _: &[usize], _: bool) -> Result<Vec<Self>> {
+        Ok(vec![self.clone()])
     }
 
     fn free(&self) -> Result<u64> {

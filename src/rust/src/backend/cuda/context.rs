@@ -1,7 +1,7 @@
 //! One GPU: its context, streams, kernels and memory pool, opened at first use and never closed.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::sys::{self, CUresult};
@@ -31,6 +31,8 @@ pub(super) struct Context {
     pub staging: Mutex<Option<Staging>>,
     /// Pinned memory for tiles that no call uses, all of one size.
     pub kept: Mutex<Vec<Pages>>,
+    /// Whether some could not be pinned.
+    pub unpinned: AtomicBool,
     /// Null where the driver has no memory pools.
     pub pool: sys::CUmemoryPool,
     pid: u32,
@@ -157,6 +159,7 @@ impl Context {
             down: streams[2],
             staging: Mutex::default(),
             kept: Mutex::default(),
+            unpinned: AtomicBool::new(false),
             pool: pool::create(device, ordinal)?,
             pid: std::process::id(),
             modules: Mutex::default(),

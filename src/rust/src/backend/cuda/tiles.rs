@@ -1,5 +1,7 @@
 //! Tiles on their way between pinned host memory and the device, beside what is computed.
 
+use std::sync::atomic::Ordering;
+
 use cudarc::driver::sys;
 use faer::MatMut;
 
@@ -39,9 +41,17 @@ fn pin(ctx: &Context, memory: &Pages) -> Result<()> {
     let code = unsafe { sys::cuMemHostRegister_v2(start.cast(), memory.len(), flags) };
     // Where so much cannot be pinned the driver copies through memory of its own, slowly.
     match ctx.check(code, "cuMemHostRegister") {
-        Err(Error::DeviceFailed { .. }) => ctx.bind(),
-        done => done,
+        Err(Error::DeviceFailed { .. }) => {
+            ctx.unpinned.store(true, Ordering::Relaxed);
+            return ctx.bind();
+        }
+        done => done?,
     }
+    // A forked child has no use for it, and must not share it: a page that both have is copied when it is next written, and the GPU would go on with the other one.
+    #[cfg(target_os = "linux")]
+    // SAFETY: whole pages of that memory.
+    let _ = unsafe { libc::madvise(start.cast(), memory.len(), libc::MADV_DONTFORK) };
+    Ok(())
 }
 
 /// # Safety
@@ -77,10 +87,16 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         false
     }
 
-    fn with(&self, numbers: &[usize]) -> Vec<Self> {
-        let others = numbers.iter().filter(|d| **d != self.ordinal());
-        let opened = others.filter_map(|d| CudaDevice::open(*d).ok());
-        std::iter::once(*self).chain(opened).collect()
+    fn with(&self, numbers: &[usize], all: bool) -> Result<Vec<Self>> {
+        let mut devs = vec![*self];
+        for number in numbers.iter().filter(|d| **d != self.ordinal()) {
+            match CudaDevice::open(*number) {
+                Ok(dev) => devs.push(dev),
+                Err(e) if all => return Err(e),
+                Err(_) => {}
+            }
+        }
+        Ok(devs)
     }
 
     fn free(&self) -> Result<u64> {
@@ -106,7 +122,10 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
 
     unsafe fn keep(&self, memory: Pages) {
         let mut kept = lock(&self.ctx.kept);
-        if kept.len() * memory.len() < MOST_KEPT && kept.iter().all(|m| m.len() == memory.len()) {
+        let fits = (kept.len() + 1) * memory.len() <= MOST_KEPT;
+        let alike = kept.iter().all(|m| m.len() == memory.len());
+        let pinned = !self.ctx.unpinned.load(Ordering::Relaxed) && self.ctx.usable().is_ok();
+        if fits && alike && pinned {
             kept.push(memory);
         } else {
             unpin(self.ctx, memory);

@@ -115,7 +115,7 @@ on_devices <- function(device, devices, call) {
 
 factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbose, call) {
   if (!is_tile_matrix(x)) {
-    abort_type("'x' must be a matrix on disk: tile_matrix() writes one, gpu_chol() factors a matrix in memory", call)
+    abort_type("'x' must be a matrix on disk: tile_matrix() writes one, open_tile_matrix() opens a file of one, gpu_chol() factors a matrix in memory", call)
   }
   resume <- as_choice(resume, "resume", call)
   verbose <- as_choice(verbose, "verbose", call)

@@ -68,6 +68,7 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
     memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
     return(solve_tiles(r, b, "both", memory, "r", "backsolve", call))
   }
+  refuse_name(r, call)
   if (is_resident(r) || is_resident(b)) {
     return(chol_solve_resident(r, b, call))
   }
@@ -105,6 +106,7 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
     unwrap_factor(reply, "r", call, "chol2inv")
     return(out)
   }
+  refuse_name(r, call)
   if (is_resident(r)) {
     check_square_system(r@Dim, call)
     return(diag(chol2inv_resident(r, r@Dim[[1L]], call)))
@@ -137,4 +139,11 @@ chol_solve_resident <- function(r, b, call) {
   values <- as.vector(out)
   names(values) <- names[[2L]]
   values
+}
+
+# A file's name is not the matrix in it.
+refuse_name <- function(r, call) {
+  if (is.character(r)) {
+    abort_type("'r' must be a Cholesky factor, not text: open_tile_matrix() opens a file that has one", call)
+  }
 }

@@ -70,6 +70,12 @@ dimnames.tile_matrix <- function(x) NULL
 as.matrix.tile_matrix <- function(x, ...) read_tiles(x, NULL, NULL, sys.call())
 
 #' @export
+t.tile_matrix <- function(x) {
+  text <- "the transpose of a matrix on disk is not made: t(as.matrix(x)), or t(x[i, j]) of a part; for a factor, backsolve(r, x, transpose = TRUE) needs none"
+  abort_argument("x", text, sys.call())
+}
+
+#' @export
 as.array.tile_matrix <- function(x, ...) as.matrix(x)
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
@@ -112,7 +118,11 @@ held_on_disk <- function(path) {
   }
   holds <- switch(facts$holds,
     matrix = if (facts$absent > 0) sprintf("incomplete, %.0f tiles are missing", facts$absent) else "a matrix",
-    factoring = "an interrupted factorization: chol_file(resume = TRUE) goes on",
+    factoring = if (facts$absent > 0) {
+      "an interrupted factorization: chol_file(x, file = , resume = TRUE) of the matrix x and this file goes on"
+    } else {
+      "an interrupted factorization: chol_file(resume = TRUE) goes on"
+    },
     factor = "a Cholesky factor",
     not_positive_definite = sprintf("no factor: not positive definite, at order %.0f", facts$order)
   )

@@ -41,7 +41,8 @@
 #'   written anew, in other tiles or in another precision. Or what says where a file of another format has one, see [matrix_file()]; or a `big.matrix` of package bigmemory.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.
-#' @param triangle Whether only the upper triangle is stored, of a matrix that is square and is taken as symmetric.
+#' @param triangle Whether only the upper triangle is stored, of a matrix that is square and is taken as symmetric. `NULL` for a [covariance()], and for what is stored so
+#'   already and is no factor. A factor that is written anew is an ordinary matrix.
 #' @param precision `"double"` or `"single"`: of the numbers in the file, and of what is computed with them.
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
@@ -70,14 +71,21 @@
 #' unlink(file)
 #' @aliases tile_matrix-class
 #' @export
-tile_matrix <- function(x, file, dim = NULL, triangle = inherits(x, "covariance"), precision = "double", tile = NULL,
+tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "double", tile = NULL,
                         device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(x) || missing(file)) {
     abort_missing(if (missing(x)) "x" else "file", call)
   }
   file <- absolute_path(as_file(file, call))
+  factor <- is_tile_matrix(x) && unwrap(native_tiles_info(.subset2(x, "path"), TRUE), call)$holds == "factor"
+  if (is.null(triangle)) {
+    triangle <- is_covariance(x) || is_tile_matrix(x) && .subset2(x, "triangle") && !factor
+  }
   triangle <- as_choice(triangle, "triangle", call)
+  if (triangle && factor) {
+    abort_argument("triangle", "a Cholesky factor is not symmetric: file.copy() copies the file of one, and triangle = FALSE writes it as a matrix", call)
+  }
   where <- how(device, precision, call)
   single <- where[[2L]] != 0
   if (is_tile_matrix(x)) {
@@ -131,7 +139,7 @@ open_tile_matrix <- function(file) {
   file <- absolute_path(as_file(file, call))
   facts <- unwrap(native_tiles_info(file, TRUE), call)
   if (facts$holds == "matrix" && facts$absent > 0) {
-    text <- sprintf("%s: the file is incomplete: what made it was stopped, and %.0f of its tiles were never written", file, facts$absent)
+    text <- sprintf("%s: the file is incomplete: what made it was stopped, and %.0f of its tiles were never written; unlink() it and write it again", file, facts$absent)
     abort("file_format", text, call, path = file)
   }
   new_tile_matrix(file, facts)
@@ -164,6 +172,9 @@ as_choice <- function(value, argument, call) {
 }
 
 as_tile_source <- function(x, call) {
+  if (is.character(x)) {
+    abort_type("'x' must be a numeric matrix, or a function, not text: matrix_file() says where a file has a matrix", call)
+  }
   x <- as_matrix(x, call)
   if (is.complex(x)) {
     abort_complex("base R for them", call)

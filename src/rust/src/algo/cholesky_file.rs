@@ -201,9 +201,12 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
         (_, Some(State::Factor)) => state("the file holds a Cholesky factor already"),
         (State::Factor, _) if resume => Ok(true),
         (State::Factor, _) => state("the file holds a Cholesky factor already"),
-        (_, Some(State::Factoring | State::NotPositiveDefinite { .. })) => {
-            state("the file holds a factorization that was not finished")
-        }
+        (_, Some(State::Factoring)) => state(
+            "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
+        ),
+        (_, Some(State::NotPositiveDefinite { order })) => Err(Error::NotPositiveDefinite {
+            order: order as usize,
+        }),
         (State::NotPositiveDefinite { order }, _) => Err(Error::NotPositiveDefinite {
             order: order as usize,
         }),
@@ -220,6 +223,9 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
                     .into(),
             })
         }
+        (State::Factoring, None) if (0..layout.tiles()).any(|tile| !files.to.has(tile)) => state(
+            "the file is the second one of a factorization that was interrupted: chol_file(x, file = , resume = TRUE) of the matrix x and this file goes on with it",
+        ),
         (State::Matrix, _) | (State::Factoring, _) => {
             let missing = |tile: &usize| !(matrix.has(*tile) || files.to.has(*tile));
             match (0..layout.tiles()).find(missing) {

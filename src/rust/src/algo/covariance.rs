@@ -15,8 +15,9 @@ use crate::interrupt;
 use crate::matrix::Block;
 use crate::progress;
 use crate::scalar::Scalar;
-use crate::tiles::line::{Line, Slots, Store};
+use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
+use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::{Buffer, Layout, TileFile};
 

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::progress;
 use crate::scalar::Scalar;
-use crate::tiles::line::{Line, Slots, Store};
+use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
+use crate::tiles::memory::Slots;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
 

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::Scalar;
 use crate::tiles::buffer::Buffer;
-use crate::tiles::line::Slots;
 use crate::tiles::machine::TileMachine;
+use crate::tiles::memory::Slots;
 use crate::tiles::Layout;
 
 /// Slots that are pinned where the device is not the host. Afterwards the device may keep their memory for the next call: to have so many pages from

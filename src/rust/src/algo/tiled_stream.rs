@@ -17,8 +17,9 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::matrix::Block;
 use crate::scalar::Scalar;
-use crate::tiles::line::{Line, Slots};
+use crate::tiles::line::Line;
 use crate::tiles::machine::TileMachine;
+use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 
 /// Threads that load.

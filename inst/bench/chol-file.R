@@ -76,7 +76,7 @@ rows <- lapply(cases, function(case) {
   row
 })
 table <- do.call(rbind, rows)
-bench_write("chol-file", "Cholesky factorizations of files", list(Runs = table), c(
+bench_write(if (device == "cuda") "chol-file" else "chol-file-cpu", "Cholesky factorizations of files", list(Runs = table), c(
   "- in place; `least_GB`: what any order moves at least: the triangle once each way, n^2 numbers, or n^3 / (3 sqrt(2 M)) numbers through a memory of M",
   "- `disk_floor_s`: those bytes by the best rates of the disk below, reading and writing; `over_floor`: the time in units of it",
   "- `reading_s`, `writing_s`: time in which files were read, and written; `idle_s`: time in which the device had nothing to compute",

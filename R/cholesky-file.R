@@ -25,7 +25,7 @@
 #'   \item{`device`}{where it was computed: `"cpu"`, `"cuda:0"`, or the names of several GPUs;}
 #'   \item{`seconds`, `operations`, `gflops`}{the time, how many floating-point operations were done, and how many billions a second;}
 #'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
-#'   \item{`sent`, `fetched`}{bytes that were copied to the GPU, and back;}
+#'   \item{`sent`, `fetched`, `passed`}{bytes that were copied from the host to the GPUs, back, and from one GPU to another;}
 #'   \item{`reading`, `writing`}{seconds in which files were read, and written: both go on beside the computation;}
 #'   \item{`idle`}{seconds in which the device had nothing to compute, because it waited for tiles;}
 #'   \item{`host_memory`, `gpu_memory`}{bytes of memory for tiles.}
@@ -46,7 +46,8 @@
 #'
 #' @section Device:
 #' `"auto"` is all GPUs together, where there are some, for 2048 rows and more, else the CPU. Where they fail or have too little memory, the CPU goes on.
-#' Each GPU makes columns of tiles of its own, as many as it is fast beside the others; tiles that others need go through the host's memory. The factor is the same, bit for
+#' Each GPU makes columns of tiles of its own, as many as it is fast beside the others; tiles that others need go to them
+#' straight from its memory where the GPUs reach one another (by NVLink, or by PCIe where the system allows it), else through the host's. The factor is the same, bit for
 #' bit, on any number of GPUs of one model.
 #'
 #' @param x A `tile_matrix` with `triangle = TRUE`.
@@ -144,7 +145,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
-    report[c("read", "written", "sent", "fetched", "reading", "writing", "idle", "host_memory", "gpu_memory")]
+    report[c("read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "host_memory", "gpu_memory")]
   )
   if (verbose) {
     message(report_text(dim(x)[[1L]], report))
@@ -195,7 +196,7 @@ report_text <- function(n, report) {
       "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
       "tiles in %s of host memory%s"
     ), format(n), paste(report$device, collapse = ", "), report$seconds, report$gflops,
-    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched")), moved, ""), collapse = ", "),
+    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"), moved, ""), collapse = ", "),
     report$reading, report$writing, report$idle, bound, format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
   )

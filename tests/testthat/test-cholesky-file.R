@@ -68,7 +68,7 @@ test_that("defaults choose the memory, and verbose tells what was done", {
     expect_silent(chol_file(k, resume = TRUE, device = device))
     report <- attr(r, "report")
     expect_identical(names(report), c(
-      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "reading", "writing", "idle", "host_memory", "gpu_memory"
+      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "host_memory", "gpu_memory"
     ))
     expect_true(report$reading > 0 && report$writing > 0 && report$idle >= 0 && report$idle <= report$seconds)
     expect_true(report$seconds > 0 && report$gflops > 0)

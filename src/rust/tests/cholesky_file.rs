@@ -318,9 +318,10 @@ mod several_make_what_one_makes {
     #[test]
     fn cpus_apart() {
         use cudafactor::backend::cpu::CpuDevice;
-        let devs = || [(); 3].map(|()| CpuDevice::apart(1));
-        super::several_make_what_one_makes::<f64, _>(devs(), &CpuDevice::new(1));
-        super::several_make_what_one_makes::<f32, _>(devs(), &CpuDevice::new(1));
+        let reached = [(); 3].map(|()| CpuDevice::apart(1));
+        super::several_make_what_one_makes::<f64, _>(reached, &CpuDevice::new(1));
+        let unreached = [(); 3].map(|()| CpuDevice::out_of_reach(1));
+        super::several_make_what_one_makes::<f32, _>(unreached, &CpuDevice::new(1));
     }
 
     /// The first GPU takes every part where there are no others.

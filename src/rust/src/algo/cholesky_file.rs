@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::algo::cholesky_tiled::factor;
+use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
@@ -147,11 +148,13 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             room: Room {
                 host: 0,
                 devices: Vec::new(),
+                peers: false,
             },
         });
     }
     let in_host = devs.iter().any(TileMachine::is_host);
-    let room = room(budget, tile_bytes, &layout, in_host)?;
+    let mut room = room(budget, tile_bytes, &layout, in_host)?;
+    room.peers = reach_all::<T, D>(devs);
     let work = Work::new(files, &room, &budget.speeds)?;
     let meters = match factor(devs, files, &work, THREADS) {
         Ok(meters) => {
@@ -264,5 +267,6 @@ fn room(budget: &Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Res
         devices: devices
             .map(|bytes| of(*bytes, "gpu_memory", BESIDE))
             .collect::<Result<_>>()?,
+        peers: false,
     })
 }

@@ -6,6 +6,7 @@ use crate::algo::cholesky;
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
 use crate::algo::host_tiles::HostTiles;
+use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
@@ -143,6 +144,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     let room = Room {
         host: (WAITING.0 + WAITING.1 * devs.len()).min(layout.tiles().max(LEAST_SLOTS)),
         devices: rooms.collect::<Result<_>>()?,
+        peers: reach_all::<T, D>(devs),
     };
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
     let Some(tiles) = HostTiles::new(layout, x, out) else {

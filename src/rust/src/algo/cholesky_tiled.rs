@@ -12,6 +12,7 @@ use std::time::Duration;
 use faer::{MatMut, MatRef};
 
 use crate::algo::tiled_device::{on_device, unknown};
+use crate::algo::tiled_peers::Peers;
 use crate::algo::tiled_slots::HostSlots;
 use crate::algo::tiled_work::{Tiles, Work};
 use crate::error::{Error, Result};
@@ -73,7 +74,9 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     let slots = HostSlots::new(dev, count, &work.layout, 4 * threads)?;
     let carrier = Carrier { matrix, work };
     let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
-    let (line_, slots): (_, &Slots<T>) = (&line, &slots);
+    let line = line.after(&work.after);
+    let peers = Peers::new(devs);
+    let (line_, peers, slots): (_, _, &Slots<T>) = (&line, &peers, &slots);
     let beside = (0..matrix.threads_beside()).map(|thread| {
         Box::new(move || {
             matrix.beside(thread, &|| line_.go_on().is_ok());
@@ -86,10 +89,10 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         })?;
     } else {
         let others = others.iter().zip(1..).map(|(dev, number)| {
-            Box::new(move || on_device(dev, number, work, slots, line_)) as Driver<'_>
+            Box::new(move || on_device(dev, number, work, slots, line_, peers)) as Driver<'_>
         });
         line.run(threads, others.chain(beside).collect(), || {
-            on_device(dev, 0, work, slots, line_)
+            on_device(dev, 0, work, slots, line_, peers)
         })?;
     }
     Ok(line.into_meters())

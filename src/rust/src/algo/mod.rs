@@ -24,6 +24,8 @@ pub mod tiled_factor;
 pub mod tiled_inverse;
 pub mod tiled_memory;
 mod tiled_merge;
+mod tiled_peers;
+mod tiled_place;
 mod tiled_queue;
 mod tiled_slots;
 pub mod tiled_solve;

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::algo::cholesky_tiled::{compute, minor};
+use crate::algo::tiled_peers::{AtWork, Peer, Peers};
+use crate::algo::tiled_place::Place;
 use crate::algo::tiled_work::{Share, Work};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -15,26 +17,6 @@ use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
-
-/// A tile's place in the device's memory, and what is on its way from or to it.
-struct Place<M, K> {
-    matrix: M,
-    /// What was computed with it last.
-    computed: Option<Rc<K>>,
-    /// The copy that fills it, not yet waited for by what is computed.
-    arriving: Option<Rc<K>>,
-    /// The copy that it is read by.
-    leaving: Option<Rc<K>>,
-}
-
-/// Nothing of a device is left to be done when this is dropped, after a panic, too.
-struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, std::marker::PhantomData<T>);
-
-impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
-    fn drop(&mut self) {
-        self.0.drain();
-    }
-}
 
 /// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
 const TASKS_AHEAD: usize = 24;
@@ -48,6 +30,7 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
     share: &'a Share,
     slots: &'a Slots<T>,
     line: &'l Line<'a, T, S>,
+    peers: &'l Peers<'a, D>,
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
     /// Copies, with the steps of the host's plan that they are.
     under_way: VecDeque<(usize, Rc<D::Mark>)>,
@@ -55,6 +38,8 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
 }
 
 struct Computing<K, O> {
+    /// The step of the host's plan.
+    step: usize,
     task: Task,
     end: Rc<K>,
     outcome: Option<O>,
@@ -67,6 +52,7 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
     work: &'a Work,
     slots: &'a Slots<T>,
     line: &Line<'a, T, S>,
+    peers: &Peers<'a, D>,
 ) -> Result<()> {
     let Some(share) = work.devices.get(number) else {
         return Ok(());
@@ -81,32 +67,35 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
         share,
         slots,
         line,
+        peers,
         places: Vec::new(),
         under_way: VecDeque::new(),
         computing: VecDeque::new(),
     };
     // Dropped before the places.
-    let _drained = Drained(dev, std::marker::PhantomData);
+    let at_work = AtWork::new(dev, line, peers);
     driver.make_places()?;
-    driver.run()
+    driver.run()?;
+    at_work.finished();
+    Ok(())
 }
 
 impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     fn make_places(&mut self) -> Result<()> {
         let tile = self.work.layout.tile();
+        let mut matrices = Vec::new();
         for _ in 0..self.work.room.devices[self.number] {
             interrupt::poll()?;
-            self.places.push(Place {
-                matrix: self.dev.zeros(tile, tile)?,
-                computed: None,
-                arriving: None,
-                leaving: None,
-            });
+            matrices.push(self.dev.zeros(tile, tile)?);
         }
         // Copies to them come after their making.
         let made = Rc::new(self.dev.mark()?);
-        for place in &mut self.places {
-            place.computed = Some(made.clone());
+        let places = matrices.into_iter().map(|m| Place::new(m, made.clone()));
+        self.places = places.collect();
+        if !self.work.peers.is_empty() {
+            let places = self.places.iter_mut();
+            let places = places.map(|place| self.dev.place(&mut place.matrix));
+            self.peers.tell(self.number, places.collect::<Result<_>>()?);
         }
         Ok(())
     }
@@ -126,24 +115,42 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             }
             self.await_step(x)?;
             match &self.share.plan.ops[op] {
-                Op::Load { slot, .. } => self.send(x, *slot, homes[0])?,
+                Op::Load { slot, .. } => match self.work.peers.get(request) {
+                    Some(peer) => self.copy(x, *slot, *peer)?,
+                    None => self.send(x, *slot, homes[0])?,
+                },
                 Op::Store { slot, .. } => self.fetch(x, *slot, homes[0])?,
                 Op::Run { request, slots } => {
-                    self.compute(self.work.tasks[self.share.tasks[*request]], slots)?;
-                    self.line.finish(x);
+                    self.compute(x, self.work.tasks[self.share.tasks[*request]], slots)?;
                     self.await_some()?;
                 }
             }
         }
+        let copied = self.copied_by_others();
         loop {
             self.retire()?;
-            if self.under_way.is_empty() && self.computing.is_empty() {
+            let idle = self.under_way.is_empty() && self.computing.is_empty();
+            if idle && copied.iter().all(|x| self.line.is_done(*x)) {
                 return Ok(());
             }
             interrupt::poll()?;
             self.line.go_on()?;
             std::thread::sleep(Duration::from_micros(50));
         }
+    }
+
+    /// Steps in which other devices copy from this one's memory.
+    fn copied_by_others(&self) -> Vec<usize> {
+        let from_here = |request: &usize| {
+            let peer = self.work.peers.get(request);
+            peer.is_some_and(|peer| peer.device == self.number)
+        };
+        let steps = self.work.host.ops.iter().enumerate();
+        let copies = steps.filter(|(_, op)| match op {
+            Op::Run { request, .. } => from_here(request),
+            _ => false,
+        });
+        copies.map(|(x, _)| x).collect()
     }
 
     /// Waits until all is done that a step of the host's plan waits for.
@@ -166,47 +173,41 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn send(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
-        let place = &mut self.places[slot];
-        let after: Vec<&D::Mark> = [&place.computed, &place.leaving]
-            .into_iter()
-            .filter_map(|mark| mark.as_deref())
-            .collect();
+        let from = self.slots.address(home);
         // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
-        let mark = unsafe {
-            self.dev
-                .send(self.slots.address(home), &mut place.matrix, &after)
-        }?;
-        let mark = Rc::new(mark);
-        place.leaving = None;
-        place.arriving = Some(mark.clone());
-        self.under_way.push_back((x, mark));
+        let copy = self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, after) })?;
+        self.under_way.push_back((x, copy));
+        Ok(())
+    }
+
+    fn copy(&mut self, x: usize, slot: usize, peer: Peer) -> Result<()> {
+        let (from, place) = self.peers.find(peer)?;
+        // SAFETY: the other device has computed the tile, and changes its place only after this step; it gives no memory back before this one has left.
+        let copy =
+            self.places[slot].fill(|to, after| unsafe { self.dev.copy(from, place, to, after) })?;
+        self.under_way.push_back((x, copy));
         Ok(())
     }
 
     fn fetch(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
-        let place = &mut self.places[slot];
-        let after: Vec<&D::Mark> = place.computed.as_deref().into_iter().collect();
-        // SAFETY: as above.
-        let mark = unsafe {
-            self.dev
-                .fetch(&mut place.matrix, self.slots.address(home), &after)
-        }?;
-        let mark = Rc::new(mark);
-        place.leaving = Some(mark.clone());
-        self.under_way.push_back((x, mark));
+        let to = self.slots.address(home);
+        // SAFETY: as of `send`.
+        let copy =
+            self.places[slot].read(|from, after| unsafe { self.dev.fetch(from, to, after) })?;
+        self.under_way.push_back((x, copy));
         Ok(())
     }
 
-    fn compute(&mut self, task: Task, used: &[usize]) -> Result<()> {
+    fn compute(&mut self, step: usize, task: Task, used: &[usize]) -> Result<()> {
         for slot in used {
-            if let Some(mark) = self.places[*slot].arriving.take() {
+            if let Some(mark) = self.places[*slot].arriving() {
                 self.dev.follow(&mark)?;
             }
         }
         let Some((first, others)) = used.split_first() else {
             return Ok(());
         };
-        if let Some(mark) = self.places[*first].leaving.take() {
+        if let Some(mark) = self.places[*first].leaving() {
             self.dev.follow(&mark)?;
         }
         let (before, rest) = self.places.split_at_mut(*first);
@@ -241,9 +242,14 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         };
         let end = Rc::new(self.dev.mark()?);
         for slot in used {
-            self.places[*slot].computed = Some(end.clone());
+            self.places[*slot].used(end.clone());
         }
-        self.computing.push_back(Computing { task, end, outcome });
+        self.computing.push_back(Computing {
+            step,
+            task,
+            end,
+            outcome,
+        });
         Ok(())
     }
 
@@ -286,6 +292,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             }
             let operations = first.task.operations(self.work.layout.tile());
             self.line.count(operations);
+            self.line.finish(first.step);
             self.computing.pop_front();
         }
         for x in copied {

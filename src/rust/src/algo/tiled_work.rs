@@ -1,6 +1,9 @@
 //! What is to be done for a factorization by tiles, before anything is: the steps, who does which, and what lies where when.
 
+use std::collections::HashMap;
+
 use crate::algo::tiled_merge::Merged;
+use crate::algo::tiled_peers::Peer;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use};
@@ -27,6 +30,8 @@ pub struct Room {
     pub host: usize,
     /// In the memory of each device; none where tiles are computed with in the host's.
     pub devices: Vec<usize>,
+    /// Whether each of them reaches the others' memory.
+    pub peers: bool,
 }
 
 /// Numbers of tiles that are copied.
@@ -36,6 +41,8 @@ pub struct Traffic {
     pub stored: usize,
     pub sent: usize,
     pub fetched: usize,
+    /// From one device to another.
+    pub passed: usize,
 }
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
@@ -52,6 +59,9 @@ pub struct Work {
     /// What is asked of the host's memory, and by which device and step of its plan.
     pub(super) requests: Vec<Request>,
     pub(super) by: Vec<(usize, usize)>,
+    /// What comes from another device's memory and asks nothing of the host's; and pairs of requests, of which the first waits for the second besides.
+    pub(super) peers: HashMap<usize, Peer>,
+    pub(super) after: Vec<(usize, usize)>,
     pub(super) host: Plan,
     pub(super) room: Room,
 }
@@ -140,6 +150,8 @@ impl Work {
             devices: Vec::new(),
             requests: own,
             by: Vec::new(),
+            peers: HashMap::new(),
+            after: Vec::new(),
             host: Plan::default(),
             room: room.clone(),
         };
@@ -164,28 +176,31 @@ impl Work {
                 tasks: numbers,
             });
         }
-        let mut merged = Merged::new(&self.devices, &self.tasks);
+        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room);
         for task in &self.tasks {
             merged.up_to_next_run(owner(task));
         }
         merged.flush(|_| true);
         (self.requests, self.by) = (merged.requests, merged.by);
+        (self.peers, self.after) = (merged.peers, merged.after);
         Ok(())
     }
 
     pub fn traffic(&self) -> Traffic {
+        let loads: usize = self.devices.iter().map(|d| d.plan.loads).sum();
         Traffic {
             loaded: self.host.loads,
             stored: self.host.stores,
-            sent: self.devices.iter().map(|d| d.plan.loads).sum(),
+            sent: loads - self.peers.len(),
             fetched: self.devices.iter().map(|d| d.plan.stores).sum(),
+            passed: self.peers.len(),
         }
     }
 
-    /// Disks are some ten times slower than the bus.
+    /// Disks are some ten times slower than the bus, and that slower than what is between devices.
     fn cost(&self) -> usize {
         let t = self.traffic();
-        10 * (t.loaded + t.stored) + t.sent + t.fetched
+        10 * (t.loaded + t.stored) + t.sent + t.fetched + t.passed / 4
     }
 
     pub fn operations(&self) -> f64 {

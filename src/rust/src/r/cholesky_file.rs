@@ -179,6 +179,7 @@ fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj)
             written = bytes(report.traffic.stored),
             sent = bytes(report.traffic.sent),
             fetched = bytes(report.traffic.fetched),
+            passed = bytes(report.traffic.passed),
             host_memory = bytes(report.room.host),
             gpu_memory = if on_gpu {
                 bytes(report.room.devices.iter().sum())

@@ -3,6 +3,7 @@
 //! Every step waits for the earlier ones that used its slots: one that fills or changes a slot for all who looked at it, one that looks at it for the one
 //! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -92,6 +93,26 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             },
             done_operations: Mutex::new(0.0),
         }
+    }
+
+    /// Has requests wait for others, too: of each pair the first for the second, which comes before it.
+    pub fn after(mut self, pairs: &[(usize, usize)]) -> Self {
+        if pairs.is_empty() {
+            return self;
+        }
+        let runs = self.plan.ops.iter().enumerate();
+        let step_of: HashMap<usize, usize> = runs
+            .filter_map(|(x, op)| match op {
+                Op::Run { request, .. } => Some((*request, x)),
+                _ => None,
+            })
+            .collect();
+        for (later, earlier) in pairs {
+            if let (Some(x), Some(y)) = (step_of.get(later), step_of.get(earlier)) {
+                self.before[*x].push(*y);
+            }
+        }
+        self
     }
 
     /// Carries everything out: `compute` is called on this thread and each of `others` on one of its own, and they do the requests by means of
@@ -214,7 +235,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         self.moved.1.notify_all();
     }
 
-    fn is_done(&self, x: usize) -> bool {
+    pub fn is_done(&self, x: usize) -> bool {
         self.done[x].load(Ordering::Acquire)
     }
 
@@ -242,7 +263,8 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         self.halt();
     }
 
-    fn halt(&self) {
+    /// Nothing new is begun by anybody.
+    pub fn halt(&self) {
         self.stop.store(true, Ordering::Release);
         self.tell();
     }

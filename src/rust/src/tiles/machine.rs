@@ -3,7 +3,7 @@
 use faer::MatMut;
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::tiles::buffer::Pages;
 
@@ -58,6 +58,33 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
         to: *mut T,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
+    /// Whether copies come straight from the other device's memory.
+    fn reaches(&self, _other: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+    /// Where a matrix is in the device's memory, for [`TileMachine::copy`].
+    fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {
+        unreachable_memory()
+    }
+    /// Starts a copy of another device's matrix, which it has computed, to one of this device, as soon as `after` is past; the end of it.
+    ///
+    /// # Safety
+    /// `from` is reached, and a matrix of as many numbers lies there; both stay, and neither is changed, until the copy is done.
+    unsafe fn copy(
+        &self,
+        _from: &Self,
+        _place: usize,
+        _to: &mut Self::Mat<'_>,
+        _after: &[&Self::Mark],
+    ) -> Result<Self::Mark>
+    where
+        Self: Sized,
+    {
+        unreachable_memory()
+    }
     /// What is computed from now on comes after it.
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
@@ -67,4 +94,10 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;
     /// Waits until the device does nothing any more, whatever has happened.
     fn drain(&self);
+}
+
+fn unreachable_memory<R>() -> Result<R> {
+    Err(Error::Internal {
+        what: "a device was asked for the memory of another that it does not reach".into(),
+    })
 }

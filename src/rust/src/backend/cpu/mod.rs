@@ -50,6 +50,8 @@ pub struct CpuDevice {
     threads: usize,
     /// Whether tiles are copied to memory of its own.
     apart: bool,
+    /// Whether others of its kind reach that memory.
+    reached: bool,
 }
 
 impl CpuDevice {
@@ -58,6 +60,7 @@ impl CpuDevice {
         CpuDevice {
             threads: crate::threads::resolve(threads),
             apart: false,
+            reached: false,
         }
     }
 
@@ -65,7 +68,16 @@ impl CpuDevice {
     pub fn apart(threads: usize) -> Self {
         CpuDevice {
             apart: true,
+            reached: true,
             ..CpuDevice::new(threads)
+        }
+    }
+
+    /// As [`CpuDevice::apart`], with memory that no other device reaches.
+    pub fn out_of_reach(threads: usize) -> Self {
+        CpuDevice {
+            reached: false,
+            ..CpuDevice::apart(threads)
         }
     }
 

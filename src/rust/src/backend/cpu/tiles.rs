@@ -16,7 +16,17 @@ fn own<'m, T>(matrix: &'m mut CpuMat<'_, T>) -> Result<&'m mut [T]> {
     match matrix {
         CpuMat::Own { data, .. } => Ok(data),
         _ => Err(Error::Internal {
-            what: "a tile is copied to or from memory that is not the device's".into(),
+            what: "a tile is copied to memory that is not the device's".into(),
+        }),
+    }
+}
+
+/// Where they begin, for somebody who reads them.
+fn start<T>(matrix: &CpuMat<'_, T>) -> Result<(*const T, usize)> {
+    match matrix {
+        CpuMat::Own { data, .. } => Ok((data.as_ptr(), data.len())),
+        _ => Err(Error::Internal {
+            what: "a tile is copied from memory that is not the device's".into(),
         }),
     }
 }
@@ -66,8 +76,22 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
     }
 
     unsafe fn fetch(&self, from: &mut CpuMat<'_, T>, to: *mut T, _: &[&()]) -> Result<()> {
-        let from = own(from)?;
-        std::slice::from_raw_parts_mut(to, from.len()).copy_from_slice(from);
+        let (from, numbers) = start(from)?;
+        std::ptr::copy_nonoverlapping(from, to, numbers);
+        Ok(())
+    }
+
+    fn reaches(&self, other: &Self) -> bool {
+        self.reached && other.reached
+    }
+
+    fn place(&self, matrix: &mut CpuMat<'_, T>) -> Result<usize> {
+        Ok(start(matrix)?.0 as usize)
+    }
+
+    unsafe fn copy(&self, _: &Self, place: usize, to: &mut CpuMat<'_, T>, _: &[&()]) -> Result<()> {
+        let to = own(to)?;
+        std::ptr::copy_nonoverlapping(place as *const T, to.as_mut_ptr(), to.len());
         Ok(())
     }
 

@@ -20,13 +20,15 @@ use crate::tiles::buffer::Pages;
 pub(super) struct Context {
     pub ordinal: usize,
     pub properties: Properties,
-    handle: sys::CUcontext,
+    pub handle: sys::CUcontext,
     pub stream: sys::CUstream,
     /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
     pub side: sys::CUstream,
     /// Copies from and to staging memory.
     pub up: sys::CUstream,
     pub down: sys::CUstream,
+    /// Copies from other GPUs' memory.
+    pub across: sys::CUstream,
     /// Made at first use.
     pub staging: Mutex<Option<Staging>>,
     /// Pinned memory for tiles that no call uses, all of one size.
@@ -129,7 +131,7 @@ impl Context {
     fn create(ordinal: usize) -> Result<Context> {
         let mut device = 0;
         let mut handle = std::ptr::null_mut();
-        let mut streams = [std::ptr::null_mut(); 3];
+        let mut streams = [std::ptr::null_mut(); 4];
         let mut side = std::ptr::null_mut();
         // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
         unsafe {
@@ -157,6 +159,7 @@ impl Context {
             side,
             up: streams[1],
             down: streams[2],
+            across: streams[3],
             staging: Mutex::default(),
             kept: Mutex::default(),
             unpinned: AtomicBool::new(false),

@@ -276,7 +276,7 @@ impl Context {
     /// On an error, leaves the device idle, so that memory can be given back.
     pub(super) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
         if result.is_err() {
-            for stream in [self.up, self.side, self.stream, self.down] {
+            for stream in [self.up, self.across, self.side, self.stream, self.down] {
                 // SAFETY: the streams belong to this context, which the caller made current.
                 let _ = unsafe { sys::cuStreamSynchronize(stream) };
             }

@@ -8,6 +8,7 @@ use faer::MatMut;
 use super::cholesky::{self, Started};
 use super::context::{lock, Context};
 use super::memory::Matrix;
+use super::pool;
 use super::streams::Event;
 use super::transfer::count;
 use super::CudaDevice;
@@ -165,6 +166,36 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         let code = sys::cuMemcpyDtoHAsync_v2(to.cast(), from.view().ptr, bytes, stream);
         self.ctx.check(code, "cuMemcpyDtoH")?;
         count(0, bytes);
+        self.end_of(stream)
+    }
+
+    fn reaches(&self, other: &Self) -> bool {
+        pool::reaches(self.ctx, other.ctx)
+    }
+
+    fn place(&self, matrix: &mut Matrix<'_, T>) -> Result<usize> {
+        Ok(matrix.view().ptr as usize)
+    }
+
+    unsafe fn copy(
+        &self,
+        from: &Self,
+        place: usize,
+        to: &mut Matrix<'_, T>,
+        after: &[&Mark],
+    ) -> Result<Mark> {
+        let (stream, bytes) = (self.ctx.across, to.bytes());
+        self.wait_all(stream, after)?;
+        let (target, source) = (to.view().ptr, place as sys::CUdeviceptr);
+        let code = sys::cuMemcpyPeerAsync(
+            target,
+            self.ctx.handle,
+            source,
+            from.ctx.handle,
+            bytes,
+            stream,
+        );
+        self.ctx.check(code, "cuMemcpyPeer")?;
         self.end_of(stream)
     }
 

@@ -170,6 +170,10 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         Ok(())
     }
 
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
     fn threads_beside(&self) -> usize {
         BESIDE
     }

@@ -30,5 +30,6 @@ mod tiled_queue;
 mod tiled_slots;
 pub mod tiled_solve;
 mod tiled_stream;
+mod tiled_ways;
 pub mod tiled_work;
 pub mod triangular;

@@ -101,29 +101,30 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
-        for (x, op) in self.work.host.ops.iter().enumerate() {
-            let Op::Run {
-                request,
-                slots: homes,
-            } = op
-            else {
-                continue;
-            };
-            let (device, op) = self.work.by[*request];
-            if device != self.number {
-                continue;
-            }
-            self.await_step(x)?;
-            match &self.share.plan.ops[op] {
-                Op::Load { slot, .. } => match self.work.peers.get(request) {
-                    Some(peer) => self.copy(x, *slot, *peer)?,
-                    None => self.send(x, *slot, homes[0])?,
-                },
-                Op::Store { slot, .. } => self.fetch(x, *slot, homes[0])?,
-                Op::Run { request, slots } => {
-                    self.compute(x, self.work.tasks[self.share.tasks[*request]], slots)?;
-                    self.await_some()?;
+        // Tiles that come, tiles that go, and tasks, each in their order; none waits for one of another kind but where it needs what that gives.
+        let mut queues = self.queues();
+        let mut begun = vec![false; self.share.plan.ops.len()];
+        while queues.iter().any(|queue| !queue.is_empty()) {
+            let seen = self.line.progress();
+            let mut any = false;
+            for queue in &mut queues {
+                while let Some(&(x, step)) = queue.front() {
+                    let is_task = matches!(self.share.plan.ops[step], Op::Run { .. });
+                    let first = self.share.before[step].iter().all(|y| begun[*y]);
+                    if !first || is_task && self.are_many() || !self.line.ready(x)? {
+                        break;
+                    }
+                    self.begin(x, step)?;
+                    begun[step] = true;
+                    queue.pop_front();
+                    any = true;
+                    self.retire()?;
                 }
+            }
+            if any {
+                interrupt::poll()?;
+            } else {
+                self.pause(seen)?;
             }
         }
         let copied = self.copied_by_others();
@@ -153,23 +154,59 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         copies.map(|(x, _)| x).collect()
     }
 
-    /// Waits until all is done that a step of the host's plan waits for.
-    fn await_step(&mut self, x: usize) -> Result<()> {
-        let mut _idle = None;
-        loop {
-            interrupt::poll()?;
-            self.retire()?;
-            let seen = self.line.progress();
-            if self.line.ready(x)? {
-                return Ok(());
+    /// The device's steps as steps of the host's plan and of its own.
+    fn queues(&self) -> [VecDeque<(usize, usize)>; 3] {
+        let mut queues = [const { VecDeque::new() }; 3];
+        for (x, op) in self.work.host.ops.iter().enumerate() {
+            let Op::Run { request, .. } = op else {
+                continue;
+            };
+            let (device, step) = self.work.by[*request];
+            if device == self.number {
+                let kind = match self.share.plan.ops[step] {
+                    Op::Load { .. } => 0,
+                    Op::Run { .. } => 1,
+                    Op::Store { .. } => 2,
+                };
+                queues[kind].push_back((x, step));
             }
-            if self.computing.is_empty() && _idle.is_none() {
-                _idle = Some(self.line.meters.idle[self.number].run());
-            }
-            let busy = !(self.under_way.is_empty() && self.computing.is_empty());
-            let most = if busy { 50 } else { 20_000 };
-            self.line.pause(seen, Duration::from_micros(most));
         }
+        queues
+    }
+
+    fn begin(&mut self, x: usize, step: usize) -> Result<()> {
+        let Op::Run {
+            request,
+            slots: homes,
+        } = &self.work.host.ops[x]
+        else {
+            return unknown();
+        };
+        match &self.share.plan.ops[step] {
+            Op::Load { slot, .. } => match self.work.peers.get(request) {
+                Some(peer) => self.copy(x, *slot, *peer),
+                None => self.send(x, *slot, homes[0]),
+            },
+            Op::Store { slot, .. } => self.fetch(x, *slot, homes[0]),
+            Op::Run { request, slots } => {
+                self.compute(x, self.work.tasks[self.share.tasks[*request]], slots)
+            }
+        }
+    }
+
+    /// Waits until more is done than was seen, or may be.
+    fn pause(&mut self, seen: usize) -> Result<()> {
+        interrupt::poll()?;
+        self.retire()?;
+        self.line.go_on()?;
+        let _idle = self
+            .computing
+            .is_empty()
+            .then(|| self.line.meters.idle[self.number].run());
+        let busy = !(self.under_way.is_empty() && self.computing.is_empty());
+        let most = if busy { 50 } else { 20_000 };
+        self.line.pause(seen, Duration::from_micros(most));
+        Ok(())
     }
 
     fn send(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
@@ -253,20 +290,12 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         Ok(())
     }
 
-    /// Waits while too much is queued.
-    fn await_some(&mut self) -> Result<()> {
-        loop {
-            self.retire()?;
-            let tile = self.work.layout.tile();
-            let operations: f64 = self.computing.iter().map(|c| c.task.operations(tile)).sum();
-            let few = self.computing.len() <= TASKS_AHEAD && operations <= OPERATIONS_AHEAD;
-            if few || self.computing.len() <= 2 {
-                return Ok(());
-            }
-            interrupt::poll()?;
-            self.line.go_on()?;
-            std::thread::sleep(Duration::from_micros(20));
-        }
+    /// Whether too much is queued.
+    fn are_many(&self) -> bool {
+        let tile = self.work.layout.tile();
+        let operations: f64 = self.computing.iter().map(|c| c.task.operations(tile)).sum();
+        let few = self.computing.len() <= TASKS_AHEAD && operations <= OPERATIONS_AHEAD;
+        !few && self.computing.len() > 2
     }
 
     /// Finishes the steps whose copies are done, and counts the tasks that are. A copy comes after the tasks before it: what became of them is looked at

@@ -14,8 +14,13 @@ const LAG: usize = 16;
 pub(super) struct Merged<'a> {
     shares: &'a [Share],
     tasks: &'a [Task],
-    /// The first step of each plan that is not in the list.
+    /// The first step of each plan that is not in the list, but for tiles that come ahead of time; and the first that was not looked ahead to.
     next: Vec<usize>,
+    ahead: Vec<usize>,
+    /// The steps of each plan that are in the list.
+    listed: Vec<Vec<bool>>,
+    /// The devices that make tiles, until they have.
+    makers: HashMap<usize, usize>,
     /// Copies back that are put off, the oldest first: since which task, whose, the step, tile and place.
     late: VecDeque<Late>,
     done: usize,
@@ -46,11 +51,15 @@ pub(super) struct Late {
 
 impl<'a> Merged<'a> {
     pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room) -> Self {
+        let listed = shares.iter().map(|share| vec![false; share.plan.ops.len()]);
         let slots = room.devices.iter().map(|slots| (*slots).max(LEAST_SLOTS));
         Merged {
             shares,
             tasks,
             next: vec![0; shares.len()],
+            ahead: vec![0; shares.len()],
+            listed: listed.collect(),
+            makers: makers(shares, tasks),
             late: VecDeque::new(),
             done: 0,
             places: slots.map(|slots| vec![Place::default(); slots]).collect(),
@@ -68,6 +77,7 @@ impl<'a> Merged<'a> {
         let request = share.request_by(self.tasks, &share.plan.ops[step]);
         self.requests.push(request);
         self.by.push((device, step));
+        self.listed[device][step] = true;
         self.requests.len() - 1
     }
 
@@ -124,6 +134,27 @@ impl<'a> Merged<'a> {
         }
     }
 
+    /// Lists the tiles that come for the next task of a device that was not looked ahead to, as far as there are places for them, and they are there to be had.
+    pub(super) fn look_ahead(&mut self, device: usize) {
+        let share = &self.shares[device];
+        while let Some(op) = share.plan.ops.get(self.ahead[device]) {
+            let step = self.ahead[device];
+            self.ahead[device] += 1;
+            match op {
+                Op::Load { tile, slot } => {
+                    let maker = self.makers.get(tile);
+                    let is_there = maker.is_none_or(|maker| *maker == device);
+                    let free = share.before[step].iter().all(|y| self.listed[device][*y]);
+                    if is_there && free && !self.listed[device][step] {
+                        self.bring(device, step, *tile, *slot);
+                    }
+                }
+                Op::Run { .. } => return,
+                Op::Store { .. } => {}
+            }
+        }
+    }
+
     /// The steps of a device up to its next task, and what is stored after it.
     pub(super) fn up_to_next_run(&mut self, device: usize) {
         self.done += 1;
@@ -144,17 +175,19 @@ impl<'a> Merged<'a> {
                     self.late.push_back(late);
                 }
                 _ if ran => return,
+                Op::Load { .. } if self.listed[device][step] => {}
                 Op::Load { tile, slot } => self.bring(device, step, *tile, *slot),
                 Op::Run { request, slots } => {
                     let changed = slots.first().copied();
                     self.flush(|late| late.device == device && Some(late.slot) == changed);
                     let made = self.push(device, step);
                     let task = self.tasks[self.shares[device].tasks[*request]];
-                    if let (Some(slot), true) = (changed, task.is_last()) {
-                        let peer = Peer { device, slot };
-                        let tile = self.places[device][slot].tile;
-                        if let (Some(all), Some(tile)) = (&mut self.made, tile) {
-                            all.insert(tile, (peer, made));
+                    let tile =
+                        changed.and_then(|slot| Some((slot, self.places[device][slot].tile?)));
+                    if let (Some((slot, tile)), true) = (tile, task.is_last()) {
+                        self.makers.remove(&tile);
+                        if let Some(all) = &mut self.made {
+                            all.insert(tile, (Peer { device, slot }, made));
                         }
                     }
                     ran = true;
@@ -163,6 +196,28 @@ impl<'a> Merged<'a> {
             self.next[device] += 1;
         }
     }
+}
+
+/// For each tile that a task finishes, the device that does it.
+fn makers(shares: &[Share], tasks: &[Task]) -> HashMap<usize, usize> {
+    let mut all = HashMap::new();
+    for (device, share) in shares.iter().enumerate() {
+        // Tiles by what their places hold.
+        let mut places = HashMap::new();
+        for op in &share.plan.ops {
+            match op {
+                Op::Load { tile, slot } => {
+                    places.insert(slot, *tile);
+                }
+                Op::Run { request, slots } if tasks[share.tasks[*request]].is_last() => {
+                    let tile = slots.first().and_then(|slot| places.get(slot));
+                    all.extend(tile.map(|tile| (*tile, device)));
+                }
+                _ => {}
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]

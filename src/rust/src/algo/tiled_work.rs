@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use crate::algo::tiled_merge::Merged;
 use crate::algo::tiled_peers::Peer;
+use crate::algo::tiled_ways::{compared, owners, room_for_all, ways};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::tiles::plan::{plan, Op, Plan, Request, Use};
+use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::schedule::{cholesky, Blocking, Task};
 use crate::tiles::{Buffer, Layout};
 
@@ -17,6 +18,10 @@ pub trait Tiles<T>: Sync {
     fn step(&self, tile: usize) -> u32;
     fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()>;
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()>;
+    /// Whether loading and storing are quick, so that a good order matters less.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
     /// Threads for what is to be done beside, and the part of one of them, which may end when it is told not to go on.
     fn threads_beside(&self) -> usize {
         0
@@ -24,7 +29,7 @@ pub trait Tiles<T>: Sync {
     fn beside(&self, _thread: usize, _go_on: &dyn Fn() -> bool) {}
 }
 
-/// Tiles that fit in memory, at least [`LEAST_SLOTS`](crate::tiles::plan::LEAST_SLOTS) each.
+/// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
     pub host: usize,
@@ -47,8 +52,8 @@ pub struct Traffic {
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
 pub const MOST_ROWS: usize = 256;
-/// Steps in all plans that are compared, but for one.
-const STEPS: usize = 2_000_000;
+/// Tasks before which a tile may come to a device's memory, where there is room.
+const AHEAD: usize = 1024;
 
 /// What is to be done, before anything is.
 pub struct Work {
@@ -72,6 +77,8 @@ pub(super) struct Share {
     pub(super) tasks: Vec<usize>,
     /// What lies where in its memory; requests are places in `tasks`.
     pub(super) plan: Plan,
+    /// For each step of it, the earlier ones that it comes after.
+    pub(super) before: Vec<Vec<usize>>,
 }
 
 /// What a task asks for.
@@ -124,14 +131,22 @@ impl Work {
             });
         }
         let owners = owners(count, speeds);
+        if let Some(room) = room_for_all(&layout, room, &owners) {
+            // A row after the other, since nothing travels twice.
+            let way = Blocking {
+                rows: 1,
+                cols: count.max(1),
+                ahead: room.devices.len() > 1,
+            };
+            return Work::in_order(matrix, way, &room, &owners);
+        }
         let mut best: Option<Work> = None;
-        // Planning is to take a second or so.
-        let steps = (count.pow(3) / 6).max(1);
-        for blocking in ways(count, room).into_iter().take((STEPS / steps).max(1)) {
+        for blocking in ways(count, room)
+            .into_iter()
+            .take(compared(&layout, matrix.is_in_memory()))
+        {
             interrupt::poll()?;
-            let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
-            let tasks = cholesky(count, blocking, had);
-            let work = Work::by(layout, tasks, room, &owners)?;
+            let work = Work::in_order(matrix, blocking, room, &owners)?;
             if best.as_ref().is_none_or(|b| work.cost() < b.cost()) {
                 best = Some(work);
             }
@@ -139,6 +154,18 @@ impl Work {
         best.ok_or_else(|| Error::Internal {
             what: "there is no way through a matrix".into(),
         })
+    }
+
+    fn in_order<T>(
+        matrix: &impl Tiles<T>,
+        blocking: Blocking,
+        room: &Room,
+        owners: &[usize],
+    ) -> Result<Work> {
+        let layout = matrix.layout();
+        let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
+        let tasks = cholesky(layout.block_rows(), blocking, had);
+        Work::by(layout, tasks, room, owners)
     }
 
     fn by(layout: Layout, tasks: Vec<Task>, room: &Room, owners: &[usize]) -> Result<Work> {
@@ -171,13 +198,23 @@ impl Work {
                 .filter(|t| owner(&self.tasks[*t]) == d)
                 .collect();
             let requests: Vec<Request> = numbers.iter().map(|t| own[*t].clone()).collect();
+            let plan = plan(&requests, *slots)?;
             self.devices.push(Share {
-                plan: plan(&requests, *slots)?,
+                before: plan.before(&requests, (*slots).max(LEAST_SLOTS)),
+                plan,
                 tasks: numbers,
             });
         }
         let mut merged = Merged::new(&self.devices, &self.tasks, &self.room);
+        let mut coming = self.tasks.iter();
+        coming
+            .by_ref()
+            .take(AHEAD)
+            .for_each(|task| merged.look_ahead(owner(task)));
         for task in &self.tasks {
+            if let Some(task) = coming.next() {
+                merged.look_ahead(owner(task));
+            }
             merged.up_to_next_run(owner(task));
         }
         merged.flush(|_| true);
@@ -223,83 +260,5 @@ impl Work {
             }
         };
         self.tasks.get(task).copied()
-    }
-}
-
-/// The device that makes each column of tiles: neighbours are different ones', and their work adds up to what the devices can do.
-fn owners(count: usize, speeds: &[f64]) -> Vec<usize> {
-    let mut given = vec![0.0; speeds.len()];
-    let mut owners = vec![0; count];
-    for j in (0..count).rev() {
-        let work = ((j + 1) as f64).powi(2);
-        let time = |d: usize| (given[d] + work) / speeds[d].max(f64::MIN_POSITIVE);
-        let first = (0..speeds.len()).min_by(|a, b| time(*a).total_cmp(&time(*b)));
-        owners[j] = first.unwrap_or(0);
-        if let Some(given) = given.get_mut(owners[j]) {
-            *given += work;
-        }
-    }
-    owners
-}
-
-/// Panels and chunks of which one fits in the host's memory or the devices', of several shapes; those first that tend to be good: two or three times as
-/// wide as high.
-fn ways(count: usize, room: &Room) -> Vec<Blocking> {
-    let mut all = Vec::new();
-    let ahead = room.devices.len() > 1;
-    let on_devices: usize = room.devices.iter().sum();
-    let slots = [room.host, on_devices];
-    for slots in slots.into_iter().filter(|slots| *slots > 0) {
-        for rows in [1, 2, 3, 4, 6, 8, 11, 16, 23, 32] {
-            // What passes by needs room, too.
-            for share in [0.5, 0.75, 0.95] {
-                let cols = (share * slots as f64) as usize / rows;
-                let way = Blocking {
-                    rows,
-                    cols: cols.min(count.max(1)),
-                    ahead,
-                };
-                if rows <= count.max(1) && cols >= rows && !all.contains(&way) {
-                    all.push(way);
-                }
-            }
-        }
-    }
-    let off = |way: &Blocking| (way.cols as f64 / (2.5 * way.rows as f64)).ln().abs();
-    all.sort_by(|a, b| off(a).total_cmp(&off(b)));
-    if all.is_empty() {
-        all.push(Blocking {
-            rows: 1,
-            cols: 1,
-            ahead,
-        });
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_shared_by_speed() {
-        assert_eq!(owners(3, &[]), [0, 0, 0]);
-        assert_eq!(owners(4, &[2.0]), [0, 0, 0, 0]);
-        for speeds in [vec![1.0, 1.0], vec![3.0, 1.0], vec![1.0, 2.0, 1.0, 4.0]] {
-            let owners = owners(64, &speeds);
-            let all: f64 = speeds.iter().sum();
-            let work = |d: usize| -> f64 {
-                let own = owners.iter().enumerate().filter(|(_, o)| **o == d);
-                own.map(|(j, _)| ((j + 1) as f64).powi(2)).sum()
-            };
-            let whole: f64 = (0..speeds.len()).map(work).sum();
-            for (d, speed) in speeds.iter().enumerate() {
-                let share = work(d) / whole;
-                assert!(
-                    (share - speed / all).abs() < 0.02,
-                    "{speeds:?} {d}: {share}"
-                );
-            }
-        }
     }
 }

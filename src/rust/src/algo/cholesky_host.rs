@@ -81,8 +81,8 @@ const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
 /// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
-/// Tiles in host memory on their way, for any number of devices and for each.
-const WAITING: (usize, usize) = (8, 8);
+/// Tiles in host memory on their way, for any number of devices and for each: of four, as many as are kept pinned.
+const WAITING: (usize, usize) = (12, 4);
 /// Threads that load, and as many that store: each has the pool's threads to help.
 const THREADS: usize = 2;
 

@@ -145,3 +145,12 @@ print.tile_matrix <- function(x, ...) {
   cat(format(x), "\n", sep = "")
   invisible(x)
 }
+
+#' @rdname tile_matrix_parts
+#' @param object A `tile_matrix`.
+#' @export
+setMethod("show", "tile_matrix", function(object) print.tile_matrix(object))
+
+# As the list that it is.
+#' @export
+str.tile_matrix <- function(object, ...) str(unclass(asS4(object, FALSE)), ...)

@@ -150,15 +150,16 @@ is_tile_matrix <- function(x) inherits(x, "tile_matrix")
 # The object for a file.
 described <- function(path, call) new_tile_matrix(path, unwrap(native_tiles_info(path, FALSE), call))
 
+# It is marked as one of an S4 class, since R before 4.3 looks for methods of `%*%` for no others.
 new_tile_matrix <- function(path, facts) {
   dim <- facts$dim
-  structure(class = "tile_matrix", list(
+  asS4(structure(class = "tile_matrix", list(
     path = path,
     dim = if (all(dim <= .Machine$integer.max)) as.integer(dim) else dim,
     tile = as.integer(facts$tile),
     triangle = facts$triangle,
     precision = if (facts$single) "single" else "double"
-  ))
+  )))
 }
 
 # The folder is found, the file may not be there yet. It is the same one wherever the session goes.

@@ -24,6 +24,8 @@ pub mod tiled_factor;
 pub mod tiled_inverse;
 pub mod tiled_memory;
 mod tiled_merge;
+pub mod tiled_passing;
+pub mod tiled_product;
 mod tiled_queue;
 mod tiled_slots;
 pub mod tiled_solve;

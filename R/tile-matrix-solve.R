@@ -26,8 +26,8 @@ unwrap_factor <- function(reply, argument, call, routine = NULL) unwrap_named(re
 # The solution with a whole factor on disk, named as by solve().
 solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   n <- dim(r)[[1L]]
-  check_square_system(dim(r), call)
-  values <- as_right_side(b, n, call)
+  check_square_system(dim(r), call, argument)
+  values <- as_right_side(b, n, call, argument)
   columns <- count_right_sides(values, n)
   out <- .External(alloc_matrix, n, columns)
   reply <- native_tiles_solve(

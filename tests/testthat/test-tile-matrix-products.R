@@ -96,7 +96,10 @@ test_that("beside a gpu_matrix, and matrices of package Matrix, the product is p
   others <- list(list(as_gpu(y), as_gpu(t(y))))
   if (requireNamespace("Matrix", quietly = TRUE)) {
     y[y < 0] <- 0
-    others <- c(others, list(list(Matrix::Matrix(y, sparse = TRUE), Matrix::Matrix(t(y), sparse = TRUE)), list(Matrix::Matrix(y), Matrix::Matrix(t(y)))))
+    sparse <- function(x, class) methods::as(Matrix::Matrix(x, sparse = TRUE), class)
+    others <- c(others, lapply(c("CsparseMatrix", "TsparseMatrix", "RsparseMatrix"), function(class) list(sparse(y, class), sparse(t(y), class))))
+    symmetric <- Matrix::Matrix(crossprod(matrix(rnorm(400), 20)))
+    others <- c(others, list(list(Matrix::Matrix(y), Matrix::Matrix(t(y))), list(symmetric, symmetric)))
   }
   for (pair in others) {
     z <- pair[[1L]]

@@ -1,4 +1,4 @@
-# A gpu_matrix, or a matrix on disk, beside the classes of package Matrix, which is no more than suggested: methods are set once it is loaded.
+# A gpu_matrix beside the classes of package Matrix, which is no more than suggested: methods are set once it is loaded.
 
 .onLoad <- function(libname, pkgname) {
   if (isNamespaceLoaded("Matrix")) {
@@ -35,19 +35,16 @@ set_operators <- function(noted) {
 
 set_products <- function(noted) {
   set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
-  set_beside_any("%*%", function(x, y) operate_tiles(x, y, "matmult", sys.call()), noted, "tile_matrix")
   for (name in c("crossprod", "tcrossprod")) {
-    generic <- list(getExportedValue(if (is.primitive(get(name, baseenv()))) "base" else "Matrix", name))
-    set_beside_any(generic, product_method(name, product_resident), noted)
-    set_beside_any(generic, product_method(name, operate_tiles), noted, "tile_matrix")
+    generic <- getExportedValue(if (is.primitive(get(name, baseenv()))) "base" else "Matrix", name)
+    set_beside_any(list(generic), product_method(name), noted)
   }
 }
 
-product_method <- function(name, product) {
+product_method <- function(name) {
   # The next turn of the caller's loop has another name.
   force(name)
-  force(product)
-  function(x, y = NULL, ...) product(x, y, name, sys.call())
+  function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
 }
 
 set_comparison <- function(noted) {
@@ -57,13 +54,13 @@ set_comparison <- function(noted) {
   }
 }
 
-# `method` of two operands, for one of `ours` and each class for which a generic has a method beside "ANY".
-set_beside_any <- function(generics, method, noted, ours = "gpu_matrix") {
+# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY". Those for a matrix on disk are chosen without.
+set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
     for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix", "tile_matrix"))) {
-      setMethod(generic, signature(ours, class), method, where = noted)
-      setMethod(generic, signature(class, ours), method, where = noted)
+      setMethod(generic, signature("gpu_matrix", class), method, where = noted)
+      setMethod(generic, signature(class, "gpu_matrix"), method, where = noted)
     }
   }
 }

@@ -100,6 +100,11 @@ test_that("beside a gpu_matrix, and matrices of package Matrix, the product is p
     others <- c(others, lapply(c("CsparseMatrix", "TsparseMatrix", "RsparseMatrix"), function(class) list(sparse(y, class), sparse(t(y), class))))
     symmetric <- Matrix::Matrix(crossprod(matrix(rnorm(400), 20)))
     others <- c(others, list(list(Matrix::Matrix(y), Matrix::Matrix(t(y))), list(symmetric, symmetric)))
+    # Methods of Matrix for any class might bring all of the file to memory.
+    for (name in c("%*%", "crossprod", "tcrossprod")) {
+      expect_identical(methods::selectMethod(name, c("tile_matrix", "dgCMatrix"))@defined[[1L]], "tile_matrix")
+      expect_identical(methods::selectMethod(name, c("dgCMatrix", "tile_matrix"))@defined[[2L]], "tile_matrix")
+    }
   }
   for (pair in others) {
     z <- pair[[1L]]

@@ -87,6 +87,14 @@ as_plain <- function(x, call) {
   }
 }
 
+# Base R's words on what is no matrix at all speak of arguments of functions that the user has not called: `what` an operand is to be, instead, of
+# a function that base R does not have.
+check_numbers <- function(x, argument, what, call) {
+  if (!(is.object(x) || is.atomic(x) && !is.null(x))) {
+    abort_type(sprintf("'%s' must be %s, not of type \"%s\"", argument, what, typeof(x)), call)
+  }
+}
+
 # The values, extents and dimnames of an S4 array, as a plain one.
 without_class <- function(x) array(as.vector(x), dim(x), dimnames(x))
 

@@ -15,7 +15,7 @@
 #' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
 #'
 #' @section Memory:
-#' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{10^9}{10^9}) or `"512MiB"` (\eqn{2^{20}}{2^20}). Without them, half of the host's
+#' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). Without them, half of the host's
 #' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, see
 #' argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace of a few tiles comes on top.
 #'
@@ -164,7 +164,10 @@ is_begun <- function(file, from) {
   all(readBin(file, "raw", 4096L) == as.raw(0L))
 }
 
-byte_units <- c(B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40)
+# One letter is a power of two, as in most tools.
+byte_units <- c(
+  B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40, K = 2^10, M = 2^20, G = 2^30, T = 2^40
+)
 
 # Bytes of a number, or of text with a unit; NaN for NULL.
 as_bytes <- function(size, argument, call) {
@@ -182,7 +185,7 @@ as_bytes <- function(size, argument, call) {
     }
   }
   if (is.na(bytes) || bytes < 0) {
-    abort_argument(argument, sprintf("'%s' must be a number of bytes, or text such as \"8GB\" or \"512MiB\"", argument), call)
+    abort_argument(argument, sprintf("'%s' must be a number of bytes, or text such as \"8GB\" (8e9), \"8G\" or \"8GiB\" (8 * 2^30)", argument), call)
   }
   bytes
 }

@@ -74,7 +74,7 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   }
   r <- as_factor_matrix(r, "base::backsolve()", call)
   n <- dim(r)[[1L]]
-  values <- as_right_side(b, n, call)
+  values <- as_right_side(b, n, call, "r")
   columns <- count_right_sides(values, n)
   dim(values) <- c(n, columns)
   where <- how(device, "double", call)
@@ -108,7 +108,7 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   }
   refuse_name(r, call)
   if (is_resident(r)) {
-    check_square_system(r@Dim, call)
+    check_square_system(r@Dim, call, "r")
     return(diag(chol2inv_resident(r, r@Dim[[1L]], call)))
   }
   r <- as_factor_matrix(r, "base::chol2inv()", call)
@@ -120,15 +120,16 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
 
 # A square matrix in memory that holds a factor.
 as_factor_matrix <- function(r, alternative, call) {
+  check_numbers(r, "r", "a Cholesky factor", call)
   r <- as_real_matrix(r, call, alternative)
-  check_square_system(dim(r), call)
+  check_square_system(dim(r), call, "r")
   r
 }
 
 chol_solve_resident <- function(r, b, call) {
-  check_square_system(dim(r), call)
+  check_square_system(dim(r), call, "r")
   n <- dim(r)[[1L]]
-  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call)
+  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call, "r")
   names <- dimnames(r)
   half <- solve_triangle_resident(r, if (is.matrix(b)) b else as.matrix(as_double(b, call)), n, TRUE, TRUE, call)
   out <- solve_triangle_resident(r, half, n, TRUE, FALSE, call)

@@ -124,7 +124,7 @@ setClass("gpu_qr_factor", slots = c(
   factor = "gpu_matrix", tau = "numeric", turned = "integer", rank = "integer", pivot = "integer"
 ))
 
-# A matrix on disk is an S3 object. The name is known here because base R's functions that become S4 generics have methods for it; setOldClass() would do
+# A matrix on disk is an S3 object, marked as one of an S4 class. The name is known here because base R's functions that become S4 generics have methods for it; setOldClass() would do
 # the same, but not where roxygen2 sources these files.
 #' @exportClass tile_matrix
 setClass("tile_matrix")

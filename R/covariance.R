@@ -111,6 +111,7 @@ as_points <- function(x, argument, call) {
   if (is.list(x) && !is.data.frame(x)) {
     abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
   }
+  check_numbers(x, argument, "a numeric matrix of coordinates", call)
   names <- if (length(dim(x)) == 2L) dimnames(x)
   x <- if (is_resident(x)) fetch(x, call) else as_matrix(x, call)
   if (!(is.numeric(x) || is.logical(x))) {

@@ -230,6 +230,9 @@ native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, d
 # out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
 native_tiles_read <- function(file, dim, rows, cols, out) .Call(wrap__native_tiles_read, file, dim, rows, cols, out)
 
+# out = op(x) y, of the matrix or the factor in a file of these extents
+native_tiles_product <- function(file, dim, transposed, y, ydim, out, memory, how) .Call(wrap__native_tiles_product, file, dim, transposed, y, ydim, out, memory, how)
+
 # out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `which` is "backward", "forward" or "both"
 native_tiles_solve <- function(file, dim, k, which, b, bdim, out, memory, how) .Call(wrap__native_tiles_solve, file, dim, k, which, b, bdim, out, memory, how)
 

@@ -41,7 +41,11 @@ set_products <- function(noted) {
   }
 }
 
-product_method <- function(name) function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
+product_method <- function(name) {
+  # The next turn of the caller's loop has another name.
+  force(name)
+  function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
+}
 
 set_comparison <- function(noted) {
   if ("all.equal" %in% getNamespaceExports("Matrix")) {
@@ -50,11 +54,11 @@ set_comparison <- function(noted) {
   }
 }
 
-# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY".
+# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY". Those for a matrix on disk are chosen without.
 set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
-    for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix"))) {
+    for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix", "tile_matrix"))) {
       setMethod(generic, signature("gpu_matrix", class), method, where = noted)
       setMethod(generic, signature(class, "gpu_matrix"), method, where = noted)
     }

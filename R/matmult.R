@@ -23,13 +23,15 @@
 #'
 #' @section Device:
 #' `"auto"` takes the GPU where it should be faster, judged by \eqn{2mnk} operations (half for the symmetric
-#' products) and the transfers; see [cudafactor-options].
+#' products) and the transfers; see [cudafactor-options]. Of a matrix on disk: see [tile_matrix_products].
 #'
-#' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`.
+#' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`. One of them may be a matrix on disk, see [tile_matrix_products].
 #' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
 #'   `"cuda"` is an error where there is no GPU.
 #' @param precision `"double"`, or `"single"`: computes with about 7 digits, with numbers up to 3.4e38 (larger ones become
 #'   Inf), and returns doubles.
+#' @param host_memory,gpu_memory Of a matrix on disk, bytes of memory for its tiles, and of the GPU for the parts of the other operand and of the product that are there, too. As of
+#'   [chol_file()]. Not for matrices in memory.
 #' @references LAPACK and BLAS routines of the same work: `dgemm`, `dsyrk`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 1.3. Johns Hopkins.
@@ -40,9 +42,10 @@
 #' gpu_crossprod(x)
 #' all.equal(gpu_tcrossprod(x), tcrossprod(x))
 #' @export
-gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
-  if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y))) {
-    return(product(x, y, "matmult", device, precision, sys.call()))
+gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), precision = "double",
+                        host_memory = NULL, gpu_memory = NULL) {
+  if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y) && is.null(host_memory) && is.null(gpu_memory))) {
+    return(product(x, y, "matmult", device, precision, sys.call(), host_memory, gpu_memory))
   }
   # multiply(), how() and native_gemm() spelt out: each call costs a microsecond, which a small product notices.
   dx <- dim(x)
@@ -65,22 +68,22 @@ gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), p
 #' @rdname gpu_matmult
 #' @export
 gpu_crossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
-                          precision = "double") {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y))) {
+                          precision = "double", host_memory = NULL, gpu_memory = NULL) {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) && is.null(host_memory) && is.null(gpu_memory)) {
     multiply(x, dim(x), y, dim(y), "crossprod", device, precision, sys.call())
   } else {
-    product(x, y, "crossprod", device, precision, sys.call())
+    product(x, y, "crossprod", device, precision, sys.call(), host_memory, gpu_memory)
   }
 }
 
 #' @rdname gpu_matmult
 #' @export
 gpu_tcrossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
-                           precision = "double") {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y))) {
+                           precision = "double", host_memory = NULL, gpu_memory = NULL) {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) && is.null(host_memory) && is.null(gpu_memory)) {
     multiply(x, dim(x), y, dim(y), "tcrossprod", device, precision, sys.call())
   } else {
-    product(x, y, "tcrossprod", device, precision, sys.call())
+    product(x, y, "tcrossprod", device, precision, sys.call(), host_memory, gpu_memory)
   }
 }
 
@@ -113,7 +116,15 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
 }
 
 # The three products for operands that are not plain double matrices.
-product <- function(x, y, op, device, precision, call) {
+product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_memory = NULL) {
+  if (is_tile_matrix(x) || is_tile_matrix(y)) {
+    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+    return(product_tiles(x, y, op, memory, call))
+  }
+  if (!(is.null(host_memory) && is.null(gpu_memory))) {
+    argument <- if (is.null(gpu_memory)) "host_memory" else "gpu_memory"
+    abort_argument(argument, sprintf("'%s' is for a matrix on disk, and both operands are in memory", argument), call)
+  }
   if (is_resident(x) || is_resident(y)) {
     return(product_resident(x, y, op, call))
   }

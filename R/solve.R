@@ -106,35 +106,38 @@ as_coefficients <- function(a, call) {
   as_double(a, call)
 }
 
-check_square_system <- function(d, call) {
+# The user's function calls the matrix of the system `matrix`.
+check_square_system <- function(d, call, matrix = "a") {
   if (d[[1L]] == 0L) {
-    abort_dimension(base_text("'a' is 0-diml"), call)
+    abort_dimension(renamed(base_text("'a' is 0-diml"), matrix), call)
   }
   if (d[[1L]] != d[[2L]]) {
-    abort_dimension(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), call)
+    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), matrix), call)
   }
 }
 
+# Base R's words on solve(a, b), for a matrix of another name.
+renamed <- function(text, matrix) gsub("'a'", sprintf("'%s'", matrix), text, fixed = TRUE)
+
 # A matrix stays one; anything else is one column, even a data frame, as in base R.
-as_right_side <- function(b, n, call) {
+as_right_side <- function(b, n, call, matrix = "a") {
   if (isS4(b)) {
     b <- as_matrix(b, call)
   }
   if (is.complex(b)) {
     abort_complex("base::solve()", call)
   }
-  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call)
+  check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call, matrix)
   as_double(b, call)
 }
 
-check_right_side <- function(d, n, call) {
+check_right_side <- function(d, n, call, matrix = "a") {
   if (d[[2L]] == 0L) {
     abort_dimension(base_text("no right-hand side in 'b'"), call)
   }
   if (d[[1L]] != n) {
-    abort_dimension(base_text(
-      "'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(d[[1L]]), as.integer(d[[2L]]), n, n
-    ), call)
+    text <- base_text("'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(d[[1L]]), as.integer(d[[2L]]), n, n)
+    abort_dimension(renamed(text, matrix), call)
   }
 }
 

@@ -8,6 +8,9 @@
 #' Where the file holds the upper triangle of a symmetric matrix the entries below the diagonal are those above it, and of a Cholesky factor they are
 #' zero. [head()] and [tail()] work too. Nothing can be assigned to a part.
 #'
+#' Functions that know nothing of files, such as [svd()], [eigen()], [qr()] or [gpu_qr()], take `as.matrix(x)`, all of it. What does without is in [tile_matrix_products],
+#' [tile_matrix_solve], [chol_file()] and [chol_solve()].
+#'
 #' @section Value:
 #' `x[i, j]` and `as.matrix(x)`: a plain double matrix, or a vector as base R drops it, without dimnames. `dim(x)`: two numbers. `format(x)`: a text in two lines, which
 #' `print()` shows.
@@ -16,7 +19,8 @@
 #' `cudafactor_error_dimension`: subscripts out of bounds, of text, or one instead of two. `cudafactor_error_file_corrupt`: a tile is not what was written; fields
 #' `path`, `row` and `col`, the tile's row and column of tiles. `cudafactor_error_file_in_use`: [chol_file()] is at work on it in another process.
 #' `cudafactor_error_argument`: the file holds neither a matrix nor its factor but what an interrupted factorization, or one of a matrix that is not positive definite,
-#' has left. `cudafactor_error_file`: there is no such file any more.
+#' has left. `cudafactor_error_file`: there is no such file any more. `cudafactor_error_host_memory`: what is asked for takes more memory than is free (field `needed`, in bytes), where the
+#' system tells that.
 #' @param x A matrix made by [tile_matrix()], [open_tile_matrix()] or [chol_file()].
 #' @param i,j Rows and columns: numbers, negative numbers, logical vectors, or nothing for all.
 #' @param drop Whether a result with one row or column becomes a vector.
@@ -93,7 +97,12 @@ read_tiles <- function(x, rows, columns, call) {
   known <- lapply(wanted, function(places) if (!is.null(places)) as.double(places[!is.na(places)]))
   extent <- ifelse(vapply(known, is.null, NA), dim, lengths(known))
   out <- .External(alloc_matrix, extent[[1L]], extent[[2L]])
-  unwrap(native_tiles_read(.subset2(x, "path"), dim, known[[1L]], known[[2L]], out), call)
+  reply <- native_tiles_read(.subset2(x, "path"), dim, known[[1L]], known[[2L]], out)
+  if (identical(reply$err$kind, "host_memory")) {
+    text <- "%s x %s entries take %s in memory, more than is free: x[i, j] reads a part of a matrix on disk, and crossprod(), chol_file(), chol_solve() and others need none of it"
+    reply$err$message <- do.call(sprintf, c(text, as.list(format(extent, trim = TRUE, scientific = FALSE)), format_bytes(8 * prod(extent))))
+  }
+  unwrap(reply, call)
   # A row that is not known is one of NA.
   if (anyNA(rows)) out <- out[spread(rows), , drop = FALSE]
   if (anyNA(columns)) out <- out[, spread(columns), drop = FALSE]
@@ -145,3 +154,12 @@ print.tile_matrix <- function(x, ...) {
   cat(format(x), "\n", sep = "")
   invisible(x)
 }
+
+#' @rdname tile_matrix_parts
+#' @param object A `tile_matrix`.
+#' @export
+setMethod("show", "tile_matrix", function(object) print.tile_matrix(object))
+
+# As the list that it is.
+#' @export
+str.tile_matrix <- function(object, ...) str(unclass(asS4(object, FALSE)), ...)

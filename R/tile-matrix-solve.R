@@ -12,19 +12,22 @@ budget <- function(arguments, call) {
   list(bytes = bytes, how = how(arguments$device %||% getOption("cudafactor.device", "auto"), "double", call))
 }
 
-# Rust calls a factor `r`; the user's function may have another name for it.
-unwrap_factor <- function(reply, argument, call, routine = NULL) {
-  if (identical(reply$err$fields$argument, "r")) {
-    reply$err$fields$argument <- argument
+# Rust calls a factor `r` and a matrix `x`; the user's function may have other names for them.
+unwrap_named <- function(reply, arguments, call, routine = NULL) {
+  argument <- reply$err$fields$argument
+  if (isTRUE(argument %in% names(arguments))) {
+    reply$err$fields$argument <- arguments[[argument]]
   }
   unwrap(reply, call, routine)
 }
 
+unwrap_factor <- function(reply, argument, call, routine = NULL) unwrap_named(reply, c(r = argument), call, routine)
+
 # The solution with a whole factor on disk, named as by solve().
 solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   n <- dim(r)[[1L]]
-  check_square_system(dim(r), call)
-  values <- as_right_side(b, n, call)
+  check_square_system(dim(r), call, argument)
+  values <- as_right_side(b, n, call, argument)
   columns <- count_right_sides(values, n)
   out <- .External(alloc_matrix, n, columns)
   reply <- native_tiles_solve(

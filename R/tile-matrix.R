@@ -27,7 +27,7 @@
 #'
 #' @section Value:
 #' `tile_matrix()` and `open_tile_matrix()`: an object of class `"tile_matrix"`, a list of `path`, `dim`, `tile`, `triangle` and `precision`.
-#' There are methods for [dim()], [print()], [as.matrix()], `[` and [chol()], see [tile_matrix_parts], and for a factor those of [tile_matrix_solve].
+#' There are methods for [dim()], [print()], [as.matrix()], `[` and [chol()], see [tile_matrix_parts], for products, see [tile_matrix_products], and for a factor those of [tile_matrix_solve].
 #'
 #' @section Failure:
 #' Where a file cannot be completed, be it by an error in a function `x`, of the device, or by an interrupt, it is removed. `cudafactor_error_file_exists`: there is such a file,
@@ -47,7 +47,7 @@
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
 #' @param device Where a [covariance()] is evaluated: `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @seealso [covariance()], [chol_file()], [chol_solve()], [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
+#' @seealso [covariance()], [chol_file()], [chol_solve()], [tile_matrix_products], [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' x <- tile_matrix(matrix(1:6, 2), file)
@@ -150,15 +150,16 @@ is_tile_matrix <- function(x) inherits(x, "tile_matrix")
 # The object for a file.
 described <- function(path, call) new_tile_matrix(path, unwrap(native_tiles_info(path, FALSE), call))
 
+# It is marked as one of an S4 class, since R before 4.3 looks for methods of `%*%` for no others.
 new_tile_matrix <- function(path, facts) {
   dim <- facts$dim
-  structure(class = "tile_matrix", list(
+  asS4(structure(class = "tile_matrix", list(
     path = path,
     dim = if (all(dim <= .Machine$integer.max)) as.integer(dim) else dim,
     tile = as.integer(facts$tile),
     triangle = facts$triangle,
     precision = if (facts$single) "single" else "double"
-  ))
+  )))
 }
 
 # The folder is found, the file may not be there yet. It is the same one wherever the session goes.
@@ -175,6 +176,7 @@ as_tile_source <- function(x, call) {
   if (is.character(x)) {
     abort_type("'x' must be a numeric matrix, or a function, not text: matrix_file() says where a file has a matrix", call)
   }
+  check_numbers(x, "x", "a numeric matrix, or a function", call)
   x <- as_matrix(x, call)
   if (is.complex(x)) {
     abort_complex("base R for them", call)

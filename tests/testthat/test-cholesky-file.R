@@ -145,7 +145,7 @@ test_that("what cannot be is an error, and nothing is lost by it", {
 })
 
 test_that("sizes are read with their units", {
-  sizes <- list("8GB" = 8e9, "512MiB" = 512 * 2^20, " 1.5 gib " = 1.5 * 2^30, "100" = 100, "2e3 kB" = 2e6, "1TB" = 1e12, "3 B" = 3)
+  sizes <- list("8GB" = 8e9, "512MiB" = 512 * 2^20, " 1.5 gib " = 1.5 * 2^30, "100" = 100, "2e3 kB" = 2e6, "1TB" = 1e12, "3 B" = 3, "8G" = 8 * 2^30, "512 m" = 512 * 2^20, "1k" = 1024, "2T" = 2^41)
   for (text in names(sizes)) {
     expect_identical(as_bytes(text, "host_memory", NULL), sizes[[text]])
   }

@@ -28,7 +28,9 @@ attached <- c(
   "g <- as_gpu(x, 'cpu')",
   "stopifnot(norm(m) == base::norm(x), norm(g) == base::norm(x), norm(m, 'F') == norm(g, 'F'), rcond(g) > 0, suppressWarnings(rcond(m)) > 0, norm(x) == norm(g))",
   "stopifnot(methods::is(qr.Q(qr(m)), 'Matrix'), identical(dim(qr.Q(qr(g))), c(3L, 3L)), diag(m) == diag(g))",
-  "stopifnot(all.equal(m, g), all.equal(g, m), !isTRUE(all.equal(m + 1, g)), all.equal(g, x))"
+  "stopifnot(all.equal(m, g), all.equal(g, m), !isTRUE(all.equal(m + 1, g)), all.equal(g, x))",
+  "two <- m[, 1:2]",
+  "stopifnot(all.equal(as.matrix(crossprod(g, two)), crossprod(x, x[, 1:2])), all.equal(as.matrix(tcrossprod(g, t(two))), x %*% x[, 1:2]))"
 )
 
 expect_all <- function(...) {

@@ -66,7 +66,10 @@ test_that("shapes, names, vectors and errors are base R's", {
       }
       if (!(name %in% c("data", "logical", "text"))) {
         expect_as_base(solve(r, b), base::solve(f$plain, b), t, info = name)
-        expect_as_base(chol_solve(r, b), base::solve(crossprod(f$plain), b), 100 * t, info = name)
+        # Base R has other names for the operands in what it says of these.
+        if (!(name %in% c("short", "tall"))) {
+          expect_as_base(chol_solve(r, b), base::solve(crossprod(f$plain), b), 100 * t, info = name)
+        }
       }
     }
     expect_as_base(solve(r), base::solve(f$plain), t)
@@ -182,6 +185,30 @@ test_that("arguments that make no sense are errors", {
   expect_error(chol_solve(r, 1:40), "another matrix", class = "cudafactor_error_file_format")
   expect_error(chol2inv_diag(r), "another matrix", class = "cudafactor_error_file_format")
   expect_error(determinant(r), "another matrix", class = "cudafactor_error_file_format")
+})
+
+test_that("messages name arguments as the user does", {
+  f <- factor_of(diag(5), 4)
+  on.exit(unlink(f$file))
+  full <- tile_matrix(matrix(0, 2, 3), whole <- new_file())
+  on.exit(unlink(whole), add = TRUE)
+  for (r in list(f$r, f$plain, as_gpu(f$plain))) {
+    expect_error(chol_solve(r, 1:4), "'b' (4 x 1) must be compatible with 'r' (5 x 5)", fixed = TRUE)
+  }
+  for (r in list(full, matrix(0, 2, 3), as_gpu(matrix(0, 2, 3)))) {
+    expect_error(chol_solve(r, 1:2), "'r' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
+  }
+  for (r in list(matrix(0, 2, 3), as_gpu(matrix(0, 2, 3)))) {
+    expect_error(chol2inv_diag(r), "'r' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
+  }
+  expect_error(solve(f$r, 1:4), "with 'a' (5 x 5)", fixed = TRUE)
+  for (odd in list(NULL, quote(a), quote(a + b), globalenv(), list(1, 2))) {
+    type <- sprintf("not of type \"%s\"", typeof(odd))
+    expect_error(chol_solve(odd, 1), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
+    expect_error(chol2inv_diag(odd), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
+    expect_error(tile_matrix(odd, new_file()), paste("'x' must be a numeric matrix, or a function,", type), class = "cudafactor_error_type")
+    expect_error(covariance(odd), "'x' must be a numeric matrix of coordinates", class = "cudafactor_error_type")
+  }
 })
 
 test_that("NaN and infinite entries go on, and a damaged tile is named", {

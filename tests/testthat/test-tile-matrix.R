@@ -204,6 +204,29 @@ test_that("subscripts that make no sense are errors", {
   expect_identical(as.matrix(y), diag(5))
 })
 
+test_that("what memory has no room for is not read", {
+  memory <- gpu_mem()[1L, ]
+  skip_if(is.na(memory$free), "the system does not tell what memory is free")
+  x <- tile_matrix(matrix(7), file <- new_file())
+  on.exit(unlink(file))
+  # The addresses of so much can mostly be had, and the pages cannot.
+  n <- ceiling(sqrt((memory$free + memory$total) / 2 / 8))
+  e <- expect_error(x[rep(1L, n), rep(1L, n)])
+  if (inherits(e, "cudafactor_error")) {
+    expect_s3_class(e, "cudafactor_error_host_memory")
+    expect_identical(e$needed, 8 * n^2)
+    expect_match(conditionMessage(e), "GiB in memory, more than is free")
+  }
+  # Functions that know nothing of files have all of it.
+  plain <- definite_matrix(9)
+  x <- tile_matrix(plain, second <- new_file(), tile = 4)
+  on.exit(unlink(second), add = TRUE)
+  expect_identical(svd(x), svd(plain))
+  expect_identical(qr(x), qr(plain))
+  expect_identical(gpu_lu(x), gpu_lu(plain))
+  expect_identical(as.matrix(as_gpu(x, "cpu")), plain)
+})
+
 test_that("a damaged tile is named, and others can be read", {
   x <- matrix(as.double(1:400), 20)
   y <- tile_matrix(x, file <- new_file(), tile = 10)

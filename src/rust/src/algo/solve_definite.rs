@@ -9,6 +9,7 @@ use crate::algo::lu::Rhs;
 use crate::algo::solve;
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Budget;
+use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{self, System};
 use crate::error::{Error, Result};
 use crate::footprint;

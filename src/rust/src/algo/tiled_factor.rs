@@ -2,6 +2,7 @@
 
 use faer::MatRef;
 
+use crate::algo::tiled_passing::Passing;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::Scalar;
@@ -119,15 +120,6 @@ impl<'a, T: Scalar> Factor<'a, T> {
         self.layout.tile()
     }
 
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Bytes of memory for a tile.
-    pub fn tile_bytes(&self) -> Result<u64> {
-        Ok(Buffer::<T>::new(&self.layout)?.bytes().len() as u64)
-    }
-
     /// Rows of tiles.
     pub fn count(&self) -> usize {
         self.order.div_ceil(self.tile())
@@ -157,21 +149,6 @@ impl<'a, T: Scalar> Factor<'a, T> {
         }
         Ok(all)
     }
-
-    /// What a failure is told as: of zeros on the diagonal the first, whichever was met.
-    pub(super) fn told(&self, e: Error) -> Error {
-        let Error::Singular { .. } = e else {
-            return e;
-        };
-        let zero = T::from_f64(0.0);
-        match self.diagonal() {
-            Ok(d) => match d.iter().position(|d| *d == zero) {
-                Some(first) => Error::Singular { index: first + 1 },
-                None => e,
-            },
-            Err(other) => other,
-        }
-    }
 }
 
 impl<T: Scalar> Store<T> for Factor<'_, T> {
@@ -195,5 +172,34 @@ impl<T: Scalar> Store<T> for Factor<'_, T> {
         Err(Error::Internal {
             what: "a factor that is read was to be changed".into(),
         })
+    }
+}
+
+impl<T: Scalar> Passing<T> for Factor<'_, T> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn blocks(&self) -> (usize, usize) {
+        (self.count(), self.count())
+    }
+
+    fn part(&self, i: usize, j: usize) -> (usize, usize) {
+        (self.extent(i), self.extent(j))
+    }
+
+    /// Of zeros on the diagonal the first, whichever was met.
+    fn told(&self, e: Error) -> Error {
+        let Error::Singular { .. } = e else {
+            return e;
+        };
+        let zero = T::from_f64(0.0);
+        match self.diagonal() {
+            Ok(d) => match d.iter().position(|d| *d == zero) {
+                Some(first) => Error::Singular { index: first + 1 },
+                None => e,
+            },
+            Err(other) => other,
+        }
     }
 }

@@ -8,6 +8,7 @@ use faer::Mat;
 
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::{too_few, Budget, Memory, Room};
+use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{down, side, Passes, Task};
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
 use crate::algo::tiled_work::Traffic;

@@ -1,10 +1,11 @@
-//! How memory is shared between tiles of a factor and what is solved for.
+//! How memory is shared between tiles that pass by and what is computed of them.
 
-use crate::algo::tiled_factor::Factor;
+use crate::algo::tiled_passing::Passing;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
+use crate::tiles::Shape;
 
 /// Bytes of memory that may be used: of the host for tiles, and of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) struct Memory {
     /// Tiles that the host has room for.
     pub(super) host: usize,
     pub(super) device: u64,
-    /// Tiles of the factor; more are of no use.
+    /// Tiles of the matrix; more are of no use.
     pub(super) most: u64,
 }
 
@@ -46,25 +47,24 @@ pub(super) fn too_few(argument: &'static str, bytes: u64, least: u64) -> Error {
 impl Memory {
     /// An error where there is not enough for [`LEAST_SLOTS`] tiles.
     pub(super) fn new<T: Scalar>(
-        factor: &Factor<'_, T>,
+        matrix: &impl Passing<T>,
         budget: Budget,
         in_host: bool,
     ) -> Result<Self> {
-        let tile_bytes = factor.tile_bytes()?;
+        let tile_bytes = matrix.tile_bytes()?;
         let least = LEAST_SLOTS as u64 * tile_bytes;
         if budget.host < least {
             return Err(too_few("host_memory", budget.host, least));
         }
-        let count = factor.count() as u64;
-        let most = (count * (count + 1) / 2).max(LEAST_SLOTS as u64);
-        // The parts of the last column of tiles.
-        let last = factor.extent(factor.count().saturating_sub(1));
-        let edges = if last < factor.tile() {
-            ((factor.tile() + last) * last * size_of::<T>()) as u64
-        } else {
-            0
+        let (rows, cols) = matrix.blocks();
+        let tiles = match matrix.layout().shape() {
+            Shape::Triangle => cols * (cols + 1) / 2,
+            Shape::Full => rows * cols,
         };
-        let beside = BESIDE * tile_bytes + edges;
+        let most = tiles.max(LEAST_SLOTS) as u64;
+        let edges = matrix.edges().into_iter();
+        let edges: usize = edges.map(|(m, n)| m * n * size_of::<T>()).sum();
+        let beside = BESIDE * tile_bytes + edges as u64;
         if !in_host && budget.device < least + beside {
             return Err(too_few("gpu_memory", budget.device, least + beside));
         }
@@ -77,14 +77,15 @@ impl Memory {
     }
 }
 
-/// Room for tiles, and the columns of a chunk: as many as fit, since fewer chunks are fewer copies of everything.
+/// Room for tiles, and how many of `q` columns of what is computed a chunk has, each of so many `numbers`: as many as fit, since fewer chunks are fewer
+/// copies of everything.
 pub(super) fn room<T: Scalar, D: TileMachine<T>>(
     dev: &D,
-    factor: &Factor<'_, T>,
+    matrix: &impl Passing<T>,
     budget: Budget,
-    q: usize,
+    (numbers, q): (usize, usize),
 ) -> Result<(Room, usize)> {
-    let memory = Memory::new(factor, budget, dev.is_host())?;
+    let memory = Memory::new(matrix, budget, dev.is_host())?;
     if dev.is_host() {
         let room = Room {
             host: memory.host,
@@ -92,7 +93,7 @@ pub(super) fn room<T: Scalar, D: TileMachine<T>>(
         };
         return Ok((room, q));
     }
-    let column = (factor.order() * size_of::<T>()) as u64;
+    let column = (numbers * size_of::<T>()) as u64;
     let columns = |tiles: u64| {
         let left = memory.device.saturating_sub(tiles * memory.tile_bytes);
         (left / column).min(q as u64)

@@ -4,18 +4,17 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::algo::tiled_factor::Factor;
 use crate::error::Result;
 use crate::interrupt;
 use crate::progress;
 use crate::scalar::Scalar;
-use crate::tiles::line::Line;
+use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
 
 /// What the device was given and has perhaps not done.
-pub(super) struct Queue<'l, T: Scalar, D: TileMachine<T>> {
+pub(super) struct Queue<'l, T: Scalar, D: TileMachine<T>, S> {
     dev: &'l D,
-    line: &'l Line<'l, T, Factor<'l, T>>,
+    line: &'l Line<'l, T, S>,
     /// Copies, by the steps that they finish.
     copies: VecDeque<(usize, Rc<D::Mark>)>,
     /// What is computed with each tile, its operations, and how far all is then.
@@ -26,8 +25,8 @@ pub(super) struct Queue<'l, T: Scalar, D: TileMachine<T>> {
 const TILES_AHEAD: usize = 64;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
-impl<'l, T: Scalar, D: TileMachine<T>> Queue<'l, T, D> {
-    pub(super) fn new(dev: &'l D, line: &'l Line<'l, T, Factor<'l, T>>) -> Self {
+impl<'l, T: Scalar, D: TileMachine<T>, S: Store<T>> Queue<'l, T, D, S> {
+    pub(super) fn new(dev: &'l D, line: &'l Line<'l, T, S>) -> Self {
         Queue {
             dev,
             line,

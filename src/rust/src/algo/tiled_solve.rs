@@ -7,6 +7,7 @@ use faer::{MatMut, MatRef};
 
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::{room, Budget, Room};
+use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
 use crate::algo::tiled_work::Traffic;
 use crate::error::Result;
@@ -149,7 +150,7 @@ pub fn solve<T: Scalar, D: TileMachine<T>>(
             room: Room { host: 0, device: 0 },
         });
     }
-    let (room, width) = room(dev, factor, budget, q)?;
+    let (room, width) = room(dev, factor, budget, (factor.order(), q))?;
     let tasks = tasks(system, factor.count());
     let tiles = tasks.iter().map(|t| factor.index(t.at().0, t.at().1));
     let tiles: Vec<usize> = tiles.collect::<Result<_>>()?;

@@ -1,4 +1,4 @@
-//! Tiles of a factor that pass by: a list of them, of which each is looked at in its turn.
+//! Tiles of a matrix that pass by: a list of them, of which each is looked at in its turn.
 //!
 //! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
 //! [`plan`]ned for the whole list, so that a tile that stands in it more than once stays where there is room.
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use faer::MatRef;
 
-use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Room;
+use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_queue::Queue;
 use crate::algo::tiled_slots::HostSlots;
 use crate::algo::tiled_work::Traffic;
@@ -24,6 +24,8 @@ use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 
 /// Threads that load.
 const THREADS: usize = 4;
+/// Tiles that memory is for where none is needed again: some are loaded, some wait, and one is looked at.
+pub(super) const AHEAD: usize = 4 * THREADS;
 /// Tiles in a list for which a plan is made at once: its memory is some hundred bytes for each.
 pub(super) const AT_ONCE: usize = 200_000;
 
@@ -37,14 +39,14 @@ struct Place<M, K> {
 }
 
 /// Memory that tiles pass through, on a device.
-pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>> {
+pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>, S> {
     dev: &'a D,
-    factor: &'a Factor<'a, T>,
+    matrix: &'a S,
     room: Room,
     slots: &'a Slots<T>,
     /// None where tiles are computed with in host memory.
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
-    /// On a device, the parts of the last column of tiles that are of the matrix.
+    /// On a device, the parts of tiles that are of the matrix where these are not whole tiles.
     edges: Vec<D::Mat<'static>>,
     traffic: Traffic,
 }
@@ -52,13 +54,13 @@ pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>> {
 /// Host memory for a stream.
 pub(super) fn slots<'a, T: Scalar, D: TileMachine<T>>(
     dev: &'a D,
-    factor: &Factor<'_, T>,
+    matrix: &impl Passing<T>,
     room: Room,
 ) -> Result<HostSlots<'a, T, D>> {
     HostSlots::new(
         dev,
         room.host.max(LEAST_SLOTS),
-        factor.layout(),
+        matrix.layout(),
         4 * THREADS,
     )
 }
@@ -70,36 +72,29 @@ fn look_at(tile: usize) -> Request {
     }
 }
 
-impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
-    pub(super) fn new(
-        dev: &'a D,
-        factor: &'a Factor<'a, T>,
-        room: Room,
-        slots: &'a Slots<T>,
-    ) -> Result<Self> {
+impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
+    pub(super) fn new(dev: &'a D, matrix: &'a S, room: Room, slots: &'a Slots<T>) -> Result<Self> {
         let (mut places, mut edges) = (Vec::new(), Vec::new());
         if !dev.is_host() {
-            let n = factor.tile();
-            let last = factor.extent(factor.count().saturating_sub(1));
+            let n = matrix.layout().tile();
             for _ in 0..room.device.max(LEAST_SLOTS) {
                 interrupt::poll()?;
-                let matrix = dev.zeros(n, n)?;
+                let place = dev.zeros(n, n)?;
                 // Copies to it come after its making.
                 let used = Rc::new(dev.mark()?);
                 places.push(Place {
-                    matrix,
+                    matrix: place,
                     used,
                     arriving: None,
                 });
             }
-            if last < n {
-                edges.push(dev.zeros(last, last)?);
-                edges.push(dev.zeros(n, last)?);
+            for (rows, cols) in matrix.edges() {
+                edges.push(dev.zeros(rows, cols)?);
             }
         }
         Ok(Stream {
             dev,
-            factor,
+            matrix,
             room,
             slots,
             places,
@@ -124,7 +119,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
         let done = if self.dev.is_host() {
             let host = plan(&own, self.room.host)?;
             self.traffic.loaded += host.loads;
-            let line = Line::new(&host, &own, self.slots, self.factor, 1);
+            let line = Line::new(&host, &own, self.slots, self.matrix, 1);
             line.run(THREADS, Vec::new(), || {
                 self.in_host(&host, tiles, &line, step)
             })
@@ -141,7 +136,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
             let host = plan(&asked, self.room.host)?;
             self.traffic.loaded += host.loads;
             self.traffic.sent += device.loads;
-            let line = Line::new(&host, &asked, self.slots, self.factor, 1);
+            let line = Line::new(&host, &asked, self.slots, self.matrix, 1);
             line.run(THREADS, Vec::new(), || {
                 let done = self.on_device(&host, &device, tiles, &line, step);
                 // Nothing is copied any more when the threads end.
@@ -149,17 +144,17 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                 done
             })
         };
-        done.map_err(|e| self.factor.told(e))
+        done.map_err(|e| self.matrix.told(e))
     }
 
     fn in_host(
         &self,
         host: &Plan,
         tiles: &[usize],
-        line: &Line<'_, T, Factor<'_, T>>,
+        line: &Line<'_, T, S>,
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
-        let n = self.factor.tile() as isize;
+        let n = self.matrix.layout().tile() as isize;
         for (x, op) in host.ops.iter().enumerate() {
             let Op::Run { request, slots } = op else {
                 continue;
@@ -172,8 +167,8 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                 }
                 line.pause(seen, Duration::from_millis(20));
             }
-            let (i, j) = self.factor.layout().position(tiles[*request]);
-            let (rows, cols) = (self.factor.extent(i), self.factor.extent(j));
+            let (i, j) = self.matrix.layout().position(tiles[*request]);
+            let (rows, cols) = self.matrix.part(i, j);
             // SAFETY: the tile's memory, which others only look at until the step is finished.
             let view = unsafe {
                 MatRef::<T>::from_raw_parts(self.slots.address(slots[0]), rows, cols, 1, n)
@@ -189,11 +184,11 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
         host: &Plan,
         device: &Plan,
         tiles: &[usize],
-        line: &Line<'_, T, Factor<'_, T>>,
+        line: &Line<'_, T, S>,
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
         let dev = self.dev;
-        let mut queue = Queue::<T, D>::new(dev, line);
+        let mut queue = Queue::<T, D, S>::new(dev, line);
         for (x, op) in host.ops.iter().enumerate() {
             let Op::Run {
                 request,
@@ -224,14 +219,16 @@ impl<'a, T: Scalar, D: TileMachine<T>> Stream<'a, T, D> {
                     if let Some(mark) = place.arriving.take() {
                         dev.follow(&mark)?;
                     }
-                    let (i, j) = self.factor.layout().position(tiles[*request]);
-                    let (rows, cols) = (self.factor.extent(i), self.factor.extent(j));
-                    let operations = if cols == self.factor.tile() {
-                        step(*request, &place.matrix)?
-                    } else {
-                        let edge = &mut self.edges[usize::from(i < j)];
-                        dev.copy_block(&place.matrix, Block::leading(rows, cols), edge, (0, 0))?;
-                        step(*request, edge)?
+                    let (i, j) = self.matrix.layout().position(tiles[*request]);
+                    let (rows, cols) = self.matrix.part(i, j);
+                    let mut edges = self.edges.iter_mut();
+                    let operations = match edges.find(|edge| dev.shape(edge) == (rows, cols)) {
+                        None => step(*request, &place.matrix)?,
+                        Some(edge) => {
+                            let part = Block::leading(rows, cols);
+                            dev.copy_block(&place.matrix, part, edge, (0, 0))?;
+                            step(*request, edge)?
+                        }
                     };
                     place.used = Rc::new(dev.mark()?);
                     queue.computes(place.used.clone(), operations);

@@ -26,7 +26,9 @@ mod resident;
 mod target;
 mod tile_matrix;
 mod tile_parts;
+mod tile_product;
 mod tile_solve;
+mod tile_task;
 mod triangular;
 
 use extendr_api::prelude::*;
@@ -49,6 +51,7 @@ extendr_module! {
     use qr_resident;
     use resident;
     use tile_matrix;
+    use tile_product;
     use tile_solve;
     use triangular;
 }

@@ -8,6 +8,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
 
+use crate::backend::cpu;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::r::args::{self, Out};
@@ -292,6 +293,9 @@ pub fn same_extents<T: Scalar>(file: &TileFile<T>, dim: (usize, usize)) -> Resul
     })
 }
 
+/// Bytes for which the system is not asked what is free.
+const FEW: u64 = 1 << 20;
+
 fn read<T: Scalar>(
     file: &str,
     (rows, cols): (Option<&[f64]>, Option<&[f64]>),
@@ -303,6 +307,11 @@ fn read<T: Scalar>(
     let rows = Places::new(rows, layout.rows(), layout.tile())?;
     let cols = Places::new(cols, layout.cols(), layout.tile())?;
     let mut out = Out::new(out, (rows.count(), cols.count()))?;
+    // R has the addresses, and the system gives the pages when they are written: where it has too few it would end the process.
+    let needed = size_of_val(out.slice()) as u64;
+    if needed > FEW && cpu::memory().is_some_and(|(free, _)| free < needed) {
+        return Err(Error::HostMemory { needed });
+    }
     gather(&file, &rows, &cols, out.slice())
 }
 

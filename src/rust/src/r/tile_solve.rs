@@ -2,99 +2,22 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_inverse::inverse_diagonal;
 use crate::algo::tiled_memory::Budget;
+use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{solve, System};
-use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};
-use crate::progress;
 use crate::r::args::{self, Out};
-use crate::r::cholesky_file::{bytes, host_bytes, LEAST_ON_GPU};
-use crate::r::reply::{reply, show_progress};
-use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::cholesky_file::LEAST_ON_GPU;
+use crate::r::reply::reply;
+use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
+use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
 use crate::scalar::Scalar;
 use crate::tiles::kind;
 use crate::tiles::machine::TileMachine;
 use crate::work::cholesky_flops;
-
-/// With `device = "auto"` the CPU solves for fewer right-hand sides: reading the file takes longer than to compute with it.
-const LEAST_COLUMNS: usize = 64;
-
-/// Bytes of memory for tiles that the user asked for; NaN where nothing was said.
-struct Wanted {
-    host: f64,
-    device: f64,
-}
-
-fn wanted(memory: &Robj) -> Result<Wanted> {
-    match *args::doubles(memory)? {
-        [host, device] => Ok(Wanted { host, device }),
-        _ => Err(Error::Internal {
-            what: "a native routine was called without budgets of memory".to_owned(),
-        }),
-    }
-}
-
-/// What is done with a factor, on any device.
-trait Task<T: Scalar> {
-    fn operations(&self) -> f64;
-    fn is_large(&self) -> bool;
-    /// Bytes that are needed beside tiles, for a column.
-    fn column(&self) -> u64;
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()>;
-}
-
-fn on<T: Scalar>(
-    target: Target,
-    factor: &Factor<'_, T>,
-    wanted: &Wanted,
-    how: &How,
-    task: &mut impl Task<T>,
-) -> Result<()> {
-    check_free(target)?;
-    let later = target != Target::Cpu;
-    let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
-    // The parts of tiles at the edge take two more on a device.
-    let least = (2 + LEAST_ROOM as u64) * factor.tile_bytes()? + task.column();
-    let host = host_bytes(wanted.host, least);
-    match target {
-        Target::Cpu => {
-            set_last(target);
-            let budget = Budget { host, device: host };
-            task.run(&CpuDevice::new(how.threads), budget)
-        }
-        #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
-            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
-            set_last(target);
-            let usage = dev.usage()?;
-            let free = (usage.free + usage.pooled) as f64;
-            let device = bytes(wanted.device, 0.75 * free, least);
-            task.run(&dev, Budget { host, device })
-        }
-        #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => crate::r::target::no_cuda(),
-    }
-}
-
-fn carry_out<T: Scalar>(
-    factor: &Factor<'_, T>,
-    wanted: &Wanted,
-    how: &How,
-    task: &mut impl Task<T>,
-) -> Result<()> {
-    let work = if task.is_large() { f64::INFINITY } else { 0.0 };
-    match on(how.target(work), factor, wanted, how, task) {
-        Err(e) if how.may_fall_back(&e) => {
-            note_fallback(&e);
-            on(Target::Cpu, factor, wanted, how, task)
-        }
-        done => done,
-    }
-}
 
 /// `out = op(R)^-1 b`
 struct Solve<'a, T> {
@@ -109,6 +32,10 @@ impl<T: Scalar> Task<T> for Solve<'_, T> {
     fn operations(&self) -> f64 {
         let n = self.factor.order() as f64;
         self.system.sweeps() * n * n * self.dim.1 as f64
+    }
+
+    fn tile_bytes(&self) -> Result<u64> {
+        self.factor.tile_bytes()
     }
 
     fn is_large(&self) -> bool {
@@ -139,6 +66,10 @@ struct InverseDiagonal<'a, T> {
 impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
     fn operations(&self) -> f64 {
         cholesky_flops(self.factor.order())
+    }
+
+    fn tile_bytes(&self) -> Result<u64> {
+        self.factor.tile_bytes()
     }
 
     fn is_large(&self) -> bool {
@@ -192,7 +123,7 @@ fn solve_file<T: Scalar>(
         dim: bdim,
         out: out.slice(),
     };
-    carry_out(&factor, wanted, how, &mut task)
+    carry_out(wanted, how, &mut task)
 }
 
 /// out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `which` is "backward", "forward" or "both"
@@ -239,7 +170,7 @@ fn inverse_of_file<T: Scalar>(
         factor: &factor,
         out,
     };
-    carry_out(&factor, wanted, how, &mut task)
+    carry_out(wanted, how, &mut task)
 }
 
 /// out = the diagonal of the inverse of the matrix whose factor is in a file of these extents

@@ -1,4 +1,4 @@
-//! What streams through a factor in a file of tiles: triangular systems and the diagonal of the inverse, with more memory than is needed and with hardly any.
+//! What streams through a file of tiles: products with what it holds, and with a factor triangular systems and the diagonal of the inverse, with more memory than is needed and with hardly any.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -33,6 +33,7 @@ macro_rules! everywhere {
 }
 
 mod inverse;
+mod products;
 mod refused;
 mod systems;
 

@@ -1,0 +1,90 @@
+//! What streams through a matrix in a file: where it is computed, and in how much memory.
+
+use extendr_api::prelude::*;
+
+use crate::algo::cholesky_file::LEAST_ROOM;
+use crate::algo::tiled_memory::Budget;
+use crate::backend::cpu::CpuDevice;
+use crate::error::{Error, Result};
+use crate::progress;
+use crate::r::args;
+#[cfg(feature = "cuda")]
+use crate::r::cholesky_file::bytes;
+use crate::r::cholesky_file::host_bytes;
+use crate::r::reply::show_progress;
+use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::scalar::Scalar;
+use crate::tiles::machine::TileMachine;
+
+/// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than to compute with it.
+pub const LEAST_COLUMNS: usize = 64;
+
+/// Bytes of memory for tiles that the user asked for; NaN where nothing was said.
+pub struct Wanted {
+    host: f64,
+    device: f64,
+}
+
+pub fn wanted(memory: &Robj) -> Result<Wanted> {
+    match *args::doubles(memory)? {
+        [host, device] => Ok(Wanted { host, device }),
+        _ => Err(Error::Internal {
+            what: "a native routine was called without budgets of memory".to_owned(),
+        }),
+    }
+}
+
+/// What is done with a matrix in a file, on any device.
+pub trait Task<T: Scalar> {
+    fn operations(&self) -> f64;
+    /// Bytes of memory for a tile.
+    fn tile_bytes(&self) -> Result<u64>;
+    /// Whether a GPU is worth it with `device = "auto"`.
+    fn is_large(&self) -> bool;
+    /// Bytes that are needed beside tiles, for a column.
+    fn column(&self) -> u64;
+    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()>;
+}
+
+fn on<T: Scalar>(
+    target: Target,
+    wanted: &Wanted,
+    how: &How,
+    task: &mut impl Task<T>,
+) -> Result<()> {
+    check_free(target)?;
+    let later = target != Target::Cpu;
+    let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
+    // The parts of tiles at the edge take two more on a device.
+    let least = (2 + LEAST_ROOM as u64) * task.tile_bytes()? + task.column();
+    let host = host_bytes(wanted.host, least);
+    match target {
+        Target::Cpu => {
+            set_last(target);
+            let budget = Budget { host, device: host };
+            task.run(&CpuDevice::new(how.threads), budget)
+        }
+        #[cfg(feature = "cuda")]
+        Target::Cuda(ordinal) => {
+            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
+            set_last(target);
+            let usage = dev.usage()?;
+            let free = (usage.free + usage.pooled) as f64;
+            let device = bytes(wanted.device, 0.75 * free, least);
+            task.run(&dev, Budget { host, device })
+        }
+        #[cfg(not(feature = "cuda"))]
+        Target::Cuda(_) => crate::r::target::no_cuda(),
+    }
+}
+
+pub fn carry_out<T: Scalar>(wanted: &Wanted, how: &How, task: &mut impl Task<T>) -> Result<()> {
+    let work = if task.is_large() { f64::INFINITY } else { 0.0 };
+    match on(how.target(work), wanted, how, task) {
+        Err(e) if how.may_fall_back(&e) => {
+            note_fallback(&e);
+            on(Target::Cpu, wanted, how, task)
+        }
+        done => done,
+    }
+}

@@ -1,9 +1,12 @@
 //! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or its leading part.
 
+use std::sync::Arc;
+
 use faer::MatRef;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress::Moved;
 use crate::scalar::Scalar;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
@@ -108,6 +111,14 @@ impl<'a, T: Scalar> Factor<'a, T> {
             to.enumerate().for_each(|(k, to)| *to = column[k]);
         }
         Ok(())
+    }
+
+    /// What its file moves.
+    pub fn counter(&self) -> Option<Arc<Moved>> {
+        match &self.source {
+            Source::File(file) => Some(file.counter()),
+            Source::Host(_) => None,
+        }
     }
 
     pub fn order(&self) -> usize {

@@ -27,6 +27,7 @@ mod target;
 mod tile_matrix;
 mod tile_parts;
 mod tile_solve;
+mod tile_writer;
 mod triangular;
 
 use extendr_api::prelude::*;
@@ -50,5 +51,6 @@ extendr_module! {
     use resident;
     use tile_matrix;
     use tile_solve;
+    use tile_writer;
     use triangular;
 }

@@ -41,6 +41,8 @@ fn wanted(memory: &Robj) -> Result<Wanted> {
 /// What is done with a factor, on any device.
 trait Task<T: Scalar> {
     fn operations(&self) -> f64;
+    /// What it is called while the user waits.
+    fn phase(&self) -> &'static str;
     fn is_large(&self) -> bool;
     /// Bytes that are needed beside tiles, for a column.
     fn column(&self) -> u64;
@@ -57,6 +59,8 @@ fn on<T: Scalar>(
     check_free(target)?;
     let later = target != Target::Cpu;
     let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
+    progress::phase(task.phase());
+    factor.counter().into_iter().for_each(progress::watch);
     // The parts of tiles at the edge take two more on a device.
     let least = (2 + LEAST_ROOM as u64) * factor.tile_bytes()? + task.column();
     let host = host_bytes(wanted.host, least);
@@ -111,6 +115,10 @@ impl<T: Scalar> Task<T> for Solve<'_, T> {
         self.system.sweeps() * n * n * self.dim.1 as f64
     }
 
+    fn phase(&self) -> &'static str {
+        "solving"
+    }
+
     fn is_large(&self) -> bool {
         self.factor.order() >= LEAST_ON_GPU && self.dim.1 >= LEAST_COLUMNS
     }
@@ -139,6 +147,10 @@ struct InverseDiagonal<'a, T> {
 impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
     fn operations(&self) -> f64 {
         cholesky_flops(self.factor.order())
+    }
+
+    fn phase(&self) -> &'static str {
+        "inverting"
     }
 
     fn is_large(&self) -> bool {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use common::place::Place;
 use common::{for_each_device, Host};
 use cudafactor::algo::cholesky_file::{factor_files, Budget, Files};
+use cudafactor::algo::cholesky_host::factor_by_tiles;
 use cudafactor::algo::cholesky_tiled;
 use cudafactor::algo::qr_apply::{self, Form, Reflectors};
 use cudafactor::algo::tiled_work::{Room, Tiles, Work as Planned};
@@ -17,7 +18,7 @@ use cudafactor::device::Device;
 use cudafactor::error::Result;
 use cudafactor::interrupt;
 use cudafactor::matrix::{Trans, Uplo};
-use cudafactor::progress::{self, OnFiles, Report};
+use cudafactor::progress::{self, OnTiles, Report};
 use cudafactor::scalar::Scalar;
 use cudafactor::tiles::machine::TileMachine;
 use cudafactor::tiles::{Buffer, Layout, Shape, TileFile};
@@ -127,17 +128,17 @@ fn a_second_factorization_is_counted<T: Scalar, D: Device<T>>(dev: &D) {
 }
 
 thread_local! {
-    static TOLD: RefCell<Vec<(f64, OnFiles)>> = const { RefCell::new(Vec::new()) };
+    static TOLD: RefCell<Vec<(f64, OnTiles)>> = const { RefCell::new(Vec::new()) };
 }
 
 fn note_files(report: Option<Report>) {
     if let Some(r) = report {
-        let files = r.files.expect("a call on files");
+        let files = r.tiles.expect("a call on tiles");
         TOLD.with(|t| t.borrow_mut().push((r.share, files)));
     }
 }
 
-fn told() -> Vec<(f64, OnFiles)> {
+fn told() -> Vec<(f64, OnTiles)> {
     TOLD.with(|t| t.borrow_mut().drain(..).collect())
 }
 
@@ -175,6 +176,7 @@ fn who_waits_for_a_disk_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let room = Room {
         host: 3,
         devices: if dev.is_host() { vec![] } else { vec![3] },
+        peers: false,
     };
     let work = Planned::new::<T>(&matrix, &room, &[1.0]).unwrap();
     let call = progress::begin(work.operations(), !dev.is_host(), 0.0, note_files);
@@ -226,6 +228,30 @@ fn bytes_of_files_are_counted<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(last.bytes, read - before.0 + written - before.1);
     assert!(read - before.0 > layout.tiles() as u64 * each);
     assert!(told.is_sorted_by_key(|(_, files)| files.bytes));
+}
+
+/// A matrix in host memory that goes to devices by tiles: each tile that comes and goes counts.
+#[test]
+fn tiles_of_host_memory_are_counted() {
+    let (n, tile) = (512, 128);
+    let a = Host::<f64>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
+    let mut r = Host::<f64>::from_fn(n, n, |_, _| 0.0);
+    let devs = [CpuDevice::apart(2)];
+    let bytes = tile * tile * size_of::<f64>();
+    let call = progress::begin(1.0, true, 0.0, note_files);
+    factor_by_tiles(&devs, 5.0 * bytes as f64, a.view(), r.view_mut()).unwrap();
+    std::thread::sleep(Duration::from_millis(210));
+    progress::tick();
+    drop(call);
+    let told = told();
+    let (share, last) = told.last().unwrap();
+    assert!(*share > 0.9 && last.phase == "factorizing");
+    // Ten tiles, each of which comes and goes once at least.
+    let moved = last.bytes as usize / bytes;
+    assert!(
+        moved >= 20 && last.bytes as usize == moved * bytes,
+        "{moved}"
+    );
 }
 
 #[test]

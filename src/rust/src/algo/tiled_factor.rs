@@ -22,6 +22,7 @@ pub struct Factor<'a, T> {
     source: Source<'a, T>,
     layout: Layout,
     order: usize,
+    moved: Arc<Moved>,
 }
 
 impl<'a, T: Scalar> Factor<'a, T> {
@@ -63,6 +64,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             source: Source::File(file),
             layout,
             order,
+            moved: file.counter(),
         };
         let count = factor.count();
         match (0..count * (count + 1) / 2).find(|tile| !file.has(*tile)) {
@@ -93,6 +95,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             source: Source::Host(r),
             layout,
             order: n,
+            moved: Arc::default(),
         })
     }
 
@@ -110,15 +113,13 @@ impl<'a, T: Scalar> Factor<'a, T> {
             let to = into[c * size..].iter_mut().take(rows);
             to.enumerate().for_each(|(k, to)| *to = column[k]);
         }
+        self.moved.has_read(into.bytes().len() as u64);
         Ok(())
     }
 
-    /// What its file moves.
-    pub fn counter(&self) -> Option<Arc<Moved>> {
-        match &self.source {
-            Source::File(file) => Some(file.counter()),
-            Source::Host(_) => None,
-        }
+    /// What of it, or of its file, comes and goes.
+    pub fn counter(&self) -> Arc<Moved> {
+        self.moved.clone()
     }
 
     pub fn order(&self) -> usize {

@@ -5,16 +5,16 @@
 //! that began counts, and what others do is counted by the step that gave it to them. The host language is told at most five times
 //! a second, and not before a delay.
 //!
-//! A call that works on files ([`phase`]) is told of while nothing is computed, too: what its files have [`Moved`], by any thread, counts by itself, and
-//! [`tick`] is called wherever the thread waits.
+//! A call that works on the tiles of a file, or of a matrix that a device has too little memory for, has a [`phase`] and is told of while nothing is computed, too:
+//! what was [`Moved`], by any thread, counts by itself, and [`tick`] is called wherever the thread waits.
 
-mod files;
+mod tiles;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::files::{begin_copy, phase, tick, watch, Moved, OnFiles, Paused};
+pub use self::tiles::{begin_copy, phase, tick, watch, Moved, OnTiles, Paused};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -27,8 +27,8 @@ pub struct Report {
     pub rate: f64,
     /// Seconds that are left if it goes on like this; infinite where nothing is done yet.
     pub left: f64,
-    /// Of a call that works on files.
-    pub files: Option<OnFiles>,
+    /// Of a call that works on tiles.
+    pub tiles: Option<OnTiles>,
 }
 
 /// Tells the user; `None` takes back what was shown.
@@ -48,9 +48,9 @@ struct State {
     started: Instant,
     delay: Duration,
     told: Option<Instant>,
-    /// None of a call that has nothing to do with files.
+    /// None of a call that has nothing to do with tiles.
     phase: Option<&'static str>,
-    /// Files, and what each had moved before.
+    /// What is watched, and what each had moved before.
     watched: Vec<(Arc<Moved>, u64)>,
     /// Whether the work is to move bytes, of which `total` is the number.
     copies: bool,
@@ -93,7 +93,7 @@ impl State {
             share,
             rate: done / elapsed.max(1e-9),
             left,
-            files: self.phase.map(|phase| OnFiles {
+            tiles: self.phase.map(|phase| OnTiles {
                 phase,
                 bytes,
                 copies: self.copies,

@@ -15,11 +15,11 @@ fn note(report: Option<Report>) {
 }
 
 /// What was told of work on files.
-fn on_files() -> Vec<OnFiles> {
+fn on_tiles() -> Vec<OnTiles> {
     seen()
         .into_iter()
         .flatten()
-        .filter_map(|r| r.files)
+        .filter_map(|r| r.tiles)
         .collect()
 }
 
@@ -147,12 +147,12 @@ fn work_on_files_is_told_while_nothing_is_computed() {
         (report.share, report.rate, report.left),
         (0.0, 0.0, f64::INFINITY)
     );
-    let told = |phase, bytes| OnFiles {
+    let told = |phase, bytes| OnTiles {
         phase,
         bytes,
         copies: false,
     };
-    assert_eq!(report.files, Some(told("planning", 0)));
+    assert_eq!(report.tiles, Some(told("planning", 0)));
     phase("factorizing");
     std::thread::spawn({
         let moved = moved.clone();
@@ -165,7 +165,7 @@ fn work_on_files_is_told_while_nothing_is_computed() {
     .unwrap();
     later();
     advance(50.0);
-    assert_eq!(on_files(), [told("factorizing", 42)]);
+    assert_eq!(on_tiles(), [told("factorizing", 42)]);
     drop(call);
     assert_eq!((seen(), moved.bytes()), (vec![None], (37, 12)));
     tick();
@@ -195,7 +195,7 @@ fn copies_are_measured_in_bytes() {
     tick();
     let report = seen()[0].unwrap();
     assert!(report.share == 0.25 && report.rate > 0.0 && report.left < f64::INFINITY);
-    assert!(report.files.is_some_and(|f| f.copies && f.bytes == 50));
+    assert!(report.tiles.is_some_and(|f| f.copies && f.bytes == 50));
     // Products of the same call are not what it waits for.
     later();
     advance(1e9);

@@ -64,10 +64,10 @@ fn interrupt_pending() -> bool {
 /// What `progress::begin` is given.
 pub fn show_progress(report: Option<Report>) {
     let (share, rate, left) = report.map_or((-1.0, 0.0, 0.0), |r| (r.share, r.rate, r.left));
-    let files = report.and_then(|r| r.files);
-    let text = files.and_then(|f| CString::new(f.phase).ok());
+    let tiles = report.and_then(|r| r.tiles);
+    let text = tiles.and_then(|f| CString::new(f.phase).ok());
     let phase = text.as_ref().map_or(null(), |text| text.as_ptr());
-    let (bytes, copies) = files.map_or((0.0, false), |f| (f.bytes as f64, f.copies));
+    let (bytes, copies) = tiles.map_or((0.0, false), |f| (f.bytes as f64, f.copies));
     // SAFETY: called on R's thread, which began the call that is reported; the text lives until then.
     in_r(|| unsafe { cudafactor_show_progress(share, rate, left, phase, bytes, copies.into()) });
 }

@@ -60,7 +60,7 @@ fn on<T: Scalar>(
     let later = target != Target::Cpu;
     let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
     progress::phase(task.phase());
-    factor.counter().into_iter().for_each(progress::watch);
+    progress::watch(factor.counter());
     // The parts of tiles at the edge take two more on a device.
     let least = (2 + LEAST_ROOM as u64) * factor.tile_bytes()? + task.column();
     let host = host_bytes(wanted.host, least);

@@ -1,22 +1,22 @@
-//! Calls that work on files: what they are at, and the bytes that they have moved.
+//! Calls that work on tiles: what they are at, and the bytes that they have moved.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use super::{begin, tell, with, Call, Show, State, STATE};
 
-/// What is told of work on files besides.
+/// What is told of work on tiles besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OnFiles {
+pub struct OnTiles {
     /// What the call is at, in a word or two.
     pub phase: &'static str,
-    /// Bytes of tiles that were moved between disk and memory.
+    /// Bytes of tiles that were moved between memory for them and the file, or the matrix, that they are of.
     pub bytes: u64,
     /// Whether it does nothing else, and the rate is of bytes, not of operations.
     pub copies: bool,
 }
 
-/// Bytes of a file's tiles that any thread has read and written.
+/// Bytes of tiles that any thread has read from a file, or a matrix in memory, and written there.
 #[derive(Debug, Default)]
 pub struct Moved {
     read: AtomicU64,
@@ -95,12 +95,12 @@ impl Drop for Paused {
     }
 }
 
-/// The call works on files, and is at this now.
+/// The call works on tiles, and is at this now.
 pub fn phase(name: &'static str) {
     with(|s| s.phase = Some(name));
 }
 
-/// What a file moves from now on counts.
+/// What is moved from now on counts.
 pub fn watch(moved: Arc<Moved>) {
     with(|s| {
         let before = moved.sum();
@@ -108,7 +108,7 @@ pub fn watch(moved: Arc<Moved>) {
     });
 }
 
-/// Time may have passed: of a call on files the user is told again.
+/// Time may have passed: of a call on tiles the user is told again.
 pub fn tick() {
     tell(|s| s.phase.and_then(|_| s.report()));
 }

@@ -17,7 +17,8 @@
 #' @section Memory:
 #' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). Without them, half of the host's
 #' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, see
-#' argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace of a few tiles comes on top.
+#' argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace of a few tiles comes on top. On the CPU it is
+#' some 4 KiB for each row of a tile and each thread at most, which the first products in a session take, whatever they are for, and the next ones use again.
 #'
 #' @section Value:
 #' The factor, an object of class `"tile_matrix"`; invisibly where it is in the file of `x`. Its attribute `"report"` is a list:

@@ -42,7 +42,9 @@
 #'     the names `product`, `crossprod`, `chol`, `lu`, `qr`, `solve`. Inf stands for never, NA for what the model says.}
 #'   \item{`cudafactor.progress`}{whether calls longer than two seconds draw a bar, with the rate and the time that is left, on
 #'     stderr: `TRUE`, `FALSE`, or the number of seconds after which. Where unset, `TRUE` in an interactive session and `FALSE`
-#'     elsewhere.}
+#'     elsewhere. Calls that make, factor or solve with matrices on disk, as [chol_file()], show besides what they are at (planning, writing, factorizing,
+#'     finishing, solving, inverting) and how many bytes were read from files and written to them; where [tile_matrix()] only copies, the rate is of bytes.
+#'     So do [gpu_chol()] and [gpu_solve()] where they take a matrix part by part, with the bytes that come from it and go to the factor.}
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that [gpu_chol()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] and
 #'     [gpu_solve()] of a symmetric positive definite matrix may take for ordinary matrices: those that need more go part by part. Where unset, what is free.}
 #'   \item{`cudafactor.devices`}{numbers of GPUs, counted from 0, such as `c(0, 2)`: `device = "auto"` uses these, where unset all. Several work together in

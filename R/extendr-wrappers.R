@@ -209,21 +209,6 @@ native_held_read <- function(x, rows, cols, out, how) .Call(wrap__native_held_re
 # Where a matrix is, its extents, bytes and precision
 native_held_info <- function(x) .Call(wrap__native_held_info, x)
 
-# Makes a file without tiles, and leaves it open behind the handle
-native_tiles_create <- function(file, dim, tile, triangle, single, out) .Call(wrap__native_tiles_create, file, dim, tile, triangle, single, out)
-
-# Writes all tiles of a file that is being made, from a matrix
-native_tiles_fill <- function(out, x) .Call(wrap__native_tiles_fill, out, x)
-
-# Writes the tile in block row and block column `at`, counted from zero
-native_tiles_write <- function(out, at, x) .Call(wrap__native_tiles_write, out, at, x)
-
-# Makes all that was written durable, and closes the file
-native_tiles_finish <- function(out) .Call(wrap__native_tiles_finish, out)
-
-# Removes a file that is being made. Does nothing where there is none any more
-native_tiles_discard <- function(out) .Call(wrap__native_tiles_discard, out)
-
 # What a file holds. With `deep = FALSE` only what is written once, whoever has it open
 native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, deep)
 
@@ -241,6 +226,24 @@ native_tiles_inverse_diagonal <- function(file, dim, out, memory, how) .Call(wra
 
 # out = the diagonal of the factor in a file of these extents
 native_tiles_factor_diagonal <- function(file, dim, out) .Call(wrap__native_tiles_factor_diagonal, file, dim, out)
+
+# Makes a file without tiles, and leaves it open behind the handle
+native_tiles_create <- function(file, dim, tile, triangle, out, how) .Call(wrap__native_tiles_create, file, dim, tile, triangle, out, how)
+
+# Writes all tiles of a file that is being made, from a matrix
+native_tiles_fill <- function(out, x) .Call(wrap__native_tiles_fill, out, x)
+
+# Writes the tile in block row and block column `at`, counted from zero
+native_tiles_write <- function(out, at, x) .Call(wrap__native_tiles_write, out, at, x)
+
+# Takes away what the user sees between two calls that write tiles, before something else is shown
+native_tiles_hide <- function(out) .Call(wrap__native_tiles_hide, out)
+
+# Makes all that was written durable, and closes the file
+native_tiles_finish <- function(out) .Call(wrap__native_tiles_finish, out)
+
+# Removes a file that is being made. Does nothing where there is none any more
+native_tiles_discard <- function(out) .Call(wrap__native_tiles_discard, out)
 
 # out = `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)

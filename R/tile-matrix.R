@@ -87,7 +87,6 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
     abort_argument("triangle", "a Cholesky factor is not symmetric: file.copy() copies the file of one, and triangle = FALSE writes it as a matrix", call)
   }
   where <- how(device, precision, call)
-  single <- where[[2L]] != 0
   if (is_tile_matrix(x)) {
     from <- x
     if (is.null(dim)) dim <- dim(from)
@@ -115,7 +114,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
   writer <- .External(new_writer)
   # Nothing, once the file is complete.
   on.exit(native_tiles_discard(writer), add = TRUE)
-  unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, single, writer), call)
+  unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, writer, where), call)
   if (is.function(x)) {
     write_blocks(x, writer, tile_ranges(dim, as_tile(tile, dim, call)), triangle, call)
   } else if (is_covariance(x)) {
@@ -219,13 +218,15 @@ tile_ranges <- function(dim, tile) {
 }
 
 write_blocks <- function(f, writer, ranges, triangle, call) {
+  # What the function has to say is not to meet the bar.
+  hide <- function(condition) native_tiles_hide(writer)
   rows <- ranges[[1L]]
   cols <- ranges[[2L]]
   for (b in seq_along(cols$from)) {
     j <- cols$from[[b]]:cols$to[[b]]
     for (a in if (triangle) seq_len(b) else seq_along(rows$from)) {
       i <- rows$from[[a]]:rows$to[[a]]
-      block <- as_block(f(i, j), i, j, c(a, b), call)
+      block <- withCallingHandlers(as_block(f(i, j), i, j, c(a, b), call), condition = hide)
       unwrap(native_tiles_write(writer, c(a, b) - 1, block), call)
     }
   }

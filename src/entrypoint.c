@@ -1,6 +1,7 @@
 // What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames, ask R for a pending
 // interrupt, which jumps too, and print. The symbols of the Rust library are registered by extendr.
 #include <stdio.h>
+#include <string.h>
 #include <R.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
@@ -168,6 +169,10 @@ static SEXP take_raised(SEXP args) {
 
 struct progress {
   double share, rate, left;
+  // NULL where the work has nothing to do with files.
+  const char *phase;
+  double bytes;
+  int copies;
 };
 
 static void time_left(double seconds, char *text, size_t size) {
@@ -180,30 +185,51 @@ static void time_left(double seconds, char *text, size_t size) {
   }
 }
 
+// A number with the largest of two units, powers of 1000, of which the larger one is `unit`.
+static void with_unit(double number, double unit, const char *smaller, const char *larger, char *text, size_t size) {
+  const int large = number >= unit;
+  snprintf(text, size, "%.1f %s", number / (large ? unit : unit / 1e3), large ? larger : smaller);
+}
+
 static void draw_progress(void *data) {
   const struct progress *p = data;
-  enum { WIDTH = 30 };
-  char bar[WIDTH + 1], left[32], line[128];
+  // Columns of the line, and of the bar: at most, beside the facts of work on files, and at least.
+  enum { LINE = 78, WIDTH = 30, BESIDE = 15, LEAST = 5 };
+  char bar[WIDTH + 1], left[32], rate[32], bytes[32], moved[48] = "", facts[128], line[256];
   if (p->share < 0) {
     REprintf("\r%79s\r", "");
     R_FlushConsole();
     return;
   }
-  const int filled = (int)(p->share * WIDTH);
-  for (int i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
-  bar[WIDTH] = '\0';
-  time_left(p->left, left, sizeof left);
-  const int tera = p->rate >= 1e12;
-  snprintf(line, sizeof line, "[%s] %3d %%  %.1f %s  %s left", bar, (int)(100 * p->share), p->rate / (tera ? 1e12 : 1e9),
-           tera ? "TFLOP/s" : "GFLOP/s", left);
-  REprintf("\r%-78s", line);
+  if (p->copies) {
+    with_unit(p->rate, 1e9, "MB/s", "GB/s", rate, sizeof rate);
+  } else {
+    with_unit(p->rate, 1e12, "GFLOP/s", "TFLOP/s", rate, sizeof rate);
+  }
+  if (p->phase != NULL) {
+    with_unit(p->bytes, 1e9, "MB", "GB", bytes, sizeof bytes);
+    snprintf(moved, sizeof moved, "  %s moved", bytes);
+  }
+  if (R_FINITE(p->left)) {
+    time_left(p->left, left, sizeof left);
+    snprintf(facts, sizeof facts, "  %s%s  %s left", rate, moved, left);
+  } else {
+    snprintf(facts, sizeof facts, "%s", moved);
+  }
+  const char *phase = p->phase == NULL ? "" : p->phase, *gap = *phase ? " " : "";
+  const int room = LINE - (int)(strlen(phase) + strlen(gap) + strlen("[] 100 %") + strlen(facts)), most = *phase ? BESIDE : WIDTH;
+  const int width = room > most ? most : room < LEAST ? LEAST : room, filled = (int)(p->share * width);
+  for (int i = 0; i < width; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+  bar[width] = '\0';
+  snprintf(line, sizeof line, "%s%s[%s] %3d %%%s", phase, gap, bar, (int)(100 * p->share), facts);
+  REprintf("\r%-*s", LINE, line);
   R_FlushConsole();
 }
 
 // Draws over the line that was drawn before, or takes it away where the share is negative. In a context of its own, since stderr
 // may be a connection that fails.
-void cudafactor_show_progress(double share, double rate, double left) {
-  struct progress p = {share, rate, left};
+void cudafactor_show_progress(double share, double rate, double left, const char *phase, double bytes, int copies) {
+  struct progress p = {share, rate, left, phase, bytes, copies};
   R_ToplevelExec(draw_progress, &p);
 }
 

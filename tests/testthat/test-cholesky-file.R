@@ -284,7 +284,7 @@ test_that("a file is in use while it is factored elsewhere, and print says so", 
   on.exit(unlink(file))
   open <- .External(new_writer)
   other <- new_file()
-  unwrap(native_tiles_create(other, c(4, 4), 2, TRUE, FALSE, open), NULL)
+  unwrap(native_tiles_create(other, c(4, 4), 2, TRUE, open, how("cpu", "double", NULL)), NULL)
   busy <- structure(class = "tile_matrix", list(path = other, dim = c(4L, 4L), tile = 2L, triangle = TRUE, precision = "double"))
   expect_output(print(busy), "in use")
   expect_error(chol_file(busy), class = "cudafactor_error_file_in_use")

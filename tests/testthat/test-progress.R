@@ -105,3 +105,62 @@ test_that("a GPU's progress is shown", {
   expect_gt(length(shares(there$text)), 0)
   expect_match(there$text, "\r {79}\r$", perl = TRUE)
 })
+
+# A file of a matrix that can be factored.
+on_disk <- c(
+  "options(cudafactor.progress = NULL, cudafactor.device = 'cpu')", "n <- 300", "x <- diag(n, n) + 1", "new <- function() tempfile(fileext = '.tiles')",
+  "k <- tile_matrix(x, new(), triangle = TRUE, tile = 32)", "few <- 4 * 32^2 * 8", "r <- chol_file(k, new(), host_memory = few)"
+)
+
+test_that("work on files shows its phase, rate, bytes and time left in a line", {
+  phases <- list(
+    "factorizing|planning|finishing" = "chol_file(k, new(), host_memory = few)", solving = "chol_solve(r, x, host_memory = few)",
+    solving = "backsolve(r, x, host_memory = few)", solving = "solve(r, x)", inverting = "chol2inv_diag(r, host_memory = few)",
+    writing = "tile_matrix(x, new(), tile = 32)", writing = "tile_matrix(k, new(), tile = 20)",
+    writing = "tile_matrix(function(i, j) x[i, j], new(), dim = n, tile = 32)", writing = "tile_matrix(covariance(1:n), new(), tile = 32)",
+    writing = "tile_matrix(matrix_file(npy), new(), tile = 32)"
+  )
+  calls <- unlist(phases, use.names = FALSE)
+  before <- c(on_disk, "npy <- tempfile(fileext = '.npy')", "write_matrix_file(k, npy)")
+  expect_progress(calls, before)
+  out <- shown(0, c(before, "options(cudafactor.progress = 0)", sprintf("cat('<call>', file = stderr()); invisible(%s)", calls)))
+  texts <- strsplit(out$text, "<call>", fixed = TRUE)[[1L]][-1L]
+  expect_length(texts, length(calls))
+  rate <- c(writing = "([0-9.]+ [MG]B/s|[0-9.]+ [GT]FLOP/s)", other = "[0-9.]+ [GT]FLOP/s")
+  for (call in seq_along(calls)) {
+    phase <- names(phases)[[call]]
+    lines <- strsplit(texts[[call]], "\r", fixed = TRUE)[[1L]]
+    lines <- lines[grepl("[^ ]", lines)]
+    expect_gt(length(lines), 0)
+    expect_true(all(nchar(lines) < 80), info = calls[[call]])
+    line <- sprintf(
+      "^(%s) \\[=*>? *\\] +[0-9]+ %%(  %s)?  [0-9.]+ [MG]B moved(  [0-9:]+ left)? *$", phase, rate[[if (phase == "writing") "writing" else "other"]]
+    )
+    expect_match(lines, line, info = calls[[call]])
+  }
+})
+
+test_that("what a function of blocks says does not meet the bar", {
+  say <- function(what) c(on_disk[-(5:7)], "options(cudafactor.progress = 0)", sprintf("f <- function(i, j) { if (j[[1]] > 32) %s; x[i, j] }", what))
+  make <- "invisible(tile_matrix(f, new(), dim = 64, tile = 32))"
+  for (what in c("message('told')", "warning('told', immediate. = TRUE)", "stop('told')")) {
+    out <- shown(0, c(say(what), sprintf("invisible(try(%s))", make)))
+    expect_identical(out$status, 0L)
+    expect_match(out$text, "writing \\[")
+    expect_match(out$text, "\r {79}\r[^\r]*told", perl = TRUE, info = what)
+    expect_no_match(out$text, "left *[^\r ][^\r]*told", perl = TRUE)
+    expect_match(out$text, if (startsWith(what, "stop")) "told\n$" else "\r {79}\r$", perl = TRUE)
+  }
+  # What it computes meanwhile shows progress of its own, and the bar comes back.
+  out <- shown(0, c(say("gpu_matmult(x, x)"), make))
+  expect_match(out$text, "writing .*\r\\[=.*\r {79}\r", perl = TRUE)
+  expect_match(out$text, "\r {79}\r$", perl = TRUE)
+})
+
+test_that("work on files shows nothing where nothing is to be shown", {
+  for (progress in c("FALSE", "3600")) {
+    out <- shown(progress, c(on_disk[-1L], "y <- chol_solve(r, x)", "k <- tile_matrix(function(i, j) x[i, j], new(), dim = n)", "d <- chol2inv_diag(r)"))
+    expect_identical(out$status, 0L)
+    expect_identical(out$text, "", info = progress)
+  }
+})

@@ -2,6 +2,7 @@
 //!
 //! Backends call [`poll`] between panels. It asks the host language at most twenty times a
 //! second, only on the thread that installed the question, and only where one is installed.
+//! On that occasion the user is told how far work on files has come, since a call polls wherever it waits for a disk.
 //! What a GPU was given runs to its end, so that it stops between launches, of which none is
 //! long: see "Interrupts" in `DESIGN.md`.
 
@@ -9,6 +10,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::progress;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -33,6 +35,7 @@ pub fn poll() -> Result<()> {
         return Ok(());
     }
     LAST.with(|l| l.set(Some(now)));
+    progress::tick();
     if question() {
         Err(Error::Interrupted)
     } else {

@@ -7,6 +7,7 @@ use crate::algo::cholesky_tiled::factor;
 use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
 use crate::error::{Error, Result};
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::tiles::line::Meters;
 use crate::tiles::machine::TileMachine;
@@ -152,12 +153,18 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             },
         });
     }
+    progress::phase("planning");
+    for file in [Some(files.to), files.from].into_iter().flatten() {
+        progress::watch(file.counter());
+    }
     let in_host = devs.iter().any(TileMachine::is_host);
     let mut room = room(budget, tile_bytes, &layout, in_host)?;
     room.peers = reach_all::<T, D>(devs);
     let work = Work::new(files, &room, &budget.speeds)?;
+    progress::phase("factorizing");
     let meters = match factor(devs, files, &work, THREADS) {
         Ok(meters) => {
+            progress::phase("finishing");
             files.to.set_state(State::Factor)?;
             meters
         }

@@ -10,6 +10,7 @@ use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
+use crate::progress;
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
@@ -152,6 +153,8 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
             what: "a square matrix with contiguous columns is needed".into(),
         });
     };
+    progress::phase("factorizing");
+    progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
     cholesky_tiled::factor(devs, &tiles, &work, THREADS).map(|_| ())
 }

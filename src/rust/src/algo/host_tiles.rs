@@ -1,6 +1,7 @@
 //! Tiles of a matrix, and of its factor, that lie in host memory as columns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -8,6 +9,7 @@ use rayon::prelude::*;
 use crate::algo::tiled_work::Tiles;
 use crate::error::Result;
 use crate::host_memory::{copy_past_cache, want_huge_pages};
+use crate::progress::Moved;
 use crate::scalar::Scalar;
 use crate::threads::owns_pool;
 use crate::tiles::{Buffer, Layout};
@@ -20,6 +22,7 @@ pub(super) struct HostTiles<'a, T> {
     /// Numbers from a column of the factor to the next.
     stride: usize,
     steps: Vec<AtomicU32>,
+    moved: Arc<Moved>,
 }
 
 // SAFETY: tiles lie apart in the factor, and no two threads load or store the same one at a time.
@@ -83,7 +86,13 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             factor: factor.as_ptr_mut(),
             stride,
             steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+            moved: Arc::default(),
         })
+    }
+
+    /// What comes and goes, for who watches it.
+    pub(super) fn counter(&self) -> Arc<Moved> {
+        self.moved.clone()
     }
 
     fn start(&self, i: usize, j: usize) -> usize {
@@ -143,6 +152,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 to.copy_from_slice(from);
             }
         });
+        self.moved.has_read(into.bytes().len() as u64);
         Ok(())
     }
 
@@ -166,6 +176,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
             }
             below.fill(zero);
         });
+        self.moved.has_written(from.bytes().len() as u64);
         self.steps[tile].store(step, Ordering::Release);
         Ok(())
     }

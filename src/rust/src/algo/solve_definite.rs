@@ -14,6 +14,7 @@ use crate::algo::tiled_solve::{self, System};
 use crate::error::{Error, Result};
 use crate::footprint;
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::owns_pool;
 use crate::tiles::machine::TileMachine;
@@ -115,6 +116,8 @@ pub fn by_tiles<T: Scalar, D: TileMachine<T>>(
     let r = MatRef::from_column_major_slice(&r, n, n);
     let (layout, bytes) = cholesky_host::tiles::<T, D>(std::slice::from_ref(dev), means.memory, n)?;
     let factor = Factor::of_host(r, layout)?;
+    progress::phase("solving");
+    progress::watch(factor.counter());
     let budget = Budget {
         host: 16 * factor.tile_bytes()?,
         device: bytes,

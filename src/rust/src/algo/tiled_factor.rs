@@ -1,10 +1,13 @@
 //! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or its leading part.
 
+use std::sync::Arc;
+
 use faer::MatRef;
 
 use crate::algo::tiled_passing::Passing;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress::Moved;
 use crate::scalar::Scalar;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
@@ -20,6 +23,7 @@ pub struct Factor<'a, T> {
     source: Source<'a, T>,
     layout: Layout,
     order: usize,
+    moved: Arc<Moved>,
 }
 
 impl<'a, T: Scalar> Factor<'a, T> {
@@ -61,6 +65,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             source: Source::File(file),
             layout,
             order,
+            moved: file.counter(),
         };
         let count = factor.count();
         match (0..count * (count + 1) / 2).find(|tile| !file.has(*tile)) {
@@ -91,6 +96,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             source: Source::Host(r),
             layout,
             order: n,
+            moved: Arc::default(),
         })
     }
 
@@ -108,7 +114,13 @@ impl<'a, T: Scalar> Factor<'a, T> {
             let to = into[c * size..].iter_mut().take(rows);
             to.enumerate().for_each(|(k, to)| *to = column[k]);
         }
+        self.moved.has_read(into.bytes().len() as u64);
         Ok(())
+    }
+
+    /// What of it, or of its file, comes and goes.
+    pub fn counter(&self) -> Arc<Moved> {
+        self.moved.clone()
     }
 
     pub fn order(&self) -> usize {

@@ -2,6 +2,8 @@
 //!
 //! On a device of its own memory as many columns of both as fit are there, and the tiles pass by once for each such chunk.
 
+use std::sync::Arc;
+
 use faer::{MatMut, MatRef};
 
 use crate::algo::tiled_memory::{room, Budget, Room};
@@ -11,6 +13,7 @@ use crate::algo::tiled_stream::{slots, Stream, AHEAD, AT_ONCE};
 use crate::algo::tiled_work::Traffic;
 use crate::error::{Error, Result};
 use crate::matrix::{Part, Trans};
+use crate::progress::Moved;
 use crate::scalar::Scalar;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::line::Store;
@@ -28,6 +31,11 @@ impl<'a, T: Scalar> Stored<'a, T> {
     pub fn new(file: &'a TileFile<T>) -> Result<Self> {
         let below = below(file)?;
         Ok(Stored { file, below })
+    }
+
+    /// The bytes of tiles that are read, while they are.
+    pub fn counter(&self) -> Arc<Moved> {
+        self.file.counter()
     }
 
     /// Rows and columns.

@@ -7,6 +7,7 @@
 use super::source::{Order, Source};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::tiles::{Buffer, Shape, TileFile};
 
@@ -55,6 +56,7 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
                 what: "a tile was read that there is not".to_owned(),
             })?;
             file.write(index, &tile, 0)?;
+            progress::tick();
         }
         pieces.forget(block, ends);
     }

@@ -12,7 +12,7 @@ use crate::r::operand::unknown;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, make_held};
 use crate::r::target::{check_free, note_fallback, on_device, set_last, How, Target};
-use crate::r::tile_matrix::{writer, Writer};
+use crate::r::tile_writer::{writer, Writer};
 use crate::scalar::Scalar;
 use crate::tiles::TileFile;
 use crate::work::Work;
@@ -136,6 +136,8 @@ fn fill<T: Scalar>(
     check_free(target)?;
     let total = operations(file.layout(), x.scales.len());
     let _shown = progress::begin(total, false, how.delay, show_progress);
+    progress::phase("writing");
+    progress::watch(file.counter());
     let covariance = &function.covariance;
     match target {
         Target::Cpu => {

@@ -9,7 +9,8 @@ use crate::foreign::source::Description;
 use crate::foreign::{export, import, npy, Kind, Number, Order, Source};
 use crate::r::args;
 use crate::r::reply::reply;
-use crate::r::tile_matrix::{by_element, path, with_writer, writer};
+use crate::r::tile_matrix::{by_element, path};
+use crate::r::tile_writer::{with_writer, writer_shown};
 use crate::tiles::{kind, Access, PlainFile, TileFile};
 
 /// What the header of a .npy file says
@@ -108,7 +109,8 @@ fn native_matrix_file_import(
             how,
             (&offset, &stride, &separate, &exact),
         )?)?;
-        with_writer!(writer(&mut out)?, |file, _tile| import(&source, file))
+        let (writer, _shown) = writer_shown(&mut out)?;
+        with_writer!(writer, |file, _tile| import(&source, file))
     })
 }
 

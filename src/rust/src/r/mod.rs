@@ -29,6 +29,7 @@ mod tile_parts;
 mod tile_product;
 mod tile_solve;
 mod tile_task;
+mod tile_writer;
 mod triangular;
 
 use extendr_api::prelude::*;
@@ -53,5 +54,6 @@ extendr_module! {
     use tile_matrix;
     use tile_product;
     use tile_solve;
+    use tile_writer;
     use triangular;
 }

@@ -1,7 +1,9 @@
 //! Replies to R: `NULL` when there is nothing to say, `list(ok = )`, or `list(err = )`.
 
 use std::cell::Cell;
+use std::ffi::{c_char, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr::null;
 
 use extendr_api::prelude::*;
 
@@ -17,8 +19,16 @@ extern "C" {
     fn cudafactor_interrupt_pending() -> i32;
     /// Has R look for garbage, with 1 among all objects. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_collect(full: i32);
-    /// Draws a bar on R's stderr, or takes it away where the share is negative. In `entrypoint.c`; jumps nowhere.
-    fn cudafactor_show_progress(share: f64, rate: f64, left: f64);
+    /// Draws a bar on R's stderr, or takes it away where the share is negative; `phase` is text that ends with a zero, or null. In `entrypoint.c`; jumps
+    /// nowhere.
+    fn cudafactor_show_progress(
+        share: f64,
+        rate: f64,
+        left: f64,
+        phase: *const c_char,
+        bytes: f64,
+        copies: i32,
+    );
 }
 
 thread_local! {
@@ -54,8 +64,12 @@ fn interrupt_pending() -> bool {
 /// What `progress::begin` is given.
 pub fn show_progress(report: Option<Report>) {
     let (share, rate, left) = report.map_or((-1.0, 0.0, 0.0), |r| (r.share, r.rate, r.left));
-    // SAFETY: called on R's thread, which began the call that is reported.
-    in_r(|| unsafe { cudafactor_show_progress(share, rate, left) });
+    let tiles = report.and_then(|r| r.tiles);
+    let text = tiles.and_then(|f| CString::new(f.phase).ok());
+    let phase = text.as_ref().map_or(null(), |text| text.as_ptr());
+    let (bytes, copies) = tiles.map_or((0.0, false), |f| (f.bytes as f64, f.copies));
+    // SAFETY: called on R's thread, which began the call that is reported; the text lives until then.
+    in_r(|| unsafe { cudafactor_show_progress(share, rate, left, phase, bytes, copies.into()) });
 }
 
 /// An R value for a field of a reply.

@@ -1,5 +1,7 @@
 //! Products with a matrix in a file: `%*%`, `crossprod` and `tcrossprod`.
 
+use std::sync::Arc;
+
 use extendr_api::prelude::*;
 
 use crate::algo::tiled_memory::Budget;
@@ -7,6 +9,7 @@ use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_product::{multiply, Stored};
 use crate::error::Result;
 use crate::matrix::Trans;
+use crate::progress::Moved;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
@@ -30,6 +33,14 @@ struct Product<'a, T> {
 impl<T: Scalar> Task<T> for Product<'_, T> {
     fn operations(&self) -> f64 {
         2.0 * self.x.multiplications() * self.ydim.1 as f64
+    }
+
+    fn phase(&self) -> &'static str {
+        "multiplying"
+    }
+
+    fn moved(&self) -> Arc<Moved> {
+        self.x.counter()
     }
 
     fn tile_bytes(&self) -> Result<u64> {

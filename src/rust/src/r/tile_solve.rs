@@ -1,5 +1,7 @@
 //! What streams through a Cholesky factor in a file: `chol_solve`, `backsolve`, `chol2inv_diag`, `determinant`.
 
+use std::sync::Arc;
+
 use extendr_api::prelude::*;
 
 use crate::algo::tiled_factor::Factor;
@@ -8,6 +10,7 @@ use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{solve, System};
 use crate::error::{Error, Result};
+use crate::progress::Moved;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
@@ -32,6 +35,14 @@ impl<T: Scalar> Task<T> for Solve<'_, T> {
     fn operations(&self) -> f64 {
         let n = self.factor.order() as f64;
         self.system.sweeps() * n * n * self.dim.1 as f64
+    }
+
+    fn phase(&self) -> &'static str {
+        "solving"
+    }
+
+    fn moved(&self) -> Arc<Moved> {
+        self.factor.counter()
     }
 
     fn tile_bytes(&self) -> Result<u64> {
@@ -66,6 +77,14 @@ struct InverseDiagonal<'a, T> {
 impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
     fn operations(&self) -> f64 {
         cholesky_flops(self.factor.order())
+    }
+
+    fn phase(&self) -> &'static str {
+        "inverting"
+    }
+
+    fn moved(&self) -> Arc<Moved> {
+        self.factor.counter()
     }
 
     fn tile_bytes(&self) -> Result<u64> {

@@ -1,12 +1,14 @@
 //! What streams through a matrix in a file: where it is computed, and in how much memory.
 
+use std::sync::Arc;
+
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled_memory::Budget;
 use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};
-use crate::progress;
+use crate::progress::{self, Moved};
 use crate::r::args;
 #[cfg(feature = "cuda")]
 use crate::r::cholesky_file::bytes;
@@ -37,6 +39,10 @@ pub fn wanted(memory: &Robj) -> Result<Wanted> {
 /// What is done with a matrix in a file, on any device.
 pub trait Task<T: Scalar> {
     fn operations(&self) -> f64;
+    /// What it is called while the user waits.
+    fn phase(&self) -> &'static str;
+    /// The bytes that are read.
+    fn moved(&self) -> Arc<Moved>;
     /// Bytes of memory for a tile.
     fn tile_bytes(&self) -> Result<u64>;
     /// Whether a GPU is worth it with `device = "auto"`.
@@ -55,6 +61,8 @@ fn on<T: Scalar>(
     check_free(target)?;
     let later = target != Target::Cpu;
     let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
+    progress::phase(task.phase());
+    progress::watch(task.moved());
     // The parts of tiles at the edge take two more on a device.
     let least = (2 + LEAST_ROOM as u64) * task.tile_bytes()? + task.column();
     let host = host_bytes(wanted.host, least);

@@ -2,8 +2,7 @@
 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::buffer::Buffer;
 use super::direct::{Access, Disk};
@@ -12,6 +11,7 @@ use super::layout::Layout;
 use super::slots::Slots;
 use super::table::{self, Entry, State, Table};
 use crate::error::{Error, Result};
+use crate::progress::Moved;
 use crate::scalar::Scalar;
 
 /// A file of tiles with numbers of type `T`. All methods may be called by several threads at once; tiles are then read and written at
@@ -25,8 +25,7 @@ pub struct TileFile<T> {
     pub(super) inner: Mutex<Inner>,
     /// Told whenever a slot has become free, may become free by a commit, or a commit has ended.
     pub(super) changed: Condvar,
-    pub(super) bytes_read: AtomicU64,
-    pub(super) bytes_written: AtomicU64,
+    pub(super) moved: Arc<Moved>,
     pub(super) element: PhantomData<fn() -> T>,
 }
 
@@ -72,8 +71,7 @@ impl<T: Scalar> TileFile<T> {
                 failed: None,
             }),
             changed: Condvar::new(),
-            bytes_read: AtomicU64::new(0),
-            bytes_written: AtomicU64::new(0),
+            moved: Arc::default(),
             element: PhantomData,
         }
     }
@@ -119,10 +117,12 @@ impl<T: Scalar> TileFile<T> {
 
     /// The bytes of tiles that were read and written since the file was opened.
     pub fn moved(&self) -> (u64, u64) {
-        (
-            self.bytes_read.load(Ordering::Relaxed),
-            self.bytes_written.load(Ordering::Relaxed),
-        )
+        self.moved.bytes()
+    }
+
+    /// The same, for who watches it.
+    pub fn counter(&self) -> Arc<Moved> {
+        self.moved.clone()
     }
 
     /// Fills the buffer with a tile that is there. A tile that is not what was written is an error, and the buffer then holds
@@ -149,8 +149,7 @@ impl<T: Scalar> TileFile<T> {
         self.lock().slots.release(entry.slot);
         self.changed.notify_all();
         let filled = filled?;
-        self.bytes_read
-            .fetch_add(self.header.slot_bytes, Ordering::Relaxed);
+        self.moved.has_read(self.header.slot_bytes);
         if filled && crc32fast::hash(buffer.bytes()) == entry.sum {
             return Ok(());
         }
@@ -183,8 +182,7 @@ impl<T: Scalar> TileFile<T> {
         drop(inner);
         self.changed.notify_all();
         result?;
-        self.bytes_written
-            .fetch_add(self.header.slot_bytes, Ordering::Relaxed);
+        self.moved.has_written(self.header.slot_bytes);
         Ok(())
     }
 

@@ -4,9 +4,17 @@
 //! behind them is ([`mark`], [`reached`]). A call may return before they are, and then nobody is told of the rest. Only the thread
 //! that began counts, and what others do is counted by the step that gave it to them. The host language is told at most five times
 //! a second, and not before a delay.
+//!
+//! A call that works on the tiles of a file, or of a matrix that a device has too little memory for, has a [`phase`] and is told of while nothing is computed, too:
+//! what was [`Moved`], by any thread, counts by itself, and [`tick`] is called wherever the thread waits.
+
+mod tiles;
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+pub use self::tiles::{begin_copy, phase, tick, watch, Moved, OnTiles, Paused};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -17,8 +25,10 @@ pub struct Report {
     pub share: f64,
     /// Operations per second.
     pub rate: f64,
-    /// Seconds that are left if it goes on like this.
+    /// Seconds that are left if it goes on like this; infinite where nothing is done yet.
     pub left: f64,
+    /// Of a call that works on tiles.
+    pub tiles: Option<OnTiles>,
 }
 
 /// Tells the user; `None` takes back what was shown.
@@ -38,6 +48,12 @@ struct State {
     started: Instant,
     delay: Duration,
     told: Option<Instant>,
+    /// None of a call that has nothing to do with tiles.
+    phase: Option<&'static str>,
+    /// What is watched, and what each had moved before.
+    watched: Vec<(Arc<Moved>, u64)>,
+    /// Whether the work is to move bytes, of which `total` is the number.
+    copies: bool,
 }
 
 impl State {
@@ -46,6 +62,58 @@ impl State {
             call: self.call,
             queued: self.queued,
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        let each = self.watched.iter();
+        each.map(|(moved, before)| moved.sum() - before).sum()
+    }
+
+    /// What the user is to be told now.
+    fn report(&mut self) -> Option<(Show, Report)> {
+        let now = Instant::now();
+        let elapsed = now.duration_since(self.started);
+        let due = self.told.is_none_or(|t| now.duration_since(t) >= INTERVAL);
+        if !due || elapsed < self.delay || self.total <= 0.0 {
+            return None;
+        }
+        let bytes = self.bytes();
+        let done = if self.copies { bytes as f64 } else { self.done };
+        if done <= 0.0 && self.phase.is_none() {
+            return None;
+        }
+        self.told = Some(now);
+        let (share, elapsed) = ((done / self.total).min(1.0), elapsed.as_secs_f64());
+        let left = if share > 0.0 {
+            elapsed * (1.0 - share) / share
+        } else {
+            f64::INFINITY
+        };
+        let report = Report {
+            share,
+            rate: done / elapsed.max(1e-9),
+            left,
+            tiles: self.phase.map(|phase| OnTiles {
+                phase,
+                bytes,
+                copies: self.copies,
+            }),
+        };
+        Some((self.show, report))
+    }
+
+    /// Takes back what was shown.
+    fn hide(&mut self) {
+        if self.told.take().is_some() {
+            (self.show)(None);
+        }
+    }
+}
+
+/// Tells the user if it is time.
+fn tell(state: impl FnOnce(&mut State) -> Option<(Show, Report)>) {
+    if let Some(Some((show, report))) = with(state) {
+        show(Some(report));
     }
 }
 
@@ -82,6 +150,9 @@ pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
         started: Instant::now(),
         delay,
         told: None,
+        phase: None,
+        watched: Vec::new(),
+        copies: false,
     });
     Call {
         around: STATE.replace(state),
@@ -90,14 +161,8 @@ pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let state = STATE.replace(self.around.take());
-        if let Some(State {
-            show,
-            told: Some(_),
-            ..
-        }) = state
-        {
-            show(None);
+        if let Some(mut state) = STATE.replace(self.around.take()) {
+            state.hide();
         }
     }
 }
@@ -148,30 +213,14 @@ pub fn mark() -> Mark {
 
 /// All that was queued up to there is done.
 pub fn reached(mark: Mark) {
-    let told = with(|s| {
+    tell(|s| {
         // Those of a call that was stopped, or returned early, may still be about.
         if mark.call != s.call {
             return None;
         }
         s.done = s.done.max(mark.queued);
-        let now = Instant::now();
-        let elapsed = now.duration_since(s.started);
-        let due = s.told.is_none_or(|t| now.duration_since(t) >= INTERVAL);
-        if !due || elapsed < s.delay || s.done <= 0.0 || s.total <= 0.0 {
-            return None;
-        }
-        s.told = Some(now);
-        let (share, elapsed) = ((s.done / s.total).min(1.0), elapsed.as_secs_f64());
-        let report = Report {
-            share,
-            rate: s.done / elapsed.max(1e-9),
-            left: elapsed * (1.0 - share) / share,
-        };
-        Some((s.show, report))
+        s.report()
     });
-    if let Some(Some((show, report))) = told {
-        show(Some(report));
-    }
 }
 
 /// A part of a call that counts for itself, because its steps do more than the operations it is known by: what is [`advance`]d within
@@ -221,124 +270,4 @@ impl Drop for Part {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    thread_local! {
-        static SEEN: RefCell<Vec<Option<Report>>> = const { RefCell::new(Vec::new()) };
-    }
-
-    fn seen() -> Vec<Option<Report>> {
-        SEEN.with(|s| s.borrow_mut().drain(..).collect())
-    }
-
-    fn note(report: Option<Report>) {
-        SEEN.with(|s| s.borrow_mut().push(report));
-    }
-
-    /// Lets the next report be due.
-    fn later() {
-        with(|s| s.told = None);
-    }
-
-    #[test]
-    fn a_call_is_told_and_taken_back() {
-        let call = begin(100.0, false, 0.0, note);
-        advance(25.0);
-        advance(25.0);
-        drop(call);
-        let all = seen();
-        // The second comes less than a fifth of a second later.
-        assert_eq!(all.len(), 2);
-        assert_eq!(all[0].map(|r| r.share), Some(0.25));
-        assert!(all[0].is_some_and(|r| r.rate > 0.0 && r.left >= 0.0));
-        assert_eq!(all[1], None);
-        advance(10.0);
-        assert!(seen().is_empty() && queued() == 0.0);
-    }
-
-    #[test]
-    fn a_call_in_between_counts_for_itself() {
-        let outer = begin(100.0, false, 3600.0, note);
-        advance(25.0);
-        let inner = begin(10.0, false, 0.0, note);
-        advance(10.0);
-        drop(inner);
-        assert_eq!(seen().len(), 2);
-        assert_eq!((queued(), total()), (25.0, 100.0));
-        drop(outer);
-        assert_eq!((queued(), total()), (0.0, 0.0));
-    }
-
-    #[test]
-    fn short_and_silent_calls_show_nothing() {
-        for delay in [3600.0, f64::INFINITY, f64::NAN, -1.0] {
-            let call = begin(100.0, false, delay, note);
-            advance(50.0);
-            drop(call);
-        }
-        for nothing in [0.0, f64::INFINITY] {
-            let call = begin(nothing, false, 0.0, note);
-            advance(1.0);
-            drop(call);
-        }
-        assert!(seen().is_empty());
-    }
-
-    #[test]
-    fn what_is_queued_counts_when_it_is_reached() {
-        let _call = begin(100.0, true, 0.0, note);
-        advance(40.0);
-        let at = mark();
-        advance(40.0);
-        assert!(seen().is_empty());
-        reached(at);
-        assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
-        extend(100.0);
-        later();
-        reached(mark());
-        assert_eq!(seen()[0].map(|r| r.share), Some(0.4));
-    }
-
-    #[test]
-    fn a_part_counts_for_itself() {
-        let _call = begin(100.0, false, 0.0, note);
-        {
-            let outer = part(60.0);
-            let inner = part(10.0);
-            advance(1000.0);
-            inner.left(0.0);
-            drop(inner);
-            assert_eq!(queued(), 0.0);
-            outer.left(45.0);
-            assert_eq!(queued(), 15.0);
-            outer.left(50.0);
-            assert_eq!(queued(), 15.0);
-        }
-        assert_eq!(queued(), 60.0);
-        advance(15.0);
-        assert_eq!(queued(), 75.0);
-    }
-
-    #[test]
-    fn other_threads_do_not_count() {
-        let _call = begin(100.0, false, 0.0, note);
-        std::thread::spawn(|| advance(50.0)).join().unwrap();
-        assert_eq!(queued(), 0.0);
-    }
-
-    #[test]
-    fn what_an_earlier_call_left_queued_does_not_count() {
-        let first = begin(100.0, true, 0.0, note);
-        advance(90.0);
-        let left = mark();
-        drop(first);
-        assert_eq!(queued(), 0.0);
-        let _second = begin(100.0, true, 0.0, note);
-        advance(50.0);
-        reached(left);
-        assert!(seen().is_empty());
-        reached(mark());
-        assert_eq!(seen()[0].map(|r| r.share), Some(0.5));
-    }
-}
+mod tests;

@@ -1,0 +1,114 @@
+//! Calls that work on tiles: what they are at, and the bytes that they have moved.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use super::{begin, tell, with, Call, Show, State, STATE};
+
+/// What is told of work on tiles besides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnTiles {
+    /// What the call is at, in a word or two.
+    pub phase: &'static str,
+    /// Bytes of tiles that were moved between memory for them and the file, or the matrix, that they are of.
+    pub bytes: u64,
+    /// Whether it does nothing else, and the rate is of bytes, not of operations.
+    pub copies: bool,
+}
+
+/// Bytes of tiles that any thread has read from a file, or a matrix in memory, and written there.
+#[derive(Debug, Default)]
+pub struct Moved {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Moved {
+    pub fn has_read(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub fn has_written(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes read, and written.
+    pub fn bytes(&self) -> (u64, u64) {
+        (
+            self.read.load(Ordering::Relaxed),
+            self.written.load(Ordering::Relaxed),
+        )
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        let (read, written) = self.bytes();
+        read + written
+    }
+}
+
+/// A call begins that moves so many bytes to or from a file, and does nothing else.
+pub fn begin_copy(
+    bytes: u64,
+    moved: Arc<Moved>,
+    phase: &'static str,
+    delay: f64,
+    show: Show,
+) -> Call {
+    let call = begin(bytes as f64, false, delay, show);
+    with(|s| {
+        s.copies = true;
+        s.phase = Some(phase);
+    });
+    watch(moved);
+    call
+}
+
+/// A call between two of its steps, which the host language asks for one by one. What was shown stays, until this is dropped.
+pub struct Paused(Option<State>);
+
+impl Call {
+    pub fn pause(mut self) -> Paused {
+        let paused = Paused(STATE.replace(self.around.take()));
+        std::mem::forget(self);
+        paused
+    }
+}
+
+impl Paused {
+    pub fn go_on(mut self) -> Call {
+        Call {
+            around: STATE.replace(self.0.take()),
+        }
+    }
+
+    /// Takes back what was shown, until there is more to show.
+    pub fn hide(&mut self) {
+        if let Some(state) = &mut self.0 {
+            state.hide();
+        }
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.hide();
+    }
+}
+
+/// The call works on tiles, and is at this now.
+pub fn phase(name: &'static str) {
+    with(|s| s.phase = Some(name));
+}
+
+/// What is moved from now on counts.
+pub fn watch(moved: Arc<Moved>) {
+    with(|s| {
+        let before = moved.sum();
+        s.watched.push((moved, before));
+    });
+}
+
+/// Time may have passed: of a call on tiles the user is told again.
+pub fn tick() {
+    tell(|s| s.phase.and_then(|_| s.report()));
+}

@@ -48,7 +48,7 @@
 #' @section Device:
 #' `"auto"` is all GPUs together, where there are some, for 2048 rows and more, else the CPU. Where they fail or have too little memory, the CPU goes on.
 #' Each GPU makes columns of tiles of its own, as many as it is fast beside the others; tiles that others need go to them
-#' straight from its memory where the GPUs reach one another (by NVLink, or by PCIe where the system allows it), else through the host's. The factor is the same, bit for
+#' straight from its memory where the GPUs reach one another (by NVLink, or by PCIe where the system allows it), else through the host's; so always where the environment variable `CUDAFACTOR_PEERS` is 0. The factor is the same, bit for
 #' bit, on any number of GPUs of one model.
 #'
 #' @param x A `tile_matrix` with `triangle = TRUE`.

@@ -86,6 +86,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         let mut matrices = Vec::new();
         for _ in 0..self.work.room.devices[self.number] {
             interrupt::poll()?;
+            self.line.go_on()?;
             matrices.push(self.dev.zeros(tile, tile)?);
         }
         // Copies to them come after their making.
@@ -101,7 +102,8 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
-        // Tiles that come, tiles that go, and tasks, each in their order; none waits for one of another kind but where it needs what that gives.
+        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order; none waits for one of another kind but where
+        // it needs what that gives.
         let mut queues = self.queues();
         let mut begun = vec![false; self.share.plan.ops.len()];
         while queues.iter().any(|queue| !queue.is_empty()) {
@@ -118,12 +120,15 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
                     begun[step] = true;
                     queue.pop_front();
                     any = true;
+                    interrupt::poll()?;
                     self.retire()?;
+                    // It may have waited for the device.
+                    if is_task {
+                        break;
+                    }
                 }
             }
-            if any {
-                interrupt::poll()?;
-            } else {
+            if !any {
                 self.pause(seen)?;
             }
         }
@@ -155,8 +160,8 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     /// The device's steps as steps of the host's plan and of its own.
-    fn queues(&self) -> [VecDeque<(usize, usize)>; 3] {
-        let mut queues = [const { VecDeque::new() }; 3];
+    fn queues(&self) -> [VecDeque<(usize, usize)>; 4] {
+        let mut queues = [const { VecDeque::new() }; 4];
         for (x, op) in self.work.host.ops.iter().enumerate() {
             let Op::Run { request, .. } = op else {
                 continue;
@@ -164,9 +169,10 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             let (device, step) = self.work.by[*request];
             if device == self.number {
                 let kind = match self.share.plan.ops[step] {
-                    Op::Load { .. } => 0,
-                    Op::Run { .. } => 1,
-                    Op::Store { .. } => 2,
+                    Op::Load { .. } if self.work.peers.contains_key(request) => 0,
+                    Op::Load { .. } => 1,
+                    Op::Run { .. } => 2,
+                    Op::Store { .. } => 3,
                 };
                 queues[kind].push_back((x, step));
             }

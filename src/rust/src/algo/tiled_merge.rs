@@ -117,12 +117,14 @@ impl<'a> Merged<'a> {
 
     /// A tile of the factor that is no longer where it was known to be is known to be here.
     fn is_here(&mut self, tile: usize, here: Peer, request: usize) {
-        let known = self.made.as_mut().and_then(|made| made.get_mut(&tile));
-        if let Some((peer, made)) = known {
-            let there = self.places[peer.device][peer.slot].tile == Some(tile);
-            if !there || *peer == here {
-                (*peer, *made) = (here, request);
-            }
+        let finished = !self.makers.contains_key(&tile);
+        let Some(made) = self.made.as_mut().filter(|_| finished) else {
+            return;
+        };
+        let (peer, made) = made.entry(tile).or_insert((here, request));
+        let there = self.places[peer.device][peer.slot].tile == Some(tile);
+        if !there || *peer == here {
+            (*peer, *made) = (here, request);
         }
     }
 

@@ -211,7 +211,10 @@ impl Work {
             .by_ref()
             .take(AHEAD)
             .for_each(|task| merged.look_ahead(owner(task)));
-        for task in &self.tasks {
+        for (t, task) in self.tasks.iter().enumerate() {
+            if t % 1024 == 0 {
+                interrupt::poll()?;
+            }
             if let Some(task) = coming.next() {
                 merged.look_ahead(owner(task));
             }

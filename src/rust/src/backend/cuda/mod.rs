@@ -46,6 +46,7 @@ mod movement;
 mod norms;
 mod operand;
 mod passage;
+mod peers;
 mod pieces;
 mod pipeline;
 mod pivot;

@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys::{self, CUresult};
 
-use super::context::{check, Context};
+use super::context::check;
 use crate::error::Result;
 
 /// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
@@ -40,33 +40,4 @@ pub(super) fn create(device: sys::CUdevice, ordinal: usize) -> Result<sys::CUmem
         )?;
     }
     Ok(pool)
-}
-
-/// Whether a GPU can read another's pool; it may from now on.
-pub(super) fn reaches(reader: &Context, owner: &Context) -> bool {
-    if reader.ordinal == owner.ordinal {
-        return true;
-    }
-    if owner.pool.is_null() || reader.bind().is_err() {
-        return false;
-    }
-    let (mut from, mut to, mut can) = (0, 0, 0);
-    // SAFETY: the driver is initialised; out-parameters are valid.
-    let codes = unsafe {
-        [
-            sys::cuDeviceGet(&mut from, reader.ordinal as i32),
-            sys::cuDeviceGet(&mut to, owner.ordinal as i32),
-            sys::cuDeviceCanAccessPeer(&mut can, from, to),
-        ]
-    };
-    if can == 0 || codes.iter().any(|code| *code != CUresult::CUDA_SUCCESS) {
-        return false;
-    }
-    // SAFETY: the structure is plain data for which zeros are valid.
-    let mut access: sys::CUmemAccessDesc = unsafe { std::mem::zeroed() };
-    access.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = reader.ordinal as i32;
-    access.flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    // SAFETY: the pool is the owner's and never destroyed; one description is given.
-    unsafe { sys::cuMemPoolSetAccess(owner.pool, &access, 1) == CUresult::CUDA_SUCCESS }
 }

@@ -8,7 +8,7 @@ use faer::MatMut;
 use super::cholesky::{self, Started};
 use super::context::{lock, Context};
 use super::memory::Matrix;
-use super::pool;
+use super::peers;
 use super::streams::Event;
 use super::transfer::count;
 use super::CudaDevice;
@@ -170,7 +170,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
     }
 
     fn reaches(&self, other: &Self) -> bool {
-        pool::reaches(self.ctx, other.ctx)
+        peers::reaches(self.ctx, other.ctx)
     }
 
     fn place(&self, matrix: &mut Matrix<'_, T>) -> Result<usize> {
@@ -184,18 +184,15 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         to: &mut Matrix<'_, T>,
         after: &[&Mark],
     ) -> Result<Mark> {
-        let (stream, bytes) = (self.ctx.across, to.bytes());
+        let stream = self.ctx.across;
         self.wait_all(stream, after)?;
-        let (target, source) = (to.view().ptr, place as sys::CUdeviceptr);
-        let code = sys::cuMemcpyPeerAsync(
-            target,
-            self.ctx.handle,
-            source,
-            from.ctx.handle,
-            bytes,
-            stream,
-        );
-        self.ctx.check(code, "cuMemcpyPeer")?;
+        peers::copy(
+            self.ctx,
+            from.ctx,
+            place as sys::CUdeviceptr,
+            to.view().ptr,
+            to.bytes(),
+        )?;
         self.end_of(stream)
     }
 

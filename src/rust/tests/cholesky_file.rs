@@ -70,6 +70,16 @@ fn tiles<T: Scalar>(file: &TileFile<T>, host: u64, device: u64) -> Budget {
     }
 }
 
+/// Of several devices, each faster than the one before.
+fn tiles_on<T: Scalar>(count: usize, file: &TileFile<T>, host: u64, device: u64) -> Budget {
+    let one = tiles(file, host, device);
+    Budget {
+        devices: vec![one.devices[0]; count],
+        speeds: (1..=count).map(|d| d as f64).collect(),
+        ..one
+    }
+}
+
 fn in_place<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     a: &Host<T>,
@@ -90,9 +100,7 @@ fn in_place_on<T: Scalar, D: TileMachine<T>>(
     let file = written(&place, a, tile);
     let files = Files::new(None, &file);
     let before = file.moved();
-    let mut budget = tiles(&file, host, device);
-    budget.devices = vec![budget.devices[0]; devs.len()];
-    budget.speeds = (1..=devs.len()).map(|d| d as f64).collect();
+    let budget = tiles_on(devs.len(), &file, host, device);
     let report = factor_files(devs, &files, &budget, false)?;
     assert_eq!(file.state(), State::Factor);
     let after = file.moved();
@@ -216,6 +224,11 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    goes_on::<T, D>(alone(dev));
+}
+
+/// On more of the devices each time, and on one again.
+fn goes_on<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     use cudafactor::interrupt;
     use std::cell::Cell;
     thread_local! {
@@ -228,7 +241,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
     let (n, tile) = (1500, 32);
     let a = positive::<T>(n);
-    let (whole, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
+    let (whole, _) = in_place(&devs[0], &a, tile, (1000, 1000)).unwrap();
     let place = Place::new("cholesky-file");
     let file = written(&place, &a, tile);
     let files = Files::new(None, &file);
@@ -237,12 +250,14 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
         LEFT.set(1 + stops);
         interrupt::install(stop);
         // Different memory each time.
-        let budget = tiles(
+        let count = 1 + stops % devs.len();
+        let budget = tiles_on(
+            count,
             &file,
             12 + 9 * (stops as u64 % 3),
             9 + 4 * (stops as u64 % 2),
         );
-        let done = factor_files(alone(dev), &files, &budget, stops > 0);
+        let done = factor_files(&devs[..count], &files, &budget, stops > 0);
         interrupt::install(|| false);
         match done {
             Ok(_) => break,
@@ -251,7 +266,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
         // Stopped before anything was stored it is a matrix still.
         if file.state() != State::Matrix {
             assert_eq!(file.state(), State::Factoring);
-            let refused = factor_files(alone(dev), &files, &budget, false);
+            let refused = factor_files(&devs[..count], &files, &budget, false);
             let why = matches!(
                 refused,
                 Err(Error::Argument {
@@ -319,6 +334,7 @@ mod several_make_what_one_makes {
     fn cpus_apart() {
         use cudafactor::backend::cpu::CpuDevice;
         let reached = [(); 3].map(|()| CpuDevice::apart(1));
+        super::goes_on::<f64, _>(&reached);
         super::several_make_what_one_makes::<f64, _>(reached, &CpuDevice::new(1));
         let unreached = [(); 3].map(|()| CpuDevice::out_of_reach(1));
         super::several_make_what_one_makes::<f32, _>(unreached, &CpuDevice::new(1));

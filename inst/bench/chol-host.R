@@ -30,8 +30,7 @@ bus <- 2^30 / seconds(function() { g <- as_gpu(gib); finished() }, 5)
 rm(gib)
 
 rows <- lapply(orders, function(n) {
-  x <- matrix(0.5, n, n)
-  diag(x) <- n
+  x <- as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
   times <- if (n < 30000) 5 else 2
   with <- function(...) {
     old <- options(...)

@@ -1,5 +1,8 @@
 //! Large copies within the host's memory, and its pages.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
 /// A copy that does not read what it overwrites.
 ///
 /// # Safety
@@ -48,4 +51,87 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (start, end);
+}
+
+/// Memory smaller than this is not worth it.
+const LARGE: usize = 4 << 20;
+const PAGE: usize = 4096;
+
+/// The pages of memory that is to be written. The system hands them out when they are first written, and one thread alone takes longer
+/// over that than the bus over the contents.
+pub(crate) struct Pages {
+    memory: usize,
+    bytes: usize,
+    next: AtomicUsize,
+}
+
+impl Pages {
+    /// Huge ones where the system gives them. `None` where there is little to gain.
+    ///
+    /// # Safety
+    /// The memory must outlive the value.
+    pub(crate) unsafe fn of(memory: *mut u8, bytes: usize) -> Option<Pages> {
+        (bytes >= LARGE).then(|| Pages::of_any(memory, bytes))
+    }
+
+    /// However little it is.
+    ///
+    /// # Safety
+    /// As of [`Pages::of`].
+    pub(crate) unsafe fn of_any(memory: *mut u8, bytes: usize) -> Pages {
+        want_huge_pages(memory, bytes);
+        Pages {
+            memory: memory as usize,
+            bytes,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
+    pub(crate) fn touch_some(&self) -> bool {
+        self.touch_next().is_some()
+    }
+
+    /// Which bytes were handed out: a huge page, or a part of one at the ends. Each once.
+    pub(crate) fn touch_next(&self) -> Option<Range<usize>> {
+        // Shares end where pages do, so that no two threads ask for the same one.
+        let skew = self.memory % HUGE_PAGE;
+        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(HUGE_PAGE);
+        let (start, end) = ((end - HUGE_PAGE).saturating_sub(skew), end - skew);
+        if start >= self.bytes {
+            return None;
+        }
+        let end = end.min(self.bytes);
+        for at in (start..end).step_by(PAGE) {
+            // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic one. Whoever has written in
+            // between has touched the page.
+            let byte = unsafe { AtomicU8::from_ptr((self.memory + at) as *mut u8) };
+            let value = byte.load(Ordering::Relaxed);
+            let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        Some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touched_memory_keeps_its_contents_and_each_byte_is_told_once() {
+        let bytes = LARGE + 12345;
+        let mut memory: Vec<u8> = (0..bytes).map(|i| (i % 253) as u8).collect();
+        // SAFETY: the vector outlives it.
+        let pages = unsafe { Pages::of(memory.as_mut_ptr(), bytes) }.unwrap();
+        let mut last = 0;
+        while let Some(some) = pages.touch_next() {
+            assert_eq!(some.start, last);
+            last = some.end;
+        }
+        assert_eq!(last, bytes);
+        let mut all = memory.iter().enumerate();
+        assert!(all.all(|(i, b)| *b == (i % 253) as u8));
+        // SAFETY: nothing is touched.
+        assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
+    }
 }

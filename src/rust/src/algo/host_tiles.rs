@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use crate::algo::tiled_work::Tiles;
 use crate::error::Result;
-use crate::host_memory::{copy_past_cache, want_huge_pages};
+use crate::host_memory::{copy_past_cache, Pages};
 use crate::progress::Moved;
 use crate::scalar::Scalar;
-use crate::threads::owns_pool;
+use crate::threads::{owns_pool, wanted};
 use crate::tiles::{Buffer, Layout};
 
 /// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
@@ -21,6 +21,7 @@ pub(super) struct HostTiles<'a, T> {
     factor: *mut T,
     /// Numbers from a column of the factor to the next.
     stride: usize,
+    pages: Pages,
     steps: Vec<AtomicU32>,
     moved: Arc<Moved>,
 }
@@ -74,17 +75,18 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
         let rows = layout.rows();
         let fits = (matrix.nrows(), factor.nrows()) == (rows, rows);
         let dense = matrix.row_stride() == 1 && factor.row_stride() == 1;
-        let stride = usize::try_from(factor.col_stride()).ok()?;
-        if fits && dense && rows > 0 {
-            let numbers = (rows - 1) * stride + rows;
-            // SAFETY: from the first entry to the last.
-            unsafe { want_huge_pages(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) };
-        }
+        let stride = usize::try_from(factor.col_stride()).ok()?.max(1);
+        let numbers = match rows {
+            0 => 0,
+            _ => (rows - 1) * stride + rows,
+        };
         (fits && dense).then(|| HostTiles {
             layout,
             matrix,
             factor: factor.as_ptr_mut(),
             stride,
+            // SAFETY: from the first entry to the last, which outlive this value.
+            pages: unsafe { Pages::of_any(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) },
             steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
             moved: Arc::default(),
         })
@@ -186,27 +188,28 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     fn threads_beside(&self) -> usize {
-        BESIDE
+        (wanted() / 4).clamp(2, MOST_BESIDE)
     }
 
-    /// Zeros below the tiles on the diagonal.
-    fn beside(&self, thread: usize, go_on: &dyn Fn() -> bool) {
+    /// Has the system hand out the factor's memory, and writes zeros below the tiles on the diagonal while it is in the processor's cache.
+    fn beside(&self, _thread: usize, go_on: &dyn Fn() -> bool) {
         let (n, size) = (self.layout.rows(), self.layout.tile());
         let factor = Address(self.factor);
-        // Neighbours in huge pages are one thread's.
-        for c in (0..n).filter(|c| c / size % BESIDE == thread) {
-            if !go_on() {
-                return;
-            }
-            let first = (c / size + 1) * size;
-            if first < n {
-                // SAFETY: nobody else writes below the tiles on the diagonal.
-                let to = unsafe { factor.slice(c * self.stride + first, n - first) };
-                to.fill(T::from_f64(0.0));
+        while let Some(bytes) = self.pages.touch_next().filter(|_| go_on()) {
+            let (from, to) = (bytes.start / size_of::<T>(), bytes.end / size_of::<T>());
+            for c in from / self.stride..to.div_ceil(self.stride) {
+                let column = c * self.stride;
+                let first = column + (c / size + 1) * size;
+                let (first, end) = (first.max(from), (column + n).min(to));
+                if first < end {
+                    // SAFETY: nobody else writes below the tiles on the diagonal, and no two threads have the same bytes.
+                    let to = unsafe { factor.slice(first, end - first) };
+                    to.fill(T::from_f64(0.0));
+                }
             }
         }
     }
 }
 
-/// Threads that write zeros.
-const BESIDE: usize = 4;
+/// Threads that write zeros at most.
+const MOST_BESIDE: usize = 16;

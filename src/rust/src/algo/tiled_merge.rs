@@ -3,17 +3,15 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::algo::tiled_peers::Peer;
-use crate::algo::tiled_work::{Room, Share};
+use crate::algo::tiled_work::{Pace, Room, Share};
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
-
-/// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
-const LAG: usize = 16;
 
 /// The devices' plans on their way to become one list of requests to the host's memory.
 pub(super) struct Merged<'a> {
     shares: &'a [Share],
     tasks: &'a [Task],
+    pace: Pace,
     /// The first step of each plan that is not in the list, but for tiles that come ahead of time; and the first that was not looked ahead to.
     next: Vec<usize>,
     ahead: Vec<usize>,
@@ -50,12 +48,13 @@ pub(super) struct Late {
 }
 
 impl<'a> Merged<'a> {
-    pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room) -> Self {
+    pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room, pace: Pace) -> Self {
         let listed = shares.iter().map(|share| vec![false; share.plan.ops.len()]);
         let slots = room.devices.iter().map(|slots| (*slots).max(LEAST_SLOTS));
         Merged {
             shares,
             tasks,
+            pace,
             next: vec![0; shares.len()],
             ahead: vec![0; shares.len()],
             listed: listed.collect(),
@@ -161,7 +160,8 @@ impl<'a> Merged<'a> {
     pub(super) fn up_to_next_run(&mut self, device: usize) {
         self.done += 1;
         let done = self.done;
-        self.flush(|late| late.since + LAG < done);
+        let lag = self.pace.lag;
+        self.flush(|late| late.since + lag < done);
         let mut ran = false;
         while let Some(op) = self.shares[device].plan.ops.get(self.next[device]) {
             let step = self.next[device];

@@ -52,8 +52,28 @@ pub struct Traffic {
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
 pub const MOST_ROWS: usize = 256;
-/// Tasks before which a tile may come to a device's memory, where there is room.
-const AHEAD: usize = 1024;
+/// When tiles travel between the host's memory and the devices'.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// Tasks before which a tile may come, where there is room.
+    ahead: usize,
+    /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
+    pub(super) lag: usize,
+}
+const STEADY: Pace = Pace {
+    ahead: 1024,
+    lag: 16,
+};
+impl Pace {
+    /// Where the devices have room for everything it all comes first. In memory it goes later: the host then has fewer tiles to read, and has got pages to
+    /// write them to.
+    fn all_fits(in_memory: bool, tasks: usize) -> Pace {
+        Pace {
+            ahead: usize::MAX,
+            lag: if in_memory { tasks / 2 } else { STEADY.lag },
+        }
+    }
+}
 
 /// What is to be done, before anything is.
 pub struct Work {
@@ -138,7 +158,9 @@ impl Work {
                 cols: count.max(1),
                 ahead: room.devices.len() > 1,
             };
-            return Work::in_order(matrix, way, &room, &owners);
+            let tasks = count * (count + 1) * (count + 2) / 6;
+            let pace = Pace::all_fits(matrix.is_in_memory(), tasks);
+            return Work::in_order(matrix, way, &room, &owners, pace);
         }
         let mut best: Option<Work> = None;
         for blocking in ways(count, room)
@@ -146,7 +168,7 @@ impl Work {
             .take(compared(&layout, matrix.is_in_memory()))
         {
             interrupt::poll()?;
-            let work = Work::in_order(matrix, blocking, room, &owners)?;
+            let work = Work::in_order(matrix, blocking, room, &owners, STEADY)?;
             if best.as_ref().is_none_or(|b| work.cost() < b.cost()) {
                 best = Some(work);
             }
@@ -161,14 +183,21 @@ impl Work {
         blocking: Blocking,
         room: &Room,
         owners: &[usize],
+        pace: Pace,
     ) -> Result<Work> {
         let layout = matrix.layout();
         let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
         let tasks = cholesky(layout.block_rows(), blocking, had);
-        Work::by(layout, tasks, room, owners)
+        Work::by(layout, tasks, room, owners, pace)
     }
 
-    fn by(layout: Layout, tasks: Vec<Task>, room: &Room, owners: &[usize]) -> Result<Work> {
+    fn by(
+        layout: Layout,
+        tasks: Vec<Task>,
+        room: &Room,
+        owners: &[usize],
+        pace: Pace,
+    ) -> Result<Work> {
         let own = tasks.iter().map(|task| request_of(&layout, task));
         let own: Vec<Request> = own.collect::<Result<_>>()?;
         let mut work = Work {
@@ -183,14 +212,14 @@ impl Work {
             room: room.clone(),
         };
         if !room.devices.is_empty() {
-            work.share(owners)?;
+            work.share(owners, pace)?;
         }
         work.host = plan(&work.requests, room.host)?;
         Ok(work)
     }
 
     /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the host's memory, in an order in which what one needs of another comes later.
-    fn share(&mut self, owners: &[usize]) -> Result<()> {
+    fn share(&mut self, owners: &[usize], pace: Pace) -> Result<()> {
         let own = std::mem::take(&mut self.requests);
         let owner = |task: &Task| owners[task.target().1];
         for (d, slots) in self.room.devices.iter().enumerate() {
@@ -205,11 +234,11 @@ impl Work {
                 tasks: numbers,
             });
         }
-        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room);
+        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room, pace);
         let mut coming = self.tasks.iter();
         coming
             .by_ref()
-            .take(AHEAD)
+            .take(pace.ahead)
             .for_each(|task| merged.look_ahead(owner(task)));
         for (t, task) in self.tasks.iter().enumerate() {
             if t % 1024 == 0 {

@@ -10,12 +10,13 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::context::{lock, Context};
-use super::host_copy::{gather, scatter, Pages};
+use super::host_copy::{gather, scatter};
 use super::pieces::Piece;
 use super::staging::{Lane, Slot};
 use super::streams::Event;
 use super::transfer::Stage;
 use crate::error::{Error, Result};
+use crate::host_memory::Pages;
 use crate::interrupt;
 
 /// So many pieces are too much for the processor's cache.

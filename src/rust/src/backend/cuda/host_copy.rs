@@ -1,10 +1,10 @@
-//! Copies within the host's memory, and fresh pages for results.
+//! Copies within the host's memory, and threads that have fresh pages for results handed out.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use super::pieces::Piece;
-use crate::host_memory::{copy_past_cache, want_huge_pages, HUGE_PAGE};
+use crate::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 
 /// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///
@@ -39,55 +39,6 @@ pub(super) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
                 std::ptr::write_bytes(to.add(kept), 0, t.whole - kept);
             }
         }
-    }
-}
-
-/// Results smaller than this are not worth it.
-const LARGE: usize = 4 << 20;
-const PAGE: usize = 4096;
-
-/// The pages of a result's memory. The system hands them out when they are first written, and one thread alone takes longer over that
-/// than the bus over the contents.
-pub(super) struct Pages {
-    memory: usize,
-    bytes: usize,
-    next: AtomicUsize,
-}
-
-impl Pages {
-    /// Of memory that is to be written; huge ones where the system gives them. `None` where there is little to gain.
-    ///
-    /// # Safety
-    /// The memory must outlive the value.
-    pub(super) unsafe fn of(memory: *mut u8, bytes: usize) -> Option<Pages> {
-        if bytes < LARGE {
-            return None;
-        }
-        want_huge_pages(memory, bytes);
-        Some(Pages {
-            memory: memory as usize,
-            bytes,
-            next: AtomicUsize::new(0),
-        })
-    }
-
-    /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
-    pub(super) fn touch_some(&self) -> bool {
-        // Shares end where pages do, so that no two threads ask for the same one.
-        let skew = self.memory % HUGE_PAGE;
-        let end = (self.next.fetch_add(1, Ordering::Relaxed) + 1).saturating_mul(HUGE_PAGE);
-        let (start, end) = ((end - HUGE_PAGE).saturating_sub(skew), end - skew);
-        if start >= self.bytes {
-            return false;
-        }
-        for at in (start..end.min(self.bytes)).step_by(PAGE) {
-            // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic one. Whoever has written in
-            // between has touched the page.
-            let byte = unsafe { AtomicU8::from_ptr((self.memory + at) as *mut u8) };
-            let value = byte.load(Ordering::Relaxed);
-            let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);
-        }
-        true
     }
 }
 
@@ -196,20 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn touched_memory_keeps_its_contents() {
-        let bytes = LARGE + 12345;
+    fn memory_touched_by_threads_keeps_its_contents() {
+        let bytes = (8 << 20) + 12345;
         let mut memory: Vec<u8> = (0..bytes).map(|i| (i % 253) as u8).collect();
-        // SAFETY: the vector outlives both.
-        let pages = unsafe { Pages::of(memory.as_mut_ptr(), bytes) }.unwrap();
-        while pages.touch_some() {}
+        // SAFETY: the vector outlives it.
         let touch = unsafe { FirstTouch::begin(memory.as_mut_ptr(), bytes, 3) };
         assert!(touch.is_some());
         drop(touch);
-        assert!(memory
-            .iter()
-            .enumerate()
-            .all(|(i, b)| *b == (i % 253) as u8));
-        // SAFETY: nothing is touched.
-        assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
+        let mut all = memory.iter().enumerate();
+        assert!(all.all(|(i, b)| *b == (i % 253) as u8));
     }
 }

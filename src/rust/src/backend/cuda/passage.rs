@@ -3,11 +3,11 @@
 
 use super::context::Context;
 use super::flow::Flow;
-use super::host_copy::Pages;
 use super::pieces::{cut, Pair};
 use super::staging::SLOT;
 use super::transfer::{count, stage};
 use crate::error::Result;
+use crate::host_memory::Pages;
 use crate::matrix::Part;
 use crate::scalar::Scalar;
 

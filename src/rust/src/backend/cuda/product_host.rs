@@ -7,13 +7,13 @@ use faer::{MatMut, MatRef};
 use super::context::Context;
 use super::flow::Flow;
 use super::gemm::{self, Update};
-use super::host_copy::Pages;
 use super::memory::Matrix;
 use super::pieces::cut;
 use super::require;
 use super::staging::SLOT;
 use super::transfer::{count, sink, source, stage};
 use crate::error::Result;
+use crate::host_memory::Pages;
 use crate::matrix::{Part, Trans};
 use crate::scalar::Scalar;
 

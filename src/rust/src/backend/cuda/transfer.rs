@@ -9,10 +9,11 @@ use faer::{MatMut, MatRef};
 
 use super::context::{try_lock, Context};
 use super::flow::Flow;
-use super::host_copy::{gather, scatter, Pages};
+use super::host_copy::{gather, scatter};
 use super::pieces::{cut, Pair};
 use super::staging::{workers, Slot, Staging, SLOT, SLOTS};
 use crate::error::{Error, Result};
+use crate::host_memory::Pages;
 use crate::interrupt;
 use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};

@@ -10,8 +10,8 @@
 #' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after every GiB of them.
 #'
 #' Between calls some memory is kept, because getting it takes longer than many a computation: up to an eighth of a GPU's memory, the host
-#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to a 32nd of the host's and
-#' 4 GiB, which the system may take back when it is short of it. `gpu_free()` returns all of that; the next call gets it anew.
+#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to an eighth of the host's,
+#' which the system may take back when it is short of it. `gpu_free()` returns all of that; the next call gets it anew.
 #' Unloading the package does the same.
 #'
 #' @section The largest order:

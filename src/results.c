@@ -18,7 +18,6 @@
 // Smaller vectors are R's own: malloc() keeps their memory by itself.
 #define LARGE ((size_t)1 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define MOST_KEPT ((size_t)4 << 30)
 #define BLOCKS 1024
 
 // What stands before each block's memory, in room of its own that keeps the memory aligned.
@@ -38,24 +37,21 @@ static size_t alive = 0, alive_after_full = 0, handed_out = 0;
 #define SPAN_LEAST ((size_t)1 << 26)
 #define SPAN_MOST ((size_t)1 << 30)
 
-// A 32nd of the machine's memory.
-static size_t part_of_memory(void) {
-  static size_t part = 0;
-  if (part == 0) {
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    part = pages > 0 && size > 0 ? (size_t)pages / 32 * (size_t)size : LARGE;
-  }
-  return part;
+// Looked at each time: a virtual machine's memory may grow.
+static size_t part_of_memory(size_t divisor) {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (size_t)pages / divisor * (size_t)size : LARGE;
 }
 
-static size_t most_kept(void) { return part_of_memory() < MOST_KEPT ? part_of_memory() : MOST_KEPT; }
+static size_t most_kept(void) { return part_of_memory(8); }
 
 // Before so many bytes are handed out, and not while R allocates.
 static void look_for_garbage(size_t bytes) {
   // Some dozens of results, each of which would begin with fresh memory.
   size_t span = bytes < SPAN_MOST / 32 ? 32 * bytes : SPAN_MOST;
   if (span < SPAN_LEAST) span = SPAN_LEAST;
-  if (span > part_of_memory()) span = part_of_memory();
+  const size_t most = part_of_memory(32);
+  if (span > most) span = most;
   if (handed_out + bytes < span) return;
   handed_out = 0;
   cudafactor_collect(0);

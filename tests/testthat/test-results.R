@@ -42,7 +42,7 @@ test_that("what is kept is bounded", {
   skip_unless_kept()
   total <- gpu_mem()$total[[1L]]
   skip_if(is.na(total), "the system does not tell its memory")
-  bound <- min(total / 32, 2^32)
+  bound <- total / 8
   # Of 64 MiB each, hardly any of which is written.
   results <- lapply(seq_len(ceiling(1.5 * bound / 2^26)), function(i) .External(cudafactor:::alloc_matrix, 2048, 4096))
   rm(results)

@@ -84,7 +84,7 @@ const ROOMY: usize = 14;
 const ROWS: usize = 6;
 /// Tiles in host memory on their way, for any number of devices and for each: of four, as many as are kept pinned.
 const WAITING: (usize, usize) = (12, 4);
-/// Threads that load, and as many that store: each has the pool's threads to help.
+/// Threads for each device that load, and as many that store: each has the pool's threads to help.
 const THREADS: usize = 2;
 
 /// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
@@ -156,7 +156,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     progress::phase("factorizing");
     progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
-    cholesky_tiled::factor(devs, &tiles, &work, THREADS).map(|_| ())
+    cholesky_tiled::factor(devs, &tiles, &work, THREADS * devs.len()).map(|_| ())
 }
 
 /// Of the memory that is free: others take some meanwhile.

@@ -6,6 +6,7 @@ use crate::algo::tiled_peers::Peer;
 use crate::algo::tiled_work::{Pace, Room, Share};
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
+use crate::tiles::Layout;
 
 /// The devices' plans on their way to become one list of requests to the host's memory.
 pub(super) struct Merged<'a> {
@@ -132,6 +133,23 @@ impl<'a> Merged<'a> {
         let count = self.late.iter().rposition(of).map_or(0, |at| at + 1);
         for late in self.late.drain(..count).collect::<Vec<_>>() {
             self.push(late.device, late.step);
+        }
+    }
+
+    /// Lists what the plans load before anything else, a row of tiles of all devices after the other.
+    pub(super) fn bring_first(&mut self, layout: &Layout) {
+        let mut first = Vec::new();
+        for (device, share) in self.shares.iter().enumerate() {
+            for (step, op) in share.plan.ops.iter().enumerate() {
+                let Op::Load { tile, slot } = op else {
+                    break;
+                };
+                first.push((layout.position(*tile), device, step, *tile, *slot));
+            }
+        }
+        first.sort_unstable();
+        for (_, device, step, tile, slot) in first {
+            self.bring(device, step, tile, slot);
         }
     }
 

@@ -55,21 +55,25 @@ pub const MOST_ROWS: usize = 256;
 /// When tiles travel between the host's memory and the devices'.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    /// Tasks before which a tile may come, where there is room.
-    ahead: usize,
+    /// Whether a device's own columns come before all else.
+    all_first: bool,
     /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
     pub(super) lag: usize,
 }
+
 const STEADY: Pace = Pace {
-    ahead: 1024,
+    all_first: false,
     lag: 16,
 };
+/// Tasks before which a tile may come to a device's memory, where there is room.
+const AHEAD: usize = 1024;
+
 impl Pace {
     /// Where the devices have room for everything it all comes first. In memory it goes later: the host then has fewer tiles to read, and has got pages to
     /// write them to.
     fn all_fits(in_memory: bool, tasks: usize) -> Pace {
         Pace {
-            ahead: usize::MAX,
+            all_first: true,
             lag: if in_memory { tasks / 2 } else { STEADY.lag },
         }
     }
@@ -218,6 +222,21 @@ impl Work {
         Ok(work)
     }
 
+    /// Requests for the tiles of a device's own columns, in the order in which it needs them.
+    fn columns_of(&self, device: usize, owners: &[usize], requests: &[Request]) -> Vec<Request> {
+        let mut seen = vec![false; self.layout.tiles()];
+        let tiles = requests.iter().flat_map(|request| &request.tiles);
+        let own = tiles.filter(|(tile, _)| {
+            let (_, column) = self.layout.position(*tile);
+            owners[column] == device && !std::mem::replace(&mut seen[*tile], true)
+        });
+        let read = |(tile, _): &(usize, Use)| Request {
+            tiles: vec![(*tile, Use::Read)],
+            store: false,
+        };
+        own.map(read).collect()
+    }
+
     /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the host's memory, in an order in which what one needs of another comes later.
     fn share(&mut self, owners: &[usize], pace: Pace) -> Result<()> {
         let own = std::mem::take(&mut self.requests);
@@ -227,7 +246,11 @@ impl Work {
                 .filter(|t| owner(&self.tasks[*t]) == d)
                 .collect();
             let requests: Vec<Request> = numbers.iter().map(|t| own[*t].clone()).collect();
-            let plan = plan(&requests, *slots)?;
+            let first = match pace.all_first {
+                true => self.columns_of(d, owners, &requests),
+                false => Vec::new(),
+            };
+            let plan = plan(&[&first[..], &requests].concat(), *slots)?.without(first.len());
             self.devices.push(Share {
                 before: plan.before(&requests, (*slots).max(LEAST_SLOTS)),
                 plan,
@@ -235,10 +258,13 @@ impl Work {
             });
         }
         let mut merged = Merged::new(&self.devices, &self.tasks, &self.room, pace);
+        if pace.all_first {
+            merged.bring_first(&self.layout);
+        }
         let mut coming = self.tasks.iter();
         coming
             .by_ref()
-            .take(pace.ahead)
+            .take(AHEAD)
             .for_each(|task| merged.look_ahead(owner(task)));
         for (t, task) in self.tasks.iter().enumerate() {
             if t % 1024 == 0 {

@@ -221,6 +221,19 @@ impl Plan {
         all
     }
 
+    /// The plan of the other requests, where the first `count` do nothing but have tiles loaded.
+    pub fn without(mut self, count: usize) -> Plan {
+        self.ops.retain_mut(|op| match op {
+            Op::Run { request, .. } if *request < count => false,
+            Op::Run { request, .. } | Op::Store { request, .. } => {
+                *request -= count;
+                true
+            }
+            Op::Load { .. } => true,
+        });
+        self
+    }
+
     fn store(&mut self, tile: usize, held: &Held) {
         if let Some(request) = held.changed {
             self.stores += 1;

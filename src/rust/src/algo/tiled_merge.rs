@@ -144,6 +144,10 @@ impl<'a> Merged<'a> {
                 let Op::Load { tile, slot } = op else {
                     break;
                 };
+                // After the device's own tiles come those of others that its first task needs.
+                if self.makers.get(tile).is_some_and(|maker| *maker != device) {
+                    break;
+                }
                 first.push((layout.position(*tile), device, step, *tile, *slot));
             }
         }

@@ -35,7 +35,7 @@
 #' precision and round the factor; `x`, rounded to single precision, then counts as positive definite where it is in double arithmetic.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch, see [cudafactor-options].
+#' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch, see [cudafactor-options]. From order 40000 on it takes several GPUs where there are some.
 #'
 #' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters. Or a batch of
 #'   such matrices: a numeric array of three extents, or a list.

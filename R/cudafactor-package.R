@@ -48,7 +48,7 @@
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that [gpu_chol()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] and
 #'     [gpu_solve()] of a symmetric positive definite matrix may take for ordinary matrices: those that need more go part by part. Where unset, what is free.}
 #'   \item{`cudafactor.devices`}{numbers of GPUs, counted from 0, such as `c(0, 2)`: `device = "auto"` uses these, where unset all. Several work together in
-#'     [chol_file()], and in [gpu_chol()] of an ordinary matrix of 16384 rows and more where they are named here; everything else takes the first of them.}
+#'     [chol_file()], and in [gpu_chol()] of an ordinary matrix of 40000 rows and more where they reach one another's memory, of 16384 and more where they are named here; everything else takes the first of them.}
 #'   \item{`cudafactor.threads`}{threads on the CPU; 0, as where unset, leaves it to `CUDAFACTOR_NUM_THREADS`, or else to the
 #'     number of cores, at most `OMP_THREAD_LIMIT`.}
 #' }

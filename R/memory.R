@@ -10,7 +10,7 @@
 #' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after every GiB of them.
 #'
 #' Between calls some memory is kept, because getting it takes longer than many a computation: up to an eighth of a GPU's memory, the host
-#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to an eighth of the host's,
+#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to a quarter of the host's,
 #' which the system may take back when it is short of it. `gpu_free()` returns all of that; the next call gets it anew.
 #' Unloading the package does the same.
 #'

@@ -43,7 +43,7 @@ static size_t part_of_memory(size_t divisor) {
   return pages > 0 && size > 0 ? (size_t)pages / divisor * (size_t)size : LARGE;
 }
 
-static size_t most_kept(void) { return part_of_memory(8); }
+static size_t most_kept(void) { return part_of_memory(4); }
 
 // Before so many bytes are handed out, and not while R allocates.
 static void look_for_garbage(size_t bytes) {

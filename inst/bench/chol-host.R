@@ -13,9 +13,11 @@ gpus <- nrow(gpu_info())
 stopifnot(gpus > 0)
 
 now <- function() as.double(Sys.time())
-# The median of some calls, after one that is not counted.
-seconds <- function(call, times) {
+# The median of some calls, after one that is not counted. Results of earlier calls are collected, and `before` is called, before the clock starts.
+seconds <- function(call, times, before = NULL) {
   once <- function(i) {
+    gc()
+    if (!is.null(before)) before()
     start <- now()
     call()
     now() - start
@@ -29,32 +31,42 @@ gib <- matrix(1, 2^13, 2^14)
 bus <- 2^30 / seconds(function() { g <- as_gpu(gib); finished() }, 5)
 rm(gib)
 
+# Operations per second of the largest matrix so far that fits the GPU beside its factor.
+rate <- NA_real_
 rows <- lapply(orders, function(n) {
   x <- as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
   times <- if (n < 30000) 5 else 2
-  with <- function(...) {
+  with <- function(..., before = NULL) {
     old <- options(...)
     on.exit(options(old))
-    seconds(function() gpu_chol(x, device = "auto"), times)
+    seconds(function() gpu_chol(x, device = "auto"), times, before)
   }
+  all <- seq_len(gpus) - 1
   one <- with(cudafactor.devices = 0)
   limited <- if (n <= 16384) with(cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
-  several <- if (gpus > 1L) with(cudafactor.devices = seq_len(gpus) - 1) else NA_real_
-  g <- as_gpu(x)
-  in_core <- seconds(function() { r <- chol(g); finished() }, times)
-  rm(g)
+  several <- if (gpus > 1L) with(cudafactor.devices = all) else NA_real_
+  one_anew <- with(cudafactor.devices = 0, before = gpu_free)
+  several_anew <- if (gpus > 1L) with(cudafactor.devices = all, before = gpu_free) else NA_real_
+  in_core <- NA_real_
+  if (n <= gpu_max_n("chol") / sqrt(2)) {
+    g <- as_gpu(x)
+    in_core <- seconds(function() { r <- chol(g); finished() }, times)
+    rm(g)
+    rate <<- n^3 / 3 / in_core
+  }
   gpu_free()
-  floor <- max(8 * n^2 / 2 / bus, in_core)
+  floor <- max(8 * n^2 / 2 / bus, n^3 / 3 / rate)
   row <- data.frame(
     n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
     limited_s = limited, one_over_limited = one / limited, gpus = gpus, several_s = several, one_over_several = one / several,
-    several_tflops = n^3 / 3 / several / 1e12
+    several_tflops = n^3 / 3 / several / 1e12, one_anew_s = one_anew, several_anew_s = several_anew
   )
   print(row, digits = 3)
   row
 })
 bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", list(Runs = do.call(rbind, rows)), c(
-  sprintf("- medians of 5 calls, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
-  "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of that and of one triangle's way over the bus",
-  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`"
+  sprintf("- medians of 5 calls after one, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
+  "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
+  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`",
+  "- these have results in the memory of earlier ones that R has collected; `one_anew_s`, `several_anew_s`: after `gpu_free()`, so that the system gives all memory anew"
 ))

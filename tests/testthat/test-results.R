@@ -42,9 +42,10 @@ test_that("what is kept is bounded", {
   skip_unless_kept()
   total <- gpu_mem()$total[[1L]]
   skip_if(is.na(total), "the system does not tell its memory")
-  bound <- total / 8
-  # Of 64 MiB each, hardly any of which is written.
-  results <- lapply(seq_len(ceiling(1.5 * bound / 2^26)), function(i) .External(cudafactor:::alloc_matrix, 2048, 4096))
+  bound <- total / 4
+  # A hundred or so, hardly any of which is written.
+  columns <- ceiling(bound / 64 / (8 * 4096))
+  results <- lapply(1:96, function(i) .External(cudafactor:::alloc_matrix, 4096, columns))
   rm(results)
   gc()
   expect_lte(kept(), bound)

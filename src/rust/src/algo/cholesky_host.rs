@@ -27,8 +27,9 @@ pub struct Means<'m> {
 
 /// Orders below which a device that has room is asked for nothing else.
 const LARGE: usize = 8192;
-/// Orders from which there is work for several devices.
+/// Orders from which there is work for several devices, where the user names them, and from which those that reach one another are faster.
 const SHARED: usize = 16384;
+const FASTER: usize = 40_000;
 
 /// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
 pub fn factor<T: Scalar, D: TileMachine<T>>(
@@ -41,10 +42,16 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
         return cholesky::factor(dev, x, out);
     }
-    let need = footprint::Task::Cholesky.on_gpu(n, size_of::<T>());
-    let together = means.together && means.devices.len() > 1 && n >= SHARED;
+    let fits = footprint::Task::Cholesky.on_gpu(n, size_of::<T>()) <= means.memory;
     let mut lacking = None;
-    if need <= means.memory && !together {
+    if fits {
+        if let Some(devs) = means.faster(dev, n)? {
+            match factor_by_tiles(&devs, means.memory, x, out.as_mut()) {
+                // One may have what others lack.
+                Err(Error::DeviceMemory { .. } | Error::Argument { .. }) if !means.together => {}
+                done => return done,
+            }
+        }
         // Where memory is short this has what nobody needs any more given back first.
         match cholesky::factor(dev, x, out.as_mut()) {
             Err(e @ Error::DeviceMemory { .. }) => lacking = Some(e),
@@ -59,6 +66,19 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
 }
 
 impl Means<'_> {
+    /// Several devices, where the user wants them to work together, or where they are faster than one that has room.
+    fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
+        // One device factors in double precision what comes in single.
+        let asked = self.together && n >= SHARED;
+        let faster = n >= FASTER && size_of::<T>() == size_of::<f64>();
+        if self.devices.len() < 2 || !(asked || faster) {
+            return Ok(None);
+        }
+        let devs = self.open(dev)?;
+        let good = asked || reach_all::<T, D>(&devs);
+        Ok((devs.len() > 1 && good).then_some(devs))
+    }
+
     /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
     pub(super) fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
         let all = dev.with(self.devices, self.together)?;
@@ -82,10 +102,19 @@ const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
 /// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
-/// Tiles in host memory on their way, for any number of devices and for each: of four, as many as are kept pinned.
+/// Tiles in host memory on their way, for any number of devices and for each; of large tiles as few as do, so that they stay in a server's cache between the
+/// processor and the devices.
 const WAITING: (usize, usize) = (12, 4);
-/// Threads for each device that load, and as many that store: each has the pool's threads to help.
+const LEAST_WAITING: (usize, usize) = (6, 1);
+const CACHE: usize = 256 << 20;
+/// Threads that load, and as many that store, at least: one for each device, and each has the pool's threads to help.
 const THREADS: usize = 2;
+
+/// Places in host memory for tiles of so many bytes.
+fn waiting(devices: usize, tile_bytes: usize) -> usize {
+    let for_all = |(any, each): (usize, usize)| any + each * devices;
+    (CACHE / tile_bytes.max(1)).clamp(for_all(LEAST_WAITING), for_all(WAITING))
+}
 
 /// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
 pub(super) fn tiles<T: Scalar, D: TileMachine<T>>(
@@ -143,7 +172,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
         Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
     });
     let room = Room {
-        host: (WAITING.0 + WAITING.1 * devs.len()).min(layout.tiles().max(LEAST_SLOTS)),
+        host: waiting(devs.len(), bytes).min(layout.tiles().max(LEAST_SLOTS)),
         devices: rooms.collect::<Result<_>>()?,
         peers: reach_all::<T, D>(devs),
     };
@@ -156,7 +185,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     progress::phase("factorizing");
     progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
-    cholesky_tiled::factor(devs, &tiles, &work, THREADS * devs.len()).map(|_| ())
+    cholesky_tiled::factor(devs, &tiles, &work, devs.len().max(THREADS)).map(|_| ())
 }
 
 /// Of the memory that is free: others take some meanwhile.

@@ -51,14 +51,15 @@ impl<T> Address<T> {
     }
 }
 
-/// Columns that a thread copies at least.
-const COLUMNS: usize = 64;
+/// Bytes that a thread copies at least.
+const PIECE: usize = 256 << 10;
 
-fn each_column(columns: usize, f: impl Fn(usize) + Sync + Send) {
+/// Columns of so many bytes.
+fn each_column(columns: usize, bytes: usize, f: impl Fn(usize) + Sync + Send) {
     if owns_pool() {
         (0..columns)
             .into_par_iter()
-            .with_min_len(COLUMNS)
+            .with_min_len((PIECE / bytes.max(1)).max(1))
             .for_each(f);
     } else {
         (0..columns).for_each(f);
@@ -128,7 +129,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         let factor = Address(self.factor);
         let to = Address(into.as_mut_ptr());
         let zero = T::from_f64(0.0);
-        each_column(size, |c| {
+        each_column(size, size * size_of::<T>(), |c| {
             // SAFETY: a column of the buffer.
             let to = unsafe { to.slice(c * size, size) };
             let height = if c < cols { self.height((i, j), c) } else { 0 };
@@ -163,7 +164,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
         let factor = Address(self.factor);
         let zero = T::from_f64(0.0);
-        each_column(cols, |c| {
+        each_column(cols, rows * size_of::<T>(), |c| {
             // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
             let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
             let (to, below) = to.split_at_mut(self.height((i, j), c));

@@ -59,6 +59,7 @@ bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU 
 
 figures: ## man/figures/gpu-peers.png from the results of bench-peers
 	Rscript inst/bench/plot-peers.R
+	Rscript inst/bench/plot-orders.R
 
 clean: ## removes what the other targets built
 	./cleanup

@@ -31,22 +31,23 @@ gib <- matrix(1, 2^13, 2^14)
 bus <- 2^30 / seconds(function() { g <- as_gpu(gib); finished() }, 5)
 rm(gib)
 
+all <- seq_len(gpus) - 1
+matrix_of <- function(n) as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
+# With these options.
+timed <- function(x, times, before = NULL, ...) {
+  old <- options(...)
+  on.exit(options(old))
+  seconds(function() gpu_chol(x, device = "auto"), times, before)
+}
+
 # Operations per second of the largest matrix so far that fits the GPU beside its factor.
 rate <- NA_real_
 rows <- lapply(orders, function(n) {
-  x <- as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
+  x <- matrix_of(n)
   times <- if (n < 30000) 5 else 2
-  with <- function(..., before = NULL) {
-    old <- options(...)
-    on.exit(options(old))
-    seconds(function() gpu_chol(x, device = "auto"), times, before)
-  }
-  all <- seq_len(gpus) - 1
-  one <- with(cudafactor.devices = 0)
-  limited <- if (n <= 16384) with(cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
-  several <- if (gpus > 1L) with(cudafactor.devices = all) else NA_real_
-  one_anew <- with(cudafactor.devices = 0, before = gpu_free)
-  several_anew <- if (gpus > 1L) with(cudafactor.devices = all, before = gpu_free) else NA_real_
+  one <- timed(x, times, NULL, cudafactor.devices = 0)
+  limited <- if (n <= 16384) timed(x, times, NULL, cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
+  several <- if (gpus > 1L) timed(x, times, NULL, cudafactor.devices = all) else NA_real_
   in_core <- NA_real_
   if (n <= gpu_max_n("chol") / sqrt(2)) {
     g <- as_gpu(x)
@@ -54,19 +55,30 @@ rows <- lapply(orders, function(n) {
     rm(g)
     rate <<- n^3 / 3 / in_core
   }
-  gpu_free()
   floor <- max(8 * n^2 / 2 / bus, n^3 / 3 / rate)
   row <- data.frame(
-    n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
+    memory = "kept", n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
     limited_s = limited, one_over_limited = one / limited, gpus = gpus, several_s = several, one_over_several = one / several,
-    several_tflops = n^3 / 3 / several / 1e12, one_anew_s = one_anew, several_anew_s = several_anew
+    several_tflops = n^3 / 3 / several / 1e12
   )
   print(row, digits = 3)
   row
 })
+# Last, since it leaves the system's memory in pieces.
+n <- 65536
+if (gpus > 1L && n %in% orders) {
+  x <- matrix_of(n)
+  anew <- rows[[1L]]
+  anew[] <- NA
+  anew[c("memory", "n", "gpus")] <- list("anew", n, gpus)
+  anew$one_s <- timed(x, 2, gpu_free, cudafactor.devices = 0)
+  anew$several_s <- timed(x, 2, gpu_free, cudafactor.devices = all)
+  anew$one_over_several <- anew$one_s / anew$several_s
+  rows <- c(rows, list(anew))
+}
 bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", list(Runs = do.call(rbind, rows)), c(
   sprintf("- medians of 5 calls after one, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
   "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
   "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`",
-  "- these have results in the memory of earlier ones that R has collected; `one_anew_s`, `several_anew_s`: after `gpu_free()`, so that the system gives all memory anew"
+  "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` after `gpu_free()`, so that the system gives all of it and the GPUs', too"
 ))

@@ -1,4 +1,4 @@
-# Run by chol-orders.sh: this package's times and base R's beside those of the peers, as a table and a graph.
+# Run by chol-orders.sh: this package's times and base R's beside those of the peers. plot-orders.R draws them.
 #   Rscript inst/bench/chol-orders.R PEERS.csv ORDER...
 
 library(cudafactor)
@@ -65,19 +65,3 @@ notes <- c(
   paste("-", sub("^# *", "", grep("^#", readLines(given[[1L]]), value = TRUE)))
 )
 bench_write("chol-orders", "Time of a Cholesky factorization by order", list(Seconds = table), notes)
-
-shown <- c(
-  one_gpu = "cudafactor, one GPU", all_gpus = sprintf("cudafactor, %d GPUs", gpus), cpu = "cudafactor, CPU", base_r = "chol() of base R",
-  cusolver = "cuSOLVER by PyTorch", cusolvermg_on_gpus = "cuSOLVERMg, data on the GPUs", paper = "the paper"
-)
-shown <- shown[vapply(names(shown), function(name) any(is.finite(table[[name]])), NA)]
-times <- as.matrix(table[names(shown)])
-colours <- c("#0b6e4f", "#0b6e4f", "#0b6e4f", "grey35", "#b3541e", "#b3541e", "black")[seq_along(shown)]
-points <- c(19, 17, 1, 4, 15, 0, 8)[seq_along(shown)]
-grDevices::png(file.path(Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results")), "chol-orders.png"), 1200, 900, res = 150)
-graphics::par(mar = c(3.2, 4.8, 1, 1), mgp = c(2.2, 0.6, 0), las = 1, tcl = -0.3)
-graphics::matplot(table$n, times, type = "b", lty = 1, pch = points, col = colours, log = "xy", xlab = "order n", ylab = "", bty = "l", xaxt = "n")
-graphics::title(ylab = "seconds", line = 3.6)
-graphics::axis(1, table$n, table$n)
-graphics::legend("topleft", shown, pch = points, col = colours, bty = "n", cex = 0.85)
-grDevices::dev.off()

@@ -3,7 +3,7 @@
 # this package on one GPU, on all GPUs and on the CPU, base R on its BLAS, cuSOLVER on one GPU, cuSOLVERMg on all.
 #   sh inst/bench/chol-orders.sh [ORDER]...
 # Needs R with the package, a python with torch (CUDAFACTOR_PEERS_PYTHON, default python3). R_RUN may name a command that runs
-# Rscript in the environment it needs. Orders of 32768 need 40 GB of host memory. Writes chol-orders.md, .csv and .png.
+# Rscript in the environment it needs. Orders of 32768 need 40 GB of host memory. Writes chol-orders.md and .csv, which plot-orders.R draws.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- 2048 4096 8192 16384 32768

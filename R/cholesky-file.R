@@ -10,7 +10,8 @@
 #' What was computed is on the disk soon, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
 #' call with `resume = TRUE` goes on where the last one was, and gives the same factor bit for bit (on the same kind of device). It begins where nothing was begun, and
 #' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first. A second file must have been
-#' begun for the same `x`, which nothing checks.
+#' begun for the same `x`, and a file that is opened by its name must be that of the same matrix, which nothing checks. A script that may be started again
+#' opens the file where there is one: `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`.
 #'
 #' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
 #'
@@ -192,14 +193,20 @@ as_bytes <- function(size, argument, call) {
 }
 
 report_text <- function(n, report) {
+  if (report$operations == 0) {
+    return(sprintf("chol_file: the factor of order %s was complete, nothing was to be done", format(n)))
+  }
+  # Tiles at the edges are filled up, so that whole factorizations have somewhat more.
+  share <- report$operations / (n^3 / 3)
+  part <- if (share < 0.99) sprintf(" (%.0f %% of the operations were left)", 100 * share) else ""
   moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
   on_gpu <- report$device[[1L]] != "cpu"
   bound <- if (report$idle > report$seconds / 2) "the disk" else if (on_gpu) "the GPU" else "the CPU"
   sprintf(
     paste(
-      "chol_file: order %s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
+      "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
       "tiles in %s of host memory%s"
-    ), format(n), paste(report$device, collapse = ", "), report$seconds, report$gflops,
+    ), format(n), part, paste(report$device, collapse = ", "), report$seconds, report$gflops,
     paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"), moved, ""), collapse = ", "),
     report$reading, report$writing, report$idle, bound, format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""

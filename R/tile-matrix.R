@@ -16,6 +16,9 @@
 #'
 #' Every tile has a checksum, which is compared whenever it is read.
 #'
+#' A file has `8 * tile^2` bytes (4 in single precision) for each tile, of which a triangle of `m` rows of tiles has `m * (m + 1) / 2`, and for a sixteenth as many more, but at least
+#' 4 and at most 16. A triangle of 65536 rows takes 17 GiB. Tiles that are large for a small matrix waste room.
+#'
 #' @section Covariances:
 #' The tiles of a [covariance()] are computed on `device`, from the coordinates, while others are written to the disk. `"auto"` is the first GPU, where there
 #' is one, for 2048 points and more, else the CPU. The file has the entries of `as.matrix(x)` on that device bit for bit.

@@ -6,6 +6,7 @@ use crate::algo::cholesky;
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
 use crate::algo::host_tiles::HostTiles;
+use crate::algo::tiled_device::Stayed;
 use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
@@ -80,7 +81,7 @@ impl Means<'_> {
     }
 
     /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
-    pub(super) fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
+    pub fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
         let all = dev.with(self.devices, self.together)?;
         let mut devs = Vec::with_capacity(all.len());
         let mut first = 0.0;
@@ -148,15 +149,9 @@ fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<V
     free.collect()
 }
 
-/// On all of the devices, with so many bytes of each one's memory at most.
-pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
-    devs: &[D],
-    memory: f64,
-    x: MatRef<'_, T>,
-    out: MatMut<'_, T>,
-) -> Result<()> {
+/// Room for tiles of this layout on devices with so many bytes of each one's memory at most.
+fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) -> Result<Room> {
     let free = free_bytes(devs, memory)?;
-    let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
     let bytes = tile_bytes::<T>(layout.tile());
     let rooms = free.iter().map(|free| {
         let all = free / bytes;
@@ -171,21 +166,68 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
         let room = all + LEAST_SLOTS - LEAST_ROOM;
         Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
     });
-    let room = Room {
+    Ok(Room {
         host: waiting(devs.len(), bytes).min(layout.tiles().max(LEAST_SLOTS)),
         devices: rooms.collect::<Result<_>>()?,
         peers: reach_all::<T, D>(devs),
-    };
+    })
+}
+
+fn not_dense() -> Error {
+    Error::Dimension {
+        what: "a square matrix with contiguous columns is needed".into(),
+    }
+}
+
+/// On all of the devices, with so many bytes of each one's memory at most.
+pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
+    let room = room::<T, D>(devs, memory, &layout)?;
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
-    let Some(tiles) = HostTiles::new(layout, x, out) else {
-        return Err(Error::Dimension {
-            what: "a square matrix with contiguous columns is needed".into(),
-        });
-    };
+    let tiles = HostTiles::new(layout, x, out).ok_or_else(not_dense)?;
     progress::phase("factorizing");
     progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
     cholesky_tiled::factor(devs, &tiles, &work, devs.len().max(THREADS)).map(|_| ())
+}
+
+/// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
+/// edges are filled up to whole ones with ones on the diagonal and zeros elsewhere.
+pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    tile: usize,
+    x: MatRef<'_, T>,
+) -> Result<Vec<Stayed<D::Mat<'static>>>> {
+    let n = x.nrows();
+    let layout = Layout::new(n, n, tile, Shape::Triangle)?;
+    let room = room::<T, D>(devs, memory, &layout)?;
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let tiles = HostTiles::to_read(layout, x).ok_or_else(not_dense)?;
+    progress::phase("factorizing");
+    progress::watch(tiles.counter());
+    let Some(work) = Work::staying(&tiles, &room, &speeds)? else {
+        return Err(if devs.len() == 1 || room.peers {
+            Error::Argument {
+                argument: "devices",
+                what: format!(
+                    "the memory of {} GPUs together is too little for a factor of order {n}",
+                    devs.len()
+                ),
+            }
+        } else {
+            Error::Argument {
+                argument: "devices",
+                what: "the GPUs do not reach one another's memory".into(),
+            }
+        });
+    };
+    cholesky_tiled::factor_staying(devs, &tiles, &work, devs.len().max(THREADS))
 }
 
 /// Of the memory that is free: others take some meanwhile.

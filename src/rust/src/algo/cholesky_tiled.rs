@@ -7,11 +7,12 @@
 //! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere; the factor's tiles are then filled up likewise,
 //! or with what nobody reads.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled_device::{on_device, unknown};
+use crate::algo::tiled_device::{on_device, unknown, Kept, Stayed};
 use crate::algo::tiled_peers::Peers;
 use crate::algo::tiled_slots::HostSlots;
 use crate::algo::tiled_work::{Tiles, Work};
@@ -64,6 +65,28 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     work: &Work,
     threads: usize,
 ) -> Result<Meters> {
+    carry_out(devs, matrix, work, threads, None)
+}
+
+/// As [`factor`], of work for a factor that stays in the devices' memory: its tiles.
+pub fn factor_staying<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    devs: &[D],
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+) -> Result<Vec<Stayed<D::Mat<'static>>>> {
+    let kept = Kept::default();
+    carry_out(devs, matrix, work, threads, Some(&kept))?;
+    Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    devs: &[D],
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+    kept: Option<&Kept<D::Mat<'static>>>,
+) -> Result<Meters> {
     let Some((dev, others)) = devs.split_first() else {
         return Err(Error::Internal {
             what: "there is no device to factor a matrix".into(),
@@ -89,10 +112,10 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         })?;
     } else {
         let others = others.iter().zip(1..).map(|(dev, number)| {
-            Box::new(move || on_device(dev, number, work, slots, line_, peers)) as Driver<'_>
+            Box::new(move || on_device(dev, number, work, slots, line_, peers, kept)) as Driver<'_>
         });
         line.run(threads, others.chain(beside).collect(), || {
-            on_device(dev, 0, work, slots, line_, peers)
+            on_device(dev, 0, work, slots, line_, peers, kept)
         })?;
     }
     Ok(line.into_meters())

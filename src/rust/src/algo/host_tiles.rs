@@ -7,7 +7,7 @@ use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
 use crate::algo::tiled_work::Tiles;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host_memory::{copy_past_cache, Pages};
 use crate::progress::Moved;
 use crate::scalar::Scalar;
@@ -93,6 +93,21 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
         })
     }
 
+    /// Of a matrix whose factor stays elsewhere. `None` as of [`HostTiles::new`].
+    pub(super) fn to_read(layout: Layout, matrix: MatRef<'a, T>) -> Option<Self> {
+        let fits = matrix.nrows() == layout.rows() && matrix.row_stride() == 1;
+        fits.then(|| HostTiles {
+            layout,
+            matrix,
+            factor: std::ptr::null_mut(),
+            stride: 1,
+            // SAFETY: of no bytes.
+            pages: unsafe { Pages::of_any(std::ptr::null_mut(), 0) },
+            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+            moved: Arc::default(),
+        })
+    }
+
     /// What comes and goes, for who watches it.
     pub(super) fn counter(&self) -> Arc<Moved> {
         self.moved.clone()
@@ -160,6 +175,11 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+        if self.factor.is_null() {
+            return Err(Error::Internal {
+                what: "a tile that should stay was to be stored".into(),
+            });
+        }
         let (i, j) = self.layout.position(tile);
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
         let factor = Address(self.factor);
@@ -189,6 +209,9 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     fn threads_beside(&self) -> usize {
+        if self.factor.is_null() {
+            return 0;
+        }
         (wanted() / 4).clamp(2, MOST_BESIDE)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::algo::cholesky_tiled::{compute, minor};
@@ -21,6 +22,21 @@ use crate::tiles::schedule::Task;
 /// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
 const TASKS_AHEAD: usize = 24;
 const OPERATIONS_AHEAD: f64 = 4e12;
+
+/// A tile of a factor that stays in a device's memory.
+pub struct Stayed<M> {
+    /// Its number.
+    pub tile: usize,
+    /// The place of its device among those that worked.
+    pub device: usize,
+    pub matrix: M,
+}
+
+// SAFETY: it is an address in the device's memory; one thread at a time has it.
+unsafe impl<M> Send for Stayed<M> {}
+
+/// Where devices leave what stays.
+pub(super) type Kept<M> = Mutex<Vec<Stayed<M>>>;
 
 /// What one device has been given.
 struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
@@ -53,6 +69,7 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
     slots: &'a Slots<T>,
     line: &Line<'a, T, S>,
     peers: &Peers<'a, D>,
+    kept: Option<&Kept<D::Mat<'static>>>,
 ) -> Result<()> {
     let Some(share) = work.devices.get(number) else {
         return Ok(());
@@ -77,6 +94,10 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
     driver.make_places()?;
     driver.run()?;
     at_work.finished();
+    if let Some(kept) = kept {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(driver.made());
+    }
     Ok(())
 }
 
@@ -157,6 +178,35 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             _ => false,
         });
         copies.map(|(x, _)| x).collect()
+    }
+
+    /// The tiles that the device has made, where all are in its memory.
+    fn made(&mut self) -> Vec<Stayed<D::Mat<'static>>> {
+        let layout = &self.work.layout;
+        let mut own = vec![false; layout.tiles()];
+        for task in &self.share.tasks {
+            let (i, j) = self.work.tasks[*task].target();
+            layout
+                .index(i, j)
+                .into_iter()
+                .for_each(|tile| own[tile] = true);
+        }
+        let mut holds = vec![None; self.places.len()];
+        for op in &self.share.plan.ops {
+            if let Op::Load { tile, slot } = op {
+                holds[*slot] = Some(*tile);
+            }
+        }
+        let places = self.places.drain(..).zip(holds);
+        let made = places.filter_map(|(place, tile)| {
+            let tile = tile.filter(|tile| own[*tile])?;
+            Some(Stayed {
+                tile,
+                device: self.number,
+                matrix: place.matrix,
+            })
+        });
+        made.collect()
     }
 
     /// The device's steps as steps of the host's plan and of its own.

@@ -57,12 +57,15 @@ pub const MOST_ROWS: usize = 256;
 pub(super) struct Pace {
     /// Whether a device's own columns come before all else.
     all_first: bool,
+    /// Whether the factor stays where it is made.
+    stays: bool,
     /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
     pub(super) lag: usize,
 }
 
 const STEADY: Pace = Pace {
     all_first: false,
+    stays: false,
     lag: 16,
 };
 /// Tasks before which a tile may come to a device's memory, where there is room.
@@ -74,6 +77,7 @@ impl Pace {
     fn all_fits(in_memory: bool, tasks: usize) -> Pace {
         Pace {
             all_first: true,
+            stays: false,
             lag: if in_memory { tasks / 2 } else { STEADY.lag },
         }
     }
@@ -182,6 +186,26 @@ impl Work {
         })
     }
 
+    /// For a factor that stays in the devices' memory. `None` where they have too little, or do not reach one another.
+    pub fn staying<T>(matrix: &impl Tiles<T>, room: &Room, speeds: &[f64]) -> Result<Option<Work>> {
+        let layout = matrix.layout();
+        let count = layout.block_rows();
+        let owners = owners(count, speeds);
+        let Some(room) = room_for_all(&layout, room, &owners) else {
+            return Ok(None);
+        };
+        let way = Blocking {
+            rows: 1,
+            cols: count.max(1),
+            ahead: room.devices.len() > 1,
+        };
+        let pace = Pace {
+            stays: true,
+            ..Pace::all_fits(true, 0)
+        };
+        Work::in_order(matrix, way, &room, &owners, pace).map(Some)
+    }
+
     fn in_order<T>(
         matrix: &impl Tiles<T>,
         blocking: Blocking,
@@ -245,12 +269,24 @@ impl Work {
             let numbers: Vec<usize> = (0..own.len())
                 .filter(|t| owner(&self.tasks[*t]) == d)
                 .collect();
-            let requests: Vec<Request> = numbers.iter().map(|t| own[*t].clone()).collect();
+            let mut requests: Vec<Request> = numbers.iter().map(|t| own[*t].clone()).collect();
+            if pace.stays {
+                requests
+                    .iter_mut()
+                    .for_each(|request| request.store = false);
+            }
             let first = match pace.all_first {
                 true => self.columns_of(d, owners, &requests),
                 false => Vec::new(),
             };
-            let plan = plan(&[&first[..], &requests].concat(), *slots)?.without(first.len());
+            let last = if pace.stays { &first[..] } else { &[] };
+            let plan = plan(&[&first[..], &requests, last].concat(), *slots)?;
+            let mut plan = plan.without(first.len(), requests.len());
+            if pace.stays {
+                plan = plan.staying().ok_or_else(|| Error::Internal {
+                    what: "a tile that should stay was to give way".into(),
+                })?;
+            }
             self.devices.push(Share {
                 before: plan.before(&requests, (*slots).max(LEAST_SLOTS)),
                 plan,

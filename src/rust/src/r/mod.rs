@@ -6,6 +6,7 @@
 //! would jump over Rust frames.
 
 mod args;
+mod chol_gpus;
 mod cholesky;
 mod cholesky_file;
 mod covariance;
@@ -36,6 +37,7 @@ use extendr_api::prelude::*;
 
 extendr_module! {
     mod cudafactor;
+    use chol_gpus;
     use cholesky;
     use cholesky_file;
     use covariance;

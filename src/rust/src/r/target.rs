@@ -115,6 +115,14 @@ impl How {
         self.chosen.count_ones() > 1
     }
 
+    /// The same settings for work that is for a GPU, however little it is.
+    pub fn for_gpu(self) -> How {
+        How {
+            request: Request::Exactly(self.target(f64::INFINITY)),
+            ..self
+        }
+    }
+
     /// The numbers of GPUs that may work together on what is for a GPU.
     pub fn gpus(&self) -> Vec<usize> {
         match self.request {

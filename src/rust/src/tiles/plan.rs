@@ -221,17 +221,32 @@ impl Plan {
         all
     }
 
-    /// The plan of the other requests, where the first `count` do nothing but have tiles loaded.
-    pub fn without(mut self, count: usize) -> Plan {
+    /// The plan of `count` requests, where the `first` before them and those after do nothing but have tiles loaded and kept.
+    pub fn without(mut self, first: usize, count: usize) -> Plan {
         self.ops.retain_mut(|op| match op {
-            Op::Run { request, .. } if *request < count => false,
             Op::Run { request, .. } | Op::Store { request, .. } => {
-                *request -= count;
-                true
+                let inside = *request >= first && *request < first + count;
+                *request = request.wrapping_sub(first);
+                inside
             }
             Op::Load { .. } => true,
         });
         self
+    }
+
+    /// The plan where nothing is stored, if nothing had to give way that was changed.
+    pub fn staying(mut self) -> Option<Plan> {
+        let last = self.ops.iter().rposition(|op| matches!(op, Op::Run { .. }));
+        let first = self
+            .ops
+            .iter()
+            .position(|op| matches!(op, Op::Store { .. }));
+        if first < last && first.is_some() {
+            return None;
+        }
+        self.ops.retain(|op| !matches!(op, Op::Store { .. }));
+        self.stores = 0;
+        Some(self)
     }
 
     fn store(&mut self, tile: usize, held: &Held) {

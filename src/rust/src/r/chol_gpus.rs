@@ -1,0 +1,82 @@
+//! `chol_gpus`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::cholesky_host::{factor_staying, Means};
+use crate::error::{Error, Result};
+use crate::r::args;
+use crate::r::reply::reply;
+use crate::r::resident::{Held, Holds, Slot};
+use crate::r::target::{on_device, How};
+use crate::scalar::Scalar;
+use crate::tiles::machine::TileMachine;
+use crate::work::Work;
+
+/// The tiles of the upper factor of x behind `handles`, columns of tiles after one another, each on the GPU that made it
+#[extendr]
+fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (n, tile) = (args::size(&n)?, args::size(&tile)?);
+        let x = args::matrix(&x, (n, n))?;
+        let gpus = how.gpus();
+        let means = Means {
+            devices: &gpus,
+            together: how.together(),
+            memory: how.gpu_memory,
+        };
+        let handles: Vec<Robj> = handles
+            .as_list()
+            .map(|all| all.values().collect())
+            .unwrap_or_default();
+        let mut slots = Vec::with_capacity(handles.len());
+        for handle in &handles {
+            slots.push(Some(Slot::new(handle)?));
+        }
+        let how = how.for_gpu();
+        let made: Vec<(usize, Held)> = on_device!(&how, Work::cholesky(n), |dev, T| {
+            let x = T::borrow_host(x)?;
+            on_gpus(dev, &means, tile, args::view(&x, (n, n)))
+        })?;
+        let mut devices = vec![String::new(); slots.len()];
+        for (tile, held) in made {
+            let slot = slots.get_mut(tile).and_then(Option::take);
+            devices[tile] = held.target().name();
+            slot.ok_or_else(wrong_tiles)?.fill(held);
+        }
+        if slots.iter().any(Option::is_some) {
+            return Err(wrong_tiles());
+        }
+        Ok(list!(devices = devices))
+    })
+}
+
+fn wrong_tiles() -> Error {
+    Error::Internal {
+        what: "a factor has other tiles than there are handles".to_owned(),
+    }
+}
+
+fn on_gpus<T: Scalar, D: TileMachine<T> + Holds<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    tile: usize,
+    x: faer::MatRef<'_, T>,
+) -> Result<Vec<(usize, Held)>> {
+    if dev.is_host() {
+        return Err(Error::Internal {
+            what: "the CPU was asked for a factor on GPUs".to_owned(),
+        });
+    }
+    let devs = means.open(dev)?;
+    let made = factor_staying(&devs, means.memory, tile, x)?;
+    let held = made
+        .into_iter()
+        .map(|made| (made.tile, devs[made.device].hold(made.matrix)));
+    Ok(held.collect())
+}
+
+extendr_module! {
+    mod chol_gpus;
+    fn native_chol_gpus;
+}

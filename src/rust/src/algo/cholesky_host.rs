@@ -7,6 +7,7 @@ use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
 use crate::algo::host_tiles::HostTiles;
 use crate::algo::tiled_peers::reach_all;
+use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
@@ -47,8 +48,7 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     if fits {
         if let Some(devs) = means.faster(dev, n)? {
             match factor_by_tiles(&devs, means.memory, x, out.as_mut()) {
-                // One may have what others lack.
-                Err(Error::DeviceMemory { .. } | Error::Argument { .. }) if !means.together => {}
+                Err(e) if !means.together && may_be_others(&e) => {}
                 done => return done,
             }
         }
@@ -65,6 +65,14 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     }
 }
 
+/// Whether one device may do what failed on several.
+fn may_be_others(e: &Error) -> bool {
+    !matches!(
+        e,
+        Error::NotPositiveDefinite { .. } | Error::Interrupted | Error::Dimension { .. }
+    )
+}
+
 impl Means<'_> {
     /// Several devices, where the user wants them to work together, or where they are faster than one that has room.
     fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
@@ -75,8 +83,8 @@ impl Means<'_> {
             return Ok(None);
         }
         let devs = self.open(dev)?;
-        let good = asked || reach_all::<T, D>(&devs);
-        Ok((devs.len() > 1 && good).then_some(devs))
+        let good = devs.len() > 1 && (asked || all_fits::<T, D>(&devs, self.memory, n)?);
+        Ok(good.then_some(devs))
     }
 
     /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
@@ -85,7 +93,11 @@ impl Means<'_> {
         let mut devs = Vec::with_capacity(all.len());
         let mut first = 0.0;
         for dev in all {
-            let free = self.memory.min(dev.free()? as f64);
+            let free = match dev.free() {
+                Ok(free) => self.memory.min(free as f64),
+                Err(e) if devs.is_empty() || self.together => return Err(e),
+                Err(_) => continue,
+            };
             if devs.is_empty() {
                 first = free;
             }
@@ -146,6 +158,21 @@ fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<V
         Ok(free.min(memory) as usize)
     });
     free.collect()
+}
+
+/// Whether devices that reach one another have room for all tiles, so that none travels twice.
+fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> Result<bool> {
+    let (layout, _) = tiles::<T, D>(devs, memory, n)?;
+    let bytes = tile_bytes::<T>(layout.tile());
+    let rooms = free_bytes(devs, memory)?.into_iter();
+    let room = Room {
+        host: LEAST_SLOTS,
+        devices: rooms.map(|free| free / bytes).collect(),
+        peers: reach_all::<T, D>(devs),
+    };
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let owners = owners(layout.block_rows(), &speeds);
+    Ok(room_for_all(&layout, &room, &owners).is_some())
 }
 
 /// On all of the devices, with so many bytes of each one's memory at most.

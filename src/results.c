@@ -115,12 +115,13 @@ static void release(R_allocator_t *allocator, void *memory) {
   (void)allocator;
   Block *block = (Block *)((char *)memory - HEAD);
   alive -= block->bytes;
-  if (block->bytes > most_kept()) {
+  const size_t most = most_kept();
+  if (block->bytes > most) {
     unmap(block);
     return;
   }
   // The oldest go first.
-  while (count == BLOCKS || bytes_kept + block->bytes > most_kept()) {
+  while (count > 0 && (count == BLOCKS || bytes_kept + block->bytes > most)) {
     unmap(remove_kept(0));
   }
 #ifdef MADV_FREE

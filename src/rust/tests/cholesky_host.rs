@@ -3,7 +3,7 @@
 mod common;
 
 use common::{matrices, residual, same, Host};
-use cudafactor::algo::cholesky_host::{factor, factor_by_tiles, Means};
+use cudafactor::algo::cholesky_host::{factor, factor_by_tiles, factor_staying, Means};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::error::{Error, Result};
 use cudafactor::scalar::Scalar;
@@ -90,6 +90,75 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(failed.is_some(), !dev.is_host());
 }
 
+/// Tiles that stay on their devices are those of the factor, bit for bit, and each is there once.
+fn stays_where_it_is_made<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+    let tile = 128;
+    for n in [0, 1, 127, 128, 129, 640, 1001] {
+        let a = matrices::positive::<T>(n).remove(0).1;
+        let r = by_tiles(&devs[..1], &a, 1000.0, 0).unwrap();
+        for count in 1..=devs.len() {
+            let tile = tile.min(n.max(1));
+            let made = factor_staying(&devs[..count], f64::INFINITY, tile, a.view()).unwrap();
+            let rows = n.div_ceil(tile);
+            let mut seen = vec![false; rows * (rows + 1) / 2];
+            for stayed in &made {
+                assert!(!std::mem::replace(&mut seen[stayed.tile], true));
+                let mut found = Host::<T>::from_fn(tile, tile, |_, _| 7e30);
+                let dev = &devs[stayed.device];
+                dev.read(&stayed.matrix, found.view_mut()).unwrap();
+                let j = (0..rows)
+                    .find(|j| (j + 1) * (j + 2) / 2 > stayed.tile)
+                    .unwrap();
+                let i = stayed.tile - j * (j + 1) / 2;
+                for (k, l) in (0..tile).flat_map(|l| (0..tile).map(move |k| (k, l))) {
+                    let (row, col) = (i * tile + k, j * tile + l);
+                    if row <= col && col < n {
+                        assert_eq!(found.at(k, l), r.at(row, col), "{n} {count}: {row} {col}");
+                    } else if row <= col {
+                        assert_eq!(
+                            found.at(k, l),
+                            f64::from(u8::from(row == col)),
+                            "{n}: {row} {col}"
+                        );
+                    }
+                }
+            }
+            assert!(seen.iter().all(|seen| *seen), "{n} {count}");
+            if count > 1 && n > tile {
+                assert!(made.iter().any(|stayed| stayed.device == 1));
+            }
+        }
+    }
+    let bad = Host::<T>::from_fn(300, 300, |i, j| f64::from(u8::from(i == j && i != 200)));
+    let failed = factor_staying(devs, f64::INFINITY, tile, bad.view()).err();
+    assert_eq!(failed, Some(Error::NotPositiveDefinite { order: 201 }));
+    // Room for a part of it.
+    let memory = 8.0 * (tile * tile * size_of::<T>()) as f64;
+    let a = matrices::positive::<T>(1001).remove(0).1;
+    let failed = factor_staying(devs, memory, tile, a.view()).err();
+    assert!(matches!(
+        failed,
+        Some(Error::Argument {
+            argument: "devices",
+            ..
+        })
+    ));
+}
+
+/// Devices that do not reach one another cannot.
+fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+    let a = matrices::positive::<T>(300).remove(0).1;
+    let failed = factor_staying(devs, f64::INFINITY, 128, a.view()).err();
+    assert!(matches!(
+        failed,
+        Some(Error::Argument {
+            argument: "devices",
+            ..
+        })
+    ));
+    assert!(factor_staying(&devs[..1], f64::INFINITY, 128, a.view()).is_ok());
+}
+
 fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {
     makes_the_factor::<T, D>(&devs);
     tells_the_order::<T, D>(&devs);
@@ -99,6 +168,8 @@ fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {
 
 #[test]
 fn cpus_apart() {
+    stays_where_it_is_made::<f64, _>(&[(); 3].map(|()| CpuDevice::apart(1)));
+    does_not_stay_out_of_reach::<f32, _>(&[(); 3].map(|()| CpuDevice::out_of_reach(1)));
     all::<f64, _>([(); 3].map(|()| CpuDevice::apart(1)));
     all::<f32, _>([(); 3].map(|()| CpuDevice::out_of_reach(1)));
 }
@@ -115,6 +186,8 @@ fn gpus() {
     use cudafactor::backend::cuda::CudaDevice;
     if let Some(gpu) = common::gpu() {
         let devs = [0, 1, 2].map(|d| CudaDevice::open(d).unwrap_or(gpu));
+        stays_where_it_is_made::<f64, _>(&devs);
+        stays_where_it_is_made::<f32, _>(&devs);
         all::<f64, _>(devs);
         all::<f32, _>(devs);
     }

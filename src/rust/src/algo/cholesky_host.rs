@@ -8,6 +8,7 @@ use crate::algo::cholesky_tiled;
 use crate::algo::host_tiles::HostTiles;
 use crate::algo::tiled_device::Stayed;
 use crate::algo::tiled_peers::reach_all;
+use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
@@ -48,8 +49,7 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     if fits {
         if let Some(devs) = means.faster(dev, n)? {
             match factor_by_tiles(&devs, means.memory, x, out.as_mut()) {
-                // One may have what others lack.
-                Err(Error::DeviceMemory { .. } | Error::Argument { .. }) if !means.together => {}
+                Err(e) if !means.together && may_be_others(&e) => {}
                 done => return done,
             }
         }
@@ -66,6 +66,14 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
     }
 }
 
+/// Whether one device may do what failed on several.
+fn may_be_others(e: &Error) -> bool {
+    !matches!(
+        e,
+        Error::NotPositiveDefinite { .. } | Error::Interrupted | Error::Dimension { .. }
+    )
+}
+
 impl Means<'_> {
     /// Several devices, where the user wants them to work together, or where they are faster than one that has room.
     fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
@@ -76,8 +84,8 @@ impl Means<'_> {
             return Ok(None);
         }
         let devs = self.open(dev)?;
-        let good = asked || reach_all::<T, D>(&devs);
-        Ok((devs.len() > 1 && good).then_some(devs))
+        let good = devs.len() > 1 && (asked || all_fits::<T, D>(&devs, self.memory, n));
+        Ok(good.then_some(devs))
     }
 
     /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
@@ -86,7 +94,11 @@ impl Means<'_> {
         let mut devs = Vec::with_capacity(all.len());
         let mut first = 0.0;
         for dev in all {
-            let free = self.memory.min(dev.free()? as f64);
+            let free = match dev.free() {
+                Ok(free) => self.memory.min(free as f64),
+                Err(e) if devs.is_empty() || self.together => return Err(e),
+                Err(_) => continue,
+            };
             if devs.is_empty() {
                 first = free;
             }
@@ -173,6 +185,18 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
     })
 }
 
+/// Whether devices that reach one another have room for all tiles, so that none travels twice.
+fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> bool {
+    let Ok((layout, _)) = tiles::<T, D>(devs, memory, n) else {
+        return false;
+    };
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let owners = owners(layout.block_rows(), &speeds);
+    let room = room::<T, D>(devs, memory, &layout).ok();
+    room.and_then(|room| room_for_all(&layout, &room, &owners))
+        .is_some()
+}
+
 fn not_dense() -> Error {
     Error::Dimension {
         what: "a square matrix with contiguous columns is needed".into(),
@@ -206,6 +230,9 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
 ) -> Result<Vec<Stayed<D::Mat<'static>>>> {
     let n = x.nrows();
     let layout = Layout::new(n, n, tile, Shape::Triangle)?;
+    if n == 0 {
+        return Ok(Vec::new());
+    }
     let room = room::<T, D>(devs, memory, &layout)?;
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
     let tiles = HostTiles::to_read(layout, x).ok_or_else(not_dense)?;

@@ -107,14 +107,14 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         }) as Driver<'_>
     });
     if work.devices.is_empty() {
-        line.run(threads, beside.collect(), || {
+        line.run(threads, Vec::new(), beside.collect(), || {
             in_host(dev, work, slots, line_)
         })?;
     } else {
         let others = others.iter().zip(1..).map(|(dev, number)| {
             Box::new(move || on_device(dev, number, work, slots, line_, peers, kept)) as Driver<'_>
         });
-        line.run(threads, others.chain(beside).collect(), || {
+        line.run(threads, others.collect(), beside.collect(), || {
             on_device(dev, 0, work, slots, line_, peers, kept)
         })?;
     }

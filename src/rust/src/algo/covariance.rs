@@ -160,7 +160,9 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
     };
     if dev.is_host() {
         let line = Line::new(&plan, &requests, &slots, &written, 1);
-        return line.run(THREADS, Vec::new(), || work.in_host(&slots, &line));
+        return line.run(THREADS, Vec::new(), Vec::new(), || {
+            work.in_host(&slots, &line)
+        });
     }
     let mut places = Vec::with_capacity(PLACES);
     for _ in 0..PLACES.min(layout.tiles()) {
@@ -170,7 +172,7 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
         });
     }
     let line = Line::new(&plan, &requests, &slots, &written, 1);
-    line.run(THREADS, Vec::new(), || {
+    line.run(THREADS, Vec::new(), Vec::new(), || {
         let done = work.on_device(&mut places, &slots, &line);
         // Nothing is copied any more when the threads end.
         dev.drain();

@@ -120,7 +120,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             let host = plan(&own, self.room.host)?;
             self.traffic.loaded += host.loads;
             let line = Line::new(&host, &own, self.slots, self.matrix, 1);
-            line.run(THREADS, Vec::new(), || {
+            line.run(THREADS, Vec::new(), Vec::new(), || {
                 self.in_host(&host, tiles, &line, step)
             })
         } else {
@@ -137,7 +137,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             self.traffic.loaded += host.loads;
             self.traffic.sent += device.loads;
             let line = Line::new(&host, &asked, self.slots, self.matrix, 1);
-            line.run(THREADS, Vec::new(), || {
+            line.run(THREADS, Vec::new(), Vec::new(), || {
                 let done = self.on_device(&host, &device, tiles, &line, step);
                 // Nothing is copied any more when the threads end.
                 self.dev.drain();

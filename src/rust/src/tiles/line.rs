@@ -116,11 +116,12 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     }
 
     /// Carries everything out: `compute` is called on this thread and each of `others` on one of its own, and they do the requests by means of
-    /// [`Line::ready`] and [`Line::finish`]. `threads` load, and as many store.
+    /// [`Line::ready`] and [`Line::finish`]. `threads` load, and as many store. Of `helpers`, which do the same work, one at least has a thread of its own.
     pub fn run(
         &self,
         threads: usize,
         others: Vec<Driver<'_>>,
+        helpers: Vec<Driver<'_>>,
         compute: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let computed = std::thread::scope(|scope| {
@@ -149,19 +150,25 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     }
                 }
             }
-            let mut drivers = Vec::with_capacity(others.len());
-            for other in others {
+            let mut drivers = Vec::with_capacity(others.len() + helpers.len());
+            let enough = others.len() + 1;
+            for other in others.into_iter().chain(helpers) {
                 let work = move || {
                     let _over = OverIfPanicking(self);
                     if let Err(e) = other() {
                         self.fail(e);
                     }
                 };
-                // Without one of them nothing can be done.
-                let started = std::thread::Builder::new().spawn_scoped(scope, work);
-                drivers.push(started.map_err(|e| Error::Internal {
-                    what: format!("no thread can be started: {e}"),
-                })?);
+                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                    Ok(driver) => drivers.push(driver),
+                    // Fewer helpers will do.
+                    Err(_) if drivers.len() >= enough => break,
+                    Err(e) => {
+                        return Err(Error::Internal {
+                            what: format!("no thread can be started: {e}"),
+                        })
+                    }
+                }
             }
             compute()?;
             self.await_all()?;

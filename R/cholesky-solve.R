@@ -28,15 +28,16 @@
 #'
 #' @section Device:
 #' Of a file, `"auto"` is the first GPU for 2048 rows and more, of `chol_solve()` with 64 columns and more: reading takes longer than arithmetic with fewer. A matrix in memory is computed with as by
-#' [gpu_backsolve()] and [gpu_chol2inv()], a [gpu_matrix] where it is.
+#' [gpu_backsolve()] and [gpu_chol2inv()], a [gpu_matrix] where it is. So is a factor of [chol_gpus()] by `chol_solve()`, whose value then is a plain matrix or vector;
+#' `chol2inv_diag()` brings it to the host first.
 #'
-#' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, or a [gpu_matrix].
+#' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, a [gpu_matrix], or what [chol_gpus()] made.
 #' @param b The right-hand side, a vector or matrix.
 #' @param host_memory,gpu_memory Of a file, bytes of memory for tiles, and of the GPU for the part of the solution that is there, too; of `chol2inv_diag()` for the columns it solves for, too.
 #'   As of [chol_file()].
 #' @param device As of [chol_file()].
 #' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, chapters 2.2 and 5.4.2. MIT Press.
-#' @seealso [chol_file()], [tile_matrix_solve] for the triangular systems alone and the determinant
+#' @seealso [chol_file()], [chol_gpus()], [tile_matrix_solve] for the triangular systems alone and the determinant
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 300)
@@ -67,6 +68,9 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   if (is_tile_matrix(r)) {
     memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
     return(solve_tiles(r, b, "both", memory, "r", "backsolve", call))
+  }
+  if (is_gpu_factor(r)) {
+    return(solve_spread(r, b, call))
   }
   refuse_name(r, call)
   if (is_resident(r) || is_resident(b)) {
@@ -107,6 +111,9 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
     return(out)
   }
   refuse_name(r, call)
+  if (is_gpu_factor(r)) {
+    r <- as.matrix(r)
+  }
   if (is_resident(r)) {
     check_square_system(r@Dim, call, "r")
     return(diag(chol2inv_resident(r, r@Dim[[1L]], call)))

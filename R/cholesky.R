@@ -49,7 +49,7 @@
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns Hopkins.
 #'
 #' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 10. SIAM.
-#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]; [chol_file()] for matrices larger than memory
+#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]; [chol_file()] for matrices larger than memory; [chol_gpus()], which leaves the factor on several GPUs
 #' @examples
 #' x <- crossprod(matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4])))
 #' r <- gpu_chol(x)

@@ -13,6 +13,7 @@
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
+#' | `chol()`, of a matrix that one GPU does not hold | [chol_gpus()], whose factor stays on several; [gpu_chol()] |
 #' | `chol()`, of a matrix on disk | [chol_file()] of what [tile_matrix()] wrote |
 #' | `exp(-as.matrix(dist(x)))` and its kin | [gpu_covariance()]; [covariance()] for [tile_matrix()] |
 #' | `x %*% y` and its kin, of a matrix on disk | `x %*% y` and its kin, or [gpu_matmult()]: [tile_matrix_products] |
@@ -48,7 +49,7 @@
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that [gpu_chol()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] and
 #'     [gpu_solve()] of a symmetric positive definite matrix may take for ordinary matrices: those that need more go part by part. Where unset, what is free.}
 #'   \item{`cudafactor.devices`}{numbers of GPUs, counted from 0, such as `c(0, 2)`: `device = "auto"` uses these, where unset all. Several work together in
-#'     [chol_file()], and in [gpu_chol()] of an ordinary matrix of 40000 rows and more where they reach one another's memory, of 16384 and more where they are named here; everything else takes the first of them.}
+#'     [chol_file()], [chol_gpus()], and in [gpu_chol()] of an ordinary matrix of 40000 rows and more where they reach one another's memory, of 16384 and more where they are named here; everything else takes the first of them.}
 #'   \item{`cudafactor.threads`}{threads on the CPU; 0, as where unset, leaves it to `CUDAFACTOR_NUM_THREADS`, or else to the
 #'     number of cores, at most `OMP_THREAD_LIMIT`.}
 #' }

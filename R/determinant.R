@@ -18,7 +18,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix, an object of class `"gpu_lu"`, or a factor on disk, see [tile_matrix_solve]. As in base R a data frame is none: give `as.matrix()` of it.
+#' @param x A square numeric matrix, an object of class `"gpu_lu"`, a factor on disk, see [tile_matrix_solve], or one of [chol_gpus()]. As in base R a data frame is none: give `as.matrix()` of it.
 #' @param logarithm Return the logarithm of the modulus?
 #' @param ... Ignored, as in base R.
 #' @inheritParams gpu_matmult
@@ -35,6 +35,9 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
   if (is.object(x)) {
     if (inherits(x, "gpu_lu")) {
       return(determinant.gpu_lu(x, logarithm))
+    }
+    if (is_gpu_factor(x)) {
+      return(determinant_spread(x, logarithm, call))
     }
     if (is_resident(x)) {
       return(determinant_resident(x, logarithm, call))

@@ -74,6 +74,9 @@ gpu_save <- function(x, file, compress = FALSE) {
   if (missing(x) || missing(file)) {
     abort_missing(if (missing(x)) "x" else "file", call)
   }
+  if (is_gpu_factor(x)) {
+    abort_type("a factor that is spread over several GPUs is not saved as it is: save as.matrix() of it, or have chol_file() make it in a file", call)
+  }
   part <- resident_part(x)
   if (is.null(part)) {
     abort_type("'x' must be a gpu_matrix, or a factor made of one: saveRDS() keeps all else", call)

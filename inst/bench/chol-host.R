@@ -48,6 +48,7 @@ rows <- lapply(orders, function(n) {
   one <- timed(x, times, NULL, cudafactor.devices = 0)
   limited <- if (n <= 16384) timed(x, times, NULL, cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
   several <- if (gpus > 1L) timed(x, times, NULL, cudafactor.devices = all) else NA_real_
+  stays <- if (gpus > 1L) seconds(function() chol_gpus(x, devices = all), times) else NA_real_
   in_core <- NA_real_
   if (n <= gpu_max_n("chol") / sqrt(2)) {
     g <- as_gpu(x)
@@ -59,7 +60,7 @@ rows <- lapply(orders, function(n) {
   row <- data.frame(
     memory = "kept", n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
     limited_s = limited, one_over_limited = one / limited, gpus = gpus, several_s = several, one_over_several = one / several,
-    several_tflops = n^3 / 3 / several / 1e12
+    several_tflops = n^3 / 3 / several / 1e12, stays_s = stays, one_over_stays = one / stays, stays_tflops = n^3 / 3 / stays / 1e12
   )
   print(row, digits = 3)
   row
@@ -79,6 +80,6 @@ if (gpus > 1L && n %in% orders) {
 bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", list(Runs = do.call(rbind, rows)), c(
   sprintf("- medians of 5 calls after one, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
   "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
-  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`",
+  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`; `stays_s`: `chol_gpus()`, which leaves the factor there",
   "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` after `gpu_free()`, so that the system gives all of it and the GPUs', too"
 ))

@@ -3,43 +3,43 @@
 #' Cholesky factor in the memory of several GPUs
 #'
 #' `chol_gpus(x)` factors a symmetric positive definite matrix as [gpu_chol()] does, \eqn{R^T R = x}{R'R = x}, and leaves the upper triangular
-#' \eqn{R} where it was computed, in the memory of all GPUs together: for orders, such as 100000, whose factor one GPU does not hold and that need not come back to the host.
-#' [chol_solve()] and `determinant()` compute with it there.
+#' \eqn{R} where it was computed, in the memory of all GPUs together: for orders, such as 100000, whose factor one GPU does not hold and that need not
+#' come back to the host. [chol_solve()] and `determinant()` compute with it there.
 #'
-#' The upper triangle is cut into square tiles of one order, of which each GPU holds some. The order is 2048 where each GPU then has some six rows of tiles or more, else the
-#' largest of 1024, 512, 256 and 128 that does, 128 at least. At the lower and right edge the tiles are filled up with the identity.
+#' The upper triangle is cut into square tiles of one order, of which each GPU holds some. The order is 2048 where each GPU then has some six rows of tiles
+#' or more, else the largest of 1024, 512, 256 and 128 that does, 128 at least. At the lower and right edge the tiles are filled up with the identity.
 #'
-#' `chol_solve(r, b)` goes through the rows of tiles, down and up. What is solved for is in the host's memory and goes to the tiles, block by block, and back: for each column
-#' of `b`, \eqn{2n^2} operations, and \eqn{n^2/t} numbers each way for tiles of order \eqn{t}.
+#' `chol_solve(r, b)` goes through the rows of tiles, down and up. What is solved for is in the host's memory and goes to the tiles, block by block, and
+#' back: for each column of `b`, \eqn{2n^2} operations, and \eqn{n^2/t} numbers each way for tiles of order \eqn{t}.
 #'
-#' What R saves of such a factor is its description, as of a [gpu_matrix], and [gpu_save()] does not take one: save `as.matrix()` of it, which brings the values to the host, or
-#' have [chol_file()] make the factor in a file. The memory is given back when R collects the factor, or by
-#' `gpu_free(r)`.
+#' What R saves of such a factor is its description, as of a [gpu_matrix], and [gpu_save()] does not take one: save `as.matrix()` of it, which brings the
+#' values to the host, or have [chol_file()] make the factor in a file. The memory is given back when R collects the factor, or by `gpu_free(r)`.
 #'
 #' @section Value:
 #' `chol_gpus()`: an object of class `"gpu_factor"`, a list of
 #' \describe{
-#'   \item{`tiles`}{the tiles, each a [gpu_matrix] in double precision: those of the first column, which is one, those of the second, from its first row to the
+#'   \item{`tiles`}{the tiles, each a [gpu_matrix] in double precision: that of the first column, those of the second, from its first row to the
 #'     diagonal, and so on. What is below the diagonal of a tile on the diagonal is not looked at;}
 #'   \item{`n`, `tile`}{the order of the matrix, and that of a tile;}
 #'   \item{`devices`}{where the tiles are, such as `c("cuda:0", "cuda:1")`, each device once;}
 #'   \item{`dimnames`}{the dimnames of `x`.}
 #' }
 #'
-#' `as.matrix()`: the factor as `chol(x)` gives it, with its dimnames and exact zeros below the diagonal. `determinant()`: that of \eqn{R}, of class `"det"`; the logarithm of that of
-#' `x` is twice as large. `dim()` and `dimnames()`: of the matrix. `print()`: one line.
+#' `as.matrix()`: the factor as `chol(x)` gives it, with its dimnames and exact zeros below the diagonal. `determinant()`: that of \eqn{R}, of class `"det"`;
+#' the logarithm of that of `x` is twice as large. `dim()` and `dimnames()`: of the matrix. `print()`: one line.
 #'
 #' @section Failure:
-#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included.
-#' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all.
-#' `cudafactor_error_argument`: `devices` are no numbers of GPUs. `cudafactor_error_stale`: what a method needs of the factor is not in this session, or was given back.
-#' `cudafactor_error_device_memory`: the GPUs together do not hold the factor. Other errors of the device: see [cudafactor_conditions].
+#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. `cudafactor_error_dimension`: `x`
+#' is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all. `cudafactor_error_argument`: `devices` are no
+#' numbers of GPUs. `cudafactor_error_stale`: what a method needs of the factor is not in this session, or was given back. `cudafactor_error_device_memory`:
+#' the GPUs together do not hold the factor. Other errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
 #' As of [gpu_chol()] in double precision, and [gpu_backsolve()].
 #'
 #' @section Device:
-#' `"auto"` is all GPUs together, whatever the order of `x`, and the CPU where there are none. There, and with `"cpu"`, the tiles are memory of the host, and the answers are the same.
+#' `"auto"` is all GPUs together, whatever the order of `x`, and the CPU where there are none. There, and with `"cpu"`, the tiles are memory of the host, and
+#' the answers are the same.
 #'
 #' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters. Of the methods, a factor that `chol_gpus()` made.
 #' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
@@ -76,7 +76,7 @@ spread_factor <- function(x, devices, device, tile, call) {
   if (is_tile_matrix(x)) {
     abort_type("a matrix on disk is factored by chol_file()", call)
   }
-  x <- if (is_resident(x)) as.matrix(x) else as_matrix(refuse_complex(x, call), call)
+  x <- if (is_resident(x)) brought_home(x, call) else as_matrix(refuse_complex(x, call), call)
   if (!(is.numeric(x) || is.logical(x))) {
     abort_type("'x' must be a numeric matrix", call)
   }
@@ -93,6 +93,13 @@ spread_factor <- function(x, devices, device, tile, call) {
     list(tiles = tiles, n = n, tile = tile, devices = unique(vapply(tiles, function(t) t@device, "")), dimnames = dimnames(x)),
     class = "gpu_factor"
   )
+}
+
+# as.matrix() of a gpu_matrix, whose errors name the user's call.
+brought_home <- function(x, call) {
+  out <- fetch(x, call)
+  dimnames(out) <- dimnames(x)
+  out
 }
 
 # How many GPUs on_devices() names.
@@ -194,7 +201,7 @@ determinant.gpu_factor <- function(x, logarithm = TRUE, ...) determinant_spread(
 determinant_spread <- function(x, logarithm, call) {
   on_diagonal <- seq_len(ceiling(x$n / x$tile))
   # Beyond the order the diagonal is one.
-  d <- unlist(lapply(x$tiles[tile_place(on_diagonal, on_diagonal)], diag))
+  d <- unlist(lapply(x$tiles[tile_place(on_diagonal, on_diagonal)], function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values))
   determinant_of_diagonal(d, seq_along(d), match(0, d, 0L), logarithm, call)
 }
 
@@ -203,7 +210,7 @@ solve_spread <- function(r, b, call) {
   n <- r$n
   tile <- r$tile
   if (is_resident(b)) {
-    b <- as.matrix(b)
+    b <- brought_home(b, call)
   }
   values <- as_right_side(b, n, call, "r")
   columns <- count_right_sides(values, n)

@@ -31,8 +31,8 @@
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. `cudafactor_error_dimension`: `x`
 #' is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all. `cudafactor_error_argument`: `devices` are no
-#' numbers of GPUs. `cudafactor_error_stale`: what a method needs of the factor is not in this session, or was given back. `cudafactor_error_device_memory`:
-#' the GPUs together do not hold the factor. Other errors of the device: see [cudafactor_conditions].
+#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor. `cudafactor_error_stale`: what a method needs of the factor is not in this session, or was given back. `cudafactor_error_device_memory`:
+#' there was less memory than there had seemed to be. Other errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
 #' As of [gpu_chol()] in double precision, and [gpu_backsolve()].

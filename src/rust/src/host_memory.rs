@@ -54,6 +54,7 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
 }
 
 /// Memory smaller than this is not worth it.
+#[cfg(feature = "cuda")]
 const LARGE: usize = 4 << 20;
 const PAGE: usize = 4096;
 
@@ -70,14 +71,15 @@ impl Pages {
     ///
     /// # Safety
     /// The memory must outlive the value.
+    #[cfg(feature = "cuda")]
     pub(crate) unsafe fn of(memory: *mut u8, bytes: usize) -> Option<Pages> {
         (bytes >= LARGE).then(|| Pages::of_any(memory, bytes))
     }
 
-    /// However little it is.
+    /// Of any memory, however little; huge pages where the system gives them.
     ///
     /// # Safety
-    /// As of [`Pages::of`].
+    /// The memory must outlive the value.
     pub(crate) unsafe fn of_any(memory: *mut u8, bytes: usize) -> Pages {
         want_huge_pages(memory, bytes);
         Pages {
@@ -87,12 +89,14 @@ impl Pages {
         }
     }
 
-    /// Has some more of them handed out; false when all are. Their contents stay as they are, even while others write them.
+    /// Has some more of them handed out; false when all are.
+    #[cfg(feature = "cuda")]
     pub(crate) fn touch_some(&self) -> bool {
         self.touch_next().is_some()
     }
 
-    /// Which bytes were handed out: a huge page, or a part of one at the ends. Each once.
+    /// Has some more handed out, and tells which bytes: a huge page, or a part of one at the ends. Each once. Their contents stay as they are, even while
+    /// others write them.
     pub(crate) fn touch_next(&self) -> Option<Range<usize>> {
         // Shares end where pages do, so that no two threads ask for the same one.
         let skew = self.memory % HUGE_PAGE;
@@ -119,10 +123,10 @@ mod tests {
 
     #[test]
     fn touched_memory_keeps_its_contents_and_each_byte_is_told_once() {
-        let bytes = LARGE + 12345;
+        let bytes = (4 << 20) + 12345;
         let mut memory: Vec<u8> = (0..bytes).map(|i| (i % 253) as u8).collect();
         // SAFETY: the vector outlives it.
-        let pages = unsafe { Pages::of(memory.as_mut_ptr(), bytes) }.unwrap();
+        let pages = unsafe { Pages::of_any(memory.as_mut_ptr(), bytes) };
         let mut last = 0;
         while let Some(some) = pages.touch_next() {
             assert_eq!(some.start, last);
@@ -132,6 +136,7 @@ mod tests {
         let mut all = memory.iter().enumerate();
         assert!(all.all(|(i, b)| *b == (i % 253) as u8));
         // SAFETY: nothing is touched.
+        #[cfg(feature = "cuda")]
         assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
     }
 }

@@ -57,7 +57,7 @@ bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU 
 	sh inst/bench/gpu-peers.sh -o gpu-peers-lu-qr \
 	  --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 
-figures: ## man/figures/gpu-peers.png from the results of bench-peers
+figures: ## man/figures from the results of bench-peers and chol-orders.sh
 	Rscript inst/bench/plot-peers.R
 	Rscript inst/bench/plot-orders.R
 

@@ -16,9 +16,11 @@ points <- c(one_gpu = 19, all_gpus = 17, cpu = 1, base_r = 4, cusolver = 15, cus
 grDevices::png(output, 1200, 900, res = 150)
 graphics::par(mar = c(3.2, 4.8, 1, 1), mgp = c(2.2, 0.6, 0), las = 1, tcl = -0.3)
 graphics::matplot(
-  table$n, as.matrix(table[names(shown)]), type = "b", lty = 1, pch = points, col = colours, log = "xy", xlab = "order n", ylab = "", bty = "l", xaxt = "n"
+  table$n, as.matrix(table[names(shown)]), type = "b", lty = 1, pch = points, col = colours, log = "xy", xlab = "order n", ylab = "", bty = "l", xaxt = "n", yaxt = "n"
 )
 graphics::title(ylab = "seconds", line = 3.6)
 graphics::axis(1, table$n, table$n)
+ticks <- 10^(-3:2)
+graphics::axis(2, ticks, format(ticks, drop0trailing = TRUE, scientific = FALSE, trim = TRUE))
 graphics::legend("topleft", shown, pch = points, col = colours, bty = "n", cex = 0.85)
 invisible(grDevices::dev.off())

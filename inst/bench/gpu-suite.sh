@@ -1,17 +1,20 @@
 #!/bin/sh
 # The whole test suite on a machine with a GPU, where skipping is failing, and NVIDIA's memory and race checkers over the
 # Rust tests of the GPU, beside the others. Needs R with the package and testthat, and the Rust test programs; no compiler.
-#   sh inst/bench/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md
+#   sh inst/bench/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md [PART]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`);
-# TESTTHAT: the folder tests/testthat. CUDAFACTOR_COMMIT names the commit they were built from.
+# TESTTHAT: the folder tests/testthat. CUDAFACTOR_COMMIT names the commit they were built from. PART: rust (with the checkers), r; both
+# where none is given, and all take ten minutes or so. A part is added to RESULT.md where that is there.
 
 programs=$1 tests=$2 result=$3
+shift 3
+parts=" ${*:-rust r} "
 CUDAFACTOR_REQUIRE_GPU=1
 export CUDAFACTOR_REQUIRE_GPU
 folder=$(mktemp -d)
 log=$folder/log
 
-{
+[ -s "$result" ] || {
   echo "# The test suite on a GPU, with skipping forbidden"
   echo
   echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
@@ -68,28 +71,34 @@ checkers() {
   fi
 }
 
-checkers >"$folder/checked" &
-for program in "$programs"/*; do
-  [ -x "$program" ] && ! alone "$program" && rust "$program" "$log" >>"$result"
-done
-wait
-for program in "$programs"/*; do
-  [ -x "$program" ] && alone "$program" && rust "$program" "$log" >>"$result"
-done
+rust_part() {
+  checkers >"$folder/checked" &
+  for program in "$programs"/*; do
+    [ -x "$program" ] && ! alone "$program" && rust "$program" "$log" >>"$result"
+  done
+  wait
+  for program in "$programs"/*; do
+    [ -x "$program" ] && alone "$program" && rust "$program" "$log" >>"$result"
+  done
+  cat "$folder/checked" >>"$result"
+}
 
-started=$(date +%s)
-TESTTHAT_DIR=$tests Rscript -e '
-  r <- as.data.frame(testthat::test_dir(
-    Sys.getenv("TESTTHAT_DIR"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
-  ))
-  # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
-  bad <- sum(r$failed) + sum(r$error)
-  cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
-  cat("skipped:", sum(r$skipped), "\n")
-  quit(status = bad > 0)' >"$log" 2>&1 || tail -n 120 "$log" >>"$folder/failed"
-row "R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log"))" "$log" "$started" >>"$result"
+r_part() {
+  started=$(date +%s)
+  TESTTHAT_DIR=$tests Rscript -e '
+    r <- as.data.frame(testthat::test_dir(
+      Sys.getenv("TESTTHAT_DIR"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
+    ))
+    # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
+    bad <- sum(r$failed) + sum(r$error)
+    cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
+    cat("skipped:", sum(r$skipped), "\n")
+    quit(status = bad > 0)' >"$log" 2>&1 || tail -n 120 "$log" >>"$folder/failed"
+  row "R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log"))" "$log" "$started" >>"$result"
+}
 
-cat "$folder/checked" >>"$result"
+case $parts in *" rust "*) rust_part ;; esac
+case $parts in *" r "*) r_part ;; esac
 [ -f "$folder/failed" ] && cat "$folder/failed"
 cat "$result"
 [ ! -f "$folder/failed" ]

@@ -243,8 +243,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
             Error::Argument {
                 argument: "devices",
                 what: format!(
-                    "the memory of {} GPUs together is too little for a factor of order {n}",
-                    devs.len()
+                    "the GPUs have too little memory for a factor of order {n}, all together"
                 ),
             }
         } else {

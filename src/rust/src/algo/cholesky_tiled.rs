@@ -100,9 +100,9 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     let line = line.after(&work.after);
     let peers = Peers::new(devs);
     let (line_, peers, slots): (_, _, &Slots<T>) = (&line, &peers, &slots);
-    let beside = (0..matrix.threads_beside()).map(|thread| {
+    let beside = (0..matrix.threads_beside()).map(|_| {
         Box::new(move || {
-            matrix.beside(thread, &|| line_.go_on().is_ok());
+            matrix.beside(&|| line_.go_on().is_ok());
             Ok(())
         }) as Driver<'_>
     });

@@ -216,7 +216,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     /// Has the system hand out the factor's memory, and writes zeros below the tiles on the diagonal while it is in the processor's cache.
-    fn beside(&self, _thread: usize, go_on: &dyn Fn() -> bool) {
+    fn beside(&self, go_on: &dyn Fn() -> bool) {
         let (n, size) = (self.layout.rows(), self.layout.tile());
         let factor = Address(self.factor);
         while let Some(bytes) = self.pages.touch_next().filter(|_| go_on()) {

@@ -66,6 +66,15 @@ pub(super) fn owners(count: usize, speeds: &[f64]) -> Vec<usize> {
     owners
 }
 
+/// Each row of tiles whole, one after the other.
+pub(super) fn row_by_row(count: usize, room: &Room) -> Blocking {
+    Blocking {
+        rows: 1,
+        cols: count.max(1),
+        ahead: room.devices.len() > 1,
+    }
+}
+
 /// Panels and chunks of which one fits in the host's memory or the devices', of several shapes; those first that tend to be good: two or three times as
 /// wide as high. Before them whole rows.
 pub(super) fn ways(count: usize, room: &Room) -> Vec<Blocking> {
@@ -91,12 +100,7 @@ pub(super) fn ways(count: usize, room: &Room) -> Vec<Blocking> {
     }
     let off = |way: &Blocking| (way.cols as f64 / (2.5 * way.rows as f64)).ln().abs();
     all.sort_by(|a, b| off(a).total_cmp(&off(b)));
-    let row_by_row = Blocking {
-        rows: 1,
-        cols: count.max(1),
-        ahead,
-    };
-    all.insert(0, row_by_row);
+    all.insert(0, row_by_row(count, room));
     all
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::algo::tiled_merge::Merged;
 use crate::algo::tiled_peers::Peer;
-use crate::algo::tiled_ways::{compared, owners, room_for_all, ways};
+use crate::algo::tiled_ways::{compared, owners, room_for_all, row_by_row, ways};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
@@ -22,11 +22,11 @@ pub trait Tiles<T>: Sync {
     fn is_in_memory(&self) -> bool {
         false
     }
-    /// Threads for what is to be done beside, and the part of one of them, which may end when it is told not to go on.
+    /// Threads for what is to be done beside, and what each of them does, which share it; they may end when they are told not to go on.
     fn threads_beside(&self) -> usize {
         0
     }
-    fn beside(&self, _thread: usize, _go_on: &dyn Fn() -> bool) {}
+    fn beside(&self, _go_on: &dyn Fn() -> bool) {}
 }
 
 /// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
@@ -161,11 +161,7 @@ impl Work {
         let owners = owners(count, speeds);
         if let Some(room) = room_for_all(&layout, room, &owners) {
             // A row after the other, since nothing travels twice.
-            let way = Blocking {
-                rows: 1,
-                cols: count.max(1),
-                ahead: room.devices.len() > 1,
-            };
+            let way = row_by_row(count, &room);
             let tasks = count * (count + 1) * (count + 2) / 6;
             let pace = Pace::all_fits(matrix.is_in_memory(), tasks);
             return Work::in_order(matrix, way, &room, &owners, pace);
@@ -194,11 +190,7 @@ impl Work {
         let Some(room) = room_for_all(&layout, room, &owners) else {
             return Ok(None);
         };
-        let way = Blocking {
-            rows: 1,
-            cols: count.max(1),
-            ahead: room.devices.len() > 1,
-        };
+        let way = row_by_row(count, &room);
         let pace = Pace {
             stays: true,
             ..Pace::all_fits(true, 0)

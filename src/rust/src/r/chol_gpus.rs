@@ -41,8 +41,9 @@ fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> R
         let mut devices = vec![String::new(); slots.len()];
         for (tile, held) in made {
             let slot = slots.get_mut(tile).and_then(Option::take);
+            let slot = slot.ok_or_else(wrong_tiles)?;
             devices[tile] = held.target().name();
-            slot.ok_or_else(wrong_tiles)?.fill(held);
+            slot.fill(held);
         }
         if slots.iter().any(Option::is_some) {
             return Err(wrong_tiles());

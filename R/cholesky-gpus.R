@@ -89,10 +89,13 @@ spread_factor <- function(x, devices, device, tile, call) {
   on_gpus <- device != "cpu" && gpu_available()
   tile <- tile %||% tile_order(n, if (on_gpus) count_devices(devices, device) else 1L)
   tiles <- if (on_gpus) tiles_on_gpus(x, n, tile, where, call) else tiles_on_host(x, n, tile, where, call)
-  structure(
-    list(tiles = tiles, n = n, tile = tile, devices = unique(vapply(tiles, function(t) t@device, "")), dimnames = dimnames(x)),
-    class = "gpu_factor"
-  )
+  new_gpu_factor(tiles, n, tile, dimnames(x))
+}
+
+# Marked as one of an S4 class, as new_tile_matrix() says.
+new_gpu_factor <- function(tiles, n, tile, dimnames) {
+  devices <- unique(vapply(tiles, function(t) t@device, ""))
+  asS4(structure(class = "gpu_factor", list(tiles = tiles, n = n, tile = tile, devices = devices, dimnames = dimnames)))
 }
 
 # as.matrix() of a gpu_matrix, whose errors name the user's call.
@@ -152,107 +155,3 @@ tile_place <- function(i, j) j * (j - 1) / 2 + i
 tile_span <- function(k, n, tile) ((k - 1) * tile + 1):min(n, k * tile)
 
 is_gpu_factor <- function(x) inherits(x, "gpu_factor")
-
-#' @export
-format.gpu_factor <- function(x, ...) {
-  size <- 8 * length(x$tiles) * as.double(x$tile)^2
-  sprintf("<gpu_factor> order %d, tiles of %d on %s (%s)", x$n, x$tile, paste(x$devices, collapse = ", "), format_bytes(size))
-}
-
-#' @rdname chol_gpus
-#' @export
-print.gpu_factor <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-str.gpu_factor <- function(object, ...) cat(" ", format(object), "\n", sep = "")
-
-#' @export
-dim.gpu_factor <- function(x) c(x$n, x$n)
-
-#' @export
-dimnames.gpu_factor <- function(x) x$dimnames
-
-#' @rdname chol_gpus
-#' @export
-as.matrix.gpu_factor <- function(x, ...) {
-  call <- sys.call()
-  n <- x$n
-  out <- matrix(0, n, n)
-  for (j in seq_len(ceiling(n / x$tile))) {
-    columns <- tile_span(j, n, x$tile)
-    for (i in seq_len(j)) {
-      rows <- tile_span(i, n, x$tile)
-      block <- fetch(x$tiles[[tile_place(i, j)]], call, c(0, length(rows)), c(0, length(columns)))
-      if (i == j) block[lower.tri(block)] <- 0
-      out[rows, columns] <- block
-    }
-  }
-  dimnames(out) <- x$dimnames
-  out
-}
-
-#' @rdname chol_gpus
-#' @export
-determinant.gpu_factor <- function(x, logarithm = TRUE, ...) determinant_spread(x, logarithm, sys.call())
-
-determinant_spread <- function(x, logarithm, call) {
-  on_diagonal <- seq_len(ceiling(x$n / x$tile))
-  # Beyond the order the diagonal is one.
-  d <- unlist(lapply(x$tiles[tile_place(on_diagonal, on_diagonal)], function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values))
-  determinant_of_diagonal(d, seq_along(d), match(0, d, 0L), logarithm, call)
-}
-
-# Both triangular systems. The right-hand side is a list of blocks of `tile` rows, of which those beyond the order stay zero, whatever the others are.
-solve_spread <- function(r, b, call) {
-  n <- r$n
-  tile <- r$tile
-  if (is_resident(b)) {
-    b <- brought_home(b, call)
-  }
-  values <- as_right_side(b, n, call, "r")
-  columns <- count_right_sides(values, n)
-  dim(values) <- c(n, columns)
-  m <- as.integer(ceiling(n / tile))
-  spans <- lapply(seq_len(m), tile_span, n, tile)
-  beyond <- seq_len(tile)[-seq_along(spans[[m]])]
-  filled <- function(block, k) {
-    if (k == m) block[beyond, ] <- 0
-    block
-  }
-  blocks <- lapply(spans, function(rows) {
-    block <- matrix(0, tile, columns)
-    block[seq_along(rows), ] <- values[rows, ]
-    block
-  })
-  for (transpose in c(TRUE, FALSE)) {
-    for (j in if (transpose) seq_len(m) else rev(seq_len(m))) {
-      solved <- solve_triangle_resident(r$tiles[[tile_place(j, j)]], blocks[[j]], tile, TRUE, transpose, call)
-      blocks[[j]] <- filled(fetch(solved, call), j)
-      others <- if (transpose) seq_len(m)[-seq_len(j)] else seq_len(j - 1L)
-      # Some products at a time, so that all devices are at work before the first product comes home, in little memory.
-      for (some in split(others, (seq_along(others) - 1L) %/% (4L * length(r$devices)))) {
-        products <- lapply(some, function(k) {
-          place <- if (transpose) tile_place(j, k) else tile_place(k, j)
-          product_resident(r$tiles[[place]], blocks[[j]], if (transpose) "crossprod" else "matmult", call)
-        })
-        for (p in seq_along(some)) {
-          k <- some[[p]]
-          blocks[[k]] <- filled(blocks[[k]] - fetch(products[[p]], call), k)
-        }
-      }
-    }
-  }
-  for (k in seq_len(m)) {
-    values[spans[[k]], ] <- blocks[[k]][seq_along(spans[[k]]), ]
-  }
-  if (is.matrix(b)) {
-    dimnames(values) <- solution_dimnames(r$dimnames, b)
-    return(values)
-  }
-  dim(values) <- NULL
-  names(values) <- r$dimnames[[2L]]
-  values
-}

@@ -65,14 +65,12 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   if (missing(r) || missing(b)) {
     abort_missing(if (missing(r)) "r" else "b", call)
   }
-  if (is_tile_matrix(r)) {
-    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+  memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+  b <- as_side(b, call)
+  if (is_in_tiles(r)) {
     return(solve_tiles(r, b, "both", memory, "r", "backsolve", call))
   }
-  if (is_gpu_factor(r)) {
-    return(solve_spread(r, b, call))
-  }
-  refuse_name(r, call)
+  refuse_no_factor(r, call)
   if (is_resident(r) || is_resident(b)) {
     return(chol_solve_resident(r, b, call))
   }
@@ -81,10 +79,9 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   values <- as_right_side(b, n, call, "r")
   columns <- count_right_sides(values, n)
   dim(values) <- c(n, columns)
-  where <- how(device, "double", call)
   for (transpose in c(TRUE, FALSE)) {
     out <- .External(alloc_matrix, n, columns)
-    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, where), call, "backsolve")
+    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, memory$how), call, "backsolve")
     values <- out
   }
   if (!is.matrix(b)) {
@@ -103,16 +100,16 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   if (missing(r)) {
     abort_missing("r", call)
   }
+  memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
   if (is_tile_matrix(r)) {
-    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
     out <- double(dim(r)[[1L]])
     reply <- native_tiles_inverse_diagonal(.subset2(r, "path"), as.double(dim(r)), out, memory$bytes, memory$how)
     unwrap_factor(reply, "r", call, "chol2inv")
     return(out)
   }
-  refuse_name(r, call)
+  refuse_no_factor(r, call)
   if (is_gpu_factor(r)) {
-    r <- as.matrix(r)
+    r <- gathered(r, call)
   }
   if (is_resident(r)) {
     check_square_system(r@Dim, call, "r")
@@ -121,7 +118,7 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   r <- as_factor_matrix(r, "base::chol2inv()", call)
   n <- dim(r)[[1L]]
   out <- .External(alloc_matrix, n, n)
-  unwrap(native_chol2inv(r, dim(r), n, out, how(device, "double", call)), call, "chol2inv")
+  unwrap(native_chol2inv(r, dim(r), n, out, memory$how), call, "chol2inv")
   diag(out)
 }
 
@@ -149,9 +146,23 @@ chol_solve_resident <- function(r, b, call) {
   values
 }
 
-# A file's name is not the matrix in it.
-refuse_name <- function(r, call) {
+# A file's name is not the matrix in it, and other factors and descriptions of a matrix are no Cholesky factor.
+refuse_no_factor <- function(r, call) {
   if (is.character(r)) {
     abort_type("'r' must be a Cholesky factor, not text: open_tile_matrix() opens a file that has one", call)
   }
+  if (describes_matrix(r)) {
+    abort_type(sprintf("'r' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(r)[[1L]]), call)
+  }
+}
+
+# Objects that a matrix was made into, or can be made of, and that are none.
+describes_matrix <- function(x) is_covariance(x) || inherits(x, c("qr", "gpu_qr_factor", "gpu_lu"))
+
+# A right-hand side: of an S4 class, such as those of package Matrix, a plain matrix.
+as_side <- function(b, call) {
+  if (describes_matrix(b) || is_gpu_factor(b)) {
+    abort_type(sprintf("'b' must be a vector or a matrix of numbers, not of class \"%s\"", class(b)[[1L]]), call)
+  }
+  if (isS4(b) && !is_resident(b)) as_matrix(b, call) else b
 }

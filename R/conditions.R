@@ -228,6 +228,17 @@ stale_text <- function(reason) {
   )
 }
 
+# Of a factor that is spread over several GPUs.
+stale_factor_text <- function(reason) {
+  if (identical(reason, "freed")) {
+    return("the memory of this factor was given back by gpu_free(): make it again with chol_gpus()")
+  }
+  paste(
+    "this factor lives in another R session, or came out of a file, and its values are not here: make it again with chol_gpus(),",
+    "or take as.matrix() of it in the session that has them"
+  )
+}
+
 device_unavailable_text <- function(message) {
   paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" needs no GPU")
 }

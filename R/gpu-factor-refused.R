@@ -63,9 +63,6 @@ as.double.gpu_factor <- unavailable
 as.data.frame.gpu_factor <- unavailable
 
 #' @export
-Ops.gpu_factor <- function(e1, e2) abort_unavailable(group_call(sys.call(), .Generic))
-
-#' @export
 Math.gpu_factor <- unavailable
 
 #' @export

@@ -102,7 +102,10 @@ test_that("what base R's functions cannot do with a factor they say", {
   expect_match(conditionMessage(e), "has no mean()", fixed = TRUE)
   expect_error(t(r), "transpose", class = "cudafactor_error_argument")
   # A gpu_matrix beside it
-  expect_error(r + as_gpu(diag(10), "cpu"), class = "cudafactor_error")
+  for (op in list(`+`, `==`)) {
+    expect_error(op(r, as_gpu(diag(10), "cpu")), "as.matrix", class = "cudafactor_error_type")
+    expect_error(op(as_gpu(diag(10), "cpu"), r), "as.matrix", class = "cudafactor_error_type")
+  }
   expect_equal(as.array(r), as.matrix(r))
   expect_equal(chol2inv(r), chol2inv(as.matrix(r)))
   expect_equal(chol2inv(r, 3), chol2inv(as.matrix(r), 3))

@@ -6,6 +6,9 @@
 #' `chol2inv_diag(r)` is the diagonal of \eqn{A^{-1}}{A^-1}, which are the variances where \eqn{A} is a matrix of precisions, and what
 #' leave-one-out residuals need where it is one of covariances. The factor may be a file that [chol_file()] made, of any size.
 #'
+#' `r` is the factor, `chol(a)` or what stands for it, and not the matrix \eqn{A} itself. Of a matrix in memory the upper triangle is read and nothing else: a full matrix is taken for the
+#' factor that its upper triangle would be, and what is not zero below the diagonal is not noticed. Nor is a lower triangular factor: give `t()` of it.
+#'
 #' The tiles of a factor in a file are read while others are computed with, and what is solved for stays in memory: of `chol_solve()` the solution, which R holds; on a GPU, as many
 #' of its columns as `gpu_memory` has room for, so that the tiles pass by once for each such part, and all that `host_memory` has room for stay in the host's memory meanwhile.
 #' The two systems need each tile twice, but for those that memory keeps between them.
@@ -15,12 +18,13 @@
 #'
 #' @section Value:
 #' `chol_solve()`: a double matrix, or a vector where `b` is one. As by [solve()], rows are named by the columns of `r` and columns by those of `b`; a file has no names. Where `r` is in memory, either of
-#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
+#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. Other attributes of `b` are dropped. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
 #'
 #' @section Failure:
 #' `cudafactor_error_argument`: the file holds no factor, or one whose making was interrupted; too little memory.
 #' `cudafactor_error_dimension`: `b` has another number of rows, or no columns; `r` is not square. `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
-#' `cudafactor_error_type`: an operand is not numeric. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
+#' `cudafactor_error_type`: an operand is complex, or none that numbers can be made of; `b` is a [covariance()] or a factor; `r` is text, or a factorization of another kind, such as [qr()].
+#' Other text is turned into numbers, NA with the warning `cudafactor_warning_coercion` where it is none, as by [solve()]. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
 #' NaN and infinite entries go where the substitution takes them.
 #'
 #' @section Accuracy:
@@ -32,10 +36,10 @@
 #' `chol2inv_diag()` brings it to the host first.
 #'
 #' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, a [gpu_matrix], or what [chol_gpus()] made.
-#' @param b The right-hand side, a vector or matrix.
+#' @param b The right-hand side, a vector or matrix, of package Matrix or on disk, too.
 #' @param host_memory,gpu_memory Of a file, bytes of memory for tiles, and of the GPU for the part of the solution that is there, too; of `chol2inv_diag()` for the columns it solves for, too.
-#'   As of [chol_file()].
-#' @param device As of [chol_file()].
+#'   As of [chol_file()]. Of other factors they are checked and make no difference.
+#' @param device As of [chol_file()]. Checked, and of no effect, where an operand is a [gpu_matrix] or `r` is of [chol_gpus()], which are computed with where they are.
 #' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, chapters 2.2 and 5.4.2. MIT Press.
 #' @seealso [chol_file()], [chol_gpus()], [tile_matrix_solve] for the triangular systems alone and the determinant
 #' @examples

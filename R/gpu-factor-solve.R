@@ -94,7 +94,7 @@ upper_tile <- function(r, k, call) {
   upload_beside(block, dim(block), NULL, tile, call)
 }
 
-#' @rdname chol_gpus
+#' @rdname gpu_factor
 #' @method solve gpu_factor
 #' @export
 solve.gpu_factor <- function(a, b, ...) {
@@ -107,7 +107,7 @@ solve.gpu_factor <- function(a, b, ...) {
   solve_tiles(a, as_side(b, call), "backward", memory, "a", "solve", call)
 }
 
-#' @rdname chol_gpus
+#' @rdname gpu_factor
 #' @aliases backsolve,gpu_factor,gpu_matrix-method forwardsolve,gpu_factor,gpu_matrix-method
 #' @export
 setMethod("backsolve", signature("gpu_factor", "ANY"),
@@ -117,7 +117,7 @@ setMethod("backsolve", signature("gpu_factor", "ANY"),
   }
 )
 
-#' @rdname chol_gpus
+#' @rdname gpu_factor
 #' @export
 setMethod("forwardsolve", signature("gpu_factor", "ANY"),
   function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
@@ -130,7 +130,7 @@ for (name in c("backsolve", "forwardsolve")) {
   setMethod(name, signature("gpu_factor", "gpu_matrix"), selectMethod(name, signature("gpu_factor", "ANY")))
 }
 
-#' @rdname chol_gpus
+#' @rdname gpu_factor
 #' @aliases rowSums,gpu_factor-method colSums,gpu_factor-method rowMeans,gpu_factor-method colMeans,gpu_factor-method
 #' @aliases norm,gpu_factor-method rcond,gpu_factor-method
 #' @export
@@ -153,16 +153,3 @@ for (name in c("%*%", "crossprod", "tcrossprod")) {
   }
 }
 rm(name, method, other)
-
-#' @rdname chol_gpus
-#' @name gpu_factor
-#' @aliases gpu_factor gpu_factor-class
-#' @aliases %*%,gpu_factor,ANY-method %*%,ANY,gpu_factor-method %*%,gpu_factor,gpu_factor-method
-#' @aliases %*%,gpu_factor,gpu_matrix-method %*%,gpu_matrix,gpu_factor-method %*%,gpu_factor,tile_matrix-method %*%,tile_matrix,gpu_factor-method
-#' @aliases crossprod,gpu_factor,ANY-method crossprod,ANY,gpu_factor-method crossprod,gpu_factor,gpu_factor-method
-#' @aliases crossprod,gpu_factor,gpu_matrix-method crossprod,gpu_matrix,gpu_factor-method
-#' @aliases crossprod,gpu_factor,tile_matrix-method crossprod,tile_matrix,gpu_factor-method
-#' @aliases tcrossprod,gpu_factor,ANY-method tcrossprod,ANY,gpu_factor-method tcrossprod,gpu_factor,gpu_factor-method
-#' @aliases tcrossprod,gpu_factor,gpu_matrix-method tcrossprod,gpu_matrix,gpu_factor-method
-#' @aliases tcrossprod,gpu_factor,tile_matrix-method tcrossprod,tile_matrix,gpu_factor-method
-NULL

@@ -20,7 +20,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{k^2} operations for each column of `x`, see [cudafactor-options].
 #'
-#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve].
+#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve], or of [chol_gpus()].
 #' @param x The right-hand side, a vector or matrix.
 #' @param k How many rows and columns of the triangle to use.
 #' @param upper.tri Use the upper triangle? Else the lower.

@@ -1,9 +1,8 @@
 # Functions of base R that would take the list which a factor over several GPUs is for its values.
 
 abort_unavailable <- function(call) {
-  text <- "a factor of chol_gpus() has no %s: as.matrix() of it has, on the host; %s compute with it where it is"
-  known <- "chol_solve(), backsolve(), %*%, crossprod(), diag() and determinant()"
-  abort_type(sprintf(text, if (is.name(call[[1L]])) paste0(call[[1L]], "()") else "such method", known), call)
+  text <- "there is no '%s' for a factor of chol_gpus(): as.matrix() brings it to the host, and %s compute with it where it is"
+  abort_type(sprintf(text, deparse(call[[1L]], backtick = FALSE)[[1L]], "chol_solve(), backsolve(), %*%, crossprod(), diag() and determinant()"), call)
 }
 
 unavailable <- function(x, ...) abort_unavailable(group_call(sys.call(), .Generic))
@@ -66,11 +65,13 @@ as.data.frame.gpu_factor <- unavailable
 Math.gpu_factor <- unavailable
 
 #' @export
-Summary.gpu_factor <- function(x, ..., na.rm = FALSE) abort_unavailable(group_call(sys.call(), .Generic))
+Summary.gpu_factor <- function(x, ..., na.rm = FALSE) abort_unavailable(summary_call(sys.call(), .Generic))
 
 for (name in c("rowSums", "colSums", "rowMeans", "colMeans")) {
   setMethod(name, "gpu_factor", function(x, na.rm = FALSE, dims = 1, ...) abort_unavailable(sys.call()))
 }
-setMethod("norm", "gpu_factor", function(x, type, ...) abort_unavailable(sys.call()))
-setMethod("rcond", "gpu_factor", function(x, norm, ...) abort_unavailable(sys.call()))
-rm(name)
+for (second in c("missing", "ANY")) {
+  setMethod("norm", signature("gpu_factor", second), function(x, type, ...) abort_unavailable(sys.call()))
+  setMethod("rcond", signature("gpu_factor", second), function(x, norm, ...) abort_unavailable(sys.call()))
+}
+rm(name, second)

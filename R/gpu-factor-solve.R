@@ -132,7 +132,7 @@ for (name in c("backsolve", "forwardsolve")) {
 
 #' @rdname gpu_factor
 #' @aliases rowSums,gpu_factor-method colSums,gpu_factor-method rowMeans,gpu_factor-method colMeans,gpu_factor-method
-#' @aliases norm,gpu_factor-method rcond,gpu_factor-method
+#' @aliases norm,gpu_factor,missing-method norm,gpu_factor,ANY-method rcond,gpu_factor,missing-method rcond,gpu_factor,ANY-method
 #' @export
 setMethod("chol2inv", "gpu_factor", function(x, ...) gpu_chol2inv(gathered(x, sys.call()), ...))
 

@@ -21,6 +21,8 @@
 #' Subscripts, `head()`, arithmetic, sums and norms, `cbind()` and others are the error `cudafactor_error_type`, which names `as.matrix()`. The transpose is not made. Nothing can be changed, not
 #' a part, not the dimnames.
 #'
+#' In packages and scripts that do not attach this package, what [gpu_matrix] says of base R's functions that are no generics holds for a factor, too: `diag()` is one.
+#'
 #' @section Copies and files:
 #' A copy of the object is the same factor: `gpu_free(r)` of one frees the memory of all, and using another is the error `cudafactor_error_stale`.
 #' What R saves of it is its description, as of a [gpu_matrix], and [gpu_save()] does not take one: save `as.matrix()` of it, or have [chol_file()] make the factor in a file. `print()`

@@ -106,7 +106,7 @@ on_devices <- function(device, devices, call) {
     return(where)
   }
   if (!is_device_numbers(devices)) {
-    abort_argument("devices", "'devices' must be different numbers of GPUs, counted from 0", call)
+    abort_devices(devices, call)
   }
   if (!(device %in% c("auto", "cuda"))) {
     abort_argument("devices", sprintf("'devices' are GPUs for device = \"auto\" or \"cuda\", not for \"%s\"", device), call)
@@ -114,6 +114,26 @@ on_devices <- function(device, devices, call) {
   if (device == "cuda") where[[1L]] <- devices[[1L]]
   where[[7L]] <- sum(2^devices)
   where
+}
+
+# Says what is_device_numbers() does not take.
+abort_devices <- function(devices, call) {
+  if (!is.numeric(devices)) {
+    kind <- if (is.object(devices)) class(devices)[[1L]] else typeof(devices)
+    abort_argument("devices", sprintf("'devices' must be numbers of GPUs, such as 0 or c(0, 1), not of type \"%s\"", kind), call)
+  }
+  if (length(devices) == 0L) {
+    abort_argument("devices", "'devices' must name one GPU at least; NULL stands for all", call)
+  }
+  if (length(wrong <- devices[!(is.finite(devices) & devices >= 0 & devices == trunc(devices))])) {
+    abort_argument("devices", sprintf("'devices' has %s, and the numbers of GPUs are whole, counted from 0", format(wrong[[1L]])), call)
+  }
+  if (anyDuplicated(devices)) {
+    abort_argument("devices", sprintf("'devices' names GPU %s twice", format(devices[duplicated(devices)][[1L]])), call)
+  }
+  found <- tryCatch(native_gpu_count()$ok$count, error = function(e) NULL) %||% 0L
+  reason <- sprintf("there is no GPU %s: %d found, counted from 0", format(max(devices), scientific = FALSE), as.integer(found))
+  abort("device_unavailable", device_unavailable_text(reason), call, reason = reason)
 }
 
 factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbose, call) {

@@ -4,19 +4,19 @@
 #'
 #' `chol_gpus(x)` factors a symmetric positive definite matrix as [gpu_chol()] does, \eqn{R^T R = x}{R'R = x}, and leaves the upper triangular
 #' \eqn{R} where it was computed, in the memory of all GPUs together: for orders, such as 100000, whose factor one GPU does not hold and that need not
-#' come back to the host. [chol_solve()] and `determinant()` compute with it there.
+#' come back to the host. [chol_solve()], `determinant()` and the other functions of [gpu_factor] compute with it there.
 #'
 #' The upper triangle is cut into square tiles of one order, of which each GPU holds some. The order is 2048 where each GPU then has some six rows of tiles
 #' or more, else the largest of 1024, 512, 256 and 128 that does, 128 at least. At the lower and right edge the tiles are filled up with the identity.
 #'
-#' `chol_solve(r, b)` goes through the rows of tiles, down and up. What is solved for is in the host's memory and goes to the tiles, block by block, and
-#' back: for each column of `b`, \eqn{2n^2} operations, and \eqn{n^2/t} numbers each way for tiles of order \eqn{t}.
+#' There is no `precision` and no `pivot`: the factor is in double precision, that of a [gpu_matrix] in single precision, too, whose values are fetched first.
+#' Attributes of `x` other than its dimnames are dropped, which `chol()` keeps.
 #'
-#' What R saves of such a factor is its description, as of a [gpu_matrix], and [gpu_save()] does not take one: save `as.matrix()` of it, which brings the
-#' values to the host, or have [chol_file()] make the factor in a file. The memory is given back when R collects the factor, or by `gpu_free(r)`.
+#' The memory is given back when R collects the factor, or by `gpu_free(r)`. In a loop that makes one factor after the other, such as the search for the largest likelihood,
+#' the last one is there until the next one is made, and until R next looks for garbage: `gpu_free(r)` at the end of each turn leaves all memory to the next.
 #'
 #' @section Value:
-#' `chol_gpus()`: an object of class `"gpu_factor"`, a list of
+#' An object of class [gpu_factor], a list of
 #' \describe{
 #'   \item{`tiles`}{the tiles, each a [gpu_matrix] in double precision: that of the first column, those of the second, from its first row to the
 #'     diagonal, and so on. What is below the diagonal of a tile on the diagonal is not looked at;}
@@ -25,40 +25,44 @@
 #'   \item{`dimnames`}{the dimnames of `x`.}
 #' }
 #'
-#' `as.matrix()`: the factor as `chol(x)` gives it, with its dimnames and exact zeros below the diagonal. `determinant()`: that of \eqn{R}, of class `"det"`;
-#' the logarithm of that of `x` is twice as large. `dim()` and `dimnames()`: of the matrix. `print()`: one line.
-#'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. `cudafactor_error_dimension`: `x`
 #' is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all. `cudafactor_error_argument`: `devices` are no
-#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor. `cudafactor_error_stale`: what a method needs of the factor is not in this session, or was given back. `cudafactor_error_device_memory`:
-#' there was less memory than there had seemed to be. Other errors of the device: see [cudafactor_conditions].
+#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor. `cudafactor_error_device_unavailable`: a GPU of that number is not there.
+#' `cudafactor_error_device_memory`: there was less memory than there had seemed to be. Other errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
-#' As of [gpu_chol()] in double precision, and [gpu_backsolve()].
+#' As of [gpu_chol()] in double precision.
 #'
 #' @section Device:
 #' `"auto"` is all GPUs together, whatever the order of `x`, and the CPU where there are none. There, and with `"cpu"`, the tiles are memory of the host, and
 #' the answers are the same.
 #'
-#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters. Of the methods, a factor that `chol_gpus()` made.
+#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters.
 #' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
 #'   `cudafactor.devices`; the first with `"cuda"`.
 #' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @param logarithm Return the logarithm of the modulus?
-#' @param ... Ignored, as in base R.
-#' @seealso [gpu_chol()], whose factor comes back to the host; [chol_file()] for matrices larger than all memory; [chol_solve()]
+#' @seealso [gpu_factor] for what is done with it; [gpu_chol()], whose factor comes back to the host; [chol_file()] for matrices larger than all memory; [chol_solve()]
 #' @examples
 #' place <- seq(0, 1, length.out = 300)
-#' x <- exp(-abs(outer(place, place, "-")) / 0.2) + 0.1 * diag(300)
+#' y <- sin(9 * place)
+#' x <- gpu_covariance(place, kernel = "exponential", range = 0.2, nugget = 0.1)
 #' r <- chol_gpus(x)
 #' r
 #'
-#' w <- chol_solve(r, sin(9 * place))
-#' all.equal(w, solve(x, sin(9 * place)))
+#' w <- chol_solve(r, y)
+#' all.equal(w, solve(x, y))
 #'
-#' # The logarithm of the determinant of x
-#' 2 * c(determinant(r)$modulus)
+#' # The log-likelihood of a Gaussian process
+#' -sum(y * w) / 2 - c(determinant(r)$modulus) - 150 * log(2 * pi)
+#'
+#' # Its prediction at other places, and the variance there, whose prior value is 1
+#' k0 <- gpu_covariance(place, c(0.111, 0.222), kernel = "exponential", range = 0.2)
+#' crossprod(k0, w)
+#' 1 - colSums(backsolve(r, k0, transpose = TRUE)^2)
+#'
+#' # The same variance, where the weights of the observations are wanted, too
+#' 1 - colSums(k0 * chol_solve(r, k0))
 #'
 #' all.equal(as.matrix(r), chol(x))
 #' gpu_free(r)
@@ -89,10 +93,13 @@ spread_factor <- function(x, devices, device, tile, call) {
   on_gpus <- device != "cpu" && gpu_available()
   tile <- tile %||% tile_order(n, if (on_gpus) count_devices(devices, device) else 1L)
   tiles <- if (on_gpus) tiles_on_gpus(x, n, tile, where, call) else tiles_on_host(x, n, tile, where, call)
-  structure(
-    list(tiles = tiles, n = n, tile = tile, devices = unique(vapply(tiles, function(t) t@device, "")), dimnames = dimnames(x)),
-    class = "gpu_factor"
-  )
+  new_gpu_factor(tiles, n, tile, dimnames(x))
+}
+
+# Marked as one of an S4 class, as new_tile_matrix() says.
+new_gpu_factor <- function(tiles, n, tile, dimnames) {
+  devices <- unique(vapply(tiles, function(t) t@device, ""))
+  asS4(structure(class = "gpu_factor", list(tiles = tiles, n = n, tile = tile, devices = devices, dimnames = dimnames)))
 }
 
 # as.matrix() of a gpu_matrix, whose errors name the user's call.
@@ -152,107 +159,3 @@ tile_place <- function(i, j) j * (j - 1) / 2 + i
 tile_span <- function(k, n, tile) ((k - 1) * tile + 1):min(n, k * tile)
 
 is_gpu_factor <- function(x) inherits(x, "gpu_factor")
-
-#' @export
-format.gpu_factor <- function(x, ...) {
-  size <- 8 * length(x$tiles) * as.double(x$tile)^2
-  sprintf("<gpu_factor> order %d, tiles of %d on %s (%s)", x$n, x$tile, paste(x$devices, collapse = ", "), format_bytes(size))
-}
-
-#' @rdname chol_gpus
-#' @export
-print.gpu_factor <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-str.gpu_factor <- function(object, ...) cat(" ", format(object), "\n", sep = "")
-
-#' @export
-dim.gpu_factor <- function(x) c(x$n, x$n)
-
-#' @export
-dimnames.gpu_factor <- function(x) x$dimnames
-
-#' @rdname chol_gpus
-#' @export
-as.matrix.gpu_factor <- function(x, ...) {
-  call <- sys.call()
-  n <- x$n
-  out <- matrix(0, n, n)
-  for (j in seq_len(ceiling(n / x$tile))) {
-    columns <- tile_span(j, n, x$tile)
-    for (i in seq_len(j)) {
-      rows <- tile_span(i, n, x$tile)
-      block <- fetch(x$tiles[[tile_place(i, j)]], call, c(0, length(rows)), c(0, length(columns)))
-      if (i == j) block[lower.tri(block)] <- 0
-      out[rows, columns] <- block
-    }
-  }
-  dimnames(out) <- x$dimnames
-  out
-}
-
-#' @rdname chol_gpus
-#' @export
-determinant.gpu_factor <- function(x, logarithm = TRUE, ...) determinant_spread(x, logarithm, sys.call())
-
-determinant_spread <- function(x, logarithm, call) {
-  on_diagonal <- seq_len(ceiling(x$n / x$tile))
-  # Beyond the order the diagonal is one.
-  d <- unlist(lapply(x$tiles[tile_place(on_diagonal, on_diagonal)], function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values))
-  determinant_of_diagonal(d, seq_along(d), match(0, d, 0L), logarithm, call)
-}
-
-# Both triangular systems. The right-hand side is a list of blocks of `tile` rows, of which those beyond the order stay zero, whatever the others are.
-solve_spread <- function(r, b, call) {
-  n <- r$n
-  tile <- r$tile
-  if (is_resident(b)) {
-    b <- brought_home(b, call)
-  }
-  values <- as_right_side(b, n, call, "r")
-  columns <- count_right_sides(values, n)
-  dim(values) <- c(n, columns)
-  m <- as.integer(ceiling(n / tile))
-  spans <- lapply(seq_len(m), tile_span, n, tile)
-  beyond <- seq_len(tile)[-seq_along(spans[[m]])]
-  filled <- function(block, k) {
-    if (k == m) block[beyond, ] <- 0
-    block
-  }
-  blocks <- lapply(spans, function(rows) {
-    block <- matrix(0, tile, columns)
-    block[seq_along(rows), ] <- values[rows, ]
-    block
-  })
-  for (transpose in c(TRUE, FALSE)) {
-    for (j in if (transpose) seq_len(m) else rev(seq_len(m))) {
-      solved <- solve_triangle_resident(r$tiles[[tile_place(j, j)]], blocks[[j]], tile, TRUE, transpose, call)
-      blocks[[j]] <- filled(fetch(solved, call), j)
-      others <- if (transpose) seq_len(m)[-seq_len(j)] else seq_len(j - 1L)
-      # Some products at a time, so that all devices are at work before the first product comes home, in little memory.
-      for (some in split(others, (seq_along(others) - 1L) %/% (4L * length(r$devices)))) {
-        products <- lapply(some, function(k) {
-          place <- if (transpose) tile_place(j, k) else tile_place(k, j)
-          product_resident(r$tiles[[place]], blocks[[j]], if (transpose) "crossprod" else "matmult", call)
-        })
-        for (p in seq_along(some)) {
-          k <- some[[p]]
-          blocks[[k]] <- filled(blocks[[k]] - fetch(products[[p]], call), k)
-        }
-      }
-    }
-  }
-  for (k in seq_len(m)) {
-    values[spans[[k]], ] <- blocks[[k]][seq_along(spans[[k]]), ]
-  }
-  if (is.matrix(b)) {
-    dimnames(values) <- solution_dimnames(r$dimnames, b)
-    return(values)
-  }
-  dim(values) <- NULL
-  names(values) <- r$dimnames[[2L]]
-  values
-}

@@ -6,6 +6,9 @@
 #' `chol2inv_diag(r)` is the diagonal of \eqn{A^{-1}}{A^-1}, which are the variances where \eqn{A} is a matrix of precisions, and what
 #' leave-one-out residuals need where it is one of covariances. The factor may be a file that [chol_file()] made, of any size.
 #'
+#' `r` is the factor, `chol(a)` or what stands for it, and not the matrix \eqn{A} itself. Of a matrix in memory the upper triangle is read and nothing else: a full matrix is taken for the
+#' factor that its upper triangle would be, and what is not zero below the diagonal is not noticed. Nor is a lower triangular factor: give `t()` of it.
+#'
 #' The tiles of a factor in a file are read while others are computed with, and what is solved for stays in memory: of `chol_solve()` the solution, which R holds; on a GPU, as many
 #' of its columns as `gpu_memory` has room for, so that the tiles pass by once for each such part, and all that `host_memory` has room for stay in the host's memory meanwhile.
 #' The two systems need each tile twice, but for those that memory keeps between them.
@@ -15,12 +18,13 @@
 #'
 #' @section Value:
 #' `chol_solve()`: a double matrix, or a vector where `b` is one. As by [solve()], rows are named by the columns of `r` and columns by those of `b`; a file has no names. Where `r` is in memory, either of
-#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
+#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. Other attributes of `b` are dropped. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
 #'
 #' @section Failure:
 #' `cudafactor_error_argument`: the file holds no factor, or one whose making was interrupted; too little memory.
 #' `cudafactor_error_dimension`: `b` has another number of rows, or no columns; `r` is not square. `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
-#' `cudafactor_error_type`: an operand is not numeric. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
+#' `cudafactor_error_type`: an operand is complex, or none that numbers can be made of; `b` is a [covariance()] or a factor; `r` is text, or a factorization of another kind, such as [qr()].
+#' Other text is turned into numbers, NA with the warning `cudafactor_warning_coercion` where it is none, as by [solve()]. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
 #' NaN and infinite entries go where the substitution takes them.
 #'
 #' @section Accuracy:
@@ -32,10 +36,10 @@
 #' `chol2inv_diag()` brings it to the host first.
 #'
 #' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, a [gpu_matrix], or what [chol_gpus()] made.
-#' @param b The right-hand side, a vector or matrix.
+#' @param b The right-hand side, a vector or matrix, of package Matrix or on disk, too.
 #' @param host_memory,gpu_memory Of a file, bytes of memory for tiles, and of the GPU for the part of the solution that is there, too; of `chol2inv_diag()` for the columns it solves for, too.
-#'   As of [chol_file()].
-#' @param device As of [chol_file()].
+#'   As of [chol_file()]. Of other factors they are checked and make no difference.
+#' @param device As of [chol_file()]. Checked, and of no effect, where an operand is a [gpu_matrix] or `r` is of [chol_gpus()], which are computed with where they are.
 #' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, chapters 2.2 and 5.4.2. MIT Press.
 #' @seealso [chol_file()], [chol_gpus()], [tile_matrix_solve] for the triangular systems alone and the determinant
 #' @examples
@@ -65,14 +69,12 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   if (missing(r) || missing(b)) {
     abort_missing(if (missing(r)) "r" else "b", call)
   }
-  if (is_tile_matrix(r)) {
-    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+  memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+  b <- as_side(b, call)
+  if (is_in_tiles(r)) {
     return(solve_tiles(r, b, "both", memory, "r", "backsolve", call))
   }
-  if (is_gpu_factor(r)) {
-    return(solve_spread(r, b, call))
-  }
-  refuse_name(r, call)
+  refuse_no_factor(r, call)
   if (is_resident(r) || is_resident(b)) {
     return(chol_solve_resident(r, b, call))
   }
@@ -81,10 +83,9 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   values <- as_right_side(b, n, call, "r")
   columns <- count_right_sides(values, n)
   dim(values) <- c(n, columns)
-  where <- how(device, "double", call)
   for (transpose in c(TRUE, FALSE)) {
     out <- .External(alloc_matrix, n, columns)
-    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, where), call, "backsolve")
+    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, memory$how), call, "backsolve")
     values <- out
   }
   if (!is.matrix(b)) {
@@ -103,16 +104,16 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   if (missing(r)) {
     abort_missing("r", call)
   }
+  memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
   if (is_tile_matrix(r)) {
-    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
     out <- double(dim(r)[[1L]])
     reply <- native_tiles_inverse_diagonal(.subset2(r, "path"), as.double(dim(r)), out, memory$bytes, memory$how)
     unwrap_factor(reply, "r", call, "chol2inv")
     return(out)
   }
-  refuse_name(r, call)
+  refuse_no_factor(r, call)
   if (is_gpu_factor(r)) {
-    r <- as.matrix(r)
+    r <- gathered(r, call)
   }
   if (is_resident(r)) {
     check_square_system(r@Dim, call, "r")
@@ -121,7 +122,7 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   r <- as_factor_matrix(r, "base::chol2inv()", call)
   n <- dim(r)[[1L]]
   out <- .External(alloc_matrix, n, n)
-  unwrap(native_chol2inv(r, dim(r), n, out, how(device, "double", call)), call, "chol2inv")
+  unwrap(native_chol2inv(r, dim(r), n, out, memory$how), call, "chol2inv")
   diag(out)
 }
 
@@ -149,9 +150,23 @@ chol_solve_resident <- function(r, b, call) {
   values
 }
 
-# A file's name is not the matrix in it.
-refuse_name <- function(r, call) {
+# A file's name is not the matrix in it, and other factors and descriptions of a matrix are no Cholesky factor.
+refuse_no_factor <- function(r, call) {
   if (is.character(r)) {
     abort_type("'r' must be a Cholesky factor, not text: open_tile_matrix() opens a file that has one", call)
   }
+  if (describes_matrix(r)) {
+    abort_type(sprintf("'r' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(r)[[1L]]), call)
+  }
+}
+
+# Objects that a matrix was made into, or can be made of, and that are none.
+describes_matrix <- function(x) is_covariance(x) || inherits(x, c("qr", "gpu_qr_factor", "gpu_lu"))
+
+# A right-hand side: of an S4 class, such as those of package Matrix, a plain matrix.
+as_side <- function(b, call) {
+  if (describes_matrix(b) || is_gpu_factor(b)) {
+    abort_type(sprintf("'b' must be a vector or a matrix of numbers, not of class \"%s\"", class(b)[[1L]]), call)
+  }
+  if (isS4(b) && !is_resident(b)) as_matrix(b, call) else b
 }

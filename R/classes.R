@@ -128,3 +128,7 @@ setClass("gpu_qr_factor", slots = c(
 # the same, but not where roxygen2 sources these files.
 #' @exportClass tile_matrix
 setClass("tile_matrix")
+
+# So is a factor in the memory of several GPUs.
+#' @exportClass gpu_factor
+setClass("gpu_factor")

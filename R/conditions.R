@@ -19,7 +19,7 @@
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
-#'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix] whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
+#'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix], or a [gpu_factor], whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
 #'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
 #'   `cudafactor_error_file` \tab `path` \tab the system could not make, open, read or write a file; the message says why \cr
 #'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
@@ -225,6 +225,17 @@ stale_text <- function(reason) {
   paste(
     "this gpu_matrix lives in another R session, or came out of a file, and its values are not here:",
     "in the session that has them, save it with gpu_save(), or take as.matrix() of it, first"
+  )
+}
+
+# Of a factor that is spread over several GPUs.
+stale_factor_text <- function(reason) {
+  if (identical(reason, "freed")) {
+    return("the memory of this factor was given back by gpu_free(): make it again with chol_gpus()")
+  }
+  paste(
+    "this factor lives in another R session, or came out of a file, and its values are not here: make it again with chol_gpus(),",
+    "or take as.matrix() of it in the session that has them"
   )
 }
 

@@ -18,7 +18,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix, an object of class `"gpu_lu"`, a factor on disk, see [tile_matrix_solve], or one of [chol_gpus()]. As in base R a data frame is none: give `as.matrix()` of it.
+#' @param x A square numeric matrix, an object of class `"gpu_lu"`, a factor on disk, see [tile_matrix_solve], or one of [chol_gpus()], see [gpu_factor]. As in base R a data frame is none: give `as.matrix()` of it.
 #' @param logarithm Return the logarithm of the modulus?
 #' @param ... Ignored, as in base R.
 #' @inheritParams gpu_matmult

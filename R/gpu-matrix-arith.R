@@ -42,7 +42,14 @@ NULL
 #' @export
 Ops.gpu_matrix <- function(e1, e2) operate(.Generic, e1, e2, group_call(sys.call(), .Generic))
 
+# The same function, so that R calls it where one operand is of either class.
+#' @export
+Ops.gpu_factor <- Ops.gpu_matrix
+
 operate <- function(op, e1, e2, call) {
+  if (is_gpu_factor(e1) || !missing(e2) && is_gpu_factor(e2)) {
+    abort_unavailable(call)
+  }
   if (!op %in% arithmetic) {
     compute <- get(op, envir = baseenv())
     return(as_user(call, if (missing(e2)) compute(plain(e1)) else compute(plain(e1), plain(e2))))

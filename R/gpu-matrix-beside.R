@@ -54,11 +54,11 @@ set_comparison <- function(noted) {
   }
 }
 
-# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY". Those for a matrix on disk are chosen without.
+# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY". Those for matrices in tiles elsewhere are chosen without.
 set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
-    for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix", "tile_matrix"))) {
+    for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix", "tile_matrix", "gpu_factor"))) {
       setMethod(generic, signature("gpu_matrix", class), method, where = noted)
       setMethod(generic, signature(class, "gpu_matrix"), method, where = noted)
     }

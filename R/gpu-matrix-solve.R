@@ -163,7 +163,7 @@ solve.gpu_matrix <- function(a, b, tol, ...) {
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
-  if (inherits(a, c("gpu_lu", "gpu_qr_factor", "tile_matrix"))) {
+  if (inherits(a, c("gpu_lu", "gpu_qr_factor", "tile_matrix", "gpu_factor"))) {
     base::solve(a, b, ...)
   } else {
     solve_resident(a, b, list(...)$tol, sys.call())

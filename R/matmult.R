@@ -117,7 +117,7 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
 
 # The three products for operands that are not plain double matrices.
 product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_memory = NULL) {
-  if (is_tile_matrix(x) || is_tile_matrix(y)) {
+  if (is_in_tiles(x) || is_in_tiles(y)) {
     memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
     return(product_tiles(x, y, op, memory, call))
   }

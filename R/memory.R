@@ -91,7 +91,7 @@ print.gpu_mem <- function(x, ...) {
 }
 
 #' @rdname gpu_mem
-#' @param x A `gpu_matrix`, or a factor that stays on a device or on several, whose memory is given back now, instead of when R collects it. Every other name for the same values loses them
+#' @param x A `gpu_matrix`, or a factor that stays on a device or on several, such as that of [chol_gpus()], whose memory is given back now, instead of when R collects it. Every other name for the same values, and every copy of such a factor, loses them
 #'   too; using one of them is then a `cudafactor_error_stale`. Without `x`, what nothing refers to any more is collected, and what is kept
 #'   for later calls is given back. A finalizer that R runs in the middle of another computation takes nothing away from it: there `gpu_free()`
 #'   does nothing. For `print()`, a table of `gpu_mem()`.

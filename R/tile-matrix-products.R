@@ -1,16 +1,22 @@
-# Products of which an operand is a matrix on disk.
+# Products of which an operand is a matrix on disk, or a factor over several GPUs.
+
+# Matrices that are tiles elsewhere, and whose products and solutions are plain.
+is_in_tiles <- function(x) is_tile_matrix(x) || is_gpu_factor(x)
 
 # op(x) op(y), named and shaped as by base R. The other operand is in memory, and so is the product.
 product_tiles <- function(x, y, op, memory, call) {
-  on_left <- is_tile_matrix(x)
-  if (on_left && (is_tile_matrix(y) || is.null(y) && op != "matmult")) {
+  on_left <- is_in_tiles(x)
+  if (on_left && (is_in_tiles(y) || is.null(y) && op != "matmult")) {
+    if (is_gpu_factor(x)) {
+      abort_argument("y", "a factor of chol_gpus() is multiplied with a matrix in memory, not with itself or another factor: take as.matrix() of one", call)
+    }
     text <- "a matrix on disk is multiplied with one in memory, not with itself or another one on disk: read one, or block after block of it, by as.matrix(x) or x[i, j]"
     abort_argument("y", text, call)
   }
   # Beside a gpu_matrix, too, the product is in R's memory, where a solution with a factor on disk is.
   other <- as_number_array(plain(if (on_left) y else x), call)
   if (is.complex(other)) {
-    abort_complex("as.matrix() of the matrix on disk", call)
+    abort_complex(if (is_gpu_factor(if (on_left) x else y)) "as.matrix() of the factor" else "as.matrix() of the matrix on disk", call)
   }
   shape <- if (on_left) product_shape(x, other, op) else product_shape(other, y, op)
   if (shape$x[[2L - (op == "crossprod")]] != shape$y[[1L + (op == "tcrossprod")]]) {
@@ -25,9 +31,13 @@ product_tiles <- function(x, y, op, memory, call) {
   # With the matrix on disk on the left: x y', and where it is on the right the transpose, (x y)' = y'x'.
   turned <- if (on_left) op == "tcrossprod" else op != "crossprod"
   if (turned) values <- transposed(values)
-  out <- multiply_tiles(
-    if (on_left) x else y, if (on_left) op == "crossprod" else op != "tcrossprod", values, memory, if (on_left) "x" else "y", call
-  )
+  tiles <- if (on_left) x else y
+  transpose <- if (on_left) op == "crossprod" else op != "tcrossprod"
+  out <- if (is_gpu_factor(tiles)) {
+    multiply_spread(tiles, transpose, values, call)
+  } else {
+    multiply_tiles(tiles, transpose, values, memory, if (on_left) "x" else "y", call)
+  }
   if (!on_left) out <- transposed(out)
   dimnames(out) <- names
   out

@@ -6,7 +6,7 @@ budget <- function(arguments, call) {
   other <- setdiff(names(arguments) %||% rep("", length(arguments)), known)
   if (length(other)) {
     abort_argument(if (nzchar(other[[1L]])) other[[1L]] else "...",
-      sprintf("of a factor on disk the further arguments are %s", paste0("'", known, "'", collapse = ", ")), call)
+      sprintf("of a factor in tiles the further arguments are %s", paste0("'", known, "'", collapse = ", ")), call)
   }
   bytes <- c(as_bytes(arguments$host_memory, "host_memory", call), as_bytes(arguments$gpu_memory, "gpu_memory", call))
   list(bytes = bytes, how = how(arguments$device %||% getOption("cudafactor.device", "auto"), "double", call))
@@ -23,21 +23,26 @@ unwrap_named <- function(reply, arguments, call, routine = NULL) {
 
 unwrap_factor <- function(reply, argument, call, routine = NULL) unwrap_named(reply, c(r = argument), call, routine)
 
-# The solution with a whole factor on disk, named as by solve().
+# The solution with a whole factor on disk or over several GPUs, named as by solve().
 solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   n <- dim(r)[[1L]]
   check_square_system(dim(r), call, argument)
   values <- as_right_side(b, n, call, argument)
   columns <- count_right_sides(values, n)
-  out <- .External(alloc_matrix, n, columns)
-  reply <- native_tiles_solve(
-    .subset2(r, "path"), as.double(dim(r)), n, which, values, c(n, columns), out, memory$bytes, memory$how
-  )
-  unwrap_factor(reply, argument, call, routine)
+  if (is_gpu_factor(r)) {
+    out <- solve_spread(r, n, values, columns, which, call)
+  } else {
+    out <- .External(alloc_matrix, n, columns)
+    reply <- native_tiles_solve(
+      .subset2(r, "path"), as.double(dim(r)), n, which, values, c(n, columns), out, memory$bytes, memory$how
+    )
+    unwrap_factor(reply, argument, call, routine)
+  }
   if (!is.matrix(b)) {
     dim(out) <- NULL
+    names(out) <- dimnames(r)[[2L]]
   } else {
-    dimnames(out) <- solution_dimnames(NULL, b)
+    dimnames(out) <- solution_dimnames(dimnames(r), b)
   }
   out
 }
@@ -55,11 +60,16 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
     )
     abort_argument("upper.tri", text, call)
   }
-  out <- .External(alloc_matrix, k, dim(x)[[2L]])
-  reply <- native_tiles_solve(
-    .subset2(r, "path"), as.double(dim(r)), k, if (trans) "forward" else "backward", x, dim(x), out, memory$bytes, memory$how
-  )
-  unwrap_factor(reply, argument, call, "backsolve")
+  # Arguments that are wrong are wrong for a factor that needs no such memory, too.
+  force(memory)
+  which <- if (trans) "forward" else "backward"
+  if (is_gpu_factor(r)) {
+    out <- solve_spread(r, k, x[seq_len(k), ], dim(x)[[2L]], which, call)
+  } else {
+    out <- .External(alloc_matrix, k, dim(x)[[2L]])
+    reply <- native_tiles_solve(.subset2(r, "path"), as.double(dim(r)), k, which, x, dim(x), out, memory$bytes, memory$how)
+    unwrap_factor(reply, argument, call, "backsolve")
+  }
   if (stays) out else drop(out)
 }
 
@@ -115,6 +125,7 @@ solve.tile_matrix <- function(a, b, ...) {
   if (missing(b)) {
     b <- diag(dim(a)[[1L]])
   }
+  b <- as_side(b, call)
   solve_tiles(a, b, "backward", memory, "a", "solve", call)
 }
 

@@ -40,7 +40,7 @@
 #' `cudafactor_error_file_format`: no file of tiles, or one whose making was cut short by the end of the process.
 #' `cudafactor_error_file`: the system's own words; all the classes of files inherit from it.
 #'
-#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
+#' @param x A numeric or logical matrix, whose dimnames are dropped, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
 #'   written anew, in other tiles or in another precision. Or what says where a file of another format has one, see [matrix_file()]; or a `big.matrix` of package bigmemory.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.

@@ -20,7 +20,7 @@
 #' @section Device:
 #' `"auto"` counts \eqn{k^2} operations for each column of `x`, see [cudafactor-options].
 #'
-#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve].
+#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve], or of [chol_gpus()].
 #' @param x The right-hand side, a vector or matrix.
 #' @param k How many rows and columns of the triangle to use.
 #' @param upper.tri Use the upper triangle? Else the lower.
@@ -39,7 +39,7 @@
 gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE,
                           device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
-  if (is_tile_matrix(r)) {
+  if (is_in_tiles(r)) {
     return(solve_triangle_tiles(r, x, k, upper.tri, transpose, budget(list(device = device), call), "r", call))
   }
   if (is_resident(r) || is_resident(x)) {
@@ -56,7 +56,7 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
 gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE,
                              device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
-  if (is_tile_matrix(l)) {
+  if (is_in_tiles(l)) {
     return(solve_triangle_tiles(l, x, k, upper.tri, transpose, budget(list(device = device), call), "l", call))
   }
   if (is_resident(l) || is_resident(x)) {

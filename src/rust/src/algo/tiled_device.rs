@@ -23,6 +23,9 @@ use crate::tiles::schedule::Task;
 const TASKS_AHEAD: usize = 24;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
+/// Steps of a kind of which the first that can be begun is: what was planned to come first may come late.
+const WINDOW: usize = 256;
+
 /// A tile of a factor that stays in a device's memory.
 pub struct Stayed<M> {
     /// Its number.
@@ -123,23 +126,28 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
-        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order; none waits for one of another kind but where
-        // it needs what that gives.
+        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order as far as that can be; none waits for one of
+        // another kind but where it needs what that gives.
         let mut queues = self.queues();
         let mut begun = vec![false; self.share.plan.ops.len()];
         while queues.iter().any(|queue| !queue.is_empty()) {
             let seen = self.line.progress();
             let mut any = false;
             for queue in &mut queues {
-                while let Some(&(x, step)) = queue.front() {
+                let mut at = 0;
+                while let Some(&(x, step)) = queue.get(at).filter(|_| at < WINDOW) {
                     let is_task = matches!(self.share.plan.ops[step], Op::Run { .. });
-                    let first = self.share.before[step].iter().all(|y| begun[*y]);
-                    if !first || is_task && self.are_many() || !self.line.ready(x)? {
+                    if is_task && self.are_many() {
                         break;
+                    }
+                    let first = self.share.before[step].iter().all(|y| begun[*y]);
+                    if !first || !self.line.ready(x)? {
+                        at += 1;
+                        continue;
                     }
                     self.begin(x, step)?;
                     begun[step] = true;
-                    queue.pop_front();
+                    queue.remove(at);
                     any = true;
                     interrupt::poll()?;
                     self.retire()?;

@@ -16,6 +16,7 @@ use crate::scalar::Scalar;
 use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
+use crate::tiles::meter::Running;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
 
@@ -53,6 +54,8 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
     /// Copies, with the steps of the host's plan that they are.
     under_way: VecDeque<(usize, Rc<D::Mark>)>,
+    /// While there are any.
+    copying: Option<Running<'l>>,
     computing: VecDeque<Computing<D::Mark, D::Outcome>>,
 }
 
@@ -90,6 +93,7 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
         peers,
         places: Vec::new(),
         under_way: VecDeque::new(),
+        copying: None,
         computing: VecDeque::new(),
     };
     // Dropped before the places.
@@ -277,7 +281,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         let from = self.slots.address(home);
         // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
         let copy = self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
     }
 
@@ -286,7 +290,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // SAFETY: the other device has computed the tile, and changes its place only after this step; it gives no memory back before this one has left.
         let copy =
             self.places[slot].fill(|to, after| unsafe { self.dev.copy(from, place, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
     }
 
@@ -295,8 +299,15 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // SAFETY: as of `send`.
         let copy =
             self.places[slot].read(|from, after| unsafe { self.dev.fetch(from, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
+    }
+
+    fn is_under_way(&mut self, x: usize, copy: Rc<D::Mark>) {
+        self.under_way.push_back((x, copy));
+        let line = self.line;
+        self.copying
+            .get_or_insert_with(|| line.meters.copying.run());
     }
 
     fn compute(&mut self, step: usize, task: Task, used: &[usize]) -> Result<()> {
@@ -374,6 +385,9 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             } else {
                 i += 1;
             }
+        }
+        if self.under_way.is_empty() {
+            self.copying = None;
         }
         while let Some(first) = self.computing.front() {
             if !self.dev.is_past(&first.end)? {

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // Smaller vectors are R's own: malloc() keeps their memory by itself.
@@ -43,7 +44,12 @@ static size_t part_of_memory(size_t divisor) {
   return pages > 0 && size > 0 ? (size_t)pages / divisor * (size_t)size : LARGE;
 }
 
-static size_t most_kept(void) { return part_of_memory(4); }
+// Nothing where the process has a limit of address space, which R's own memory needs, too.
+static size_t most_kept(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 0;
+  return part_of_memory(4);
+}
 
 // Before so many bytes are handed out, and not while R allocates.
 static void look_for_garbage(size_t bytes) {

@@ -99,3 +99,17 @@ test_that("names are put on a result without a copy of it", {
     expect_identical(large(gpu_qr(x, LAPACK = TRUE, device = device)), 1L)
   })
 })
+
+test_that("nothing is kept where a process may have so much address space only", {
+  skip_unless_kept()
+  code <- c(
+    "suppressMessages(library(cudafactor))", "x <- matrix(1, 800, 800)", "y <- gpu_matmult(x, x, device = 'cpu')", "rm(y)", "invisible(gc())",
+    "cat(.External(cudafactor:::kept_results))"
+  )
+  file <- tempfile(fileext = ".R")
+  writeLines(code, file)
+  on.exit(unlink(file))
+  limited <- sprintf("ulimit -v 67108864 && exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(file))
+  out <- suppressWarnings(system2("sh", c("-c", shQuote(limited)), stdout = TRUE, stderr = FALSE))
+  expect_identical(utils::tail(out, 1L), "0")
+})

@@ -105,6 +105,8 @@ pub struct Times {
     pub loading: f64,
     pub storing: f64,
     pub idle: f64,
+    /// While something was copied to or from a device.
+    pub copying: f64,
 }
 
 impl Times {
@@ -114,6 +116,7 @@ impl Times {
             loading: meters.loading.seconds(),
             storing: meters.storing.seconds(),
             idle: idle / meters.idle.len().max(1) as f64,
+            copying: meters.copying.seconds(),
         }
     }
 }
@@ -159,7 +162,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     }
     let in_host = devs.iter().any(TileMachine::is_host);
     let mut room = room(budget, tile_bytes, &layout, in_host)?;
-    room.peers = reach_all::<T, D>(devs);
+    room.peers = reach_all::<T, D>(devs)?;
     let work = Work::new(files, &room, &budget.speeds)?;
     progress::phase("factorizing");
     let meters = match factor(devs, files, &work, THREADS) {

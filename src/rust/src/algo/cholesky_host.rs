@@ -12,6 +12,7 @@ use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
 use crate::footprint;
+use crate::held;
 use crate::progress;
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
@@ -70,7 +71,10 @@ pub fn factor<T: Scalar, D: TileMachine<T>>(
 fn may_be_others(e: &Error) -> bool {
     !matches!(
         e,
-        Error::NotPositiveDefinite { .. } | Error::Interrupted | Error::Dimension { .. }
+        Error::NotPositiveDefinite { .. }
+            | Error::Interrupted
+            | Error::Dimension { .. }
+            | Error::DeviceFailed { .. }
     )
 }
 
@@ -84,7 +88,10 @@ impl Means<'_> {
             return Ok(None);
         }
         let devs = self.open(dev)?;
-        let good = devs.len() > 1 && (asked || all_fits::<T, D>(&devs, self.memory, n));
+        let good = devs.len() > 1
+            && (asked
+                || all_fits::<T, D>(&devs, self.memory, n)?
+                || found_garbage(&devs) && all_fits::<T, D>(&devs, self.memory, n)?);
         Ok(good.then_some(devs))
     }
 
@@ -96,7 +103,9 @@ impl Means<'_> {
         for dev in all {
             let free = match dev.free() {
                 Ok(free) => self.memory.min(free as f64),
-                Err(e) if devs.is_empty() || self.together => return Err(e),
+                Err(e) if devs.is_empty() || self.together || e == Error::Interrupted => {
+                    return Err(e)
+                }
                 Err(_) => continue,
             };
             if devs.is_empty() {
@@ -181,20 +190,29 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
     Ok(Room {
         host: waiting(devs.len(), bytes).min(layout.tiles().max(LEAST_SLOTS)),
         devices: rooms.collect::<Result<_>>()?,
-        peers: reach_all::<T, D>(devs),
+        peers: reach_all::<T, D>(devs)?,
     })
 }
 
 /// Whether devices that reach one another have room for all tiles, so that none travels twice.
-fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> bool {
-    let Ok((layout, _)) = tiles::<T, D>(devs, memory, n) else {
-        return false;
-    };
+fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> Result<bool> {
+    let (layout, _) = tiles::<T, D>(devs, memory, n)?;
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
     let owners = owners(layout.block_rows(), &speeds);
-    let room = room::<T, D>(devs, memory, &layout).ok();
-    room.and_then(|room| room_for_all(&layout, &room, &owners))
-        .is_some()
+    match room::<T, D>(devs, memory, &layout) {
+        Ok(room) => Ok(room_for_all(&layout, &room, &owners).is_some()),
+        Err(Error::Argument { .. }) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Looks for matrices that nobody refers to, which hold memory that is lacking. False where there are none at all.
+fn found_garbage<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
+    let holds = devs.iter().any(|dev| dev.held() > 0);
+    if holds {
+        held::relieve(held::Search::Full);
+    }
+    holds
 }
 
 fn not_dense() -> Error {
@@ -233,12 +251,17 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
     if n == 0 {
         return Ok(Vec::new());
     }
-    let room = room::<T, D>(devs, memory, &layout)?;
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
     let tiles = HostTiles::to_read(layout, x).ok_or_else(not_dense)?;
     progress::phase("factorizing");
     progress::watch(tiles.counter());
-    let Some(work) = Work::staying(&tiles, &room, &speeds)? else {
+    let mut room = room::<T, D>(devs, memory, &layout)?;
+    let mut work = Work::staying(&tiles, &room, &speeds)?;
+    if work.is_none() && found_garbage(devs) {
+        room = self::room::<T, D>(devs, memory, &layout)?;
+        work = Work::staying(&tiles, &room, &speeds)?;
+    }
+    let Some(work) = work else {
         return Err(if devs.len() == 1 || room.peers {
             Error::Argument {
                 argument: "devices",

@@ -212,7 +212,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         if self.factor.is_null() {
             return 0;
         }
-        (wanted() / 4).clamp(2, MOST_BESIDE)
+        (wanted() / 4).clamp(1, MOST_BESIDE)
     }
 
     /// Has the system hand out the factor's memory, and writes zeros below the tiles on the diagonal while it is in the processor's cache.

@@ -16,12 +16,16 @@ use crate::scalar::Scalar;
 use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
+use crate::tiles::meter::Running;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
 
 /// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
 const TASKS_AHEAD: usize = 24;
 const OPERATIONS_AHEAD: f64 = 4e12;
+
+/// Steps of a kind of which the first that can be begun is: what was planned to come first may come late.
+const WINDOW: usize = 256;
 
 /// A tile of a factor that stays in a device's memory.
 pub struct Stayed<M> {
@@ -50,6 +54,8 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
     /// Copies, with the steps of the host's plan that they are.
     under_way: VecDeque<(usize, Rc<D::Mark>)>,
+    /// While there are any.
+    copying: Option<Running<'l>>,
     computing: VecDeque<Computing<D::Mark, D::Outcome>>,
 }
 
@@ -87,6 +93,7 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
         peers,
         places: Vec::new(),
         under_way: VecDeque::new(),
+        copying: None,
         computing: VecDeque::new(),
     };
     // Dropped before the places.
@@ -123,23 +130,28 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
-        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order; none waits for one of another kind but where
-        // it needs what that gives.
+        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order as far as that can be; none waits for one of
+        // another kind but where it needs what that gives.
         let mut queues = self.queues();
         let mut begun = vec![false; self.share.plan.ops.len()];
         while queues.iter().any(|queue| !queue.is_empty()) {
             let seen = self.line.progress();
             let mut any = false;
             for queue in &mut queues {
-                while let Some(&(x, step)) = queue.front() {
+                let mut at = 0;
+                while let Some(&(x, step)) = queue.get(at).filter(|_| at < WINDOW) {
                     let is_task = matches!(self.share.plan.ops[step], Op::Run { .. });
-                    let first = self.share.before[step].iter().all(|y| begun[*y]);
-                    if !first || is_task && self.are_many() || !self.line.ready(x)? {
+                    if is_task && self.are_many() {
                         break;
+                    }
+                    let first = self.share.before[step].iter().all(|y| begun[*y]);
+                    if !first || !self.line.ready(x)? {
+                        at += 1;
+                        continue;
                     }
                     self.begin(x, step)?;
                     begun[step] = true;
-                    queue.pop_front();
+                    queue.remove(at);
                     any = true;
                     interrupt::poll()?;
                     self.retire()?;
@@ -269,7 +281,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         let from = self.slots.address(home);
         // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
         let copy = self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
     }
 
@@ -278,7 +290,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // SAFETY: the other device has computed the tile, and changes its place only after this step; it gives no memory back before this one has left.
         let copy =
             self.places[slot].fill(|to, after| unsafe { self.dev.copy(from, place, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
     }
 
@@ -287,8 +299,15 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // SAFETY: as of `send`.
         let copy =
             self.places[slot].read(|from, after| unsafe { self.dev.fetch(from, to, after) })?;
-        self.under_way.push_back((x, copy));
+        self.is_under_way(x, copy);
         Ok(())
+    }
+
+    fn is_under_way(&mut self, x: usize, copy: Rc<D::Mark>) {
+        self.under_way.push_back((x, copy));
+        let line = self.line;
+        self.copying
+            .get_or_insert_with(|| line.meters.copying.run());
     }
 
     fn compute(&mut self, step: usize, task: Task, used: &[usize]) -> Result<()> {
@@ -366,6 +385,9 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             } else {
                 i += 1;
             }
+        }
+        if self.under_way.is_empty() {
+            self.copying = None;
         }
         while let Some(first) = self.computing.front() {
             if !self.dev.is_past(&first.end)? {

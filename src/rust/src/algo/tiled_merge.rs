@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::algo::tiled_peers::Peer;
-use crate::algo::tiled_work::{Pace, Room, Share};
+use crate::algo::tiled_work::{Room, Share};
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
 use crate::tiles::Layout;
@@ -12,7 +12,8 @@ use crate::tiles::Layout;
 pub(super) struct Merged<'a> {
     shares: &'a [Share],
     tasks: &'a [Task],
-    pace: Pace,
+    /// Tasks between one and the copy back of its tile.
+    lag: usize,
     /// The first step of each plan that is not in the list, but for tiles that come ahead of time; and the first that was not looked ahead to.
     next: Vec<usize>,
     ahead: Vec<usize>,
@@ -49,13 +50,13 @@ pub(super) struct Late {
 }
 
 impl<'a> Merged<'a> {
-    pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room, pace: Pace) -> Self {
+    pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room, lag: usize) -> Self {
         let listed = shares.iter().map(|share| vec![false; share.plan.ops.len()]);
         let slots = room.devices.iter().map(|slots| (*slots).max(LEAST_SLOTS));
         Merged {
             shares,
             tasks,
-            pace,
+            lag,
             next: vec![0; shares.len()],
             ahead: vec![0; shares.len()],
             listed: listed.collect(),
@@ -136,8 +137,14 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Lists what the plans load before anything else, a row of tiles of all devices after the other.
-    pub(super) fn bring_first(&mut self, layout: &Layout) {
+    /// Lists what the plans load before anything else, in the order in which tiles are to come.
+    pub(super) fn bring_first(&mut self, layout: &Layout, arrivals: &[(usize, usize)]) {
+        let mut place = vec![usize::MAX; layout.tiles()];
+        for (at, number) in arrivals.iter().zip(0..) {
+            if let Some(tile) = layout.index(at.0, at.1) {
+                place[tile] = number;
+            }
+        }
         let mut first = Vec::new();
         for (device, share) in self.shares.iter().enumerate() {
             for (step, op) in share.plan.ops.iter().enumerate() {
@@ -148,7 +155,7 @@ impl<'a> Merged<'a> {
                 if self.makers.get(tile).is_some_and(|maker| *maker != device) {
                     break;
                 }
-                first.push((layout.position(*tile), device, step, *tile, *slot));
+                first.push((place[*tile], device, step, *tile, *slot));
             }
         }
         first.sort_unstable();
@@ -182,7 +189,7 @@ impl<'a> Merged<'a> {
     pub(super) fn up_to_next_run(&mut self, device: usize) {
         self.done += 1;
         let done = self.done;
-        let lag = self.pace.lag;
+        let lag = self.lag;
         self.flush(|late| late.since + lag < done);
         let mut ran = false;
         while let Some(op) = self.shares[device].plan.ops.get(self.next[device]) {
@@ -247,3 +254,7 @@ fn makers(shares: &[Share], tasks: &[Task]) -> HashMap<usize, usize> {
 #[cfg(test)]
 #[path = "tiled_merge_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "tiled_simulation_tests.rs"]
+mod simulation;

@@ -24,9 +24,15 @@ pub(super) struct Peers<'a, D> {
 }
 
 /// Whether each device reaches all others.
-pub(super) fn reach_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
-    let reaches_all = |dev: &D| devs.iter().all(|other| dev.reaches(other));
-    devs.len() > 1 && devs.iter().all(reaches_all)
+pub(super) fn reach_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> Result<bool> {
+    for dev in devs {
+        for other in devs {
+            if !dev.reaches(other)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(devs.len() > 1)
 }
 
 impl<'a, D> Peers<'a, D> {

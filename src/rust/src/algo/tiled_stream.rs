@@ -3,6 +3,7 @@
 //! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
 //! [`plan`]ned for the whole list, so that a tile that stands in it more than once stays where there is room.
 
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -138,10 +139,9 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             self.traffic.sent += device.loads;
             let line = Line::new(&host, &asked, self.slots, self.matrix, 1);
             line.run(THREADS, Vec::new(), Vec::new(), || {
-                let done = self.on_device(&host, &device, tiles, &line, step);
-                // Nothing is copied any more when the threads end.
-                self.dev.drain();
-                done
+                // Nothing is copied any more when the threads end, after a panic, too.
+                let _drained = Drained::<T, D>(self.dev, PhantomData);
+                self.on_device(&host, &device, tiles, &line, step)
             })
         };
         done.map_err(|e| self.matrix.told(e))
@@ -239,5 +239,14 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             }
         }
         queue.await_copies()
+    }
+}
+
+/// Waits for the device when it is dropped.
+struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, PhantomData<T>);
+
+impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
+    fn drop(&mut self) {
+        self.0.drain();
     }
 }

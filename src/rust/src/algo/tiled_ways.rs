@@ -1,6 +1,7 @@
 //! Ways through a matrix of tiles that are worth a plan, and which device makes what.
 
 use crate::algo::tiled_work::Room;
+use crate::tiles::list_schedule::Costs;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::schedule::Blocking;
 use crate::tiles::Layout;
@@ -12,6 +13,8 @@ const PLANNING: f64 = 1e-6;
 const SHARE: f64 = 0.1;
 const RATE: f64 = 5e13;
 const LEAST_COMPARED: usize = 4;
+/// Bytes per second that come from memory to all devices together, with a copy on the way.
+const BUS: f64 = 5e10;
 
 /// How many plans there is time to compare.
 pub(super) fn compared(layout: &Layout, in_memory: bool) -> usize {
@@ -25,6 +28,20 @@ pub(super) fn compared(layout: &Layout, in_memory: bool) -> usize {
     pays.max(LEAST_COMPARED).min(all)
 }
 
+/// What steps on tiles of this order take on a GPU of which copies of a matrix in memory come and go at [`BUS`].
+pub(super) fn costs<T>(tile: usize) -> Costs {
+    let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
+    let update = nanoseconds(2.0 * (tile as f64).powi(3) / RATE);
+    let arrival = nanoseconds((tile.pow(2) * size_of::<T>()) as f64 / BUS);
+    Costs {
+        update,
+        solve: update,
+        factor: 2 * update,
+        arrival,
+        passing: arrival,
+    }
+}
+
 /// As much room as is of use, where each device's memory holds its columns and, of those of others that it reaches, all tiles that it needs for a few rows.
 pub(super) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Option<Room> {
     let one = room.devices.len() == 1;
@@ -32,23 +49,22 @@ pub(super) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Op
         let own = owners.iter().enumerate().filter(|(_, owner)| **owner == d);
         own.map(|(j, _)| j + 1).sum::<usize>()
     };
-    let passing = if one { 0 } else { PASSING * owners.len() };
-    let wanted: Vec<usize> = (0..room.devices.len())
-        .map(|d| (tiles_of(d) + passing).min(layout.tiles()).max(LEAST_SLOTS))
-        .collect();
-    let fits = room
-        .devices
-        .iter()
-        .zip(&wanted)
-        .all(|(has, wants)| has >= wants);
-    (!wanted.is_empty() && fits && (one || room.peers)).then(|| Room {
-        devices: wanted,
+    let with = |d: usize, passing: usize| {
+        let passing = if one { 0 } else { passing * owners.len() };
+        (tiles_of(d) + passing).min(layout.tiles()).max(LEAST_SLOTS)
+    };
+    let devices = || room.devices.iter().enumerate();
+    let fits = !room.devices.is_empty() && devices().all(|(d, has)| *has >= with(d, PASSING.0));
+    (fits && (one || room.peers)).then(|| Room {
+        devices: devices()
+            .map(|(d, has)| with(d, PASSING.1).min(*has))
+            .collect(),
         ..room.clone()
     })
 }
 
-/// Rows of tiles whose tiles of other devices a device has room for, where it has enough.
-const PASSING: usize = 4;
+/// Rows of tiles whose tiles of other devices a device has to have room for, and so many of which there is use for it: some wait for what comes late.
+const PASSING: (usize, usize) = (4, 12);
 
 /// The device that makes each column of tiles: neighbours are different ones', and their work adds up to what the devices can do.
 pub(super) fn owners(count: usize, speeds: &[f64]) -> Vec<usize> {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use crate::algo::tiled_merge::Merged;
 use crate::algo::tiled_peers::Peer;
-use crate::algo::tiled_ways::{compared, owners, room_for_all, row_by_row, ways};
+use crate::algo::tiled_ways::{compared, costs, owners, room_for_all, row_by_row, ways};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::tiles::list_schedule::list;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::schedule::{cholesky, Blocking, Task};
 use crate::tiles::{Buffer, Layout};
@@ -53,10 +54,10 @@ pub struct Traffic {
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
 pub const MOST_ROWS: usize = 256;
 /// When tiles travel between the host's memory and the devices'.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Pace {
-    /// Whether a device's own columns come before all else.
-    all_first: bool,
+    /// Where a device's own columns come before all else, all tiles in the order in which they come.
+    first: Option<Vec<(usize, usize)>>,
     /// Whether the factor stays where it is made.
     stays: bool,
     /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
@@ -64,7 +65,7 @@ pub(super) struct Pace {
 }
 
 const STEADY: Pace = Pace {
-    all_first: false,
+    first: None,
     stays: false,
     lag: 16,
 };
@@ -74,9 +75,9 @@ const AHEAD: usize = 1024;
 impl Pace {
     /// Where the devices have room for everything it all comes first. In memory it goes later: the host then has fewer tiles to read, and has got pages to
     /// write them to.
-    fn all_fits(in_memory: bool, tasks: usize) -> Pace {
+    fn all_fits(in_memory: bool, tasks: usize, arrivals: Vec<(usize, usize)>) -> Pace {
         Pace {
-            all_first: true,
+            first: Some(arrivals),
             stays: false,
             lag: if in_memory { tasks / 2 } else { STEADY.lag },
         }
@@ -126,6 +127,12 @@ fn request_of(layout: &Layout, task: &Task) -> Result<Request> {
     })
 }
 
+fn gave_way() -> Error {
+    Error::Internal {
+        what: "a tile that should stay was to give way".into(),
+    }
+}
+
 impl Share {
     /// What a step of the device's plan asks of the host's memory.
     pub(super) fn request_by(&self, tasks: &[Task], op: &Op) -> Request {
@@ -160,11 +167,7 @@ impl Work {
         }
         let owners = owners(count, speeds);
         if let Some(room) = room_for_all(&layout, room, &owners) {
-            // A row after the other, since nothing travels twice.
-            let way = row_by_row(count, &room);
-            let tasks = count * (count + 1) * (count + 2) / 6;
-            let pace = Pace::all_fits(matrix.is_in_memory(), tasks);
-            return Work::in_order(matrix, way, &room, &owners, pace);
+            return Work::where_all_fits(matrix, &room, &owners, speeds, false);
         }
         let mut best: Option<Work> = None;
         for blocking in ways(count, room)
@@ -172,7 +175,7 @@ impl Work {
             .take(compared(&layout, matrix.is_in_memory()))
         {
             interrupt::poll()?;
-            let work = Work::in_order(matrix, blocking, room, &owners, STEADY)?;
+            let work = Work::in_order(matrix, blocking, room, &owners, &STEADY)?;
             if best.as_ref().is_none_or(|b| work.cost() < b.cost()) {
                 best = Some(work);
             }
@@ -190,12 +193,38 @@ impl Work {
         let Some(room) = room_for_all(&layout, room, &owners) else {
             return Ok(None);
         };
-        let way = row_by_row(count, &room);
-        let pace = Pace {
-            stays: true,
-            ..Pace::all_fits(true, 0)
+        Work::where_all_fits(matrix, &room, &owners, speeds, true).map(Some)
+    }
+
+    /// Nothing travels twice, whatever the order.
+    fn where_all_fits<T>(
+        matrix: &impl Tiles<T>,
+        room: &Room,
+        owners: &[usize],
+        speeds: &[f64],
+        stays: bool,
+    ) -> Result<Work> {
+        let layout = matrix.layout();
+        let count = layout.block_rows();
+        let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
+        let in_memory = matrix.is_in_memory();
+        let pace = |tasks: usize, arrivals: Vec<_>| Pace {
+            stays,
+            ..Pace::all_fits(in_memory, tasks, arrivals)
         };
-        Work::in_order(matrix, way, &room, &owners, pace).map(Some)
+        if in_memory && speeds.len() > 1 {
+            let costs = costs::<T>(layout.tile());
+            let listed = list(count, owners, speeds, costs, had);
+            let pace = pace(listed.tasks.len(), listed.arrivals);
+            if let Some(work) = Work::by(layout, listed.tasks, room, owners, &pace)? {
+                return Ok(work);
+            }
+        }
+        // What comes slowly is done as it comes, and what has little room, too.
+        let tasks = cholesky(count, row_by_row(count, room), had);
+        let rows = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
+        let pace = pace(tasks.len(), rows.collect());
+        Work::by(layout, tasks, room, owners, &pace)?.ok_or_else(gave_way)
     }
 
     fn in_order<T>(
@@ -203,21 +232,22 @@ impl Work {
         blocking: Blocking,
         room: &Room,
         owners: &[usize],
-        pace: Pace,
+        pace: &Pace,
     ) -> Result<Work> {
         let layout = matrix.layout();
         let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
         let tasks = cholesky(layout.block_rows(), blocking, had);
-        Work::by(layout, tasks, room, owners, pace)
+        Work::by(layout, tasks, room, owners, pace)?.ok_or_else(gave_way)
     }
 
+    /// `None` where a tile that is to stay would have to give way.
     fn by(
         layout: Layout,
         tasks: Vec<Task>,
         room: &Room,
         owners: &[usize],
-        pace: Pace,
-    ) -> Result<Work> {
+        pace: &Pace,
+    ) -> Result<Option<Work>> {
         let own = tasks.iter().map(|task| request_of(&layout, task));
         let own: Vec<Request> = own.collect::<Result<_>>()?;
         let mut work = Work {
@@ -231,11 +261,11 @@ impl Work {
             host: Plan::default(),
             room: room.clone(),
         };
-        if !room.devices.is_empty() {
-            work.share(owners, pace)?;
+        if !room.devices.is_empty() && !work.share(owners, pace)? {
+            return Ok(None);
         }
         work.host = plan(&work.requests, room.host)?;
-        Ok(work)
+        Ok(Some(work))
     }
 
     /// Requests for the tiles of a device's own columns, in the order in which it needs them.
@@ -254,7 +284,8 @@ impl Work {
     }
 
     /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the host's memory, in an order in which what one needs of another comes later.
-    fn share(&mut self, owners: &[usize], pace: Pace) -> Result<()> {
+    /// False where a tile that is to stay would have to give way.
+    fn share(&mut self, owners: &[usize], pace: &Pace) -> Result<bool> {
         let own = std::mem::take(&mut self.requests);
         let owner = |task: &Task| owners[task.target().1];
         for (d, slots) in self.room.devices.iter().enumerate() {
@@ -267,17 +298,18 @@ impl Work {
                     .iter_mut()
                     .for_each(|request| request.store = false);
             }
-            let first = match pace.all_first {
-                true => self.columns_of(d, owners, &requests),
-                false => Vec::new(),
+            let first = match pace.first {
+                Some(_) => self.columns_of(d, owners, &requests),
+                None => Vec::new(),
             };
             let last = if pace.stays { &first[..] } else { &[] };
             let plan = plan(&[&first[..], &requests, last].concat(), *slots)?;
             let mut plan = plan.without(first.len(), requests.len());
             if pace.stays {
-                plan = plan.staying().ok_or_else(|| Error::Internal {
-                    what: "a tile that should stay was to give way".into(),
-                })?;
+                match plan.staying() {
+                    Some(staying) => plan = staying,
+                    None => return Ok(false),
+                }
             }
             self.devices.push(Share {
                 before: plan.before(&requests, (*slots).max(LEAST_SLOTS)),
@@ -285,9 +317,9 @@ impl Work {
                 tasks: numbers,
             });
         }
-        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room, pace);
-        if pace.all_first {
-            merged.bring_first(&self.layout);
+        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room, pace.lag);
+        if let Some(arrivals) = &pace.first {
+            merged.bring_first(&self.layout, arrivals);
         }
         let mut coming = self.tasks.iter();
         coming
@@ -306,7 +338,7 @@ impl Work {
         merged.flush(|_| true);
         (self.requests, self.by) = (merged.requests, merged.by);
         (self.peers, self.after) = (merged.peers, merged.after);
-        Ok(())
+        Ok(true)
     }
 
     pub fn traffic(&self) -> Traffic {

@@ -188,7 +188,8 @@ fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj)
             },
             reading = report.times.loading,
             writing = report.times.storing,
-            idle = report.times.idle
+            idle = report.times.idle,
+            copying = report.times.copying
         ))
     })
 }

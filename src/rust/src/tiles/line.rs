@@ -44,11 +44,13 @@ pub struct Line<'a, T, S> {
     done_operations: Mutex<f64>,
 }
 
-/// How long tiles were loaded and stored, and how long the device had nothing to compute because of that.
+/// How long tiles were loaded, stored and copied, and how long the device had nothing to compute because of that.
 #[derive(Debug, Default)]
 pub struct Meters {
     pub loading: Meter,
     pub storing: Meter,
+    /// To devices, from them and between them.
+    pub copying: Meter,
     /// Of each device.
     pub idle: Vec<Meter>,
 }

@@ -22,6 +22,10 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
         Self: Sized;
     /// Bytes of its memory that are free.
     fn free(&self) -> Result<u64>;
+    /// Matrices that R has in its memory, or had and has not collected.
+    fn held(&self) -> u64 {
+        0
+    }
     /// How fast it computes products, beside others of its kind.
     fn speed(&self) -> f64;
     /// The matrix in host memory, with its contents.
@@ -59,11 +63,11 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
     /// Whether copies come straight from the other device's memory.
-    fn reaches(&self, _other: &Self) -> bool
+    fn reaches(&self, _other: &Self) -> Result<bool>
     where
         Self: Sized,
     {
-        false
+        Ok(false)
     }
     /// Where a matrix is in the device's memory, for [`TileMachine::copy`].
     fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {

@@ -21,6 +21,7 @@ pub mod file;
 pub mod header;
 pub mod layout;
 pub mod line;
+pub mod list_schedule;
 pub mod machine;
 pub mod memory;
 pub mod meter;

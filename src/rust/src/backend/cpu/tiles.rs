@@ -81,8 +81,8 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         Ok(())
     }
 
-    fn reaches(&self, other: &Self) -> bool {
-        self.reached && other.reached
+    fn reaches(&self, other: &Self) -> Result<bool> {
+        Ok(self.reached && other.reached)
     }
 
     fn place(&self, matrix: &mut CpuMat<'_, T>) -> Result<usize> {

@@ -8,38 +8,48 @@ use faer::{MatMut, MatRef};
 
 use super::context::{lock, Context};
 use super::memory::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::Part;
 
 /// What was found out, by the numbers of reader and owner.
 static KNOWN: Mutex<Option<HashMap<(usize, usize), bool>>> = Mutex::new(None);
 
 /// Whether a GPU can read another's memory; it may from now on. No GPU does where the environment variable `CUDAFACTOR_PEERS` is 0.
-pub(super) fn reaches(reader: &'static Context, owner: &'static Context) -> bool {
+/// What has failed is tried again another time.
+pub(super) fn reaches(reader: &'static Context, owner: &'static Context) -> Result<bool> {
     if std::env::var("CUDAFACTOR_PEERS").as_deref() == Ok("0") {
-        return false;
+        return Ok(false);
     }
     if reader.ordinal == owner.ordinal {
-        return true;
+        return Ok(true);
     }
     let pair = (reader.ordinal, owner.ordinal);
     let known = lock(&KNOWN)
         .as_ref()
         .and_then(|known| known.get(&pair).copied());
-    known.unwrap_or_else(|| {
-        let found = is_connected(reader, owner) && arrives(reader, owner).unwrap_or(false);
-        if !found {
-            let _ = allow(
-                reader,
-                owner,
-                sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
-            );
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let found = match is_connected(reader, owner) {
+        true => arrives(reader, owner),
+        false => Ok(false),
+    };
+    if !matches!(found, Ok(true)) {
+        let _ = allow(
+            reader,
+            owner,
+            sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        );
+    }
+    match found {
+        Ok(found) => {
+            let mut known = lock(&KNOWN);
+            known.get_or_insert_with(HashMap::new).insert(pair, found);
+            Ok(found)
         }
-        lock(&KNOWN)
-            .get_or_insert_with(HashMap::new)
-            .insert(pair, found);
-        found
-    })
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Whether the driver says so, and lets it.

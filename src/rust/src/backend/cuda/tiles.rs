@@ -13,6 +13,7 @@ use super::streams::Event;
 use super::transfer::count;
 use super::CudaDevice;
 use crate::error::{Error, Result};
+use crate::held::{held, Place};
 use crate::scalar::Scalar;
 use crate::tiles::buffer::Pages;
 use crate::tiles::machine::TileMachine;
@@ -60,6 +61,9 @@ fn pin(ctx: &Context, memory: &Pages) -> Result<()> {
 pub(super) unsafe fn unpin(ctx: &Context, memory: Pages) {
     if ctx.bind().is_ok() {
         let _ = sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast());
+    } else {
+        // What comes to lie there next would be taken for pinned by other GPUs.
+        std::mem::forget(memory);
     }
 }
 
@@ -93,7 +97,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         for number in numbers.iter().filter(|d| **d != self.ordinal()) {
             match CudaDevice::open(*number) {
                 Ok(dev) => devs.push(dev),
-                Err(e) if all => return Err(e),
+                Err(e) if all || e == Error::Interrupted => return Err(e),
                 Err(_) => {}
             }
         }
@@ -103,6 +107,10 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
     fn free(&self) -> Result<u64> {
         let usage = self.usage()?;
         Ok(usage.free + usage.pooled)
+    }
+
+    fn held(&self) -> u64 {
+        held(Place::Cuda(self.ordinal())).1
     }
 
     fn speed(&self) -> f64 {
@@ -169,7 +177,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         self.end_of(stream)
     }
 
-    fn reaches(&self, other: &Self) -> bool {
+    fn reaches(&self, other: &Self) -> Result<bool> {
         peers::reaches(self.ctx, other.ctx)
     }
 

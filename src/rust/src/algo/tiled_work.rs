@@ -214,7 +214,7 @@ impl Work {
         };
         if in_memory && speeds.len() > 1 {
             let costs = costs::<T>(layout.tile());
-            let listed = list(count, owners, speeds, costs, had);
+            let listed = list(count, owners, speeds, costs, had)?;
             let pace = pace(listed.tasks.len(), listed.arrivals);
             if let Some(work) = Work::by(layout, listed.tasks, room, owners, &pace)? {
                 return Ok(work);

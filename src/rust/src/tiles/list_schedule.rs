@@ -9,6 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::schedule::Task;
+use crate::error::Result;
+use crate::interrupt;
 
 /// Nanoseconds that steps take on the fastest device, about.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +81,7 @@ pub fn list(
     speeds: &[f64],
     costs: Costs,
     had: impl Fn(usize, usize) -> u32,
-) -> Listed {
+) -> Result<Listed> {
     let by = |slope: usize| {
         let tiles = (0..count).flat_map(|j| (0..=j).map(move |i| (i, j)));
         let mut arrivals: Vec<_> = tiles.collect();
@@ -101,12 +103,13 @@ pub fn list(
     };
     let mut best = by(SLOPES[0]);
     for slope in &SLOPES[1..] {
+        interrupt::poll()?;
         let other = by(*slope);
         if other.time < best.time {
             best = other;
         }
     }
-    best
+    Ok(best)
 }
 
 impl List<'_> {
@@ -245,7 +248,7 @@ mod tests {
     /// Every tile gets its steps in order, and reads finished tiles alone.
     fn check(count: usize, devices: usize, costs: Costs, start: impl Fn(usize, usize) -> u32) {
         let owners: Vec<usize> = (0..count).map(|j| j % devices).collect();
-        let listed = list(count, &owners, &vec![1.0; devices], costs, &start);
+        let listed = list(count, &owners, &vec![1.0; devices], costs, &start).unwrap();
         let mut had = HashMap::new();
         for j in 0..count {
             (0..=j).for_each(|i| {
@@ -292,8 +295,8 @@ mod tests {
         let owners: Vec<usize> = (0..count)
             .map(|j| (j % (2 * devices)).min(2 * devices - 1 - j % (2 * devices)))
             .collect();
-        let listed = |speeds: &[f64], costs| list(count, &owners, speeds, costs, |_, _| 0);
-        let one = list(count, &vec![0; count], &[1.0], COSTS, |_, _| 0);
+        let listed = |speeds: &[f64], costs| list(count, &owners, speeds, costs, |_, _| 0).unwrap();
+        let one = list(count, &vec![0; count], &[1.0], COSTS, |_, _| 0).unwrap();
         let there = Costs {
             arrival: 0,
             ..COSTS

@@ -71,6 +71,21 @@ test_that("a second file that was interrupted goes on for its own matrix alone",
   })
 })
 
+test_that("a matrix that is not positive definite takes no other one's factor along", {
+  x <- definite_matrix(20)
+  k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 8)
+  bad <- tile_matrix(-x, third <- new_file(), triangle = TRUE, tile = 8)
+  r <- chol_file(k, second <- new_file())
+  on.exit(unlink(c(file, second, third)))
+  expect_error(chol_file(bad), class = "cudafactor_error_not_positive_definite")
+  for (resume in c(TRUE, FALSE)) {
+    expect_error(chol_file(bad, fourth <- new_file(), resume = resume), class = "cudafactor_error_not_positive_definite")
+    expect_false(file.exists(fourth))
+  }
+  expect_error(chol_file(bad, second, resume = TRUE), class = "cudafactor_error_not_positive_definite")
+  expect_equal(as.matrix(r), chol(x))
+})
+
 test_that("a file that says nothing of its matrix is taken as it is", {
   x <- definite_matrix(20)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 8)

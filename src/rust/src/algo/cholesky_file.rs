@@ -198,10 +198,14 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
     if let Some(from) = files.from {
         begun_from(from, to)?;
     }
-    if layout.shape() != Shape::Triangle || !files.from.is_none_or(|from| from.layout() == layout) {
-        return Err(Error::Dimension {
-            what: "the upper triangle of a square matrix is needed, in tiles of the same order as the factor's".into(),
-        });
+    let dimension = |what| Err(Error::Dimension { what });
+    if layout.shape() != Shape::Triangle {
+        let what = "the upper triangle of a square matrix is needed, and the file has all of one";
+        return dimension(format!("{}: {what}", to.path().display()));
+    }
+    if !files.from.is_none_or(|from| from.layout() == layout) {
+        let what = "the file is for a matrix of another order, or in other tiles";
+        return dimension(format!("{}: {what}", to.path().display()));
     }
     let matrix = files.from.unwrap_or(to);
     let has = |tile| to.has(tile);

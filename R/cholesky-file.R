@@ -9,9 +9,14 @@
 #'
 #' What was computed is on the disk soon, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
 #' call with `resume = TRUE` goes on where the last one was, and gives the same factor bit for bit (on the same kind of device). It begins where nothing was begun, and
-#' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first. A second file must have been
-#' begun for the same `x`, and a file that is opened by its name must be that of the same matrix, which nothing checks. A script that may be started again
-#' opens the file where there is one: `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`.
+#' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first.
+#'
+#' A second file is tied to the matrix that it was begun from, by the checksums of that matrix's tiles: for one with other entries, tiles or extents `resume = TRUE` is an error of class
+#' `cudafactor_error_file_format`, and both files stay as they are. The same entries in another file are the same matrix; those that another kind of device has
+#' computed may differ in the last bits. Files that earlier versions began do not say from what, and are taken as they are.
+#'
+#' In place, the file of `x` is all there is, and the name of a file is taken at its word: a script that may be started again, and opens the file where there is one,
+#' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`, needs a name for each matrix, with all that the matrix depends on.
 #'
 #' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
 #'
@@ -40,6 +45,7 @@
 #' `x`, if the factor was to take its place, then holds neither of the two and is of no more use than to say so; a second file is removed.
 #' `cudafactor_error_dimension`: `x` has no rows, or its file holds more than a triangle. `cudafactor_error_argument`: too little memory
 #' for three tiles; a factorization that was interrupted, without `resume = TRUE`; `x` is a factor already. `cudafactor_error_file_exists`: `file` exists, without `resume = TRUE`.
+#' `cudafactor_error_file_format`: `file` was begun from another matrix, or the file of `x` holds a matrix of other extents than `x` now.
 #' `cudafactor_error_file_corrupt`: a tile is not what was written (fields `row` and `col`). `cudafactor_error_disk_space`: no room for the second file.
 #' Errors of the device: see [cudafactor_conditions].
 #'
@@ -54,7 +60,7 @@
 #'
 #' @param x A `tile_matrix` with `triangle = TRUE`.
 #' @param file The name of a second file for the factor, which must not exist; `NULL` for the file of `x`.
-#' @param resume Whether to go on with a factorization that was interrupted.
+#' @param resume Whether to go on with a factorization of the same matrix that was interrupted, or to take its factor where it is complete.
 #' @param host_memory,gpu_memory Bytes of memory for tiles: numbers, or text such as `"8GB"` or `"512MiB"`. `NULL` for what is free, in part.
 #' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
 #' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
@@ -156,14 +162,13 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
       abort_argument("file", "'file' must be another file than that of 'x': without it the factor takes the place of 'x'", call)
     }
     if (!resume && file.exists(file)) {
-      text <- sprintf("%s: the file exists; resume = TRUE goes on with a factorization that was interrupted there", file)
-      abort("file_exists", text, call, path = file)
+      abort("file_exists", sprintf("%s: the file exists%s", file, exists_text(file, from)), call, path = file)
     }
     if (resume && is_begun(file, from)) {
       unlink(file)
     }
   }
-  report <- unwrap(native_chol_file(from, file, resume, memory, where), call)
+  report <- unwrap(native_chol_file(from, as.double(dim(x)), file, resume, memory, where), call)
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
@@ -175,6 +180,23 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   factor <- described(if (is.null(file)) from else file, call)
   attr(factor, "report") <- report
   if (is.null(file)) invisible(factor) else factor
+}
+
+# What is in the way of a factor, and what can be done about it.
+exists_text <- function(file, from) {
+  facts <- tryCatch(unwrap(native_tiles_info(file, TRUE), NULL), cudafactor_error = identity)
+  if (inherits(facts, "cudafactor_error_file_in_use")) {
+    return(", and is in use by another call")
+  }
+  if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, from)) {
+    return(paste0(", and there is nothing in it to go on with: ", fault_text(facts)))
+  }
+  holds <- if (inherits(facts, "condition") || facts$holds == "matrix" && facts$absent > 0) "factoring" else facts$holds
+  switch(holds,
+    factoring = "; resume = TRUE goes on with the factorization that was interrupted there",
+    factor = ", and holds a Cholesky factor: resume = TRUE takes it where it was made from this matrix, else choose another name, or unlink() it first",
+    ", and is no factorization to go on with: choose another name, or unlink() it first"
+  )
 }
 
 # Whether a file is one whose making for the factor of `from` ended with the process before anything was in it: its room is reserved at most.

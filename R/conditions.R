@@ -25,7 +25,7 @@
 #'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
 #'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this session, has the file open \cr
 #'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and block column is not what was written \cr
-#'   `cudafactor_error_file_format` \tab `path` \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine; or a file of another format that [matrix_file()] cannot read \cr
+#'   `cudafactor_error_file_format` \tab `path` \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine, or one of another matrix than is asked for; or a file of another format that [matrix_file()] cannot read \cr
 #'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the file: bytes asked for, and free \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }

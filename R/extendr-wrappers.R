@@ -22,8 +22,8 @@ native_chol_pivot <- function(x, n, tol, out, how) .Call(wrap__native_chol_pivot
 # out = (R'R)^-1 from the leading `size` rows and columns of x
 native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv, x, xdim, size, out, how)
 
-# Makes the file's matrix its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
-native_chol_file <- function(from, to, resume, memory, how) .Call(wrap__native_chol_file, from, to, resume, memory, how)
+# Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
+native_chol_file <- function(from, dim, to, resume, memory, how) .Call(wrap__native_chol_file, from, dim, to, resume, memory, how)
 
 # out = the covariances of the points in the rows of x and those in the rows of y; of x with one another where y is NULL
 native_covariance <- function(x, xdim, y, ydim, kernel, parameters, out, how) .Call(wrap__native_covariance, x, xdim, y, ydim, kernel, parameters, out, how)

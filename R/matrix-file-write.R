@@ -5,7 +5,7 @@
 #' `write_matrix_file()` writes a matrix made by [tile_matrix()], or its Cholesky factor, to a new file of another format, which other programs read: raw
 #' binary numbers, NumPy's `.npy`, a file-backed matrix of package bigmemory, or HDF5. The matrix may be larger than memory.
 #'
-#' The format is told by the end of the name, as in [matrix_file()]. The numbers keep their precision, and their values bit for bit. Of a symmetric matrix
+#' The format is told by the end of the name, as in [matrix_file()]; text (`.csv`, `.tsv`, `.txt`) is not written. The numbers keep their precision, and their values bit for bit. Of a symmetric matrix
 #' both triangles are written, and of a factor zeros below the diagonal.
 #' \describe{
 #'   \item{`"raw"`}{The columns one after the other, in the byte order of the machine, and nothing else.}

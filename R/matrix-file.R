@@ -6,7 +6,7 @@
 #' bigmemory keeps in its backing file, or a dataset in an HDF5 file. The matrix may be larger than memory: it is read block by block.
 #'
 #' The format is told by the end of the name: `.npy`, `.desc` (the text in which bigmemory describes a backing file, see its `descriptorfile`), `.h5` or `.hdf5`. All other files
-#' are raw binary, and `dim` must say what they hold.
+#' are raw binary, and `dim` must say what they hold; text is not read, and a name that ends in `.csv`, `.tsv` or `.txt` is an error unless `format` says what the file is.
 #' \describe{
 #'   \item{`"raw"`}{Numbers of one type in the byte order of the machine, column by column or row by row, after `offset` bytes. Nothing may follow them. `"integer"` is
 #'     R's: the smallest one is NA. Logical values may be read as integers.}
@@ -81,6 +81,10 @@ matrix_formats <- c("raw", "npy", "bigmemory", "hdf5")
 as_format <- function(format, path, call) {
   if (is.null(format)) {
     end <- tolower(sub("^.*\\.", "", basename(path)))
+    if (end %in% c("csv", "tsv", "txt")) {
+      text <- sprintf("the name ends in .%s, as that of a file of text, which is no format here: format = \"raw\" says that the numbers are binary all the same", end)
+      abort_argument("format", text, call)
+    }
     return(switch(end, npy = "npy", desc = "bigmemory", h5 = , hdf5 = "hdf5", "raw"))
   }
   if (!(is.character(format) && length(format) == 1L && format %in% matrix_formats)) {

@@ -116,14 +116,24 @@ spread <- function(places) {
   at
 }
 
-# What the file holds at the moment, in words.
-held_on_disk <- function(path) {
+# What is wrong with a file, without its name.
+fault_text <- function(e) {
+  start <- paste0(e$path, ": ")
+  text <- conditionMessage(e)
+  if (startsWith(text, start)) substring(text, nchar(start) + 1L) else text
+}
+
+# What the file holds at the moment, in words; `dim` are the extents that it had.
+held_on_disk <- function(path, dim) {
   facts <- tryCatch(unwrap(native_tiles_info(path, TRUE), NULL), cudafactor_error = identity)
   if (inherits(facts, "cudafactor_error_file_in_use")) {
     return("in use by another call")
   }
   if (inherits(facts, "condition")) {
-    return(if (file.exists(path)) conditionMessage(facts) else "no such file")
+    return(if (file.exists(path)) fault_text(facts) else "no such file")
+  }
+  if (any(facts$dim != dim)) {
+    return(sprintf("the file holds another matrix now, which is %s: open_tile_matrix() opens it", extents_text(facts$dim)))
   }
   holds <- switch(facts$holds,
     matrix = if (facts$absent > 0) sprintf("incomplete, %.0f tiles are missing", facts$absent) else "a matrix",
@@ -144,7 +154,7 @@ format.tile_matrix <- function(x, ...) {
   facts <- unclass(x)
   sprintf(
     "<tile_matrix: %s, %sin tiles of %d x %d, %s precision>\n%s: %s", extents_text(facts$dim), if (facts$triangle) "the upper triangle " else "",
-    facts$tile, facts$tile, facts$precision, facts$path, held_on_disk(facts$path)
+    facts$tile, facts$tile, facts$precision, facts$path, held_on_disk(facts$path, facts$dim)
   )
 }
 

@@ -81,9 +81,11 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
     abort_missing(if (missing(x)) "x" else "file", call)
   }
   file <- absolute_path(as_file(file, call))
-  factor <- is_tile_matrix(x) && unwrap(native_tiles_info(.subset2(x, "path"), TRUE), call)$holds == "factor"
+  # What is in the file now, whatever the object says.
+  stored <- if (is_tile_matrix(x)) unwrap(native_tiles_info(.subset2(x, "path"), TRUE), call)
+  factor <- identical(stored$holds, "factor")
   if (is.null(triangle)) {
-    triangle <- is_covariance(x) || is_tile_matrix(x) && .subset2(x, "triangle") && !factor
+    triangle <- is_covariance(x) || isTRUE(stored$triangle) && !factor
   }
   triangle <- as_choice(triangle, "triangle", call)
   if (triangle && factor) {

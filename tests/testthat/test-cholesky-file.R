@@ -222,6 +222,11 @@ test_that("after a kill at any moment the same call goes on, bit for bit", {
       state <- tryCatch(unwrap(native_tiles_info(second %||% file, TRUE), NULL)$holds, cudafactor_error = function(e) "nothing")
       interrupted <- interrupted + (state == "factoring")
       if (!in_place) expect_identical(as.matrix(k), x)
+      if (!in_place && state != "nothing") {
+        other <- tile_matrix(2 * x, third <- new_file(), triangle = TRUE, tile = 16)
+        expect_error(again(other, second), "another matrix", class = "cudafactor_error_file_format")
+        unlink(third)
+      }
       if (in_place && state == "factoring") {
         expect_error(chol_file(k), "resume = TRUE", class = "cudafactor_error_argument")
         expect_error(as.matrix(k), "interrupted", class = "cudafactor_error_argument")

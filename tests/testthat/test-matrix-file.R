@@ -261,6 +261,22 @@ test_that("arguments that make no sense are errors", {
   expect_error(write_matrix_file(y, file.path(raw, "none")), class = "cudafactor_error_file")
 })
 
+test_that("binary numbers get no name of text, unless the format is said", {
+  y <- as_tiles(diag(2), keep = TRUE)
+  on.exit(unlink(y$path))
+  for (end in c(".csv", ".tsv", ".txt", ".CSV")) {
+    path <- tempfile(fileext = end)
+    e <- expect_error(write_matrix_file(y, path), "text", class = "cudafactor_error_argument")
+    expect_identical(e$argument, "format")
+    expect_false(file.exists(path))
+    write_matrix_file(y, path, format = "raw")
+    expect_identical(readBin(path, "double", 5), c(1, 0, 0, 1))
+    expect_error(matrix_file(path, 2), "text", class = "cudafactor_error_argument")
+    expect_identical(dim(matrix_file(path, 2, format = "raw")), c(2L, 2L))
+    unlink(path)
+  }
+})
+
 test_that("what exists is left as it is, and what cannot be completed is removed", {
   x <- random_matrix(20, 20)
   y <- as_tiles(x, keep = TRUE)

@@ -8,7 +8,7 @@ use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
 use cudafactor::error::{Error, Result};
 use cudafactor::scalar::Scalar;
 use cudafactor::tiles::machine::TileMachine;
-use cudafactor::tiles::{Access, Layout, Shape, State, TileFile};
+use cudafactor::tiles::{Access, Buffer, Layout, Shape, State, TileFile};
 
 fn layout(n: usize, tile: usize) -> Layout {
     Layout::new(n, n, tile, Shape::Triangle).unwrap()
@@ -223,6 +223,111 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert!(matches!(refused, Err(Error::Dimension { .. })));
 }
 
+/// The same contents with another history: tiles elsewhere in the file, and one that was another for a while.
+fn written_again<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
+    let file = written(place, a, tile);
+    let whole = file.fingerprint();
+    let mut buffer = file.buffer().unwrap();
+    for k in [file.layout().tiles() - 1, 0] {
+        file.read(k, &mut buffer).unwrap();
+        let first = buffer[0];
+        // Of two writes the second one has the place of the first contents.
+        for other in [-1.0, -2.0] {
+            buffer[0] = T::from_f64(other);
+            file.write(k, &buffer, 0).unwrap();
+            file.commit().unwrap();
+            assert_ne!(file.fingerprint(), whole);
+        }
+        buffer[0] = first;
+        file.write(k, &buffer, 7).unwrap();
+        file.commit().unwrap();
+        assert_eq!(file.fingerprint(), whole);
+    }
+    file
+}
+
+/// Changes a byte of a tile in the file, or changes it back.
+fn flip<T: Scalar>(place: &Place, tile: &Buffer<T>, at: &mut Option<usize>) {
+    let mut bytes = std::fs::read(place).unwrap();
+    let step = 4096;
+    let find = || {
+        (0..bytes.len())
+            .step_by(step)
+            .find(|at| bytes[*at..].starts_with(tile.bytes()))
+    };
+    let at = *at.get_or_insert_with(|| find().unwrap());
+    bytes[at] ^= 1;
+    std::fs::write(place, bytes).unwrap();
+}
+
+/// A second file is for the matrix that it was begun from, wherever that lies now, and for no other: when it is empty, when the
+/// factorization was interrupted, and when it is complete.
+fn a_second_file_is_for_one_matrix<T: Scalar, D: TileMachine<T>>(dev: &D) {
+    for (n, tile) in [(1, 8), (8, 8), (9, 8), (9 * 32 + 5, 32)] {
+        let a = positive::<T>(n);
+        let mut b = a.clone();
+        b.set(0, n - 1, a.at(0, n - 1) + 0.25);
+        let (one, same, third) = (Place::new("a"), Place::new("same"), Place::new("b"));
+        let from = written(&one, &a, tile);
+        let again = written_again(&same, &a, tile);
+        let other = written(&third, &b, tile);
+        let of_other_tiles = Place::new("tiles");
+        let of_other_tiles = written(&of_other_tiles, &a, tile + 1);
+        let (whole, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
+        let mut last = from.buffer().unwrap();
+        from.read(from.layout().tiles() - 1, &mut last).unwrap();
+
+        let place = Place::new("second");
+        drop(TileFile::<T>::create_from(&place, &from).unwrap());
+        for call in [0, 1, 2] {
+            let to = TileFile::<T>::open(&place, Access::Write).unwrap();
+            let state = to.state();
+            match call {
+                0 => assert_eq!(state, State::Matrix),
+                // Of a few tiles perhaps none is stored before the last one is read.
+                1 => assert!(state == State::Factoring || n < 10),
+                _ => assert_eq!(state, State::Factor),
+            }
+            assert_eq!(to.origin(), Some(from.fingerprint()));
+            let budget = tiles(&to, 12, 6);
+            let before = [&place, &third].map(|p| std::fs::read(p).unwrap());
+            for (matrix, resume) in [(&other, true), (&of_other_tiles, true), (&other, false)] {
+                let files = Files::new(Some(matrix), &to);
+                let refused = factor_files(alone(dev), &files, &budget, resume);
+                let Err(Error::FileFormat { path, what }) = refused else {
+                    panic!("{n} {state:?}: {refused:?}");
+                };
+                assert_eq!(path, place.0.display().to_string());
+                assert!(what.contains("begun from another matrix"), "{what}");
+            }
+            assert!([&place, &third].map(|p| std::fs::read(p).unwrap()) == before);
+
+            let mut at = None;
+            if call == 0 {
+                flip(&one, &last, &mut at);
+                let files = Files::new(Some(&from), &to);
+                let failed = factor_files(alone(dev), &files, &budget, true);
+                assert!(matches!(failed, Err(Error::Corrupt { .. })), "{failed:?}");
+                flip(&one, &last, &mut at);
+            } else {
+                let files = Files::new(Some(&again), &to);
+                let report = factor_files(alone(dev), &files, &budget, true).unwrap();
+                assert_eq!(report.operations == 0.0, state == State::Factor);
+                assert!(common::same(&factor_in(&to), &whole));
+            }
+        }
+        // A file of an earlier version says nothing of its matrix, and is taken as it is.
+        let unknown = Place::new("unknown");
+        let to = TileFile::<T>::create(&unknown, *from.layout()).unwrap();
+        assert_eq!(to.origin(), None);
+        for matrix in [&from, &other] {
+            let files = Files::new(Some(matrix), &to);
+            factor_files(alone(dev), &files, &tiles(&to, 12, 6), true).unwrap();
+            assert!(common::same(&factor_in(&to), &whole));
+        }
+    }
+}
+
 fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
     goes_on::<T, D>(alone(dev));
 }
@@ -301,6 +406,7 @@ for_each_device!(
     little_room_means_more_copies,
     minors_that_are_not_positive,
     a_second_file_leaves_the_first_alone,
+    a_second_file_is_for_one_matrix,
     what_was_interrupted_goes_on,
     too_little_memory_is_refused,
 );

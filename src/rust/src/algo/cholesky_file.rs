@@ -194,65 +194,102 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     })
 }
 
-/// Whether there is nothing left to go on with; an error where there is nothing to be factored.
+/// Whether there is nothing left to go on with; an error where there is nothing to be factored, or another matrix is.
 fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
-    let layout = files.to.layout();
-    let fits = |file: &TileFile<T>| file.layout() == layout;
-    if layout.shape() != Shape::Triangle || !files.from.is_none_or(fits) {
-        return Err(Error::Dimension {
-            what: "the upper triangle of a square matrix is needed, in tiles of the same order as the factor's".into(),
-        });
+    let to = files.to;
+    let layout = to.layout();
+    if let Some(from) = files.from {
+        begun_from(from, to)?;
     }
-    let matrix = files.from.unwrap_or(files.to);
-    let state = |what: &str| {
-        Err(Error::Argument {
-            argument: "x",
-            what: what.into(),
-        })
-    };
-    match (files.to.state(), files.from.map(TileFile::state)) {
-        (_, Some(State::Factor)) => state("the file holds a Cholesky factor already"),
-        (State::Factor, _) if resume => Ok(true),
-        (State::Factor, _) => state("the file holds a Cholesky factor already"),
-        (_, Some(State::Factoring)) => state(
-            "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
+    let dimension = |what| Err(Error::Dimension { what });
+    if layout.shape() != Shape::Triangle {
+        let what = "the upper triangle of a square matrix is needed, and the file has all of one";
+        return dimension(format!("{}: {what}", to.path().display()));
+    }
+    if !files.from.is_none_or(|from| from.layout() == layout) {
+        let what = "the file is for a matrix of another order, or in other tiles";
+        return dimension(format!("{}: {what}", to.path().display()));
+    }
+    let matrix = files.from.unwrap_or(to);
+    let has = |tile| to.has(tile);
+    match to.state() {
+        State::Factor if resume => Ok(true),
+        State::Factor => refused("x", to, FACTOR),
+        State::NotPositiveDefinite { order } => Err(Error::NotPositiveDefinite {
+            order: order as usize,
+        }),
+        State::Factoring if !resume => refused(
+            "resume",
+            to,
+            "the file holds a factorization that was interrupted: resume = TRUE goes on with it",
         ),
-        (_, Some(State::NotPositiveDefinite { order })) => Err(Error::NotPositiveDefinite {
-            order: order as usize,
-        }),
-        (State::NotPositiveDefinite { order }, _) => Err(Error::NotPositiveDefinite {
-            order: order as usize,
-        }),
-        (State::Factoring, _) if !resume => Err(Error::Argument {
-            argument: "resume",
-            what:
-                "the file holds a factorization that was interrupted: resume = TRUE goes on with it"
-                    .into(),
-        }),
-        (State::Matrix, Some(_)) if (0..layout.tiles()).any(|tile| files.to.has(tile)) => {
-            Err(Error::Argument {
-                argument: "file",
-                what: "the second file holds a matrix, not a factorization that was interrupted"
-                    .into(),
-            })
-        }
-        (State::Factoring, None) if (0..layout.tiles()).any(|tile| !files.to.has(tile)) => state(
+        State::Matrix if files.from.is_some() && (0..layout.tiles()).any(has) => refused(
+            "file",
+            to,
+            "the file holds a matrix, not a factorization that was interrupted",
+        ),
+        State::Factoring if files.from.is_none() && !(0..layout.tiles()).all(has) => refused(
+            "x",
+            to,
             "the file is the second one of a factorization that was interrupted: chol_file(x, file = , resume = TRUE) of the matrix x and this file goes on with it",
         ),
-        (State::Matrix, _) | (State::Factoring, _) => {
-            let missing = |tile: &usize| !(matrix.has(*tile) || files.to.has(*tile));
+        State::Matrix | State::Factoring => {
+            let missing = |tile: &usize| !(matrix.has(*tile) || has(*tile));
             match (0..layout.tiles()).find(missing) {
                 Some(tile) => {
                     let (i, j) = layout.position(tile);
                     let (i, j) = (i + 1, j + 1);
-                    state(&format!(
-                        "the tile in row {i} and column {j} of tiles was never written"
-                    ))
+                    let what =
+                        format!("the tile in row {i} and column {j} of tiles was never written");
+                    refused("x", matrix, &what)
                 }
                 None => Ok(false),
             }
         }
     }
+}
+
+const FACTOR: &str = "the file holds a Cholesky factor already";
+
+fn refused<T: Scalar, R>(argument: &'static str, file: &TileFile<T>, what: &str) -> Result<R> {
+    Err(Error::Argument {
+        argument,
+        what: format!("{}: {what}", file.path().display()),
+    })
+}
+
+/// Fails where the first file holds no matrix, or another one than that which the second was begun from. What made files
+/// without a word of that did not know more.
+fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
+    match from.state() {
+        State::Matrix => {}
+        State::Factor => return refused("x", from, FACTOR),
+        State::Factoring => {
+            return refused(
+                "x",
+                from,
+                "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
+            )
+        }
+        State::NotPositiveDefinite { order } => {
+            return Err(Error::NotPositiveDefinite {
+                order: order as usize,
+            })
+        }
+    }
+    if to
+        .origin()
+        .is_none_or(|origin| origin == from.fingerprint())
+    {
+        return Ok(());
+    }
+    Err(Error::FileFormat {
+        path: to.path().display().to_string(),
+        what: format!(
+            "the file was begun from another matrix, not from the one in {}: choose another file for its factor, or unlink() this one first",
+            from.path().display()
+        ),
+    })
 }
 
 /// Tiles that there is room for. A few of them is the least; more than there are are of no use.

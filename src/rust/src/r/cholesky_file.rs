@@ -11,7 +11,7 @@ use crate::progress;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::r::tile_matrix::{by_element, path, remove};
+use crate::r::tile_matrix::{by_element, open_known, path, remove, same_extents};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::{kind, Access, State, TileFile};
@@ -100,31 +100,33 @@ fn on<T: Scalar>(
     }
 }
 
-/// Opens the files, and makes the second one where it is not to be gone on with.
+/// Opens the files, the first of which is to hold a matrix of these extents, and makes the second one where it is not to be gone
+/// on with.
 fn factor<T: Scalar>(
     from: &str,
+    dim: (usize, usize),
     to: Option<&str>,
     wanted: &Wanted,
     how: &How,
 ) -> Result<(Report, Target)> {
     let Some(to) = to else {
         let to = TileFile::<T>::open(from, Access::Write)?;
+        same_extents(&to, dim)?;
         return factor_open(&Files::new(None, &to), wanted, how);
     };
-    let from = TileFile::<T>::open(from, Access::Read)?;
+    let from = open_known::<T>(from, dim)?;
     let there = wanted.resume && Path::new(to).exists();
     let to = if there {
         TileFile::<T>::open(to, Access::Write)?
     } else {
-        TileFile::<T>::create(to, *from.layout())?
+        TileFile::<T>::create_from(to, &from)?
     };
     let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
-    // Nobody can go on with a file where nothing was begun, or which has no factor.
-    let useless = match &done {
-        Err(Error::NotPositiveDefinite { .. }) => true,
-        Err(_) if there => false,
-        Err(_) => to.state() == State::Matrix && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
-        Ok(_) => false,
+    // Nobody can go on with a file where nothing was begun, or which has no factor. What is said of another matrix leaves it alone.
+    let useless = match (&done, to.state()) {
+        (Err(Error::NotPositiveDefinite { .. }), State::NotPositiveDefinite { .. }) => true,
+        (Err(_), State::Matrix) => !there && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
+        _ => false,
     };
     if useless {
         remove(to);
@@ -149,9 +151,16 @@ fn factor_open<T: Scalar>(
     }
 }
 
-/// Makes the file's matrix its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
+/// Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
 #[extendr]
-fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj) -> Robj {
+fn native_chol_file(
+    from: Robj,
+    dim: Robj,
+    to: Robj,
+    resume: Robj,
+    memory: Robj,
+    how: Robj,
+) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let [host, device] = *args::doubles(&memory)? else {
@@ -164,10 +173,10 @@ fn native_chol_file(from: Robj, to: Robj, resume: Robj, memory: Robj, how: Robj)
             host,
             device,
         };
-        let from = path(&from)?;
+        let (from, dim) = (path(&from)?, args::dims(&dim)?);
         let to = (!to.is_null()).then(|| path(&to)).transpose()?;
         let (report, target) = by_element!(kind(from)?.element, |T| factor::<T>(
-            from, to, &wanted, &how
+            from, dim, to, &wanted, &how
         ))?;
         let bytes = |tiles: usize| tiles as f64 * report.tile_bytes as f64;
         let on_gpu = target != Target::Cpu;

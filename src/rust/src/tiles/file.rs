@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::buffer::Buffer;
 use super::direct::{Access, Disk};
-use super::header::Header;
+use super::header::{self, Header};
 use super::layout::Layout;
 use super::slots::Slots;
 use super::table::{self, Entry, State, Table};
@@ -87,6 +87,18 @@ impl<T: Scalar> TileFile<T> {
     /// The length of the file.
     pub fn bytes(&self) -> u64 {
         self.header.bytes
+    }
+
+    /// What tells the contents of this file from those of others. They are not read: the table has a checksum of each tile.
+    pub fn fingerprint(&self) -> u64 {
+        let inner = self.lock();
+        let sums = inner.entries.iter().map(|entry| entry.sum);
+        header::fingerprint(self.header.element, &self.header.layout, sums)
+    }
+
+    /// The fingerprint of the matrix that this file was begun from, where it is known.
+    pub fn origin(&self) -> Option<u64> {
+        self.header.origin
     }
 
     /// Memory for one tile.

@@ -12,6 +12,7 @@
 //! | 24 | rows, columns, order of a tile, `u64` each |
 //! | 48 | number of slots, bytes of a slot, `u64` each |
 //! | 64 | where the two tables and the first slot begin, `u64` each |
+//! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it was begun from none, `u64` |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};
@@ -27,6 +28,9 @@ const VERSION: u32 = 1;
 
 /// Reads differently where bytes are in another order.
 const ORDER: u32 = 0x0102_0304;
+
+/// Where it says what the file was begun from. Earlier files of this version have zeros there.
+const ORIGIN: usize = 88;
 
 /// Where the checksum of the page is.
 const SUM: usize = PAGE - 4;
@@ -73,6 +77,8 @@ pub struct Header {
     pub first_slot: u64,
     /// Of the whole file.
     pub bytes: u64,
+    /// The [`fingerprint`] of the matrix whose factor the file is for, where that is known.
+    pub origin: Option<u64>,
 }
 
 impl Header {
@@ -106,6 +112,7 @@ impl Header {
             tables: [page, page + table_bytes],
             first_slot,
             bytes,
+            origin: None,
         })
     }
 
@@ -134,17 +141,11 @@ impl Header {
         put32(&mut page, 8, VERSION);
         page[12..16].copy_from_slice(&ORDER.to_ne_bytes());
         put32(&mut page, 16, self.element.bytes() as u32);
-        put32(
-            &mut page,
-            20,
-            match self.layout.shape() {
-                Shape::Triangle => 1,
-                Shape::Full => 2,
-            },
-        );
+        put32(&mut page, 20, shape_number(self.layout.shape()));
         for (k, number) in self.numbers().into_iter().enumerate() {
             put64(&mut page, 24 + 8 * k, number);
         }
+        put64(&mut page, ORIGIN, self.origin.unwrap_or(0));
         let sum = crc32fast::hash(&page[..SUM]);
         put32(&mut page, SUM, sum);
         Ok(page)
@@ -185,12 +186,43 @@ impl Header {
         let header = (|| {
             let layout = Layout::new(size(0)?, size(1)?, size(2)?, shape).ok()?;
             let slots = number(3);
-            let header = Self::with_slots(element, layout, slots)?;
+            let mut header = Self::with_slots(element, layout, slots)?;
+            header.origin = Some(get64(page, ORIGIN)).filter(|&origin| origin != 0);
             let whole =
                 slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));
             whole.then_some(header)
         })();
         header.ok_or_else(|| DAMAGED.to_owned())
+    }
+}
+
+/// What tells a matrix from another one: of its extents, its tiles' order and numbers, and their checksums in the order of the layout, by
+/// FNV-1a of 64 bits. It is never zero, and does not depend on where in its file a tile is, nor on how often it was written.
+pub(super) fn fingerprint(
+    element: Element,
+    layout: &Layout,
+    sums: impl Iterator<Item = u32>,
+) -> u64 {
+    let facts = [
+        element.bytes() as u64,
+        u64::from(shape_number(layout.shape())),
+        layout.rows() as u64,
+        layout.cols() as u64,
+        layout.tile() as u64,
+    ];
+    let facts = facts.into_iter().flat_map(u64::to_le_bytes);
+    let hash = facts
+        .chain(sums.flat_map(u32::to_le_bytes))
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    hash.max(1)
+}
+
+fn shape_number(shape: Shape) -> u32 {
+    match shape {
+        Shape::Triangle => 1,
+        Shape::Full => 2,
     }
 }
 
@@ -224,8 +256,12 @@ mod tests {
             for n in [0, 1, 100, 1000] {
                 let layout = Layout::new(n, n, 33, shape).unwrap();
                 let header = Header::new(element, layout).unwrap();
+                assert_eq!(header.origin, None);
                 assert_eq!(Header::decode(&header.encode().unwrap()), Ok(header));
                 assert_eq!(header.first_slot % PAGE as u64, 0);
+                let origin = Some(1 << 63 | n as u64);
+                let tied = Header { origin, ..header };
+                assert_eq!(Header::decode(&tied.encode().unwrap()), Ok(tied));
             }
         }
     }
@@ -254,6 +290,36 @@ mod tests {
         assert!(Header::decode(&page)
             .unwrap_err()
             .contains("order of bytes"));
+    }
+
+    #[test]
+    fn a_fingerprint_is_that_of_one_matrix() {
+        let layout = |n, tile, shape| Layout::new(n, n, tile, shape).unwrap();
+        let of = |element, layout: &Layout, sums: &[u32]| {
+            fingerprint(element, layout, sums.iter().copied())
+        };
+        let usual = layout(70, 70, Shape::Triangle);
+        // FNV-1a of those 44 bytes, which files keep for years.
+        assert_eq!(of(Element::F64, &usual, &[7]), 0xf60f_ae5b_d7ae_ab5d);
+        let all = [
+            of(Element::F64, &usual, &[7]),
+            of(Element::F32, &usual, &[7]),
+            of(Element::F64, &usual, &[8]),
+            of(Element::F64, &layout(70, 70, Shape::Full), &[7]),
+            of(Element::F64, &layout(69, 69, Shape::Triangle), &[7]),
+            of(
+                Element::F64,
+                &layout(70, 33, Shape::Triangle),
+                &[7, 8, 9, 10, 11, 12],
+            ),
+            of(
+                Element::F64,
+                &layout(70, 33, Shape::Triangle),
+                &[8, 7, 9, 10, 11, 12],
+            ),
+        ];
+        let different: std::collections::HashSet<u64> = all.into_iter().collect();
+        assert_eq!(different.len(), all.len());
     }
 
     #[test]

@@ -15,8 +15,19 @@ impl<T: Scalar> TileFile<T> {
     /// Makes a file with no tile in it, open for writing. All the room it will ever need is reserved. Where that fails there is
     /// no file.
     pub fn create(path: impl AsRef<Path>, layout: Layout) -> Result<Self> {
-        let path = path.as_ref();
-        let header = Header::new(Element::of::<T>(), layout)?;
+        Self::create_with(path.as_ref(), Header::new(Element::of::<T>(), layout)?)
+    }
+
+    /// Makes one for what is computed from the matrix in `from`, with the same layout; it says for ever which matrix that was.
+    pub fn create_from(path: impl AsRef<Path>, from: &TileFile<T>) -> Result<Self> {
+        let header = Header {
+            origin: Some(from.fingerprint()),
+            ..Header::new(Element::of::<T>(), *from.layout())?
+        };
+        Self::create_with(path.as_ref(), header)
+    }
+
+    fn create_with(path: &Path, header: Header) -> Result<Self> {
         let disk = Disk::create(path, header.bytes)?;
         let begun = Self::begin(&disk, path, &header);
         match begun {

@@ -34,11 +34,12 @@
 #'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
 #'   \item{`sent`, `fetched`, `passed`}{bytes that were copied from the host to the GPUs, back, and from one GPU to another;}
 #'   \item{`reading`, `writing`}{seconds in which files were read, and written: both go on beside the computation;}
+#'   \item{`copying`}{seconds in which something was copied to or from a GPU;}
 #'   \item{`idle`}{seconds in which the device had nothing to compute, because it waited for tiles;}
 #'   \item{`host_memory`, `gpu_memory`}{bytes of memory for tiles.}
 #' }
-#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message, with what the call was bound by: the disk, if
-#' the device was idle for more than half of the time.
+#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message, with what the call was bound by: the disk, or the way
+#' between the host's memory and the GPU's, whichever was busy for longer, if the device was idle for more than half of the time.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. The file of
@@ -164,15 +165,12 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
     if (!resume && file.exists(file)) {
       abort("file_exists", sprintf("%s: the file exists%s", file, exists_text(file, from)), call, path = file)
     }
-    if (resume && is_begun(file, from)) {
-      unlink(file)
-    }
   }
   report <- unwrap(native_chol_file(from, as.double(dim(x)), file, resume, memory, where), call)
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
-    report[c("read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "host_memory", "gpu_memory")]
+    report[c("read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "copying", "host_memory", "gpu_memory")]
   )
   if (verbose) {
     message(report_text(dim(x)[[1L]], report))
@@ -243,14 +241,15 @@ report_text <- function(n, report) {
   part <- if (share < 0.99) sprintf(" (%.0f %% of the operations were left)", 100 * share) else ""
   moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
   on_gpu <- report$device[[1L]] != "cpu"
-  bound <- if (report$idle > report$seconds / 2) "the disk" else if (on_gpu) "the GPU" else "the CPU"
+  waited <- if (on_gpu && report$copying > max(report$reading, report$writing)) "the way between the host's memory and the GPU's" else "the disk"
+  bound <- if (report$idle > report$seconds / 2) waited else if (on_gpu) "the GPU" else "the CPU"
   sprintf(
     paste(
-      "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, idle for %.2f s: bound by %s;",
+      "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, %sidle for %.2f s: bound by %s;",
       "tiles in %s of host memory%s"
     ), format(n), part, paste(report$device, collapse = ", "), report$seconds, report$gflops,
     paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"), moved, ""), collapse = ", "),
-    report$reading, report$writing, report$idle, bound, format_bytes(report$host_memory),
+    report$reading, report$writing, if (on_gpu) sprintf("copying for %.2f s, ", report$copying) else "", report$idle, bound, format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
   )
 }

@@ -71,7 +71,7 @@ test_that("defaults choose the memory, and verbose tells what was done", {
     half <- utils::modifyList(report, list(operations = 200^3 / 6))
     expect_match(cudafactor:::report_text(200, half), "order 200 (50 % of the operations were left) on ", fixed = TRUE)
     expect_identical(names(report), c(
-      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "host_memory", "gpu_memory"
+      "device", "seconds", "operations", "gflops", "read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "copying", "host_memory", "gpu_memory"
     ))
     expect_true(report$reading > 0 && report$writing > 0 && report$idle >= 0 && report$idle <= report$seconds)
     expect_true(report$seconds > 0 && report$gflops > 0)

@@ -115,7 +115,7 @@ fn factor<T: Scalar>(
         return factor_open(&Files::new(None, &to), wanted, how);
     };
     let from = open_known::<T>(from, dim)?;
-    let there = wanted.resume && Path::new(to).exists();
+    let there = wanted.resume && Path::new(to).exists() && !from.remove_unmade(to)?;
     let to = if there {
         TileFile::<T>::open(to, Access::Write)?
     } else {

@@ -1,7 +1,7 @@
 //! A disk that does not take what is written.
 
 use super::*;
-use crate::tiles::direct::remove;
+use crate::tiles::direct::{remove, Disk};
 use crate::tiles::Shape;
 
 /// An open file of one tile, whose disk refuses to be written.
@@ -48,4 +48,29 @@ fn a_commit_that_fails_is_the_last() {
     assert_eq!(file.state(), State::Matrix);
     drop(file);
     remove(&path);
+}
+
+#[test]
+fn what_is_left_of_a_making_goes_unless_somebody_is_at_it() {
+    let (path, other) = (place("made"), place("unmade"));
+    let layout = Layout::new(8, 8, 8, Shape::Full).unwrap();
+    let file = TileFile::<f64>::create(&path, layout).unwrap();
+    for bytes in [0, file.bytes()] {
+        let making = Disk::create(&other, bytes).unwrap();
+        let error = file.remove_unmade(&other);
+        assert!(matches!(error, Err(Error::FileInUse { .. })), "{error:?}");
+        assert!(other.exists());
+        drop(making);
+        assert_eq!(file.remove_unmade(&other), Ok(true));
+        assert!(!other.exists());
+    }
+    // A file of another length, and one that was made.
+    std::fs::write(&other, [0; 4096]).unwrap();
+    assert_eq!(file.remove_unmade(&other), Ok(false));
+    remove(&other);
+    drop(TileFile::<f64>::create(&other, layout).unwrap());
+    assert_eq!(file.remove_unmade(&other), Ok(false));
+    assert!(other.exists());
+    remove(&path);
+    remove(&other);
 }

@@ -40,6 +40,22 @@ impl<T: Scalar> TileFile<T> {
         }
     }
 
+    /// Removes what the making of a file like this one has left at `path` where it ended with its process, before anything was in the file: reserved room at
+    /// most. Whether that was there. A file that somebody works with is an error.
+    pub fn remove_unmade(&self, path: impl AsRef<Path>) -> Result<bool> {
+        let path = path.as_ref();
+        let disk = Disk::open(path, Access::Write)?;
+        let bytes = disk.bytes()?;
+        let mut page = Pages::new(PAGE)?;
+        let reserved = bytes == self.bytes() && disk.read(&mut page, 0)?;
+        let unmade = bytes == 0 || reserved && page.iter().all(|byte| *byte == 0);
+        if unmade {
+            // While it is locked, so that nobody has begun with it meanwhile.
+            remove(path);
+        }
+        Ok(unmade)
+    }
+
     /// The first page comes last: a file without it is none.
     fn begin(disk: &Disk, path: &Path, header: &Header) -> Result<Table> {
         let tiles = header.layout.tiles();

@@ -110,6 +110,6 @@ test_that("nothing is kept where a process may have so much address space only",
   writeLines(code, file)
   on.exit(unlink(file))
   limited <- sprintf("ulimit -v 67108864 && exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(file))
-  out <- suppressWarnings(system2("sh", c("-c", shQuote(limited)), stdout = TRUE, stderr = FALSE))
+  out <- suppressWarnings(system2("sh", c("-c", shQuote(limited)), stdout = TRUE, stderr = FALSE, env = child_library()))
   expect_identical(utils::tail(out, 1L), "0")
 })

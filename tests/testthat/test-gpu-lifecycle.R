@@ -320,7 +320,9 @@ test_that("a GPU that fails is told of once, and the session goes on with the CP
     "stopifnot(failed(gpu_matmult(x, x, device = 'cuda')), failed(as.matrix(g)), failed(g %*% g), failed(as_gpu(x, 'cuda')))",
     "stopifnot(any(grepl('its values cannot be shown', capture.output(print(g)))))",
     "stopifnot(isTRUE(all.equal(as.matrix(h %*% h), x %*% x)))",
-    "stopifnot(sum(gpu_info()$device != 'cuda:0') == others, gpu_available() == (others > 0))",
+    # The driver may take the others with it.
+    "left <- sum(gpu_info()$device != 'cuda:0')",
+    "stopifnot(left %in% c(0, others), gpu_available() == (left > 0))",
     "stopifnot(!'cuda:0' %in% gpu_mem()$device)",
     "rm(g); gpu_free(); invisible(print(gpu_sitrep()))",
     "cat('fine')"

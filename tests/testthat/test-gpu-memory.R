@@ -169,7 +169,8 @@ test_that("a matrix of the host for which a GPU has no room is an error under \"
   for (name in names(verbs)) {
     e <- expect_error(verbs[[name]](x, device = "cuda"), class = "cudafactor_error_device_memory", info = name)
     expect_s3_class(e, "cudafactor_error_device")
-    expect_identical(e$needed, bytes, info = name)
+    # Products take what is free for a part of them.
+    if (name %in% c("crossprod", "product")) expect_true(e$needed > 0 && e$needed <= bytes, info = name) else expect_identical(e$needed, bytes, info = name)
     expect_true(e$free < bytes && e$total > bytes, info = name)
     expect_identical(c(e$device, e$objects), c(0, length(kept)), info = name)
     sizes <- vapply(list(e$needed, e$free, e$total, e$held), cudafactor:::format_bytes, "")

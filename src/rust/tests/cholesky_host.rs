@@ -74,7 +74,7 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let make = |memory: f64| {
         let mut r = Host::<T>::from_fn(n, n, |_, _| 7e30);
         let means = Means {
-            devices: &[0],
+            devices: Box::new(|| vec![0]),
             together: false,
             memory,
         };

@@ -13,7 +13,7 @@ use cudafactor::tiles::machine::TileMachine;
 
 fn limited(memory: f64) -> Means<'static> {
     Means {
-        devices: &[0],
+        devices: Box::new(|| vec![0]),
         together: false,
         memory,
     }

@@ -21,8 +21,9 @@ use crate::tiles::{Layout, Shape};
 
 /// Where the factorization may go.
 pub struct Means<'m> {
-    /// Numbers of devices that may work together, and whether they are to, wherever there is work for them.
-    pub devices: &'m [usize],
+    /// Tells the numbers of devices that may work together. To find out may start what small work does without.
+    pub devices: Box<dyn Fn() -> Vec<usize> + 'm>,
+    /// Whether they are to, wherever there is work for them.
     pub together: bool,
     /// Bytes of each one's memory; infinite for what is free.
     pub memory: f64,
@@ -84,7 +85,7 @@ impl Means<'_> {
         // One device factors in double precision what comes in single.
         let asked = self.together && n >= SHARED;
         let faster = n >= FASTER && size_of::<T>() == size_of::<f64>();
-        if self.devices.len() < 2 || !(asked || faster) {
+        if !(asked || faster) || (self.devices)().len() < 2 {
             return Ok(None);
         }
         let devs = self.open(dev)?;
@@ -97,7 +98,7 @@ impl Means<'_> {
 
     /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
     pub fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
-        let all = dev.with(self.devices, self.together)?;
+        let all = dev.with(&(self.devices)(), self.together)?;
         let mut devs = Vec::with_capacity(all.len());
         let mut first = 0.0;
         for dev in all {

@@ -19,12 +19,6 @@ fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> R
         let how = How::parse(&how)?;
         let (n, tile) = (args::size(&n)?, args::size(&tile)?);
         let x = args::matrix(&x, (n, n))?;
-        let gpus = how.gpus();
-        let means = Means {
-            devices: &gpus,
-            together: how.together(),
-            memory: how.gpu_memory,
-        };
         let handles: Vec<Robj> = handles
             .as_list()
             .map(|all| all.values().collect())
@@ -34,6 +28,7 @@ fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> R
             slots.push(Some(Slot::new(handle)?));
         }
         let how = how.for_gpu();
+        let means = how.means();
         let made: Vec<(usize, Held)> = on_device!(&how, Work::cholesky(n), |dev, T| {
             let x = T::borrow_host(x)?;
             on_gpus(dev, &means, tile, args::view(&x, (n, n)))

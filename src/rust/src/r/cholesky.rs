@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky;
-use crate::algo::cholesky_host::{self, Means};
+use crate::algo::cholesky_host;
 use crate::error::Result;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
@@ -20,12 +20,7 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
         let n = args::size(&n)?;
         let x = args::matrix(&x, (n, n))?;
         let mut out = Out::new(&out, (n, n))?;
-        let gpus = how.gpus();
-        let means = Means {
-            devices: &gpus,
-            together: how.together(),
-            memory: how.gpu_memory,
-        };
+        let means = how.means();
         on_device!(&how, Work::cholesky(n), |dev, T| {
             let x = T::borrow_host(x)?;
             T::fill_host(out.slice(), |out| {

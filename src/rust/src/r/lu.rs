@@ -2,7 +2,6 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_host::Means;
 use crate::algo::lu::{self, Rhs};
 use crate::algo::{determinant, solve, solve_definite};
 use crate::device::Device;
@@ -55,12 +54,7 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
         let a = args::matrix(&a, (n, n))?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
-        let gpus = how.gpus();
-        let means = Means {
-            devices: &gpus,
-            together: how.together(),
-            memory: how.gpu_memory,
-        };
+        let means = how.means();
         on_device!(&how, Work::solve(n, nrhs, b.is_some()), |dev, T| {
             let a = T::borrow_host(a)?;
             let b = b.map(T::borrow_host).transpose()?;

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use extendr_api::prelude::*;
 
+use crate::algo::cholesky_host::Means;
 use crate::backend::cpu::CpuDevice;
 use crate::cost::{self, Cpu, Gpu, MARGIN, TRIVIAL};
 use crate::error::{Error, Result};
@@ -133,6 +134,15 @@ impl How {
             Request::Exactly(Target::Cuda(ordinal)) => vec![ordinal],
             Request::Exactly(Target::Cpu) => Vec::new(),
             Request::Auto => (0..cuda_count()).collect(),
+        }
+    }
+
+    /// Where a factorization may go.
+    pub fn means(&self) -> Means<'_> {
+        Means {
+            devices: Box::new(|| self.gpus()),
+            together: self.together(),
+            memory: self.gpu_memory,
         }
     }
 

@@ -138,9 +138,13 @@ test_that("a failing call leaves nothing behind", {
   x <- matrix(c(1, 2, 2, 1), 2)
   fail <- function(times) for (i in seq_len(times)) tryCatch(gpu_chol(x), error = identity)
   fail(50)
-  before <- sum(gc()[, 1])
-  fail(3000)
-  expect_lt(sum(gc()[, 1]) - before, 3000)
+  # What R has for itself grows once in a while, such as its table of strings; what is left behind grows each time.
+  grown <- vapply(1:3, function(i) {
+    before <- sum(gc()[, 1])
+    fail(1000)
+    sum(gc()[, 1]) - before
+  }, 0)
+  expect_lt(min(grown), 1000)
 })
 
 test_that("device and precision are checked", {

@@ -236,7 +236,7 @@ native_tiles_create <- function(file, dim, tile, triangle, out, how) .Call(wrap_
 # Writes all tiles of a file that is being made, from a matrix
 native_tiles_fill <- function(out, x) .Call(wrap__native_tiles_fill, out, x)
 
-# Writes the tile in block row and block column `at`, counted from zero
+# Writes the tile in block row and block column `at`, counted from zero. R goes on when its entries have been taken; a failure may be a later call's
 native_tiles_write <- function(out, at, x) .Call(wrap__native_tiles_write, out, at, x)
 
 # Takes away what the user sees between two calls that write tiles, before something else is shown

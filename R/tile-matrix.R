@@ -26,7 +26,8 @@
 #' @section Functions:
 #' For what [covariance()] does not have: where `x` is a function, it is called as `x(i, j)` with two vectors of successive row and column numbers, at most `tile` of them each,
 #' and returns the block `[i, j]`: a numeric or logical matrix of `length(i)` rows and `length(j)` columns, in which what has one row or one column may be a
-#' plain vector. It is called once for each tile, column of tiles by column of tiles. Its errors are errors of `tile_matrix()`.
+#' plain vector. It is called once for each tile, column of tiles by column of tiles. Its errors are errors of `tile_matrix()`. Blocks are written while the next ones are computed: three tiles in memory
+#' at most, beside what `x` itself needs.
 #'
 #' @section Value:
 #' `tile_matrix()` and `open_tile_matrix()`: an object of class `"tile_matrix"`, a list of `path`, `dim`, `tile`, `triangle` and `precision`.

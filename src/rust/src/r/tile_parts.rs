@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::Scalar;
+use crate::tiles::behind::Behind;
 use crate::tiles::entries::{below, load, Below};
-use crate::tiles::{Buffer, Layout, Shape, TileFile};
+use crate::tiles::{Layout, Shape, TileFile};
 
 /// Rows, or columns, that are asked for, by the block they are in: the place in the result, and the place in the tile.
 pub struct Places {
@@ -92,21 +93,21 @@ pub fn gather<T: Scalar>(
     Ok(())
 }
 
-/// Writes the tile in block row `i` and block column `j`. Its first entry is `from[0]`, and its columns are `stride` apart. Below the
+/// Writes the tile in block row `i` and block column `j`, soon. Its first entry is `from[0]`, and its columns are `stride` apart. Below the
 /// diagonal of the matrix are zeros where the file holds the upper triangle.
 pub fn put<T: Scalar>(
-    file: &TileFile<T>,
+    layout: &Layout,
     (i, j): (usize, usize),
     from: &[f64],
     stride: usize,
-    tile: &mut Buffer<T>,
+    behind: &mut Behind<T>,
 ) -> Result<()> {
-    let layout: &Layout = file.layout();
     let index = layout.index(i, j).ok_or_else(|| Error::Internal {
         what: "a native routine was called for a tile that there is not".to_owned(),
     })?;
     let (rows, cols) = layout.extent(i, j);
     let diagonal = layout.shape() == Shape::Triangle && i == j;
+    let mut tile = behind.buffer()?;
     tile.fill(T::from_f64(0.0));
     for c in 0..cols {
         let rows = if diagonal { rows.min(c + 1) } else { rows };
@@ -115,5 +116,5 @@ pub fn put<T: Scalar>(
             *to = T::from_f64(*from);
         }
     }
-    file.write(index, tile, 0)
+    behind.write(index, tile)
 }

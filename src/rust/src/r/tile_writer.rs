@@ -4,6 +4,7 @@
 
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
@@ -16,6 +17,7 @@ use crate::r::target::How;
 use crate::r::tile_matrix::{path, remove};
 use crate::r::tile_parts::put;
 use crate::scalar::Scalar;
+use crate::tiles::behind::Behind;
 use crate::tiles::{Buffer, Layout, Shape, TileFile};
 
 extern "C" {
@@ -27,18 +29,18 @@ extern "C" {
     fn R_ClearExternalPtr(x: *mut c_void);
 }
 
-/// A file that is being made, and memory for a tile of it.
+/// A file that is being made, and what writes tiles of it while R makes others.
 pub enum Writer {
-    Double(TileFile<f64>, Buffer<f64>),
-    Single(TileFile<f32>, Buffer<f32>),
+    Double(Arc<TileFile<f64>>, Behind<f64>),
+    Single(Arc<TileFile<f32>>, Behind<f32>),
 }
 
-/// Runs `$body` with `$file` and `$tile` those of a writer.
+/// Runs `$body` with `$file` and `$behind` those of a writer.
 macro_rules! with_writer {
-    ($writer:expr, |$file:ident, $tile:ident| $body:expr) => {
+    ($writer:expr, |$file:ident, $behind:ident| $body:expr) => {
         match $writer {
-            $crate::r::tile_writer::Writer::Double($file, $tile) => $body,
-            $crate::r::tile_writer::Writer::Single($file, $tile) => $body,
+            $crate::r::tile_writer::Writer::Double($file, $behind) => $body,
+            $crate::r::tile_writer::Writer::Single($file, $behind) => $body,
         }
     };
 }
@@ -47,6 +49,8 @@ pub(crate) use with_writer;
 /// A file that is being made by several native calls, and what the user sees of it meanwhile.
 struct Making {
     writer: Writer,
+    /// A forked child has not made it.
+    process: u32,
     /// Seconds before the user sees something.
     delay: f64,
     /// Between calls that write a tile each.
@@ -56,9 +60,9 @@ struct Making {
 impl Making {
     /// What is written from now on is shown.
     fn watch(&self) -> Call {
-        let (moved, bytes) = with_writer!(&self.writer, |file, tile| (
+        let (moved, bytes) = with_writer!(&self.writer, |file, behind| (
             file.counter(),
-            tile.bytes().len() as u64 * file.layout().tiles() as u64
+            behind.tile_bytes() * file.layout().tiles() as u64
         ));
         begin_copy(bytes, moved, "writing", self.delay, show_progress)
     }
@@ -79,6 +83,10 @@ fn behind(x: &Robj) -> Result<*mut Making> {
     }
     // SAFETY: an external pointer has an address.
     Ok(unsafe { R_ExternalPtrAddr(x.get().cast()) }.cast())
+}
+
+fn behind_is_empty(x: &Robj) -> Result<bool> {
+    Ok(behind(x)?.is_null())
 }
 
 /// The file behind a handle. No other reference to it exists while a native routine runs: each is called with one, and lets it go.
@@ -102,17 +110,22 @@ pub fn writer_shown(x: &mut Robj) -> Result<(&mut Writer, Call)> {
     Ok((&mut making.writer, shown))
 }
 
-/// Takes the file away from its handle.
+/// Takes the file away from its handle. A forked child leaves it to its parent.
 fn take(x: &Robj) -> Result<Option<Box<Making>>> {
     let address = behind(x)?;
     if address.is_null() {
         return Ok(None);
     }
     // SAFETY: it came from a box, and the handle is empty from now on.
-    unsafe {
+    let making = unsafe {
         R_ClearExternalPtr(x.get().cast());
-        Ok(Some(Box::from_raw(address)))
+        Box::from_raw(address)
+    };
+    if making.process != std::process::id() {
+        std::mem::forget(making);
+        return Ok(None);
     }
+    Ok(Some(making))
 }
 
 /// R's finalizer: closes the file.
@@ -122,6 +135,10 @@ fn take(x: &Robj) -> Result<Option<Box<Making>>> {
 #[no_mangle]
 pub unsafe extern "C" fn cudafactor_release_writer(address: *mut c_void) {
     let making = Box::from_raw(address.cast::<Making>());
+    if making.process != std::process::id() {
+        std::mem::forget(making);
+        return;
+    }
     // What a panic leaves behind is lost memory; R goes on.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(making)));
 }
@@ -152,14 +169,15 @@ fn native_tiles_create(
             });
         }
         let writer = if how.single {
-            let tile = Buffer::new(&layout)?;
-            Writer::Single(TileFile::create(file, layout)?, tile)
+            let (file, behind) = create(file, layout)?;
+            Writer::Single(file, behind)
         } else {
-            let tile = Buffer::new(&layout)?;
-            Writer::Double(TileFile::create(file, layout)?, tile)
+            let (file, behind) = create(file, layout)?;
+            Writer::Double(file, behind)
         };
         let making = Box::new(Making {
             writer,
+            process: std::process::id(),
             delay: how.delay,
             shown: None,
         });
@@ -171,15 +189,22 @@ fn native_tiles_create(
     })
 }
 
-fn fill<T: Scalar>(file: &TileFile<T>, x: &Robj, tile: &mut Buffer<T>) -> Result<()> {
-    let layout = *file.layout();
+/// Where there is no memory for tiles there is no file.
+fn create<T: Scalar>(path: &str, layout: Layout) -> Result<(Arc<TileFile<T>>, Behind<T>)> {
+    drop(Buffer::<T>::new(&layout)?);
+    let file = Arc::new(TileFile::create(path, layout)?);
+    let behind = Behind::new(file.clone());
+    behind.map(|behind| (file, behind))
+}
+
+fn fill<T: Scalar>(layout: Layout, x: &Robj, behind: &mut Behind<T>) -> Result<()> {
     let x = args::matrix(x, (layout.rows(), layout.cols()))?;
     for index in 0..layout.tiles() {
         interrupt::poll()?;
         progress::tick();
         let (i, j) = layout.position(index);
         let first = j * layout.tile() * layout.rows() + i * layout.tile();
-        put(file, (i, j), &x[first..], layout.rows(), tile)?;
+        put(&layout, (i, j), &x[first..], layout.rows(), behind)?;
     }
     Ok(())
 }
@@ -189,21 +214,24 @@ fn fill<T: Scalar>(file: &TileFile<T>, x: &Robj, tile: &mut Buffer<T>) -> Result
 fn native_tiles_fill(mut out: Robj, x: Robj) -> Robj {
     reply(|| {
         let (writer, _shown) = writer_shown(&mut out)?;
-        with_writer!(writer, |file, tile| fill(file, &x, tile))
+        with_writer!(writer, |file, behind| {
+            fill(*file.layout(), &x, behind)?;
+            behind.finish()
+        })
     })
 }
 
 fn write<T: Scalar>(
-    file: &TileFile<T>,
+    layout: &Layout,
     at: (usize, usize),
     x: &Robj,
-    tile: &mut Buffer<T>,
+    behind: &mut Behind<T>,
 ) -> Result<()> {
-    let (rows, cols) = file.layout().extent(at.0, at.1);
-    put(file, at, args::matrix(x, (rows, cols))?, rows, tile)
+    let (rows, cols) = layout.extent(at.0, at.1);
+    put(layout, at, args::matrix(x, (rows, cols))?, rows, behind)
 }
 
-/// Writes the tile in block row and block column `at`, counted from zero
+/// Writes the tile in block row and block column `at`, counted from zero. R goes on when its entries have been taken; a failure may be a later call's
 #[extendr]
 fn native_tiles_write(mut out: Robj, at: Robj, x: Robj) -> Robj {
     reply(|| {
@@ -213,7 +241,12 @@ fn native_tiles_write(mut out: Robj, at: Robj, x: Robj) -> Robj {
             Some(shown) => shown.go_on(),
             None => making.watch(),
         };
-        with_writer!(&mut making.writer, |file, tile| write(file, at, &x, tile))?;
+        with_writer!(&mut making.writer, |file, behind| write(
+            file.layout(),
+            at,
+            &x,
+            behind
+        ))?;
         progress::tick();
         making.shown = Some(shown.pause());
         Ok(())
@@ -235,10 +268,17 @@ fn native_tiles_hide(mut out: Robj) -> Robj {
 #[extendr]
 fn native_tiles_finish(out: Robj) -> Robj {
     reply(|| {
-        let Some(making) = take(&out)? else {
+        if behind_is_empty(&out)? {
+            return Ok(());
+        }
+        // The handle has it until all is written, which can be interrupted.
+        let mut waiting = out;
+        with_writer!(&mut making(&mut waiting)?.writer, |_file, behind| behind
+            .finish())?;
+        let Some(making) = take(&waiting)? else {
             return Ok(());
         };
-        let done = with_writer!(&making.writer, |file, _tile| file.commit());
+        let done = with_writer!(&making.writer, |file, _behind| file.commit());
         if done.is_err() {
             discard(making.writer);
         }
@@ -258,7 +298,13 @@ fn native_tiles_discard(out: Robj) -> Robj {
 }
 
 fn discard(writer: Writer) {
-    with_writer!(writer, |file, _tile| remove(file));
+    with_writer!(writer, |file, behind| {
+        drop(behind);
+        // Nobody else has it now.
+        if let Ok(file) = Arc::try_unwrap(file) {
+            remove(file);
+        }
+    });
 }
 
 extendr_module! {

@@ -3,7 +3,8 @@
 //! - [`layout`]: which tiles there are, and how they are numbered
 //! - [`file`](mod@file): [`TileFile`], what the rest of the crate uses; `open`: how it comes to be; `commit`: how what was written becomes durable
 //! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the file may be written
-//! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that
+//! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that; [`behind`]:
+//!   tiles written by a thread of its own
 //! - [`plain`]: files of other formats, through the cache; [`entries`]: what the entries are that a file does not hold
 //!
 //! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when; [`line`](mod@line): a plan carried out by
@@ -13,6 +14,7 @@
 //! two tables once the tiles are durable. Whatever stops the process or the machine, the newest table that is
 //! whole names tiles that are.
 
+pub mod behind;
 pub mod buffer;
 mod commit;
 pub mod direct;

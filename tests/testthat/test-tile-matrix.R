@@ -341,3 +341,24 @@ test_that("what is written anew keeps its triangle, unless it is a factor", {
   expect_error(chol2inv_diag(file), "open_tile_matrix", class = "cudafactor_error_type")
   unlink(c(file, second, third))
 })
+
+test_that("a forked child leaves a file that is being made to its parent", {
+  skip_on_os("windows")
+  child <- run_child(c(
+    "library(cudafactor)", "n <- 60", "file <- tempfile()", "parent <- Sys.getpid()", "cov <- function(i, j) exp(-abs(outer(i, j, '-')) / n)",
+    "f <- function(i, j) {",
+    "  if (j[[1]] == 41 && i[[1]] == 31) {",
+    "    child <- parallel:::mcfork()",
+    # Its error leaves tile_matrix(), too.
+    "    if (inherits(child, 'masterProcess')) stop('in the child')",
+    "    suppressWarnings(parallel::mccollect(child))",
+    "  }",
+    "  cov(i, j)",
+    "}",
+    "k <- tryCatch(tile_matrix(f, file, dim = n, triangle = TRUE, tile = 10), error = identity)",
+    "if (Sys.getpid() != parent) parallel:::mcexit(0)",
+    "stopifnot(identical(as.matrix(k), cov(1:n, 1:n)))", "cat('fine')"
+  ))
+  expect_identical(utils::tail(child$output, 1L), "fine", info = child$output)
+  expect_identical(child$status, 0L)
+})

@@ -31,6 +31,18 @@ gib <- matrix(1, 2^13, 2^14)
 bus <- 2^30 / seconds(function() { g <- as_gpu(gib); finished() }, 5)
 rm(gib)
 
+# Bytes read and written by a copy in host memory on all cores, a second, as PyTorch makes it; NA where it is not there.
+copies <- function() {
+  code <- paste(
+    "import time, torch; a = torch.ones(2**28, dtype=torch.float64); b = torch.empty_like(a); t = []",
+    "for i in range(6):", "    s = time.perf_counter(); b.copy_(a); t.append(time.perf_counter() - s)",
+    "print(2 * 2**31 / sorted(t)[2])", sep = "\n"
+  )
+  out <- tryCatch(system2("python3", c("-c", shQuote(code)), stdout = TRUE, stderr = FALSE), error = function(e) "", warning = function(w) "")
+  suppressWarnings(as.double(utils::tail(c("", out), 1L)))
+}
+memory <- copies()
+
 all <- seq_len(gpus) - 1
 matrix_of <- function(n) as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
 # With these options.
@@ -79,6 +91,7 @@ if (gpus > 1L && n %in% orders) {
 }
 bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", list(Runs = do.call(rbind, rows)), c(
   sprintf("- medians of 5 calls after one, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
+  sprintf("- host memory: %.0f GB/s, read and written by copies of 2 GiB on all cores", memory / 1e9),
   "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
   "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`; `stays_s`: `chol_gpus()`, which leaves the factor there",
   "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` after `gpu_free()`, so that the system gives all of it and the GPUs', too"

@@ -139,19 +139,27 @@ pub fn cholesky(count: usize, blocking: Blocking, had: impl Fn(usize, usize) -> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// Every tile gets its steps in order, and reads finished tiles alone.
     fn check(count: usize, blocking: Blocking, start: impl Fn(usize, usize) -> u32) {
+        check_steps(count, cholesky(count, blocking, &start), start);
+    }
+
+    /// Every tile gets its steps in order, and reads finished tiles alone.
+    pub(in crate::tiles) fn check_steps(
+        count: usize,
+        tasks: Vec<Task>,
+        start: impl Fn(usize, usize) -> u32,
+    ) {
         let mut had: HashMap<(usize, usize), u32> = HashMap::new();
         for j in 0..count {
             for i in 0..=j {
                 had.insert((i, j), start(i, j));
             }
         }
-        for task in cholesky(count, blocking, &start) {
+        for task in tasks {
             for (i, j) in task.sources() {
                 assert_eq!(had[&(i, j)], i as u32 + 1, "{task:?} reads ({i}, {j})");
             }

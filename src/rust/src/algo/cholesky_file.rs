@@ -1,6 +1,5 @@
 //! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
 
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,14 +46,14 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
         self.to.step(tile)
     }
 
-    fn load(&self, tile: usize, _: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
         match self.from {
             Some(from) if !self.to.has(tile) => from.read(tile, into),
             _ => self.to.read(tile, into),
         }
     }
 
-    fn store(&self, tile: usize, _: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()> {
+    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
         let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
         let due = match *durable {
             // As long as no tile is stored, the matrix is one.

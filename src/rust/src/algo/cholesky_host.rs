@@ -5,7 +5,7 @@ use faer::{MatMut, MatRef};
 use crate::algo::cholesky;
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
-use crate::algo::host_tiles::{strips, HostTiles};
+use crate::algo::host_tiles::HostTiles;
 use crate::algo::tiled_device::Stayed;
 use crate::algo::tiled_peers::reach_all;
 use crate::algo::tiled_ways::{owners, room_for_all};
@@ -15,7 +15,6 @@ use crate::footprint;
 use crate::held;
 use crate::progress;
 use crate::scalar::Scalar;
-use crate::threads::wanted;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape};
@@ -126,22 +125,18 @@ const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
 /// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
-/// Bytes in host memory on their way, which a server's cache between the processor and the devices holds, and strips of tiles at most.
-const CACHE: usize = 128 << 20;
-const WAITING: usize = 64;
-/// Threads that load for each device, and as many that store: as many as keep its bus busy, but no more than half of those that may be used.
-const COPIERS: usize = 8;
+/// Tiles in host memory on their way, for any number of devices and for each; of large tiles as few as do, so that they stay in a server's cache between the
+/// processor and the devices.
+const WAITING: (usize, usize) = (12, 4);
+const LEAST_WAITING: (usize, usize) = (6, 1);
+const CACHE: usize = 256 << 20;
+/// Threads that load, and as many that store, at least: one for each device, and each has the pool's threads to help.
+const THREADS: usize = 2;
 
-/// Places in host memory for strips.
-fn waiting<T>(layout: &Layout) -> usize {
-    let strips = strips::<T>(layout);
-    let bytes = strips.entries() * size_of::<T>();
-    let count = (CACHE / bytes).clamp(LEAST_SLOTS, WAITING);
-    count.min(strips.count().max(LEAST_SLOTS))
-}
-
-fn copiers(devices: usize) -> usize {
-    (COPIERS * devices).min(wanted() / 2).max(2)
+/// Places in host memory for tiles of so many bytes.
+fn waiting(devices: usize, tile_bytes: usize) -> usize {
+    let for_all = |(any, each): (usize, usize)| any + each * devices;
+    (CACHE / tile_bytes.max(1)).clamp(for_all(LEAST_WAITING), for_all(WAITING))
 }
 
 /// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
@@ -194,7 +189,7 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
         Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
     });
     Ok(Room {
-        host: waiting::<T>(layout),
+        host: waiting(devs.len(), bytes).min(layout.tiles().max(LEAST_SLOTS)),
         devices: rooms.collect::<Result<_>>()?,
         peers: reach_all::<T, D>(devs)?,
     })
@@ -241,7 +236,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     progress::phase("factorizing");
     progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
-    cholesky_tiled::factor(devs, &tiles, &work, copiers(devs.len())).map(|_| ())
+    cholesky_tiled::factor(devs, &tiles, &work, devs.len().max(THREADS)).map(|_| ())
 }
 
 /// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
@@ -282,7 +277,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
             }
         });
     };
-    cholesky_tiled::factor_staying(devs, &tiles, &work, copiers(devs.len()))
+    cholesky_tiled::factor_staying(devs, &tiles, &work, devs.len().max(THREADS))
 }
 
 /// Of the memory that is free: others take some meanwhile.

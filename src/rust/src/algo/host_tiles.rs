@@ -1,18 +1,18 @@
 //! Tiles of a matrix, and of its factor, that lie in host memory as columns.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 use faer::{MatMut, MatRef};
+use rayon::prelude::*;
 
 use crate::algo::tiled_work::Tiles;
 use crate::error::{Error, Result};
 use crate::host_memory::{copy_past_cache, Pages};
 use crate::progress::Moved;
 use crate::scalar::Scalar;
-use crate::threads::wanted;
-use crate::tiles::{Buffer, Layout, Strips};
+use crate::threads::{owns_pool, wanted};
+use crate::tiles::{Buffer, Layout};
 
 /// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
 pub(super) struct HostTiles<'a, T> {
@@ -22,8 +22,6 @@ pub(super) struct HostTiles<'a, T> {
     /// Numbers from a column of the factor to the next.
     stride: usize,
     pages: Pages,
-    strips: Strips,
-    /// Of each strip.
     steps: Vec<AtomicU32>,
     moved: Arc<Moved>,
 }
@@ -53,12 +51,19 @@ impl<T> Address<T> {
     }
 }
 
-/// Bytes of a strip: few enough that it stays in the processor's cache on its way, and enough for a copy at the bus's speed.
-const STRIP: usize = 2 << 20;
+/// Bytes that a thread copies at least.
+const PIECE: usize = 256 << 10;
 
-/// Strips of the tiles of a matrix of `T` in memory.
-pub(super) fn strips<T>(layout: &Layout) -> Strips {
-    Strips::new(*layout, STRIP / (layout.tile() * size_of::<T>()))
+/// Columns of so many bytes.
+fn each_column(columns: usize, bytes: usize, f: impl Fn(usize) + Sync + Send) {
+    if owns_pool() {
+        (0..columns)
+            .into_par_iter()
+            .with_min_len((PIECE / bytes.max(1)).max(1))
+            .for_each(f);
+    } else {
+        (0..columns).for_each(f);
+    }
 }
 
 impl<'a, T: Scalar> HostTiles<'a, T> {
@@ -76,7 +81,6 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             0 => 0,
             _ => (rows - 1) * stride + rows,
         };
-        let strips = strips::<T>(&layout);
         (fits && dense).then(|| HostTiles {
             layout,
             matrix,
@@ -84,8 +88,7 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             stride,
             // SAFETY: from the first entry to the last, which outlive this value.
             pages: unsafe { Pages::of_any(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) },
-            strips,
-            steps: (0..strips.count()).map(|_| AtomicU32::new(0)).collect(),
+            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
             moved: Arc::default(),
         })
     }
@@ -93,7 +96,6 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
     /// Of a matrix whose factor stays elsewhere. `None` as of [`HostTiles::new`].
     pub(super) fn to_read(layout: Layout, matrix: MatRef<'a, T>) -> Option<Self> {
         let fits = matrix.nrows() == layout.rows() && matrix.row_stride() == 1;
-        let strips = strips::<T>(&layout);
         fits.then(|| HostTiles {
             layout,
             matrix,
@@ -101,8 +103,7 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             stride: 1,
             // SAFETY: of no bytes.
             pages: unsafe { Pages::of_any(std::ptr::null_mut(), 0) },
-            strips,
-            steps: (0..strips.count()).map(|_| AtomicU32::new(0)).collect(),
+            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
             moved: Arc::default(),
         })
     }
@@ -133,28 +134,26 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     fn step(&self, tile: usize) -> u32 {
-        self.steps[self.strips.of(tile).start].load(Ordering::Acquire)
+        self.steps[tile].load(Ordering::Acquire)
     }
 
-    fn strips(&self) -> Strips {
-        self.strips
-    }
-
-    fn load(&self, tile: usize, columns: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
         let (i, j) = self.layout.position(tile);
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
-        let strip = self.strips.from(tile, columns.start);
-        let stored = self.steps[strip].load(Ordering::Acquire) > 0;
+        let stored = self.step(tile) > 0;
         let factor = Address(self.factor);
+        let to = Address(into.as_mut_ptr());
         let zero = T::from_f64(0.0);
-        for (c, to) in columns.clone().zip(into.chunks_exact_mut(size)) {
+        each_column(size, size * size_of::<T>(), |c| {
+            // SAFETY: a column of the buffer.
+            let to = unsafe { to.slice(c * size, size) };
             let height = if c < cols { self.height((i, j), c) } else { 0 };
             let (to, rest) = to.split_at_mut(height);
             if i == j || rows < size || c >= cols {
                 rest.fill(zero);
             }
             if height == 0 {
-                continue;
+                return;
             }
             if stored {
                 let start = self.start(i, j) + c * self.stride;
@@ -170,13 +169,12 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 let from = unsafe { std::slice::from_raw_parts(from.as_ptr(), height) };
                 to.copy_from_slice(from);
             }
-        }
-        self.moved
-            .has_read((columns.len() * size * size_of::<T>()) as u64);
+        });
+        self.moved.has_read(into.bytes().len() as u64);
         Ok(())
     }
 
-    fn store(&self, tile: usize, columns: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()> {
+    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
         if self.factor.is_null() {
             return Err(Error::Internal {
                 what: "a tile that should stay was to be stored".into(),
@@ -186,12 +184,11 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
         let factor = Address(self.factor);
         let zero = T::from_f64(0.0);
-        let inside = columns.start..columns.end.min(cols);
-        for (c, from) in inside.zip(from.chunks_exact(size)) {
+        each_column(cols, rows * size_of::<T>(), |c| {
             // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
             let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
             let (to, below) = to.split_at_mut(self.height((i, j), c));
-            let from = &from[..to.len()];
+            let from = &from[c * size..c * size + to.len()];
             // SAFETY: as long as one another.
             unsafe {
                 copy_past_cache(
@@ -201,11 +198,9 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 );
             }
             below.fill(zero);
-        }
-        self.moved
-            .has_written((columns.len() * size * size_of::<T>()) as u64);
-        let strip = self.strips.from(tile, columns.start);
-        self.steps[strip].store(step, Ordering::Release);
+        });
+        self.moved.has_written(from.bytes().len() as u64);
+        self.steps[tile].store(step, Ordering::Release);
         Ok(())
     }
 
@@ -242,47 +237,3 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
 
 /// Threads that write zeros at most.
 const MOST_BESIDE: usize = 16;
-
-#[cfg(test)]
-mod tests {
-    use faer::Mat;
-
-    use super::*;
-    use crate::tiles::Shape;
-
-    #[test]
-    fn strips_come_and_go() {
-        let (n, tile) = (1300, 600);
-        let layout = Layout::new(n, n, tile, Shape::Triangle).unwrap();
-        let matrix = Mat::<f64>::from_fn(n, n, |i, j| (i * n + j + 1) as f64);
-        let mut factor = Mat::<f64>::from_fn(n, n, |_, _| f64::NAN);
-        let tiles = HostTiles::new(layout, matrix.as_ref(), factor.as_mut()).unwrap();
-        let strips = tiles.strips();
-        assert!(tile > strips.position(0).1.len() && strips.of(0).len() == 2);
-        let mut buffer = Buffer::<f64>::strip(&strips).unwrap();
-        // The second time what was stored, and stored changed, comes back.
-        for round in 0..2 {
-            for strip in (0..strips.count()).rev() {
-                let (number, columns) = strips.position(strip);
-                let (i, j) = layout.position(number);
-                buffer.fill(f64::NAN);
-                tiles.load(number, columns.clone(), &mut buffer).unwrap();
-                for (c, column) in columns.clone().zip(buffer.chunks_exact(tile)) {
-                    for (r, x) in column.iter().enumerate() {
-                        let (row, col) = (i * tile + r, j * tile + c);
-                        let there = row <= col && col < n;
-                        let was = if there { matrix[(row, col)] } else { 0.0 };
-                        assert_eq!(*x, was * f64::from(1 + round), "{row} {col}");
-                    }
-                }
-                buffer.iter_mut().for_each(|x| *x *= 2.0 - f64::from(round));
-                tiles.store(number, columns, &buffer, 1).unwrap();
-            }
-        }
-        tiles.beside(&|| true);
-        for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
-            let made = if i <= j { 2.0 * matrix[(i, j)] } else { 0.0 };
-            assert_eq!(factor[(i, j)], made, "{i} {j}");
-        }
-    }
-}

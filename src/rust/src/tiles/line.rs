@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use super::buffer::Buffer;
@@ -37,8 +36,6 @@ pub struct Line<'a, T, S> {
     slots: &'a Slots<T>,
     store: &'a S,
     stop: AtomicBool,
-    /// Threads that load or store, by the step that they wait for.
-    waiting: Mutex<HashMap<usize, Vec<Thread>>>,
     failed: Mutex<Option<Error>>,
     /// How many steps are done, and that it has changed.
     moved: (Mutex<usize>, Condvar),
@@ -90,7 +87,6 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             slots,
             store,
             stop: AtomicBool::new(false),
-            waiting: Mutex::default(),
             failed: Mutex::new(None),
             moved: (Mutex::new(0), Condvar::new()),
             meters: Meters {
@@ -130,7 +126,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         helpers: Vec<Driver<'_>>,
         compute: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let computed = thread::scope(|scope| {
+        let computed = std::thread::scope(|scope| {
             // Whatever happens here, nobody is waited for in vain.
             let _over = Over(self);
             for kind in 0..2 {
@@ -144,7 +140,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                             self.fail(e);
                         }
                     };
-                    match thread::Builder::new().spawn_scoped(scope, work) {
+                    match std::thread::Builder::new().spawn_scoped(scope, work) {
                         Ok(_) => started += 1,
                         // Fewer will do.
                         Err(_) if started > 0 => break,
@@ -165,7 +161,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         self.fail(e);
                     }
                 };
-                match thread::Builder::new().spawn_scoped(scope, work) {
+                match std::thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(driver) => drivers.push(driver),
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
@@ -197,13 +193,9 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         Ok(self.before[x].iter().all(|y| self.is_done(*y)))
     }
 
-    fn goes_on(&self) -> bool {
-        !self.stop.load(Ordering::Acquire)
-    }
-
     /// An error where another thread has failed.
     pub fn go_on(&self) -> Result<()> {
-        if !self.goes_on() {
+        if self.stop.load(Ordering::Acquire) {
             // The thread's own error takes this one's place.
             return Err(Error::Interrupted);
         }
@@ -243,27 +235,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 
     pub fn finish(&self, x: usize) {
         self.done[x].store(true, Ordering::Release);
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let woken = waiting.remove(&x);
-        drop(waiting);
-        woken.iter().flatten().for_each(Thread::unpark);
         self.tell();
-    }
-
-    /// Sleeps until a step is done. False if nothing new is to be begun.
-    fn await_step(&self, x: usize) -> bool {
-        loop {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            if !self.goes_on() {
-                return false;
-            }
-            if self.is_done(x) {
-                return true;
-            }
-            waiting.entry(x).or_default().push(thread::current());
-            drop(waiting);
-            thread::park();
-        }
     }
 
     fn tell(&self) {
@@ -303,9 +275,6 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     /// Nothing new is begun by anybody.
     pub fn halt(&self) {
         self.stop.store(true, Ordering::Release);
-        let waiting = self.waiting.lock();
-        let woken = std::mem::take(&mut *waiting.unwrap_or_else(PoisonError::into_inner));
-        woken.values().flatten().for_each(Thread::unpark);
         self.tell();
     }
 
@@ -314,8 +283,15 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             let Some(&x) = steps.get(next.fetch_add(1, Ordering::AcqRel)) else {
                 return Ok(());
             };
-            if !self.before[x].iter().all(|y| self.await_step(*y)) || !self.goes_on() {
-                return Ok(());
+            loop {
+                let seen = self.progress();
+                if self.stop.load(Ordering::Acquire) {
+                    return Ok(());
+                }
+                if self.before[x].iter().all(|y| self.is_done(*y)) {
+                    break;
+                }
+                self.pause(seen, Duration::from_secs(1));
             }
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {
@@ -354,7 +330,7 @@ struct OverIfPanicking<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
 
 impl<T: Scalar, S: Store<T>> Drop for OverIfPanicking<'_, '_, T, S> {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if std::thread::panicking() {
             self.0.halt();
         }
     }

@@ -7,13 +7,13 @@
 #' Without `file` the factor takes the place of the matrix, in the file of `x`. With `file` it goes to a second file in the same layout, and
 #' that of `x` stays as it is.
 #'
-#' What was computed is on the disk soon, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
+#' A tile that memory has given back to the file is safe there half a second later, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
 #' call with `resume = TRUE` goes on where the last one was, and gives the same factor bit for bit (on the same kind of device). It begins where nothing was begun, and
 #' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first.
 #'
 #' A second file is tied to the matrix that it was begun from, by the checksums of that matrix's tiles: for one with other entries, tiles or extents `resume = TRUE` is an error of class
 #' `cudafactor_error_file_format`, and both files stay as they are. The same entries in another file are the same matrix; those that another kind of device has
-#' computed may differ in the last bits. Files that earlier versions began do not say from what, and are taken as they are.
+#' computed may differ in the last bits. A file with a matrix of its own, or with what became of that in place, is an error of class `cudafactor_error_argument`.
 #'
 #' In place, the file of `x` is all there is, and the name of a file is taken at its word: a script that may be started again, and opens the file where there is one,
 #' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`, needs a name for each matrix, with all that the matrix depends on.
@@ -22,8 +22,8 @@
 #'
 #' @section Memory:
 #' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). Without them, half of the host's
-#' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, see
-#' argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace of a few tiles comes on top. On the CPU it is
+#' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, of
+#' a GPU five, see argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace comes on top. On the CPU it is
 #' some 4 KiB for each row of a tile and each thread at most, which the first products in a session take, whatever they are for, and the next ones use again.
 #'
 #' @section Value:
@@ -189,6 +189,9 @@ exists_text <- function(file, from) {
   if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, from)) {
     return(paste0(", and there is nothing in it to go on with: ", fault_text(facts)))
   }
+  if (inherits(facts, "condition") && !inherits(facts, "cudafactor_error_file_format")) {
+    return(paste0(": ", fault_text(facts)))
+  }
   holds <- if (inherits(facts, "condition") || facts$holds == "matrix" && facts$absent > 0) "factoring" else facts$holds
   switch(holds,
     factoring = "; resume = TRUE goes on with the factorization that was interrupted there",
@@ -200,7 +203,9 @@ exists_text <- function(file, from) {
 # Whether a file is one whose making for the factor of `from` ended with the process before anything was in it: its room is reserved at most.
 is_begun <- function(file, from) {
   size <- file.size(file)
-  if (is.na(size) || !(size %in% c(0, file.size(from)))) {
+  whole <- file.size(from)
+  # Room is reserved in parts.
+  if (is.na(size) || !(size == whole || size < whole && size %% 2^34 == 0)) {
     return(FALSE)
   }
   all(readBin(file, "raw", 4096L) == as.raw(0L))

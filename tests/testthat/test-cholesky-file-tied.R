@@ -86,16 +86,25 @@ test_that("a matrix that is not positive definite takes no other one's factor al
   expect_equal(as.matrix(r), chol(x))
 })
 
-test_that("a file that says nothing of its matrix is taken as it is", {
+test_that("a file with a matrix of its own is no second one, whatever has become of it", {
   x <- definite_matrix(20)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 8)
   other <- tile_matrix(2 * x, third <- new_file(), triangle = TRUE, tile = 8)
   r <- tile_matrix(x, second <- new_file(), triangle = TRUE, tile = 8)
   on.exit(unlink(c(file, second, third)))
-  # A factor in place has been begun from no other file, as all files of earlier versions.
+  refused <- function(k) {
+    before <- bytes_of(second)
+    expect_error(chol_file(k, second, resume = TRUE), "holds a matrix, or what became of it in place", class = "cudafactor_error_argument")
+    expect_identical(bytes_of(second), before)
+  }
+  refused(k)
   chol_file(r)
-  expect_identical(as.matrix(chol_file(k, second, resume = TRUE)), as.matrix(r))
-  expect_identical(as.matrix(chol_file(other, second, resume = TRUE)), as.matrix(r))
+  for (of in list(k, other)) refused(of)
+  # Not positive definite, as the matrix that it is said to be the factor of.
+  unlink(second)
+  bad <- tile_matrix(-x, second, triangle = TRUE, tile = 8)
+  expect_error(chol_file(bad), class = "cudafactor_error_not_positive_definite")
+  refused(k)
 })
 
 test_that("an object whose file has another matrix now factors nothing", {

@@ -265,7 +265,7 @@ test_that("after a limit of time the same call goes on, bit for bit", {
     expect_error(again(), "resume = TRUE", class = "cudafactor_error_argument")
     r <- again(resume = TRUE)
     expect_identical(values(r), wanted)
-    expect_lte(attr(r, "report")$operations, attr(whole, "report")$operations)
+    expect_lt(attr(r, "report")$operations, attr(whole, "report")$operations)
     expect_error(again(second), "resume = TRUE", class = "cudafactor_error_file_exists")
     unlink(c(k$path, first, second))
   })

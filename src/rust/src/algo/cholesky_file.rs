@@ -1,6 +1,7 @@
 //! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::algo::cholesky_tiled::factor;
@@ -20,11 +21,11 @@ pub struct Files<'a, T> {
     /// The matrix, where the factor goes to another file.
     pub from: Option<&'a TileFile<T>>,
     pub to: &'a TileFile<T>,
-    /// When what was stored was made durable last; none before the first tile is stored.
-    durable: Mutex<Option<Instant>>,
+    /// Whether a tile was stored, or is about to be.
+    begun: Mutex<bool>,
 }
 
-/// What was done since is lost where the process is killed.
+/// Time after which what was stored is made durable, so that it is not lost where the process is killed.
 const LOST_AT_MOST: Duration = Duration::from_millis(500);
 
 impl<'a, T: Scalar> Files<'a, T> {
@@ -32,8 +33,42 @@ impl<'a, T: Scalar> Files<'a, T> {
         Files {
             from,
             to,
-            durable: Mutex::new(None),
+            begun: Mutex::new(false),
         }
+    }
+
+    /// Whether anything was done to the file.
+    pub fn have_begun(&self) -> bool {
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes what is stored durable again and again, until it is over. A failure is that of the next tile, too.
+    fn keep(&self, over: &Over) {
+        while !over.within(LOST_AT_MOST) {
+            let _ = self.to.commit();
+        }
+    }
+}
+
+/// The end of a factorization, which a thread waits for.
+#[derive(Default)]
+struct Over(Mutex<bool>, Condvar);
+
+impl Over {
+    fn within(&self, time: Duration) -> bool {
+        let over = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.1.wait_timeout_while(over, time, |over| !*over);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Tells of the end, after a panic, too.
+struct Telling<'a>(&'a Over);
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        *self.0 .0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0 .1.notify_all();
     }
 }
 
@@ -54,25 +89,14 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
     }
 
     fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
-        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = match *durable {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*begun {
             // As long as no tile is stored, the matrix is one.
-            None => {
-                self.to.set_state(State::Factoring)?;
-                *durable = Some(Instant::now());
-                false
-            }
-            Some(last) => last.elapsed() > LOST_AT_MOST,
-        };
-        if due {
-            *durable = Some(Instant::now());
+            self.to.set_state(State::Factoring)?;
+            *begun = true;
         }
-        drop(durable);
-        self.to.write(tile, from, step)?;
-        if due {
-            self.to.commit()?;
-        }
-        Ok(())
+        drop(begun);
+        self.to.write(tile, from, step)
     }
 }
 
@@ -165,7 +189,18 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     room.peers = reach_all::<T, D>(devs)?;
     let work = Work::new(files, &room, &budget.speeds)?;
     progress::phase("factorizing");
-    let meters = match factor(devs, files, &work, THREADS) {
+    let over = Over::default();
+    let made = thread::scope(|scope| {
+        let _telling = Telling(&over);
+        let keep = || files.keep(&over);
+        match thread::Builder::new().spawn_scoped(scope, keep) {
+            Ok(_) => factor(devs, files, &work, THREADS),
+            Err(e) => Err(Error::Internal {
+                what: format!("no thread can be started: {e}"),
+            }),
+        }
+    });
+    let meters = match made {
         Ok(meters) => {
             progress::phase("finishing");
             files.to.set_state(State::Factor)?;
@@ -178,7 +213,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             return Err(Error::NotPositiveDefinite { order });
         }
         Err(e) => {
-            // What is done is kept where that is possible; the first failure says more than the second would.
+            // What is stored is kept where that is possible; the first failure says more than the second would.
             let _ = files.to.commit();
             return Err(e);
         }
@@ -223,11 +258,6 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
             to,
             "the file holds a factorization that was interrupted: resume = TRUE goes on with it",
         ),
-        State::Matrix if files.from.is_some() && (0..layout.tiles()).any(has) => refused(
-            "file",
-            to,
-            "the file holds a matrix, not a factorization that was interrupted",
-        ),
         State::Factoring if files.from.is_none() && !(0..layout.tiles()).all(has) => refused(
             "x",
             to,
@@ -258,30 +288,34 @@ fn refused<T: Scalar, R>(argument: &'static str, file: &TileFile<T>, what: &str)
     })
 }
 
-/// Fails where the first file holds no matrix, or another one than that which the second was begun from. What made files
-/// without a word of that did not know more.
-fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
+/// Fails where a file does not hold a matrix whose factor may come to be in a second one.
+pub fn has_matrix<T: Scalar>(from: &TileFile<T>) -> Result<()> {
     match from.state() {
-        State::Matrix => {}
-        State::Factor => return refused("x", from, FACTOR),
-        State::Factoring => {
-            return refused(
-                "x",
-                from,
-                "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
-            )
-        }
-        State::NotPositiveDefinite { order } => {
-            return Err(Error::NotPositiveDefinite {
-                order: order as usize,
-            })
-        }
+        State::Matrix => Ok(()),
+        State::Factor => refused("x", from, FACTOR),
+        State::Factoring => refused(
+            "x",
+            from,
+            "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
+        ),
+        State::NotPositiveDefinite { order } => Err(Error::NotPositiveDefinite {
+            order: order as usize,
+        }),
     }
-    if to
-        .origin()
-        .is_none_or(|origin| origin == from.fingerprint())
-    {
+}
+
+/// The same, and where the second file was not begun from that matrix.
+fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
+    has_matrix(from)?;
+    if to.origin() == Some(from.fingerprint()) {
         return Ok(());
+    }
+    if to.origin().is_none() {
+        return refused(
+            "file",
+            to,
+            "the file holds a matrix, or what became of it in place, not a factor or a factorization that was begun from another file",
+        );
     }
     Err(Error::FileFormat {
         path: to.path().display().to_string(),
@@ -316,4 +350,45 @@ fn room(budget: &Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Res
             .collect::<Result<_>>()?,
         peers: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tiles::Access;
+
+    /// As a process would find it that comes after this one was killed.
+    fn step_in_a_copy(file: &TileFile<f64>) -> u32 {
+        let mut copy = file.path().to_owned();
+        copy.set_extension("copy");
+        std::fs::copy(file.path(), &copy).unwrap();
+        let step = TileFile::<f64>::open(&copy, Access::Read).unwrap().step(0);
+        std::fs::remove_file(copy).unwrap();
+        step
+    }
+
+    #[test]
+    fn what_is_stored_is_durable_soon_though_nothing_follows() {
+        let name = format!("cudafactor-keep-{}.tiles", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let layout = Layout::new(8, 8, 8, Shape::Triangle).unwrap();
+        let file = TileFile::<f64>::create(&path, layout).unwrap();
+        let files = Files::new(None, &file);
+        let over = Over::default();
+        thread::scope(|scope| {
+            let _telling = Telling(&over);
+            scope.spawn(|| files.keep(&over));
+            assert!(!files.have_begun());
+            let buffer = file.buffer().unwrap();
+            files.store(0, &buffer, 1).unwrap();
+            assert!(files.have_begun());
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while step_in_a_copy(&file) == 0 {
+                assert!(Instant::now() < deadline, "it was not made durable");
+                thread::sleep(LOST_AT_MOST / 5);
+            }
+        });
+        file.remove();
+        assert!(!path.exists());
+    }
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::{factor_files, Budget, Files, Report, LEAST_ROOM};
+use crate::algo::cholesky_file::{factor_files, has_matrix, Budget, Files, Report, LEAST_ROOM};
 use crate::backend::cpu::{self, CpuDevice};
 use crate::error::{Error, Result};
 use crate::progress;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::r::tile_matrix::{by_element, open_known, path, remove, same_extents};
+use crate::r::tile_matrix::{by_element, open_known, path, same_extents};
 use crate::scalar::Scalar;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::{kind, Access, State, TileFile};
@@ -115,6 +115,7 @@ fn factor<T: Scalar>(
         return factor_open(&Files::new(None, &to), wanted, how);
     };
     let from = open_known::<T>(from, dim)?;
+    has_matrix(&from)?;
     let there = wanted.resume && Path::new(to).exists() && !from.remove_unmade(to)?;
     let to = if there {
         TileFile::<T>::open(to, Access::Write)?
@@ -123,13 +124,14 @@ fn factor<T: Scalar>(
     };
     let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
     // Nobody can go on with a file where nothing was begun, or which has no factor. What is said of another matrix leaves it alone.
+    let own = to.origin() == Some(from.fingerprint());
     let useless = match (&done, to.state()) {
-        (Err(Error::NotPositiveDefinite { .. }), State::NotPositiveDefinite { .. }) => true,
+        (Err(Error::NotPositiveDefinite { .. }), State::NotPositiveDefinite { .. }) => own,
         (Err(_), State::Matrix) => !there && !(0..to.layout().tiles()).any(|tile| to.has(tile)),
         _ => false,
     };
     if useless {
-        remove(to);
+        to.remove();
     }
     done
 }
@@ -145,7 +147,8 @@ fn factor_open<T: Scalar>(
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
             // What the GPU has done stays done.
-            on(Target::Cpu, files, wanted, true, how).map(|report| (report, Target::Cpu))
+            let resume = wanted.resume || files.have_begun();
+            on(Target::Cpu, files, wanted, resume, how).map(|report| (report, Target::Cpu))
         }
         done => done.map(|report| (report, target)),
     }

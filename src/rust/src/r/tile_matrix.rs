@@ -33,18 +33,11 @@ pub fn path(x: &Robj) -> Result<&str> {
     })
 }
 
-/// Closes and removes a file. There is nothing to do about it where that fails.
-pub fn remove<T: Scalar>(file: TileFile<T>) {
-    let path = file.path().to_owned();
-    drop(file);
-    let _ = std::fs::remove_file(path);
-}
-
-/// State of a file, how many of its tiles were never written, and its bytes.
-fn state<T: Scalar>(file: &str) -> Result<(State, usize, u64)> {
+/// State of a file, and how many of its tiles were never written.
+fn state<T: Scalar>(file: &str) -> Result<(State, usize)> {
     let file = TileFile::<T>::open(file, Access::Read)?;
     let absent = (0..file.layout().tiles()).filter(|tile| !file.has(*tile));
-    Ok((file.state(), absent.count(), file.bytes()))
+    Ok((file.state(), absent.count()))
 }
 
 /// What a file holds. With `deep = FALSE` only what is written once, whoever has it open
@@ -56,7 +49,7 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
         let layout = header.layout;
         let (mut holds, mut order, mut absent) = ("unknown", f64::NAN, f64::NAN);
         if args::flag(&deep)? {
-            let (state, missing, _) = by_element!(header.element, |T| state::<T>(file))?;
+            let (state, missing) = by_element!(header.element, |T| state::<T>(file))?;
             absent = missing as f64;
             holds = match state {
                 State::Matrix => "matrix",

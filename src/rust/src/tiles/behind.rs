@@ -53,6 +53,7 @@ impl<T: Scalar> Behind<T> {
 
     /// Memory for a tile. Waits where all is on its way.
     pub fn buffer(&mut self) -> Result<Buffer<T>> {
+        self.is_ours()?;
         self.collect();
         loop {
             self.check()?;
@@ -71,6 +72,7 @@ impl<T: Scalar> Behind<T> {
     /// Writes a tile, as yet without a step of a factorization. What becomes of it a later call says, [`Behind::finish`] at the latest.
     pub fn write(&mut self, tile: usize, buffer: Buffer<T>) -> Result<()> {
         self.check()?;
+        self.is_ours()?;
         if self.thread.is_none() {
             self.thread = start(self.file.clone());
         }
@@ -78,6 +80,7 @@ impl<T: Scalar> Behind<T> {
             // No thread can be had: it is done here.
             let done = self.file.write(tile, &buffer, 0);
             self.idle.push(buffer);
+            self.failed = done.clone().err();
             return done;
         };
         if thread.full.send((tile, buffer)).is_err() {
@@ -89,10 +92,21 @@ impl<T: Scalar> Behind<T> {
 
     /// Waits until all is written, and says whether it is.
     pub fn finish(&mut self) -> Result<()> {
+        self.is_ours()?;
         while self.thread.as_ref().is_some_and(|t| t.under_way > 0) {
             self.await_one()?;
         }
         self.check()
+    }
+
+    /// A forked child has no thread, and the file is its parent's.
+    fn is_ours(&self) -> Result<()> {
+        match &self.thread {
+            Some(thread) if thread.process != std::process::id() => Err(Error::FileInUse {
+                path: self.file.path().display().to_string(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
+/// Bytes of room that are reserved at once: a process that is killed meanwhile leaves a multiple of them.
+pub(super) const RESERVED_AT_ONCE: u64 = 16 << 30;
+
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -65,18 +68,24 @@ impl Disk {
             Err(e) => return Err(failed(&name, "cannot make the file", &e)),
         };
         let disk = Disk::new(file, name);
+        // Somebody else may have found it before it was locked, and have removed it.
+        if let Err(e) = disk.lock(Access::Write) {
+            if !matches!(e, Error::FileInUse { .. }) {
+                disk.remove(path);
+            }
+            return Err(e);
+        }
+        disk.still_there(path)?;
         match disk.prepare(path, bytes) {
             Ok(()) => Ok(disk),
             Err(e) => {
-                drop(disk);
-                remove(path);
+                disk.remove(path);
                 Err(e)
             }
         }
     }
 
     fn prepare(&self, path: &Path, bytes: u64) -> Result<()> {
-        self.lock(Access::Write)?;
         let free = system::free(&self.file, path);
         if free.is_some_and(|free| free < bytes) {
             return Err(self.no_space(bytes, free));
@@ -93,8 +102,35 @@ impl Disk {
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         let disk = Self::unlocked(path, access)?;
         disk.lock(access)?;
+        disk.still_there(path)?;
         system::go_direct(&disk.file);
         Ok(disk)
+    }
+
+    /// Fails where the file that was opened is no longer the one of that name.
+    fn still_there(&self, path: &Path) -> Result<()> {
+        if system::is_at(&self.file, path) {
+            return Ok(());
+        }
+        Err(Error::FileInUse {
+            path: self.name.clone(),
+        })
+    }
+
+    /// Removes the file, while it is locked where the system lets it, so that nobody has begun with it meanwhile. There is nothing to do about it where that fails.
+    pub fn remove(self, path: &Path) {
+        if cfg!(windows) {
+            drop(self);
+            remove(path);
+        } else {
+            remove(path);
+        }
+    }
+
+    pub fn is_file(&self) -> Result<bool> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|e| failed(&self.name, "cannot read its kind", &e))?;
+        Ok(metadata.is_file())
     }
 
     /// The same without a lock, for what is written once.

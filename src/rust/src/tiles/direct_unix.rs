@@ -1,12 +1,12 @@
 //! Files of Linux, macOS and their like.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use super::Access;
+use super::{Access, RESERVED_AT_ONCE};
 
 pub fn open(options: &mut OpenOptions, _: Access, path: &Path) -> Result<File> {
     options.open(path)
@@ -27,6 +27,17 @@ pub fn lock(file: &File, access: Access) -> Result<()> {
         // A file system without locks: there is no way to tell.
         Some(libc::ENOSYS | libc::EOPNOTSUPP) => Ok(()),
         _ => Err(e),
+    }
+}
+
+/// Whether the open file is the one of that name.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let of = |m: Metadata| (m.dev(), m.ino());
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(named)) => of(open) == of(named),
+        // Where the system does not tell, nothing speaks against it.
+        (Err(_), _) => true,
+        (_, Err(e)) => e.kind() != ErrorKind::NotFound,
     }
 }
 
@@ -63,10 +74,9 @@ pub fn free(file: &File, _: &Path) -> Option<u64> {
 #[cfg(target_os = "linux")]
 pub fn reserve(file: &File, bytes: u64) -> Result<()> {
     // In parts, so that a signal that interrupts one does not begin all again.
-    const PART: u64 = 16 << 30;
     let mut at = 0;
     while at < bytes {
-        let part = PART.min(bytes - at);
+        let part = RESERVED_AT_ONCE.min(bytes - at);
         // SAFETY: the descriptor is open.
         let done = unsafe {
             libc::fallocate64(

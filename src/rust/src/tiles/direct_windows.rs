@@ -24,6 +24,11 @@ pub fn lock(_: &File, _: Access) -> Result<()> {
     Ok(())
 }
 
+/// A file that is open for writing cannot be removed.
+pub fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
 pub fn unlock(_: &File) {}
 
 pub fn is_in_use(e: &Error) -> bool {

@@ -96,9 +96,15 @@ impl<T: Scalar> TileFile<T> {
         header::fingerprint(self.header.element, &self.header.layout, sums)
     }
 
-    /// The fingerprint of the matrix that this file was begun from, where it is known.
+    /// The fingerprint of the matrix that this file was begun from; none of a file that was made for a matrix of its own.
     pub fn origin(&self) -> Option<u64> {
         self.header.origin
+    }
+
+    /// Removes the file. There is nothing to do about it where that fails.
+    pub fn remove(self) {
+        let TileFile { disk, path, .. } = self;
+        disk.remove(&path);
     }
 
     /// Memory for one tile.

@@ -12,7 +12,7 @@
 //! | 24 | rows, columns, order of a tile, `u64` each |
 //! | 48 | number of slots, bytes of a slot, `u64` each |
 //! | 64 | where the two tables and the first slot begin, `u64` each |
-//! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it was begun from none, `u64` |
+//! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};
@@ -77,7 +77,7 @@ pub struct Header {
     pub first_slot: u64,
     /// Of the whole file.
     pub bytes: u64,
-    /// The [`fingerprint`] of the matrix whose factor the file is for, where that is known.
+    /// The [`fingerprint`] of the matrix whose factor the file is for; none of a matrix of its own.
     pub origin: Option<u64>,
 }
 

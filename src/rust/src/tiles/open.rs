@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::buffer::{Pages, PAGE};
-use super::direct::{remove, Access, Disk};
+use super::direct::{Access, Disk, RESERVED_AT_ONCE};
 use super::file::TileFile;
 use super::header::{Element, Header};
 use super::layout::Layout;
@@ -33,8 +33,7 @@ impl<T: Scalar> TileFile<T> {
         match begun {
             Ok(table) => Ok(Self::with(disk, path, Access::Write, header, table, 0)),
             Err(e) => {
-                drop(disk);
-                remove(path);
+                disk.remove(path);
                 Err(e)
             }
         }
@@ -45,13 +44,17 @@ impl<T: Scalar> TileFile<T> {
     pub fn remove_unmade(&self, path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let disk = Disk::open(path, Access::Write)?;
+        if !disk.is_file()? {
+            return Ok(false);
+        }
         let bytes = disk.bytes()?;
         let mut page = Pages::new(PAGE)?;
-        let reserved = bytes == self.bytes() && disk.read(&mut page, 0)?;
-        let unmade = bytes == 0 || reserved && page.iter().all(|byte| *byte == 0);
+        let in_parts = bytes < self.bytes() && bytes % RESERVED_AT_ONCE == 0;
+        let reserved = in_parts || bytes == self.bytes();
+        let zeros = bytes == 0 || disk.read(&mut page, 0)? && page.iter().all(|byte| *byte == 0);
+        let unmade = reserved && zeros;
         if unmade {
-            // While it is locked, so that nobody has begun with it meanwhile.
-            remove(path);
+            disk.remove(path);
         }
         Ok(unmade)
     }

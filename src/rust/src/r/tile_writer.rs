@@ -14,7 +14,7 @@ use crate::progress::{self, begin_copy, Call, Paused};
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::How;
-use crate::r::tile_matrix::{path, remove};
+use crate::r::tile_matrix::path;
 use crate::r::tile_parts::put;
 use crate::scalar::Scalar;
 use crate::tiles::behind::Behind;
@@ -302,7 +302,7 @@ fn discard(writer: Writer) {
         drop(behind);
         // Nobody else has it now.
         if let Ok(file) = Arc::try_unwrap(file) {
-            remove(file);
+            file.remove();
         }
     });
 }

@@ -74,7 +74,11 @@ as_matrix <- function(x, call) {
   if (!is.object(x) && is.atomic(x) && !is.null(x)) {
     return(if (is.matrix(x)) x else as.matrix(x))
   }
-  x <- tryCatch(as.matrix(x), error = function(e) abort_type(conditionMessage(e), call))
+  x <- tryCatch(as.matrix(x), error = function(e) {
+    if (!inherits(e, "cudafactor_error")) abort_type(conditionMessage(e), call)
+    e$call <- call
+    stop(e)
+  })
   if (isS4(x)) without_class(x) else x
 }
 
@@ -90,7 +94,7 @@ as_plain <- function(x, call) {
 # Base R's words on what is no matrix at all speak of arguments of functions that the user has not called: `what` an operand is to be, instead, of
 # a function that base R does not have.
 check_numbers <- function(x, argument, what, call) {
-  if (!(is.object(x) || is.atomic(x) && !is.null(x))) {
+  if (is.function(x) || !(is.object(x) || is.atomic(x) && !is.null(x))) {
     abort_type(sprintf("'%s' must be %s, not of type \"%s\"", argument, what, typeof(x)), call)
   }
 }

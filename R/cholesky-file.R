@@ -101,6 +101,7 @@ chol_file <- function(x, file = NULL, resume = FALSE, host_memory = NULL, gpu_me
 chol.tile_matrix <- function(x, file, ...) {
   call <- sys.call()
   if (missing(file) || is.null(file)) {
+    refuse_factored(x, call)
     abort_argument("file", "chol() of a matrix on disk needs a file for the factor, chol(x, file = ); chol_file(x) factors it in place", call)
   }
   chol_file(x, file, ...)

@@ -28,7 +28,7 @@
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. `cudafactor_error_dimension`: `x`
 #' is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all. `cudafactor_error_argument`: `devices` are no
-#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor. `cudafactor_error_device_unavailable`: a GPU of that number is not there.
+#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor; `x` is a factor already, on GPUs or on disk. `cudafactor_error_device_unavailable`: a GPU of that number is not there.
 #' `cudafactor_error_device_memory`: there was less memory than there had seemed to be. Other errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
@@ -77,9 +77,11 @@ chol_gpus <- function(x, devices = NULL, device = getOption("cudafactor.device",
 
 # `tile` is the order of a tile, NULL for that which suits the number of GPUs.
 spread_factor <- function(x, devices, device, tile, call) {
+  refuse_factored(x, call)
   if (is_tile_matrix(x)) {
     abort_type("a matrix on disk is factored by chol_file()", call)
   }
+  check_numbers(x, "x", "a numeric matrix", call)
   x <- if (is_resident(x)) brought_home(x, call) else as_matrix(refuse_complex(x, call), call)
   if (!(is.numeric(x) || is.logical(x))) {
     abort_type("'x' must be a numeric matrix", call)
@@ -95,6 +97,25 @@ spread_factor <- function(x, devices, device, tile, call) {
   tiles <- if (on_gpus) tiles_on_gpus(x, n, tile, where, call) else tiles_on_host(x, n, tile, where, call)
   new_gpu_factor(tiles, n, tile, dimnames(x))
 }
+
+# A factor in tiles is not factored again. What is wrong with a file that cannot be read is told by those who read it.
+refuse_factored <- function(x, call) {
+  if (is_gpu_factor(x)) {
+    check_spread(x, call)
+    abort_argument("x", "'x' is a Cholesky factor already: chol_solve() and others compute with it, and as.matrix() of it gives a matrix", call)
+  }
+  if (is_tile_matrix(x)) {
+    path <- .subset2(x, "path")
+    facts <- tryCatch(unwrap(native_tiles_info(path, TRUE), call), cudafactor_error = function(e) NULL)
+    if (identical(facts$holds, "factor")) {
+      abort_argument("x", sprintf("%s: the file holds a Cholesky factor already", path), call)
+    }
+  }
+}
+
+#' @rdname gpu_factor
+#' @export
+chol.gpu_factor <- function(x, ...) refuse_factored(x, sys.call())
 
 # Marked as one of an S4 class, as new_tile_matrix() says.
 new_gpu_factor <- function(tiles, n, tile, dimnames) {

@@ -23,7 +23,7 @@
 #' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK; an infinity above the
 #' diagonal leaves a later pivot that is not positive.
 #' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex or no
-#' matrix at all. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
+#' matrix at all. `cudafactor_error_argument`: `x` is a factor already, of [chol_gpus()] or [chol_file()]. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
 #' A matrix of a batch that has no factor is an error of the whole batch. Its message begins with which it is, as in
 #' `matrix 3 ("c"): `; field `index` is its number, and `name` its name where it has one: of the first that is not
 #' positive definite, or of an element of a list that is no square matrix, which is said before any is factored. `cudafactor_error_argument`: `pivot = TRUE` with a batch.
@@ -74,6 +74,7 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     if (is_resident(x)) {
       return(chol_resident(x, pivot, sys.call()))
     }
+    refuse_factored(x, sys.call())
     if (is_tile_matrix(x)) {
       abort_type("a matrix on disk is factored by chol_file(x), in place, or by chol_file(x, file), into a second file", sys.call())
     }
@@ -185,7 +186,7 @@ gpu_chol2inv <- function(x, size = NCOL(x), device = getOption("cudafactor.devic
     if (is_resident(x)) {
       return(chol2inv_resident(x, size, call))
     }
-    x <- as_matrix(x, call)
+    x <- if (is_tile_matrix(x)) factor_read(x, call) else as_matrix(x, call)
   }
   k <- as_count(size)
   if (is.na(k) || k < 1L) {

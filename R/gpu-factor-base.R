@@ -18,8 +18,9 @@
 #' such as `svd()`, `eigen()`, `qr()`, `kappa()` and `apply()`: for large orders the host's memory may not hold it.
 #'
 #' @section What there is not:
-#' Subscripts, `head()`, arithmetic, sums and norms, `cbind()` and others are the error `cudafactor_error_type`, which names `as.matrix()`. The transpose is not made. Nothing can be changed, not
-#' a part, not the dimnames.
+#' Subscripts, `head()`, arithmetic, sums and norms, `cbind()`, `t()` and others are the error `cudafactor_error_type`, which names `as.matrix()`. Nothing can be changed, not
+#' a part, not the dimnames. `chol()`, [gpu_chol()] and [chol_gpus()] do not factor a factor again. `as.list()`, `unlist()`, `lapply()` and `for` see the list of [chol_gpus()]:
+#' base R lets no class say otherwise.
 #'
 #' In packages and scripts that do not attach this package, what [gpu_matrix] says of base R's functions that are no generics holds for a factor, too: `diag()` is one.
 #'
@@ -34,7 +35,7 @@
 #' base R, where an operand is a [gpu_matrix], too. `dim()` and `dimnames()`: of the matrix. `print()`: one line.
 #'
 #' @section Failure:
-#' `cudafactor_error_stale`: what is needed of the factor is not in this session, or was given back. `cudafactor_error_argument`: a part is to be changed; both operands of a product are factors;
+#' `cudafactor_error_stale`: what is needed of the factor is not in this session, or was given back. `cudafactor_error_argument`: a part is to be changed; it is to be factored again; both operands of a product are factors;
 #' `upper.tri = FALSE`; `k`. Other errors as of [chol_solve()], [gpu_matmult()] and [gpu_backsolve()].
 #'
 #' @section Accuracy:
@@ -44,9 +45,9 @@
 #' @param b The right-hand side, a vector or matrix.
 #' @param k,upper.tri,transpose As of [base::backsolve()]; `upper.tri` must be `TRUE`.
 #' @param logarithm Return the logarithm of the modulus?
-#' @param nrow,ncol Not taken for a matrix, as in [base::diag()].
+#' @param nrow,ncol An error for a matrix, as in [base::diag()].
 #' @param names Whether the diagonal gets the names that rows and columns share.
-#' @param value Nothing that could be assigned.
+#' @param value Whatever it is: nothing can be assigned, which is an error.
 #' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, which are checked and make no difference. Of `chol2inv()`: `size`. Else ignored.
 #' @seealso [chol_gpus()], [chol_solve()]
 #' @examples
@@ -59,7 +60,7 @@
 #' all.equal(sum(log(diag(r))), c(determinant(r)$modulus))
 #' gpu_free(r)
 #' @name gpu_factor
-#' @aliases gpu_factor-class
+#' @aliases gpu_factor-class solve,ANY,gpu_factor-method
 #' @aliases %*%,gpu_factor,ANY-method %*%,ANY,gpu_factor-method %*%,gpu_factor,gpu_factor-method
 #' @aliases %*%,gpu_factor,gpu_matrix-method %*%,gpu_matrix,gpu_factor-method %*%,gpu_factor,tile_matrix-method %*%,tile_matrix,gpu_factor-method
 #' @aliases crossprod,gpu_factor,ANY-method crossprod,ANY,gpu_factor-method crossprod,gpu_factor,gpu_factor-method
@@ -163,40 +164,9 @@ setMethod("diag", "gpu_factor", function(x, nrow, ncol, names = TRUE) {
 #' @export
 t.gpu_factor <- function(x) {
   text <- "the transpose of a factor of chol_gpus() is not made: t(as.matrix(x)); backsolve(r, x, transpose = TRUE) and crossprod(r, x) need none"
-  abort_argument("x", text, sys.call())
+  abort_type(text, sys.call())
 }
-
-# Base R would take the list that a factor is for its values, and change it.
-abort_change <- function(call) {
-  abort_argument("x", "a factor of chol_gpus() cannot be changed in part: as.matrix() of it gives a matrix that can", call)
-}
-
-whole <- function(x, value) abort_change(group_call(sys.call(), .Generic))
-
-#' @export
-`names<-.gpu_factor` <- whole
-
-#' @export
-`dim<-.gpu_factor` <- whole
-
-#' @export
-`dimnames<-.gpu_factor` <- whole
-
-#' @export
-`length<-.gpu_factor` <- whole
-
-#' @export
-`levels<-.gpu_factor` <- whole
-
-#' @export
-`$<-.gpu_factor` <- function(x, name, value) abort_change(group_call(sys.call(), "$<-"))
-
-#' @export
-`[<-.gpu_factor` <- function(x, i, j, ..., value) abort_change(group_call(sys.call(), "[<-"))
-
-#' @export
-`[[<-.gpu_factor` <- function(x, i, j, ..., value) abort_change(group_call(sys.call(), "[[<-"))
 
 #' @rdname gpu_factor
 #' @export
-setMethod("diag<-", "gpu_factor", function(x, value) abort_change(sys.call()))
+setMethod("diag<-", "gpu_factor", function(x, value) abort_change("gpu_factor", sys.call()))

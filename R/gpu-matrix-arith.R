@@ -42,13 +42,16 @@ NULL
 #' @export
 Ops.gpu_matrix <- function(e1, e2) operate(.Generic, e1, e2, group_call(sys.call(), .Generic))
 
-# The same function, so that R calls it where one operand is of either class.
+# The same function, so that R calls it where one operand is of another of these classes.
 #' @export
 Ops.gpu_factor <- Ops.gpu_matrix
 
+#' @export
+Ops.tile_matrix <- Ops.gpu_matrix
+
 operate <- function(op, e1, e2, call) {
-  if (is_gpu_factor(e1) || !missing(e2) && is_gpu_factor(e2)) {
-    abort_unavailable(call)
+  if (is_in_tiles(e1) || !missing(e2) && is_in_tiles(e2)) {
+    abort_unavailable(class_in_tiles(e1, e2), call)
   }
   if (!op %in% arithmetic) {
     compute <- get(op, envir = baseenv())

@@ -1,6 +1,7 @@
 # A gpu_matrix beside the classes of package Matrix, which is no more than suggested: methods are set once it is loaded.
 
 .onLoad <- function(libname, pkgname) {
+  register_refusals()
   if (isNamespaceLoaded("Matrix")) {
     set_methods_beside_matrix()
   } else {

@@ -170,6 +170,12 @@ setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
   }
 })
 
+# A matrix in tiles elsewhere on the right-hand side of any matrix: one on disk is read, and a factor is none.
+for (name in c("gpu_factor", "tile_matrix")) {
+  setMethod("solve", signature("ANY", name), function(a, b, ...) base::solve(a, as_side(b, sys.call()), ...))
+}
+rm(name)
+
 #' @rdname gpu_matrix-methods
 #' @export
 determinant.gpu_matrix <- function(x, logarithm = TRUE, ...) determinant_resident(x, logarithm, sys.call())

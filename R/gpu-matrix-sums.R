@@ -40,7 +40,7 @@ fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
 # R puts the values of the operands into the call of such a method; an error names the first `x` instead of showing all of it.
 summary_call <- function(call, generic) {
   call <- group_call(call, generic)
-  call[-1L] <- lapply(as.list(call)[-1L], function(operand) if (is_resident(operand) || is_gpu_factor(operand)) quote(x) else operand)
+  call[-1L] <- lapply(as.list(call)[-1L], function(operand) if (is_resident(operand) || is_in_tiles(operand)) quote(x) else operand)
   call
 }
 

@@ -119,13 +119,13 @@ check_square_system <- function(d, call, matrix = "a") {
 # Base R's words on solve(a, b), for a matrix of another name.
 renamed <- function(text, matrix) gsub("'a'", sprintf("'%s'", matrix), text, fixed = TRUE)
 
-# A matrix stays one; anything else is one column, even a data frame, as in base R.
-as_right_side <- function(b, n, call, matrix = "a") {
+# A matrix stays one; anything else is one column, even a data frame, as in base R. `alternative` is what to turn to for a complex one.
+as_right_side <- function(b, n, call, matrix = "a", alternative = "base::solve()") {
   if (isS4(b)) {
     b <- as_matrix(b, call)
   }
   if (is.complex(b)) {
-    abort_complex("base::solve()", call)
+    abort_complex(alternative, call)
   }
   check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call, matrix)
   as_double(b, call)

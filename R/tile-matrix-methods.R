@@ -6,10 +6,16 @@
 #' for are read, each of them once.
 #'
 #' Where the file holds the upper triangle of a symmetric matrix the entries below the diagonal are those above it, and of a Cholesky factor they are
-#' zero. [head()] and [tail()] work too. Nothing can be assigned to a part.
+#' zero. [head()] and [tail()] work too. Nothing can be assigned, neither to a part nor to a component of the object.
 #'
 #' Functions that know nothing of files, such as [svd()], [eigen()], [qr()] or [gpu_qr()], take `as.matrix(x)`, all of it. What does without is in [tile_matrix_products],
 #' [tile_matrix_solve], [chol_file()] and [chol_solve()].
+#'
+#' Arithmetic, comparisons, sums, norms, `cbind()`, `c()`, `is.na()`, `t()` and others are the error `cudafactor_error_type`, which names `as.matrix()` and `x[i, j]`. `as.list()`, `unlist()`, `lapply()`
+#' and `for` see the list that [tile_matrix()] describes: base R lets no class say otherwise.
+#'
+#' In packages and scripts that do not attach this package, what [gpu_matrix] says of base R's functions that are no generics holds here, too: `diag()`, `crossprod()` (before R 4.4),
+#' `chol2inv()`, `backsolve()` and `rowSums()` are some.
 #'
 #' @section Value:
 #' `x[i, j]` and `as.matrix(x)`: a plain double matrix, or a vector as base R drops it, without dimnames. `dim(x)`: two numbers. `format(x)`: a text in two lines, which
@@ -18,13 +24,13 @@
 #' @section Failure:
 #' `cudafactor_error_dimension`: subscripts out of bounds, of text, or one instead of two. `cudafactor_error_file_corrupt`: a tile is not what was written; fields
 #' `path`, `row` and `col`, the tile's row and column of tiles. `cudafactor_error_file_in_use`: [chol_file()] is at work on it in another process.
-#' `cudafactor_error_argument`: the file holds neither a matrix nor its factor but what an interrupted factorization, or one of a matrix that is not positive definite,
+#' `cudafactor_error_argument`: something is to be assigned; the file holds neither a matrix nor its factor but what an interrupted factorization, or one of a matrix that is not positive definite,
 #' has left. `cudafactor_error_file`: there is no such file any more. `cudafactor_error_host_memory`: what is asked for takes more memory than is free (field `needed`, in bytes), where the
 #' system tells that.
 #' @param x A matrix made by [tile_matrix()], [open_tile_matrix()] or [chol_file()].
 #' @param i,j Rows and columns: numbers, negative numbers, logical vectors, or nothing for all.
 #' @param drop Whether a result with one row or column becomes a vector.
-#' @param value Nothing that could be assigned.
+#' @param value Whatever it is: nothing can be assigned, which is an error.
 #' @param ... Ignored.
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
@@ -33,6 +39,8 @@
 #' x[2:4, -1]
 #' identical(as.matrix(x), t(as.matrix(x)))
 #' unlink(file)
+#' @aliases rowSums,tile_matrix-method colSums,tile_matrix-method rowMeans,tile_matrix-method colMeans,tile_matrix-method
+#' @aliases norm,tile_matrix,missing-method norm,tile_matrix,ANY-method rcond,tile_matrix,missing-method rcond,tile_matrix,ANY-method
 #' @name tile_matrix_parts
 NULL
 
@@ -66,8 +74,12 @@ dimnames.tile_matrix <- function(x) NULL
 #' @rdname tile_matrix_parts
 #' @export
 `[<-.tile_matrix` <- function(x, i, j, ..., value) {
-  abort_argument("x", "a matrix on disk cannot be changed in part: tile_matrix() writes a new one", group_call(sys.call(), "[<-"))
+  abort_change("tile_matrix", group_call(sys.call(), "[<-"))
 }
+
+#' @rdname tile_matrix_parts
+#' @export
+setMethod("diag<-", "tile_matrix", function(x, value) abort_change("tile_matrix", sys.call()))
 
 #' @rdname tile_matrix_parts
 #' @export
@@ -76,7 +88,7 @@ as.matrix.tile_matrix <- function(x, ...) read_tiles(x, NULL, NULL, sys.call())
 #' @export
 t.tile_matrix <- function(x) {
   text <- "the transpose of a matrix on disk is not made: t(as.matrix(x)), or t(x[i, j]) of a part; for a factor, backsolve(r, x, transpose = TRUE) needs none"
-  abort_argument("x", text, sys.call())
+  abort_type(text, sys.call())
 }
 
 #' @export

@@ -27,7 +27,7 @@ unwrap_factor <- function(reply, argument, call, routine = NULL) unwrap_named(re
 solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   n <- dim(r)[[1L]]
   check_square_system(dim(r), call, argument)
-  values <- as_right_side(b, n, call, argument)
+  values <- as_right_side(b, n, call, argument, "as.matrix() of the factor")
   columns <- count_right_sides(values, n)
   if (is_gpu_factor(r)) {
     out <- solve_spread(r, n, values, columns, which, call)
@@ -50,13 +50,13 @@ solve_tiles <- function(r, b, which, memory, argument, routine, call) {
 # backsolve() and forwardsolve(), of which the factor's argument has this name.
 solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) {
   stays <- is.matrix(x)
-  x <- as_real_matrix(x, call, "base::backsolve()")
+  x <- as_real_matrix(x, call, "as.matrix() of the factor")
   k <- check_order(k, dim(r), dim(x), call)
   upper <- triangle_flag(upper, "upper.tri", call)
   trans <- triangle_flag(trans, "transpose", call)
   if (!upper) {
     text <- sprintf(
-      "'%s' is an upper triangular factor: 'upper.tri' must be TRUE, and transpose = TRUE solves with its transpose, which is lower triangular", argument
+      "'%s' is an upper triangular factor: 'upper.tri' must be TRUE, and backsolve(r, b, transpose = TRUE) solves with its transpose, which is lower triangular", argument
     )
     abort_argument("upper.tri", text, call)
   }
@@ -85,6 +85,8 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
 #'
 #' `determinant(r)` is that of \eqn{R}: of \eqn{R^T R}{R'R} the logarithm is twice as much. It reads the tiles on the diagonal alone, and so does `diag(x)`, of a factor or of a matrix.
 #'
+#' `chol2inv(r)` is \eqn{(R^T R)^{-1}}{(R'R)^-1}, as [gpu_chol2inv()] gives it: the whole factor is read for it, and the inverse is in memory. [chol2inv_diag()] is its diagonal without that.
+#'
 #' @section Value:
 #' As of base R's functions. A right-hand side that is a vector gives a vector. A `gpu_matrix` on the right-hand side is fetched, and the solution is a plain matrix.
 #'
@@ -96,9 +98,9 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
 #' @param b The right-hand side.
 #' @param k,upper.tri,transpose As of [base::backsolve()]; `upper.tri` must be `TRUE`.
 #' @param logarithm As of [base::determinant()].
-#' @param nrow,ncol Not taken for a matrix, as in [base::diag()].
+#' @param nrow,ncol An error for a matrix, as in [base::diag()].
 #' @param names There are none.
-#' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, as of [chol_solve()]. Else ignored.
+#' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, as of [chol_solve()]. Of `chol2inv()`: `size`. Else ignored.
 #' @seealso [chol_solve()], [chol_file()]
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
@@ -113,6 +115,7 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
 #' all.equal(solve(r, y), backsolve(chol(a), y))
 #' all.equal(diag(r), diag(chol(a)))
 #' unlink(file)
+#' @aliases solve,ANY,tile_matrix-method
 #' @name tile_matrix_solve
 NULL
 
@@ -177,6 +180,17 @@ setMethod("forwardsolve", signature("tile_matrix", "gpu_matrix"),
     solve_triangle_tiles(l, x, k, upper.tri, transpose, budget(list(), call), "l", call)
   }
 )
+
+#' @rdname tile_matrix_solve
+#' @export
+setMethod("chol2inv", "tile_matrix", function(x, ...) gpu_chol2inv(factor_read(x, sys.call()), ...))
+
+# The factor in memory; the tiles on its diagonal, which are read first, tell whether the file holds one.
+factor_read <- function(x, call) {
+  check_square_system(dim(x), call, "x")
+  unwrap_factor(native_tiles_factor_diagonal(.subset2(x, "path"), as.double(dim(x)), double(dim(x)[[1L]])), "x", call)
+  read_tiles(x, NULL, NULL, call)
+}
 
 #' @rdname tile_matrix_solve
 #' @export

@@ -91,7 +91,8 @@ test_that("what base R's functions cannot do with a factor they say", {
   calls <- alist(
     r[1], r[1, 2], r[1, ], head(r), tail(r), c(r, r), rep(r, 2), rev(r), sort(r), unique(r), duplicated(r), anyDuplicated(r), cbind(r, 1), cbind(1, r), rbind(r, r),
     is.na(r), anyNA(r), mean(r), summary(r), isSymmetric(r), as.vector(r), as.numeric(r), as.double(r), as.data.frame(r), r + 1, 1 - r, -r, r == r, !r, r + r,
-    log(r), round(r), cumsum(r), sum(r), max(r), range(r), norm(r), norm(r, "F"), rcond(r), colSums(r), rowSums(r), colMeans(r), rowMeans(r), outer(r, 1)
+    log(r), round(r), cumsum(r), sum(r), max(r), range(r), norm(r), norm(r, "F"), rcond(r), colSums(r), rowSums(r), colMeans(r), rowMeans(r), outer(r, 1),
+    as.integer(r), as.logical(r), as.complex(r), Re(r), Mod(r)
   )
   for (wrong in calls) {
     e <- expect_error(eval(wrong), "as.matrix", class = "cudafactor_error_type", info = deparse(wrong))
@@ -103,7 +104,9 @@ test_that("what base R's functions cannot do with a factor they say", {
   expect_match(conditionMessage(expect_error(r[1, 2])), "there is no '['", fixed = TRUE)
   expect_identical(unname(as.list(conditionCall(expect_error(sum(r))))[1:2]), list(quote(sum), quote(x)))
   expect_silent(try(norm(r), silent = TRUE))
-  expect_error(t(r), "transpose", class = "cudafactor_error_argument")
+  expect_error(t(r), "transpose", class = "cudafactor_error_type")
+  expect_identical(conditionCall(expect_error(round(r, 2))), quote(round(x, 2)))
+  expect_error(summary(object = r), class = "cudafactor_error_type")
   # A gpu_matrix beside it
   for (op in list(`+`, `==`)) {
     expect_error(op(r, as_gpu(diag(10), "cpu")), "as.matrix", class = "cudafactor_error_type")
@@ -186,7 +189,14 @@ test_that("of a tile on the diagonal only the upper triangle is multiplied, and 
   for (wrong in alist(crossprod(r), tcrossprod(r), r %*% r, crossprod(r, r))) {
     expect_error(eval(wrong), "as.matrix", class = "cudafactor_error_argument")
   }
-  expect_error(r %*% (1i * 1:21), "as.matrix() of the factor", fixed = TRUE, class = "cudafactor_error_type")
+  for (wrong in alist(r %*% (1i * 1:21), chol_solve(r, 1i * 1:21), solve(r, 1i * 1:21), backsolve(r, 1i * 1:21))) {
+    expect_error(eval(wrong), "as.matrix() of the factor", fixed = TRUE, class = "cudafactor_error_type")
+  }
+  expect_error(forwardsolve(r, 1:21), "backsolve(r, b, transpose = TRUE)", fixed = TRUE, class = "cudafactor_error_argument")
+  e <- expect_error(solve(plain, r), "'b' must be a vector or a matrix of numbers", class = "cudafactor_error_type")
+  expect_identical(conditionCall(e), quote(solve(plain, r)))
+  expect_error(solve(as_gpu(plain, "cpu"), r), class = "cudafactor_error_type")
+  expect_error(solve(r, r), class = "cudafactor_error_type")
   expect_error(forwardsolve(r, 1:21), "upper.tri", class = "cudafactor_error_argument")
   expect_error(backsolve(r, 1:21, k = 22), class = "cudafactor_error_argument")
   expect_error(backsolve(r, 1:20), class = "cudafactor_error_argument")
@@ -227,13 +237,25 @@ test_that("a factor without its values says so, and how to have it again", {
   for (gone in list(r, elsewhere)) {
     calls <- alist(
       as.matrix(gone), determinant(gone), gpu_determinant(gone), diag(gone), chol_solve(gone, 1:10), chol2inv_diag(gone), solve(gone, 1:10), backsolve(gone, 1:10),
-      gone %*% 1:10, crossprod(gone, 1:10)
+      gone %*% 1:10, crossprod(gone, 1:10), chol2inv(gone), gpu_chol2inv(gone), gpu_solve(gone, 1:10), gpu_solve(diag(10), gone), as_gpu(gone), chol(gone), gpu_chol(gone),
+      gpu_qr(gone), gpu_lu(gone), chol_gpus(gone)
     )
     for (wrong in calls) {
       e <- expect_error(eval(wrong), "make it again with chol_gpus()", fixed = TRUE, class = "cudafactor_error_stale")
       expect_false(grepl("gpu_save|as_gpu", conditionMessage(e)))
     }
   }
+})
+
+test_that("a factor is not factored again", {
+  r <- spread(diag(4, 10))
+  for (wrong in alist(chol(r), gpu_chol(r), chol_gpus(r))) {
+    e <- expect_error(eval(wrong), "a Cholesky factor already", class = "cudafactor_error_argument")
+    expect_identical(e$argument, "x")
+  }
+  expect_error(chol_gpus(NULL), "'x' must be a numeric matrix", class = "cudafactor_error_type")
+  expect_error(chol_gpus(mean), "'x' must be a numeric matrix", class = "cudafactor_error_type")
+  expect_error(chol_gpus(list(diag(2))), "'x' must be a numeric matrix", class = "cudafactor_error_type")
 })
 
 test_that("devices that are none are named", {

@@ -218,3 +218,61 @@ test_that("the object is an ordinary one", {
   expect_identical(k[2, ], m$plain[2, ])
   expect_identical(k[-1, 3:4], m$plain[-1, 3:4])
 })
+
+test_that("what base R's functions cannot do with a matrix on disk they say", {
+  m <- matrix_on_disk("symmetric", 5, 5, 3)
+  on.exit(unlink(m$file))
+  k <- m$x
+  g <- as_gpu(m$plain, "cpu")
+  calls <- alist(
+    c(k, k), rep(k, 2), rev(k), sort(k), unique(k), duplicated(k), anyDuplicated(k), cbind(k, 1), cbind(1, k), rbind(k, k), is.na(k), anyNA(k), mean(k), summary(k),
+    isSymmetric(k), as.vector(k), as.numeric(k), as.integer(k), as.logical(k), as.complex(k), as.data.frame(k), data.frame(k), k + 1, 1 - k, -k, k == k, !k, k + g, g + k,
+    log(k), round(k, 2), cumsum(k), Re(k), sum(k), max(k), range(k), norm(k), norm(k, "F"), rcond(k), colSums(k), rowSums(k), colMeans(k), rowMeans(k), outer(k, 1), t(k)
+  )
+  for (wrong in calls) {
+    e <- expect_error(eval(wrong), "as.matrix(", fixed = TRUE, class = "cudafactor_error_type", info = deparse(wrong))
+    expect_match(conditionMessage(e), "x[i, j]", fixed = TRUE)
+  }
+  e <- expect_error(mean(k), "there is no 'mean' for a matrix on disk", class = "cudafactor_error")
+  expect_identical(conditionCall(e), quote(mean(k)))
+  expect_identical(conditionCall(expect_error(k + 1)), quote(k + 1))
+  r <- chol_gpus(diag(5), device = "cpu")
+  expect_error(cbind(k, g), "a matrix on disk", class = "cudafactor_error_type")
+  expect_error(k + r, "a factor of chol_gpus()", fixed = TRUE, class = "cudafactor_error_type")
+  # The list that it is
+  expect_identical(length(k), 5L)
+  expect_identical(k[["tile"]], 3L)
+  expect_identical(unlist(k)[["tile"]], "3")
+  expect_identical(names(as.list(k)), names(k))
+})
+
+test_that("a matrix on disk cannot be changed in part", {
+  m <- matrix_on_disk("symmetric", 5, 5, 3)
+  on.exit(unlink(m$file))
+  changes <- list(
+    function(k) k[1] <- 1, function(k) k[1, 1] <- 1, function(k) k[[1]] <- 1, function(k) k[["path"]] <- "a", function(k) k$path <- "a", function(k) k$other <- 1,
+    function(k) names(k) <- letters[1:5], function(k) dim(k) <- c(1, 25), function(k) dimnames(k) <- NULL, function(k) rownames(k) <- letters[1:5],
+    function(k) length(k) <- 2, function(k) levels(k) <- "a", function(k) is.na(k) <- 1, function(k) diag(k) <- 1, function(k) base::diag(k) <- 1
+  )
+  for (change in changes) {
+    expect_error(change(m$x), "cannot be changed in part", class = "cudafactor_error_argument", info = deparse(change))
+  }
+  expect_equal(as.matrix(m$x), m$plain)
+})
+
+test_that("matrices in tiles are no lists beside Matrix, in either order", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  check <- c(
+    "k <- tile_matrix(diag(5), tempfile(), triangle = TRUE, tile = 3)",
+    "r <- chol_gpus(diag(5), device = 'cpu')",
+    "M <- Matrix::Matrix(diag(5))",
+    "calls <- alist(c(x, x), cbind(x, 1), cbind(1, x), rbind(x, M), cbind(M, x), mean(x), is.na(x), anyNA(x), summary(x), as.vector(x), as.numeric(x), x + 1, 1 == x, !x,",
+    "  log(x), sum(x), range(x), rowSums(x), colMeans(x), norm(x), norm(x, 'F'), rcond(x), isSymmetric(x), unique(x), as.data.frame(x), t(x))",
+    "said <- function(call, x) tryCatch({ eval(call); FALSE }, cudafactor_error_type = function(e) TRUE, error = function(e) FALSE)",
+    "cat(all(vapply(calls, said, NA, k), vapply(calls, said, NA, r)))"
+  )
+  for (order in list(c("Matrix", "cudafactor"), c("cudafactor", "Matrix"))) {
+    child <- run_child(c(sprintf("suppressMessages(library(%s))", order), check))
+    expect_identical(child$output[length(child$output)], "TRUE", info = child$output)
+  }
+})

@@ -129,6 +129,36 @@ test_that("the diagonal of the inverse is chol2inv()'s", {
   })
 })
 
+test_that("the inverse from a factor on disk is chol2inv()'s", {
+  set.seed(6)
+  for (n in c(1L, 16L, 17L)) {
+    f <- factor_of(definite_matrix(n), 16)
+    plain <- as.matrix(f$r)
+    expect_equal(chol2inv(f$r), chol2inv(plain), info = n)
+    expect_equal(gpu_chol2inv(f$r), chol2inv(plain), info = n)
+    expect_equal(chol2inv(f$r, 1), chol2inv(plain, 1), info = n)
+    # A matrix in a file is a right-hand side as others are.
+    expect_equal(solve(plain, f$r), solve(plain, plain), info = n)
+    unlink(f$file)
+  }
+  full <- tile_matrix(matrix(0, 2, 3), whole <- new_file())
+  on.exit(unlink(whole))
+  e <- expect_error(chol2inv(full), "must be square", class = "cudafactor_error_dimension")
+  expect_identical(conditionCall(e), quote(chol2inv(full)))
+})
+
+test_that("a factor on disk is not factored again", {
+  f <- factor_of(diag(20), 16)
+  on.exit(unlink(f$file))
+  q <- f$r
+  words <- conditionMessage(expect_error(chol_file(q), class = "cudafactor_error_argument"))
+  for (wrong in alist(chol(q), chol(q, file = new_file()), gpu_chol(q), chol_gpus(q))) {
+    expect_error(eval(wrong), words, fixed = TRUE, class = "cudafactor_error_argument")
+  }
+  unlink(f$file)
+  expect_error(chol(q), "needs a file", class = "cudafactor_error_argument")
+})
+
 test_that("what is no complete factor is told apart", {
   x <- diag(40)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 16)
@@ -142,7 +172,7 @@ test_that("what is no complete factor is told apart", {
     calls <- list(
       r = function() chol_solve(y, 1:40), r = function() chol2inv_diag(y), a = function() solve(y, 1:40),
       r = function() backsolve(y, 1:40), l = function() forwardsolve(y, 1:40, upper.tri = TRUE),
-      r = function() gpu_backsolve(y, 1:40), x = function() determinant(y), x = function() gpu_determinant(y)
+      r = function() gpu_backsolve(y, 1:40), x = function() determinant(y), x = function() gpu_determinant(y), x = function() chol2inv(y), x = function() gpu_chol2inv(y)
     )
     for (i in seq_along(calls)) {
       e <- expect_error(calls[[i]](), words, class = "cudafactor_error_argument")
@@ -172,7 +202,10 @@ test_that("arguments that make no sense are errors", {
   expect_error(solve(r, 1:40, tol = 0), class = "cudafactor_error_argument")
   expect_error(solve(r, 1:40, 7), class = "cudafactor_error_argument")
   expect_error(backsolve(r, 1:40, upper.tri = FALSE), "upper triangular", class = "cudafactor_error_argument")
-  expect_error(forwardsolve(r, 1:40), "transpose = TRUE", class = "cudafactor_error_argument")
+  expect_error(forwardsolve(r, 1:40), "backsolve(r, b, transpose = TRUE)", fixed = TRUE, class = "cudafactor_error_argument")
+  for (wrong in alist(chol_solve(r, 1i * 1:40), solve(r, 1i * 1:40), backsolve(r, 1i * 1:40))) {
+    expect_error(eval(wrong), "as.matrix() of the factor", fixed = TRUE, class = "cudafactor_error_type")
+  }
   expect_error(gpu_forwardsolve(r, 1:40), "transpose = TRUE", class = "cudafactor_error_argument")
   expect_error(chol_solve(r, 1:39), class = "cudafactor_error_dimension")
   expect_error(chol_solve(r, letters), class = "cudafactor_error")

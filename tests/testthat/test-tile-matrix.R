@@ -334,7 +334,7 @@ test_that("what is written anew keeps its triangle, unless it is a factor", {
   whole <- tile_matrix(r, third <- tempfile())
   expect_false(whole$triangle)
   expect_identical(as.matrix(whole), as.matrix(r))
-  expect_error(t(k), "transpose", class = "cudafactor_error_argument")
+  expect_error(t(k), "transpose", class = "cudafactor_error_type")
   expect_error(tile_matrix("k.npy", tempfile()), "matrix_file", class = "cudafactor_error_type")
   expect_error(chol_file(file), "open_tile_matrix", class = "cudafactor_error_type")
   expect_error(chol_solve(file, 1:20), "open_tile_matrix", class = "cudafactor_error_type")

@@ -90,6 +90,33 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(failed.is_some(), !dev.is_host());
 }
 
+/// Tiles of more than four megabytes come to three devices strip by strip; the last strip is a narrow one.
+fn comes_in_strips<T: Scalar, D: TileMachine<T>>(devs: &[D], tile: usize) {
+    let n = 2 * tile + 100;
+    let a = matrices::positive::<T>(n).remove(0).1;
+    let mut first: Option<Host<T>> = None;
+    for count in 1..=devs.len() {
+        let made = factor_staying(&devs[..count], f64::INFINITY, tile, a.view()).unwrap();
+        let mut r = Host::<T>::from_fn(n, n, |_, _| 0.0);
+        for stayed in &made {
+            let mut found = Host::<T>::from_fn(tile, tile, |_, _| 7e30);
+            let dev = &devs[stayed.device];
+            dev.read(&stayed.matrix, found.view_mut()).unwrap();
+            let (i, j) = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)][stayed.tile];
+            let inside = (0..tile).flat_map(|l| (0..tile).map(move |k| (k, l)));
+            for (k, l) in inside {
+                let (row, col) = (i * tile + k, j * tile + l);
+                if row <= col && col < n {
+                    r.set(row, col, found.at(k, l));
+                }
+            }
+        }
+        let error = residual::cholesky(&a, &r);
+        assert!(error < residual::BACKWARD, "{count}: {error}");
+        assert!(same(first.get_or_insert_with(|| r.clone()), &r), "{count}");
+    }
+}
+
 /// Tiles that stay on their devices are those of the factor, bit for bit, and each is there once.
 fn stays_where_it_is_made<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     let tile = 128;
@@ -169,6 +196,7 @@ fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {
 #[test]
 fn cpus_apart() {
     stays_where_it_is_made::<f64, _>(&[(); 3].map(|()| CpuDevice::apart(1)));
+    comes_in_strips::<f64, _>(&[(); 3].map(|()| CpuDevice::apart(1)), 750);
     does_not_stay_out_of_reach::<f32, _>(&[(); 3].map(|()| CpuDevice::out_of_reach(1)));
     all::<f64, _>([(); 3].map(|()| CpuDevice::apart(1)));
     all::<f32, _>([(); 3].map(|()| CpuDevice::out_of_reach(1)));
@@ -188,6 +216,8 @@ fn gpus() {
         let devs = [0, 1, 2].map(|d| CudaDevice::open(d).unwrap_or(gpu));
         stays_where_it_is_made::<f64, _>(&devs);
         stays_where_it_is_made::<f32, _>(&devs);
+        comes_in_strips::<f64, _>(&devs, 750);
+        comes_in_strips::<f32, _>(&devs, 1050);
         all::<f64, _>(devs);
         all::<f32, _>(devs);
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::time::Duration;
 
 use common::place::Place;
@@ -156,14 +157,14 @@ impl<T: Scalar> Tiles<T> for Slow {
         0
     }
 
-    fn load(&self, _: usize, into: &mut Buffer<T>) -> Result<()> {
+    fn load(&self, _: usize, _: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
         std::thread::sleep(WHILE);
         into.fill(T::from_f64(0.0));
         (0..self.0.rows()).for_each(|i| into[i * (self.0.tile() + 1)] = T::from_f64(1.0));
         Ok(())
     }
 
-    fn store(&self, _: usize, _: &Buffer<T>, _: u32) -> Result<()> {
+    fn store(&self, _: usize, _: Range<usize>, _: &Buffer<T>, _: u32) -> Result<()> {
         std::thread::sleep(WHILE);
         Ok(())
     }

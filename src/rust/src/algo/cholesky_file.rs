@@ -1,5 +1,6 @@
 //! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
 
+use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -81,14 +82,14 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
         self.to.step(tile)
     }
 
-    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+    fn load(&self, tile: usize, _: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
         match self.from {
             Some(from) if !self.to.has(tile) => from.read(tile, into),
             _ => self.to.read(tile, into),
         }
     }
 
-    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+    fn store(&self, tile: usize, _: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         if !*begun {
             // As long as no tile is stored, the matrix is one.
@@ -380,7 +381,7 @@ mod tests {
             scope.spawn(|| files.keep(&over));
             assert!(!files.have_begun());
             let buffer = file.buffer().unwrap();
-            files.store(0, &buffer, 1).unwrap();
+            files.store(0, 0..8, &buffer, 1).unwrap();
             assert!(files.have_begun());
             let deadline = Instant::now() + Duration::from_secs(60);
             while step_in_a_copy(&file) == 0 {

@@ -15,9 +15,10 @@ use crate::footprint;
 use crate::held;
 use crate::progress;
 use crate::scalar::Scalar;
+use crate::threads::wanted;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
-use crate::tiles::{Layout, Shape};
+use crate::tiles::{Layout, Shape, Strips};
 
 /// Where the factorization may go.
 pub struct Means<'m> {
@@ -125,18 +126,46 @@ const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
 /// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
-/// Tiles in host memory on their way, for any number of devices and for each; of large tiles as few as do, so that they stay in a server's cache between the
-/// processor and the devices.
+/// Bytes in host memory on their way, which a server's cache between the processor and the devices holds; and whole tiles, for any number of devices and
+/// for each, at most and at least.
+const CACHE: usize = 256 << 20;
 const WAITING: (usize, usize) = (12, 4);
 const LEAST_WAITING: (usize, usize) = (6, 1);
-const CACHE: usize = 256 << 20;
 /// Threads that load, and as many that store, at least: one for each device, and each has the pool's threads to help.
 const THREADS: usize = 2;
+/// From so many devices on, which then share the host's memory, tiles come and go in strips, where each does once: strips of so many bytes, that
+/// stay in the cache on their way, so many at most, and so many threads for each device that load, and that store.
+const MANY: usize = 3;
+const STRIP: usize = 4 << 20;
+const STRIPS: usize = 64;
+const COPIERS: usize = 8;
 
-/// Places in host memory for tiles of so many bytes.
-fn waiting(devices: usize, tile_bytes: usize) -> usize {
+/// How tiles are cut on their way to so many devices, which each makes `once` or more often.
+fn strips<T>(layout: &Layout, devices: usize, once: impl Fn() -> bool) -> Strips {
+    if devices >= MANY && once() {
+        Strips::new(*layout, STRIP / (layout.tile() * size_of::<T>()))
+    } else {
+        Strips::whole(*layout)
+    }
+}
+
+/// Places in host memory for strips.
+fn waiting<T>(strips: &Strips, devices: usize) -> usize {
     let for_all = |(any, each): (usize, usize)| any + each * devices;
-    (CACHE / tile_bytes.max(1)).clamp(for_all(LEAST_WAITING), for_all(WAITING))
+    let bytes = strips.entries() * size_of::<T>();
+    let (least, most) = match strips.each() {
+        1 => (for_all(LEAST_WAITING), for_all(WAITING)),
+        _ => (LEAST_SLOTS, STRIPS),
+    };
+    let count = (CACHE / bytes.max(1)).clamp(least, most);
+    count.min(strips.count().max(LEAST_SLOTS))
+}
+
+fn copiers(strips: &Strips, devices: usize) -> usize {
+    match strips.each() {
+        1 => devices.max(THREADS),
+        _ => (COPIERS * devices).min(wanted() / 2).max(THREADS),
+    }
 }
 
 /// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
@@ -189,7 +218,7 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
         Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
     });
     Ok(Room {
-        host: waiting(devs.len(), bytes).min(layout.tiles().max(LEAST_SLOTS)),
+        host: waiting::<T>(&Strips::whole(*layout), devs.len()),
         devices: rooms.collect::<Result<_>>()?,
         peers: reach_all::<T, D>(devs)?,
     })
@@ -230,13 +259,17 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
-    let room = room::<T, D>(devs, memory, &layout)?;
+    let mut room = room::<T, D>(devs, memory, &layout)?;
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
-    let tiles = HostTiles::new(layout, x, out).ok_or_else(not_dense)?;
+    let owners = owners(layout.block_rows(), &speeds);
+    let once = || room_for_all(&layout, &room, &owners).is_some();
+    let strips = strips::<T>(&layout, devs.len(), once);
+    room.host = waiting::<T>(&strips, devs.len());
+    let tiles = HostTiles::new(strips, x, out).ok_or_else(not_dense)?;
     progress::phase("factorizing");
     progress::watch(tiles.counter());
     let work = Work::new(&tiles, &room, &speeds)?;
-    cholesky_tiled::factor(devs, &tiles, &work, devs.len().max(THREADS)).map(|_| ())
+    cholesky_tiled::factor(devs, &tiles, &work, copiers(&strips, devs.len())).map(|_| ())
 }
 
 /// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
@@ -253,17 +286,25 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
         return Ok(Vec::new());
     }
     let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
-    let tiles = HostTiles::to_read(layout, x).ok_or_else(not_dense)?;
+    let strips = strips::<T>(&layout, devs.len(), || true);
+    let tiles = HostTiles::to_read(strips, x).ok_or_else(not_dense)?;
     progress::phase("factorizing");
     progress::watch(tiles.counter());
-    let mut room = room::<T, D>(devs, memory, &layout)?;
-    let mut work = Work::staying(&tiles, &room, &speeds)?;
+    let room = || {
+        let room = room::<T, D>(devs, memory, &layout)?;
+        Ok(Room {
+            host: waiting::<T>(&strips, devs.len()),
+            ..room
+        })
+    };
+    let mut found: Room = room()?;
+    let mut work = Work::staying(&tiles, &found, &speeds)?;
     if work.is_none() && found_garbage(devs) {
-        room = self::room::<T, D>(devs, memory, &layout)?;
-        work = Work::staying(&tiles, &room, &speeds)?;
+        found = room()?;
+        work = Work::staying(&tiles, &found, &speeds)?;
     }
     let Some(work) = work else {
-        return Err(if devs.len() == 1 || room.peers {
+        return Err(if devs.len() == 1 || found.peers {
             Error::Argument {
                 argument: "devices",
                 what: format!(
@@ -277,7 +318,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
             }
         });
     };
-    cholesky_tiled::factor_staying(devs, &tiles, &work, devs.len().max(THREADS))
+    cholesky_tiled::factor_staying(devs, &tiles, &work, copiers(&strips, devs.len()))
 }
 
 /// Of the memory that is free: others take some meanwhile.

@@ -28,6 +28,9 @@ use crate::tiles::plan::{Op, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
 use crate::tiles::{Buffer, Layout};
 
+/// Threads that have the system give host memory, at most.
+const TOUCHING: usize = 16;
+
 /// Loads and stores by a plan.
 struct Carrier<'a, M> {
     matrix: &'a M,
@@ -35,25 +38,27 @@ struct Carrier<'a, M> {
 }
 
 impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
-    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
-        self.matrix.load(tile, into)?;
+    fn load(&self, strip: usize, into: &mut Buffer<T>) -> Result<()> {
+        let (tile, columns) = self.work.strips.position(strip);
+        self.matrix.load(tile, columns.clone(), into)?;
         let layout = &self.work.layout;
         let (i, j) = layout.position(tile);
         let (rows, _) = layout.extent(i, j);
         if i == j {
-            for k in rows..layout.tile() {
-                into[k * layout.tile() + k] = T::from_f64(1.0);
+            for k in columns.clone().filter(|k| *k >= rows) {
+                into[(k - columns.start) * layout.tile() + k] = T::from_f64(1.0);
             }
         }
         Ok(())
     }
 
-    fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()> {
+    fn store(&self, strip: usize, from: &Buffer<T>, request: usize) -> Result<()> {
         // The device's copy back was the request, on behalf of a task.
         let task = self.work.task_of(request).ok_or_else(|| Error::Internal {
             what: "a tile is stored that nobody changed".into(),
         })?;
-        self.matrix.store(tile, from, task.step())
+        let (tile, columns) = self.work.strips.position(strip);
+        self.matrix.store(tile, columns, from, task.step())
     }
 }
 
@@ -94,7 +99,7 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     };
     progress::extend(work.operations() - progress::total());
     let count = work.room.host.max(LEAST_SLOTS);
-    let slots = HostSlots::new(dev, count, &work.layout, 4 * threads)?;
+    let slots = HostSlots::new(dev, count, &work.strips, (4 * threads).min(TOUCHING))?;
     let carrier = Carrier { matrix, work };
     let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
     let line = line.after(&work.after);

@@ -19,7 +19,7 @@ use crate::tiles::line::{Line, Store};
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
-use crate::tiles::{Buffer, Layout, TileFile};
+use crate::tiles::{Buffer, Layout, Strips, TileFile};
 
 /// Bytes of a result that are on the device at a time.
 const PANEL: usize = 1 << 30;
@@ -146,7 +146,7 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
     let requests: Vec<Request> = (0..layout.tiles()).map(replaced).collect();
     let count = SLOTS.min(layout.tiles()).max(LEAST_SLOTS);
     let plan = plan(&requests, count)?;
-    let slots = HostSlots::<T, D>::new(dev, count, &layout, THREADS)?;
+    let slots = HostSlots::<T, D>::new(dev, count, &Strips::whole(layout), THREADS)?;
     let dimensions = x.coordinates.ncols();
     let x = dev.points(x)?;
     let written = Written(file);
@@ -248,6 +248,7 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
         line: &Line<'_, T, S>,
     ) -> Result<()> {
         let dev = self.dev;
+        let entries = self.layout.tile().pow(2);
         // Copies on their way, with their steps and tiles, the oldest first.
         let mut under_way: VecDeque<(usize, usize, Rc<D::Mark>)> = VecDeque::new();
         let retire = |under_way: &mut VecDeque<(usize, usize, Rc<D::Mark>)>| -> Result<bool> {
@@ -282,7 +283,8 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
             self.evaluate(tile, &mut place.matrix)?;
             let computed = dev.mark()?;
             // SAFETY: slot and place have a tile each. The place is written again after the copy, and whoever uses the slot waits for this step.
-            let mark = unsafe { dev.fetch(&mut place.matrix, slots.address(slot), &[&computed]) }?;
+            let to = slots.address(slot);
+            let mark = unsafe { dev.fetch(&mut place.matrix, 0..entries, to, &[&computed]) }?;
             let mark = Rc::new(mark);
             place.leaving = Some(mark.clone());
             under_way.push_back((x, tile, mark));

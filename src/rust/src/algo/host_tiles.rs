@@ -1,5 +1,6 @@
 //! Tiles of a matrix, and of its factor, that lie in host memory as columns.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::host_memory::{copy_past_cache, Pages};
 use crate::progress::Moved;
 use crate::scalar::Scalar;
 use crate::threads::{owns_pool, wanted};
-use crate::tiles::{Buffer, Layout};
+use crate::tiles::{Buffer, Layout, Strips};
 
 /// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
 pub(super) struct HostTiles<'a, T> {
@@ -22,6 +23,8 @@ pub(super) struct HostTiles<'a, T> {
     /// Numbers from a column of the factor to the next.
     stride: usize,
     pages: Pages,
+    strips: Strips,
+    /// Of each strip.
     steps: Vec<AtomicU32>,
     moved: Arc<Moved>,
 }
@@ -51,28 +54,23 @@ impl<T> Address<T> {
     }
 }
 
-/// Bytes that a thread copies at least.
+/// Bytes that a thread copies at least, of a tile that several copy.
 const PIECE: usize = 256 << 10;
 
 /// Columns of so many bytes.
-fn each_column(columns: usize, bytes: usize, f: impl Fn(usize) + Sync + Send) {
-    if owns_pool() {
-        (0..columns)
-            .into_par_iter()
-            .with_min_len((PIECE / bytes.max(1)).max(1))
-            .for_each(f);
-    } else {
-        (0..columns).for_each(f);
-    }
+fn each_column(columns: Range<usize>, bytes: usize, f: impl Fn(usize) + Sync + Send) {
+    let least = (PIECE / bytes.max(1)).max(1);
+    columns.into_par_iter().with_min_len(least).for_each(f);
 }
 
 impl<'a, T: Scalar> HostTiles<'a, T> {
     /// `None` where columns are not contiguous.
     pub(super) fn new(
-        layout: Layout,
+        strips: Strips,
         matrix: MatRef<'a, T>,
         factor: MatMut<'a, T>,
     ) -> Option<Self> {
+        let layout = *strips.layout();
         let rows = layout.rows();
         let fits = (matrix.nrows(), factor.nrows()) == (rows, rows);
         let dense = matrix.row_stride() == 1 && factor.row_stride() == 1;
@@ -88,13 +86,15 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             stride,
             // SAFETY: from the first entry to the last, which outlive this value.
             pages: unsafe { Pages::of_any(factor.as_ptr_mut().cast(), numbers * size_of::<T>()) },
-            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+            strips,
+            steps: (0..strips.count()).map(|_| AtomicU32::new(0)).collect(),
             moved: Arc::default(),
         })
     }
 
     /// Of a matrix whose factor stays elsewhere. `None` as of [`HostTiles::new`].
-    pub(super) fn to_read(layout: Layout, matrix: MatRef<'a, T>) -> Option<Self> {
+    pub(super) fn to_read(strips: Strips, matrix: MatRef<'a, T>) -> Option<Self> {
+        let layout = *strips.layout();
         let fits = matrix.nrows() == layout.rows() && matrix.row_stride() == 1;
         fits.then(|| HostTiles {
             layout,
@@ -103,7 +103,8 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
             stride: 1,
             // SAFETY: of no bytes.
             pages: unsafe { Pages::of_any(std::ptr::null_mut(), 0) },
-            steps: (0..layout.tiles()).map(|_| AtomicU32::new(0)).collect(),
+            strips,
+            steps: (0..strips.count()).map(|_| AtomicU32::new(0)).collect(),
             moved: Arc::default(),
         })
     }
@@ -111,6 +112,15 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
     /// What comes and goes, for who watches it.
     pub(super) fn counter(&self) -> Arc<Moved> {
         self.moved.clone()
+    }
+
+    /// Copies columns: whole tiles by several threads, since a device waits for the next one. Of strips many are on their way, with a thread each.
+    fn each(&self, columns: Range<usize>, copy: impl Fn(usize) + Sync + Send) {
+        if self.strips.each() == 1 && owns_pool() {
+            each_column(columns, self.layout.tile() * size_of::<T>(), copy);
+        } else {
+            columns.for_each(copy);
+        }
     }
 
     fn start(&self, i: usize, j: usize) -> usize {
@@ -134,19 +144,25 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
     }
 
     fn step(&self, tile: usize) -> u32 {
-        self.steps[tile].load(Ordering::Acquire)
+        self.steps[self.strips.of(tile).start].load(Ordering::Acquire)
     }
 
-    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+    fn strips(&self) -> Strips {
+        self.strips
+    }
+
+    fn load(&self, tile: usize, columns: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
         let (i, j) = self.layout.position(tile);
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
-        let stored = self.step(tile) > 0;
+        let strip = self.strips.from(tile, columns.start);
+        let stored = self.steps[strip].load(Ordering::Acquire) > 0;
+        let (first, count) = (columns.start, columns.len());
         let factor = Address(self.factor);
         let to = Address(into.as_mut_ptr());
         let zero = T::from_f64(0.0);
-        each_column(size, size * size_of::<T>(), |c| {
-            // SAFETY: a column of the buffer.
-            let to = unsafe { to.slice(c * size, size) };
+        self.each(columns, |c| {
+            // SAFETY: a column of the buffer, which has as many.
+            let to = unsafe { to.slice((c - first) * size, size) };
             let height = if c < cols { self.height((i, j), c) } else { 0 };
             let (to, rest) = to.split_at_mut(height);
             if i == j || rows < size || c >= cols {
@@ -170,11 +186,11 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 to.copy_from_slice(from);
             }
         });
-        self.moved.has_read(into.bytes().len() as u64);
+        self.moved.has_read((count * size * size_of::<T>()) as u64);
         Ok(())
     }
 
-    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()> {
+    fn store(&self, tile: usize, columns: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()> {
         if self.factor.is_null() {
             return Err(Error::Internal {
                 what: "a tile that should stay was to be stored".into(),
@@ -182,13 +198,15 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         }
         let (i, j) = self.layout.position(tile);
         let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let (first, count) = (columns.start, columns.len());
         let factor = Address(self.factor);
         let zero = T::from_f64(0.0);
-        each_column(cols, rows * size_of::<T>(), |c| {
+        self.each(first..columns.end.min(cols), |c| {
             // SAFETY: a column of the tile in the factor, which nobody else uses meanwhile.
             let to = unsafe { factor.slice(self.start(i, j) + c * self.stride, rows) };
             let (to, below) = to.split_at_mut(self.height((i, j), c));
-            let from = &from[c * size..c * size + to.len()];
+            let start = (c - first) * size;
+            let from = &from[start..start + to.len()];
             // SAFETY: as long as one another.
             unsafe {
                 copy_past_cache(
@@ -199,8 +217,10 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
             }
             below.fill(zero);
         });
-        self.moved.has_written(from.bytes().len() as u64);
-        self.steps[tile].store(step, Ordering::Release);
+        self.moved
+            .has_written((count * size * size_of::<T>()) as u64);
+        let strip = self.strips.from(tile, first);
+        self.steps[strip].store(step, Ordering::Release);
         Ok(())
     }
 
@@ -237,3 +257,52 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
 
 /// Threads that write zeros at most.
 const MOST_BESIDE: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use faer::Mat;
+
+    use super::*;
+    use crate::tiles::Shape;
+
+    #[test]
+    fn strips_come_and_go() {
+        come_and_go(1300, 600, 600);
+        come_and_go(130, 40, 40);
+        come_and_go(130, 40, 7);
+        come_and_go(130, 40, 1);
+    }
+
+    fn come_and_go(n: usize, tile: usize, width: usize) {
+        let layout = Layout::new(n, n, tile, Shape::Triangle).unwrap();
+        let matrix = Mat::<f64>::from_fn(n, n, |i, j| (i * n + j + 1) as f64);
+        let mut factor = Mat::<f64>::from_fn(n, n, |_, _| f64::NAN);
+        let strips = Strips::new(layout, width);
+        let tiles = HostTiles::new(strips, matrix.as_ref(), factor.as_mut()).unwrap();
+        let mut buffer = Buffer::<f64>::strip(&strips).unwrap();
+        // The second time what was stored, and stored changed, comes back.
+        for round in 0..2 {
+            for strip in (0..strips.count()).rev() {
+                let (number, columns) = strips.position(strip);
+                let (i, j) = layout.position(number);
+                buffer.fill(f64::NAN);
+                tiles.load(number, columns.clone(), &mut buffer).unwrap();
+                for (c, column) in columns.clone().zip(buffer.chunks_exact(tile)) {
+                    for (r, x) in column.iter().enumerate() {
+                        let (row, col) = (i * tile + r, j * tile + c);
+                        let there = row <= col && col < n;
+                        let was = if there { matrix[(row, col)] } else { 0.0 };
+                        assert_eq!(*x, was * f64::from(1 + round), "{row} {col}");
+                    }
+                }
+                buffer.iter_mut().for_each(|x| *x *= 2.0 - f64::from(round));
+                tiles.store(number, columns, &buffer, 1).unwrap();
+            }
+        }
+        tiles.beside(&|| true);
+        for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
+            let made = if i <= j { 2.0 * matrix[(i, j)] } else { 0.0 };
+            assert_eq!(factor[(i, j)], made, "{i} {j}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Tiles in a device's memory: copies beside what is computed, by a plan.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -27,6 +28,13 @@ const OPERATIONS_AHEAD: f64 = 4e12;
 /// Steps of a kind of which the first that can be begun is: what was planned to come first may come late.
 const WINDOW: usize = 256;
 
+/// Kinds of steps of a device: tiles that come from other devices, strips of tiles that come from the host, tasks, and strips that go there.
+const KINDS: usize = 4;
+const ACROSS: usize = 0;
+const UP: usize = 1;
+const RUN: usize = 2;
+const DOWN: usize = 3;
+
 /// A tile of a factor that stays in a device's memory.
 pub struct Stayed<M> {
     /// Its number.
@@ -52,8 +60,8 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
     line: &'l Line<'a, T, S>,
     peers: &'l Peers<'a, D>,
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
-    /// Copies, with the steps of the host's plan that they are.
-    under_way: VecDeque<(usize, Rc<D::Mark>)>,
+    /// Copies of each kind, with the steps of the host's plan that they are. Those of a kind end in the order of their beginning.
+    under_way: [VecDeque<(usize, Rc<D::Mark>)>; KINDS],
     /// While there are any.
     copying: Option<Running<'l>>,
     computing: VecDeque<Computing<D::Mark, D::Outcome>>,
@@ -92,7 +100,7 @@ pub(super) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
         line,
         peers,
         places: Vec::new(),
-        under_way: VecDeque::new(),
+        under_way: Default::default(),
         copying: None,
         computing: VecDeque::new(),
     };
@@ -133,7 +141,11 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order as far as that can be; none waits for one of
         // another kind but where it needs what that gives.
         let mut queues = self.queues();
-        let mut begun = vec![false; self.share.plan.ops.len()];
+        // A tile is there, or gone, when all strips of it are.
+        let mut left = vec![0; self.share.plan.ops.len()];
+        for (_, step) in queues.iter().flatten() {
+            left[*step] += 1;
+        }
         while queues.iter().any(|queue| !queue.is_empty()) {
             let seen = self.line.progress();
             let mut any = false;
@@ -144,13 +156,13 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
                     if is_task && self.are_many() {
                         break;
                     }
-                    let first = self.share.before[step].iter().all(|y| begun[*y]);
+                    let first = self.share.before[step].iter().all(|y| left[*y] == 0);
                     if !first || !self.line.ready(x)? {
                         at += 1;
                         continue;
                     }
                     self.begin(x, step)?;
-                    begun[step] = true;
+                    left[step] -= 1;
                     queue.remove(at);
                     any = true;
                     interrupt::poll()?;
@@ -168,8 +180,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         let copied = self.copied_by_others();
         loop {
             self.retire()?;
-            let idle = self.under_way.is_empty() && self.computing.is_empty();
-            if idle && copied.iter().all(|x| self.line.is_done(*x)) {
+            if !self.is_busy() && copied.iter().all(|x| self.line.is_done(*x)) {
                 return Ok(());
             }
             interrupt::poll()?;
@@ -222,8 +233,8 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     /// The device's steps as steps of the host's plan and of its own.
-    fn queues(&self) -> [VecDeque<(usize, usize)>; 4] {
-        let mut queues = [const { VecDeque::new() }; 4];
+    fn queues(&self) -> [VecDeque<(usize, usize)>; KINDS] {
+        let mut queues = [const { VecDeque::new() }; KINDS];
         for (x, op) in self.work.host.ops.iter().enumerate() {
             let Op::Run { request, .. } = op else {
                 continue;
@@ -231,10 +242,10 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             let (device, step) = self.work.by[*request];
             if device == self.number {
                 let kind = match self.share.plan.ops[step] {
-                    Op::Load { .. } if self.work.peers.contains_key(request) => 0,
-                    Op::Load { .. } => 1,
-                    Op::Run { .. } => 2,
-                    Op::Store { .. } => 3,
+                    Op::Load { .. } if self.work.peers.contains_key(request) => ACROSS,
+                    Op::Load { .. } => UP,
+                    Op::Run { .. } => RUN,
+                    Op::Store { .. } => DOWN,
                 };
                 queues[kind].push_back((x, step));
             }
@@ -253,9 +264,9 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         match &self.share.plan.ops[step] {
             Op::Load { slot, .. } => match self.work.peers.get(request) {
                 Some(peer) => self.copy(x, *slot, *peer),
-                None => self.send(x, *slot, homes[0]),
+                None => self.send(x, *slot, homes[0], self.entries(*request)),
             },
-            Op::Store { slot, .. } => self.fetch(x, *slot, homes[0]),
+            Op::Store { slot, .. } => self.fetch(x, *slot, homes[0], self.entries(*request)),
             Op::Run { request, slots } => {
                 self.compute(x, self.work.tasks[self.share.tasks[*request]], slots)
             }
@@ -271,17 +282,32 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
             .computing
             .is_empty()
             .then(|| self.line.meters.idle[self.number].run());
-        let busy = !(self.under_way.is_empty() && self.computing.is_empty());
-        let most = if busy { 50 } else { 20_000 };
+        let most = if self.is_busy() { 50 } else { 20_000 };
         self.line.pause(seen, Duration::from_micros(most));
         Ok(())
     }
 
-    fn send(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
+    fn is_busy(&self) -> bool {
+        !self.computing.is_empty() || self.under_way.iter().any(|copies| !copies.is_empty())
+    }
+
+    /// Those of a tile that a request for a strip of it is about.
+    fn entries(&self, request: usize) -> Range<usize> {
+        let strip = self.work.requests[request].tiles.first();
+        let (_, columns) = self
+            .work
+            .strips
+            .position(strip.map_or(0, |(strip, _)| *strip));
+        let rows = self.work.layout.tile();
+        columns.start * rows..columns.end * rows
+    }
+
+    fn send(&mut self, x: usize, slot: usize, home: usize, part: Range<usize>) -> Result<()> {
         let from = self.slots.address(home);
-        // SAFETY: the host's slot and the device's have a tile, and steps that change either wait for the end of the copy.
-        let copy = self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, after) })?;
-        self.is_under_way(x, copy);
+        // SAFETY: the host's slot has a strip, and the device's the tile; steps that change either wait for the end of the copy.
+        let copy =
+            self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, part, after) })?;
+        self.is_under_way(UP, x, copy);
         Ok(())
     }
 
@@ -290,21 +316,21 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         // SAFETY: the other device has computed the tile, and changes its place only after this step; it gives no memory back before this one has left.
         let copy =
             self.places[slot].fill(|to, after| unsafe { self.dev.copy(from, place, to, after) })?;
-        self.is_under_way(x, copy);
+        self.is_under_way(ACROSS, x, copy);
         Ok(())
     }
 
-    fn fetch(&mut self, x: usize, slot: usize, home: usize) -> Result<()> {
+    fn fetch(&mut self, x: usize, slot: usize, home: usize, part: Range<usize>) -> Result<()> {
         let to = self.slots.address(home);
         // SAFETY: as of `send`.
-        let copy =
-            self.places[slot].read(|from, after| unsafe { self.dev.fetch(from, to, after) })?;
-        self.is_under_way(x, copy);
+        let copy = self.places[slot]
+            .read(|from, after| unsafe { self.dev.fetch(from, part, to, after) })?;
+        self.is_under_way(DOWN, x, copy);
         Ok(())
     }
 
-    fn is_under_way(&mut self, x: usize, copy: Rc<D::Mark>) {
-        self.under_way.push_back((x, copy));
+    fn is_under_way(&mut self, kind: usize, x: usize, copy: Rc<D::Mark>) {
+        self.under_way[kind].push_back((x, copy));
         let line = self.line;
         self.copying
             .get_or_insert_with(|| line.meters.copying.run());
@@ -377,16 +403,16 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     /// first, so that no tile is stored that a failure has made.
     fn retire(&mut self) -> Result<()> {
         let mut copied = Vec::new();
-        // Copies up and copies down overtake each other.
-        let mut i = 0;
-        while i < self.under_way.len() {
-            if self.dev.is_past(&self.under_way[i].1)? {
-                copied.extend(self.under_way.remove(i).map(|(x, _)| x));
-            } else {
-                i += 1;
+        for copies in &mut self.under_way {
+            while let Some((x, copy)) = copies.front() {
+                if !self.dev.is_past(copy)? {
+                    break;
+                }
+                copied.push(*x);
+                copies.pop_front();
             }
         }
-        if self.under_way.is_empty() {
+        if self.under_way.iter().all(VecDeque::is_empty) {
             self.copying = None;
         }
         while let Some(first) = self.computing.front() {

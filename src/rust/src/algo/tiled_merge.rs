@@ -1,17 +1,19 @@
 //! The plans of several devices as one list of requests to the host's memory.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::algo::tiled_peers::Peer;
 use crate::algo::tiled_work::{Room, Share};
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
-use crate::tiles::Layout;
+use crate::tiles::{Layout, Strips};
 
 /// The devices' plans on their way to become one list of requests to the host's memory.
 pub(super) struct Merged<'a> {
     shares: &'a [Share],
     tasks: &'a [Task],
+    strips: Strips,
     /// Tasks between one and the copy back of its tile.
     lag: usize,
     /// The first step of each plan that is not in the list, but for tiles that come ahead of time; and the first that was not looked ahead to.
@@ -26,8 +28,8 @@ pub(super) struct Merged<'a> {
     done: usize,
     /// What is in each device's places.
     places: Vec<Vec<Place>>,
-    /// Where a tile of the factor is, and by which request it came there or was made. None where devices do not reach one another.
-    made: Option<HashMap<usize, (Peer, usize)>>,
+    /// Where a tile of the factor is, and by which requests it came there or was made. None where devices do not reach one another.
+    made: Option<HashMap<usize, (Peer, Range<usize>)>>,
     pub(super) requests: Vec<Request>,
     pub(super) by: Vec<(usize, usize)>,
     pub(super) peers: HashMap<usize, Peer>,
@@ -50,12 +52,19 @@ pub(super) struct Late {
 }
 
 impl<'a> Merged<'a> {
-    pub(super) fn new(shares: &'a [Share], tasks: &'a [Task], room: &Room, lag: usize) -> Self {
+    pub(super) fn new(
+        shares: &'a [Share],
+        tasks: &'a [Task],
+        strips: Strips,
+        room: &Room,
+        lag: usize,
+    ) -> Self {
         let listed = shares.iter().map(|share| vec![false; share.plan.ops.len()]);
         let slots = room.devices.iter().map(|slots| (*slots).max(LEAST_SLOTS));
         Merged {
             shares,
             tasks,
+            strips,
             lag,
             next: vec![0; shares.len()],
             ahead: vec![0; shares.len()],
@@ -72,35 +81,40 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The number of the request.
-    fn push(&mut self, device: usize, step: usize) -> usize {
+    /// What the step asks of the host's memory; the numbers of these requests.
+    fn push(&mut self, device: usize, step: usize) -> Range<usize> {
         let share = &self.shares[device];
-        let request = share.request_by(self.tasks, &share.plan.ops[step]);
-        self.requests.push(request);
-        self.by.push((device, step));
-        self.listed[device][step] = true;
-        self.requests.len() - 1
+        let asked = share.requests_by(self.tasks, &self.strips, &share.plan.ops[step]);
+        self.push_all(device, step, asked)
     }
 
-    /// The place of another device that has the finished tile, and the request that finished it.
-    fn peer_with(&self, tile: usize, device: usize) -> Option<(Peer, usize)> {
-        let (peer, request) = *self.made.as_ref()?.get(&tile)?;
+    fn push_all(&mut self, device: usize, step: usize, asked: Vec<Request>) -> Range<usize> {
+        let first = self.requests.len();
+        self.by.extend(asked.iter().map(|_| (device, step)));
+        self.requests.extend(asked);
+        self.listed[device][step] = true;
+        first..self.requests.len()
+    }
+
+    /// The place of another device that has the finished tile, and the requests that finished it.
+    fn peer_with(&self, tile: usize, device: usize) -> Option<(Peer, Range<usize>)> {
+        let (peer, requests) = self.made.as_ref()?.get(&tile)?;
         let there = self.places[peer.device][peer.slot].tile == Some(tile);
-        (there && peer.device != device).then_some((peer, request))
+        (there && peer.device != device).then(|| (*peer, requests.clone()))
     }
 
     /// A tile comes to a device, from another or from the host's memory.
     fn bring(&mut self, device: usize, step: usize, tile: usize, slot: usize) {
-        let request = match self.peer_with(tile, device) {
+        let requests = match self.peer_with(tile, device) {
             Some((peer, made)) => {
                 // The place is free.
                 self.flush(|late| late.device == device && late.slot == slot);
-                let request = self.push(device, step);
-                self.requests[request].tiles.clear();
+                let requests = self.push_all(device, step, vec![Request::none()]);
+                let request = requests.start;
                 self.places[peer.device][peer.slot].copied.push(request);
                 self.peers.insert(request, peer);
-                self.after.push((request, made));
-                request
+                self.after.extend(made.map(|made| (request, made)));
+                requests
             }
             None => {
                 // What another device, or this one, has made is there first, and a place is free.
@@ -111,21 +125,21 @@ impl<'a> Merged<'a> {
         let place = &mut self.places[device][slot];
         place.tile = Some(tile);
         for copy in place.copied.drain(..) {
-            self.after.push((request, copy));
+            self.after.extend(requests.clone().map(|r| (r, copy)));
         }
-        self.is_here(tile, Peer { device, slot }, request);
+        self.is_here(tile, Peer { device, slot }, requests);
     }
 
     /// A tile of the factor that is no longer where it was known to be is known to be here.
-    fn is_here(&mut self, tile: usize, here: Peer, request: usize) {
+    fn is_here(&mut self, tile: usize, here: Peer, requests: Range<usize>) {
         let finished = !self.makers.contains_key(&tile);
         let Some(made) = self.made.as_mut().filter(|_| finished) else {
             return;
         };
-        let (peer, made) = made.entry(tile).or_insert((here, request));
+        let (peer, made) = made.entry(tile).or_insert((here, requests.clone()));
         let there = self.places[peer.device][peer.slot].tile == Some(tile);
         if !there || *peer == here {
-            (*peer, *made) = (here, request);
+            (*peer, *made) = (here, requests);
         }
     }
 

@@ -16,11 +16,11 @@ impl Tiles<f64> for Rows {
         i.min(self.1) as u32 + u32::from(i < self.1)
     }
 
-    fn load(&self, _: usize, _: &mut Buffer<f64>) -> Result<()> {
+    fn load(&self, _: usize, _: Range<usize>, _: &mut Buffer<f64>) -> Result<()> {
         Ok(())
     }
 
-    fn store(&self, _: usize, _: &Buffer<f64>, _: u32) -> Result<()> {
+    fn store(&self, _: usize, _: Range<usize>, _: &Buffer<f64>, _: u32) -> Result<()> {
         Ok(())
     }
 }

@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// The strips of a device's place.
+fn all_of(work: &Work, device: usize, slot: usize) -> Vec<Loc> {
+    let strips = 0..work.strips.each();
+    strips.map(|strip| Loc::Dev(device, slot, strip)).collect()
+}
+
 fn tile_no(work: &Work, at: (usize, usize)) -> usize {
     work.layout.index(at.0, at.1).unwrap()
 }
@@ -38,6 +44,13 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
         };
         queues[device][kind].push_back((x, step));
     }
+    let ops = work.devices.iter().map(|d| vec![0; d.plan.ops.len()]);
+    let mut left: Vec<Vec<usize>> = ops.collect();
+    for (device, queues) in queues.iter().enumerate() {
+        for (_, step) in queues.iter().flatten() {
+            left[device][*step] += 1;
+        }
+    }
     let nt = 1 + rng.below(3);
     let mut s = Sim {
         work,
@@ -55,11 +68,7 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
             .map(|n| vec![Marks::default(); (*n).max(LEAST_SLOTS)])
             .collect(),
         queues,
-        begun: work
-            .devices
-            .iter()
-            .map(|d| vec![false; d.plan.ops.len()])
-            .collect(),
+        left,
         under_way: vec![Vec::new(); nd],
         computing: vec![VecDeque::new(); nd],
         loads: plan
@@ -81,9 +90,10 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
         many: 1 + rng.below(24),
         window: [1, 3, 20, 256][rng.below(4)],
     };
-    for tile in 0..work.layout.tiles() {
+    for strip in 0..work.strips.count() {
+        let (tile, _) = work.strips.position(strip);
         s.content
-            .insert(Loc::Disk(tile), Some((tile, m.step(tile))));
+            .insert(Loc::Disk(strip), Some((strip, m.step(tile))));
     }
     let bias: Vec<usize> = (0..8).map(|_| 1 + rng.below(6)).collect();
     loop {
@@ -155,7 +165,7 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                     _ => unreachable!(),
                 };
                 if k == 1 {
-                    let v = s.start(&[from], to);
+                    let v = s.start(&[from], &[to]);
                     if let Op::Store { tile, request, .. } = &plan.ops[x] {
                         let task = work.task_of(*request).unwrap();
                         assert_eq!(v[0], Some((*tile, task.step())), "stored");
@@ -163,7 +173,7 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                     s.threads[a].1 = Some((x, true));
                 } else {
                     let v = s.content[&from];
-                    s.end(&[from], to, v);
+                    s.end(&[from], &[to], &[v]);
                     s.done[x] = true;
                     s.threads[a].1 = None;
                 }
@@ -171,7 +181,7 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
             3 => {
                 let at = s.first_ready(a, b).unwrap();
                 let (x, step) = s.queues[a][b].remove(at).unwrap();
-                s.begun[a][step] = true;
+                s.left[a][step] -= 1;
                 let Op::Run {
                     request,
                     slots: homes,
@@ -181,11 +191,13 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                 };
                 let share = &work.devices[a];
                 let e = s.event();
+                let asked = work.requests[*request].tiles.first();
+                let part = asked.map_or(0, |(strip, _)| strip % work.strips.each());
                 match &share.plan.ops[step] {
                     Op::Load { slot, .. } => {
-                        let from = match work.peers.get(request) {
-                            Some(p) => Loc::Dev(p.device, p.slot),
-                            None => Loc::Host(homes[0]),
+                        let (reads, writes) = match work.peers.get(request) {
+                            Some(p) => (all_of(work, p.device, p.slot), all_of(work, a, *slot)),
+                            None => (vec![Loc::Host(homes[0])], vec![Loc::Dev(a, *slot, part)]),
                         };
                         let m = &mut s.marks[a][*slot];
                         let deps = [m.computed, m.leaving].into_iter().flatten().collect();
@@ -194,12 +206,12 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                         s.streams[a][b].push_back(SOp {
                             x,
                             deps,
-                            reads: vec![from],
-                            write: Loc::Dev(a, *slot),
+                            reads,
+                            writes,
                             task: None,
                             event: e,
                             started: false,
-                            value: None,
+                            values: Vec::new(),
                         });
                         s.under_way[a].push((x, e));
                     }
@@ -210,12 +222,12 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                         s.streams[a][b].push_back(SOp {
                             x,
                             deps,
-                            reads: vec![Loc::Dev(a, *slot)],
-                            write: Loc::Host(homes[0]),
+                            reads: vec![Loc::Dev(a, *slot, part)],
+                            writes: vec![Loc::Host(homes[0])],
                             task: None,
                             event: e,
                             started: false,
-                            value: None,
+                            values: Vec::new(),
                         });
                         s.under_way[a].push((x, e));
                     }
@@ -232,12 +244,15 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                         s.streams[a][2].push_back(SOp {
                             x,
                             deps,
-                            reads: slots[1..].iter().map(|p| Loc::Dev(a, *p)).collect(),
-                            write: Loc::Dev(a, slots[0]),
+                            reads: slots[1..]
+                                .iter()
+                                .flat_map(|p| all_of(work, a, *p))
+                                .collect(),
+                            writes: all_of(work, a, slots[0]),
                             task: Some(task),
                             event: e,
                             started: false,
-                            value: None,
+                            values: Vec::new(),
                         });
                         s.computing[a].push_back((x, e));
                     }
@@ -245,20 +260,20 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
             }
             4 => {
                 let mut op = s.streams[a][b].front().unwrap().clone();
-                let v = s.start(&op.reads, op.write);
-                op.value = match op.task {
+                let v = s.start(&op.reads, &op.writes);
+                let each = work.strips.each();
+                op.values = match op.task {
                     None => {
                         // a copy
-                        if let (Loc::Dev(from, _), true) = (op.reads[0], b == 0) {
+                        if let (Loc::Dev(from, ..), true) = (op.reads[0], b == 0) {
                             assert_ne!(from, a);
-                            let (tile, step) = v[0].expect("a peer copies a tile");
-                            assert_eq!(
-                                step as usize,
-                                work.layout.position(tile).0 + 1,
-                                "peer copies finished"
-                            );
+                            assert_eq!(v.len(), each);
+                            for v in &v {
+                                let (strip, step) = v.expect("a peer copies a tile");
+                                let (i, _) = work.layout.position(strip / each);
+                                assert_eq!(step as usize, i + 1, "peer copies finished");
+                            }
                         }
-                        assert!(v[0].is_some(), "copy of nothing");
                         let plan_tile = {
                             let Op::Run { request, .. } = &plan.ops[op.x] else {
                                 unreachable!()
@@ -269,21 +284,34 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
                                 _ => unreachable!(),
                             }
                         };
-                        assert_eq!(v[0].unwrap().0, plan_tile, "the tile that was planned");
-                        v[0]
+                        let strips: Vec<_> = v.iter().map(|v| v.unwrap().0).collect();
+                        let wanted = match strips.len() {
+                            1 => {
+                                let host = [&op.reads, &op.writes].into_iter().flatten();
+                                let mut parts = host.filter_map(|loc| match loc {
+                                    Loc::Dev(_, _, part) => Some(plan_tile * each + part),
+                                    _ => None,
+                                });
+                                vec![parts.next().unwrap()]
+                            }
+                            _ => work.strips.of(plan_tile).collect(),
+                        };
+                        assert_eq!(strips, wanted, "the tile that was planned");
+                        v
                     }
                     Some(task) => {
-                        let target = s.content.get(&op.write).copied().flatten();
-                        let tile = tile_no(work, task.target());
-                        assert_eq!(target, Some((tile, task.step() - 1)), "{task:?}");
-                        for (at, v) in task.sources().zip(&v) {
-                            assert_eq!(
-                                *v,
-                                Some((tile_no(work, at), at.0 as u32 + 1)),
-                                "{task:?} source"
-                            );
+                        let own = work.strips.of(tile_no(work, task.target()));
+                        for (loc, strip) in op.writes.iter().zip(own.clone()) {
+                            let target = s.content.get(loc).copied().flatten();
+                            assert_eq!(target, Some((strip, task.step() - 1)), "{task:?}");
                         }
-                        Some((tile, task.step()))
+                        for (at, v) in task.sources().zip(v.chunks(each)) {
+                            for (strip, v) in work.strips.of(tile_no(work, at)).zip(v) {
+                                let wanted = Some((strip, at.0 as u32 + 1));
+                                assert_eq!(*v, wanted, "{task:?} source");
+                            }
+                        }
+                        own.map(|strip| Some((strip, task.step()))).collect()
                     }
                 };
                 op.started = true;
@@ -291,7 +319,7 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
             }
             5 => {
                 let op = s.streams[a][b].pop_front().unwrap();
-                s.end(&op.reads, op.write, op.value);
+                s.end(&op.reads, &op.writes, &op.values);
                 s.events[op.event] = true;
             }
             6 => {
@@ -319,12 +347,10 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
         "stuck: {:?}",
         s.done.iter().filter(|d| !**d).count()
     );
-    for tile in 0..work.layout.tiles() {
-        let (i, _) = work.layout.position(tile);
-        let want = Some((tile, i as u32 + 1));
-        if !stays {
-            assert_eq!(s.content[&Loc::Disk(tile)], want);
-        }
+    for strip in (0..work.strips.count()).filter(|_| !stays) {
+        let (i, _) = work.layout.position(work.strips.position(strip).0);
+        let want = Some((strip, i as u32 + 1));
+        assert_eq!(s.content[&Loc::Disk(strip)], want);
     }
     if stays {
         let mut found = vec![0; work.layout.tiles()];
@@ -342,10 +368,10 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
             for (p, t) in holds.iter().enumerate() {
                 if let Some(t) = t.filter(|t| own[*t]) {
                     found[t] += 1;
-                    assert_eq!(
-                        s.content[&Loc::Dev(d, p)],
-                        Some((t, work.layout.position(t).0 as u32 + 1))
-                    );
+                    for (loc, strip) in all_of(work, d, p).iter().zip(work.strips.of(t)) {
+                        let made = Some((strip, work.layout.position(t).0 as u32 + 1));
+                        assert_eq!(s.content[loc], made);
+                    }
                 }
             }
         }

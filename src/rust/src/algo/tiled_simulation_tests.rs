@@ -4,7 +4,7 @@
 use super::*;
 use crate::algo::tiled_work::{Tiles, Work};
 use crate::error::Result;
-use crate::tiles::{Buffer, Layout, Shape};
+use crate::tiles::{Buffer, Layout, Shape, Strips};
 use std::collections::VecDeque;
 
 #[path = "tiled_simulation_run.rs"]
@@ -31,6 +31,8 @@ struct M {
     count: usize,
     finished: usize,
     memory: bool,
+    /// Of each tile.
+    strips: usize,
 }
 impl Tiles<f64> for M {
     fn layout(&self) -> Layout {
@@ -40,11 +42,14 @@ impl Tiles<f64> for M {
         let (i, _) = self.layout().position(tile);
         i.min(self.finished) as u32 + u32::from(i < self.finished)
     }
-    fn load(&self, _: usize, _: &mut Buffer<f64>) -> Result<()> {
+    fn load(&self, _: usize, _: Range<usize>, _: &mut Buffer<f64>) -> Result<()> {
         Ok(())
     }
-    fn store(&self, _: usize, _: &Buffer<f64>, _: u32) -> Result<()> {
+    fn store(&self, _: usize, _: Range<usize>, _: &Buffer<f64>, _: u32) -> Result<()> {
         Ok(())
+    }
+    fn strips(&self) -> Strips {
+        Strips::new(self.layout(), TILE.div_ceil(self.strips))
     }
     fn is_in_memory(&self) -> bool {
         self.memory
@@ -54,9 +59,11 @@ impl Tiles<f64> for M {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 enum Loc {
     Host(usize),
-    Dev(usize, usize),
+    /// A device's place, and the strip of it.
+    Dev(usize, usize, usize),
     Disk(usize),
 }
+/// A strip of the matrix, and the steps that it has had.
 type Content = Option<(usize, u32)>;
 
 #[derive(Clone, Debug)]
@@ -64,11 +71,11 @@ struct SOp {
     x: usize,
     deps: Vec<usize>,
     reads: Vec<Loc>,
-    write: Loc,
+    writes: Vec<Loc>,
     task: Option<Task>,
     event: usize,
     started: bool,
-    value: Content,
+    values: Vec<Content>,
 }
 
 #[derive(Default, Clone)]
@@ -89,7 +96,7 @@ struct Sim<'a> {
     streams: Vec<[VecDeque<SOp>; 4]>,
     marks: Vec<Vec<Marks>>,
     queues: Vec<[VecDeque<(usize, usize)>; 4]>,
-    begun: Vec<Vec<bool>>,
+    left: Vec<Vec<usize>>,
     under_way: Vec<Vec<(usize, usize)>>,
     computing: Vec<VecDeque<(usize, usize)>>,
     loads: Vec<usize>,
@@ -101,7 +108,7 @@ struct Sim<'a> {
 }
 
 impl<'a> Sim<'a> {
-    fn start(&mut self, reads: &[Loc], write: Loc) -> Vec<Content> {
+    fn start(&mut self, reads: &[Loc], writes: &[Loc]) -> Vec<Content> {
         for r in reads {
             assert!(
                 !self.writing.get(r).copied().unwrap_or(false),
@@ -109,33 +116,37 @@ impl<'a> Sim<'a> {
             );
             *self.reading.entry(*r).or_default() += 1;
         }
-        assert!(
-            !self.writing.get(&write).copied().unwrap_or(false),
-            "write of {write:?} while written"
-        );
-        assert_eq!(
-            self.reading.get(&write).copied().unwrap_or(0),
-            0,
-            "write of {write:?} while read"
-        );
-        self.writing.insert(write, true);
+        for write in writes {
+            assert!(
+                !self.writing.get(write).copied().unwrap_or(false),
+                "write of {write:?} while written"
+            );
+            assert_eq!(
+                self.reading.get(write).copied().unwrap_or(0),
+                0,
+                "write of {write:?} while read"
+            );
+            self.writing.insert(*write, true);
+        }
         reads
             .iter()
             .map(|r| self.content.get(r).copied().flatten())
             .collect()
     }
-    fn end(&mut self, reads: &[Loc], write: Loc, value: Content) {
+    fn end(&mut self, reads: &[Loc], writes: &[Loc], values: &[Content]) {
         for r in reads {
             *self.reading.get_mut(r).unwrap() -= 1;
         }
-        self.writing.insert(write, false);
-        self.content.insert(write, value);
+        for (write, value) in writes.iter().zip(values) {
+            self.writing.insert(*write, false);
+            self.content.insert(*write, *value);
+        }
     }
     fn first_ready(&self, d: usize, q: usize) -> Option<usize> {
         let many = q == 2 && self.computing[d].len() > self.many && self.computing[d].len() > 2;
         let ready = |(x, step): &(usize, usize)| {
             let share = &self.work.devices[d];
-            let first = share.before[*step].iter().all(|y| self.begun[d][*y]);
+            let first = share.before[*step].iter().all(|y| self.left[d][*y] == 0);
             first && self.before[*x].iter().all(|y| self.done[*y])
         };
         let mut window = self.queues[d][q].iter().take(self.window);
@@ -172,6 +183,7 @@ fn random_work_is_right_in_any_order() {
             count,
             finished,
             memory: rng.below(2) == 0,
+            strips: 1 + rng.below(4),
         };
         let big = rng.below(2) == 0;
         let hr = if rng.below(2) == 0 { 5 } else { all + 3 };
@@ -200,8 +212,8 @@ fn random_work_is_right_in_any_order() {
         fits += usize::from(big);
         peers += usize::from(!work.peers.is_empty());
         let text = format!(
-            "round {round} count {count} {room:?} finished {finished} stays {stays} memory {}",
-            m.memory
+            "round {round} count {count} {room:?} finished {finished} stays {stays} memory {} strips {}",
+            m.memory, m.strips
         );
         let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             simulate(&m, &work, stays, &mut Rng(rng.next() | 1))

@@ -1,4 +1,4 @@
-//! Host memory for tiles, from and to which a device copies by itself.
+//! Host memory for strips of tiles, from and to which a device copies by itself.
 
 use std::ops::Deref;
 
@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 use crate::tiles::buffer::Buffer;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
-use crate::tiles::Layout;
+use crate::tiles::Strips;
 
 /// Slots that are pinned where the device is not the host. Afterwards the device may keep their memory for the next call: to have so many pages from
 /// the system and to pin them takes longer than many a factorization.
@@ -18,27 +18,27 @@ pub(super) struct HostSlots<'a, T: Scalar, D: TileMachine<T>> {
 }
 
 impl<'a, T: Scalar, D: TileMachine<T>> HostSlots<'a, T, D> {
-    /// For tiles of this layout; `threads` have the system give their memory.
-    pub(super) fn new(dev: &'a D, count: usize, layout: &Layout, threads: usize) -> Result<Self> {
+    /// For these strips; `threads` have the system give their memory.
+    pub(super) fn new(dev: &'a D, count: usize, strips: &Strips, threads: usize) -> Result<Self> {
         let mut slots = HostSlots {
             dev,
             slots: Slots::none(),
         };
         if dev.is_host() {
-            slots.slots = Slots::new(count, layout)?;
+            slots.slots = Slots::new(count, strips)?;
             return Ok(slots);
         }
-        let bytes = Buffer::<T>::new(layout)?.bytes().len();
+        let bytes = Buffer::<T>::strip(strips)?.bytes().len();
         while slots.count() < count {
             let Some(pages) = dev.kept(bytes) else {
                 break;
             };
             let mut buffer = Buffer::of(pages);
             // Of the rest each user says what it is.
-            buffer[layout.tile().pow(2)..].fill(T::from_f64(0.0));
+            buffer[strips.entries()..].fill(T::from_f64(0.0));
             slots.slots.push(buffer);
         }
-        let mut new = Slots::<T>::new(count - slots.count(), layout)?;
+        let mut new = Slots::<T>::new(count - slots.count(), strips)?;
         new.touch(threads)?;
         for buffer in new.into_buffers() {
             interrupt::poll()?;

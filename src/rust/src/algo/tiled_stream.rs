@@ -22,6 +22,7 @@ use crate::tiles::line::Line;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
+use crate::tiles::Strips;
 
 /// Threads that load.
 const THREADS: usize = 4;
@@ -61,7 +62,7 @@ pub(super) fn slots<'a, T: Scalar, D: TileMachine<T>>(
     HostSlots::new(
         dev,
         room.host.max(LEAST_SLOTS),
-        matrix.layout(),
+        &Strips::whole(*matrix.layout()),
         4 * THREADS,
     )
 }
@@ -188,6 +189,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
         let dev = self.dev;
+        let entries = self.matrix.layout().tile().pow(2);
         let mut queue = Queue::<T, D, S>::new(dev, line);
         for (x, op) in host.ops.iter().enumerate() {
             let Op::Run {
@@ -207,6 +209,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
                         dev.send(
                             self.slots.address(homes[0]),
                             &mut place.matrix,
+                            0..entries,
                             &[&place.used],
                         )
                     }?;

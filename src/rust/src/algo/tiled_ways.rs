@@ -92,12 +92,12 @@ pub(super) fn row_by_row(count: usize, room: &Room) -> Blocking {
 }
 
 /// Panels and chunks of which one fits in the host's memory or the devices', of several shapes; those first that tend to be good: two or three times as
-/// wide as high. Before them whole rows.
-pub(super) fn ways(count: usize, room: &Room) -> Vec<Blocking> {
+/// wide as high. Before them whole rows. So many strips are a tile.
+pub(super) fn ways(count: usize, room: &Room, strips: usize) -> Vec<Blocking> {
     let mut all = Vec::new();
     let ahead = room.devices.len() > 1;
     let on_devices: usize = room.devices.iter().sum();
-    let slots = [room.host, on_devices];
+    let slots = [room.host / strips, on_devices];
     for slots in slots.into_iter().filter(|slots| *slots > 0) {
         for rows in [1, 2, 3, 4, 6, 8, 11, 16, 23, 32] {
             // What passes by needs room, too.

@@ -1,6 +1,7 @@
 //! What is to be done for a factorization by tiles, before anything is: the steps, who does which, and what lies where when.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::algo::tiled_merge::Merged;
 use crate::algo::tiled_peers::Peer;
@@ -10,15 +11,20 @@ use crate::interrupt;
 use crate::tiles::list_schedule::list;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::schedule::{cholesky, Blocking, Task};
-use crate::tiles::{Buffer, Layout};
+use crate::tiles::{Buffer, Layout, Strips};
 
 /// A matrix of which tiles are loaded and stored, with how far each of them is.
 pub trait Tiles<T>: Sync {
     fn layout(&self) -> Layout;
     /// Steps of the factorization that the tile has had.
     fn step(&self, tile: usize) -> u32;
-    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()>;
-    fn store(&self, tile: usize, from: &Buffer<T>, step: u32) -> Result<()>;
+    /// Parts of tiles that are loaded and stored one by one, where devices compute.
+    fn strips(&self) -> Strips {
+        Strips::whole(self.layout())
+    }
+    /// These columns of a tile, of one strip or all.
+    fn load(&self, tile: usize, columns: Range<usize>, into: &mut Buffer<T>) -> Result<()>;
+    fn store(&self, tile: usize, columns: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()>;
     /// Whether loading and storing are quick, so that a good order matters less.
     fn is_in_memory(&self) -> bool {
         false
@@ -33,6 +39,7 @@ pub trait Tiles<T>: Sync {
 /// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
+    /// Strips of tiles.
     pub host: usize,
     /// In the memory of each device; none where tiles are computed with in the host's.
     pub devices: Vec<usize>,
@@ -87,6 +94,7 @@ impl Pace {
 /// What is to be done, before anything is.
 pub struct Work {
     pub(super) layout: Layout,
+    pub(super) strips: Strips,
     pub(super) tasks: Vec<Task>,
     /// None where the host computes.
     pub(super) devices: Vec<Share>,
@@ -127,6 +135,15 @@ fn request_of(layout: &Layout, task: &Task) -> Result<Request> {
     })
 }
 
+/// Where the host computes a tile is in one piece.
+fn strips_for<T>(matrix: &impl Tiles<T>, room: &Room) -> Strips {
+    if room.devices.is_empty() {
+        Strips::whole(matrix.layout())
+    } else {
+        matrix.strips()
+    }
+}
+
 fn gave_way() -> Error {
     Error::Internal {
         what: "a tile that should stay was to give way".into(),
@@ -134,21 +151,22 @@ fn gave_way() -> Error {
 }
 
 impl Share {
-    /// What a step of the device's plan asks of the host's memory.
-    pub(super) fn request_by(&self, tasks: &[Task], op: &Op) -> Request {
+    /// What a step of the device's plan asks of the host's memory, strip by strip.
+    pub(super) fn requests_by(&self, tasks: &[Task], strips: &Strips, op: &Op) -> Vec<Request> {
+        let each = |tile: usize, how: Use, store: bool| {
+            let ask = |strip| Request {
+                tiles: vec![(strip, how)],
+                store,
+            };
+            strips.of(tile).map(ask).collect()
+        };
         match op {
-            Op::Load { tile, .. } => Request {
-                tiles: vec![(*tile, Use::Read)],
-                store: false,
-            },
-            Op::Store { tile, request, .. } => Request {
-                tiles: vec![(*tile, Use::Replace)],
-                store: tasks[self.tasks[*request]].is_last(),
-            },
-            Op::Run { .. } => Request {
-                tiles: Vec::new(),
-                store: false,
-            },
+            Op::Load { tile, .. } => each(*tile, Use::Read, false),
+            Op::Store { tile, request, .. } => {
+                let done = tasks[self.tasks[*request]].is_last();
+                each(*tile, Use::Replace, done)
+            }
+            Op::Run { .. } => vec![Request::none()],
         }
     }
 }
@@ -170,7 +188,8 @@ impl Work {
             return Work::where_all_fits(matrix, &room, &owners, speeds, false);
         }
         let mut best: Option<Work> = None;
-        for blocking in ways(count, room)
+        let strips = strips_for(matrix, room);
+        for blocking in ways(count, room, strips.each())
             .into_iter()
             .take(compared(&layout, matrix.is_in_memory()))
         {
@@ -205,6 +224,7 @@ impl Work {
         stays: bool,
     ) -> Result<Work> {
         let layout = matrix.layout();
+        let strips = strips_for(matrix, room);
         let count = layout.block_rows();
         let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
         let in_memory = matrix.is_in_memory();
@@ -216,7 +236,7 @@ impl Work {
             let costs = costs::<T>(layout.tile());
             let listed = list(count, owners, speeds, costs, had)?;
             let pace = pace(listed.tasks.len(), listed.arrivals);
-            if let Some(work) = Work::by(layout, listed.tasks, room, owners, &pace)? {
+            if let Some(work) = Work::by(strips, listed.tasks, room, owners, &pace)? {
                 return Ok(work);
             }
         }
@@ -224,7 +244,7 @@ impl Work {
         let tasks = cholesky(count, row_by_row(count, room), had);
         let rows = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
         let pace = pace(tasks.len(), rows.collect());
-        Work::by(layout, tasks, room, owners, &pace)?.ok_or_else(gave_way)
+        Work::by(strips, tasks, room, owners, &pace)?.ok_or_else(gave_way)
     }
 
     fn in_order<T>(
@@ -237,21 +257,23 @@ impl Work {
         let layout = matrix.layout();
         let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
         let tasks = cholesky(layout.block_rows(), blocking, had);
-        Work::by(layout, tasks, room, owners, pace)?.ok_or_else(gave_way)
+        Work::by(strips_for(matrix, room), tasks, room, owners, pace)?.ok_or_else(gave_way)
     }
 
     /// `None` where a tile that is to stay would have to give way.
     fn by(
-        layout: Layout,
+        strips: Strips,
         tasks: Vec<Task>,
         room: &Room,
         owners: &[usize],
         pace: &Pace,
     ) -> Result<Option<Work>> {
+        let layout = *strips.layout();
         let own = tasks.iter().map(|task| request_of(&layout, task));
         let own: Vec<Request> = own.collect::<Result<_>>()?;
         let mut work = Work {
             layout,
+            strips,
             tasks,
             devices: Vec::new(),
             requests: own,
@@ -317,7 +339,13 @@ impl Work {
                 tasks: numbers,
             });
         }
-        let mut merged = Merged::new(&self.devices, &self.tasks, &self.room, pace.lag);
+        let mut merged = Merged::new(
+            &self.devices,
+            &self.tasks,
+            self.strips,
+            &self.room,
+            pace.lag,
+        );
         if let Some(arrivals) = &pace.first {
             merged.bring_first(&self.layout, arrivals);
         }
@@ -344,8 +372,8 @@ impl Work {
     pub fn traffic(&self) -> Traffic {
         let loads: usize = self.devices.iter().map(|d| d.plan.loads).sum();
         Traffic {
-            loaded: self.host.loads,
-            stored: self.host.stores,
+            loaded: self.host.loads.div_ceil(self.strips.each()),
+            stored: self.host.stores.div_ceil(self.strips.each()),
             sent: loads - self.peers.len(),
             fetched: self.devices.iter().map(|d| d.plan.stores).sum(),
             passed: self.peers.len(),

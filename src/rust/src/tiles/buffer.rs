@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use super::header::slot_bytes;
 use super::layout::Layout;
+use super::strips::Strips;
 use crate::error::{Error, Result};
 use crate::held::{self, Search};
 use crate::scalar::Scalar;
@@ -124,10 +125,12 @@ pub struct Buffer<T> {
 impl<T: Scalar> Buffer<T> {
     /// For the tiles of this layout.
     pub fn new(layout: &Layout) -> Result<Self> {
-        Ok(Buffer {
-            pages: Pages::new(slot_bytes(layout, size_of::<T>()))?,
-            element: PhantomData,
-        })
+        Pages::new(slot_bytes(layout, size_of::<T>())).map(Buffer::of)
+    }
+
+    /// For the strips of tiles.
+    pub fn strip(strips: &Strips) -> Result<Self> {
+        Pages::new(strips.entries() * size_of::<T>()).map(Buffer::of)
     }
 
     /// In memory that may hold something already, for a tile that is to be replaced whole.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use super::buffer::Buffer;
@@ -36,6 +37,8 @@ pub struct Line<'a, T, S> {
     slots: &'a Slots<T>,
     store: &'a S,
     stop: AtomicBool,
+    /// Threads that load or store, by the step that they wait for.
+    waiting: Mutex<HashMap<usize, Vec<Thread>>>,
     failed: Mutex<Option<Error>>,
     /// How many steps are done, and that it has changed.
     moved: (Mutex<usize>, Condvar),
@@ -87,6 +90,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             slots,
             store,
             stop: AtomicBool::new(false),
+            waiting: Mutex::default(),
             failed: Mutex::new(None),
             moved: (Mutex::new(0), Condvar::new()),
             meters: Meters {
@@ -126,7 +130,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         helpers: Vec<Driver<'_>>,
         compute: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let computed = std::thread::scope(|scope| {
+        let computed = thread::scope(|scope| {
             // Whatever happens here, nobody is waited for in vain.
             let _over = Over(self);
             for kind in 0..2 {
@@ -140,7 +144,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                             self.fail(e);
                         }
                     };
-                    match std::thread::Builder::new().spawn_scoped(scope, work) {
+                    match thread::Builder::new().spawn_scoped(scope, work) {
                         Ok(_) => started += 1,
                         // Fewer will do.
                         Err(_) if started > 0 => break,
@@ -161,7 +165,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         self.fail(e);
                     }
                 };
-                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                match thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(driver) => drivers.push(driver),
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
@@ -193,9 +197,13 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         Ok(self.before[x].iter().all(|y| self.is_done(*y)))
     }
 
+    fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::Acquire)
+    }
+
     /// An error where another thread has failed.
     pub fn go_on(&self) -> Result<()> {
-        if self.stop.load(Ordering::Acquire) {
+        if !self.goes_on() {
             // The thread's own error takes this one's place.
             return Err(Error::Interrupted);
         }
@@ -235,7 +243,27 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 
     pub fn finish(&self, x: usize) {
         self.done[x].store(true, Ordering::Release);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let woken = waiting.remove(&x);
+        drop(waiting);
+        woken.iter().flatten().for_each(Thread::unpark);
         self.tell();
+    }
+
+    /// Sleeps until a step is done. False if nothing new is to be begun.
+    fn await_step(&self, x: usize) -> bool {
+        loop {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if !self.goes_on() {
+                return false;
+            }
+            if self.is_done(x) {
+                return true;
+            }
+            waiting.entry(x).or_default().push(thread::current());
+            drop(waiting);
+            thread::park();
+        }
     }
 
     fn tell(&self) {
@@ -275,6 +303,9 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     /// Nothing new is begun by anybody.
     pub fn halt(&self) {
         self.stop.store(true, Ordering::Release);
+        let waiting = self.waiting.lock();
+        let woken = std::mem::take(&mut *waiting.unwrap_or_else(PoisonError::into_inner));
+        woken.values().flatten().for_each(Thread::unpark);
         self.tell();
     }
 
@@ -283,15 +314,8 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             let Some(&x) = steps.get(next.fetch_add(1, Ordering::AcqRel)) else {
                 return Ok(());
             };
-            loop {
-                let seen = self.progress();
-                if self.stop.load(Ordering::Acquire) {
-                    return Ok(());
-                }
-                if self.before[x].iter().all(|y| self.is_done(*y)) {
-                    break;
-                }
-                self.pause(seen, Duration::from_secs(1));
+            if !self.before[x].iter().all(|y| self.await_step(*y)) || !self.goes_on() {
+                return Ok(());
             }
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {
@@ -330,7 +354,7 @@ struct OverIfPanicking<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
 
 impl<T: Scalar, S: Store<T>> Drop for OverIfPanicking<'_, '_, T, S> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             self.0.halt();
         }
     }

@@ -1,5 +1,7 @@
 //! What a device does beyond [`Device`] so that tiles travel while others are computed with.
 
+use std::ops::Range;
+
 use faer::MatMut;
 
 use crate::device::Device;
@@ -42,23 +44,25 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     fn kept(&self, bytes: usize) -> Option<Pages>;
     /// The end of all that was given to the device to compute.
     fn mark(&self) -> Result<Self::Mark>;
-    /// Starts a copy of pinned memory to a matrix of the device, as soon as `after` is past; the end of it.
+    /// Starts a copy of pinned memory to some of a device's matrix's entries, counted column by column, as soon as `after` is past; the end of it.
     ///
     /// # Safety
-    /// The memory has as many numbers as the matrix; both stay, and neither is changed, until the copy is done.
+    /// The memory has as many numbers, and the matrix those entries; both stay, and neither is changed there, until the copy is done.
     unsafe fn send(
         &self,
         from: *const T,
         to: &mut Self::Mat<'_>,
+        entries: Range<usize>,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
-    /// Starts a copy of a matrix of the device to pinned memory, as soon as `after` is past; the end of it.
+    /// Starts a copy of such entries to pinned memory, as soon as `after` is past; the end of it.
     ///
     /// # Safety
     /// As of [`TileMachine::send`].
     unsafe fn fetch(
         &self,
         from: &mut Self::Mat<'_>,
+        entries: Range<usize>,
         to: *mut T,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;

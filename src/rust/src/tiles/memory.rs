@@ -1,15 +1,15 @@
-//! Host memory for some tiles at once.
+//! Host memory for some tiles, or strips of them, at once.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
 
 use super::buffer::{Buffer, PAGE};
-use super::layout::Layout;
+use super::strips::Strips;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::Scalar;
 
-/// Memory for some tiles.
+/// Memory for some strips of tiles.
 pub struct Slots<T> {
     buffers: Vec<UnsafeCell<Buffer<T>>>,
     addresses: Vec<*mut T>,
@@ -21,12 +21,12 @@ unsafe impl<T: Send> Sync for Slots<T> {}
 unsafe impl<T: Send> Send for Slots<T> {}
 
 impl<T: Scalar> Slots<T> {
-    /// For tiles of this layout.
-    pub fn new(count: usize, layout: &Layout) -> Result<Self> {
+    /// For strips of tiles.
+    pub fn new(count: usize, strips: &Strips) -> Result<Self> {
         let mut slots = Slots::none();
         for _ in 0..count {
             interrupt::poll()?;
-            slots.push(Buffer::new(layout)?);
+            slots.push(Buffer::strip(strips)?);
         }
         Ok(slots)
     }

@@ -1,6 +1,6 @@
 //! A file of tiles: a matrix larger than any memory, cut into square tiles, each of which is read and written as a whole.
 //!
-//! - [`layout`]: which tiles there are, and how they are numbered
+//! - [`layout`]: which tiles there are, and how they are numbered; [`strips`]: parts of them that travel by themselves
 //! - [`file`](mod@file): [`TileFile`], what the rest of the crate uses; `open`: how it comes to be; `commit`: how what was written becomes durable
 //! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the file may be written
 //! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit for that; [`behind`]:
@@ -32,6 +32,7 @@ pub mod plain;
 pub mod plan;
 pub mod schedule;
 mod slots;
+pub mod strips;
 pub mod table;
 
 pub use buffer::Buffer;
@@ -42,4 +43,5 @@ pub use header::{Element, Header};
 pub use layout::{Layout, Shape};
 pub use open::kind;
 pub use plain::PlainFile;
+pub use strips::Strips;
 pub use table::State;

@@ -30,6 +30,16 @@ pub struct Request {
     pub store: bool,
 }
 
+impl Request {
+    /// For nothing.
+    pub fn none() -> Self {
+        Request {
+            tiles: Vec::new(),
+            store: false,
+        }
+    }
+}
+
 /// What is done with the memory's slots, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 use cudafactor::backend::cpu::CpuDevice;
@@ -285,13 +286,26 @@ impl<T: Scalar> TileMachine<T> for Apart<T> {
     fn mark(&self) -> Result<usize> {
         Ok(0)
     }
-    unsafe fn send(&self, from: *const T, to: &mut Away<'_, T>, _: &[&usize]) -> Result<usize> {
+    unsafe fn send(
+        &self,
+        from: *const T,
+        to: &mut Away<'_, T>,
+        entries: Range<usize>,
+        _: &[&usize],
+    ) -> Result<usize> {
+        assert_eq!(entries, 0..to.numbers);
         let to = std::ptr::from_mut(to).cast_const().cast();
         self.copies.borrow_mut().push_back(Copy { from, to });
         self.begun.set(self.begun.get() + 1);
         Ok(self.begun.get())
     }
-    unsafe fn fetch(&self, _: &mut Away<'_, T>, _: *mut T, _: &[&usize]) -> Result<usize> {
+    unsafe fn fetch(
+        &self,
+        _: &mut Away<'_, T>,
+        _: Range<usize>,
+        _: *mut T,
+        _: &[&usize],
+    ) -> Result<usize> {
         unimplemented!()
     }
     fn follow(&self, mark: &usize) -> Result<()> {

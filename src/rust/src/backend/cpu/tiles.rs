@@ -1,5 +1,7 @@
 //! Tiles are computed with where they lie, or in memory of the device's own, to which they are copied at once.
 
+use std::ops::Range;
+
 use faer::MatMut;
 
 use super::matrix::CpuMat;
@@ -28,6 +30,12 @@ fn start<T>(matrix: &CpuMat<'_, T>) -> Result<(*const T, usize)> {
         _ => Err(Error::Internal {
             what: "a tile is copied from memory that is not the device's".into(),
         }),
+    }
+}
+
+fn outside() -> Error {
+    Error::Internal {
+        what: "entries that a tile does not have were to be copied".into(),
     }
 }
 
@@ -69,15 +77,30 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         Ok(())
     }
 
-    unsafe fn send(&self, from: *const T, to: &mut CpuMat<'_, T>, _: &[&()]) -> Result<()> {
-        let to = own(to)?;
+    unsafe fn send(
+        &self,
+        from: *const T,
+        to: &mut CpuMat<'_, T>,
+        entries: Range<usize>,
+        _: &[&()],
+    ) -> Result<()> {
+        let to = own(to)?.get_mut(entries).ok_or_else(outside)?;
         to.copy_from_slice(std::slice::from_raw_parts(from, to.len()));
         Ok(())
     }
 
-    unsafe fn fetch(&self, from: &mut CpuMat<'_, T>, to: *mut T, _: &[&()]) -> Result<()> {
+    unsafe fn fetch(
+        &self,
+        from: &mut CpuMat<'_, T>,
+        entries: Range<usize>,
+        to: *mut T,
+        _: &[&()],
+    ) -> Result<()> {
         let (from, numbers) = start(from)?;
-        std::ptr::copy_nonoverlapping(from, to, numbers);
+        if entries.end > numbers {
+            return Err(outside());
+        }
+        std::ptr::copy_nonoverlapping(from.add(entries.start), to, entries.len());
         Ok(())
     }
 

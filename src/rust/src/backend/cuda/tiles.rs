@@ -1,5 +1,6 @@
 //! Tiles on their way between pinned host memory and the device, beside what is computed.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys;
@@ -65,6 +66,13 @@ pub(super) unsafe fn unpin(ctx: &Context, memory: Pages) {
         // What comes to lie there next would be taken for pinned by other GPUs.
         std::mem::forget(memory);
     }
+}
+
+/// Where these entries are, and their bytes.
+fn part_of<T: Scalar>(matrix: &Matrix<'_, T>, entries: &Range<usize>) -> (sys::CUdeviceptr, usize) {
+    let bytes = size_of::<T>();
+    let start = matrix.view().ptr + (entries.start * bytes) as sys::CUdeviceptr;
+    (start, entries.len() * bytes)
 }
 
 impl CudaDevice {
@@ -159,19 +167,31 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         self.end_of(self.ctx.stream)
     }
 
-    unsafe fn send(&self, from: *const T, to: &mut Matrix<'_, T>, after: &[&Mark]) -> Result<Mark> {
-        let (stream, bytes) = (self.ctx.up, to.bytes());
+    unsafe fn send(
+        &self,
+        from: *const T,
+        to: &mut Matrix<'_, T>,
+        entries: Range<usize>,
+        after: &[&Mark],
+    ) -> Result<Mark> {
+        let (stream, (to, bytes)) = (self.ctx.up, part_of(to, &entries));
         self.wait_all(stream, after)?;
-        let code = sys::cuMemcpyHtoDAsync_v2(to.view().ptr, from.cast(), bytes, stream);
+        let code = sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, stream);
         self.ctx.check(code, "cuMemcpyHtoD")?;
         count(bytes, 0);
         self.end_of(stream)
     }
 
-    unsafe fn fetch(&self, from: &mut Matrix<'_, T>, to: *mut T, after: &[&Mark]) -> Result<Mark> {
-        let (stream, bytes) = (self.ctx.down, from.bytes());
+    unsafe fn fetch(
+        &self,
+        from: &mut Matrix<'_, T>,
+        entries: Range<usize>,
+        to: *mut T,
+        after: &[&Mark],
+    ) -> Result<Mark> {
+        let (stream, (from, bytes)) = (self.ctx.down, part_of(from, &entries));
         self.wait_all(stream, after)?;
-        let code = sys::cuMemcpyDtoHAsync_v2(to.cast(), from.view().ptr, bytes, stream);
+        let code = sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, stream);
         self.ctx.check(code, "cuMemcpyDtoH")?;
         count(0, bytes);
         self.end_of(stream)

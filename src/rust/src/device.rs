@@ -2,7 +2,7 @@
 //!
 //! [`Device`] has BLAS's and LAPACK's verbs on column-major matrices. `algo/` is generic over it;
 //! `backend/` implements it. Shapes are the caller's duty: a backend may answer a wrong one with
-//! [`Error::Dimension`](crate::error::Error::Dimension), and must never read or write outside a matrix.
+//! [`Error::Dimension`], and must never read or write outside a matrix.
 //!
 //! A [`Device::Mat`] may borrow host memory for `'a`: on the CPU an operand *is* R's memory, and
 //! a result is written where R will read it; on a GPU both stand for device memory, and
@@ -11,8 +11,8 @@
 use faer::{MatMut, MatRef};
 
 use crate::covariance::{Covariance, Points};
-use crate::error::Result;
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::error::{Error, Result};
+use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::progress;
 use crate::scalar::Scalar;
 use crate::work::cholesky_flops;
@@ -256,6 +256,17 @@ pub trait Device<T: Scalar> {
         let (left, upper) = (Side::Left, Uplo::Upper);
         self.trsm(left, upper, Trans::No, Diag::NonUnit, n, r, &mut inv)?;
         self.syrk(Trans::No, &inv, c)
+    }
+    /// Whether [`Device::chud`] is there, and faster for so many rows and columns of V than another factorization.
+    fn rotates(&self, _n: usize, _k: usize) -> bool {
+        false
+    }
+    /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal; V is lost. The triangle below the diagonal is neither read nor
+    /// written. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of the minor, and R is lost, too.
+    fn chud(&self, _change: Change, _r: &mut Self::Mat<'_>, _v: &mut Self::Mat<'_>) -> Result<()> {
+        Err(Error::Internal {
+            what: "this device has no rotations of a factor".into(),
+        })
     }
     /// `P'AP = U'U` in the upper triangle with the largest diagonal entry first (LAPACK's `pstrf`; the first
     /// of equals). Stops at a pivot `<= tol` or NaN; a negative `tol` means `n eps/2 max(diag(A))`.

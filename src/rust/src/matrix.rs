@@ -28,6 +28,13 @@ pub enum Diag {
     NonUnit,
 }
 
+/// Whether a product is added to a matrix that has been factored, or subtracted from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Up,
+    Down,
+}
+
 /// What of a matrix is brought to a device; the rest is zero there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {

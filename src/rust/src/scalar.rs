@@ -19,6 +19,8 @@ pub trait Scalar:
     const EPS: f64;
 
     fn from_f64(x: f64) -> Self;
+    /// `self * x + y`, rounded once.
+    fn fused(self, x: Self, y: Self) -> Self;
 
     /// R's memory as it is for `f64`; a rounded copy for `f32`.
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>>;
@@ -121,6 +123,11 @@ impl Scalar for f64 {
         x
     }
 
+    #[inline(always)]
+    fn fused(self, x: Self, y: Self) -> Self {
+        self.mul_add(x, y)
+    }
+
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>> {
         Ok(Cow::Borrowed(x))
     }
@@ -136,6 +143,11 @@ impl Scalar for f32 {
 
     fn from_f64(x: f64) -> Self {
         x as f32
+    }
+
+    #[inline(always)]
+    fn fused(self, x: Self, y: Self) -> Self {
+        self.mul_add(x, y)
     }
 
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>> {

@@ -7,6 +7,7 @@ pub mod cholesky;
 pub mod cholesky_file;
 pub mod cholesky_host;
 pub mod cholesky_tiled;
+pub mod cholesky_update;
 pub mod condition;
 pub mod covariance;
 pub mod determinant;

@@ -7,6 +7,7 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_inverse;
 mod cholesky_pivoted;
+mod cholesky_update;
 mod copy;
 mod covariance;
 mod elementwise;
@@ -41,7 +42,7 @@ use crate::device::{
 };
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
 
 /// The processor with a number of threads.
@@ -287,6 +288,17 @@ impl<T: Scalar> Device<T> for CpuDevice {
         let a = a.columns_mut()?;
         require(is_batch(a.shape()), "the matrices are not square")?;
         cholesky_batch::potrf_batched(a, self.threads)
+    }
+
+    fn rotates(&self, n: usize, k: usize) -> bool {
+        k <= n / 4
+    }
+
+    fn chud(&self, change: Change, r: &mut CpuMat<'_, T>, v: &mut CpuMat<'_, T>) -> Result<()> {
+        let (r, v) = (r.columns_mut()?, v.columns_mut()?);
+        let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();
+        require(fits, "a factor and its update differ in their rows")?;
+        cholesky_update::update(change, r, v, self.threads)
     }
 
     fn potri(&self, r: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {

@@ -90,6 +90,19 @@ fn makes_the_factor<T: Scalar, D: Device<T>>(dev: &D) {
             is_factor(&down, &product(&up, &v, -1.0), 10.0, &what);
         }
     }
+    // Few columns have longer blocks.
+    for (n, k) in [(1024, 1), (1030, 2)] {
+        let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 73));
+        let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
+        is_factor(&up, &product(&r, &v, 1.0), 1.0, &format!("{n} up {k}"));
+        let (down, _) = changed(dev, Change::Down, &up, &v).unwrap();
+        is_factor(
+            &down,
+            &product(&up, &v, -1.0),
+            10.0,
+            &format!("{n} down {k}"),
+        );
+    }
     // Nothing to take into account, and nothing at all.
     let r = factor::<T>(5);
     let none = Host::<T>::from_fn(5, 0, |_, _| 0.0);

@@ -23,6 +23,7 @@ mod qr_batch;
 mod qr_limited;
 mod qr_pivoted;
 mod reflector;
+mod rotations;
 mod tiles;
 mod triangular;
 mod usage;

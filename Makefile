@@ -57,9 +57,10 @@ bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU 
 	sh inst/bench/gpu-peers.sh -o gpu-peers-lu-qr \
 	  --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 
-figures: ## man/figures from the results of bench-peers and chol-orders.sh
+figures: ## man/figures from the results of bench-peers, chol-orders.sh and chol-update.sh
 	Rscript inst/bench/plot-peers.R
 	Rscript inst/bench/plot-orders.R
+	Rscript inst/bench/plot-updates.R
 
 clean: ## removes what the other targets built
 	./cleanup

@@ -13,9 +13,9 @@
 #'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
 #'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
-#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them \cr
+#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
-#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
+#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
@@ -44,6 +44,7 @@
 #' \tabular{lll}{
 #'   **class** \tab **fields** \tab **meaning** \cr
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
+#'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()], or [chol_insert()], came close to a matrix that is not positive definite: the factor has lost digits \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
@@ -139,7 +140,7 @@ raise <- function(kind, message, fields, call, routine) {
   text <- switch(kind,
     not_positive_definite = in_batch_text(fields, not_positive_definite_text(fields$order)),
     singular = singular_text(routine, fields, message),
-    non_finite = base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L),
+    non_finite = non_finite_text(routine, fields$argument),
     device_unavailable = device_unavailable_text(message),
     device_memory = device_memory_text(fields),
     stale = stale_text(fields$reason),
@@ -193,6 +194,15 @@ rank_deficient_text <- function() {
   }
 }
 
+# Of an update all arguments may hold such numbers, and none is base R's.
+non_finite_text <- function(routine, argument) {
+  if (identical(routine, "update")) {
+    base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
+  } else {
+    base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)
+  }
+}
+
 singular_text <- function(routine, fields, message) {
   if (!is.null(fields$rcond)) {
     return(base_text(
@@ -205,6 +215,7 @@ singular_text <- function(routine, fields, message) {
     solve = base_text("Lapack routine %s: system is exactly singular: U[%d,%d] = 0", "dgesv", i, i),
     chol2inv = base_text("element (%d, %d) is zero, so the inverse cannot be computed", i, i),
     backsolve = base_text("singular matrix in 'backsolve'. First zero in diagonal [%d]", i),
+    update = sprintf("'r' is no Cholesky factor of a positive definite matrix: element (%d, %d) is zero", i, i),
     message
   )
 }

@@ -7,6 +7,8 @@
 #' |---|---|
 #' | `x %*% y`, `crossprod()`, `tcrossprod()` | [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] |
 #' | `chol()`, `chol2inv()` | [gpu_chol()], [gpu_chol2inv()] |
+#' | `chol(crossprod(r) + tcrossprod(v))`, or `-`; `Matrix::updown()` | [chol_update()], [chol_downdate()] |
+#' | `chol(a[-i, -i])`, or with new rows and columns | [chol_drop()], [chol_insert()] |
 #' | `qr()`, `qr.Q()`, `qr.qy()`, `qr.qty()` | [gpu_qr()], [gpu_qr.Q()], [gpu_qr.qy()], [gpu_qr.qty()] |
 #' | `lm.fit()` | [gpu_lm_fit()] |
 #' | `mapply(lm.fit, designs, responses)` | [gpu_lm_fit()] of arrays of extents `c(n, p, k)` and `c(n, k)` |
@@ -44,9 +46,9 @@
 #'   \item{`cudafactor.progress`}{whether calls longer than two seconds draw a bar, with the rate and the time that is left, on
 #'     stderr: `TRUE`, `FALSE`, or the number of seconds after which. Where unset, `TRUE` in an interactive session and `FALSE`
 #'     elsewhere. Calls that make, factor or solve with matrices on disk, as [chol_file()], show besides what they are at (planning, writing, factorizing,
-#'     finishing, solving, inverting) and how many bytes were read from files and written to them; where [tile_matrix()] only copies, the rate is of bytes.
+#'     finishing, solving, inverting, checking, updating) and how many bytes were read from files and written to them; where [tile_matrix()] only copies, the rate is of bytes.
 #'     So do [gpu_chol()] and [gpu_solve()] where they take a matrix part by part, with the bytes that come from it and go to the factor.}
-#'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that [gpu_chol()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] and
+#'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that [gpu_chol()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()], [chol_update()], [chol_downdate()] and
 #'     [gpu_solve()] of a symmetric positive definite matrix may take for ordinary matrices: those that need more go part by part. Where unset, what is free.}
 #'   \item{`cudafactor.devices`}{numbers of GPUs, counted from 0, such as `c(0, 2)`: `device = "auto"` uses these, where unset all. Several work together in
 #'     [chol_file()], [chol_gpus()], and in [gpu_chol()] of an ordinary matrix of 40000 rows and more where they reach one another's memory, of 16384 and more where they are named here; everything else takes the first of them.}

@@ -25,6 +25,24 @@ native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv
 # Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
 native_chol_file <- function(from, dim, to, resume, memory, how) .Call(wrap__native_chol_file, from, dim, to, resume, memory, how)
 
+# out = the factor of r'r + v v' (down: r'r - v v'); how much of the smallest eigenvalue is left
+native_chol_update <- function(r, n, v, k, down, lower, out, how) .Call(wrap__native_chol_update, r, n, v, k, down, lower, out, how)
+
+# out = the handle of the same, or NULL, and then `r` is changed
+native_held_chol_update <- function(r, v, down, lower, out, how) .Call(wrap__native_held_chol_update, r, v, down, lower, out, how)
+
+# out = the factor without these rows and columns
+native_chol_drop <- function(r, n, dropped, lower, out, how) .Call(wrap__native_chol_drop, r, n, dropped, lower, out, how)
+
+# out = the handle of the same
+native_held_chol_drop <- function(r, dropped, lower, out, how) .Call(wrap__native_held_chol_drop, r, dropped, lower, out, how)
+
+# out = the factor with m new rows and columns after the first `at`; how much of the smallest eigenvalue is left
+native_chol_insert <- function(r, n, at, x, m, lower, out, how) .Call(wrap__native_chol_insert, r, n, at, x, m, lower, out, how)
+
+# out = the handle of the same
+native_held_chol_insert <- function(r, at, x, lower, out, how) .Call(wrap__native_held_chol_insert, r, at, x, lower, out, how)
+
 # out = the covariances of the points in the rows of x and those in the rows of y; of x with one another where y is NULL
 native_covariance <- function(x, xdim, y, ydim, kernel, parameters, out, how) .Call(wrap__native_covariance, x, xdim, y, ydim, kernel, parameters, out, how)
 
@@ -229,6 +247,9 @@ native_tiles_inverse_diagonal <- function(file, dim, out, memory, how) .Call(wra
 
 # out = the diagonal of the factor in a file of these extents
 native_tiles_factor_diagonal <- function(file, dim, out) .Call(wrap__native_tiles_factor_diagonal, file, dim, out)
+
+# Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these extents; how much of the smallest eigenvalue is left
+native_tiles_chol_update <- function(from, dim, to, v, k, down, memory, how) .Call(wrap__native_tiles_chol_update, from, dim, to, v, k, down, memory, how)
 
 # Makes a file without tiles, and leaves it open behind the handle
 native_tiles_create <- function(file, dim, tile, triangle, out, how) .Call(wrap__native_tiles_create, file, dim, tile, triangle, out, how)

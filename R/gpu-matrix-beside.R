@@ -13,6 +13,7 @@
 set_methods_beside_matrix <- function() {
   noted <- new.env()
   set_lu_method(noted)
+  set_updown_methods(noted)
   set_operators(noted)
   set_products(noted)
   set_comparison(noted)
@@ -25,6 +26,28 @@ set_lu_method <- function(noted) {
     warned <- list(...)$warnSing
     lu_resident(x, is.null(warned) || isTRUE(warned), sys.call())
   }, where = noted)
+}
+
+# Package Matrix has a generic updown() for its sparse factors, and base R none.
+set_updown_methods <- function(noted) {
+  if ("updown" %in% getNamespaceExports("Matrix")) {
+    updown <- getExportedValue("Matrix", "updown")
+    for (sign in c("character", "logical")) {
+      setMethod(updown, signature(sign, "ANY", "gpu_matrix"), function(update, C, L) {
+        call <- sys.call()
+        change_factor_here(L, C, is_downdate(update, call), FALSE, FALSE, "auto", "double", call)
+      }, where = noted)
+    }
+  }
+}
+
+# The sign of the product, as Matrix::updown() takes it.
+is_downdate <- function(update, call) {
+  known <- length(update) == 1L && update %in% list("+", "-", TRUE, FALSE)
+  if (!known) {
+    abort_argument("update", "'update' must be \"+\" or TRUE, or \"-\" or FALSE", call)
+  }
+  update %in% list("-", FALSE)
 }
 
 # Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has some for any other operand:

@@ -96,6 +96,9 @@ impl Ranks {
     }
 }
 
+/// Columns of a factor that are changed together: panels of [`Device::chud_panel`] begin at its multiples.
+pub const PANEL: usize = 448;
+
 /// Whether a matrix of this shape is made of square ones side by side.
 pub fn is_batch((rows, cols): (usize, usize)) -> bool {
     cols.checked_rem(rows).unwrap_or(0) == 0
@@ -110,6 +113,8 @@ pub trait Device<T: Scalar> {
     type Mat<'a>;
     /// Points that it can compute covariances of.
     type Points<'a>;
+    /// What the rows of a changed factor do to columns that are changed after theirs.
+    type Reflections;
 
     /// `"cpu"` or `"cuda:0"`.
     fn name(&self) -> String;
@@ -268,6 +273,35 @@ pub trait Device<T: Scalar> {
             what: "this device has no rotations of a factor".into(),
         })
     }
+    /// Whether [`Device::chud`] of a factor of order n with k columns of V is over in a moment, so that users who want an end may be heard after it.
+    fn is_steady(&self, _n: usize, _k: usize) -> bool {
+        false
+    }
+    /// Whether matrices are where the host has them, so that it can look at them on the way.
+    fn is_here(&self) -> bool {
+        false
+    }
+    /// Whether it is known that this is an upper factor, zero below the diagonal, of numbers with which one can be changed without a look at them.
+    fn is_factor(&self, _a: &Self::Mat<'_>) -> bool {
+        false
+    }
+    /// Says so, or that it is not; who changes the matrix otherwise has to.
+    fn set_factor(&self, _a: &mut Self::Mat<'_>, _known: bool) {}
+    /// Zeroes what is outside of `part`.
+    fn keep_part(&self, part: Part, a: &mut Self::Mat<'_>) -> Result<()>;
+    /// Room for the reflections of `n` rows of a factor with `k` columns of V, of which none is there yet: O(n k) numbers.
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Self::Reflections>;
+    /// As [`Device::chud`], of the columns from `first` on: `panel` has them down to the diagonal, `first` rows and as many more as it has columns, and `v` the
+    /// rows of V of these columns, which are lost. A factor that lies nowhere as a whole is changed so, each entry met once: `all` has the reflections of the rows
+    /// above `first`, and gets those of the panel's. Panels come in order from column 0 on, each from a multiple of [`PANEL`] on.
+    /// After an error nothing of `all` is of use.
+    fn chud_panel(
+        &self,
+        all: &mut Self::Reflections,
+        first: usize,
+        panel: &mut Self::Mat<'_>,
+        v: &mut Self::Mat<'_>,
+    ) -> Result<()>;
     /// `P'AP = U'U` in the upper triangle with the largest diagonal entry first (LAPACK's `pstrf`; the first
     /// of equals). Stops at a pivot `<= tol` or NaN; a negative `tol` means `n eps/2 max(diag(A))`.
     fn pstrf(&self, tol: f64, a: &mut Self::Mat<'_>) -> Result<PivotedCholesky>;

@@ -26,6 +26,8 @@ pub enum Error {
     DeviceUnavailable { reason: String },
     /// The operand has an entry that is NaN or infinite, where there may be none.
     NonFinite,
+    /// The same of this argument, of several that an operation has.
+    NonFiniteIn { argument: &'static str },
     /// The device has too little memory: bytes asked for, free, and in all; bytes held by matrices that outlive a call, and
     /// how many these are.
     DeviceMemory {
@@ -107,7 +109,7 @@ impl Error {
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
             Error::Stale { .. } => "stale",
-            Error::NonFinite => "non_finite",
+            Error::NonFinite | Error::NonFiniteIn { .. } => "non_finite",
             Error::DeviceUnavailable { .. } => "device_unavailable",
             Error::DeviceMemory { .. } => "device_memory",
             Error::DeviceFailed { .. } => "device_failed",
@@ -177,7 +179,9 @@ impl Error {
                 let reason = if *freed { "freed" } else { "elsewhere" };
                 vec![("reason", Text(reason.to_owned()))]
             }
-            Error::Argument { argument, .. } => vec![("argument", Text((*argument).to_owned()))],
+            Error::Argument { argument, .. } | Error::NonFiniteIn { argument } => {
+                vec![("argument", Text((*argument).to_owned()))]
+            }
             Error::Dimension { .. } | Error::Interrupted | Error::Internal { .. } => vec![],
         }
     }
@@ -203,6 +207,9 @@ impl fmt::Display for Error {
             Error::Stale { freed: true } => write!(f, "the matrix was freed"),
             Error::Stale { freed: false } => write!(f, "the matrix lives in another session"),
             Error::NonFinite => write!(f, "an entry is NaN or infinite"),
+            Error::NonFiniteIn { argument } => {
+                write!(f, "an entry of '{argument}' is NaN or infinite")
+            }
             Error::DeviceUnavailable { reason } => write!(f, "{reason}"),
             Error::DeviceMemory {
                 needed,

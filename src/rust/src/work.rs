@@ -1,5 +1,7 @@
 //! How much there is to do: operations, numbers that are read and written, columns that follow one another.
 
+use crate::matrix::Change;
+
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -179,6 +181,21 @@ impl Work {
         work.factors((n, n)).of_entries(b)
     }
 
+    /// The factor of a matrix of order n to which a product of k columns is added, or from which it is taken: that of a triangular system of them, but that the factor
+    /// comes back, and that another factorization is made where that is less.
+    pub fn cholesky_update(n: usize, k: usize, change: Change) -> Work {
+        let system = area((n, n)) * k as f64;
+        let rotations = (2.0 * system).min(system + cholesky_flops(n) * 2.0);
+        let flops = match change {
+            Change::Up => rotations,
+            // With the system that tells whether there is a factor.
+            Change::Down => rotations + system,
+        };
+        let all = area((n, n));
+        let work = Work::new(Verb::Triangular, flops, (all / 2.0 + area((n, k)), all));
+        work.factors((n, n)).of_entries(area((n, k)))
+    }
+
     pub fn qr(dim: (usize, usize)) -> Work {
         Work::new(Verb::Qr, qr_flops(dim), (area(dim), area(dim))).factors(dim)
     }
@@ -246,6 +263,13 @@ mod tests {
         // 2 n^3 / 3 - n^2 / 2 for a square matrix.
         assert!((lu_flops((6, 6)) - (2.0 * 216.0 / 3.0 - 18.0)).abs() < 1e-9);
         assert_eq!(Work::cholesky_batch(3, 9.0 * 100.0).count, 100.0);
+        let up = Work::cholesky_update(12, 2, Change::Up);
+        assert_eq!((up.flops, up.read, up.written), (576.0, 96.0, 144.0));
+        let down = Work::cholesky_update(12, 2, Change::Down);
+        assert_eq!(down.flops, 864.0);
+        // Rotations by many columns are not made.
+        let many = Work::cholesky_update(12, 24, Change::Up);
+        assert_eq!(many.flops, 144.0 * 24.0 + 2.0 * 12.0 * 12.0 * 4.0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 use common::place::Place;
+use common::triangle_file::upper_triangle;
 use common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
 use cudafactor::error::{Error, Result};
@@ -33,26 +34,6 @@ fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
     }
     file.commit().unwrap();
     file
-}
-
-fn factor_in<T: Scalar>(file: &TileFile<T>) -> Host<T> {
-    let layout = *file.layout();
-    let mut r = Host::<T>::from_fn(layout.rows(), layout.rows(), |_, _| 0.0);
-    let mut buffer = file.buffer().unwrap();
-    for k in 0..layout.tiles() {
-        let (bi, bj) = layout.position(k);
-        let (rows, cols) = layout.extent(bi, bj);
-        file.read(k, &mut buffer).unwrap();
-        for j in 0..cols {
-            for i in 0..rows {
-                let (row, col) = (bi * layout.tile() + i, bj * layout.tile() + j);
-                if row <= col {
-                    r.set(row, col, buffer[j * layout.tile() + i].into());
-                }
-            }
-        }
-    }
-    r
 }
 
 fn alone<D>(dev: &D) -> &[D] {
@@ -115,7 +96,7 @@ fn in_place_on<T: Scalar, D: TileMachine<T>>(
     // Another look, at what is durable.
     drop(file);
     let file = TileFile::<T>::open(&place, Access::Read).unwrap();
-    Ok((factor_in(&file), report))
+    Ok((upper_triangle(&file), report))
 }
 
 fn positive<T: Scalar>(n: usize) -> Host<T> {
@@ -190,7 +171,7 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(from.state(), State::Matrix);
     assert!(std::fs::read(&one).unwrap() == before);
     let (r, _) = in_place(dev, &a, tile, (1000, 1000)).unwrap();
-    assert!(common::same(&factor_in(&to), &r));
+    assert!(common::same(&upper_triangle(&to), &r));
     // What is a factor is not factored, and what is complete is not gone on with.
     let again = factor_files(alone(dev), &files, &tiles(&to, 6, 4), false);
     assert!(matches!(again, Err(Error::Argument { argument: "x", .. })));
@@ -304,7 +285,7 @@ fn a_second_file_is_for_one_matrix<T: Scalar, D: TileMachine<T>>(dev: &D) {
                 let files = Files::new(Some(&again), &to);
                 let report = factor_files(alone(dev), &files, &budget, true).unwrap();
                 assert_eq!(report.operations == 0.0, state == State::Factor);
-                assert!(common::same(&factor_in(&to), &whole));
+                assert!(common::same(&upper_triangle(&to), &whole));
             }
         }
         // A file with a matrix of its own is no second one, whatever has become of it.
@@ -373,7 +354,7 @@ fn goes_on<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
                     "after {stops} stops"
                 );
                 assert!(
-                    common::same(&factor_in(&file), &whole),
+                    common::same(&upper_triangle(&file), &whole),
                     "after {stops} stops"
                 );
                 break;

@@ -7,7 +7,7 @@ mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::matrix::{Change, Diag, Part, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
 use faer::Mat;
 
@@ -122,6 +122,22 @@ impl<T: Scalar, D: Device<T>> Run<'_, D, T> {
         self.numbers("pstrf's pivots", &jpvt);
     }
 
+    fn updates(&mut self, n: usize) {
+        let r = matrices::random::<T>(n, n, 12);
+        let factor = Host::<T>::from_fn(n, n, |i, j| {
+            r.at(i, j) / (n as f64).sqrt() + if i == j { 3.0 } else { 0.0 }
+        });
+        for k in [1, 5, 20, 70] {
+            let v = matrices::scaled(&matrices::random::<T>(n, k, 13), 0.5 / (n * k) as f64);
+            for change in [Change::Up, Change::Down] {
+                let mut a = self.dev.load_temporary(factor.view(), Part::Upper).unwrap();
+                let mut v = self.copy(&v);
+                self.dev.chud(change, &mut a, &mut v).unwrap();
+                self.keep(format!("chud {change:?} by {k}"), &a);
+            }
+        }
+    }
+
     fn factors(&mut self, m: usize, n: usize) {
         let x = matrices::random::<T>(m, n, 8);
         let mut a = self.copy(&x);
@@ -183,6 +199,10 @@ fn answers<T: Scalar, D: Device<T>>(dev: &D, m: usize, n: usize) -> Answers {
     run.products(m, n);
     run.triangles(n, m.min(40));
     run.definite(n);
+    // The race check takes flags in shared memory for races.
+    if !few() {
+        run.updates(n);
+    }
     run.factors(m, n);
     run.questions(m, n);
     run.answers

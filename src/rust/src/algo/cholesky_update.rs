@@ -4,58 +4,202 @@
 //! factor is touched, and how small it is says how many digits are lost (Stewart 1979, "The effects of rounding error on an algorithm for downdating a
 //! Cholesky factorization").
 
-use faer::{MatMut, MatRef};
+use faer::{ColRef, MatMut, MatRef};
 
+use super::cholesky_triangle;
 use crate::device::Device;
+use crate::elementwise::{Elementwise, Fold, Lines};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// The upper factor in `out`, zero below the diagonal, which is positive; of `r` only the upper triangle is read. Gives a lower bound of the smallest eigenvalue of
 /// `I - P'P` that is close to it, 1 where nothing is subtracted. Nothing of `out` is of use after an error: where there is no factor, to the precision,
 /// [`Error::NotPositiveDefinite`] with the order of the first minor without one.
-pub fn update<T: Scalar, D: Device<T>>(
+pub fn update<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
     r: MatRef<'_, T>,
     v: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<f64> {
-    check(r, v)?;
-    let margin = match change {
-        Change::Up => 1.0,
-        Change::Down => {
-            let r = dev.load(r)?;
-            let v = dev.load(v)?;
-            margin(dev, &r, &v)?
-        }
-    };
+    check_shapes(r.shape(), v.shape())?;
+    if dev.is_here() {
+        check(r, v)?;
+    }
     let mut made = dev.load_into(r, Part::Upper, out)?;
     let mut v = dev.load_temporary(v, Part::All)?;
-    change_factor(dev, change, &mut made, &mut v)?;
+    let margin = if dev.is_here() {
+        change_sound(dev, change, &mut made, &mut v)?
+    } else {
+        change_checked(dev, change, &mut made, &mut v)?
+    };
     dev.store_part(made, Part::Upper)?;
     Ok(margin)
 }
 
+/// As [`update`], of a lower factor `L L'`: of `l` only the lower triangle is read, and `out` is zero above the diagonal.
+pub fn update_lower<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    change: Change,
+    l: MatRef<'_, T>,
+    v: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<f64> {
+    check_shapes(l.shape(), v.shape())?;
+    let mut made = cholesky_triangle::load(dev, Uplo::Lower, l)?;
+    let mut v = dev.load_temporary(v, Part::All)?;
+    let margin = change_checked(dev, change, &mut made, &mut v)?;
+    cholesky_triangle::store(dev, Uplo::Lower, made, out)?;
+    Ok(margin)
+}
+
 /// As [`update`], of matrices on the device.
-pub fn update_resident<T: Scalar, D: Device<T>>(
+pub fn update_resident<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
     r: &D::Mat<'_>,
     v: &D::Mat<'_>,
 ) -> Result<(D::Mat<'static>, f64)> {
     check_shapes(dev.shape(r), dev.shape(v))?;
+    let mut made = dev.duplicate(r, Part::Upper)?;
+    let mut v = dev.duplicate(v, Part::All)?;
+    let margin = change_checked(dev, change, &mut made, &mut v)?;
+    Ok((made, margin))
+}
+
+/// As [`update_lower`], of matrices on the device.
+pub fn update_lower_resident<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    change: Change,
+    l: &D::Mat<'_>,
+    v: &D::Mat<'_>,
+) -> Result<(D::Mat<'static>, f64)> {
+    check_shapes(dev.shape(l), dev.shape(v))?;
+    let mut made = cholesky_triangle::copy(dev, Uplo::Lower, l)?;
+    let mut v = dev.duplicate(v, Part::All)?;
+    let margin = change_checked(dev, change, &mut made, &mut v)?;
+    Ok((cholesky_triangle::give(dev, Uplo::Lower, made)?, margin))
+}
+
+/// The changed factor takes the place of `r`, which is as it was after any error.
+///
+/// An upper factor to which a product of ordinary numbers is added is changed where it is, if that is over in a moment: nothing can be in the way. Else a second matrix is made.
+pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    uplo: Uplo,
+    change: Change,
+    r: &mut D::Mat<'static>,
+    v: &D::Mat<'_>,
+) -> Result<f64> {
+    check_shapes(dev.shape(r), dev.shape(v))?;
+    let (n, k) = dev.shape(v);
+    if uplo == Uplo::Upper && dev.rotates(n, k) && are_ordinary(dev, r, v)? {
+        let mut v = dev.duplicate(v, Part::All)?;
+        if change == Change::Up && dev.is_steady(n, k) {
+            let known = dev.is_factor(r);
+            dev.set_factor(r, false);
+            interrupt::later(|| dev.chud(change, r, &mut v))?;
+            if !known {
+                dev.keep_part(Part::Upper, r)?;
+            }
+            dev.set_factor(r, true);
+            return Ok(1.0);
+        }
+        let mut made = dev.duplicate(r, Part::Upper)?;
+        let margin = change_sound(dev, change, &mut made, &mut v)?;
+        dev.set_factor(&mut made, true);
+        *r = made;
+        return Ok(margin);
+    }
+    let (made, margin) = match uplo {
+        Uplo::Upper => update_resident(dev, change, r, v)?,
+        Uplo::Lower => update_lower_resident(dev, change, r, v)?,
+    };
+    *r = made;
+    Ok(margin)
+}
+
+/// Whether r is an upper factor, and it and V have numbers far from the end of the range. What is below the diagonal is looked at, too: then that is not known.
+fn are_ordinary<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    r: &D::Mat<'_>,
+    v: &D::Mat<'_>,
+) -> Result<bool> {
+    let fits = |x: f64| x <= largest_square::<T>();
+    Ok(fits(largest(dev, v)?)
+        && (dev.is_factor(r) || (fits(largest(dev, r)?) && !dev.diagonal(r)?.iter().any(is_zero))))
+}
+
+/// Numbers up to which sums of squares do not leave the range.
+fn largest_square<T: Scalar>() -> f64 {
+    if T::EPS < 1e-10 {
+        1e150
+    } else {
+        1e15
+    }
+}
+
+/// Changes an upper factor that is zero below the diagonal, where it can be; V is lost. After an error nothing of R is of use.
+fn change_checked<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    change: Change,
+    r: &mut D::Mat<'_>,
+    v: &mut D::Mat<'_>,
+) -> Result<f64> {
+    check_there(dev, r)?;
+    check_finite(dev, v, "v")?;
+    change_sound(dev, change, r, v)
+}
+
+/// The same of numbers that have been looked at.
+fn change_sound<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    change: Change,
+    r: &mut D::Mat<'_>,
+    v: &mut D::Mat<'_>,
+) -> Result<f64> {
     let margin = match change {
         Change::Up => 1.0,
         Change::Down => margin(dev, r, v)?,
     };
-    let mut made = dev.duplicate(r, Part::Upper)?;
-    let mut v = dev.duplicate(v, Part::All)?;
-    change_factor(dev, change, &mut made, &mut v)?;
-    Ok((made, margin))
+    change_factor(dev, change, r, v)?;
+    Ok(margin)
 }
 
-fn check_shapes(r: (usize, usize), v: (usize, usize)) -> Result<()> {
+/// An error unless this upper factor on the device, which is zero below the diagonal, is one.
+pub(super) fn check_there<T: Scalar, D: Elementwise<T>>(dev: &D, r: &D::Mat<'_>) -> Result<()> {
+    check_finite(dev, r, "r")?;
+    match dev.diagonal(r)?.iter().position(is_zero) {
+        Some(i) => Err(Error::Singular { index: i + 1 }),
+        None => Ok(()),
+    }
+}
+
+/// An error unless all entries are finite.
+pub(super) fn check_finite<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+    argument: &'static str,
+) -> Result<()> {
+    if largest(dev, a)?.is_finite() {
+        return Ok(());
+    }
+    Err(Error::NonFiniteIn { argument })
+}
+
+/// The largest magnitude; infinite or NaN where an entry is.
+fn largest<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>) -> Result<f64> {
+    let all = dev.fold(Fold::Largest, Lines::All, false, a)?;
+    Ok(all.first().copied().unwrap_or(0.0))
+}
+
+fn is_zero<T: Scalar>(x: &T) -> bool {
+    Into::<f64>::into(*x) == 0.0
+}
+
+pub(super) fn check_shapes(r: (usize, usize), v: (usize, usize)) -> Result<()> {
     if r.0 == r.1 && r.0 == v.0 {
         return Ok(());
     }
@@ -64,33 +208,53 @@ fn check_shapes(r: (usize, usize), v: (usize, usize)) -> Result<()> {
     })
 }
 
+/// An error unless r has an upper factor and v numbers.
 fn check<T: Scalar>(r: MatRef<'_, T>, v: MatRef<'_, T>) -> Result<()> {
-    check_shapes(r.shape(), v.shape())?;
-    let finite = |x: &T| Into::<f64>::into(*x).is_finite();
-    let refuse = |argument: &'static str, what: &str| {
-        Err(Error::Argument {
-            argument,
-            what: what.into(),
-        })
-    };
-    let n = r.nrows();
-    for j in 0..n {
+    for j in 0..r.ncols() {
         let column = r.col(j).get(..j + 1);
-        if !column.iter().all(finite) {
-            return refuse("r", "the factor has entries that are not finite");
-        }
-        if Into::<f64>::into(column[j]) == 0.0 {
-            return refuse("r", "the factor has a zero on its diagonal");
+        check_column(column, "r")?;
+        if is_zero(&column[j]) {
+            return Err(Error::Singular { index: j + 1 });
         }
     }
-    if (0..v.ncols()).all(|j| v.col(j).iter().all(finite)) {
-        return Ok(());
-    }
-    refuse("v", "the update has entries that are not finite")
+    check_columns(v, "v")
 }
 
+pub(super) fn check_column<T: Scalar>(x: ColRef<'_, T>, argument: &'static str) -> Result<()> {
+    if are_finite(x) {
+        return Ok(());
+    }
+    Err(Error::NonFiniteIn { argument })
+}
+
+pub(super) fn check_columns<T: Scalar>(a: MatRef<'_, T>, argument: &'static str) -> Result<()> {
+    (0..a.ncols()).try_for_each(|j| check_column(a.col(j), argument))
+}
+
+/// Zero times a number is zero, and of all else it is NaN, which a sum keeps: nothing to branch on where numbers lie side by side.
+fn are_finite<T: Scalar>(column: ColRef<'_, T>) -> bool {
+    let zero = T::from_f64(0.0);
+    let Some(column) = column.try_as_col_major() else {
+        return column.iter().all(|x| Into::<f64>::into(*x).is_finite());
+    };
+    let parts = column.as_slice().chunks_exact(SIDE_BY_SIDE);
+    let rest = parts
+        .remainder()
+        .iter()
+        .fold(zero, |sum, x| sum + *x * zero);
+    let mut sums = [zero; SIDE_BY_SIDE];
+    for part in parts {
+        for (sum, x) in sums.iter_mut().zip(part) {
+            *sum += *x * zero;
+        }
+    }
+    sums.into_iter().all(|sum| sum == zero) && rest == zero
+}
+
+const SIDE_BY_SIDE: usize = 16;
+
 /// By rotations, or by another factorization where that is faster.
-fn change_factor<T: Scalar, D: Device<T>>(
+pub(super) fn change_factor<T: Scalar, D: Device<T>>(
     dev: &D,
     change: Change,
     r: &mut D::Mat<'_>,
@@ -120,7 +284,11 @@ fn sign<T: Scalar>(change: Change) -> T {
 }
 
 /// How far `R'R - V V'` is from having no factor.
-fn margin<T: Scalar, D: Device<T>>(dev: &D, r: &D::Mat<'_>, v: &D::Mat<'_>) -> Result<f64> {
+pub(super) fn margin<T: Scalar, D: Device<T>>(
+    dev: &D,
+    r: &D::Mat<'_>,
+    v: &D::Mat<'_>,
+) -> Result<f64> {
     let (n, k) = dev.shape(v);
     if n == 0 || k == 0 {
         return Ok(1.0);
@@ -128,7 +296,13 @@ fn margin<T: Scalar, D: Device<T>>(dev: &D, r: &D::Mat<'_>, v: &D::Mat<'_>) -> R
     let mut p = dev.duplicate(v, Part::All)?;
     let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
     dev.trsm(left, upper, yes, Diag::NonUnit, n, r, &mut p)?;
-    if let Some(margin) = margin_of(dev, &p)? {
+    margin_by(dev, &p)
+}
+
+/// The same by P.
+pub(super) fn margin_by<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Result<f64> {
+    let (n, k) = dev.shape(p);
+    if let Some(margin) = margin_of(dev, p)? {
         return Ok(margin);
     }
     // The first rows that are too many.
@@ -136,7 +310,7 @@ fn margin<T: Scalar, D: Device<T>>(dev: &D, r: &D::Mat<'_>, v: &D::Mat<'_>) -> R
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;
         let mut leading = dev.zeros(middle, k)?;
-        dev.copy_block(&p, Block::leading(middle, k), &mut leading, (0, 0))?;
+        dev.copy_block(p, Block::leading(middle, k), &mut leading, (0, 0))?;
         match margin_of(dev, &leading)? {
             Some(_) => good = middle,
             None => bad = middle,

@@ -9,6 +9,7 @@ mod args;
 mod chol_gpus;
 mod cholesky;
 mod cholesky_file;
+mod cholesky_update;
 mod covariance;
 mod device;
 mod elementwise;
@@ -30,6 +31,7 @@ mod tile_parts;
 mod tile_product;
 mod tile_solve;
 mod tile_task;
+mod tile_update;
 mod tile_writer;
 mod triangular;
 
@@ -40,6 +42,7 @@ extendr_module! {
     use chol_gpus;
     use cholesky;
     use cholesky_file;
+    use cholesky_update;
     use covariance;
     use device;
     use elementwise;
@@ -56,6 +59,7 @@ extendr_module! {
     use tile_matrix;
     use tile_product;
     use tile_solve;
+    use tile_update;
     use tile_writer;
     use triangular;
 }

@@ -147,6 +147,36 @@ pub fn take(x: &Robj) -> Option<Held> {
     unsafe { (*address).0.take() }.map(|(a, _)| a)
 }
 
+/// What was taken from behind a handle, until it goes back there.
+struct Away {
+    address: *mut Holding,
+    matrix: Option<(Held, Share)>,
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        // SAFETY: as `holding` says: the caller of the native routine, which still runs, keeps the handle alive.
+        unsafe { (*self.address).0 = self.matrix.take() }
+    }
+}
+
+/// Lets `change` have the matrix behind a handle for itself. Meanwhile nothing is there, so that R code that comes in between finds none, instead of one half changed.
+pub fn changing<V>(x: &Robj, change: impl FnOnce(&mut Held) -> Result<V>) -> Result<V> {
+    let address = holding(x).ok_or(Error::Stale { freed: false })?;
+    if in_between() {
+        return Err(Error::DeviceUnavailable {
+            reason: "a finalizer or an event handler, which comes in between another computation, cannot change a matrix".to_owned(),
+        });
+    }
+    // SAFETY: as `holding` says, and no other native routine runs; this one has no reference to what is there.
+    let matrix = unsafe { (*address).0.take() };
+    let mut away = Away { address, matrix };
+    match &mut away.matrix {
+        Some((a, _)) => change(a),
+        None => Err(Error::Stale { freed: true }),
+    }
+}
+
 /// An empty handle that R made for a result of this call.
 pub struct Slot<'a> {
     handle: *mut c_void,
@@ -275,11 +305,30 @@ pub(crate) use make_held;
 /// As [`on_held`], for two of one device and precision.
 macro_rules! on_pair {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+        let (x, y): (&$crate::r::resident::Held, &$crate::r::resident::Held) = ($x, $y);
+        $crate::r::resident::on_both!($how, x, y, |$dev, $t, $a, $b| $body)
+    }};
+}
+pub(crate) use on_pair;
+
+/// As [`on_pair`], of which the first is changed.
+macro_rules! on_pair_mut {
+    ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+        let (x, y): (&mut $crate::r::resident::Held, &$crate::r::resident::Held) = ($x, $y);
+        $crate::r::resident::on_both!($how, x, y, |$dev, $t, $a, $b| $body)
+    }};
+}
+pub(crate) use on_pair_mut;
+
+/// What [`on_pair`] and [`on_pair_mut`] have in common: references of either kind.
+macro_rules! on_both {
+    ($how:expr, $x:ident, $y:ident, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
         use $crate::r::resident::Held;
         let how: &$crate::r::target::How = $how;
-        let (x, y): (&Held, &Held) = ($x, $y);
-        $crate::r::target::set_last(x.target());
-        match (x, y) {
+        $crate::r::target::set_last($x.target());
+        #[cfg(feature = "cuda")]
+        let together = $x.target() == $y.target();
+        match ($x, $y) {
             (Held::Cpu64($a), Held::Cpu64($b)) => {
                 #[allow(dead_code)]
                 type $t = f64;
@@ -293,13 +342,13 @@ macro_rules! on_pair {
                 $body
             }
             #[cfg(feature = "cuda")]
-            (Held::Cuda64($dev, $a), Held::Cuda64(_, $b)) if x.target() == y.target() => {
+            (Held::Cuda64($dev, $a), Held::Cuda64(_, $b)) if together => {
                 #[allow(dead_code)]
                 type $t = f64;
                 $body
             }
             #[cfg(feature = "cuda")]
-            (Held::Cuda32($dev, $a), Held::Cuda32(_, $b)) if x.target() == y.target() => {
+            (Held::Cuda32($dev, $a), Held::Cuda32(_, $b)) if together => {
                 #[allow(dead_code)]
                 type $t = f32;
                 $body
@@ -308,7 +357,7 @@ macro_rules! on_pair {
         }
     }};
 }
-pub(crate) use on_pair;
+pub(crate) use on_both;
 
 /// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if there is one
 #[extendr]

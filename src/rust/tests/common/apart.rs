@@ -12,7 +12,7 @@ use cudafactor::device::{
     Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
 use cudafactor::error::Result;
-use cudafactor::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use cudafactor::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use cudafactor::scalar::Scalar;
 use cudafactor::tiles::buffer::Pages;
 use cudafactor::tiles::machine::TileMachine;
@@ -99,6 +99,7 @@ impl<T: Scalar> Apart<T> {
 
 impl<T: Scalar> Device<T> for Apart<T> {
     type Points<'a> = Points<'a>;
+    type Reflections = <CpuDevice as Device<T>>::Reflections;
     type Mat<'a> = Away<'a, T>;
 
     fn name(&self) -> String {
@@ -129,6 +130,9 @@ impl<T: Scalar> Device<T> for Apart<T> {
     }
     fn set_identity(&self, a: &mut Away<'_, T>) -> Result<()> {
         <CpuDevice as Device<T>>::set_identity(&self.cpu, a.inner.get_mut())
+    }
+    fn keep_part(&self, part: Part, a: &mut Away<'_, T>) -> Result<()> {
+        <CpuDevice as Device<T>>::keep_part(&self.cpu, part, a.inner.get_mut())
     }
     fn store(&self, _: Away<'_, T>) -> Result<()> {
         unimplemented!()
@@ -196,6 +200,19 @@ impl<T: Scalar> Device<T> for Apart<T> {
     }
     fn potrf_batched(&self, _: &mut Away<'_, T>) -> Result<()> {
         unimplemented!()
+    }
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Self::Reflections> {
+        <CpuDevice as Device<T>>::reflections(&self.cpu, change, n, k)
+    }
+    fn chud_panel(
+        &self,
+        all: &mut Self::Reflections,
+        first: usize,
+        panel: &mut Away<'_, T>,
+        v: &mut Away<'_, T>,
+    ) -> Result<()> {
+        let (panel, v) = (panel.inner.get_mut(), v.inner.get_mut());
+        self.cpu.chud_panel(all, first, panel, v)
     }
     fn pstrf(&self, _: f64, _: &mut Away<'_, T>) -> Result<PivotedCholesky> {
         unimplemented!()

@@ -8,6 +8,7 @@ pub mod calls;
 pub mod matrices;
 pub mod place;
 pub mod residual;
+pub mod triangle_file;
 
 use cudafactor::device::Device;
 use cudafactor::error::Result;

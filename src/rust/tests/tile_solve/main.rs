@@ -36,6 +36,7 @@ mod inverse;
 mod products;
 mod refused;
 mod systems;
+mod updates;
 
 const SYSTEMS: [System; 3] = [System::Backward, System::Forward, System::Both];
 

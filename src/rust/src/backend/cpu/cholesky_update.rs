@@ -12,15 +12,15 @@
 //! The rotations of a block of rows are found first, in the columns where these rows begin; then they go over the other columns, some at a time, transposed, so that
 //! entries of one row lie beside one another, while four columns of V at a time stay in the processor's registers.
 
-use super::rotations::{rotation, turn, turned, Rotation, Rotations, BLOCK, FEW};
+use super::rotations::{each_row, rotation, turn, turned, Rotation, Rotations, BLOCK, FEW};
 use super::ColumnsMut;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::Change;
 use crate::scalar::Scalar;
-use crate::threads::{join, pieces, share};
+use crate::threads::{batch, join, pieces, share};
 
-/// Rows of few columns of V whose rotations go over all other columns at once.
+/// So many where V has few columns, see [`block`].
 const LONG: usize = 1024;
 /// Rows of those whose rotations are found one by one.
 const FOUND: usize = 16;
@@ -31,15 +31,81 @@ const PIECE: usize = 128;
 /// positive. Where there is no such factor that is an error with the order of the minor, and `r` is lost, too.
 pub(crate) fn update<T: Scalar>(
     change: Change,
+    r: ColumnsMut<'_, T>,
+    v: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    change_triangle(change, r, v, 0, None, threads)
+}
+
+/// The rotations of the rows of a factor whose columns are changed panel by panel.
+pub struct Reflections<T> {
+    change: Change,
+    order: usize,
+    columns: usize,
+    rotations: Rotations<T>,
+}
+
+impl<T: Scalar> Reflections<T> {
+    pub(super) fn new(change: Change, order: usize, columns: usize) -> Result<Self> {
+        Ok(Reflections {
+            change,
+            order,
+            columns,
+            rotations: Rotations::new(order, columns)?,
+        })
+    }
+
+    /// Whether a panel comes next that has so many rows, and columns from `first` on, and so many columns of V.
+    pub(super) fn expects(&self, first: usize, rows: usize, columns: usize) -> bool {
+        let known = self.columns == 0 || self.rotations.rows() == first;
+        known && rows <= self.order && columns == self.columns
+    }
+}
+
+/// Changes the columns of a factor from `first` on, down to the diagonal, and their rows of V: by the rotations of the rows above, which are there, then by their own, which
+/// join them. As in [`update`] nothing is of use after an error.
+pub(super) fn change_panel<T: Scalar>(
+    all: &mut Reflections<T>,
+    first: usize,
+    mut panel: ColumnsMut<'_, T>,
+    mut v: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    let (columns, k) = v.shape();
+    if k == 0 || columns == 0 {
+        return Ok(());
+    }
+    let change = all.change;
+    let a_row = columns * k * 4;
+    let together = batch(threads, a_row).next_multiple_of(LONG);
+    for start in (0..first).step_by(together) {
+        interrupt::poll()?;
+        let height = together.min(first - start);
+        let work = height as f64 * a_row as f64;
+        let (_, all_pieces) = pieces(share(threads, work));
+        let rows = panel.as_mut().subrows_mut(start, height);
+        let rotations = all.rotations.from(start);
+        turn_all(change, rotations, rows, v.as_mut(), all_pieces);
+    }
+    let corner = panel.subrows_mut(first, columns);
+    change_triangle(change, corner, v, first, Some(&mut all.rotations), threads)
+}
+
+/// The rotations of a square block on the diagonal, which begins at row `from` of the factor; they join those to be kept.
+fn change_triangle<T: Scalar>(
+    change: Change,
     mut r: ColumnsMut<'_, T>,
     mut v: ColumnsMut<'_, T>,
+    from: usize,
+    mut kept: Option<&mut Rotations<T>>,
     threads: usize,
 ) -> Result<()> {
     let (n, k) = v.shape();
     if k == 0 {
         return Ok(());
     }
-    let block = if k < FEW { LONG } else { BLOCK };
+    let block = block(k);
     let first = block.min(n);
     let mut now = Rotations::new(first, k)?;
     let mut next = Rotations::new(first, k)?;
@@ -48,11 +114,14 @@ pub(crate) fn update<T: Scalar>(
         change,
         corner,
         v.as_mut().subrows_mut(0, first),
-        0,
+        from,
         &mut now,
     )?;
     for start in (0..n).step_by(block) {
         interrupt::poll()?;
+        if let Some(kept) = &mut kept {
+            kept.append(&now);
+        }
         let end = (start + block).min(n);
         let (height, ahead) = (end - start, (n - end).min(block));
         let work = (n - end) as f64 * (height * k) as f64 * 4.0;
@@ -71,7 +140,7 @@ pub(crate) fn update<T: Scalar>(
                 turn(change, now.from(0), rows, near_v.as_mut());
                 let corner = near.subrows_mut(end, ahead);
                 next.clear();
-                find(change, corner, near_v, end, &mut next)
+                find(change, corner, near_v, from + end, &mut next)
             },
             |_| turn_all(change, now.from(0), far, far_v, beside),
         );
@@ -133,7 +202,16 @@ fn find_few<T: Scalar>(
     Ok(())
 }
 
-/// In so many pieces, for several threads.
+/// Rows whose rotations go over all other columns at once.
+fn block(k: usize) -> usize {
+    if k < FEW {
+        LONG
+    } else {
+        BLOCK
+    }
+}
+
+/// In so many pieces, for several threads, and the rows in blocks.
 fn turn_all<T: Scalar>(
     change: Change,
     rotations: &[Rotation<T>],
@@ -143,7 +221,14 @@ fn turn_all<T: Scalar>(
 ) {
     let half = (r.ncols() / 2).next_multiple_of(PIECE);
     if pieces < 2 || half >= r.ncols() {
-        return turn(change, rotations, r, v);
+        let (mut r, mut v) = (r, v);
+        let (rows, k) = (r.nrows(), v.ncols());
+        for start in (0..rows).step_by(block(k)) {
+            let height = block(k).min(rows - start);
+            let block = r.as_mut().subrows_mut(start, height);
+            turn(change, &rotations[start * each_row(k)..], block, v.as_mut());
+        }
+        return;
     }
     let (r, others) = r.split_at_col_mut(half);
     let (v, of_others) = v.split_at_row_mut(half);

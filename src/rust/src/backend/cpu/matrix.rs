@@ -18,6 +18,8 @@ pub enum CpuMat<'a, T> {
         data: Vec<T>,
         rows: usize,
         cols: usize,
+        /// Whether it is known to be an upper factor, zero below the diagonal.
+        factor: bool,
     },
 }
 
@@ -26,7 +28,9 @@ impl<T: Scalar> CpuMat<'_, T> {
         match self {
             CpuMat::Read(a) => *a,
             CpuMat::Home(a) => a.as_ref(),
-            CpuMat::Own { data, rows, cols } => MatRef::from_column_major_slice(data, *rows, *cols),
+            CpuMat::Own {
+                data, rows, cols, ..
+            } => MatRef::from_column_major_slice(data, *rows, *cols),
         }
     }
 
@@ -36,9 +40,9 @@ impl<T: Scalar> CpuMat<'_, T> {
                 what: "an operand was loaded to be read only".into(),
             }),
             CpuMat::Home(a) => Ok(a.as_mut()),
-            CpuMat::Own { data, rows, cols } => {
-                Ok(MatMut::from_column_major_slice_mut(data, *rows, *cols))
-            }
+            CpuMat::Own {
+                data, rows, cols, ..
+            } => Ok(MatMut::from_column_major_slice_mut(data, *rows, *cols)),
         }
     }
 

@@ -32,6 +32,7 @@ mod vector;
 use faer::{MatMut, MatRef};
 
 use self::bands::in_bands;
+pub use self::cholesky_update::Reflections;
 pub use self::matrix::CpuMat;
 pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
 use self::matrix::{op, require, submatrix};
@@ -89,9 +90,13 @@ impl CpuDevice {
     }
 }
 
+/// Of a factor's order, squared, times columns of V: a change of a factor that is over in a moment, some tenths of a second.
+const STEADY: f64 = 1e9;
+
 impl<T: Scalar> Device<T> for CpuDevice {
     type Mat<'a> = CpuMat<'a, T>;
     type Points<'a> = Points<'a>;
+    type Reflections = Reflections<T>;
 
     fn name(&self) -> String {
         "cpu".into()
@@ -127,6 +132,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             data: try_zeroed(len)?,
             rows,
             cols,
+            factor: false,
         })
     }
 
@@ -300,6 +306,61 @@ impl<T: Scalar> Device<T> for CpuDevice {
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();
         require(fits, "a factor and its update differ in their rows")?;
         cholesky_update::update(change, r, v, self.threads)
+    }
+
+    fn is_steady(&self, n: usize, k: usize) -> bool {
+        (n as f64).powi(2) * k as f64 <= STEADY
+    }
+
+    fn is_factor(&self, a: &CpuMat<'_, T>) -> bool {
+        matches!(a, CpuMat::Own { factor: true, .. })
+    }
+
+    fn set_factor(&self, a: &mut CpuMat<'_, T>, known: bool) {
+        if let CpuMat::Own { factor, .. } = a {
+            *factor = known;
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        true
+    }
+
+    fn keep_part(&self, part: Part, a: &mut CpuMat<'_, T>) -> Result<()> {
+        let mut a = a.view_mut()?;
+        for j in 0..a.ncols() {
+            for i in 0..a.nrows() {
+                let outside = match part {
+                    Part::All => false,
+                    Part::Upper => i > j,
+                    Part::Lower => i < j,
+                };
+                if outside {
+                    a[(i, j)] = T::from_f64(0.0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections<T>> {
+        Reflections::new(change, n, k)
+    }
+
+    fn chud_panel(
+        &self,
+        all: &mut Reflections<T>,
+        first: usize,
+        panel: &mut CpuMat<'_, T>,
+        v: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        let (panel, v) = (panel.columns_mut()?, v.columns_mut()?);
+        let fits = panel.nrows() == first + panel.ncols() && panel.ncols() == v.nrows();
+        require(
+            fits && all.expects(first, panel.nrows(), v.ncols()),
+            "a panel of a factor and its update do not fit what came before",
+        )?;
+        cholesky_update::change_panel(all, first, panel, v, self.threads)
     }
 
     fn potri(&self, r: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {

@@ -32,9 +32,14 @@ pub(super) struct Rotations<T> {
     each: usize,
 }
 
+/// How many rotations a row has for so many columns of V.
+pub(super) fn each_row(columns: usize) -> usize {
+    columns.next_multiple_of(HELD)
+}
+
 impl<T: Scalar> Rotations<T> {
     pub(super) fn new(rows: usize, columns: usize) -> Result<Self> {
-        let each = columns.next_multiple_of(HELD);
+        let each = each_row(columns);
         let mut all = Vec::new();
         let room = rows * each;
         all.try_reserve_exact(room).map_err(|_| Error::HostMemory {
@@ -49,6 +54,11 @@ impl<T: Scalar> Rotations<T> {
 
     pub(super) fn push(&mut self, rotation: Rotation<T>) {
         self.all.push(rotation);
+    }
+
+    /// Those of other rows after its own.
+    pub(super) fn append(&mut self, others: &Self) {
+        self.all.extend_from_slice(&others.all);
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -150,7 +160,7 @@ vectorized! {
     ) {
         let (rows, columns) = r.shape();
         let k = v.ncols();
-        let each = k.next_multiple_of(HELD);
+        let each = each_row(k);
         let (mut r, mut v) = (r, v);
         let zero = T::from_f64(0.0);
         let mut block = [[zero; LANES]; BLOCK];
@@ -246,7 +256,7 @@ vectorized! {
         v: ColumnsMut<'a, T>,
     ) {
         let (columns, k) = (r.ncols(), v.ncols());
-        let each = k.next_multiple_of(HELD);
+        let each = each_row(k);
         let (mut r, mut v) = (r, v);
         for first in (0..columns).step_by(ABREAST) {
             let width = ABREAST.min(columns - first);

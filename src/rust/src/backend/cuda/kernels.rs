@@ -26,6 +26,7 @@ pub(super) enum Family {
     Cholesky,
     CholeskyBatch,
     CholeskyTiles,
+    CholeskyUpdate,
     Lu,
     LuPanel,
     LuFollow,
@@ -45,7 +46,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 25] = [
+    pub(super) const ALL: [Family; 26] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -55,6 +56,7 @@ impl Family {
         Family::Cholesky,
         Family::CholeskyBatch,
         Family::CholeskyTiles,
+        Family::CholeskyUpdate,
         Family::Lu,
         Family::LuPanel,
         Family::LuFollow,
@@ -110,6 +112,10 @@ impl Family {
             Family::CholeskyTiles => match major {
                 9.. => packed!("cholesky_tiles.sm_90"),
                 8 => packed!("cholesky_tiles.sm_80"),
+                _ => return None,
+            },
+            Family::CholeskyUpdate => match major {
+                8.. => packed!("cholesky_update.sm_80"),
                 _ => return None,
             },
             Family::Lu => packed!("lu"),

@@ -101,6 +101,8 @@ pub struct Matrix<'a, T> {
     home: Option<MatMut<'a, T>>,
     /// Of the home's pages, while the device works.
     touch: Option<FirstTouch>,
+    /// Whether it is known to be an upper factor, zero below the diagonal.
+    pub(super) factor: bool,
 }
 
 impl<'a, T: Scalar> Matrix<'a, T> {
@@ -112,6 +114,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
             cols,
             home: None,
             touch: None,
+            factor: false,
         })
     }
 
@@ -166,6 +169,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         Ok(Matrix {
             home: Some(home),
             touch,
+            factor: false,
             ..self
         })
     }

@@ -8,6 +8,7 @@
 //! - `passage`: matrices that pass block by block; `product_host`, `factor_host`: what is computed of them on the way, from host to host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
+//! - `cholesky_update`: reflections of the rows of a factor, for its updates
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
 //! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
@@ -24,6 +25,7 @@ mod buffer;
 mod cholesky;
 mod cholesky_batch;
 mod cholesky_tiles;
+mod cholesky_update;
 mod context;
 mod covariance;
 mod elementwise;
@@ -81,6 +83,7 @@ mod widened;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
+pub use self::cholesky_update::Reflections;
 use self::context::Context;
 pub use self::covariance::DevicePoints;
 use self::gemm::Update;
@@ -92,7 +95,7 @@ use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
 use crate::error::Result;
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// One GPU, opened at first use for the life of the process.
@@ -127,6 +130,7 @@ pub fn bytes_moved() -> (u64, u64) {
 impl<T: Scalar> Device<T> for CudaDevice {
     type Mat<'a> = Matrix<'a, T>;
     type Points<'a> = DevicePoints;
+    type Reflections = Reflections;
 
     fn name(&self) -> String {
         format!("cuda:{}", self.ctx.ordinal)
@@ -301,6 +305,49 @@ impl<T: Scalar> Device<T> for CudaDevice {
         )?;
         require_indexable(a.shape())?;
         cholesky::factor(self.ctx, uplo, a.view())
+    }
+
+    fn rotates(&self, n: usize, k: usize) -> bool {
+        cholesky_update::is_there::<T>(self.ctx) && cholesky_update::pays(n, k)
+    }
+
+    fn chud(&self, change: Change, r: &mut Matrix<'_, T>, v: &mut Matrix<'_, T>) -> Result<()> {
+        let mut all =
+            cholesky_update::reflections::<T>(self.ctx, change, r.shape().0, v.shape().1)?;
+        cholesky_update::change(self.ctx, &mut all, 0, r.view(), v.view())
+    }
+
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
+        cholesky_update::reflections::<T>(self.ctx, change, n, k)
+    }
+
+    fn chud_panel(
+        &self,
+        all: &mut Reflections,
+        first: usize,
+        panel: &mut Matrix<'_, T>,
+        v: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        cholesky_update::change(self.ctx, all, first, panel.view(), v.view())
+    }
+
+    fn is_steady(&self, n: usize, k: usize) -> bool {
+        cholesky_update::is_short(n, k)
+    }
+
+    fn is_factor(&self, a: &Matrix<'_, T>) -> bool {
+        a.factor
+    }
+
+    fn set_factor(&self, a: &mut Matrix<'_, T>, known: bool) {
+        a.factor = known;
+    }
+
+    fn keep_part(&self, part: Part, a: &mut Matrix<'_, T>) -> Result<()> {
+        match part {
+            Part::All => Ok(()),
+            part => memory::keep_triangle(self.ctx, a.view(), part == Part::Lower),
+        }
     }
 
     fn potrf_host(&self, a: MatRef<'_, T>, mut out: MatMut<'_, T>) -> Result<()> {

@@ -49,7 +49,7 @@ impl Pipeline {
 }
 
 /// Both words of a number that is not there yet: `BLANK` in `kernels/pipeline.cuh`.
-fn blank<T>() -> u32 {
+pub(super) fn blank<T>() -> u32 {
     match size_of::<T>() {
         8 => 0x7ff4_b1a7,
         _ => 0x7fa4_b1a7,

@@ -1,14 +1,24 @@
 //! Updates and downdates of Cholesky factors.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod panels;
 
 use common::{for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::cholesky_update::{update, update_resident};
-use cudafactor::device::Device;
+use cudafactor::algo::cholesky_update::{
+    update, update_in_place, update_lower, update_lower_resident, update_resident,
+};
+use cudafactor::algo::cholesky_update_host::{self, update_by_panels};
+use cudafactor::device::{Device, PANEL};
+use cudafactor::elementwise::Elementwise;
 use cudafactor::error::{Error, Result};
-use cudafactor::matrix::{Change, Part};
+use cudafactor::matrix::{Block, Change, Part, Uplo};
 use cudafactor::scalar::Scalar;
 use faer::Mat;
+
+use panels::{
+    larger_than_the_device, panel_by_panel, panels_say_which_minor_is_lost, refused_panel_by_panel,
+};
 
 for_each_device!(
     makes_the_factor,
@@ -17,12 +27,36 @@ for_each_device!(
     says_how_much_is_lost,
     what_is_no_number_is_refused,
     matrices_on_the_device,
+    lower_factors,
+    changed_in_place,
+    not_stopped_half_way,
+    refused_on_the_device,
     ends_of_the_range,
+    panel_by_panel,
+    panels_say_which_minor_is_lost,
+    larger_than_the_device,
+    refused_panel_by_panel,
 );
 
-/// Orders around the blocks of the CPU, and numbers of columns around what it holds in registers.
-const ORDERS: [usize; 11] = [1, 2, 15, 16, 17, 33, 127, 128, 129, 200, 300];
-const RANKS: [usize; 7] = [0, 1, 3, 4, 5, 16, 31];
+/// The processor as a device with memory of its own.
+mod apart {
+    use cudafactor::backend::cpu::CpuDevice;
+
+    #[test]
+    fn larger_than_the_device() {
+        super::larger_than_the_device::<f64, _>(&CpuDevice::apart(2));
+        super::larger_than_the_device::<f32, _>(&CpuDevice::apart(1));
+    }
+
+    #[test]
+    fn refused_panel_by_panel() {
+        super::refused_panel_by_panel::<f64, _>(&CpuDevice::apart(2));
+    }
+}
+
+/// Orders around the blocks of the devices, and numbers of columns around what they hold in registers.
+const ORDERS: [usize; 13] = [1, 2, 15, 16, 17, 33, 112, 113, 127, 128, 129, 200, 300];
+const RANKS: [usize; 9] = [0, 1, 3, 4, 5, 16, 31, 64, 65];
 
 /// A factor with NaN where nothing may be read, and rows of both signs.
 fn factor<T: Scalar>(n: usize) -> Host<T> {
@@ -49,7 +83,7 @@ fn product<T: Scalar>(r: &Host<T>, v: &Host<T>, by: f64) -> Host<f64> {
     Host::from_fn(r.nrows(), r.nrows(), |i, j| rr[(i, j)] + by * vv[(i, j)])
 }
 
-fn changed<T: Scalar, D: Device<T>>(
+fn changed<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
     r: &Host<T>,
@@ -76,7 +110,7 @@ fn is_factor<T: Scalar>(r: &Host<T>, of: &Host<f64>, times: f64, what: &str) {
     assert!(error < times * residual::BACKWARD, "{what}: {error}");
 }
 
-fn makes_the_factor<T: Scalar, D: Device<T>>(dev: &D) {
+fn makes_the_factor<T: Scalar, D: Elementwise<T>>(dev: &D) {
     for n in ORDERS {
         let r = factor::<T>(n);
         for k in RANKS.into_iter().chain([n, n + 3]).filter(|k| *k > 0) {
@@ -116,7 +150,7 @@ fn makes_the_factor<T: Scalar, D: Device<T>>(dev: &D) {
     }
 }
 
-fn goes_up_and_back<T: Scalar, D: Device<T>>(dev: &D) {
+fn goes_up_and_back<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 70;
     let (one, start) = (Host::<T>::from_fn(n, n, |_, _| 0.0), factor::<T>(n));
     let (start, _) = changed(dev, Change::Up, &start, &one).unwrap();
@@ -136,7 +170,7 @@ fn goes_up_and_back<T: Scalar, D: Device<T>>(dev: &D) {
     assert!(worst < 200.0 * rounds as f64 * T::EPS, "{}", worst / T::EPS);
 }
 
-fn says_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
+fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 150;
     let r = Host::<T>::from_fn(
         n,
@@ -156,7 +190,7 @@ fn says_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
 }
 
 /// The margin of one column along an axis is known.
-fn says_how_much_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
+fn says_how_much_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 40;
     let r = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
     for left in [0.9, 0.1, 1e-3] {
@@ -176,7 +210,7 @@ fn says_how_much_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
     assert_eq!(failed, Some(Error::NotPositiveDefinite { order: 21 }));
 }
 
-fn what_is_no_number_is_refused<T: Scalar, D: Device<T>>(dev: &D) {
+fn what_is_no_number_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 20;
     let (r, v) = (factor::<T>(n), matrices::random::<T>(n, 2, 3));
     for x in [f64::NAN, f64::INFINITY] {
@@ -186,25 +220,20 @@ fn what_is_no_number_is_refused<T: Scalar, D: Device<T>>(dev: &D) {
         for change in [Change::Up, Change::Down] {
             for (r, v, which) in [(&bad_r, &v, "r"), (&r, &bad_v, "v")] {
                 let failed = changed(dev, change, r, v).err();
-                let is =
-                    matches!(failed, Some(Error::Argument { argument, .. }) if argument == which);
-                assert!(is, "{failed:?}");
+                assert_eq!(failed, Some(Error::NonFiniteIn { argument: which }));
             }
         }
     }
     let mut zero = r.clone();
     zero.set(4, 4, 0.0);
     let failed = changed(dev, Change::Up, &zero, &v).err();
-    assert!(matches!(
-        failed,
-        Some(Error::Argument { argument: "r", .. })
-    ));
+    assert_eq!(failed, Some(Error::Singular { index: 5 }));
     let short = matrices::random::<T>(n - 1, 2, 3);
     let failed = changed(dev, Change::Up, &r, &short).err();
     assert!(matches!(failed, Some(Error::Dimension { .. })));
 }
 
-fn matrices_on_the_device<T: Scalar, D: Device<T>>(dev: &D) {
+fn matrices_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
     for (n, k) in [(60, 3), (60, 60), (5, 0)] {
         let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
         let clean = Host::<T>::from_fn(n, n, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
@@ -225,7 +254,7 @@ fn matrices_on_the_device<T: Scalar, D: Device<T>>(dev: &D) {
     }
 }
 
-fn ends_of_the_range<T: Scalar, D: Device<T>>(dev: &D) {
+fn ends_of_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 20;
     let (r, v) = (factor::<T>(n), matrices::random::<T>(n, 2, 3));
     let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
@@ -246,4 +275,136 @@ fn ends_of_the_range<T: Scalar, D: Device<T>>(dev: &D) {
         let (down, _) = changed(dev, Change::Down, &up, &v).unwrap();
         assert!((0..n).all(|j| down.at(j, j) > 0.0));
     }
+}
+
+fn on<T: Scalar, D: Device<T>>(dev: &D, x: &Host<T>) -> D::Mat<'static> {
+    dev.load_temporary(x.view(), Part::All).unwrap()
+}
+
+fn transposed<T: Scalar>(x: &Host<T>) -> Host<T> {
+    Host::from_fn(x.cols, x.rows, |i, j| x.at(j, i))
+}
+
+fn read<T: Scalar, D: Device<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
+    let (rows, cols) = dev.shape(a);
+    let mut found = Host::<T>::from_fn(rows, cols, |_, _| 7e30);
+    dev.read(a, found.view_mut()).unwrap();
+    found
+}
+
+/// The upper factor's transpose, whatever the shape of V.
+fn lower_factors<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for (n, k) in [(0, 2), (1, 1), (33, 3), (130, 5), (20, 20), (5, 0)] {
+        let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
+        let l = transposed(&r);
+        let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
+        let mut out = Host::<T>::from_fn(n, n, |_, _| 7e30).with_gap(2);
+        update_lower(dev, Change::Up, l.view(), v.view(), out.view_mut()).unwrap();
+        assert!(same(&transposed(&out), &want), "{n} {k}");
+        let (up, up_v) = (on(dev, &out), on(dev, &v));
+        let there = update_lower_resident(dev, Change::Down, &up, &up_v);
+        let here = changed(dev, Change::Down, &want, &v);
+        match (there, here) {
+            (Ok((there, margin)), Ok((here, same_margin))) => {
+                assert!(same(&transposed(&read(dev, &there)), &here), "{n} {k}");
+                assert_eq!(margin, same_margin);
+            }
+            (there, here) => assert_eq!(there.err(), here.err()),
+        }
+    }
+}
+
+fn changed_in_place<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let (r, v) = (factor::<T>(40), matrices::random::<T>(40, 3, 9));
+    let clean = Host::<T>::from_fn(40, 40, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
+    for uplo in [Uplo::Upper, Uplo::Lower] {
+        let as_asked = |x: &Host<T>| match uplo {
+            Uplo::Upper => x.clone(),
+            Uplo::Lower => transposed(x),
+        };
+        let mut there = on(dev, &as_asked(&clean));
+        let there_v = on(dev, &v);
+        update_in_place(dev, uplo, Change::Up, &mut there, &there_v).unwrap();
+        let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
+        assert!(same(&read(dev, &there), &as_asked(&want)));
+        let much = on(dev, &matrices::scaled(&v, 1e3));
+        let failed = update_in_place(dev, uplo, Change::Down, &mut there, &much);
+        assert!(matches!(failed, Err(Error::NotPositiveDefinite { .. })));
+        assert!(same(&read(dev, &there), &as_asked(&want)));
+        let bad = Host::<T>::from_fn(40, 3, |i, j| if i == 39 && j == 1 { f64::NAN } else { 1.0 });
+        let failed = update_in_place(dev, uplo, Change::Up, &mut there, &on(dev, &bad));
+        assert_eq!(failed, Err(Error::NonFiniteIn { argument: "v" }));
+        assert!(same(&read(dev, &there), &as_asked(&want)));
+        // Again and back, as matrices of their own.
+        let little = on(dev, &matrices::scaled(&v, 0.1));
+        let mut other = read(dev, &there);
+        for change in [Change::Up, Change::Up, Change::Down] {
+            let (made, _) = match uplo {
+                Uplo::Upper => update_resident(dev, change, &on(dev, &other), &little).unwrap(),
+                Uplo::Lower => {
+                    update_lower_resident(dev, change, &on(dev, &other), &little).unwrap()
+                }
+            };
+            other = read(dev, &made);
+            update_in_place(dev, uplo, change, &mut there, &little).unwrap();
+            assert!(same(&read(dev, &there), &other), "{uplo:?} {change:?}");
+        }
+        // What is in the other triangle is no part of a factor.
+        let mut spoiled = on(dev, &as_asked(&r));
+        update_in_place(dev, uplo, Change::Up, &mut spoiled, &there_v).unwrap();
+        assert!(same(&read(dev, &spoiled), &as_asked(&want)));
+        let mut infinite = clean.clone();
+        infinite.set(3, 7, f64::INFINITY);
+        let mut there = on(dev, &as_asked(&infinite));
+        let failed = update_in_place(dev, uplo, Change::Up, &mut there, &there_v);
+        assert_eq!(failed, Err(Error::NonFiniteIn { argument: "r" }));
+        assert!(same(&read(dev, &there), &as_asked(&infinite)));
+    }
+}
+
+/// Who wants an end is heard before a factor is changed where it is, or after.
+fn not_stopped_half_way<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let (r, v) = (factor::<T>(300), matrices::random::<T>(300, 2, 9));
+    let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
+    let clean = Host::<T>::from_fn(300, 300, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
+    let (mut there, there_v) = (on(dev, &clean), on(dev, &v));
+    cudafactor::interrupt::install(|| true);
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let outcome = update_in_place(dev, Uplo::Upper, Change::Up, &mut there, &there_v);
+    cudafactor::interrupt::install(|| false);
+    match outcome {
+        Ok(_) => assert!(same(&read(dev, &there), &want)),
+        Err(e) => {
+            assert_eq!(e, Error::Interrupted);
+            assert!(same(&read(dev, &there), &clean));
+        }
+    }
+}
+
+fn refused_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let (r, v) = (factor::<T>(20), matrices::random::<T>(20, 2, 3));
+    let refused = |r: &Host<T>, v: &Host<T>| {
+        let upper = update_resident(dev, Change::Down, &on(dev, r), &on(dev, v)).err();
+        let (l, v) = (on(dev, &transposed(r)), on(dev, v));
+        assert_eq!(update_lower_resident(dev, Change::Up, &l, &v).err(), upper);
+        upper
+    };
+    let (mut bad_r, mut bad_v, mut zero) = (r.clone(), v.clone(), r.clone());
+    bad_r.set(3, 7, f64::NEG_INFINITY);
+    bad_v.set(19, 1, f64::NAN);
+    zero.set(4, 4, 0.0);
+    let not_finite = |argument| Some(Error::NonFiniteIn { argument });
+    assert_eq!(refused(&bad_r, &v), not_finite("r"));
+    assert_eq!(refused(&r, &bad_v), not_finite("v"));
+    assert_eq!(refused(&zero, &v), Some(Error::Singular { index: 5 }));
+    let short = matrices::random::<T>(19, 2, 3);
+    assert!(matches!(refused(&r, &short), Some(Error::Dimension { .. })));
+    // Sums of these do not fit, and they are numbers.
+    let large = if T::EPS > 1e-10 { 3e38 } else { 1e308 };
+    let huge = Host::<T>::from_fn(20, 1, |_, _| large);
+    let failed = update_resident(dev, Change::Down, &on(dev, &r), &on(dev, &huge)).err();
+    assert!(
+        matches!(failed, Some(Error::NotPositiveDefinite { .. })),
+        "{failed:?}"
+    );
 }

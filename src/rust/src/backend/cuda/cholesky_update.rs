@@ -1,0 +1,297 @@
+//! Rank-k updates of factors by reflections of rows (`kernels/cholesky_update.cu`).
+//!
+//! Columns of V are taken into account some at a time: a pass over the factor for each launch's worth of them. A launch may have some columns of the factor
+//! alone, for it finds the reflections of the rows above in memory, where earlier launches have left them.
+
+use std::mem::size_of;
+
+use super::buffer::Buffer;
+use super::context::Context;
+use super::kernels::{args, scalar, Family, Kernel};
+use super::memory::View;
+use super::pipeline::blank;
+use super::require;
+use crate::error::{Error, Result};
+use crate::matrix::Change;
+use crate::scalar::Scalar;
+
+/// Warps of a block with columns; there is one more.
+const WORKERS: usize = 7;
+/// Reflections that a block has at hand.
+const RING: usize = 64;
+/// Whether a change of a factor of order n by so many columns is over within some tenths of a second, so that nobody looks whether the user wants an end.
+pub(super) fn is_short(n: usize, k: usize) -> bool {
+    (n as f64).powi(2) * k as f64 <= SHORT
+}
+
+const SHORT: f64 = 1e11;
+
+/// Columns of the factor in every launch but the last are a multiple of this.
+pub(super) const UNIT: usize = 32;
+
+/// A kernel for so many columns of V, how many lanes a column of their transpose has, and seconds that a column of the factor takes where these, one after the other,
+/// are what takes longest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Pass {
+    kernel: Kernel,
+    most: usize,
+    lanes: usize,
+    seconds: f64,
+}
+
+const fn pass(name: &'static str, most: usize, lanes: usize, seconds: f64) -> Pass {
+    Pass {
+        kernel: Kernel::new(Family::CholeskyUpdate, name),
+        most,
+        lanes,
+        seconds,
+    }
+}
+
+static PASSES: [Pass; 4] = [
+    pass("factor_update_pipeline1", 1, 1, 150e-9),
+    pass("factor_update_pipeline16", 16, 2, 200e-9),
+    pass("factor_update_pipeline32", 32, 2, 250e-9),
+    pass("factor_update_pipeline64", 64, 4, 320e-9),
+];
+
+impl Pass {
+    /// The least of them that takes so many columns, with so many bytes of shared memory, or the largest.
+    fn of<T>(cols: usize, shared: usize) -> Pass {
+        let [.., largest] = PASSES;
+        let fits = |p: &Pass| cols <= p.most && p.shared::<T>() <= shared;
+        PASSES.into_iter().find(fits).unwrap_or(largest)
+    }
+
+    /// Columns of the factor of a warp.
+    fn columns(&self) -> usize {
+        32 / self.lanes
+    }
+
+    /// Numbers of a reflection, as `Layout` in the kernel has them.
+    fn numbers<T>(&self) -> usize {
+        let scalars = if self.lanes == 1 { 4 } else { 2 };
+        let side = (self.most / self.lanes).next_multiple_of(2) + scalars;
+        self.lanes * side.next_multiple_of(16 / size_of::<T>())
+    }
+
+    /// Bytes of shared memory of a block.
+    fn shared<T>(&self) -> usize {
+        let columns = self.columns();
+        let tiles = if columns > 16 { 2 } else { 3 };
+        let numbers = RING * self.numbers::<T>() + WORKERS * tiles * columns * (columns + 1);
+        let words = 2 * RING + WORKERS + 2;
+        (numbers * size_of::<T>() + words * size_of::<u32>()).next_multiple_of(16)
+    }
+}
+
+/// The reflections of all rows in one pass.
+struct Made {
+    pass: Pass,
+    cols: usize,
+    messages: Buffer,
+}
+
+/// What has been done to the rows of a factor so far.
+pub struct Reflections {
+    change: Change,
+    rows: usize,
+    /// The first of them that is not changed yet.
+    next: usize,
+    passes: Vec<Made>,
+    /// For each pass the order of the first minor that is not positive, or [`NONE`].
+    orders: Buffer,
+    /// Blocks of a launch that have started.
+    turns: Buffer,
+}
+
+const NONE: i32 = i32::MAX;
+
+/// Whether the GPU has what reflections need. One column of V may pass with more.
+pub(super) fn is_there<T: Scalar>(ctx: &'static Context) -> bool {
+    ctx.has(Family::CholeskyUpdate)
+        && PASSES[1..]
+            .iter()
+            .all(|p| p.shared::<T>() <= ctx.properties.shared)
+}
+
+/// Whether reflections for V of `k` columns are faster than forming the matrix of order n and factoring it.
+pub(super) fn pays(n: usize, k: usize) -> bool {
+    let [.., largest] = PASSES;
+    let each = (k / largest.most) as f64 * largest.seconds;
+    let last = match k % largest.most {
+        0 => 0.0,
+        cols => Pass::of::<f64>(cols, usize::MAX).seconds,
+    };
+    let n = n as f64;
+    n * (each + last) < START + n.powi(3) / RATE
+}
+
+/// How long it takes to form the matrix and factor it: seconds, and cubes of its order in a second.
+const START: f64 = 430e-6;
+const RATE: f64 = 34e12;
+
+/// Room for the reflections of `rows` rows, for V of `k` columns.
+pub(super) fn reflections<T: Scalar>(
+    ctx: &'static Context,
+    change: Change,
+    rows: usize,
+    k: usize,
+) -> Result<Reflections> {
+    require(rows <= i32::MAX as usize - UNIT, "chud: too many rows")?;
+    if !is_there::<T>(ctx) {
+        return Err(Error::Internal {
+            what: "this GPU has no reflections of a factor".into(),
+        });
+    }
+    let [.., largest] = PASSES;
+    let mut passes = Vec::new();
+    for first in (0..k).step_by(largest.most) {
+        let cols = largest.most.min(k - first);
+        let pass = Pass::of::<T>(cols, ctx.properties.shared);
+        let words = words::<T>(pass, rows);
+        let messages = Buffer::of::<u32>(ctx, words)?;
+        messages.fill_words(blank::<T>(), words)?;
+        passes.push(Made {
+            pass,
+            cols,
+            messages,
+        });
+    }
+    let orders = Buffer::of::<i32>(ctx, passes.len())?;
+    orders.fill_words(NONE as u32, passes.len())?;
+    Ok(Reflections {
+        change,
+        rows,
+        next: 0,
+        passes,
+        orders,
+        turns: Buffer::of::<u32>(ctx, 1)?,
+    })
+}
+
+/// Words of the reflections of so many rows, which a block reads some at a time.
+fn words<T: Scalar>(pass: Pass, rows: usize) -> usize {
+    rows.next_multiple_of(UNIT) * pass.numbers::<T>() * (size_of::<T>() / size_of::<u32>())
+}
+
+/// Changes the columns from `first` on, all rows of them down to the diagonal, as the reflections of the rows above do and those that are made here. `v`: the
+/// columns' rows of V. An error leaves them half changed.
+pub(super) fn change<T: Scalar>(
+    ctx: &'static Context,
+    all: &mut Reflections,
+    first: usize,
+    panel: View<T>,
+    v: View<T>,
+) -> Result<()> {
+    let k: usize = all.passes.iter().map(|p| p.cols).sum();
+    require(
+        first == all.next
+            && first + panel.cols == panel.rows
+            && panel.rows <= all.rows
+            && first.is_multiple_of(UNIT)
+            && v.rows == panel.cols
+            && v.cols == k,
+        "chud: shapes do not fit",
+    )?;
+    if panel.cols == 0 {
+        return Ok(());
+    }
+    // None comes after a failure.
+    all.next = usize::MAX;
+    let kind = match all.change {
+        Change::Up => 1.0,
+        Change::Down => -1.0,
+    };
+    let mut column = 0;
+    for (i, made) in all.passes.iter().enumerate() {
+        let Made { pass, cols, .. } = made;
+        let order = all.orders.ptr + (i * size_of::<i32>()) as u64;
+        let part = v.sub(0, column, v.rows, *cols);
+        all.turns.fill_words(0, 1)?;
+        ctx.launch_shared::<T>(
+            pass.kernel,
+            (panel.cols.div_ceil(WORKERS * pass.columns()), 1),
+            32 * (WORKERS as u32 + 1),
+            pass.shared::<T>(),
+            &args![
+                first as i32,
+                panel.cols as i32,
+                panel.ptr,
+                panel.ld(),
+                part.ptr,
+                part.ld(),
+                *cols as i32,
+                scalar(T::from_f64(kind)),
+                made.messages.ptr,
+                all.turns.ptr,
+                order
+            ],
+        )?;
+        column += cols;
+    }
+    let mut orders = vec![NONE; all.passes.len()];
+    if is_short(panel.rows, k) {
+        all.orders.to_slice_in(ctx.stream_now(), &mut orders)?;
+    } else {
+        all.orders.to_slice(&mut orders)?;
+    }
+    match orders.into_iter().min().filter(|order| *order != NONE) {
+        None => {
+            all.next = panel.rows;
+            Ok(())
+        }
+        Some(order) => Err(Error::NotPositiveDefinite {
+            order: order.unsigned_abs() as usize,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_take_what_they_say() {
+        for (cols, most) in [
+            (1, 1),
+            (2, 16),
+            (16, 16),
+            (17, 32),
+            (33, 64),
+            (64, 64),
+            (500, 64),
+        ] {
+            assert_eq!(Pass::of::<f64>(cols, usize::MAX).most, most);
+        }
+    }
+
+    /// A GPU of 99 KiB has no pass for one column alone in double precision.
+    #[test]
+    fn one_column_may_pass_with_more() {
+        assert_eq!(Pass::of::<f64>(1, 99 << 10).most, 16);
+        assert_eq!(Pass::of::<f32>(1, 99 << 10).most, 1);
+        assert!(PASSES[1..].iter().all(|p| p.shared::<f64>() <= 99 << 10));
+    }
+
+    /// What the kernel's layout comes to.
+    #[test]
+    fn reflections_are_laid_out_as_in_the_kernel() {
+        let numbers = |cols| {
+            (
+                Pass::of::<f64>(cols, usize::MAX).numbers::<f64>(),
+                Pass::of::<f32>(cols, usize::MAX).numbers::<f32>(),
+            )
+        };
+        assert_eq!(numbers(1), (6, 8));
+        assert_eq!(numbers(16), (20, 24));
+        assert_eq!(numbers(32), (36, 40));
+        assert_eq!(numbers(64), (72, 80));
+    }
+
+    #[test]
+    fn another_factorization_is_chosen_for_many_columns() {
+        assert!(pays(500, 1) && pays(2000, 16) && pays(5000, 64) && pays(32768, 512));
+        assert!(!pays(2000, 2000) && !pays(5000, 5000));
+    }
+}

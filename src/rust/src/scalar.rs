@@ -11,7 +11,13 @@ use crate::threads::{join, share, wanted};
 
 /// `f64`, or `f32` when the user asks for single precision.
 pub trait Scalar:
-    faer::traits::RealField + Copy + PartialOrd + Send + Sync + Into<f64> + std::fmt::Debug + 'static
+    faer::traits::RealField
+    + pulp::bytemuck::Pod
+    + PartialOrd
+    + Send
+    + Sync
+    + Into<f64>
+    + std::fmt::Debug
 {
     /// Ends the names of this type's kernels: `"f64"` or `"f32"`.
     const SUFFIX: &'static str;

@@ -297,7 +297,6 @@ fn lead_tile<T: Scalar, S: Simd, const K: usize, const G: usize>(
     mut v: ColumnsMut<'_, T>,
 ) -> Result<(), usize> {
     let context = T::simd_ctx(simd);
-    let wide = G * lanes::<T, S>();
     let n = r.ncols();
     let mut tile: Tile<T, S, G> = [[T::simd_splat(&context, &T::from_f64(0.0)); G]; ROWS];
     take(simd, &mut r, 0, n, &mut tile);

@@ -8,7 +8,7 @@ use faer::{ColRef, MatMut, MatRef};
 
 use super::cholesky_triangle;
 use crate::device::Device;
-use crate::elementwise::{Elementwise, Fold, Lines};
+use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
@@ -253,8 +253,8 @@ fn are_finite<T: Scalar>(column: ColRef<'_, T>) -> bool {
 
 const SIDE_BY_SIDE: usize = 16;
 
-/// By rotations, or by another factorization where that is faster.
-pub(super) fn change_factor<T: Scalar, D: Device<T>>(
+/// By reflections, or by another factorization where that is faster. R is zero below the diagonal.
+pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
     r: &mut D::Mat<'_>,
@@ -267,13 +267,41 @@ pub(super) fn change_factor<T: Scalar, D: Device<T>>(
     if dev.rotates(n, k) {
         return dev.chud(change, r, v);
     }
+    let most = largest(dev, r)?.max(largest(dev, v)?);
+    let end = largest_square::<T>();
+    if most <= end && most >= 1.0 / end {
+        let made = factor_again(dev, change, r, v)?;
+        return dev.copy_block(&made, Block::leading(n, n), r, (0, 0));
+    }
+    // Squares would leave the range. A power of two takes both back into it, and their factor with them.
+    let exponent = if T::EPS < 1e-10 { 1000.0 } else { 120.0 };
+    let scale = (-most.log2().floor()).clamp(-exponent, exponent).exp2();
+    let times = |a: &D::Mat<'_>, by: f64| {
+        let (rows, cols) = dev.shape(a);
+        let mut out = dev.blank(rows, cols)?;
+        let number = Operand::Number(by);
+        dev.zip(Zip::Multiply, Operand::Matrix(a), number, &mut out)?;
+        Ok::<_, Error>(out)
+    };
+    let made = factor_again(dev, change, &times(r, scale)?, &times(v, scale)?)?;
+    let made = times(&made, 1.0 / scale)?;
+    dev.copy_block(&made, Block::leading(n, n), r, (0, 0))
+}
+
+/// By way of the matrix.
+fn factor_again<T: Scalar, D: Device<T>>(
+    dev: &D,
+    change: Change,
+    r: &D::Mat<'_>,
+    v: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let n = dev.shape(r).0;
     let mut a = dev.zeros(n, n)?;
     dev.syrk(Trans::Yes, r, &mut a)?;
     let (one, sign) = (T::from_f64(1.0), sign::<T>(change));
     dev.gemm(sign, Trans::No, v, Trans::Yes, v, one, &mut a)?;
     dev.potrf(Uplo::Upper, &mut a)?;
-    let a = dev.duplicate(&a, Part::Upper)?;
-    dev.copy_block(&a, Block::leading(n, n), r, (0, 0))
+    dev.duplicate(&a, Part::Upper)
 }
 
 fn sign<T: Scalar>(change: Change) -> T {

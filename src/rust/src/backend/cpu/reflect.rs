@@ -361,3 +361,7 @@ fn own<T: Scalar, S: Simd, const K: usize, const G: usize>(
 fn entry<T: Scalar, S: Simd, const G: usize>(vectors: &Vectors<T, S, G>, i: usize) -> T {
     cast_slice::<_, T>(vectors)[i]
 }
+
+#[cfg(test)]
+#[path = "reflect_tests.rs"]
+mod tests;

@@ -112,20 +112,20 @@ impl<T: Scalar> Ends<T> {
 /// Coefficients of a reflection besides w.
 pub(super) const FIXED: usize = 4;
 
-/// Where nothing is lost of a sum of squares, nor of a quotient by its root.
-fn is_normal<T: Scalar>(squares: f64) -> bool {
-    let end = if T::EPS < 1e-10 { 1e200 } else { 1e25 };
-    squares > 1.0 / end && squares < end
+/// Whether nothing is lost of h: what w has besides is then too small for its square to matter, or for its products to.
+fn is_normal<T: Scalar>(square: f64) -> bool {
+    let end = if T::EPS < 1e-10 { 1e200 } else { 1e20 };
+    square > 1.0 / end && square < end
 }
 
-/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry; none where these are not far from the ends of the range, or nothing
-/// positive is left.
+/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry; none where these are not far from the ends of the range, or nothing positive
+/// is left.
 #[inline(always)]
 pub(super) fn reflection<T: Scalar>(change: Change, r: T, squares: T) -> Option<(Ends<T>, T)> {
     let (r, squares): (f64, f64) = (r.into(), squares.into());
     let by = if change == Change::Up { 1.0 } else { -1.0 };
     let (d, square) = (r.abs(), r.fused(r, by * squares));
-    if !(is_normal::<T>(square) && is_normal::<T>(squares)) {
+    if !is_normal::<T>(square) {
         return None;
     }
     Some(ends(r, d, square.sqrt(), by, 1.0))
@@ -157,8 +157,12 @@ pub(super) fn reflection_of_any<T: Scalar>(
     let d = r.abs();
     // Nearly one when multiplied by the largest, and with its inverse in the range.
     let scale = if largest > 0.0 && largest.is_finite() {
-        let most = if T::EPS < 1e-10 { 1000.0 } else { 120.0 };
-        (-largest.log2().floor()).clamp(-most, most).exp2()
+        let (least, most) = if T::EPS < 1e-10 {
+            (-1020.0, 1000.0)
+        } else {
+            (-124.0, 120.0)
+        };
+        (-largest.log2().floor()).clamp(least, most).exp2()
     } else {
         1.0
     };
@@ -208,7 +212,7 @@ mod tests {
     fn reflections_of_any_size() {
         for scale in [1e-305, 1e-200, 1e-3, 1.0, 1e3, 1e200, 1e305] {
             for change in [Change::Up, Change::Down] {
-                let (r, w) = (-5.0 * scale, [3.0 * scale, 0.0]);
+                let (r, w): (f64, [f64; 2]) = (-5.0 * scale, [3.0 * scale, 0.0]);
                 let mut scaled = w;
                 let (ends, h) = match reflection(change, r, w[0] * w[0]) {
                     Some(found) => found,

@@ -57,11 +57,13 @@ chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device
   }
   where <- how(device, precision, call)
   lower <- triangle_flag(lower, "lower", call)
-  r <- as_changing_factor(r, call)
+  r <- as_changing_factor(r, lower, call)
   n <- dim(r)[[1L]]
-  rows <- dropped_rows(i, n, dimnames(r), call)
+  # Which of the two has names in the order of the variables: those of a pivoted factor's other one are as they were before pivoting.
+  side <- if (lower) 1L else 2L
+  rows <- dropped_rows(i, n, dimnames(r)[[side]] %||% dimnames(r)[[3L - side]], call)
   size <- n - length(rows)
-  names <- if (size) lapply(dimnames(r), function(names) names[setdiff(seq_len(n), rows)])
+  names <- if (size) names_without(dimnames(r), rows, side, attr(r, "pivot", exact = TRUE))
   if (is_resident(r)) {
     return(make_resident(
       function(out, where) native_held_chol_drop(r@pointer, rows, lower, out, where), c(size, size), if (length(names)) names, r, call, "update"
@@ -83,7 +85,7 @@ chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.d
   }
   where <- how(device, precision, call)
   lower <- triangle_flag(lower, "lower", call)
-  r <- as_changing_factor(r, call)
+  r <- as_changing_factor(r, lower, call)
   n <- dim(r)[[1L]]
   if (!(is.numeric(i) && length(i) == 1L && isTRUE(i >= 1 && i <= n + 1 && i == round(i)))) {
     abort_argument("i", sprintf("'i' must be the place of the new row, a number from 1 to %d", n + 1L), call)
@@ -101,26 +103,31 @@ chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.d
   }
   out <- .External(alloc_matrix, n + m, n + m)
   done <- unwrap(native_chol_insert(r, n, at, x, m, lower, out, where), call, "update")
-  warn_of_margin(done$margin, precision, call)
+  warn_of_margin(done$margin, precision, call, insertion_leaves)
   if (!is.null(names)) dimnames(out) <- names
   out
 }
 
+insertion_leaves <- "the new rows, with those before them, leave a share of only %.1e of what follows in some direction"
+
 insert_resident <- function(r, at, x, lower, names, call) {
-  pair <- both_resident(r, x, call)
+  pair <- both_resident(r, x, "x", call)
   beside <- pair[[1L]]
   handle <- .External(new_handle)
   done <- unwrap(native_held_chol_insert(beside@pointer, at, pair[[2L]]@pointer, lower, handle, how_there(call)), call, "update")
-  warn_of_margin(done$margin, beside@precision, call)
+  warn_of_margin(done$margin, beside@precision, call, insertion_leaves)
   new_resident(handle, dim(x)[c(1L, 1L)], names, beside@precision, beside@device)
 }
 
 # The rows that a subscript chooses, in order.
 dropped_rows <- function(i, n, names, call) {
   i <- plain(i)
-  names <- names[[1L]] %||% names[[2L]]
   if (is.character(i) && is.null(names)) {
     abort_dimension(base_text("no 'dimnames' attribute for array"), call)
+  }
+  # A negative one would be disregarded, and all that stays would go.
+  if (is.numeric(i) && any(i <= -(n + 1), na.rm = TRUE)) {
+    abort_dimension(base_text("subscript out of bounds"), call)
   }
   all <- matrix(seq_len(n), ncol = 1L, dimnames = list(names, NULL))
   rows <- unname(as_user(call, all[i, 1L]))
@@ -128,6 +135,15 @@ dropped_rows <- function(i, n, names, call) {
     abort_argument("i", "'i' must tell which rows go, without NA", call)
   }
   sort(unique(rows))
+}
+
+# Dimnames of a factor without `rows`: on the other side of a pivoted one, names that are in the order of before.
+names_without <- function(names, rows, side, pivot) {
+  for (k in seq_along(names)) {
+    gone <- if (k == side || is.null(pivot)) rows else pivot[rows]
+    if (!is.null(names[[k]])) names[[k]] <- names[[k]][setdiff(seq_along(names[[k]]), gone)]
+  }
+  names
 }
 
 # What the new rows are called: by the columns, or else by the rows, of what they come from. Names of a vector are those of the rows of its one column.

@@ -141,7 +141,7 @@ change_factor_here <- function(r, v, down, lower, in_place, device, precision, c
   where <- how(device, precision, call)
   lower <- triangle_flag(lower, "lower", call)
   in_place <- triangle_flag(in_place, "in_place", call)
-  r <- as_changing_factor(r, call)
+  r <- as_changing_factor(r, lower, call)
   if (in_place && !is_resident(r)) {
     abort_argument("in_place", "only a gpu_matrix can be changed in place: a plain matrix is a value, and what is made of it a new one", call)
   }
@@ -197,12 +197,13 @@ change_factor_file <- function(r, v, down, lower, in_place, file, memory, call) 
 check_rows_of_update <- function(v, n, call) {
   if (nrow(v) != n) {
     text <- base_text("'b' (%d x %d) must be compatible with 'a' (%d x %d)", nrow(v), ncol(v), n, n)
-    abort_dimension(renamed(sub("'b'", "'v'", text, fixed = TRUE), "r"), call)
+    text <- renamed(sub("'b'", "'v'", text, fixed = TRUE), "r")
+    abort_dimension(if (ncol(v) == n) paste0(text, "; is it t(v)?") else text, call)
   }
 }
 
 change_resident <- function(r, v, down, lower, in_place, call) {
-  pair <- both_resident(r, v, call)
+  pair <- both_resident(r, v, "v", call)
   r <- pair[[1L]]
   v <- pair[[2L]]
   if (in_place && identical(r@pointer, v@pointer)) {
@@ -214,59 +215,22 @@ change_resident <- function(r, v, down, lower, in_place, call) {
   if (in_place) invisible(r) else new_resident(handle, r@Dim, r@Dimnames, r@precision, r@device)
 }
 
-# Two operands of which one at least is on a device, both there.
-both_resident <- function(x, y, call) {
+# Two operands of which one at least is on a device, both there; the second one is the user's `argument`.
+both_resident <- function(x, y, argument, call) {
   if (!is_resident(x)) {
     x <- upload_beside(x, dim(x), dimnames(x), y, call)
   } else if (!is_resident(y)) {
     y <- upload_beside(y, dim(y), NULL, x, call)
   }
-  check_together(x, y, call)
+  check_together(x, y, call, argument)
   list(x, y)
 }
 
-# A factor of which another is made: a square matrix of doubles, or a gpu_matrix.
-as_changing_factor <- function(r, call) {
-  refuse_no_factor(r, call)
-  if (is_in_tiles(r)) {
-    abort_type("a factor on disk or of chol_gpus() is not changed where it is: take as.matrix() of it, and make a new one", call)
-  }
-  r <- as_real_operand(r, "r", "a Cholesky factor", call)
-  d <- dim(r)
-  if (d[[1L]] != d[[2L]]) {
-    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), "r"), call)
-  }
-  r
-}
-
-# A matrix of columns; a vector is one.
-as_columns <- function(x, argument, call) {
-  if (describes_matrix(x) || is_gpu_factor(x)) {
-    abort_type(sprintf("'%s' must be a vector or a matrix of numbers, not of class \"%s\"", argument, class(x)[[1L]]), call)
-  }
-  as_real_operand(x, argument, "a vector or a matrix of numbers", call)
-}
-
-as_real_operand <- function(x, argument, what, call) {
-  if (is_resident(x) || is.double(x) && is.matrix(x) && !is.object(x)) {
-    return(x)
-  }
-  check_numbers(x, argument, what, call)
-  if (isS4(x)) {
-    x <- as_plain(x, call)
-  }
-  x <- as_matrix(x, call)
-  as_double(refuse_complex(x, call), call)
-}
-
-# `margin` is 1 where nothing was taken away.
-warn_of_margin <- function(margin, precision, call) {
+# `margin` is 1 where nothing was taken away. `leaves` says what was left so little, of which `margin` is the share.
+warn_of_margin <- function(margin, precision, call, leaves = "the downdate leaves a share of only %.1e of the matrix in some direction") {
   eps <- if (precision == "single") 2^-23 else .Machine$double.eps
   if (margin < sqrt(eps)) {
-    text <- sprintf(
-      "the downdate leaves a share of only %.1e of the matrix in some direction: about %.0f of the %.0f digits of the new factor are lost",
-      margin, ceiling(-log10(margin) / 2), floor(-log10(eps))
-    )
-    warn("ill_conditioned", text, call, margin = margin)
+    lost <- sprintf("about %.0f of the %.0f digits of the new factor are lost", ceiling(-log10(margin) / 2), floor(-log10(eps)))
+    warn("ill_conditioned", paste0(sprintf(leaves, margin), ": ", lost), call, margin = margin)
   }
 }

@@ -168,9 +168,19 @@ interrupt <- function(call) {
   invokeRestart("abort")
 }
 
+# Whether this is R `version` or a later one. A comparison of versions takes longer than the rest of an error, so each is made once in a session.
+is_r_from <- function(version) {
+  if (is.null(compared_versions[[version]])) {
+    compared_versions[[version]] <- getRversion() >= version
+  }
+  compared_versions[[version]]
+}
+
+compared_versions <- new.env(parent = emptyenv())
+
 # R 4.3 shortened the sentence.
 not_positive_definite_text <- function(order) {
-  if (getRversion() >= "4.3.0") {
+  if (is_r_from("4.3.0")) {
     base_text("the leading minor of order %d is not positive", as.integer(order))
   } else {
     base_text("the leading minor of order %d is not positive definite", as.integer(order))
@@ -187,7 +197,7 @@ in_batch_text <- function(fields, text, what = "matrix") {
 }
 
 rank_deficient_text <- function() {
-  if (getRversion() >= "4.3.1") {
+  if (is_r_from("4.3.1")) {
     base_text("the matrix is either rank-deficient or not positive definite")
   } else {
     base_text("the matrix is either rank-deficient or indefinite")

@@ -10,10 +10,19 @@
 #' the last cases are removed for nothing. A new case takes a triangular system with the rows before it, and a downdate of the rows after it: so those at the end, `i = n + 1`, take the least,
 #' and have no margin.
 #'
+#' Of a pivoted factor, `chol(, pivot = TRUE)`, numbers `i` count its columns, names are column names, and rows of `x` are in the order of its columns, not of those of \eqn{A} before:
+#' `v[attr(r, "pivot"), ]` are the rows of `v` in that order, to which `x` adds those of the new cases. Attributes `pivot` and `rank` are not kept, and a factor whose rank is below its order is
+#' refused. Factors on disk are not taken: give `as.matrix()` of one.
+#'
+#' With `lower = TRUE` the factor is transposed first and back afterwards: keep the upper one in loops. In single precision numbers beyond its range, about 3.4e38, become Inf, which is then refused
+#' as such, and tiny ones become zero.
+#'
 #' @section Value:
 #' A double matrix, upper triangular (lower with `lower = TRUE`), or a [gpu_matrix] where `r` or `x` is one. Dimnames are those of `r` for the rows that stay. New ones have the column
 #' names of a matrix `x`, or else its row names in the places of the new cases; of a vector `x` the name of its element `i`; or else `""`. Where `r` has no dimnames, or none of rows or columns,
-#' neither has the value, unless `r` is empty.
+#' neither has the value, unless `r` is empty. Row names of a pivoted factor, which are in the order of before pivoting, lose those of the same variables.
+#'
+#' Rows to which nothing is done stay as they are, a negative diagonal entry included: those before the first one that goes, or before place `i`. The rows after have positive diagonal entries.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the matrix with the new rows has a leading minor, of the order in field `order`, that is not positive, to the precision; nothing is given then.
@@ -26,11 +35,12 @@
 #' As of [chol_update()], relative to the larger of the two matrices.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{2 n^2 m}{2n^2 m} operations and \eqn{3 n^2 m}{3n^2 m}, see [cudafactor-options]. A [gpu_matrix] is computed with where it is.
+#' `"auto"` counts \eqn{2 n^2 m}{2n^2 m} operations and \eqn{3 n^2 m}{3n^2 m}, see [cudafactor-options]. A [gpu_matrix] is computed with where it is,
+#' whatever `device` says.
 #'
-#' @param r The factor, a square matrix, or a [gpu_matrix]. Only one triangle is read.
-#' @param i For `chol_drop()`, which rows and columns go: a subscript as of `[`, that is numbers, negative numbers for those that stay, a logical vector, or names of rows or, where there are
-#'   none, of columns. For `chol_insert()`, the place of the first new row, from 1 to \eqn{n + 1}{n + 1}.
+#' @param r The factor, a square matrix, or a [gpu_matrix]. Only one triangle is read. Of package Matrix a triangular matrix, of which `lower` must tell the triangle that it holds.
+#' @param i For `chol_drop()`, which rows and columns go: a subscript as of `[`, that is numbers, negative numbers for those that stay, a logical vector, or names of columns or, where there are
+#'   none, of rows (with `lower = TRUE` of rows first). For `chol_insert()`, the place of the first new row, from 1 to \eqn{n + 1}{n + 1}.
 #' @param x The new columns of \eqn{A}, all of them: a vector of length \eqn{n + 1} whose element `i` is the new diagonal entry; or, for \eqn{m} new cases in places `i` to `i + m - 1`, a matrix
 #'   with \eqn{n + m}{n + m} rows and \eqn{m} columns. Of its rows in these places the upper triangle counts (NA in the other one is refused, too). A [gpu_matrix], too.
 #' @param lower Is `r` the lower factor? The value is one then, too.

@@ -20,14 +20,15 @@
 #' @section Value:
 #' A double matrix, upper triangular (lower with `lower = TRUE`), or a [gpu_matrix] where `r` or `x` is one. Dimnames are those of `r` for the rows that stay. New ones have the column
 #' names of a matrix `x`, or else its row names in the places of the new cases; of a vector `x` the name of its element `i`; or else `""`. Where `r` has no dimnames, or none of rows or columns,
-#' neither has the value, unless `r` is empty. Row names of a pivoted factor, which are in the order of before pivoting, lose those of the same variables.
+#' neither has the value, unless `r` is empty. Row names of a pivoted factor, which stay in the order of before pivoting, lose the names of the
+#' variables that went, as far as attribute `pivot` is there to tell them.
 #'
 #' Rows to which nothing is done stay as they are, a negative diagonal entry included: those before the first one that goes, or before place `i`. The rows after have positive diagonal entries.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the matrix with the new rows has a leading minor, of the order in field `order`, that is not positive, to the precision; nothing is given then.
 #' `cudafactor_error_dimension`: `r` is not square; `x` has another number of rows; a subscript is out of bounds. `cudafactor_error_argument`: `i` is NA, or for `chol_insert()` no number from 1 to
-#' \eqn{n + 1}{n + 1}. `cudafactor_error_singular`, `cudafactor_error_non_finite` and `cudafactor_error_type`: as of [chol_update()]. `r` and `x` stay as they are.
+#' \eqn{n + 1}{n + 1}; others as of [chol_update()]. `cudafactor_error_singular`, `cudafactor_error_non_finite` and `cudafactor_error_type`: as of [chol_update()]. `r` and `x` stay as they are.
 #'
 #' The warning `cudafactor_warning_ill_conditioned` of `chol_insert()`: the new case, together with those before it, says almost all of one that follows it. See [chol_update()].
 #'

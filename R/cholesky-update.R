@@ -12,8 +12,8 @@
 #' the factor is touched. A lower bound of the smallest of them, the *margin*, which may be up to \eqn{\min(n, k)}{min(n, k)} times too small, says how much of the matrix is left in the
 #' direction that loses most: 1 where nothing is taken away, 0 on the boundary.
 #'
-#' Of `r` one triangle is read and nothing else: with `lower = TRUE` it is \eqn{L} with \eqn{A = L L^T}{A = LL'}, which is transposed first and back afterwards. That takes room, and with few
-#' columns in `v` several times as long as the update itself: in a loop keep `t(L)`, the upper factor. A negative diagonal entry is
+#' Of `r` one triangle is read and nothing else: with `lower = TRUE` it is \eqn{L} with \eqn{A = L L^T}{A = LL'}, which is transposed first and back afterwards. That takes room, and the
+#' whole takes several times as long where `v` has few columns: in a loop keep `t(L)`, the upper factor. A negative diagonal entry is
 #' taken as it is, since \eqn{R^T R}{R'R} does not know the signs of rows.
 #'
 #' Of a pivoted factor, `chol(, pivot = TRUE)`, rows of `v` are in the order of the columns of `r`: give `v[attr(r, "pivot"), ]`. Attributes `pivot` and `rank` are not kept, nor does [as_gpu()] keep
@@ -30,8 +30,8 @@
 #'
 #' @section In place:
 #' With `in_place = TRUE` the values of the `gpu_matrix` `r` are replaced, and **every name that refers to it sees the change**. An assignment such as `s <- r` makes another name for the same
-#' values, and so does a function that is called with `r`. Taking [as_gpu()] of `r`, or changing the dimnames of `s` after that, copies no values either. Only `r[, ]` is a copy: take it before
-#' where the old factor is still wanted. It is meant for loops, which then need no assignment.
+#' values, and so does a function that is called with `r`. Taking [as_gpu()] of `r`, or changing the dimnames of `s` after that, copies no values either. `r[, ]` is a copy: take it before
+#' where the old factor is still wanted. All this is meant for loops, which then need no assignment.
 #'
 #' An error leaves all of `r` as it was, and so does an interrupt. The warning of an ill-conditioned downdate comes when `r` is the new factor already, and what makes the warning an error,
 #' `options(warn = 2)` or `tryCatch(, warning = )`, does not undo that.

@@ -5,15 +5,22 @@
 #' `chol_update(r, v)` is `chol(crossprod(r) + tcrossprod(v))`, and `chol_downdate(r, v)` is `chol(crossprod(r) - tcrossprod(v))`, made from the factor without
 #' the matrix: for the upper triangular \eqn{R} with \eqn{A = R^T R}{A = R'R} of order \eqn{n} and \eqn{k} columns in `v`, the factor of
 #' \eqn{A + V V^T}{A + VV'} or \eqn{A - V V^T}{A - VV'} in about \eqn{2 n^2 k} operations instead of \eqn{n^3/3}. That is what adding or removing observations does to
-#' the normal equations of a regression, where each is a column of `v` (\eqn{X^T X}{X'X} gains or loses \eqn{x x^T}{xx'}), and new data to a Kalman filter or a Gaussian process in
-#' weight space.
+#' the normal equations of a regression (\eqn{X^T X}{X'X} gains or loses \eqn{x x^T}{xx'}), and new data to a Kalman filter or a Gaussian process in
+#' weight space. Observations are columns of `v`: it is `t(x)` for rows `x` of data.
 #'
 #' A downdate is possible while what remains is positive definite, that is where all eigenvalues of \eqn{I - P^T P}{I - P'P} are positive, \eqn{R^T P = V}{R'P = V}. This is known before
 #' the factor is touched. A lower bound of the smallest of them, the *margin*, which may be up to \eqn{\min(n, k)}{min(n, k)} times too small, says how much of the matrix is left in the
 #' direction that loses most: 1 where nothing is taken away, 0 on the boundary.
 #'
-#' Of `r` one triangle is read and nothing else: with `lower = TRUE` it is \eqn{L} with \eqn{A = L L^T}{A = LL'}, which is transposed first and takes room for that. A negative diagonal entry is
+#' Of `r` one triangle is read and nothing else: with `lower = TRUE` it is \eqn{L} with \eqn{A = L L^T}{A = LL'}, which is transposed first and back afterwards. That takes room, and the
+#' whole takes several times as long where `v` has few columns: in a loop keep `t(L)`, the upper factor. A negative diagonal entry is
 #' taken as it is, since \eqn{R^T R}{R'R} does not know the signs of rows.
+#'
+#' Of a pivoted factor, `chol(, pivot = TRUE)`, rows of `v` are in the order of the columns of `r`: give `v[attr(r, "pivot"), ]`. Attributes `pivot` and `rank` are not kept, nor does [as_gpu()] keep
+#' them. Where the rank is below \eqn{n} there is no factor of all of \eqn{A} to begin with, which is an error: take the leading block of `r`, of as many rows and columns as the rank, or factor
+#' a matrix that is positive definite.
+#'
+#' In single precision numbers beyond its range, about 3.4e38, become Inf, which is then refused as such, and tiny ones become zero, on the diagonal of `r` too.
 #'
 #' For a model that adds and removes cases of a covariance matrix, which are rows and columns of \eqn{A}, see [chol_drop()] and [chol_insert()].
 #'
@@ -22,9 +29,12 @@
 #' `r` itself, invisibly. Of a factor on disk another one, a `tile_matrix`. Where `v` has no columns the triangle of `r` is given as it is.
 #'
 #' @section In place:
-#' With `in_place = TRUE` the values of the `gpu_matrix` `r` are replaced, and **every name that refers to it sees the change**: after `s <- r`, or where the caller of a function still has
-#' it, that is the new factor too, and so it is after `s <- r; dimnames(s) <- NULL`, or `s <- as_gpu(r)`, which share the values. It is meant for loops, which then need no assignment; take
-#' `r[, ]` for a copy before. An error leaves all of `r` as it was, and so does an interrupt; after the warning of an ill-conditioned downdate `r` is the new factor.
+#' With `in_place = TRUE` the values of the `gpu_matrix` `r` are replaced, and **every name that refers to it sees the change**. An assignment such as `s <- r` makes another name for the same
+#' values, and so does a function that is called with `r`. Taking [as_gpu()] of `r`, or changing the dimnames of `s` after that, copies no values either. `r[, ]` is a copy: take it before
+#' where the old factor is still wanted. All this is meant for loops, which then need no assignment.
+#'
+#' An error leaves all of `r` as it was, and so does an interrupt. The warning of an ill-conditioned downdate comes when `r` is the new factor already, and what makes the warning an error,
+#' `options(warn = 2)` or `tryCatch(, warning = )`, does not undo that.
 #'
 #' @section On disk:
 #' A factor in a file, a `tile_matrix` that [chol_file()] has made, is read once, panel by panel, and what is made of it goes to a second file, `file`, in the same tiles, as a factor that
@@ -48,9 +58,11 @@
 #'
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: a downdate leaves a matrix whose leading minor of the order in field `order` is not positive, to the precision. `r` is as it was.
-#' `cudafactor_error_singular`: a diagonal entry of `r` is zero (field `index`). `cudafactor_error_non_finite`: NA, NaN or Inf in `v` or in the triangle of `r` that is read (field `argument`).
+#' `cudafactor_error_singular`: a diagonal entry of `r` is zero (field `index`), or `r` is a pivoted factor whose rank is below \eqn{n} (`index` is the rank and one). `cudafactor_error_non_finite`: NA, NaN or Inf in `v` or in the triangle of `r` that is read (field `argument`).
 #' `cudafactor_error_dimension`: `r` is not square, or `v` has another number of rows. `cudafactor_error_argument`: `in_place = TRUE` for a plain matrix, which is a value like any other in R;
-#' operands on different devices. `cudafactor_error_type`: an operand is complex, none that numbers can be made of, or a factor of [chol_gpus()].
+#' operands on different devices or of different precision (field `argument` is that of the second one); a triangular matrix of package Matrix whose triangle is not the one that `lower` tells.
+#' `cudafactor_error_type`: an operand is complex, text, a factor in the sense of [base::factor()], or no numbers at all; a factor of [chol_gpus()]; for `r`, a symmetric matrix of package Matrix,
+#' or a factorization of another kind, such as [qr()].
 #'
 #' A margin below the square root of the precision (1.5e-8, or 3.5e-4 in single precision) is the warning `cudafactor_warning_ill_conditioned`, whose field `margin` is the margin.
 #'
@@ -65,11 +77,13 @@
 #' \eqn{\sqrt{margin}}{sqrt(margin)} times as large as before, it is twice as many. Factor the matrix again where that matters and its data are at hand.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{2 n^2 k} operations for an update and \eqn{3 n^2 k} for a downdate, and the bytes of the matrix both ways, see [cudafactor-options]. A [gpu_matrix] is updated where it is.
+#' `"auto"` counts \eqn{2 n^2 k} operations for an update and \eqn{3 n^2 k} for a downdate, and the bytes of the matrix both ways, see [cudafactor-options]. A [gpu_matrix] is updated where it is,
+#' whatever `device` says.
 #' A factor on disk is the GPU's from order 2048 and 64 columns on: with fewer the disk takes longer than the CPU.
 #'
-#' @param r The factor, a square matrix, or a [gpu_matrix]. Only one triangle is read. Or one on disk, a `tile_matrix` that [chol_file()] has made.
-#' @param v A vector of length \eqn{n}, or a matrix with \eqn{n} rows and any number of columns, even none or more than \eqn{n}; a [gpu_matrix], or of package Matrix, too.
+#' @param r The factor, a square matrix, or a [gpu_matrix]. Only one triangle is read. Of package Matrix a triangular matrix, of which `lower` must tell the triangle that it holds. Or one on disk, a `tile_matrix` that [chol_file()] has made.
+#' @param v A vector of length \eqn{n}, or a matrix with \eqn{n} rows, and a column for each observation, even none or more than \eqn{n}; a [gpu_matrix], or of package Matrix, or a data frame of
+#'   numbers, too.
 #' @param lower Is `r` the lower factor, \eqn{L} with \eqn{A = L L^T}{A = LL'}? The value is one then, too.
 #' @param in_place Should the values of `r`, a [gpu_matrix], be replaced?
 #' @param file Of a factor on disk, the name of the file for what is made of it, which must not exist.
@@ -81,8 +95,14 @@
 #' Stewart, G. W. (1979) The effects of rounding error on an algorithm for downdating a Cholesky factorization. *IMA Journal of Applied Mathematics* **23**, 203-213.
 #'
 #' Gill, P. E., Golub, G. H., Murray, W. and Saunders, M. A. (1974) Methods for modifying matrix factorizations. *Mathematics of Computation* **28**, 505-535.
-#' @seealso [chol_drop()], [chol_insert()], [chol_solve()], [gpu_chol()]. Where package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` take a `gpu_matrix` as `chol()` gives it for
-#'   `L`, and are `chol_update(L, C)` and `chol_downdate(L, C)`
+#' @section updown():
+#' Where package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` take a [gpu_matrix] as `chol()` gives it for `L`, and are `chol_update(L, C)` and `chol_downdate(L, C)`. They have no
+#' `in_place`, `lower` or `device`, and a plain matrix for `L` is Matrix's own error.
+#'
+#' @aliases updown updown,character,ANY,gpu_matrix-method updown,logical,ANY,gpu_matrix-method
+#' @concept rank-k update
+#' @concept rank-one update
+#' @seealso [chol_drop()], [chol_insert()], [chol_solve()], [gpu_chol()]
 #' @examples
 #' # A regression to which ten observations are added, and from which the first is removed
 #' x <- cbind(1, matrix(rnorm(90), 30))
@@ -141,7 +161,7 @@ change_factor_here <- function(r, v, down, lower, in_place, device, precision, c
   where <- how(device, precision, call)
   lower <- triangle_flag(lower, "lower", call)
   in_place <- triangle_flag(in_place, "in_place", call)
-  r <- as_changing_factor(r, call)
+  r <- as_changing_factor(r, lower, call)
   if (in_place && !is_resident(r)) {
     abort_argument("in_place", "only a gpu_matrix can be changed in place: a plain matrix is a value, and what is made of it a new one", call)
   }
@@ -197,12 +217,13 @@ change_factor_file <- function(r, v, down, lower, in_place, file, memory, call) 
 check_rows_of_update <- function(v, n, call) {
   if (nrow(v) != n) {
     text <- base_text("'b' (%d x %d) must be compatible with 'a' (%d x %d)", nrow(v), ncol(v), n, n)
-    abort_dimension(renamed(sub("'b'", "'v'", text, fixed = TRUE), "r"), call)
+    text <- renamed(sub("'b'", "'v'", text, fixed = TRUE), "r")
+    abort_dimension(if (ncol(v) == n) paste0(text, "; is it t(v)?") else text, call)
   }
 }
 
 change_resident <- function(r, v, down, lower, in_place, call) {
-  pair <- both_resident(r, v, call)
+  pair <- both_resident(r, v, "v", call)
   r <- pair[[1L]]
   v <- pair[[2L]]
   if (in_place && identical(r@pointer, v@pointer)) {
@@ -214,59 +235,22 @@ change_resident <- function(r, v, down, lower, in_place, call) {
   if (in_place) invisible(r) else new_resident(handle, r@Dim, r@Dimnames, r@precision, r@device)
 }
 
-# Two operands of which one at least is on a device, both there.
-both_resident <- function(x, y, call) {
+# Two operands of which one at least is on a device, both there; the second one is the user's `argument`.
+both_resident <- function(x, y, argument, call) {
   if (!is_resident(x)) {
     x <- upload_beside(x, dim(x), dimnames(x), y, call)
   } else if (!is_resident(y)) {
     y <- upload_beside(y, dim(y), NULL, x, call)
   }
-  check_together(x, y, call)
+  check_together(x, y, call, argument)
   list(x, y)
 }
 
-# A factor of which another is made: a square matrix of doubles, or a gpu_matrix.
-as_changing_factor <- function(r, call) {
-  refuse_no_factor(r, call)
-  if (is_in_tiles(r)) {
-    abort_type("a factor on disk or of chol_gpus() is not changed where it is: take as.matrix() of it, and make a new one", call)
-  }
-  r <- as_real_operand(r, "r", "a Cholesky factor", call)
-  d <- dim(r)
-  if (d[[1L]] != d[[2L]]) {
-    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), "r"), call)
-  }
-  r
-}
-
-# A matrix of columns; a vector is one.
-as_columns <- function(x, argument, call) {
-  if (describes_matrix(x) || is_gpu_factor(x)) {
-    abort_type(sprintf("'%s' must be a vector or a matrix of numbers, not of class \"%s\"", argument, class(x)[[1L]]), call)
-  }
-  as_real_operand(x, argument, "a vector or a matrix of numbers", call)
-}
-
-as_real_operand <- function(x, argument, what, call) {
-  if (is_resident(x) || is.double(x) && is.matrix(x) && !is.object(x)) {
-    return(x)
-  }
-  check_numbers(x, argument, what, call)
-  if (isS4(x)) {
-    x <- as_plain(x, call)
-  }
-  x <- as_matrix(x, call)
-  as_double(refuse_complex(x, call), call)
-}
-
-# `margin` is 1 where nothing was taken away.
-warn_of_margin <- function(margin, precision, call) {
+# `margin` is 1 where nothing was taken away. `leaves` says what was left so little, of which `margin` is the share.
+warn_of_margin <- function(margin, precision, call, leaves = "the downdate leaves a share of only %.1e of the matrix in some direction") {
   eps <- if (precision == "single") 2^-23 else .Machine$double.eps
   if (margin < sqrt(eps)) {
-    text <- sprintf(
-      "the downdate leaves a share of only %.1e of the matrix in some direction: about %.0f of the %.0f digits of the new factor are lost",
-      margin, ceiling(-log10(margin) / 2), floor(-log10(eps))
-    )
-    warn("ill_conditioned", text, call, margin = margin)
+    lost <- sprintf("about %.0f of the %.0f digits of the new factor are lost", ceiling(-log10(margin) / 2), floor(-log10(eps)))
+    warn("ill_conditioned", paste0(sprintf(leaves, margin), ": ", lost), call, margin = margin)
   }
 }

@@ -21,7 +21,8 @@
 #' the time that a computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its
 #' determinant.
 #'
-#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. But what R
+#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. The one exception is
+#' `in_place = TRUE` of [chol_update()] and [chol_downdate()], which every name of the matrix sees. And what R
 #' saves of it, with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and
 #' [gpu_restore()], or take `as.matrix()` first. One without its values can be printed; all else is the error
 #' `cudafactor_error_stale`. `is(x, "gpu_matrix")` tells a `gpu_matrix` from a plain matrix.

@@ -15,7 +15,7 @@
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
 #'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
-#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
+#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; a pivoted factor of rank `index - 1`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
@@ -168,9 +168,19 @@ interrupt <- function(call) {
   invokeRestart("abort")
 }
 
+# Whether this is R `version` or a later one. A comparison of versions takes longer than the rest of an error, so each is made once in a session.
+is_r_from <- function(version) {
+  if (is.null(compared_versions[[version]])) {
+    compared_versions[[version]] <- getRversion() >= version
+  }
+  compared_versions[[version]]
+}
+
+compared_versions <- new.env(parent = emptyenv())
+
 # R 4.3 shortened the sentence.
 not_positive_definite_text <- function(order) {
-  if (getRversion() >= "4.3.0") {
+  if (is_r_from("4.3.0")) {
     base_text("the leading minor of order %d is not positive", as.integer(order))
   } else {
     base_text("the leading minor of order %d is not positive definite", as.integer(order))
@@ -187,7 +197,7 @@ in_batch_text <- function(fields, text, what = "matrix") {
 }
 
 rank_deficient_text <- function() {
-  if (getRversion() >= "4.3.1") {
+  if (is_r_from("4.3.1")) {
     base_text("the matrix is either rank-deficient or not positive definite")
   } else {
     base_text("the matrix is either rank-deficient or indefinite")

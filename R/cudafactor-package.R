@@ -75,6 +75,7 @@
 #'   on a machine takes seconds, in which the driver compiles it.
 #' * Orders in `cudafactor.breakeven` take the place of the model's own break-even, for other shapes too; `cudafactor.min_flops`,
 #'   where set, that of both.
+#' * A [gpu_matrix] is computed with where it is, whatever `device` says.
 #' * In a process forked from one that used the GPU, such as `parallel::mclapply()` makes, `"auto"` stays on the CPU.
 #'
 #' `gpu_last_device()` tells where the last computation ran, [gpu_benchmark()] where the GPU begins to pay.

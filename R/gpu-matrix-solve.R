@@ -71,7 +71,7 @@ tolerance_of <- function(x) if (x@precision == "single") 2^-23 else .Machine$dou
 
 is_ill_conditioned_resident <- function(rcond, tol, x, call) {
   if (is.na(rcond) || rcond < tol) {
-    getRversion() < "4.2.3" || is_finite_resident(x, call)
+    !is_r_from("4.2.3") || is_finite_resident(x, call)
   } else {
     FALSE
   }

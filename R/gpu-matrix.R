@@ -58,15 +58,15 @@ make_resident <- function(native, dim, dimnames, beside, call, routine = NULL) {
 # The settings of a call that goes where its operands are.
 how_there <- function(call) how("auto", "double", call)
 
-# Operands that are computed with together.
-check_together <- function(x, y, call) {
+# Operands that are computed with together; the second one is the user's `argument`.
+check_together <- function(x, y, call, argument = "y") {
   if (x@device != y@device) {
-    abort_argument("y", sprintf(
+    abort_argument(argument, sprintf(
       "one operand is on \"%s\", the other on \"%s\": bring one to the other with as_gpu(, device = )", x@device, y@device
     ), call)
   }
   if (x@precision != y@precision) {
-    abort_argument("y", sprintf(
+    abort_argument(argument, sprintf(
       "one operand is in %s precision, the other in %s: convert one with as_gpu(, precision = )", x@precision, y@precision
     ), call)
   }

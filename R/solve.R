@@ -85,7 +85,7 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
 # that such a matrix had the reciprocal condition number 0.
 is_ill_conditioned <- function(rcond, tol, x, where, call) {
   if (is.na(rcond) || rcond < tol) {
-    getRversion() < "4.2.3" || all_finite(x, where, call)
+    !is_r_from("4.2.3") || all_finite(x, where, call)
   } else {
     FALSE
   }

@@ -60,7 +60,7 @@ test_that("rows are chosen as by a subscript", {
       left <- setdiff(1:6, gone)
       expect_equal(fetched(chol_drop(r, i)), chol(a[left, left, drop = FALSE]), info = deparse(i))
     }
-    for (i in list(7, "c7", rep(TRUE, 7), c(-1, 2))) {
+    for (i in list(7, "c7", rep(TRUE, 7), c(-1, 2), -7, c(-1, -7), -1e10)) {
       expect_error(chol_drop(r, i), class = "cudafactor_error_dimension")
     }
     for (i in list(NA, c(1, NA))) {
@@ -174,6 +174,7 @@ test_that("a new case that leaves nothing positive is an error with the order of
   w <- tryCatch(chol_insert(r, 5, x), warning = identity)
   expect_s3_class(w, "cudafactor_warning_ill_conditioned")
   expect_true(w$margin > 0 && w$margin < 1e-8)
+  expect_match(conditionMessage(w), "^the new rows, with those before them, leave a share of only .* of what follows in some direction: about ")
 })
 
 test_that("errors are classed", {

@@ -161,3 +161,9 @@ test_that("device and precision are checked", {
   }
   expect_identical(conditionCall(expect_error(gpu_chol(diag(2), device = NA)))[[1]], quote(gpu_chol))
 })
+
+test_that("versions of R are compared as base R compares them", {
+  for (version in c("3.6.0", "4.2.3", "4.3.0", "99.0.0", as.character(getRversion()))) {
+    for (turn in 1:2) expect_identical(is_r_from(version), getRversion() >= version)
+  }
+})

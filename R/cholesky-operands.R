@@ -1,0 +1,83 @@
+# What a Cholesky factor that is changed may be, and the columns that change it.
+
+# A factor of which another is made: a square matrix of doubles, or a gpu_matrix.
+as_changing_factor <- function(r, lower, call) {
+  # A matrix of text is no file's name.
+  if (!is.character(r) || is.null(dim(r))) {
+    refuse_no_factor(r, call)
+  }
+  refuse_factorization(r, "r", factor_in_words, call)
+  if (is_in_tiles(r)) {
+    abort_type("a factor on disk or of chol_gpus() is not changed where it is: take as.matrix() of it, and make a new one", call)
+  }
+  if (isS4(r)) {
+    check_stated_triangle(r, lower, call)
+  }
+  if (length(dim(r)) > 2L) {
+    abort_dimension(sprintf("'r' (%s) must be a square matrix, not an array of more dimensions", paste(dim(r), collapse = " x ")), call)
+  }
+  r <- as_real_operand(r, "r", factor_in_words, call)
+  d <- dim(r)
+  if (d[[1L]] != d[[2L]]) {
+    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), "r"), call)
+  }
+  check_full_rank(r, call)
+  r
+}
+
+factor_in_words <- "a Cholesky factor, as chol() gives it"
+
+# Matrices of package Matrix say what their triangles hold. Read as the other triangle, one would be its diagonal alone.
+check_stated_triangle <- function(r, lower, call) {
+  if (inherits(r, "symmetricMatrix")) {
+    abort_type(sprintf("'r' must be %s, not a symmetric matrix: give chol() of it", factor_in_words), call)
+  }
+  if (inherits(r, "triangularMatrix") && (r@uplo == "L") != lower) {
+    kind <- if (lower) "upper" else "lower"
+    abort_argument("lower", sprintf("'r' is %s triangular: give lower = %s, or t(r)", kind, !lower), call)
+  }
+}
+
+# Of a pivoted factor what follows its rank means nothing.
+check_full_rank <- function(r, call) {
+  rank <- attr(r, "rank", exact = TRUE)
+  if (!is.null(attr(r, "pivot", exact = TRUE)) && is.numeric(rank) && isTRUE(rank < dim(r)[[1L]])) {
+    text <- sprintf("'r' is no Cholesky factor of a positive definite matrix: its rank is %d of %d", as.integer(rank), dim(r)[[1L]])
+    abort("singular", text, call, index = as.integer(rank) + 1L)
+  }
+}
+
+# A matrix of columns; a vector is one.
+as_columns <- function(x, argument, call) {
+  what <- "a vector or a matrix of numbers"
+  if (describes_matrix(x) || is_gpu_factor(x)) {
+    abort_not_numbers(x, argument, what, call)
+  }
+  refuse_factorization(x, argument, what, call)
+  as_real_operand(x, argument, what, call)
+}
+
+# Factorizations of package Matrix are no matrices, but for Cholesky factors that are triangular ones, too.
+refuse_factorization <- function(x, argument, what, call) {
+  if (isS4(x) && inherits(x, "MatrixFactorization") && !(inherits(x, "CholeskyFactorization") && inherits(x, "triangularMatrix"))) {
+    abort_not_numbers(x, argument, what, call)
+  }
+}
+
+# Text and factors are no numbers here, as for base R's crossprod().
+as_real_operand <- function(x, argument, what, call) {
+  if (is_resident(x) || is.double(x) && is.matrix(x) && !is.object(x)) {
+    return(x)
+  }
+  check_numbers(x, argument, what, call)
+  plain <- as_matrix(if (isS4(x)) as_plain(x, call) else x, call)
+  if (is.factor(plain) || !typeof(plain) %in% c("double", "integer", "logical", "complex")) {
+    abort_not_numbers(if (is.data.frame(x)) plain else x, argument, what, call)
+  }
+  as_double(refuse_complex(plain, call), call)
+}
+
+abort_not_numbers <- function(x, argument, what, call) {
+  given <- if (is.object(x)) sprintf("class \"%s\"", class(x)[[1L]]) else sprintf("type \"%s\"", typeof(x))
+  abort_type(sprintf("'%s' must be %s, not of %s", argument, what, given), call)
+}

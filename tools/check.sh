@@ -16,6 +16,8 @@ export _R_CHECK_CRAN_INCOMING_REMOTE_ _R_CHECK_SYSTEM_CLOCK_ OMP_THREAD_LIMIT NO
 
 R CMD check --as-cran --no-manual -o build build/cudafactor_*.tar.gz
 status=$?
+# The check shows only the last lines of what failed.
+sed -n '/^══ Failed tests/,$p' build/cudafactor.Rcheck/tests/testthat.Rout.fail 2>/dev/null
 cat build/cudafactor.Rcheck/tests/testthat.Rout* |
   sed -n 's/^\[ FAIL \([0-9]*\) .* PASS \([0-9]*\) \]$/test result: \2 expectations passed; \1 failed/p' | tail -n 1
 [ "$status" -eq 0 ] && ! grep -q '^Status:.*\(ERROR\|WARNING\)' build/cudafactor.Rcheck/00check.log

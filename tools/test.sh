@@ -38,8 +38,11 @@ step() {
   if [ "$bad" -eq 0 ]; then
     printf 'ok    %-44s %5d passed, %4d s\n' "$name" "$good" "$elapsed"
   else
-    printf 'FAIL  %-44s %5d failed, %4d s; the end of %s:\n' "$name" "$bad" "$elapsed" "$log"
-    tail -n 60 "$log" | sed 's/^/      /'
+    printf 'FAIL  %-44s %5d failed, %4d s; %s:\n' "$name" "$bad" "$elapsed" "$log"
+    # What failed comes first, since a reader may see no more than the beginning.
+    { grep -A 12 -E '^(── (Failure|Error) |test .* FAILED|thread .* panicked)' "$log" | head -n 80
+      echo ...
+      tail -n 40 "$log"; } | sed 's/^/      /'
   fi
 }
 

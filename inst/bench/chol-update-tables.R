@@ -79,7 +79,7 @@ part_notes <- list(
   ),
   cpu = c(
     "The paper's matrices on the CPU alone. The least of 11 runs after 2, of 7 by Rust, of 3 of base R's, and of qrupdate's of 5, 3 or one, by how long one takes.", "",
-    "- `cpu`: R matrix to R matrix, all cores; `cpu_there`: its rotations alone, called from Rust where the factor is, so that nothing is copied or checked",
+    "- `cpu`: R matrix to R matrix, all cores; `cpu_there`: its reflections alone, called from Rust where the factor is, so that nothing is copied or checked",
     "- `faer`: its own routine, called likewise, of a lower factor, one thread",
     "- `qrupdate`: `dch1up`, `dch1dn` column after column, where the factor is, on R's BLAS; `chol`: base R's factorization of a matrix that is formed already"
   )

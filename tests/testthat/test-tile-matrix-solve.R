@@ -281,13 +281,16 @@ test_that("a limit of time ends it", {
     n <- 1200L
     k <- tile_matrix(function(i, j) exp(-abs(outer(i, j, "-")) / 50), new_file(), dim = n, triangle = TRUE, tile = 16)
     r <- chol_file(k, device = "cpu")
-    for (again in list(function() chol2inv_diag(r, host_memory = "1MB", gpu_memory = "2MB", device = device))) {
-      seconds <- system.time(again())[["elapsed"]]
-      setTimeLimit(elapsed = seconds / 3, transient = TRUE)
+    again <- function() chol2inv_diag(r, host_memory = "1MB", gpu_memory = "2MB", device = device)
+    seconds <- system.time(again())[["elapsed"]]
+    # A busy machine may be faster the next time.
+    for (share in c(3, 2, 5, 1.5, 8)) {
+      setTimeLimit(elapsed = seconds / share, transient = TRUE)
       e <- tryCatch(again(), error = identity)
       setTimeLimit()
-      expect_s3_class(e, "simpleError")
+      if (inherits(e, "error")) break
     }
+    expect_s3_class(e, "simpleError")
     expect_true(is.finite(sum(again())))
     unlink(k$path)
   })

@@ -270,7 +270,7 @@ pub trait Device<T: Scalar> {
     /// written. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of the minor, and R is lost, too.
     fn chud(&self, _change: Change, _r: &mut Self::Mat<'_>, _v: &mut Self::Mat<'_>) -> Result<()> {
         Err(Error::Internal {
-            what: "this device has no rotations of a factor".into(),
+            what: "this device has no reflections of a factor".into(),
         })
     }
     /// Whether [`Device::chud`] of a factor of order n with k columns of V is over in a moment, so that users who want an end may be heard after it.

@@ -185,11 +185,11 @@ impl Work {
     /// comes back, and that another factorization is made where that is less.
     pub fn cholesky_update(n: usize, k: usize, change: Change) -> Work {
         let system = area((n, n)) * k as f64;
-        let rotations = (2.0 * system).min(system + cholesky_flops(n) * 2.0);
+        let reflections = (2.0 * system).min(system + cholesky_flops(n) * 2.0);
         let flops = match change {
-            Change::Up => rotations,
+            Change::Up => reflections,
             // With the system that tells whether there is a factor.
-            Change::Down => rotations + system,
+            Change::Down => reflections + system,
         };
         let all = area((n, n));
         let work = Work::new(Verb::Triangular, flops, (all / 2.0 + area((n, k)), all));
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!((up.flops, up.read, up.written), (576.0, 96.0, 144.0));
         let down = Work::cholesky_update(12, 2, Change::Down);
         assert_eq!(down.flops, 864.0);
-        // Rotations by many columns are not made.
+        // Reflections by many columns are not made.
         let many = Work::cholesky_update(12, 24, Change::Up);
         assert_eq!(many.flops, 144.0 * 24.0 + 2.0 * 12.0 * 12.0 * 4.0);
     }

@@ -67,7 +67,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
                         apart = apart.max((got.at(i, j) - whole.at(i, j)).abs());
                     }
                 }
-                // The processor's rotations are the same in any panels.
+                // The processor's reflections are the same in any panels.
                 let most = if dev.name() == "cpu" {
                     0.0
                 } else {

@@ -59,7 +59,7 @@ fn made<T: Scalar, D: TileMachine<T>>(
     Ok((TileFile::open(to, Access::Read)?, margin))
 }
 
-fn by_rotations<T: Scalar, D: TileMachine<T>>(
+fn by_reflections<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     change: Change,
     r: &Host<T>,
@@ -95,7 +95,7 @@ fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
         let mut places = vec![first];
         let mut start = r.clone();
         for change in [Change::Up, Change::Down] {
-            let known = by_rotations(dev, change, &start, &v);
+            let known = by_reflections(dev, change, &start, &v);
             // With as much as it cannot do without, too.
             let mut hardly = ROOMY;
             hardly.host = least_memory(&from)

@@ -50,7 +50,7 @@
 #' A factor in R's memory that has no room on the GPU, or no room in option `cudafactor.gpu_memory`, passes through it in panels likewise, each once both ways; a downdate has it go there once more before.
 #'
 #' @section Which way is taken:
-#' From about \eqn{k = n/4} on, on the CPU, reflections take as long as another factorization, and for \eqn{k} near \eqn{n} and beyond much longer: then \eqn{A \pm V V^T}{A +/- VV'} is
+#' From about \eqn{k = n/2} on, on the CPU, reflections take as long as another factorization, and for \eqn{k} near \eqn{n} and beyond much longer: then \eqn{A \pm V V^T}{A +/- VV'} is
 #' formed and factored. A GPU, which factors faster, does so from fewer columns on, about 60 at \eqn{n = 2000} and 600 at \eqn{n = 10000}. The outcome is the same to rounding.
 #'
 #' A factor in R's memory has to travel to the GPU and back, \eqn{8 n^2} bytes and more, for \eqn{2 n^2 k} operations. For \eqn{k = 1}, and other small numbers of columns, the bus decides and not the

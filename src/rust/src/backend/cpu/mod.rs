@@ -300,7 +300,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn rotates(&self, n: usize, k: usize) -> bool {
-        k <= n / 4
+        k <= n / 2
     }
 
     fn chud(&self, change: Change, r: &mut CpuMat<'_, T>, v: &mut CpuMat<'_, T>) -> Result<()> {

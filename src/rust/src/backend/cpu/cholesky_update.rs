@@ -18,7 +18,7 @@
 //! row down to its diagonal; see `reflect.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::reflect::{follow, lead};
 use super::reflections::each_row;
@@ -98,12 +98,17 @@ pub(super) fn change_panel<T: Scalar>(
     let entries = (first + columns / 2) as f64 * columns as f64;
     let threads = share(threads, entries * (k as f64 + FIXED) * EACH);
     let threads = threads.min(work.panels.len());
-    rayon::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| drop(work.run()));
-        }
-        work.run()
-    })?;
+    if threads < 2 {
+        work.run()?;
+    } else {
+        rayon::in_place_scope(|scope| {
+            for _ in 1..threads {
+                // Only the user's own thread can be interrupted.
+                scope.spawn(|_| drop(work.run()));
+            }
+            work.run()
+        })?;
+    }
     match work.lost.into_inner() {
         usize::MAX => Ok(()),
         row => Err(Error::NotPositiveDefinite {
@@ -112,7 +117,7 @@ pub(super) fn change_panel<T: Scalar>(
     }
 }
 
-/// Multiplications for an entry and a column of V, and columns that an entry takes as long as besides.
+/// Multiplications for an entry and a column of V, and what an entry takes besides, in columns.
 const EACH: f64 = 2.0;
 const FIXED: f64 = 8.0;
 
@@ -191,7 +196,7 @@ impl<'a, T: Scalar> Work<'a, T> {
             let Some(panel) = self.panels.get(t) else {
                 return Ok(());
             };
-            let panel = panel.lock().ok().and_then(|mut panel| panel.take());
+            let panel = panel.lock().unwrap_or_else(PoisonError::into_inner).take();
             if panel.and_then(|panel| self.change(t, panel)).is_none() {
                 return Ok(());
             }

@@ -262,8 +262,12 @@ pub trait Device<T: Scalar> {
         self.trsm(left, upper, Trans::No, Diag::NonUnit, n, r, &mut inv)?;
         self.syrk(Trans::No, &inv, c)
     }
+    /// Whether there are [`Device::chud`] and [`Device::chud_panel`].
+    fn reflects(&self) -> bool {
+        false
+    }
     /// Whether [`Device::chud`] is there, and faster for so many rows and columns of V than another factorization.
-    fn rotates(&self, _n: usize, _k: usize) -> bool {
+    fn chud_pays(&self, _n: usize, _k: usize) -> bool {
         false
     }
     /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal; V is lost. The triangle below the diagonal is neither read nor

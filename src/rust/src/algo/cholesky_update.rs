@@ -95,7 +95,7 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(dev.shape(r), dev.shape(v))?;
     let (n, k) = dev.shape(v);
-    if uplo == Uplo::Upper && dev.rotates(n, k) && are_ordinary(dev, r, v)? {
+    if uplo == Uplo::Upper && dev.chud_pays(n, k) && are_ordinary(dev, r, v)? {
         let mut v = dev.duplicate(v, Part::All)?;
         if change == Change::Up && dev.is_steady(n, k) {
             let known = dev.is_factor(r);
@@ -264,7 +264,7 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     if n == 0 || k == 0 {
         return Ok(());
     }
-    if dev.rotates(n, k) {
+    if dev.chud_pays(n, k) {
         return dev.chud(change, r, v);
     }
     let most = largest(dev, r)?.max(largest(dev, v)?);

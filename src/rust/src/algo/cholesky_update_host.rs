@@ -162,12 +162,17 @@ impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
     }
 }
 
-/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is a lower one, and what has as many rows as V.
-fn in_one_go<T>(uplo: Uplo, n: usize, k: usize) -> f64 {
-    let squares = match uplo {
+/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is a lower one, and what has as many rows as V; more where it `factors`
+/// again.
+fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
+    let mut squares = match uplo {
         Uplo::Upper => 1.0,
         Uplo::Lower => 2.0,
     };
+    if factors {
+        // The matrix, and its factor without what is below the diagonal.
+        squares += 2.0;
+    }
     let (n, k) = (n as f64, k as f64);
     (squares * n * n + 8.0 * n * k) * size_of::<T>() as f64 + SLACK
 }
@@ -184,8 +189,8 @@ pub fn update<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
 ) -> Result<f64> {
     let (n, k) = v.shape();
     let mut lacking = None;
-    let passes = !dev.is_host() && dev.rotates(n, k);
-    if !passes || in_one_go::<T>(uplo, n, k) <= memory {
+    let passes = !dev.is_host() && dev.reflects();
+    if !passes || in_one_go::<T>(uplo, n, k, !dev.chud_pays(n, k)) <= memory {
         let out = out.as_mut();
         let done = match uplo {
             Uplo::Upper => cholesky_update::update(dev, change, r, v, out),

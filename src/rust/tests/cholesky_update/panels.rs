@@ -48,7 +48,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
         (3 * PANEL + 7, 4),
     ];
     for (n, k) in sizes {
-        if !dev.rotates(n.max(4 * k), k) {
+        if !dev.reflects() {
             continue;
         }
         let v = matrices::random::<T>(n, k, 90);
@@ -78,7 +78,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
         }
     }
     // Without columns nothing changes.
-    if dev.rotates(8, 0) {
+    if dev.reflects() {
         let (r, none) = (factor::<T>(5), Host::<T>::from_fn(5, 0, |_, _| 0.0));
         let got = in_panels(dev, Change::Down, &r, &none, PANEL).unwrap();
         assert!((0..5).all(|j| (0..=j).all(|i| got.at(i, j) == r.at(i, j))));
@@ -87,7 +87,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
 
 pub fn panels_say_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
     let (n, lost) = (PANEL + 60, PANEL + 33);
-    if !dev.rotates(n, 3) {
+    if !dev.reflects() {
         return;
     }
     let one = Host::<T>::from_fn(n, n, |i, j| match i.cmp(&j) {
@@ -114,7 +114,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
         (PANEL + 1, 0),
         (2 * PANEL + 5, 17),
     ] {
-        if !dev.rotates(n.max(4 * k), k) {
+        if !dev.reflects() {
             continue;
         }
         let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 91));
@@ -172,7 +172,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
                 // The same where the device's memory decides.
                 let mut chosen = Host::<T>::from_fn(n, n, |_, _| 7e30);
                 let other = chosen_way(dev, what, LITTLE, (&given, &v), &mut chosen).unwrap();
-                let exactly = !dev.is_host() && dev.rotates(n, k);
+                let exactly = !dev.is_host() && dev.chud_pays(n, k);
                 assert!(
                     (other / margin - 1.0).abs() < 1e6 * T::EPS,
                     "{other} {margin}"
@@ -191,7 +191,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
 
 pub fn refused_panel_by_panel<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev: &D) {
     let (n, k) = (PANEL + 70, 2);
-    if !dev.rotates(n, k) {
+    if !dev.reflects() {
         return;
     }
     let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 92));

@@ -42,10 +42,6 @@ const ROOMY: Budget = Budget {
     device: 1 << 30,
 };
 
-fn rotates<T: Scalar>(dev: &impl TileMachine<T>) -> bool {
-    dev.rotates(1 << 20, 1)
-}
-
 fn made<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     change: Change,
@@ -74,7 +70,7 @@ fn by_reflections<T: Scalar, D: TileMachine<T>>(
 }
 
 fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !rotates(dev) {
+    if !dev.reflects() {
         return;
     }
     let shapes = [
@@ -139,7 +135,7 @@ fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !rotates(dev) {
+    if !dev.reflects() {
         return;
     }
     let (n, tile, k) = (100, 24, 2);
@@ -202,7 +198,7 @@ fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 fn what_ends_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !rotates(dev) {
+    if !dev.reflects() {
         return;
     }
     let (n, tile) = (1000, 64);

@@ -299,7 +299,11 @@ impl<T: Scalar> Device<T> for CpuDevice {
         cholesky_batch::potrf_batched(a, self.threads)
     }
 
-    fn rotates(&self, n: usize, k: usize) -> bool {
+    fn reflects(&self) -> bool {
+        true
+    }
+
+    fn chud_pays(&self, n: usize, k: usize) -> bool {
         k <= n / 2
     }
 

@@ -16,7 +16,7 @@ fn changed<T: Scalar, S: Simd>(simd: S, change: Change, r: &Mat<T>, v: &Mat<T>) 
         a.try_as_col_major_mut().unwrap()
     }
     // A corner of odd order, then what is right of it.
-    let first = n / 3 | 1;
+    let first = (n / 3) | 1;
     let (left, right) = r.as_mut().split_at_col_mut(first);
     let (v, mut rest) = v.as_mut().split_at_row_mut(first);
     let (own, others) = coefficients.split_at_mut(first * each);

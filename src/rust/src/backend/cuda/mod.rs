@@ -307,7 +307,11 @@ impl<T: Scalar> Device<T> for CudaDevice {
         cholesky::factor(self.ctx, uplo, a.view())
     }
 
-    fn rotates(&self, n: usize, k: usize) -> bool {
+    fn reflects(&self) -> bool {
+        cholesky_update::is_there::<T>(self.ctx)
+    }
+
+    fn chud_pays(&self, n: usize, k: usize) -> bool {
         cholesky_update::is_there::<T>(self.ctx) && cholesky_update::pays(n, k)
     }
 

@@ -25,7 +25,12 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
     out: MatMut<'_, T>,
 ) -> Result<f64> {
     check_shapes(r.shape(), v.shape())?;
+    let (n, k) = v.shape();
     if dev.is_here() {
+        let contiguous = r.try_as_col_major().is_some();
+        if change == Change::Up && contiguous && n * k > 0 && dev.chud_pays(n, k) {
+            return update_here(dev, r, v, out);
+        }
         check(r, v)?;
     }
     let mut made = dev.load_into(r, Part::Upper, out)?;
@@ -37,6 +42,22 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
     };
     dev.store_part(made, Part::Upper)?;
     Ok(margin)
+}
+
+/// In one pass over memory; what is read is looked at on the way.
+fn update_here<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    r: MatRef<'_, T>,
+    v: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<f64> {
+    if check_columns(v, "v").is_err() {
+        // R comes first.
+        check(r, v)?;
+    }
+    let mut v = dev.load_temporary(v, Part::All)?;
+    dev.chud_from(Change::Up, r, out, &mut v)?;
+    Ok(1.0)
 }
 
 /// As [`update`], of a lower factor `L L'`: of `l` only the lower triangle is read, and `out` is zero above the diagonal.

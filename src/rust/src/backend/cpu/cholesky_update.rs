@@ -23,7 +23,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::reflect::{follow, lead};
 use super::reflections::each_row;
 use super::tile::ROWS;
-use super::ColumnsMut;
+use super::vector::vectorized;
+use super::{Columns, ColumnsMut};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::Change;
@@ -39,7 +40,19 @@ pub(crate) fn update<T: Scalar>(
     threads: usize,
 ) -> Result<()> {
     let mut all = Reflections::new(change, v.nrows(), v.ncols())?;
-    change_panel(&mut all, 0, r, v, threads)
+    change_columns(&mut all, 0, None, r, v, threads)
+}
+
+/// As [`update`], of the upper triangle of `from`; `r` gets it, and is zero below the diagonal. A number that is not finite, or a zero on the diagonal, is an error.
+pub(crate) fn update_from<T: Scalar>(
+    change: Change,
+    from: Columns<'_, T>,
+    r: ColumnsMut<'_, T>,
+    v: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    let mut all = Reflections::new(change, v.nrows(), v.ncols())?;
+    change_columns(&mut all, 0, Some(from), r, v, threads)
 }
 
 /// The reflections of the rows of a factor whose columns are changed panel by panel.
@@ -86,6 +99,17 @@ pub(super) fn change_panel<T: Scalar>(
     v: ColumnsMut<'_, T>,
     threads: usize,
 ) -> Result<()> {
+    change_columns(all, first, None, r, v, threads)
+}
+
+fn change_columns<T: Scalar>(
+    all: &mut Reflections<T>,
+    first: usize,
+    from: Option<Columns<'_, T>>,
+    r: ColumnsMut<'_, T>,
+    v: ColumnsMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
     let (columns, k) = v.shape();
     if k == 0 || columns == 0 {
         return Ok(());
@@ -94,7 +118,7 @@ pub(super) fn change_panel<T: Scalar>(
     let end = (first + columns) * each;
     all.made.resize(end, T::from_f64(0.0));
     let (before, new) = all.made.split_at_mut(first * each);
-    let work = Work::new(all.change, each, before, new, r, v);
+    let work = Work::new((all.change, each), before, new, from, r, v);
     let entries = (first + columns / 2) as f64 * columns as f64;
     let threads = share(threads, entries * (k as f64 + FIXED) * EACH);
     let threads = threads.min(work.panels.len());
@@ -109,11 +133,13 @@ pub(super) fn change_panel<T: Scalar>(
             work.run()
         })?;
     }
-    match work.lost.into_inner() {
-        usize::MAX => Ok(()),
-        row => Err(Error::NotPositiveDefinite {
-            order: first + row + 1,
+    let failed = work.failed.into_inner();
+    match failed.unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some((_, Error::NotPositiveDefinite { order })) => Err(Error::NotPositiveDefinite {
+            order: first + order,
         }),
+        Some((_, e)) => Err(e),
     }
 }
 
@@ -123,6 +149,7 @@ const FIXED: f64 = 8.0;
 
 /// Some columns, from the first row down to their diagonal, their rows of V, and where the coefficients go.
 struct Panel<'a, T> {
+    from: Option<Columns<'a, T>>,
     r: ColumnsMut<'a, T>,
     v: ColumnsMut<'a, T>,
     made: &'a mut [T],
@@ -139,8 +166,8 @@ struct Work<'a, T> {
     done: Vec<OnceLock<&'a [T]>>,
     /// Whether somebody has given up.
     stop: AtomicBool,
-    /// The row, counted in the panels, that has no diagonal entry.
-    lost: AtomicUsize,
+    /// The first panel that cannot be changed, and why.
+    failed: Mutex<Option<(usize, Error)>>,
 }
 
 /// Tells the others when its thread panics, for which they would wait.
@@ -156,21 +183,24 @@ impl Drop for Alarm<'_> {
 
 impl<'a, T: Scalar> Work<'a, T> {
     fn new(
-        change: Change,
-        each: usize,
+        (change, each): (Change, usize),
         before: &'a [T],
         made: &'a mut [T],
+        from: Option<Columns<'a, T>>,
         mut r: ColumnsMut<'a, T>,
         mut v: ColumnsMut<'a, T>,
     ) -> Self {
         let mut panels = Vec::new();
+        let mut first = 0;
         for made in made.chunks_mut(ROWS * each) {
             let width = made.len() / each;
             let (own_r, rest_r) = r.split_at_col_mut(width);
             let (own_v, rest_v) = v.split_at_row_mut(width);
             (r, v) = (rest_r, rest_v);
             let (r, v) = (own_r, own_v);
-            panels.push(Mutex::new(Some(Panel { r, v, made })));
+            let from = from.map(|from| from.subcols(first, width));
+            first += width;
+            panels.push(Mutex::new(Some(Panel { from, r, v, made })));
         }
         Work {
             change,
@@ -180,7 +210,7 @@ impl<'a, T: Scalar> Work<'a, T> {
             panels,
             next: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
-            lost: AtomicUsize::new(usize::MAX),
+            failed: Mutex::new(None),
         }
     }
 
@@ -205,7 +235,17 @@ impl<'a, T: Scalar> Work<'a, T> {
 
     /// None where somebody has given up.
     fn change(&self, t: usize, panel: Panel<'a, T>) -> Option<()> {
-        let Panel { mut r, mut v, made } = panel;
+        let Panel {
+            from,
+            mut r,
+            mut v,
+            made,
+        } = panel;
+        if let Some(from) = from {
+            if let Err(e) = copy(from, t * ROWS, r.as_mut()) {
+                return self.fail(t, e);
+            }
+        }
         let mut row = 0;
         let mut above = |coefficients: &[T]| {
             let rows = coefficients.len() / self.each;
@@ -226,11 +266,19 @@ impl<'a, T: Scalar> Work<'a, T> {
         match lead(self.change, corner, v, self.each, made) {
             Ok(()) => self.done[t].set(made).ok(),
             Err(row) => {
-                self.lost.store(t * ROWS + row, Ordering::Relaxed);
-                self.stop.store(true, Ordering::Relaxed);
-                None
+                let order = t * ROWS + row + 1;
+                self.fail(t, Error::NotPositiveDefinite { order })
             }
         }
+    }
+
+    fn fail(&self, t: usize, e: Error) -> Option<()> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref().is_none_or(|(first, _)| t < *first) {
+            *failed = Some((t, e));
+        }
+        self.stop.store(true, Ordering::Relaxed);
+        None
     }
 
     /// The coefficients of a panel that some thread is at.
@@ -249,5 +297,43 @@ impl<'a, T: Scalar> Work<'a, T> {
             }
             std::hint::spin_loop();
         }
+    }
+}
+
+/// The upper triangle's part of columns that begin with column `first` of the whole, and zeros below; an error unless it can be that of a factor.
+fn copy<T: Scalar>(from: Columns<'_, T>, first: usize, mut to: ColumnsMut<'_, T>) -> Result<()> {
+    let zero = T::from_f64(0.0);
+    for j in 0..from.ncols() {
+        let end = first + j + 1;
+        let from = &from.col(j).as_slice()[..end];
+        let (above, below) = to.as_mut().col_mut(j).as_slice_mut().split_at_mut(end);
+        if !copy_finite(from, above) {
+            return Err(Error::NonFiniteIn { argument: "r" });
+        }
+        if from[end - 1] == zero {
+            return Err(Error::Singular { index: end });
+        }
+        below.fill(zero);
+    }
+    Ok(())
+}
+
+vectorized! {
+    /// Whether all are finite: zero times a number is zero, and of all else it is NaN, which a sum keeps.
+    fn copy_finite<'a, T>(from: &'a [T], to: &'a mut [T]) -> bool {
+        const SIDE: usize = 32;
+        let zero = T::from_f64(0.0);
+        let mut sums = [zero; SIDE];
+        let (parts, rest) = from.as_chunks::<SIDE>();
+        let (to, to_rest) = to.as_chunks_mut::<SIDE>();
+        for (from, to) in parts.iter().zip(to) {
+            for ((sum, x), to) in sums.iter_mut().zip(from).zip(to) {
+                *sum = x.fused(zero, *sum);
+                *to = *x;
+            }
+        }
+        to_rest.copy_from_slice(rest);
+        let rest = rest.iter().fold(zero, |sum, x| x.fused(zero, sum));
+        sums.iter().fold(rest, |all, sum| all + *sum) == zero
     }
 }

@@ -314,6 +314,20 @@ impl<T: Scalar> Device<T> for CpuDevice {
         cholesky_update::update(change, r, v, self.threads)
     }
 
+    fn chud_from(
+        &self,
+        change: Change,
+        from: MatRef<'_, T>,
+        out: MatMut<'_, T>,
+        v: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        let (from, r) = (matrix::columns(from)?, matrix::columns_mut(out)?);
+        let v = v.columns_mut()?;
+        let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows() && r.shape() == from.shape();
+        require(fits, "a factor and its update differ in their rows")?;
+        cholesky_update::update_from(change, from, r, v, self.threads)
+    }
+
     fn is_steady(&self, n: usize, k: usize) -> bool {
         (n as f64).powi(2) * k as f64 <= STEADY
     }

@@ -28,6 +28,7 @@ mod reflector;
 mod tile;
 mod tiles;
 mod triangular;
+mod update_panels;
 mod usage;
 mod vector;
 

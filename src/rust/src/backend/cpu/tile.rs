@@ -1,7 +1,5 @@
 //! Rows of a few columns beside one another: squares of a column-major matrix, transposed on their way into a buffer and out of it.
 
-use std::any::TypeId;
-
 use pulp::bytemuck::cast_slice_mut;
 use pulp::Simd;
 
@@ -82,6 +80,8 @@ fn pass<T: Scalar, S: Simd, const G: usize, const IN: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use std::any::TypeId;
+
     use pulp::bytemuck::{cast_slice_mut, Pod};
     use pulp::x86::{V3, V4};
     use pulp::{cast, f64x4, f64x8};

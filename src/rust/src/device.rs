@@ -270,8 +270,8 @@ pub trait Device<T: Scalar> {
     fn chud_pays(&self, _n: usize, _k: usize) -> bool {
         false
     }
-    /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal; V is lost. The triangle below the diagonal is neither read nor
-    /// written. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of the minor, and R is lost, too.
+    /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal; V is lost. The triangle below the diagonal is of no
+    /// account, and stays. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of the minor, and R is lost, too.
     fn chud(&self, _change: Change, _r: &mut Self::Mat<'_>, _v: &mut Self::Mat<'_>) -> Result<()> {
         Err(Error::Internal {
             what: "this device has no reflections of a factor".into(),

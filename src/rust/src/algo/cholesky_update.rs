@@ -290,11 +290,27 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     }
     let most = largest(dev, r)?.max(largest(dev, v)?);
     let end = largest_square::<T>();
-    if most <= end && most >= 1.0 / end {
-        let made = factor_again(dev, change, r, v)?;
-        return dev.copy_block(&made, Block::leading(n, n), r, (0, 0));
+    let made = if most <= end && most >= 1.0 / end {
+        factor_again(dev, change, r, v)
+    } else {
+        factor_scaled(dev, change, r, v, most)
+    };
+    match made {
+        Ok(made) => dev.copy_block(&made, Block::leading(n, n), r, (0, 0)),
+        // Rounding of the matrix, which its factor does not have, took what was left.
+        Err(Error::NotPositiveDefinite { .. }) if dev.reflects() => dev.chud(change, r, v),
+        Err(e) => Err(e),
     }
-    // Squares would leave the range. A power of two takes both back into it, and their factor with them.
+}
+
+/// Where squares would leave the range: a power of two takes both back into it, and their factor with them.
+fn factor_scaled<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    change: Change,
+    r: &D::Mat<'_>,
+    v: &D::Mat<'_>,
+    most: f64,
+) -> Result<D::Mat<'static>> {
     let exponent = if T::EPS < 1e-10 { 1000.0 } else { 120.0 };
     let scale = (-most.log2().floor()).clamp(-exponent, exponent).exp2();
     let times = |a: &D::Mat<'_>, by: f64| {
@@ -305,8 +321,7 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
         Ok::<_, Error>(out)
     };
     let made = factor_again(dev, change, &times(r, scale)?, &times(v, scale)?)?;
-    let made = times(&made, 1.0 / scale)?;
-    dev.copy_block(&made, Block::leading(n, n), r, (0, 0))
+    times(&made, 1.0 / scale)
 }
 
 /// By way of the matrix.

@@ -32,6 +32,7 @@ for_each_device!(
     not_stopped_half_way,
     refused_on_the_device,
     ends_of_the_range,
+    far_apart,
     panel_by_panel,
     panels_say_which_minor_is_lost,
     larger_than_the_device,
@@ -279,6 +280,61 @@ fn ends_of_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
             }
             let (down, _) = changed(dev, Change::Down, &up, &v).unwrap();
             assert!((0..n).all(|j| down.at(j, j) > 0.0));
+        }
+    }
+}
+
+/// Of these neither the matrix that is formed nor a product of two entries has what the factor has.
+fn far_apart<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let small = T::EPS.sqrt() / 100.0;
+    let r = Host::<T>::from_fn(2, 2, |i, j| [[1.0, 1.0], [0.0, small]][i][j]);
+    for k in [1, 2, 5] {
+        let v = Host::<T>::from_fn(2, k, |_, j| if j == 0 { 1.0 } else { 0.0 });
+        let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
+        // By way of the matrix there is a factor at least.
+        let exact = dev.chud_pays(2, k);
+        let left = up.at(1, 1) / small;
+        assert!(
+            if exact {
+                (left - 1.0).abs() < 0.1
+            } else {
+                left > 0.0
+            },
+            "{k}: {left}"
+        );
+        assert!((up.at(0, 1) - 2f64.sqrt()).abs() < 1e-3);
+    }
+    if !dev.is_here() {
+        return;
+    }
+    let ends = if T::EPS > 1e-10 {
+        [1e3, 1e30]
+    } else {
+        [1e10, 1e250]
+    };
+    for ends in [ends, ends.map(|x| 1.0 / x)] {
+        let n = 8;
+        let r = Host::<T>::from_fn(n, n, |i, j| {
+            if i != j {
+                0.0
+            } else if i == 0 {
+                ends[0]
+            } else {
+                ends[1]
+            }
+        });
+        let v = Host::<T>::from_fn(n, 1, |i, _| match i {
+            0 => ends[0],
+            1 => ends[1],
+            _ => 0.0,
+        });
+        let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
+        for (i, j, want) in [(0, 0, 2.0), (0, 1, 0.5), (1, 1, 1.5)] {
+            let got = up.at(i, j) / ends[j];
+            assert!(
+                (got / f64::sqrt(want) - 1.0).abs() < 1e2 * T::EPS,
+                "{i} {j}: {got}"
+            );
         }
     }
 }

@@ -24,7 +24,7 @@ use super::update_panels::Work;
 use super::{Columns, ColumnsMut};
 use crate::error::{Error, Result};
 use crate::matrix::Change;
-use crate::scalar::Scalar;
+use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::share;
 
 /// The factor of `R'R + V V'` or `R'R - V V'` in the upper triangle of `r`; the other one is of no account, and stays, and `v` is lost. Its diagonal is
@@ -54,35 +54,30 @@ pub(crate) fn update_from<T: Scalar>(
 /// The reflections of the rows of a factor whose columns are changed panel by panel.
 pub struct Reflections<T> {
     change: Change,
-    order: usize,
     columns: usize,
-    /// Coefficients, of each row as many.
+    /// Coefficients, of each row as many, and room for those of all rows.
     made: Vec<T>,
     each: usize,
+    /// Rows that have theirs.
+    rows: usize,
 }
 
 impl<T: Scalar> Reflections<T> {
     pub(super) fn new(change: Change, order: usize, columns: usize) -> Result<Self> {
         let each = each_row::<T>(columns);
-        let mut made = Vec::new();
-        let room = order * each;
-        made.try_reserve_exact(room)
-            .map_err(|_| Error::HostMemory {
-                needed: (room * size_of::<T>()) as u64,
-            })?;
         Ok(Reflections {
             change,
-            order,
             columns,
-            made,
+            made: try_zeroed(order * each)?,
             each,
+            rows: 0,
         })
     }
 
     /// Whether a panel comes next that has so many rows, and columns from `first` on, and so many columns of V.
     pub(super) fn expects(&self, first: usize, rows: usize, columns: usize) -> bool {
-        let known = self.columns == 0 || self.made.len() == first * self.each;
-        known && rows <= self.order && columns == self.columns
+        let known = self.columns == 0 || self.rows == first;
+        known && rows * self.each <= self.made.len() && columns == self.columns
     }
 }
 
@@ -111,23 +106,22 @@ fn change_columns<T: Scalar>(
         return Ok(());
     }
     let each = all.each;
-    let end = (first + columns) * each;
-    all.made.resize(end, T::from_f64(0.0));
-    let (before, new) = all.made.split_at_mut(first * each);
+    let (before, rest) = all.made.split_at_mut(first * each);
+    let new = &mut rest[..columns * each];
+    all.rows = first + columns;
     let work = Work::new((all.change, each), before, new, from, r, v);
     let entries = (first + columns / 2) as f64 * columns as f64;
     let threads = share(threads, entries * (k as f64 + FIXED) * EACH);
     let threads = threads.min(work.panels());
     if threads < 2 {
-        work.run()?;
+        work.run();
     } else {
         rayon::in_place_scope(|scope| {
             for _ in 1..threads {
-                // Only the user's own thread can be interrupted.
-                scope.spawn(|_| drop(work.run()));
+                scope.spawn(|_| work.run());
             }
-            work.run()
-        })?;
+            work.run();
+        });
     }
     let failed = work.failed.into_inner();
     match failed.unwrap_or_else(PoisonError::into_inner) {

@@ -273,7 +273,7 @@ fn lead_all<T: Scalar, S: Simd, const K: usize, const G: usize>(
         mut r,
         mut v,
     } = work;
-    const { assert!(ROWS.is_multiple_of(G * lanes::<T, S>())) };
+    const { assert!(G * lanes::<T, S>() <= ROWS) };
     let wide = G * lanes::<T, S>();
     for first in (0..r.ncols()).step_by(wide) {
         let width = wide.min(r.ncols() - first);

@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 use crate::matrix::Change;
 use crate::scalar::Scalar;
 
-/// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`] gives are one reflection: c, the sign of the diagonal entry, and a number for each
+/// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`] gives are one reflection: [`Ends`], and a number for each
 /// column.
 pub(super) fn each_row<T: Scalar>(columns: usize) -> usize {
     Parts::new(columns, held::<T>()).map(|p| p.len()).sum()
@@ -112,39 +112,39 @@ impl<T: Scalar> Ends<T> {
 /// Coefficients of a reflection besides w.
 pub(super) const FIXED: usize = 4;
 
-/// Whether nothing is lost of h: what w has besides is then too small for its square to matter, or for its products to.
-fn is_normal<T: Scalar>(square: f64) -> bool {
-    let end = if T::EPS < 1e-10 { 1e200 } else { 1e20 };
+/// Whether w is near enough to one for its products with columns of V to stay in the range where these do; what is small beside h does not matter.
+fn is_near_one<T: Scalar>(square: f64) -> bool {
+    let end = if T::EPS < 1e-10 { 1e80 } else { 1e10 };
     square > 1.0 / end && square < end
 }
 
-/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry; none where these are not far from the ends of the range, or nothing positive
-/// is left.
+/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry; none where w should be scaled, or nothing positive is left.
 #[inline(always)]
 pub(super) fn reflection<T: Scalar>(change: Change, r: T, squares: T) -> Option<(Ends<T>, T)> {
     let (r, squares): (f64, f64) = (r.into(), squares.into());
     let by = if change == Change::Up { 1.0 } else { -1.0 };
-    let (d, square) = (r.abs(), r.fused(r, by * squares));
-    if !is_normal::<T>(square) {
+    let square = r.fused(r, by * squares);
+    if !is_near_one::<T>(square) {
         return None;
     }
-    Some(ends(r, d, square.sqrt(), by, 1.0))
+    Some(ends(r, square.sqrt(), by, 1.0))
 }
 
+/// Of w that has been multiplied by `scale`: where p and q are out of range w does not matter beside h.
 #[inline(always)]
-fn ends<T: Scalar>(r: f64, d: f64, h: f64, by: f64, scale: f64) -> (Ends<T>, T) {
+fn ends<T: Scalar>(r: f64, h: f64, by: f64, scale: f64) -> (Ends<T>, T) {
     let of = T::from_f64;
-    let inverse = 1.0 / h;
+    let scaled = h * scale;
     let ends = Ends {
-        c: of(r * inverse),
+        c: of(r / h),
         s: of(1f64.copysign(r)),
-        p: of(by * inverse / scale),
-        q: of(-1.0 / (d + h) / scale),
+        p: of(by / scaled),
+        q: of(-1.0 / (r.abs() * scale + scaled)),
     };
     (ends, of(h))
 }
 
-/// The same of any numbers: w is scaled by a power of two so that squares stay in the range. None where nothing greater than zero becomes of the entry.
+/// The same of any numbers: w is scaled by a power of two to be near one. None where nothing greater than zero, and in the range, becomes of the entry.
 #[cold]
 pub(super) fn reflection_of_any<T: Scalar>(
     change: Change,
@@ -154,9 +154,8 @@ pub(super) fn reflection_of_any<T: Scalar>(
     let r: f64 = r.into();
     let sizes = w.iter().map(|w| Into::<f64>::into(*w).abs());
     let largest = sizes.fold(0.0, |m: f64, x| if x > m || x.is_nan() { x } else { m });
-    let d = r.abs();
-    // Nearly one when multiplied by the largest, and with its inverse in the range.
     let scale = if largest > 0.0 && largest.is_finite() {
+        // With an inverse, and what is multiplied by it, in the range.
         let (least, most) = if T::EPS < 1e-10 {
             (-1020.0, 1000.0)
         } else {
@@ -172,19 +171,20 @@ pub(super) fn reflection_of_any<T: Scalar>(
         squares += x * x;
         *w = T::from_f64(x);
     }
-    let size = squares.sqrt();
+    let (d, size) = (r.abs(), squares.sqrt() / scale);
     let h = match change {
-        Change::Up => (d * scale).hypot(size) / scale,
+        Change::Up => d.hypot(size),
         Change::Down => {
-            let size = size / scale;
-            (d - size).sqrt() * (d + size).sqrt()
+            let (less, half) = (d - size, 0.5 * d + 0.5 * size);
+            less.sqrt() * half.sqrt() * std::f64::consts::SQRT_2
         }
     };
-    if !(h > 0.0 && h < f64::INFINITY) {
+    let made: f64 = T::from_f64(h).into();
+    if !(made > 0.0 && made < f64::INFINITY) {
         return None;
     }
     let by = if change == Change::Up { 1.0 } else { -1.0 };
-    Some(ends(r, d, h, by, scale))
+    Some(ends(r, h, by, scale))
 }
 
 #[cfg(test)]
@@ -208,22 +208,33 @@ mod tests {
         }
     }
 
+    /// What a reflection does to its own column, in units of h: 1 becomes of the entry, 0 of w.
+    fn own(change: Change, r: f64, w: f64) -> Option<(f64, f64, f64)> {
+        let mut scaled = [w, 0.0];
+        let (ends, h) = match reflection(change, r, w * w) {
+            Some(found) => found,
+            None => reflection_of_any(change, r, &mut scaled)?,
+        };
+        let Ends { c, s, p, q } = ends;
+        let n = c * r + p * (scaled[0] * w);
+        Some((h, n / h, (w + q * scaled[0] * (s * r + n)) / h))
+    }
+
     #[test]
     fn reflections_of_any_size() {
-        for scale in [1e-305, 1e-200, 1e-3, 1.0, 1e3, 1e200, 1e305] {
+        for scale in [1e-305, 1e-200, 1e-60, 1e-3, 1.0, 1e3, 1e60, 1e200, 1e305] {
             for change in [Change::Up, Change::Down] {
-                let (r, w): (f64, [f64; 2]) = (-5.0 * scale, [3.0 * scale, 0.0]);
-                let mut scaled = w;
-                let (ends, h) = match reflection(change, r, w[0] * w[0]) {
-                    Some(found) => found,
-                    None => reflection_of_any(change, r, &mut scaled).unwrap(),
+                let (h, n, left) = own(change, -5.0 * scale, 3.0 * scale).unwrap();
+                let want = if change == Change::Up {
+                    34f64.sqrt()
+                } else {
+                    4.0
                 };
-                let Ends { c, s, p, q } = ends;
-                // What it does to its own column: the entry and w become h and zero.
-                let n = c * r + p * (scaled[0] * w[0]);
-                let left = w[0] + q * scaled[0] * (s * r + n);
-                assert!((n / h - 1.0).abs() < 1e-14, "{scale}: {n}, {h}");
-                assert!((left / scale).abs() < 1e-14, "{scale}: {left}");
+                assert!((h / scale / want - 1.0).abs() < 1e-14, "{scale}: {h}");
+                assert!(
+                    (n - 1.0).abs() < 1e-14 && left.abs() < 1e-14,
+                    "{scale}: {n}, {left}"
+                );
             }
         }
         assert!(reflection_of_any(Change::Down, 1.0, &mut [1.0]).is_none());
@@ -231,5 +242,32 @@ mod tests {
         assert!(reflection_of_any(Change::Up, 1.0, &mut [f64::NAN]).is_none());
         assert!(reflection_of_any(Change::Up, 0.0, &mut [0.0]).is_none());
         assert!(reflection_of_any(Change::Up, 2.0, &mut [0.0]).is_some());
+    }
+
+    #[test]
+    fn reflections_of_numbers_far_apart() {
+        for (r, w) in [
+            (1e150, 1e-160),
+            (1e-160, 1e150),
+            (1e300, 1e-300),
+            (1e-310, 1e-310),
+            (1.0, 5e-324),
+            (0.0, 1e-200),
+        ] {
+            let (h, n, left) = own(Change::Up, r, w).unwrap();
+            assert!((h / r.hypot(w) - 1.0).abs() < 1e-14, "{r} {w}: {h}");
+            // Numbers below the normal ones have few digits.
+            let few = if h < 1e-300 { 1e-4 } else { 1e-14 };
+            assert!(
+                (n - 1.0).abs() < few && left.abs() < few,
+                "{r} {w}: {n}, {left}"
+            );
+        }
+        let (h, n, left) = own(Change::Down, 1.7e307, 1e307).unwrap();
+        assert!((h / 1e307 / 1.89f64.sqrt() - 1.0).abs() < 1e-14, "{h}");
+        assert!((n - 1.0).abs() < 1e-14 && left.abs() < 1e-14, "{n}, {left}");
+        // The largest there are, of which twice as much is none.
+        assert!(reflection_of_any(Change::Up, 3e38f32, &mut [3e38f32]).is_none());
+        assert!(reflection_of_any(Change::Up, 2e38f32, &mut [1e38f32]).is_some());
     }
 }

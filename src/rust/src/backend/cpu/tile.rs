@@ -6,7 +6,7 @@ use pulp::Simd;
 use super::ColumnsMut;
 use crate::scalar::Scalar;
 
-/// Rows of a tile, so few that it stays in the first level of cache: a multiple of the columns of all tiles.
+/// Rows of a tile, so few that it stays in the first level of cache, and no fewer than any tile has columns.
 pub(super) const ROWS: usize = 48;
 
 /// A row has G vectors; lane after lane they are columns.
@@ -51,6 +51,7 @@ fn pass<T: Scalar, S: Simd, const G: usize, const IN: usize>(
     tile: &mut Tile<T, S, G>,
 ) {
     let (lanes, width) = (lanes::<T, S>(), r.ncols());
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
     {

@@ -84,22 +84,29 @@ impl<'a, T: Scalar> Work<'a, T> {
         self.panels.len()
     }
 
-    /// Panel after panel, until there are no more.
-    pub(super) fn run(&self) -> Result<()> {
+    /// Panel after panel, until there are no more. The user's own thread can be interrupted.
+    pub(super) fn run(&self) {
         let _alarm = Alarm(&self.stop);
         loop {
-            if let Err(e) = interrupt::poll() {
-                self.stop.store(true, Ordering::Relaxed);
-                return Err(e);
-            }
             let t = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(panel) = self.panels.get(t) else {
-                return Ok(());
+                return;
             };
             let panel = panel.lock().unwrap_or_else(PoisonError::into_inner).take();
             if panel.and_then(|panel| self.change(t, panel)).is_none() {
-                return Ok(());
+                return;
             }
+        }
+    }
+
+    /// None where somebody has given up, and where the user asks to.
+    fn goes_on(&self, t: usize) -> Option<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        match interrupt::poll() {
+            Ok(()) => Some(()),
+            Err(e) => self.fail(t, e),
         }
     }
 
@@ -124,14 +131,14 @@ impl<'a, T: Scalar> Work<'a, T> {
             row += rows;
         };
         for coefficients in self.before.chunks(ROWS * self.each) {
-            if self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
+            self.goes_on(t)?;
             above(coefficients);
         }
         for earlier in 0..t {
+            self.goes_on(t)?;
             above(self.wait(earlier)?);
         }
+        self.goes_on(t)?;
         let corner = r.subrows_mut(row, v.nrows());
         match lead(self.change, corner, v, self.each, made) {
             Ok(()) => self.done[t].set(made).ok(),
@@ -153,7 +160,7 @@ impl<'a, T: Scalar> Work<'a, T> {
 
     /// The coefficients of a panel that some thread is at.
     fn wait(&self, t: usize) -> Option<&'a [T]> {
-        let mut turns = 0;
+        let mut turns = 0u8;
         loop {
             if let Some(made) = self.done[t].get() {
                 return Some(made);
@@ -161,8 +168,8 @@ impl<'a, T: Scalar> Work<'a, T> {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            turns += 1;
-            if turns % 256 == 0 {
+            turns = turns.wrapping_add(1);
+            if turns == 0 {
                 std::thread::yield_now();
             }
             std::hint::spin_loop();
@@ -198,12 +205,12 @@ vectorized! {
         let (to, to_rest) = to.as_chunks_mut::<SIDE>();
         for (from, to) in parts.iter().zip(to) {
             for ((sum, x), to) in sums.iter_mut().zip(from).zip(to) {
-                *sum = x.fused(zero, *sum);
+                *sum += *x * zero;
                 *to = *x;
             }
         }
         to_rest.copy_from_slice(rest);
-        let rest = rest.iter().fold(zero, |sum, x| x.fused(zero, sum));
+        let rest = rest.iter().fold(zero, |sum, x| sum + *x * zero);
         sums.iter().fold(rest, |all, sum| all + *sum) == zero
     }
 }

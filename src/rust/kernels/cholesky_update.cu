@@ -1,19 +1,19 @@
 // Rank-k updates and downdates of an upper triangular factor, in one launch.
 //
-// Row i of R and the rows of W = V' are changed by one reflection that takes column i of W into R_ii, Householder's for an update
-// and a hyperbolic one for a downdate (Rader & Steinhardt 1986). With w = W[, i], d = |R_ii| and h = sqrt(d^2 +- w'w) column j changes
-// as
+// Eight rows of R, whose triangle on the diagonal is R, and the rows of W = V' are changed by one orthogonal transformation (a hyperbolic one for
+// a downdate) that takes their columns of W into R. With R~ the new triangle, R~'R~ = R'R +- W'W, and T = R + R~, Y = W / T and L' = T / R~,
+// another column's entries x and w change as
 //
-//     n = (d R_ij +- w'W[, j]) / h,    W[, j] <- W[, j] - w (R_ij + n) / (d + h),    R_ij <- n
+//     t = L (x +- Y'w),    w <- w - Y t,    x <- t - x
 //
-// where the row's sign was changed if R_ii is negative. As n is made first and used for what is left of W, both are the mixed form of
-// the rotations, in which errors do not grow from one to the next (Bojanczyk, Brent, Van Dooren & de Hoog 1987).
+// where the signs of rows were changed so that R has a positive diagonal. Of one row it is Householder's reflection, in the form in which errors
+// of downdates do not grow from one to the next (Bojanczyk, Brent, Van Dooren & de Hoog 1987); of eight, all is products of matrices.
 //
-// A warp has some columns to itself, with their part of W in registers all the time: up to four lanes for each. It follows
-// the reflections of the rows above its columns; then it makes its own. Seven such warps are a block, with one more that
-// fetches the reflections of other blocks and sends those of its own to them. Blocks take their columns in the order in which
-// they are started, so that all that a block waits for has been started before it.
-#include "reflect_columns.cuh"
+// A warp has sixteen columns to itself, with their part of W in registers all the time. It follows the reflections of the rows
+// above its columns; then it makes its own, eight rows at a time. Such warps are a block, with one more that fetches the reflections of
+// other blocks and sends those of its own to them. Blocks take their columns in the order in which they are started, so that all
+// that a block waits for has been started before it. All is computed in double precision.
+#include "reflect_careful.cuh"
 
 namespace {
 
@@ -21,173 +21,246 @@ using namespace reflect;
 
 // A warp's columns: `cols` of them at `r`, above which there are `before` rows.
 template <typename T, int K>
-__device__ __forceinline__ void work(Shared<T, K>& s, int warp, int lane, int before, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k,
-                                     T kind, int* info) {
-    using L = Layout<T, K>;
-    constexpr int COLUMNS = L::COLUMNS, TILES = L::TILES, TOGETHER = 32 / COLUMNS;
-    Worker<T, K> worker = {s, warp, lane, lane / L::LANES, lane % L::LANES, kind};
-#pragma unroll
-    for (int j = 0; j < L::EACH; ++j) {
-        const int column = worker.h * L::EACH + j;
-        worker.w[j] = worker.c < cols && column < k ? v[worker.c + column * ldv] : T(0);
+struct Work {
+    Shared<K>& s;
+    const int warp, lane, g, t, before, cols, own, end;  // own: the first of the blocks of rows that this warp makes reflections of
+    T* const r;
+    const i64 ldr;
+    const double kind;
+    int* const info;
+    Columns<K> c;
+
+    // Row 2t + j of a block of rows, column g + 8 h.
+    __device__ __forceinline__ T* at(int block, int j, int h) const { return r + (block * ROWS + 2 * t + j) + (g + 8 * h) * ldr; }
+    // Whether that is in the triangle; rows of this warp's own come after `before`.
+    __device__ __forceinline__ bool is_there(int block, int j, int h) const {
+        return g + 8 * h < cols && block * ROWS + 2 * t + j <= before + g + 8 * h;
     }
-    const int row = lane % COLUMNS, side = lane / COLUMNS, blocks = before / COLUMNS;
-    const auto tile = [&](int block) { return s.tiles[warp][block % TILES]; };
-    // Whether there is an entry of the upper triangle.
-    const auto is_there = [&](int block, int column) { return column < cols && (block < blocks || row <= column); };
-    const auto load = [&](int block) {
-        if (block <= blocks) {
-#pragma unroll 8
-            for (int e = side; e < COLUMNS; e += TOGETHER)
-                if (is_there(block, e)) copy_one(tile(block) + e * L::PITCH + row, r + (block * COLUMNS + row) + e * ldr);
+    __device__ __forceinline__ T* piece(int block) const { return reinterpret_cast<T*>(s.tiles[warp][block % AHEAD]) + g * ROWS + 2 * t; }
+    __device__ __forceinline__ void fetch(int block) const {
+        if (block < end && block >= 0) {
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                if (is_there(block, e % 2, e / 2)) copy_one(piece(block) + e / 2 * 8 * ROWS + e % 2, at(block, e % 2, e / 2));
         }
         tile::copies_commit();
-    };
-    const auto store = [&](int block) {
-#pragma unroll 8
-        for (int e = side; e < COLUMNS; e += TOGETHER)
-            if (is_there(block, e)) r[(block * COLUMNS + row) + e * ldr] = tile(block)[e * L::PITCH + row];
-    };
-    for (int block = 0; block < TILES - 1; ++block) load(block);
-#pragma unroll 1
-    for (int block = 0; block < blocks - 1; ++block) {
-        // The place of the tile that is fetched now was stored from in the last turn.
-        __syncwarp();
-        load(block + TILES - 1);
-        tile::copies_wait<TILES - 1>();
-        __syncwarp();
-        worker.follow_all(block * COLUMNS, tile(block), true);
-        if (lane == 0) release(&s.done[warp], (block + 1) * COLUMNS);
-        store(block);
     }
-    // Others wait for what this warp does after its last rows above: it has nothing else to do there.
-    __syncwarp();
-    if (TILES == 2 && blocks > 0) load(blocks);
-    tile::copies_wait<0>();
-    worker.await_room(before);
-    // The warp before this one has no more need of what lies in the places of this one's reflections once it makes its own.
-    if (warp > 0) {
-        while (!worker.is_ready(before - COLUMNS)) {}
+    // Of columns that are there, and back.
+    __device__ __forceinline__ void read(int block, double (&x)[4]) const {
+        const T* from = piece(block);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) x[e] = g + e / 2 * 8 < cols ? (double)from[e / 2 * 8 * ROWS + e % 2] : 0;
     }
-    __syncwarp();
-    worker.prepare(before, tile(blocks));
-    if (blocks > 0) worker.follow_all(before - COLUMNS, tile(blocks - 1), false);
-    worker.reflect_all(before, cols, tile(blocks), info);
-    __syncwarp();
-    if (lane == 0) release(&s.done[warp], FINISHED);
-    if (blocks > 0) store(blocks - 1);
-    store(blocks);
-}
+    __device__ __forceinline__ void write(int block, const double (&x)[4]) const {
+        T* to = piece(block);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) to[e / 2 * 8 * ROWS + e % 2] = (T)x[e];
+    }
+    // Of a triangle on the diagonal; a column that is not there has a one.
+    __device__ __forceinline__ void read_triangle(int h, double (&x)[2]) const {
+        const T* from = piece(own + h) + h * 8 * ROWS;
+#pragma unroll
+        for (int j = 0; j < 2; ++j) x[j] = is_there(own + h, j, h) ? (double)from[j] : 2 * t + j == g;
+    }
+    __device__ __forceinline__ void store(int block, const double (&x)[4]) const {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+            if (is_there(block, e % 2, e / 2)) *at(block, e % 2, e / 2) = (T)x[e];
+    }
 
-// Reflections of other blocks, of rows before `before`, come to the ring; then those of this block's `cols` rows go to the others.
-template <typename T, int K>
-__device__ __forceinline__ void carry(Shared<T, K>& s, int lane, int before, int cols, T* messages) {
-    using L = Layout<T, K>;
-    constexpr int VECTORS = STEP * L::WORDS / L::VECTOR, EACH = (VECTORS + 31) / 32;
-    // Bits of sixteen bytes of numbers.
-    const auto read = [&](int row, uint4 (&x)[EACH]) {
+    // Until the place of a block of this warp is free, as all have followed what lies there.
+    __device__ __forceinline__ void await_room(int block) const {
+        for (;;) {
+            const int later = lane > warp && lane <= Layout<K>::WORKERS ? glimpse(&s.done[lane]) : FINISHED;
+            if (__all_sync(ALL, later > block - RING)) break;
+        }
+    }
+
+    // Of rows before those that the warp before this one is at.
+    __device__ __forceinline__ void follow_far(int block) {
+        tile::copies_wait<AHEAD - 1>();
+        __syncwarp();
+        while (!is_ready(s, block)) __nanosleep(100);
+        double x[4];
+        read(block, x);
+        c.follow(s.ring[block % RING], g, t, kind, x);
+        __syncwarp();
+        if (lane == 0) tell(&s.done[warp], block + 1);
+        store(block, x);
+        fetch(block + AHEAD);
+    }
+
+    // From the first row to the last of these columns.
+    __device__ __forceinline__ void all() {
+        const int far = max(own - 2, 0);
+        for (int block = 0; block < AHEAD; ++block) fetch(block);
+#pragma unroll 1
+        for (int block = 0; block < far; ++block) follow_far(block);
+
+        Bench<K>& bench = s.bench[warp % 2];
+        // The warp that had the bench before this one has no more need of it.
+        if (warp > 1) {
+            while (__shfl_sync(ALL, glimpse(&s.done[warp - 2]), 0) != FINISHED) {}
+        }
+        tile::copies_wait<0>();
+        __syncwarp();
+        double x[4], corner[2];
+        Triangle triangle, next;
+        read_triangle(0, corner), triangle.prepare(corner, g, t, bench.before[0]);
+        read_triangle(1, corner), next.prepare(corner, g, t, bench.before[1]);
+        await_room(own);
+#pragma unroll 1
+        for (int block = far; block < end; ++block) {
+            Slot<K>& slot = s.ring[block % RING];
+            Maker<K> maker;
+            bool well = false;
+            if (block < own) {
+                while (!is_ready(s, block)) {}
+            } else {
+                const double* before = bench.before[block - own];
+                double* after = bench.after[block - own];
+                if (block > own) await_room(block);
+                well = maker.make(c, triangle, bench, before, s, slot, lane, kind);
+                if (!well) make_carefully(c, triangle, before, after, slot, lane, kind, block * ROWS, info);
+                if (lane == 0) arrive(&s.ready[block % RING]);
+            }
+            if (block <= own) {
+                read(block, x);
+                c.follow(slot, g, t, kind, x);
+                write(block, x);
+            }
+            if (well) maker.give(bench.after[block - own], lane);
+            if (block != own) continue;
+            // The second half takes the place of the first.
+            triangle = next;
+#pragma unroll
+            for (int i = 0; i < Layout<K>::TILES; ++i) c.w[i][0] = c.w[i][2], c.w[i][1] = c.w[i][3], c.w[i][2] = c.w[i][3] = 0;
+        }
+#pragma unroll 1
+        for (int block = far; block < end; ++block) {
+            read(block, x);
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                if (block == own + e / 2) x[e] = bench.after[e / 2][(2 * t + e % 2) * ROWS + g];
+            store(block, x);
+        }
+        __syncwarp();
+        if (lane == 0) tell(&s.done[warp], FINISHED);
+    }
+};
+
+// Reflections of other blocks, of rows before `before`, come to the ring; then those of this block's `cols` columns go to the others.
+template <int K>
+__device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int cols, double* messages) {
+    using L = Layout<K>;
+    constexpr int EACH = (L::PAIRS + 31) / 32;
+    // Where a lane's pairs of numbers are in a slot.
+    int place[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const int word = 2 * min(e * 32 + lane, L::PAIRS - 1), row = word / L::ROW;
+        place[e] = row < ROWS ? row * L::PITCH + word % L::ROW : ROWS * L::PITCH + word - ROWS * L::ROW;
+    }
+    const auto read = [&](int block, ulonglong2 (&x)[EACH]) {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
-            const int at = min(e * 32 + lane, VECTORS - 1);
-            const T* p = messages + (i64)row * L::WORDS + at * L::VECTOR;
-            if constexpr (sizeof(T) == 8) {
-                unsigned long long a, b;
-                asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(p));
-                x[e] = make_uint4((unsigned)a, (unsigned)(a >> 32), (unsigned)b, (unsigned)(b >> 32));
-            } else {
-                asm volatile("ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(x[e].x), "=r"(x[e].y), "=r"(x[e].z), "=r"(x[e].w)
-                             : "l"(p));
-            }
+            const double* p = messages + (i64)block * L::WORDS + 2 * min(e * 32 + lane, L::PAIRS - 1);
+            asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];" : "=l"(x[e].x), "=l"(x[e].y) : "l"(p));
         }
     };
-    const auto blank = [](const uint4& x) {
-        const bool odd = x.y == BLANK<T> || x.w == BLANK<T>;
-        return sizeof(T) == 8 ? odd : odd || x.x == BLANK<T> || x.z == BLANK<T>;
-    };
+    const auto blank = [](const ulonglong2& x) { return (unsigned)(x.x >> 32) == BLANK<double> || (unsigned)(x.y >> 32) == BLANK<double>; };
+    const int blocks = before / ROWS;
     // Of what lies in the ring now this warp needs nothing.
-    if (lane == 0) release(&s.done[WORKERS], before);
-    uint4 x[EACH], ahead[EACH];
+    if (lane == 0) tell(&s.done[L::WORKERS], blocks);
+    ulonglong2 x[EACH], ahead[EACH];
     int free = 0;
-    if (before > 0) read(0, ahead);
+    if (blocks > 0) read(0, ahead);
 #pragma unroll 1
-    for (int row = 0; row < before; row += STEP) {
+    for (int block = 0; block < blocks; ++block) {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) x[e] = ahead[e];
-        if (row + STEP < before) read(row + STEP, ahead);
+        if (block + 1 < blocks) read(block + 1, ahead);
         for (;;) {
             bool missing = false;
 #pragma unroll
             for (int e = 0; e < EACH; ++e) missing |= blank(x[e]);
             if (!__any_sync(ALL, missing)) break;
-            read(row, x);
+            read(block, x);
         }
-        while (free < row + STEP - RING) free = __reduce_min_sync(ALL, acquire(&s.done[lane % WORKERS]));
-        uint4* to = reinterpret_cast<uint4*>(s.ring[row % RING]);
+        while (free <= block - RING) free = __reduce_min_sync(ALL, glimpse(&s.done[lane % L::WORKERS]));
+        double* to = s.ring[block % RING].rows;
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
-            if (e * 32 + lane < VECTORS) to[e * 32 + lane] = x[e];
+            if (e * 32 + lane < L::PAIRS) *reinterpret_cast<ulonglong2*>(to + place[e]) = x[e];
         __syncwarp();
-        if (lane < STEP) arrive(&s.ready[(row + lane) % RING]);
+        if (lane == 0) arrive(&s.ready[block % RING]);
     }
-    constexpr int OWN = (L::WORDS + 31) / 32;
 #pragma unroll 1
-    for (int row = before; row < before + cols; ++row) {
-        while (!arrived(&s.ready[row % RING], row / RING & 1)) {}
-        const T* from = s.ring[row % RING];
+    for (int block = blocks; block * ROWS < before + cols; ++block) {
+        while (!is_ready(s, block)) {}
+        const double* from = s.ring[block % RING].rows;
 #pragma unroll
-        for (int e = 0; e < OWN; ++e) {
-            const int at = e * 32 + lane;
-            if (at >= L::WORDS) continue;
-            T number = from[at];
-            if (head(number) == BLANK<T>) number = number - number;  // a NaN that arithmetic results in
-            T* to = messages + (i64)row * L::WORDS + at;
-            if constexpr (sizeof(T) == 8) asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(number) : "memory");
-            else asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(number) : "memory");
+        for (int e = 0; e < EACH; ++e) {
+            if (e * 32 + lane >= L::PAIRS) continue;
+            double2 pair = *reinterpret_cast<const double2*>(from + place[e]);
+            // A NaN that arithmetic results in.
+            if (head(pair.x) == BLANK<double>) pair.x = pair.x - pair.x;
+            if (head(pair.y) == BLANK<double>) pair.y = pair.y - pair.y;
+            double* to = messages + (i64)block * L::WORDS + 2 * (e * 32 + lane);
+            asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(pair.x), "d"(pair.y) : "memory");
         }
         __syncwarp();
-        if (lane == 0) release(&s.done[WORKERS], row + 1);
+        if (lane == 0) tell(&s.done[L::WORKERS], block + 1);
     }
 }
 
 template <typename T, int K>
-__device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, T kind, T* messages, int* turns,
+__device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns,
                                        int* info) {
-    using L = Layout<T, K>;
+    using L = Layout<K>;
     extern __shared__ __align__(16) unsigned char memory[];
-    auto& s = *at_hand(reinterpret_cast<Shared<T, K>*>(memory));
+    auto& s = *at_hand(reinterpret_cast<Shared<K>*>(memory));
     // The warp is known to be the same for all lanes, and so is what depends on it.
-    const int t = threadIdx.x, warp = __shfl_sync(ALL, t >> 5, 0), lane = t & 31;
-    if (t == 0) s.turn = atomicAdd(turns, 1);
-    if (t < RING) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(tile::shared_address(&s.ready[t])) : "memory");
-    if (t <= WORKERS) s.done[t] = 0;
-    for (int at = t; at < RING * L::WORDS; at += blockDim.x) s.ring[0][at] = T(0);
+    const int thread = threadIdx.x, warp = __shfl_sync(ALL, thread >> 5, 0), lane = thread & 31, g = lane / 4, t = lane % 4;
+    if (thread == 0) s.turn = atomicAdd(turns, 1);
+    if (thread < RING) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(tile::shared_address(&s.ready[thread])) : "memory");
+    if (thread <= L::WORKERS) s.done[thread] = 0;
+    if (thread < ROWS * ROWS) s.zeros[thread] = 0, s.ones[thread] = thread % (ROWS + 1) == 0;
     __syncthreads();
-    const int start = s.turn * L::SLAB, from = start + warp * L::COLUMNS;
-    if (warp == WORKERS) return carry<T, K>(s, lane, first + start, min(cols - start, L::SLAB), messages);
+    const int start = s.turn * L::SLAB, from = start + warp * COLUMNS;
+    if (warp == L::WORKERS) return carry<K>(s, lane, first + start, min(cols - start, L::SLAB), messages);
     if (from >= cols) {
-        if (lane == 0) release(&s.done[warp], FINISHED);
+        if (lane == 0) tell(&s.done[warp], FINISHED);
         return;
     }
-    work<T, K>(s, warp, lane, first + from, min(cols - from, L::COLUMNS), r + from * ldr, ldr, v + from, ldv, k, kind, info);
+    const int before = first + from, here = min(cols - from, COLUMNS), own = before / ROWS;
+    Work<T, K> work = {s, warp, lane, g, t, before, here, own, own + (here > ROWS ? 2 : 1), r + from * ldr, ldr, kind, info};
+#pragma unroll
+    for (int i = 0; i < L::TILES; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const int column = g + 8 * (e / 2), row = 8 * i + 2 * t + e % 2;
+            work.c.w[i][e] = column < work.cols && row < k ? (double)v[from + column + row * ldv] : 0;
+        }
+    work.all();
 }
 
 }  // namespace
 
 // Columns `first` to before `first + cols` of an upper triangular factor, at r, of as many rows as the last of them has; `first` is
-// a multiple of 32. Their rows of V, of k columns, at v. `messages`: a reflection for each row, those before `first` made by
+// a multiple of 16. Their rows of V, of k columns, at v. `messages`: reflections of each eight rows, those before `first` made by
 // earlier launches, the others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor that
 // is not positive, if there is one. `kind`: 1 or -1 for V V' added or taken away.
-#define ENTRY(T, SUFFIX, K)                                                                                                        \
-    extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), K > 32 ? 1 : 2) factor_update_pipeline##K##_##SUFFIX(                       \
-        int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, T kind, T* messages, int* turns, int* info) {               \
-        update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);                                                  \
+#define ENTRY(T, SUFFIX, K)                                                                                                                     \
+    extern "C" __global__ void __launch_bounds__(32 * (Layout<K>::WORKERS + 1), 1) factor_update_blocks##K##_##SUFFIX(                          \
+        int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns, int* info) {                 \
+        update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);                                                              \
     }
-ENTRY(double, f64, 1)
+ENTRY(double, f64, 8)
 ENTRY(double, f64, 16)
 ENTRY(double, f64, 32)
 ENTRY(double, f64, 64)
-ENTRY(float, f32, 1)
+ENTRY(float, f32, 8)
 ENTRY(float, f32, 16)
 ENTRY(float, f32, 32)
 ENTRY(float, f32, 64)

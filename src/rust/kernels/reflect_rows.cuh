@@ -1,48 +1,69 @@
-// Reflections of rows of a factor and of V: how they are laid out and handed on, and what one is. See cholesky_update.cu.
+// Eight rows of a factor and V taken through one orthogonal (hyperbolic) transformation: how it is laid out and handed on. See
+// cholesky_update.cu.
 #pragma once
-#include "copies.cuh"
 #include "pipeline.cuh"
+#include "tile_f64.cuh"
 
 namespace reflect {
 
 using namespace pipeline;
 
 constexpr unsigned ALL = 0xffffffffu;
-constexpr int WORKERS = 7;  // warps with columns
-constexpr int RING = 64;    // reflections at hand
-constexpr int STEP = 4;     // reflections fetched together
+constexpr int ROWS = 8;       // of a block of reflections
+constexpr int COLUMNS = 16;   // of the factor, of a warp: two blocks of rows
+constexpr int RING = 8;       // blocks of reflections at hand
+constexpr int AHEAD = 4;      // tiles of a warp, of as many rows as a block of reflections, at hand or on their way
 constexpr int FINISHED = 0x7fffffff;
 
-// Columns of W of up to K numbers, each on so many lanes.
-template <typename T, int K>
+// What a block of reflections consists of, for up to K columns of V: K x 8 numbers Y, a lower triangle L of order eight, and the signs
+// of the rows. For each row there are its columns of Y and then its row of L. PITCH: numbers from row to row in shared memory, where
+// neither the pairs of a row nor single numbers of a column that lanes read together meet in a bank more than twice.
+template <int K>
 struct Layout {
-    static constexpr int LANES = K > 32 ? 4 : K > 1 ? 2 : 1, EACH = K / LANES;
-    static constexpr int COLUMNS = 32 / LANES, SLAB = COLUMNS * WORKERS;     // of a warp, which has tiles of as many rows, and of a block
-    static constexpr int PITCH = COLUMNS + 1, TILES = COLUMNS > 16 ? 2 : 3;  // of a tile; of a warp: one in work, others on their way
-    // A reflection: w in as many parts as there are lanes for it. With the sign s of R_ii n is a R_ij + b w'W[, j], and from W[, j] goes
-    // g w (s R_ij + n): behind the first parts b and g, and a and s. Before it is made there is d for a. What lanes read at the same
-    // time lies in different banks.
-    static constexpr int VECTOR = 16 / sizeof(T), END = (EACH + 1) / 2 * 2, SIDE = (END + (LANES == 1 ? 4 : 2) + VECTOR - 1) / VECTOR * VECTOR;
-    static constexpr int WORDS = LANES * SIDE, FOUND = END, GIVEN = LANES == 1 ? END + 2 : SIDE + END;
+    static constexpr int WORKERS = 7, SLAB = COLUMNS * WORKERS;  // warps with columns of a block of threads; its columns
+    static constexpr int ROW = K + ROWS, PITCH = ROW + 2;
+    static constexpr int WORDS = ROWS * (ROW + 1), PAIRS = WORDS / 2;  // of a message: rows, then signs
+    static constexpr int TILES = K / 8;
 };
 
-template <typename T, int K>
+template <int K>
+struct alignas(16) Slot {
+    double rows[ROWS * Layout<K>::PITCH];
+    double signs[ROWS];  // doubled where the rows are to be taken one after the other
+};
+
+// What a warp needs to make reflections of eight rows: matrices by rows.
+template <int K>
+struct alignas(16) Bench {
+    static constexpr int PITCH = ROWS + 2;
+    double v[K * PITCH];            // rows of V of eight columns
+    double square[ROWS * ROWS];     // R'R +- W'W
+    double before[2][ROWS * ROWS];  // the triangles R of both blocks, zero below, with signs such that the diagonal is positive
+    double after[2][ROWS * ROWS];   // the new ones, above the diagonal
+};
+
+template <int K>
 struct Shared {
-    T ring[RING][Layout<T, K>::WORDS];
-    T tiles[WORKERS][Layout<T, K>::TILES][Layout<T, K>::COLUMNS * Layout<T, K>::PITCH];
-    unsigned long long ready[RING];  // barriers: each turn a reflection takes the place
-    int done[WORKERS + 1];           // reflections that a warp has no more need of
+    Slot<K> ring[RING];
+    double tiles[Layout<K>::WORKERS][AHEAD][COLUMNS * ROWS];  // of the factor, by columns
+    Bench<K> bench[2];               // of warps in turn
+    double zeros[ROWS * ROWS], ones[ROWS * ROWS];  // ones on the diagonal
+    unsigned long long ready[RING];  // barriers: each turn a block of reflections takes the place
+    int done[Layout<K>::WORKERS + 1];  // blocks of reflections that a warp has no more need of
     int turn;
 };
 
-// Two numbers side by side.
-template <typename T>
-struct alignas(2 * sizeof(T)) Pair {
-    T x, y;
-};
-template <typename T>
-__device__ __forceinline__ Pair<T>& pair(T* at) {
-    return *reinterpret_cast<Pair<T>*>(at);
+// D (8 x 8) += A (8 x 4) B (4 x 8).
+__device__ __forceinline__ void mma_8x8x4(double (&d)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
+}
+__device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(ALL, x, lane); }
+
+__device__ __forceinline__ void copy_one(double* to, const double* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
+}
+__device__ __forceinline__ void copy_one(float* to, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
 }
 
 __device__ __forceinline__ void arrive(const unsigned long long* barrier) {
@@ -57,46 +78,18 @@ __device__ __forceinline__ bool arrived(const unsigned long long* barrier, int p
                  : "memory");
     return __all_sync(ALL, x);
 }
-__device__ __forceinline__ int acquire(const int* p) {
+// A flag that lanes have met before; what they read is over, as they have computed with it.
+__device__ __forceinline__ void tell(int* p, int x) {
+    asm volatile("st.relaxed.cta.shared.s32 [%0], %1;" ::"r"(tile::shared_address(p)), "r"(x) : "memory");
+}
+__device__ __forceinline__ int glimpse(const int* p) {
     int x;
-    asm volatile("ld.acquire.cta.shared.s32 %0, [%1];" : "=r"(x) : "r"(tile::shared_address(p)) : "memory");
+    asm volatile("ld.relaxed.cta.shared.s32 %0, [%1];" : "=r"(x) : "r"(tile::shared_address(p)) : "memory");
     return x;
 }
-__device__ __forceinline__ void release(int* p, int x) {
-    asm volatile("st.release.cta.shared.s32 [%0], %1;" ::"r"(tile::shared_address(p)), "r"(x) : "memory");
-}
-
-__device__ __forceinline__ void copy_one(double* to, const double* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
-}
-__device__ __forceinline__ void copy_one(float* to, const float* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
-}
-
-// 1 / h and 1 / (d + h) of q = h^2 far from the ends of the range.
-__device__ __forceinline__ void reciprocals(double q, double d, double& r, double& g) {
-    double y, z;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(q));
-    const double s = q * y, e = fma(-s, y, 1.0);
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(z) : "d"(d + s));
-    r = fma(y * e, fma(0.375, e, 0.5), y);
-    const double f = fma(-fma(q, r, d), z, 1.0);
-    g = fma(z, fma(f, f, f), z);
-}
-__device__ __forceinline__ void reciprocals(float q, float d, float& r, float& g) {
-    const float h = __fsqrt_rn(q);
-    r = __frcp_rn(h);
-    g = __frcp_rn(d + h);
-}
-// Whether the squares of a reflection are far enough from the ends of the range, and there is something to reflect. Positive
-// numbers are in the order of their bits.
-__device__ __forceinline__ bool is_safe(double norm, double q) {
-    const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 200u) << 20, most = (1023u + 200u) << 20;
-    return __double2hiint(norm) > (1023 - 400) << 20 && bits - least < most - least;
-}
-__device__ __forceinline__ bool is_safe(float norm, float q) {
-    const unsigned bits = (unsigned)__float_as_int(q), least = (127u - 40u) << 23, most = (127u + 40u) << 23;
-    return __float_as_int(norm) > (127 - 60) << 23 && bits - least < most - least;
+template <int K>
+__device__ __forceinline__ bool is_ready(const Shared<K>& s, int block) {
+    return arrived(&s.ready[block % RING], block / RING & 1);
 }
 
 }  // namespace reflect

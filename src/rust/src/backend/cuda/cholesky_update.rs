@@ -7,7 +7,7 @@ use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
-use super::kernels::{args, scalar, Family, Kernel};
+use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::pipeline::blank;
 use super::require;
@@ -15,10 +15,15 @@ use crate::error::{Error, Result};
 use crate::matrix::Change;
 use crate::scalar::Scalar;
 
-/// Warps of a block with columns; there is one more.
+/// Columns of the factor of a warp, warps of a block with columns, of which there is one more, and rows whose reflections are made together.
+const COLUMNS: usize = 16;
 const WORKERS: usize = 7;
-/// Reflections that a block has at hand.
-const RING: usize = 64;
+const ROWS: usize = 8;
+/// Reflections of so many blocks of rows a block of threads has at hand.
+const RING: usize = 8;
+/// Tiles of the factor at hand or on their way, of each warp.
+const AHEAD: usize = 4;
+
 /// Whether a change of a factor of order n by so many columns is over within some tenths of a second, so that nobody looks whether the user wants an end.
 pub(super) fn is_short(n: usize, k: usize) -> bool {
     (n as f64).powi(2) * k as f64 <= SHORT
@@ -29,59 +34,58 @@ const SHORT: f64 = 1e11;
 /// Columns of the factor in every launch but the last are a multiple of this.
 pub(super) const UNIT: usize = 32;
 
-/// A kernel for so many columns of V, how many lanes a column of their transpose has, and seconds that a column of the factor takes where these, one after the other,
-/// are what takes longest.
+/// A kernel for so many columns of V, and seconds that a column of the factor takes where these, one after the other, are what takes longest: on an H200.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pass {
     kernel: Kernel,
     most: usize,
-    lanes: usize,
     seconds: f64,
 }
 
-const fn pass(name: &'static str, most: usize, lanes: usize, seconds: f64) -> Pass {
+const fn pass(name: &'static str, most: usize, seconds: f64) -> Pass {
     Pass {
         kernel: Kernel::new(Family::CholeskyUpdate, name),
         most,
-        lanes,
         seconds,
     }
 }
 
 static PASSES: [Pass; 4] = [
-    pass("factor_update_pipeline1", 1, 1, 150e-9),
-    pass("factor_update_pipeline16", 16, 2, 200e-9),
-    pass("factor_update_pipeline32", 32, 2, 250e-9),
-    pass("factor_update_pipeline64", 64, 4, 320e-9),
+    pass("factor_update_blocks8", 8, 140e-9),
+    pass("factor_update_blocks16", 16, 150e-9),
+    pass("factor_update_blocks32", 32, 190e-9),
+    pass("factor_update_blocks64", 64, 260e-9),
 ];
 
 impl Pass {
-    /// The least of them that takes so many columns, with so many bytes of shared memory, or the largest.
-    fn of<T>(cols: usize, shared: usize) -> Pass {
+    /// The least of them that takes so many columns, or the largest.
+    fn of(cols: usize) -> Pass {
         let [.., largest] = PASSES;
-        let fits = |p: &Pass| cols <= p.most && p.shared::<T>() <= shared;
-        PASSES.into_iter().find(fits).unwrap_or(largest)
+        PASSES
+            .into_iter()
+            .find(|p| cols <= p.most)
+            .unwrap_or(largest)
     }
 
-    /// Columns of the factor of a warp.
-    fn columns(&self) -> usize {
-        32 / self.lanes
+    /// Numbers of the reflections of a row, as `Layout` in the kernel has them: a column of Y, a row of L and a sign.
+    fn numbers(&self) -> usize {
+        self.most + ROWS + 1
     }
 
-    /// Numbers of a reflection, as `Layout` in the kernel has them.
-    fn numbers<T>(&self) -> usize {
-        let scalars = if self.lanes == 1 { 4 } else { 2 };
-        let side = (self.most / self.lanes).next_multiple_of(2) + scalars;
-        self.lanes * side.next_multiple_of(16 / size_of::<T>())
+    /// Bytes of shared memory of a block, `Shared` in the kernel.
+    fn shared(&self) -> usize {
+        let slot = ROWS * (self.most + ROWS + 2) + ROWS;
+        let triangle = ROWS * ROWS;
+        let bench = self.most * (ROWS + 2) + 5 * triangle;
+        let numbers =
+            RING * slot + WORKERS * AHEAD * COLUMNS * ROWS + 2 * bench + 2 * triangle + RING;
+        let flags = WORKERS + 2;
+        (numbers * size_of::<f64>() + flags * size_of::<i32>()).next_multiple_of(16)
     }
 
-    /// Bytes of shared memory of a block.
-    fn shared<T>(&self) -> usize {
-        let columns = self.columns();
-        let tiles = if columns > 16 { 2 } else { 3 };
-        let numbers = RING * self.numbers::<T>() + WORKERS * tiles * columns * (columns + 1);
-        let words = 2 * RING + WORKERS + 2;
-        (numbers * size_of::<T>() + words * size_of::<u32>()).next_multiple_of(16)
+    /// Words of the reflections of so many rows.
+    fn words(&self, rows: usize) -> usize {
+        rows.next_multiple_of(UNIT) * self.numbers() * (size_of::<f64>() / size_of::<u32>())
     }
 }
 
@@ -107,12 +111,10 @@ pub struct Reflections {
 
 const NONE: i32 = i32::MAX;
 
-/// Whether the GPU has what reflections need. One column of V may pass with more.
-pub(super) fn is_there<T: Scalar>(ctx: &'static Context) -> bool {
-    ctx.has(Family::CholeskyUpdate)
-        && PASSES[1..]
-            .iter()
-            .all(|p| p.shared::<T>() <= ctx.properties.shared)
+/// Whether the GPU has what reflections need.
+pub(super) fn is_there(ctx: &'static Context) -> bool {
+    let [.., largest] = PASSES;
+    ctx.has(Family::CholeskyUpdate) && largest.shared() <= ctx.properties.shared
 }
 
 /// Whether reflections for V of `k` columns are faster than forming the matrix of order n and factoring it.
@@ -121,7 +123,7 @@ pub(super) fn pays(n: usize, k: usize) -> bool {
     let each = (k / largest.most) as f64 * largest.seconds;
     let last = match k % largest.most {
         0 => 0.0,
-        cols => Pass::of::<f64>(cols, usize::MAX).seconds,
+        cols => Pass::of(cols).seconds,
     };
     let n = n as f64;
     n * (each + last) < START + n.powi(3) / RATE
@@ -132,14 +134,14 @@ const START: f64 = 430e-6;
 const RATE: f64 = 34e12;
 
 /// Room for the reflections of `rows` rows, for V of `k` columns.
-pub(super) fn reflections<T: Scalar>(
+pub(super) fn reflections(
     ctx: &'static Context,
     change: Change,
     rows: usize,
     k: usize,
 ) -> Result<Reflections> {
     require(rows <= i32::MAX as usize - UNIT, "chud: too many rows")?;
-    if !is_there::<T>(ctx) {
+    if !is_there(ctx) {
         return Err(Error::Internal {
             what: "this GPU has no reflections of a factor".into(),
         });
@@ -148,10 +150,10 @@ pub(super) fn reflections<T: Scalar>(
     let mut passes = Vec::new();
     for first in (0..k).step_by(largest.most) {
         let cols = largest.most.min(k - first);
-        let pass = Pass::of::<T>(cols, ctx.properties.shared);
-        let words = words::<T>(pass, rows);
+        let pass = Pass::of(cols);
+        let words = pass.words(rows);
         let messages = Buffer::of::<u32>(ctx, words)?;
-        messages.fill_words(blank::<T>(), words)?;
+        messages.fill_words(blank::<f64>(), words)?;
         passes.push(Made {
             pass,
             cols,
@@ -168,11 +170,6 @@ pub(super) fn reflections<T: Scalar>(
         orders,
         turns: Buffer::of::<u32>(ctx, 1)?,
     })
-}
-
-/// Words of the reflections of so many rows, which a block reads some at a time.
-fn words<T: Scalar>(pass: Pass, rows: usize) -> usize {
-    rows.next_multiple_of(UNIT) * pass.numbers::<T>() * (size_of::<T>() / size_of::<u32>())
 }
 
 /// Changes the columns from `first` on, all rows of them down to the diagonal, as the reflections of the rows above do and those that are made here. `v`: the
@@ -199,7 +196,7 @@ pub(super) fn change<T: Scalar>(
     }
     // None comes after a failure.
     all.next = usize::MAX;
-    let kind = match all.change {
+    let kind: f64 = match all.change {
         Change::Up => 1.0,
         Change::Down => -1.0,
     };
@@ -211,9 +208,9 @@ pub(super) fn change<T: Scalar>(
         all.turns.fill_words(0, 1)?;
         ctx.launch_shared::<T>(
             pass.kernel,
-            (panel.cols.div_ceil(WORKERS * pass.columns()), 1),
+            (panel.cols.div_ceil(WORKERS * COLUMNS), 1),
             32 * (WORKERS as u32 + 1),
-            pass.shared::<T>(),
+            pass.shared(),
             &args![
                 first as i32,
                 panel.cols as i32,
@@ -222,7 +219,7 @@ pub(super) fn change<T: Scalar>(
                 part.ptr,
                 part.ld(),
                 *cols as i32,
-                scalar(T::from_f64(kind)),
+                kind,
                 made.messages.ptr,
                 all.turns.ptr,
                 order
@@ -254,39 +251,23 @@ mod tests {
     #[test]
     fn passes_take_what_they_say() {
         for (cols, most) in [
-            (1, 1),
-            (2, 16),
-            (16, 16),
+            (1, 8),
+            (8, 8),
+            (9, 16),
             (17, 32),
             (33, 64),
             (64, 64),
             (500, 64),
         ] {
-            assert_eq!(Pass::of::<f64>(cols, usize::MAX).most, most);
+            assert_eq!(Pass::of(cols).most, most);
         }
     }
 
-    /// A GPU of 99 KiB has no pass for one column alone in double precision.
+    /// What the kernel's structure comes to, by the compiler, and what the smallest GPUs have for it.
     #[test]
-    fn one_column_may_pass_with_more() {
-        assert_eq!(Pass::of::<f64>(1, 99 << 10).most, 16);
-        assert_eq!(Pass::of::<f32>(1, 99 << 10).most, 1);
-        assert!(PASSES[1..].iter().all(|p| p.shared::<f64>() <= 99 << 10));
-    }
-
-    /// What the kernel's layout comes to.
-    #[test]
-    fn reflections_are_laid_out_as_in_the_kernel() {
-        let numbers = |cols| {
-            (
-                Pass::of::<f64>(cols, usize::MAX).numbers::<f64>(),
-                Pass::of::<f32>(cols, usize::MAX).numbers::<f32>(),
-            )
-        };
-        assert_eq!(numbers(1), (6, 8));
-        assert_eq!(numbers(16), (20, 24));
-        assert_eq!(numbers(32), (36, 40));
-        assert_eq!(numbers(64), (72, 80));
+    fn shared_memory_is_as_in_the_kernel() {
+        assert_eq!(PASSES.map(|p| p.shared()), [45936, 51312, 62064, 83568]);
+        assert!(PASSES.iter().all(|p| p.shared() <= 99 << 10));
     }
 
     #[test]

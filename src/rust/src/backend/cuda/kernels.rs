@@ -115,7 +115,8 @@ impl Family {
                 _ => return None,
             },
             Family::CholeskyUpdate => match major {
-                8.. => packed!("cholesky_update.sm_80"),
+                9.. => packed!("cholesky_update.sm_90"),
+                8 => packed!("cholesky_update.sm_80"),
                 _ => return None,
             },
             Family::Lu => packed!("lu"),

@@ -308,21 +308,20 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn reflects(&self) -> bool {
-        cholesky_update::is_there::<T>(self.ctx)
+        cholesky_update::is_there(self.ctx)
     }
 
     fn chud_pays(&self, n: usize, k: usize) -> bool {
-        cholesky_update::is_there::<T>(self.ctx) && cholesky_update::pays(n, k)
+        cholesky_update::is_there(self.ctx) && cholesky_update::pays(n, k)
     }
 
     fn chud(&self, change: Change, r: &mut Matrix<'_, T>, v: &mut Matrix<'_, T>) -> Result<()> {
-        let mut all =
-            cholesky_update::reflections::<T>(self.ctx, change, r.shape().0, v.shape().1)?;
+        let mut all = cholesky_update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
         cholesky_update::change(self.ctx, &mut all, 0, r.view(), v.view())
     }
 
     fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
-        cholesky_update::reflections::<T>(self.ctx, change, n, k)
+        cholesky_update::reflections(self.ctx, change, n, k)
     }
 
     fn chud_panel(

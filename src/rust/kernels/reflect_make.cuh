@@ -1,0 +1,177 @@
+// Makes the reflections of eight rows out of their triangle R and the columns W of V'. See cholesky_update.cu.
+//
+// R~ is the Cholesky factor of M = R'R +- W'W, and with T = R + R~ it is Y = W / T and L' = T / R~ = I + R / R~. What rounding loses of M is multiplied on
+// both sides by 1 / R~ in the distance of the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being the
+// diagonal matrix of the roots of M's diagonal. Then reflections are made row after row (reflect_careful.cuh).
+#pragma once
+#include "reflect_columns.cuh"
+
+namespace reflect {
+
+// 1 / q and 1 / sqrt(q) of numbers far from the ends of the range.
+__device__ __forceinline__ double reciprocal(double q) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(q));
+    const double e = fma(-q, y, 1.0);
+    return fma(y, fma(e, e, e), y);
+}
+__device__ __forceinline__ double reciprocal_root(double q) {
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(q));
+    const double e = fma(-(q * y), y, 1.0);
+    return fma(y * e, fma(0.375, e, 0.5), y);
+}
+// Whether they are.
+__device__ __forceinline__ bool is_tame(double q) {
+    const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 300u) << 20, most = (1023u + 300u) << 20;
+    return bits - least < most - least;
+}
+
+// How large the numbers of S / R~ and of R / R~ may be.
+constexpr double CLOSE = 6, MOST = 8;
+
+// What is known of eight rows before W is.
+struct Triangle {
+    double square[2];   // R'R
+    unsigned negative;  // bit 4 i + i / 2: the sign of row i
+
+    __device__ __forceinline__ bool is_negative(int i) const { return negative >> (4 * i + i / 2) & 1; }
+
+    // Of R by columns: x[j] is row 2t + j of column g. `rows`: R with signs such that the diagonal is positive.
+    __device__ __forceinline__ void prepare(const double (&x)[2], int g, int t, double* rows) {
+        negative = __ballot_sync(ALL, t == g / 2 && (g % 2 ? x[1] : x[0]) < 0);
+        square[0] = square[1] = 0;
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            const int row = 2 * t + j;
+            const double y = row > g ? 0 : is_negative(row) ? -x[j] : x[j];
+            mma_8x8x4(square, y, y);
+            rows[row * ROWS + g] = y;
+        }
+        __syncwarp();
+    }
+};
+
+// The first eight of a warp's columns. Each lane has some of these rows and divides them: K of W by T, eight of R and eight of I by R~.
+template <int K>
+struct Maker {
+    using L = Layout<K>;
+    static constexpr int OWN = Bench<K>::PITCH, EACH = (K + 2 * ROWS + 31) / 32;
+    static constexpr bool MIXED = K < 32;  // a lane's only row may be any
+
+    // M, which each lane has as a whole, above the diagonal: its factor is found by each.
+    double m[ROWS][ROWS] = {}, x[2][ROWS], y[EACH][ROWS], most;
+    bool well;
+
+    // Products of W in the tensor cores' order.
+    __device__ __forceinline__ void multiply(const Columns<K>& c, const Triangle& r, Bench<K>& bench, int g, int t, double kind) {
+        double sum[2] = {0, 0}, more[2] = {0, 0};
+#pragma unroll
+        for (int i = 0; i < L::TILES; ++i) {
+            mma_8x8x4(sum, c.w[i][0], c.w[i][0]);
+            mma_8x8x4(more, c.w[i][1], c.w[i][1]);
+            bench.v[(8 * i + 2 * t) * OWN + g] = c.w[i][0];
+            bench.v[(8 * i + 2 * t + 1) * OWN + g] = c.w[i][1];
+        }
+        *reinterpret_cast<double2*>(bench.square + g * ROWS + 2 * t) =
+            make_double2(fma(kind, sum[0] + more[0], r.square[0]), fma(kind, sum[1] + more[1], r.square[1]));
+    }
+    __device__ __forceinline__ void load(const Bench<K>& bench, const double* before, const double* ones, int lane) {
+#pragma unroll
+        for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+            for (int j = i / 2 * 2; j < ROWS; j += 2) {
+                const double2 x = *reinterpret_cast<const double2*>(bench.square + i * ROWS + j);
+                m[i][j] = x.x, m[i][j + 1] = x.y;
+            }
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            const int row = e * 32 + lane, other = row - K & ROWS - 1;
+            const double* from = row < K ? bench.v + row * OWN : (row < L::ROW ? before : ones) + other * ROWS;
+#pragma unroll
+            for (int j = 0; j < ROWS; j += 2) {
+                const double2 x = *reinterpret_cast<const double2*>(from + j);
+                y[e][j] = x.x, y[e][j + 1] = x.y;
+            }
+        }
+        // Lanes with rows of R and I: how large these may become.
+        const int other = lane - K & ROWS - 1;
+        const double size = bench.square[other * (ROWS + 1)];
+        double part;
+        asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(part) : "d"(size));
+        const int row = (EACH - 1) * 32 + lane;
+        most = row < L::ROW ? MOST : CLOSE * part;
+        well = is_tame(size);
+    }
+
+    // Row I of what is added to R~.
+    template <int I>
+    __device__ __forceinline__ void load_row(const double* before) {
+#pragma unroll
+        for (int j = I / 2 * 2; j < ROWS; j += 2) {
+            const double2 pair = *reinterpret_cast<const double2*>(before + I * ROWS + j);
+            x[I % 2][j] = pair.x, x[I % 2][j + 1] = pair.y;
+        }
+    }
+    // Row I of R~, and what it takes off the rows. Column I of these is final then.
+    template <int I>
+    __device__ __forceinline__ void step(const double* before, double* rows, int lane) {
+        const double pivot = m[I][I], inverse = reciprocal(pivot), root = reciprocal_root(pivot);
+        double sum[ROWS];
+        // Before anything is stored, since a load does not pass a store.
+        if constexpr (I + 1 < ROWS) load_row<I + 1>(before);
+#pragma unroll
+        for (int j = I + 1; j < ROWS; ++j) {
+            const double part = m[I][j] * inverse;
+#pragma unroll
+            for (int k = j; k < ROWS; ++k) m[j][k] = fma(-part, m[I][k], m[j][k]);
+        }
+#pragma unroll
+        for (int j = I; j < ROWS; ++j) {
+            sum[j] = fma(m[I][j], root, x[I % 2][j]);
+            m[I][j] = MIXED ? sum[j] : m[I][j] * root;
+        }
+        const double other = reciprocal(sum[I]);
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            const bool is_v = MIXED || (e + 1) * 32 <= K;
+            const int row = e * 32 + lane;
+            y[e][I] *= is_v ? other : root;
+#pragma unroll
+            for (int j = I + 1; j < ROWS; ++j) y[e][j] = fma(-y[e][I], is_v ? sum[j] : m[I][j], y[e][j]);
+            if ((e + 1) * 32 > K) well = well && (row < K || fabs(y[e][I]) <= most);
+            if (row < L::ROW) rows[I * L::PITCH + row] = row == K + I ? y[e][I] + 1 : y[e][I];
+        }
+    }
+
+    // Fills the slot but for what makes it ready. Whether that went well.
+    __device__ __forceinline__ bool make(const Columns<K>& c, const Triangle& r, Bench<K>& bench, const double* before, const Shared<K>& s, Slot<K>& slot,
+                                         int lane, double kind) {
+        multiply(c, r, bench, lane / 4, lane % 4, kind);
+        if (lane < ROWS) slot.signs[lane] = r.is_negative(lane) ? -1 : 1;
+        __syncwarp();
+        load(bench, before, s.ones, lane);
+        if (MIXED && lane >= K) before = s.zeros;
+        double* rows = slot.rows;
+        load_row<0>(before);
+        step<0>(before, rows, lane), step<1>(before, rows, lane), step<2>(before, rows, lane);
+        step<3>(before, rows, lane), step<4>(before, rows, lane), step<5>(before, rows, lane);
+        step<6>(before, rows, lane), step<7>(before, rows, lane);
+        well = __all_sync(ALL, well);
+        __syncwarp();
+        return well;
+    }
+
+    // The new triangle, of a lane that divided by it.
+    __device__ __forceinline__ void give(double* after, int lane) const {
+        if (lane == K % 32) {
+#pragma unroll
+            for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+                for (int j = i / 2 * 2; j < ROWS; j += 2) *reinterpret_cast<double2*>(after + i * ROWS + j) = make_double2(m[i][j], m[i][j + 1]);
+        }
+        __syncwarp();
+    }
+};
+
+}  // namespace reflect

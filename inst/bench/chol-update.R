@@ -22,7 +22,8 @@ now <- function() as.double(Sys.time())
 finished <- function() if (device != "cpu") as.matrix(as_gpu(matrix(1), device = device))
 # Seconds of a call: the median and the least of some runs after others that are not counted. Results of earlier runs are collected before the clock starts. Of several
 # calls each run makes all, one after the other, and each has its own time. Where a result stays on the device, of so many `bytes`, there are 0.2 s of others before,
-# in which the GPU's clock settles, and a run has so many calls that it takes 20 ms, or fills 4 GB. Where it is an R matrix a run is one call, whose result lies in
+# in which the GPU's clock settles, and a run has so many calls that it takes 20 ms, or fills 4 GB; of none that changes a matrix in place five at least, after one that
+# is not counted, in which the memory that other calls took is given back. Where it is an R matrix a run is one call, whose result lies in
 # memory used again, after another that is not counted where calls are short, since collecting leaves threads asleep and caches cold.
 measure <- function(..., times = 5, bytes = NULL) {
   there <- !is.null(bytes)
@@ -41,8 +42,9 @@ measure <- function(..., times = 5, bytes = NULL) {
     second <- max(vapply(all, run, 0, calls = 1L, before = FALSE))
     if (!there || now() - start > 0.2) break
   }
-  calls <- if (there) max(1, min(200, ceiling(0.02 / second), floor(4e9 / bytes))) else 1L
-  counted <- function(i) vapply(all, run, 0, calls = calls, before = !there && second < 0.05)
+  in_place <- identical(bytes, 0)
+  calls <- if (there) max(if (in_place) 5 else 1, min(200, ceiling(0.02 / second), floor(4e9 / bytes))) else 1L
+  counted <- function(i) vapply(all, run, 0, calls = calls, before = in_place || (!there && second < 0.05))
   t <- matrix(vapply(seq_len(times), counted, numeric(length(all))), length(all))
   lapply(seq_along(all), function(i) c(median_s = stats::median(t[i, ]), least_s = min(t[i, ])))
 }

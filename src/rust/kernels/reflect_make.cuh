@@ -115,10 +115,9 @@ struct Maker {
     }
     // Row I of R~, and what it takes off the rows. Column I of these is final then.
     template <int I>
-    __device__ __forceinline__ void step(const double* before, double* rows, int lane) {
+    __device__ __forceinline__ void step(const double* before, int lane) {
         const double pivot = m[I][I], inverse = reciprocal(pivot), root = reciprocal_root(pivot);
         double sum[ROWS];
-        // Before anything is stored, since a load does not pass a store.
         if constexpr (I + 1 < ROWS) load_row<I + 1>(before);
 #pragma unroll
         for (int j = I + 1; j < ROWS; ++j) {
@@ -140,7 +139,6 @@ struct Maker {
 #pragma unroll
             for (int j = I + 1; j < ROWS; ++j) y[e][j] = fma(-y[e][I], is_v ? sum[j] : m[I][j], y[e][j]);
             if ((e + 1) * 32 > K) well = well && (row < K || fabs(y[e][I]) <= most);
-            if (row < L::ROW) rows[I * L::PITCH + row] = row == K + I ? y[e][I] + 1 : y[e][I];
         }
     }
 
@@ -152,11 +150,17 @@ struct Maker {
         __syncwarp();
         load(bench, before, s.ones, lane);
         if (MIXED && lane >= K) before = s.zeros;
-        double* rows = slot.rows;
         load_row<0>(before);
-        step<0>(before, rows, lane), step<1>(before, rows, lane), step<2>(before, rows, lane);
-        step<3>(before, rows, lane), step<4>(before, rows, lane), step<5>(before, rows, lane);
-        step<6>(before, rows, lane), step<7>(before, rows, lane);
+        step<0>(before, lane), step<1>(before, lane), step<2>(before, lane), step<3>(before, lane);
+        step<4>(before, lane), step<5>(before, lane), step<6>(before, lane), step<7>(before, lane);
+        // All at the end: no load passes a store.
+#pragma unroll
+        for (int e = 0; e < EACH; ++e)
+#pragma unroll
+            for (int j = 0; j < ROWS; ++j) {
+                const int row = e * 32 + lane;
+                if (row < L::ROW) slot.rows[j * L::PITCH + row] = row == K + j ? y[e][j] + 1 : y[e][j];
+            }
         well = __all_sync(ALL, well);
         __syncwarp();
         return well;

@@ -116,18 +116,28 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(dev.shape(r), dev.shape(v))?;
     let (n, k) = dev.shape(v);
+    let steady = change == Change::Up && uplo == Uplo::Upper && dev.is_steady(n, k);
+    // What can be queued before the answer comes.
+    let queued = if steady && n > 0 && !dev.is_here() && dev.chud_pays(n, k) {
+        Some((dev.duplicate(v, Part::All)?, dev.reflections(change, n, k)?))
+    } else {
+        None
+    };
     if uplo == Uplo::Upper && dev.chud_pays(n, k) && are_ordinary(dev, r, v)? {
-        let mut v = dev.duplicate(v, Part::All)?;
-        if change == Change::Up && dev.is_steady(n, k) {
+        if steady {
             let known = dev.is_factor(r);
             dev.set_factor(r, false);
-            interrupt::later(|| dev.chud(change, r, &mut v))?;
+            interrupt::later(|| match queued {
+                Some((mut v, mut all)) => dev.chud_panel(&mut all, 0, r, &mut v),
+                None => dev.chud(change, r, &mut dev.duplicate(v, Part::All)?),
+            })?;
             if !known {
                 dev.keep_part(Part::Upper, r)?;
             }
             dev.set_factor(r, true);
             return Ok(1.0);
         }
+        let mut v = dev.duplicate(v, Part::All)?;
         let mut made = dev.duplicate(r, Part::Upper)?;
         let margin = change_sound(dev, change, &mut made, &mut v)?;
         dev.set_factor(&mut made, true);

@@ -27,6 +27,16 @@ __device__ __forceinline__ bool is_tame(double q) {
     return bits - least < most - least;
 }
 
+// Two numbers side by side in shared memory. Where a lane has MORE than one row the compiler else takes some of them apart, now these and now
+// others, and what it makes is not the same twice.
+template <bool MORE>
+__device__ __forceinline__ double2 pair_at(const double* p) {
+    if constexpr (!MORE) return *reinterpret_cast<const double2*>(p);
+    double2 x;
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(x.x), "=d"(x.y) : "r"(tile::shared_address(p)));
+    return x;
+}
+
 // How large the numbers of S / R~ and of R / R~ may be.
 constexpr double CLOSE = 6, MOST = 8;
 
@@ -81,7 +91,7 @@ struct Maker {
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
             for (int j = i / 2 * 2; j < ROWS; j += 2) {
-                const double2 x = *reinterpret_cast<const double2*>(bench.square + i * ROWS + j);
+                const double2 x = pair_at<!MIXED>(bench.square + i * ROWS + j);
                 m[i][j] = x.x, m[i][j + 1] = x.y;
             }
 #pragma unroll
@@ -90,7 +100,7 @@ struct Maker {
             const double* from = row < K ? bench.v + row * OWN : (row < L::ROW ? before : ones) + other * ROWS;
 #pragma unroll
             for (int j = 0; j < ROWS; j += 2) {
-                const double2 x = *reinterpret_cast<const double2*>(from + j);
+                const double2 x = pair_at<!MIXED>(from + j);
                 y[e][j] = x.x, y[e][j + 1] = x.y;
             }
         }
@@ -109,7 +119,7 @@ struct Maker {
     __device__ __forceinline__ void load_row(const double* before) {
 #pragma unroll
         for (int j = I / 2 * 2; j < ROWS; j += 2) {
-            const double2 pair = *reinterpret_cast<const double2*>(before + I * ROWS + j);
+            const double2 pair = pair_at<!MIXED>(before + I * ROWS + j);
             x[I % 2][j] = pair.x, x[I % 2][j + 1] = pair.y;
         }
     }

@@ -116,9 +116,9 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(dev.shape(r), dev.shape(v))?;
     let (n, k) = dev.shape(v);
-    let steady = change == Change::Up && uplo == Uplo::Upper && dev.is_steady(n, k);
+    let steady = change == Change::Up && uplo == Uplo::Upper && n * k > 0 && dev.is_steady(n, k);
     // What can be queued before the answer comes.
-    let queued = if steady && n > 0 && !dev.is_here() && dev.chud_pays(n, k) {
+    let queued = if steady && !dev.is_here() && dev.chud_pays(n, k) {
         Some((dev.duplicate(v, Part::All)?, dev.reflections(change, n, k)?))
     } else {
         None
@@ -144,6 +144,7 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
         *r = made;
         return Ok(margin);
     }
+    drop(queued);
     let (made, margin) = match uplo {
         Uplo::Upper => update_resident(dev, change, r, v)?,
         Uplo::Lower => update_lower_resident(dev, change, r, v)?,

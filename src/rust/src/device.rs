@@ -277,18 +277,18 @@ pub trait Device<T: Scalar> {
             what: "this device has no reflections of a factor".into(),
         })
     }
-    /// As [`Device::chud`] of the upper triangle of `from`, into `out`, which is zero below the diagonal, where [`Device::is_here`]. An error where `from` has numbers that are not
-    /// finite, or a zero on the diagonal.
-    fn chud_from(
+    /// As [`Device::chud`] of the upper triangle of `from`, into `out`, which is zero below the diagonal; from host to host, as [`Device::gemm_host`]. `None`
+    /// where that is not for this device and matrix: V is as it was. Before a downdate changes anything `look` is given R, whose error ends all. An error where
+    /// `from` has numbers that are not finite, or a zero on the diagonal.
+    fn chud_host(
         &self,
         _change: Change,
         _from: MatRef<'_, T>,
-        _out: MatMut<'_, T>,
         _v: &mut Self::Mat<'_>,
-    ) -> Result<()> {
-        Err(Error::Internal {
-            what: "this device changes no matrices of the host".into(),
-        })
+        _out: MatMut<'_, T>,
+        _look: &mut dyn FnMut(&Self::Mat<'static>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        Ok(None)
     }
     /// Whether [`Device::chud`] of a factor of order n with k columns of V is over in a moment, so that users who want an end may be heard after it.
     fn is_steady(&self, _n: usize, _k: usize) -> bool {

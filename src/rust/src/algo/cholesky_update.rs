@@ -22,15 +22,16 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
     change: Change,
     r: MatRef<'_, T>,
     v: MatRef<'_, T>,
-    out: MatMut<'_, T>,
+    mut out: MatMut<'_, T>,
 ) -> Result<f64> {
     check_shapes(r.shape(), v.shape())?;
     let (n, k) = v.shape();
-    if dev.is_here() {
-        let contiguous = r.try_as_col_major().is_some();
-        if change == Change::Up && contiguous && n * k > 0 && dev.chud_pays(n, k) {
-            return update_here(dev, r, v, out);
+    if n * k > 0 && dev.chud_pays(n, k) {
+        if let Some(margin) = update_on_the_way(dev, change, r, v, out.as_mut())? {
+            return Ok(margin);
         }
+    }
+    if dev.is_here() {
         check(r, v)?;
     }
     let mut made = dev.load_into(r, Part::Upper, out)?;
@@ -44,20 +45,36 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
     Ok(margin)
 }
 
-/// In one pass over memory; what is read is looked at on the way.
-fn update_here<T: Scalar, D: Elementwise<T>>(
+/// In one pass over the host's memory, if the device has that; R is looked at on the way.
+fn update_on_the_way<T: Scalar, D: Elementwise<T>>(
     dev: &D,
+    change: Change,
     r: MatRef<'_, T>,
     v: MatRef<'_, T>,
     out: MatMut<'_, T>,
-) -> Result<f64> {
-    if check_columns(v, "v").is_err() {
+) -> Result<Option<f64>> {
+    let mut there = dev.load_temporary(v, Part::All)?;
+    let sound = match dev.is_here() {
+        true => check_columns(v, "v"),
+        false => check_finite(dev, &there, "v"),
+    };
+    if sound.is_err() {
         // R comes first.
         check(r, v)?;
     }
-    let mut v = dev.load_temporary(v, Part::All)?;
-    dev.chud_from(Change::Up, r, out, &mut v)?;
-    Ok(1.0)
+    let mut least = 1.0;
+    let taken = match change {
+        Change::Up => None,
+        Change::Down => Some(dev.duplicate(&there, Part::All)?),
+    };
+    let mut look = |r: &D::Mat<'static>| {
+        if let Some(v) = &taken {
+            least = margin(dev, r, v)?;
+        }
+        Ok(())
+    };
+    let done = dev.chud_host(change, r, &mut there, out, &mut look)?;
+    Ok(done.map(|()| least))
 }
 
 /// As [`update`], of a lower factor `L L'`: of `l` only the lower triangle is read, and `out` is zero above the diagonal.
@@ -359,7 +376,7 @@ fn sign<T: Scalar>(change: Change) -> T {
 }
 
 /// How far `R'R - V V'` is from having no factor.
-pub(super) fn margin<T: Scalar, D: Device<T>>(
+pub(crate) fn margin<T: Scalar, D: Device<T>>(
     dev: &D,
     r: &D::Mat<'_>,
     v: &D::Mat<'_>,

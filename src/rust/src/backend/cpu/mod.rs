@@ -315,18 +315,22 @@ impl<T: Scalar> Device<T> for CpuDevice {
         cholesky_update::update(change, r, v, self.threads)
     }
 
-    fn chud_from(
+    fn chud_host(
         &self,
         change: Change,
         from: MatRef<'_, T>,
-        out: MatMut<'_, T>,
         v: &mut CpuMat<'_, T>,
-    ) -> Result<()> {
+        out: MatMut<'_, T>,
+        _look: &mut dyn FnMut(&CpuMat<'static, T>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        if change == Change::Down || from.try_as_col_major().is_none() {
+            return Ok(None);
+        }
         let (from, r) = (matrix::columns(from)?, matrix::columns_mut(out)?);
         let v = v.columns_mut()?;
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows() && r.shape() == from.shape();
         require(fits, "a factor and its update differ in their rows")?;
-        cholesky_update::update_from(change, from, r, v, self.threads)
+        cholesky_update::update_from(change, from, r, v, self.threads).map(Some)
     }
 
     fn is_steady(&self, n: usize, k: usize) -> bool {

@@ -9,8 +9,7 @@ use super::gemm::{self, Triangle, Update};
 use super::lu;
 use super::memory::{keep_triangle, set_identity, Matrix, View};
 use super::norms;
-use super::passage::{pass, Blocks, Passage};
-use super::pieces::Pair;
+use super::passage::{parts, pass, Blocks, Passage};
 use super::qr;
 use super::qr_factor;
 use super::transfer::{sink, source};
@@ -19,11 +18,6 @@ use crate::device::{LuInfo, QrBlock};
 use crate::error::{Error, Result};
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
-
-fn parts<T: Scalar>(pair: Pair<T>, blocks: &Blocks) -> Vec<Pair<T>> {
-    let part = |&(first, width): &(usize, usize)| pair.columns(first, width);
-    blocks.iter().map(part).collect()
-}
 
 /// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what stands above its diagonal block, and
 /// that is factored. None where it is not for this path.

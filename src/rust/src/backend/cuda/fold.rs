@@ -44,6 +44,19 @@ pub(super) fn fold<T: Scalar>(
     Ok(out)
 }
 
+/// The largest magnitude of a part of a matrix; infinite or NaN where an entry is.
+pub(super) fn largest<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f64> {
+    if a.is_empty() {
+        return Ok(0.0);
+    }
+    let f = Fold::Largest;
+    let each = columns(ctx, f, false, a)?;
+    let of_all = View::<f64>::new(each.ptr, a.cols, 1, a.cols);
+    let mut largest = [0.0];
+    columns(ctx, f.of_parts(), false, of_all)?.to_slice(&mut largest)?;
+    Ok(largest[0])
+}
+
 /// All entries of a contiguous matrix.
 fn one_column<T: Scalar>(a: View<T>) -> View<T> {
     View::new(a.ptr, a.rows * a.cols, 1, a.rows * a.cols)

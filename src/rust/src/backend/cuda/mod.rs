@@ -8,7 +8,7 @@
 //! - `passage`: matrices that pass block by block; `product_host`, `factor_host`: what is computed of them on the way, from host to host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
-//! - `cholesky_update`: reflections of the rows of a factor, for its updates
+//! - `cholesky_update`: reflections of the rows of a factor, for its updates; `cholesky_update_host`: from host to host
 //! - `triangular_tiles`: triangular systems on the tensor cores
 //! - `widened`: both of these for single precision, by way of double
 //! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
@@ -26,6 +26,7 @@ mod cholesky;
 mod cholesky_batch;
 mod cholesky_tiles;
 mod cholesky_update;
+mod cholesky_update_host;
 mod context;
 mod covariance;
 mod elementwise;
@@ -332,6 +333,26 @@ impl<T: Scalar> Device<T> for CudaDevice {
         v: &mut Matrix<'_, T>,
     ) -> Result<()> {
         cholesky_update::change(self.ctx, all, first, panel.view(), v.view())
+    }
+
+    fn chud_host(
+        &self,
+        change: Change,
+        from: MatRef<'_, T>,
+        v: &mut Matrix<'_, T>,
+        out: MatMut<'_, T>,
+        look: &mut dyn FnMut(&Matrix<'static, T>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        let (shape, home) = ((from.nrows(), from.ncols()), (out.nrows(), out.ncols()));
+        require(
+            shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
+            "chud: shapes do not fit",
+        )?;
+        let Some(blocks) = passage::worthwhile::<T>(shape, cholesky_update_host::BLOCKS) else {
+            return Ok(None);
+        };
+        let v = v.view();
+        in_blocks(|| cholesky_update_host::change(self.ctx, change, from, v, out, &blocks, look))
     }
 
     fn is_steady(&self, n: usize, k: usize) -> bool {

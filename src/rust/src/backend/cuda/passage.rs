@@ -26,6 +26,12 @@ pub(super) fn blocks(cols: usize, count: usize) -> Blocks {
         .collect()
 }
 
+/// The columns of each block.
+pub(super) fn parts<T: Scalar>(pair: Pair<T>, blocks: &Blocks) -> Vec<Pair<T>> {
+    let part = |&(first, width): &(usize, usize)| pair.columns(first, width);
+    blocks.iter().map(part).collect()
+}
+
 /// As [`blocks`] where a matrix of this shape is large enough, else none.
 pub(super) fn worthwhile<T>((rows, cols): (usize, usize), count: usize) -> Option<Blocks> {
     let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());

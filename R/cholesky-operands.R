@@ -2,6 +2,11 @@
 
 # A factor of which another is made: a square matrix of doubles, or a gpu_matrix.
 as_changing_factor <- function(r, lower, call) {
+  # What loops call with.
+  if (is_resident(r) && r@Dim[[1L]] == r@Dim[[2L]]) {
+    check_full_rank(r, call)
+    return(r)
+  }
   # A matrix of text is no file's name.
   if (!is.character(r) || is.null(dim(r))) {
     refuse_no_factor(r, call)
@@ -49,6 +54,9 @@ check_full_rank <- function(r, call) {
 
 # A matrix of columns; a vector is one.
 as_columns <- function(x, argument, call) {
+  if (is_resident(x)) {
+    return(x)
+  }
   what <- "a vector or a matrix of numbers"
   if (describes_matrix(x) || is_gpu_factor(x)) {
     abort_not_numbers(x, argument, what, call)

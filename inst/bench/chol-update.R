@@ -24,7 +24,8 @@ finished <- function() if (device != "cpu") as.matrix(as_gpu(matrix(1), device =
 # calls each run makes all, one after the other, and each has its own time. Where a result stays on the device, of so many `bytes`, there are 0.2 s of others before,
 # in which the GPU's clock settles, and a run has so many calls that it takes 20 ms, or fills 4 GB; of none that changes a matrix in place five at least, after one that
 # is not counted, in which the memory that other calls took is given back. Where it is an R matrix a run is one call, whose result lies in
-# memory used again, after another that is not counted where calls are short, since collecting leaves threads asleep and caches cold.
+# memory used again, after another that is not counted: the first large matrix after gc() has R collect once more, which takes 20 ms and more,
+# and threads asleep and caches cold.
 measure <- function(..., times = 5, bytes = NULL) {
   there <- !is.null(bytes)
   run <- function(call, calls, before) {
@@ -44,7 +45,7 @@ measure <- function(..., times = 5, bytes = NULL) {
   }
   in_place <- identical(bytes, 0)
   calls <- if (there) max(if (in_place) 5 else 1, min(200, ceiling(0.02 / second), floor(4e9 / bytes))) else 1L
-  counted <- function(i) vapply(all, run, 0, calls = calls, before = in_place || (!there && second < 0.05))
+  counted <- function(i) vapply(all, run, 0, calls = calls, before = in_place || (!there && second < 1))
   t <- matrix(vapply(seq_len(times), counted, numeric(length(all))), length(all))
   lapply(seq_along(all), function(i) c(median_s = stats::median(t[i, ]), least_s = min(t[i, ])))
 }

@@ -7,6 +7,7 @@
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::matrix::{Change, Part};
 use crate::scalar::Scalar;
 
 /// A function of one number, as R has it.
@@ -284,6 +285,17 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// A number for each of the lines, in an order of operations that depends on the shape alone. NaN makes NaN, unless `skip`
     /// leaves it out ([`Fold::Count`] always does).
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
+
+    /// As [`Device::chud`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
+    fn chud_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {
+        let largest = self.fold(Fold::Largest, Lines::All, false, v)?;
+        if !largest.iter().all(|x| *x <= most) {
+            return Ok(false);
+        }
+        let mut v = self.duplicate(v, Part::All)?;
+        self.chud(Change::Up, r, &mut v)?;
+        Ok(true)
+    }
 
     /// `out <- A'`.
     fn transpose(&self, a: &Self::Mat<'_>, out: &mut Self::Mat<'_>) -> Result<()>;

@@ -133,35 +133,29 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(dev.shape(r), dev.shape(v))?;
     let (n, k) = dev.shape(v);
-    let steady = change == Change::Up && uplo == Uplo::Upper && n * k > 0 && dev.is_steady(n, k);
-    // What can be queued before the answer comes.
-    let queued = if steady && !dev.is_here() && dev.chud_pays(n, k) {
-        Some((dev.duplicate(v, Part::All)?, dev.reflections(change, n, k)?))
-    } else {
-        None
-    };
-    if uplo == Uplo::Upper && dev.chud_pays(n, k) && are_ordinary(dev, r, v)? {
-        if steady {
+    if uplo == Uplo::Upper && dev.chud_pays(n, k) {
+        let steady = change == Change::Up && n * k > 0 && dev.is_steady(n, k);
+        let ordinary = has_ordinary(dev, r)?;
+        if steady && ordinary {
             let known = dev.is_factor(r);
             dev.set_factor(r, false);
-            interrupt::later(|| match queued {
-                Some((mut v, mut all)) => dev.chud_panel(&mut all, 0, r, &mut v),
-                None => dev.chud(change, r, &mut dev.duplicate(v, Part::All)?),
-            })?;
-            if !known {
-                dev.keep_part(Part::Upper, r)?;
+            if interrupt::later(|| dev.chud_guarded(largest_square::<T>(), r, v))? {
+                if !known {
+                    dev.keep_part(Part::Upper, r)?;
+                }
+                dev.set_factor(r, true);
+                return Ok(1.0);
             }
-            dev.set_factor(r, true);
-            return Ok(1.0);
+            dev.set_factor(r, known);
+        } else if ordinary && largest(dev, v)? <= largest_square::<T>() {
+            let mut v = dev.duplicate(v, Part::All)?;
+            let mut made = dev.duplicate(r, Part::Upper)?;
+            let margin = change_sound(dev, change, &mut made, &mut v)?;
+            dev.set_factor(&mut made, true);
+            *r = made;
+            return Ok(margin);
         }
-        let mut v = dev.duplicate(v, Part::All)?;
-        let mut made = dev.duplicate(r, Part::Upper)?;
-        let margin = change_sound(dev, change, &mut made, &mut v)?;
-        dev.set_factor(&mut made, true);
-        *r = made;
-        return Ok(margin);
     }
-    drop(queued);
     let (made, margin) = match uplo {
         Uplo::Upper => update_resident(dev, change, r, v)?,
         Uplo::Lower => update_lower_resident(dev, change, r, v)?,
@@ -170,15 +164,10 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
     Ok(margin)
 }
 
-/// Whether r is an upper factor, and it and V have numbers far from the end of the range. What is below the diagonal is looked at, too: then that is not known.
-fn are_ordinary<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    r: &D::Mat<'_>,
-    v: &D::Mat<'_>,
-) -> Result<bool> {
-    let fits = |x: f64| x <= largest_square::<T>();
-    Ok(fits(largest(dev, v)?)
-        && (dev.is_factor(r) || (fits(largest(dev, r)?) && !dev.diagonal(r)?.iter().any(is_zero))))
+/// Whether r is an upper factor of numbers far from the end of the range. What is below the diagonal is looked at, too: then that is not known.
+fn has_ordinary<T: Scalar, D: Elementwise<T>>(dev: &D, r: &D::Mat<'_>) -> Result<bool> {
+    Ok(dev.is_factor(r)
+        || (largest(dev, r)? <= largest_square::<T>() && !dev.diagonal(r)?.iter().any(is_zero)))
 }
 
 /// Numbers up to which sums of squares do not leave the range.

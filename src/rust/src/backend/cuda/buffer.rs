@@ -56,7 +56,8 @@ impl Buffer {
         }
         match answer {
             Ok(ptr) => {
-                ctx.allocated.fetch_add(bytes as u64, Ordering::Relaxed);
+                let before = ctx.allocated.fetch_add(bytes as u64, Ordering::Relaxed);
+                ctx.pool.in_use(before, before + bytes as u64);
                 Ok(Buffer {
                     ctx,
                     ptr,
@@ -174,10 +175,10 @@ fn allocate(ctx: &Context, bytes: usize, beside: bool) -> std::result::Result<u6
     let mut ptr = 0;
     // SAFETY: the context is current; the pool, where there is one, belongs to its device.
     let code = unsafe {
-        if ctx.pool.is_null() {
+        if ctx.pool.handle.is_null() {
             sys::cuMemAlloc_v2(&mut ptr, bytes)
         } else {
-            sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool, ctx.stream_of(beside))
+            sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool.handle, ctx.stream_of(beside))
         }
     };
     match code {
@@ -192,14 +193,15 @@ impl Drop for Buffer {
             return;
         }
         let bytes = self.bytes as u64;
-        self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
         // Garbage of one GPU may be collected in the middle of a call to another. An error is that of a forked child's copy, or of a
         // GPU that has failed: there is nothing to give back.
         let _ = self.ctx.visit(|| {
+            self.ctx.pool.in_use(before, before - bytes);
             // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order,
             // and cuMemFree waits for the device.
             let _ = unsafe {
-                if self.ctx.pool.is_null() {
+                if self.ctx.pool.handle.is_null() {
                     sys::cuMemFree_v2(self.ptr)
                 } else {
                     sys::cuMemFreeAsync(self.ptr, self.ctx.stream_of(self.beside))

@@ -7,6 +7,7 @@ use std::mem::size_of;
 
 use super::buffer::Buffer;
 use super::context::Context;
+use super::fold::largest_there;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::pipeline::blank;
@@ -181,14 +182,13 @@ pub(super) fn change<T: Scalar>(
     panel: View<T>,
     v: View<T>,
 ) -> Result<()> {
-    let k: usize = all.passes.iter().map(|p| p.cols).sum();
     require(
         first == all.next
             && first + panel.cols == panel.rows
             && panel.rows <= all.rows
             && first.is_multiple_of(UNIT)
             && v.rows == panel.cols
-            && v.cols == k,
+            && v.cols == all.passes.iter().map(|p| p.cols).sum::<usize>(),
         "chud: shapes do not fit",
     )?;
     if panel.cols == 0 {
@@ -196,6 +196,51 @@ pub(super) fn change<T: Scalar>(
     }
     // None comes after a failure.
     all.next = usize::MAX;
+    match launch(ctx, all, first, panel, v, (0, 0.0))? {
+        NONE => {
+            all.next = panel.rows;
+            Ok(())
+        }
+        order => Err(Error::NotPositiveDefinite {
+            order: order.unsigned_abs() as usize,
+        }),
+    }
+}
+
+/// Adds V V' to a factor where no magnitude in V is above `most`; else nothing is changed, and that is false. The GPU does not wait for an answer.
+pub(super) fn change_guarded<T: Scalar>(
+    ctx: &'static Context,
+    most: f64,
+    r: View<T>,
+    v: View<T>,
+) -> Result<bool> {
+    require(
+        r.rows == r.cols && r.rows == v.rows && !v.is_empty(),
+        "chud: shapes do not fit",
+    )?;
+    let mut all = reflections(ctx, Change::Up, r.rows, v.cols)?;
+    let largest = largest_there(ctx, v)?;
+    match launch(ctx, &mut all, 0, r, v, (largest.ptr, most))? {
+        NONE => Ok(true),
+        REFUSED => Ok(false),
+        order => Err(Error::NotPositiveDefinite {
+            order: order.unsigned_abs() as usize,
+        }),
+    }
+}
+
+/// What a launch says that has found V too large.
+const REFUSED: i32 = 0;
+
+/// All passes over some columns, where the number at the first address is not above the second one, if there is an address. The least order of a minor that is not positive.
+fn launch<T: Scalar>(
+    ctx: &'static Context,
+    all: &mut Reflections,
+    first: usize,
+    panel: View<T>,
+    v: View<T>,
+    (guard, most): (u64, f64),
+) -> Result<i32> {
     let kind: f64 = match all.change {
         Change::Up => 1.0,
         Change::Down => -1.0,
@@ -222,26 +267,20 @@ pub(super) fn change<T: Scalar>(
                 kind,
                 made.messages.ptr,
                 all.turns.ptr,
-                order
+                order,
+                guard,
+                most
             ],
         )?;
         column += cols;
     }
     let mut orders = vec![NONE; all.passes.len()];
-    if is_short(panel.rows, k) {
+    if is_short(panel.rows, column) {
         all.orders.to_slice_in(ctx.stream_now(), &mut orders)?;
     } else {
         all.orders.to_slice(&mut orders)?;
     }
-    match orders.into_iter().min().filter(|order| *order != NONE) {
-        None => {
-            all.next = panel.rows;
-            Ok(())
-        }
-        Some(order) => Err(Error::NotPositiveDefinite {
-            order: order.unsigned_abs() as usize,
-        }),
-    }
+    Ok(orders.into_iter().min().unwrap_or(NONE))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::kernels::{Family, Function, Kernel};
 use super::modules::Module;
-use super::pool;
+use super::pool::{self, Pool};
 use super::probe;
 use super::properties::Properties;
 use super::staging::Staging;
@@ -35,8 +35,7 @@ pub(super) struct Context {
     pub kept: Mutex<Vec<Pages>>,
     /// Whether some could not be pinned.
     pub unpinned: AtomicBool,
-    /// Null where the driver has no memory pools.
-    pub pool: sys::CUmemoryPool,
+    pub pool: Pool,
     pid: u32,
     modules: Mutex<HashMap<Family, &'static Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,

@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
-use super::{fold, movement, require, CudaDevice};
+use super::{cholesky_update, fold, movement, require, CudaDevice};
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -102,6 +102,10 @@ impl<T: Scalar> Elementwise<T> for CudaDevice {
 
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
         fold::fold(self.ctx, f, lines, skip, a)
+    }
+
+    fn chud_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
+        cholesky_update::change_guarded(self.ctx, most, r.view(), v.view())
     }
 
     fn transpose(&self, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<()> {

@@ -44,17 +44,22 @@ pub(super) fn fold<T: Scalar>(
     Ok(out)
 }
 
-/// The largest magnitude of a part of a matrix; infinite or NaN where an entry is.
+/// The largest magnitude of a part of a matrix, which must not be empty; infinite or NaN where an entry is.
 pub(super) fn largest<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f64> {
-    if a.is_empty() {
-        return Ok(0.0);
-    }
+    let mut largest = [0.0];
+    largest_there(ctx, a)?.to_slice(&mut largest)?;
+    Ok(largest[0])
+}
+
+/// The same, on the device.
+pub(super) fn largest_there<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Buffer> {
     let f = Fold::Largest;
+    if a.ld() == a.rows as i64 {
+        return columns(ctx, f, false, one_column(a));
+    }
     let each = columns(ctx, f, false, a)?;
     let of_all = View::<f64>::new(each.ptr, a.cols, 1, a.cols);
-    let mut largest = [0.0];
-    columns(ctx, f.of_parts(), false, of_all)?.to_slice(&mut largest)?;
-    Ok(largest[0])
+    columns(ctx, f.of_parts(), false, of_all)
 }
 
 /// All entries of a contiguous matrix.

@@ -54,7 +54,7 @@ pub(super) fn reaches(reader: &'static Context, owner: &'static Context) -> Resu
 
 /// Whether the driver says so, and lets it.
 fn is_connected(reader: &Context, owner: &Context) -> bool {
-    if owner.pool.is_null() || reader.pool.is_null() || reader.bind().is_err() {
+    if owner.pool.handle.is_null() || reader.pool.handle.is_null() || reader.bind().is_err() {
         return false;
     }
     let (mut from, mut to, mut can) = (0, 0, 0);
@@ -72,7 +72,7 @@ fn is_connected(reader: &Context, owner: &Context) -> bool {
 }
 
 fn allow(reader: &Context, owner: &Context, flags: sys::CUmemAccess_flags) -> bool {
-    if owner.pool.is_null() {
+    if owner.pool.handle.is_null() {
         return false;
     }
     // SAFETY: the structure is plain data for which zeros are valid.
@@ -81,7 +81,7 @@ fn allow(reader: &Context, owner: &Context, flags: sys::CUmemAccess_flags) -> bo
     access.location.id = reader.ordinal as i32;
     access.flags = flags;
     // SAFETY: the pool is the owner's and never destroyed; one description is given.
-    unsafe { sys::cuMemPoolSetAccess(owner.pool, &access, 1) == CUresult::CUDA_SUCCESS }
+    unsafe { sys::cuMemPoolSetAccess(owner.pool.handle, &access, 1) == CUresult::CUDA_SUCCESS }
 }
 
 /// Numbers of a matrix for trial.

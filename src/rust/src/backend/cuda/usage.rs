@@ -59,19 +59,19 @@ impl Context {
     /// Waits, and gives the pool's freed memory back to the driver.
     pub(super) fn trim(&self) -> Result<()> {
         self.wait()?;
-        if !self.pool.is_null() {
+        if !self.pool.handle.is_null() {
             // Nothing is left to wait for, but the pool gives back only what a synchronization has seen to be free.
             // SAFETY: the context is current.
             self.check(unsafe { sys::cuCtxSynchronize() }, "cuCtxSynchronize")?;
             // SAFETY: the pool is ours and its freed memory is no longer in use.
-            let _ = unsafe { sys::cuMemPoolTrimTo(self.pool, 0) };
+            let _ = unsafe { sys::cuMemPoolTrimTo(self.pool.handle, 0) };
         }
         Ok(())
     }
 
     /// What the pool has of the driver beyond what is in use.
     fn pooled(&self) -> Result<u64> {
-        if self.pool.is_null() {
+        if self.pool.handle.is_null() {
             return Ok(0);
         }
         self.bind()?;
@@ -79,7 +79,11 @@ impl Context {
         let get = |attribute, value: &mut u64| {
             // SAFETY: the pool is ours; both attributes are of type u64.
             let code = unsafe {
-                sys::cuMemPoolGetAttribute(self.pool, attribute, std::ptr::from_mut(value).cast())
+                sys::cuMemPoolGetAttribute(
+                    self.pool.handle,
+                    attribute,
+                    std::ptr::from_mut(value).cast(),
+                )
             };
             self.check(code, "cuMemPoolGetAttribute")
         };

@@ -23,7 +23,7 @@ using namespace reflect;
 template <typename T, int K>
 struct Work {
     Shared<K>& s;
-    const int warp, lane, g, t, before, cols, own, end;  // own: the first of the blocks of rows that this warp makes reflections of
+    const int warp, lane, g, t, before, cols, own, end;  // this warp makes the reflections of blocks of rows `own` to before `end`
     T* const r;
     const i64 ldr;
     const double kind;
@@ -62,16 +62,26 @@ struct Work {
 #pragma unroll
         for (int j = 0; j < 2; ++j) x[j] = is_there(own + h, j, h) ? (double)from[j] : 2 * t + j == g;
     }
+    // An entry that is not finite as it is stored leaves its column without a factor, and so does a diagonal entry that is not positive then: the
+    // minor of that column's order is reported.
+    template <bool DIAGONAL>
     __device__ __forceinline__ void store(int block, const double (&x)[4]) const {
 #pragma unroll
-        for (int e = 0; e < 4; ++e)
-            if (is_there(block, e % 2, e / 2)) *at(block, e % 2, e / 2) = (T)x[e];
+        for (int e = 0; e < 4; ++e) {
+            if (!is_there(block, e % 2, e / 2)) continue;
+            const int column = own * ROWS + g + e / 2 * 8;
+            const T y = (T)x[e];
+            *at(block, e % 2, e / 2) = y;
+            const bool lost = DIAGONAL && block * ROWS + 2 * t + e % 2 == column && !(y > 0);
+            if (lost || !(magnitude(y) <= LARGEST<T>)) atomicMin(info, column + 1);
+        }
     }
 
-    // Until the place of a block of this warp is free, as all have followed what lies there.
+    // Until the place of a block of this warp is free: what lies there, the block RING before, may still be read by the warps after this one and by
+    // the one that carries. Those before this one have followed it, for what they made of it came here.
     __device__ __forceinline__ void await_room(int block) const {
         for (;;) {
-            const int later = lane > warp && lane <= Layout<K>::WORKERS ? glimpse(&s.done[lane]) : FINISHED;
+            const int later = lane > warp && lane <= WORKERS ? glimpse(&s.done[lane]) : FINISHED;
             if (__all_sync(ALL, later > block - RING)) break;
         }
     }
@@ -86,7 +96,7 @@ struct Work {
         c.follow(s.ring[block % RING], g, t, kind, x);
         __syncwarp();
         if (lane == 0) tell(&s.done[warp], block + 1);
-        store(block, x);
+        store<false>(block, x);
         fetch(block + AHEAD);
     }
 
@@ -142,7 +152,7 @@ struct Work {
 #pragma unroll
             for (int e = 0; e < 4; ++e)
                 if (block == own + e / 2) x[e] = bench.after[e / 2][(2 * t + e % 2) * ROWS + g];
-            store(block, x);
+            store<true>(block, x);
         }
         __syncwarp();
         if (lane == 0) tell(&s.done[warp], FINISHED);
@@ -171,7 +181,7 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
     const auto blank = [](const ulonglong2& x) { return (unsigned)(x.x >> 32) == BLANK<double> || (unsigned)(x.y >> 32) == BLANK<double>; };
     const int blocks = before / ROWS;
     // Of what lies in the ring now this warp needs nothing.
-    if (lane == 0) tell(&s.done[L::WORKERS], blocks);
+    if (lane == 0) tell(&s.done[WORKERS], blocks);
     ulonglong2 x[EACH], ahead[EACH];
     int free = 0;
     if (blocks > 0) read(0, ahead);
@@ -187,7 +197,7 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
             if (!__any_sync(ALL, missing)) break;
             read(block, x);
         }
-        while (free <= block - RING) free = __reduce_min_sync(ALL, glimpse(&s.done[lane % L::WORKERS]));
+        while (free <= block - RING) free = __reduce_min_sync(ALL, glimpse(&s.done[lane % WORKERS]));
         double* to = s.ring[block % RING].rows;
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
@@ -210,7 +220,7 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
             asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(pair.x), "d"(pair.y) : "memory");
         }
         __syncwarp();
-        if (lane == 0) tell(&s.done[L::WORKERS], block + 1);
+        if (lane == 0) tell(&s.done[WORKERS], block + 1);
     }
 }
 
@@ -224,11 +234,11 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
     const int thread = threadIdx.x, warp = __shfl_sync(ALL, thread >> 5, 0), lane = thread & 31, g = lane / 4, t = lane % 4;
     if (thread == 0) s.turn = atomicAdd(turns, 1);
     if (thread < RING) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(tile::shared_address(&s.ready[thread])) : "memory");
-    if (thread <= L::WORKERS) s.done[thread] = 0;
+    if (thread <= WORKERS) s.done[thread] = 0;
     if (thread < ROWS * ROWS) s.zeros[thread] = 0, s.ones[thread] = thread % (ROWS + 1) == 0;
     __syncthreads();
-    const int start = s.turn * L::SLAB, from = start + warp * COLUMNS;
-    if (warp == L::WORKERS) return carry<K>(s, lane, first + start, min(cols - start, L::SLAB), messages);
+    const int start = s.turn * SLAB, from = start + warp * COLUMNS;
+    if (warp == WORKERS) return carry<K>(s, lane, first + start, min(cols - start, SLAB), messages);
     if (from >= cols) {
         if (lane == 0) tell(&s.done[warp], FINISHED);
         return;
@@ -250,9 +260,9 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
 // Columns `first` to before `first + cols` of an upper triangular factor, at r, of as many rows as the last of them has; `first` is
 // a multiple of 16. Their rows of V, of k columns, at v. `messages`: reflections of each eight rows, those before `first` made by
 // earlier launches, the others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor that
-// is not positive, if there is one. `kind`: 1 or -1 for V V' added or taken away.
+// is not positive or of which a column of the factor leaves the range, if there is one. `kind`: 1 or -1 for V V' added or taken away.
 #define ENTRY(T, SUFFIX, K)                                                                                                                     \
-    extern "C" __global__ void __launch_bounds__(32 * (Layout<K>::WORKERS + 1), 1) factor_update_blocks##K##_##SUFFIX(                          \
+    extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), 1) factor_update_blocks##K##_##SUFFIX(                                     \
         int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns, int* info) {                 \
         update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);                                                              \
     }

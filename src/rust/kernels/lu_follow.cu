@@ -63,7 +63,7 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
 #pragma unroll 2
         for (int k = 8 * share; k < row; k += 8 * SHARES)
 #pragma unroll
-            for (int h = 0; h < 2; ++h) multiply_small(x[h][0], x[h][1], (double)l[k + 4 * h], (double)b[(k + 4 * h + part) * LD + g]);
+            for (int h = 0; h < 2; ++h) mma_8x8x4(x[h][0], x[h][1], (double)l[k + 4 * h], (double)b[(k + 4 * h + part) * LD + g]);
         s.sums[group][share][g][2 * part] = x[0][0] + x[1][0];
         s.sums[group][share][g][2 * part + 1] = x[0][1] + x[1][1];
         __syncthreads();

@@ -3,6 +3,7 @@
 #pragma once
 #include "cluster.cuh"
 #include "lu_pivot.cuh"
+#include "mma_f64.cuh"
 
 namespace lu {
 
@@ -34,10 +35,6 @@ struct Shared {
     int origin[LARGEST];                // the first place of the row that became row j
 };
 
-// C += A B for tiles of 8 x 8, 4 deep: a lane has A(lane / 4, lane % 4), B(lane % 4, lane / 4), C(lane / 4, 2 (lane % 4)) and the next.
-__device__ __forceinline__ void multiply_small(double& c0, double& c1, double a, double b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
-}
 // C += A B for tiles of 16 x 8, 8 deep.
 __device__ __forceinline__ void multiply_tile(double& c0, double& c1, double& c2, double& c3, double a0, double a1, double a2, double a3,
                                               double b0, double b1) {
@@ -103,7 +100,7 @@ __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T
                 for (int k = 0; k < r; k += 8)
 #pragma unroll
                     for (int h = 0; h < 2; ++h)
-                        multiply_small(x[h][0], x[h][1], -(double)l[k + 4 * h], (double)element(k + 4 * h + part, g));
+                        mma_8x8x4(x[h][0], x[h][1], -(double)l[k + 4 * h], (double)element(k + 4 * h + part, g));
                 __syncwarp();
                 element(r + g, 2 * part) = (T)(x[0][0] + x[1][0]);
                 element(r + g, 2 * part + 1) = (T)(x[0][1] + x[1][1]);

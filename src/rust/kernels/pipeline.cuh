@@ -2,7 +2,8 @@
 //
 // A matrix of messages has a column for each that one block makes and others wait for. It is blank before: every number is a
 // signalling NaN that no arithmetic results in, of equal words. Who waits reads a number until it is something else, so that a
-// message takes one trip to the second-level cache and back, and no fence. Blocks that wait must all be resident.
+// message takes one trip to the second-level cache and back, and no fence. Blocks that wait must all
+// be resident, or take turns: each what comes next in the order in which they start, so that it waits only for what has started.
 #pragma once
 #include "common.cuh"
 

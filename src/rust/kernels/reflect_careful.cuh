@@ -23,7 +23,7 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
 #pragma unroll 1
     for (int i = 0; i < ROWS; ++i) {
         const double here = before[i * ROWS + g], d = before[i * (ROWS + 1)];
-        // Of numbers of which the largest is near one.
+        // Of numbers of which the largest is near one, so that squares stay in the range.
         double u[EACH], most = d;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) u[e] = from_lane(w[e], 4 * i + t), most = larger(most, magnitude(u[e]));
@@ -35,18 +35,27 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
         for (int e = 0; e < EACH; ++e) {
             u[e] *= scale;
             size = fma(u[e], u[e], size);
+        }
+        size = over_quad(size);
+        double scaled = d * scale, height = root(fma(kind, size, scaled * scaled));
+        // Once more, for scaled, height and the length of u to be at most a half and the largest at least a quarter: no product or sum then overflows
+        // unless n does or what becomes of w. Powers of two: nothing is rounded.
+        const double again = 0.25 * scale_for(larger(most * scale, height));
+        scaled *= again, height *= again;
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            u[e] *= again;
             sum = fma(u[e], w[e], sum);
         }
-        size = over_quad(size), sum = over_quad(sum);
-        const double scaled = d * scale, height = root(fma(kind, size, scaled * scaled));
+        sum = over_quad(sum);
         if (!(height > 0 && 1 / height > 0) && lane == 0) atomicMin(info, first + i + 1);
         const bool none = size == 0;
         const double p = none ? 1 : scaled, h = none ? 1 : height, part = none ? 0 : 1 / (scaled + height);
-        const double n = fma(kind, sum, p * here) / h, step = (here + n) * part;
+        const double n = fma(kind, sum, p * here) / h, step = fma(0.125, n, 0.125 * here) * part;  // part is at most four
         double near = 0;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
-            if (g > i) w[e] = fma(-step, u[e], w[e]);
+            if (g > i) w[e] = fma(-step, 8 * u[e], w[e]);
             const double y = u[e] * part;
             near = fma(y, own[e], near);
             if (g == i) own[e] = y;

@@ -4,24 +4,12 @@
 // both sides by 1 / R~ in the distance of the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being the
 // diagonal matrix of the roots of M's diagonal. Then reflections are made row after row (reflect_careful.cuh).
 #pragma once
+#include "reciprocal.cuh"
 #include "reflect_columns.cuh"
 
 namespace reflect {
 
-// 1 / q and 1 / sqrt(q) of numbers far from the ends of the range.
-__device__ __forceinline__ double reciprocal(double q) {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(q));
-    const double e = fma(-q, y, 1.0);
-    return fma(y, fma(e, e, e), y);
-}
-__device__ __forceinline__ double reciprocal_root(double q) {
-    double y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(q));
-    const double e = fma(-(q * y), y, 1.0);
-    return fma(y * e, fma(0.375, e, 0.5), y);
-}
-// Whether they are.
+// Whether a number is far from the ends of the range.
 __device__ __forceinline__ bool is_tame(double q) {
     const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 300u) << 20, most = (1023u + 300u) << 20;
     return bits - least < most - least;
@@ -55,7 +43,7 @@ struct Triangle {
         for (int j = 0; j < 2; ++j) {
             const int row = 2 * t + j;
             const double y = row > g ? 0 : is_negative(row) ? -x[j] : x[j];
-            mma_8x8x4(square, y, y);
+            mma_8x8x4(square[0], square[1], y, y);
             rows[row * ROWS + g] = y;
         }
         __syncwarp();
@@ -69,7 +57,8 @@ struct Maker {
     static constexpr int OWN = Bench<K>::PITCH, EACH = (K + 2 * ROWS + 31) / 32;
     static constexpr bool MIXED = K < 32;  // a lane's only row may be any
 
-    // M, which each lane has as a whole, above the diagonal: its factor is found by each.
+    // m: M, on and above the diagonal, which each lane has as a whole and factors; step by step a row of R~ takes the place of one of M, or, in lanes of
+    // MIXED with a row of V, one of T. x: rows of what is added to R~ for T. y: this lane's rows.
     double m[ROWS][ROWS] = {}, x[2][ROWS], y[EACH][ROWS], most;
     bool well;
 
@@ -78,8 +67,8 @@ struct Maker {
         double sum[2] = {0, 0}, more[2] = {0, 0};
 #pragma unroll
         for (int i = 0; i < L::TILES; ++i) {
-            mma_8x8x4(sum, c.w[i][0], c.w[i][0]);
-            mma_8x8x4(more, c.w[i][1], c.w[i][1]);
+            mma_8x8x4(sum[0], sum[1], c.w[i][0], c.w[i][0]);
+            mma_8x8x4(more[0], more[1], c.w[i][1], c.w[i][1]);
             bench.v[(8 * i + 2 * t) * OWN + g] = c.w[i][0];
             bench.v[(8 * i + 2 * t + 1) * OWN + g] = c.w[i][1];
         }
@@ -126,7 +115,7 @@ struct Maker {
     // Row I of R~, and what it takes off the rows. Column I of these is final then.
     template <int I>
     __device__ __forceinline__ void step(const double* before, int lane) {
-        const double pivot = m[I][I], inverse = reciprocal(pivot), root = reciprocal_root(pivot);
+        const double pivot = m[I][I], inverse = reciprocal(pivot), root = inverse_root(pivot);
         double sum[ROWS];
         if constexpr (I + 1 < ROWS) load_row<I + 1>(before);
 #pragma unroll

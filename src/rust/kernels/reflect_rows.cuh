@@ -1,6 +1,7 @@
 // Eight rows of a factor and V taken through one orthogonal (hyperbolic) transformation: how it is laid out and handed on. See
 // cholesky_update.cu.
 #pragma once
+#include "mma_f64.cuh"
 #include "pipeline.cuh"
 #include "tile_f64.cuh"
 
@@ -11,16 +12,23 @@ using namespace pipeline;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int ROWS = 8;       // of a block of reflections
 constexpr int COLUMNS = 16;   // of the factor, of a warp: two blocks of rows
+constexpr int WORKERS = 7;    // warps with columns of a block of threads; one more carries reflections
+constexpr int SLAB = COLUMNS * WORKERS;  // columns of a block
 constexpr int RING = 8;       // blocks of reflections at hand
 constexpr int AHEAD = 4;      // tiles of a warp, of as many rows as a block of reflections, at hand or on their way
 constexpr int FINISHED = 0x7fffffff;
+
+// The largest finite number.
+template <typename T>
+constexpr T LARGEST = T(3.40282346638528859812e+38);
+template <>
+constexpr double LARGEST<double> = 1.7976931348623157081e+308;
 
 // What a block of reflections consists of, for up to K columns of V: K x 8 numbers Y, a lower triangle L of order eight, and the signs
 // of the rows. For each row there are its columns of Y and then its row of L. PITCH: numbers from row to row in shared memory, where
 // neither the pairs of a row nor single numbers of a column that lanes read together meet in a bank more than twice.
 template <int K>
 struct Layout {
-    static constexpr int WORKERS = 7, SLAB = COLUMNS * WORKERS;  // warps with columns of a block of threads; its columns
     static constexpr int ROW = K + ROWS, PITCH = ROW + 2;
     static constexpr int WORDS = ROWS * (ROW + 1), PAIRS = WORDS / 2;  // of a message: rows, then signs
     static constexpr int TILES = K / 8;
@@ -39,24 +47,20 @@ struct alignas(16) Bench {
     double v[K * PITCH];            // rows of V of eight columns
     double square[ROWS * ROWS];     // R'R +- W'W
     double before[2][ROWS * ROWS];  // the triangles R of both blocks, zero below, with signs such that the diagonal is positive
-    double after[2][ROWS * ROWS];   // the new ones, above the diagonal
+    double after[2][ROWS * ROWS];   // the new ones, on and above the diagonal
 };
 
 template <int K>
 struct Shared {
     Slot<K> ring[RING];
-    double tiles[Layout<K>::WORKERS][AHEAD][COLUMNS * ROWS];  // of the factor, by columns
+    double tiles[WORKERS][AHEAD][COLUMNS * ROWS];  // of the factor, by columns
     Bench<K> bench[2];               // of warps in turn
     double zeros[ROWS * ROWS], ones[ROWS * ROWS];  // ones on the diagonal
     unsigned long long ready[RING];  // barriers: each turn a block of reflections takes the place
-    int done[Layout<K>::WORKERS + 1];  // blocks of reflections that a warp has no more need of
+    int done[WORKERS + 1];           // blocks of reflections that a warp has no more need of
     int turn;
 };
 
-// D (8 x 8) += A (8 x 4) B (4 x 8).
-__device__ __forceinline__ void mma_8x8x4(double (&d)[2], double a, double b) {
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
-}
 __device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(ALL, x, lane); }
 
 __device__ __forceinline__ void copy_one(double* to, const double* from) {
@@ -78,7 +82,8 @@ __device__ __forceinline__ bool arrived(const unsigned long long* barrier, int p
                  : "memory");
     return __all_sync(ALL, x);
 }
-// A flag that lanes have met before; what they read is over, as they have computed with it.
+// A flag by which a warp says what it has read for the last time, for others to write there. Nothing that it wrote goes with the flag, so it does not
+// release; and its reads are over: the lanes have met since, and what they read has been computed with or stored.
 __device__ __forceinline__ void tell(int* p, int x) {
     asm volatile("st.relaxed.cta.shared.s32 [%0], %1;" ::"r"(tile::shared_address(p)), "r"(x) : "memory");
 }

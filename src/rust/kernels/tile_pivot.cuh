@@ -1,22 +1,10 @@
 // The elimination of a panel: 16 columns of a diagonal tile in shared memory.
 #pragma once
+#include "reciprocal.cuh"
 #include "tile_board.cuh"
 
 namespace tile {
 
-// 1 / x and 1 / sqrt(x) of positive normal numbers, within an ulp or so.
-__device__ __forceinline__ double reciprocal(double x) {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    const double e = fma(-x, y, 1.0);
-    return fma(y, fma(e, e, e), y);
-}
-__device__ __forceinline__ double inverse_root(double x) {
-    double y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    const double e = fma(-x * y, y, 1.0);
-    return fma(y * e, fma(0.375, e, 0.5), y);
-}
 // sqrt(x), from 1 / sqrt(x).
 __device__ __forceinline__ double pivot_root(double x, double inverse) {
     const double s = x * inverse;

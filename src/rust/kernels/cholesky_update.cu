@@ -261,9 +261,15 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
 // a multiple of 16. Their rows of V, of k columns, at v. `messages`: reflections of each eight rows, those before `first` made by
 // earlier launches, the others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor that
 // is not positive or of which a column of the factor leaves the range, if there is one. `kind`: 1 or -1 for V V' added or taken away.
+// `guard`: null, or a number made by what was queued before; unless it is at most `most` (NaN is not) nothing is changed, and `info` becomes 0.
 #define ENTRY(T, SUFFIX, K)                                                                                                                     \
     extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), 1) factor_update_blocks##K##_##SUFFIX(                                     \
-        int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns, int* info) {                 \
+        int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns, int* info,                   \
+        const double* guard, double most) {                                                                                                     \
+        if (guard != nullptr && !(*guard <= most)) {                                                                                            \
+            if (threadIdx.x == 0) atomicMin(info, 0);                                                                                           \
+            return;                                                                                                                             \
+        }                                                                                                                                       \
         update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);                                                              \
     }
 ENTRY(double, f64, 8)

@@ -59,6 +59,7 @@ struct Maker {
 
     // m: M, on and above the diagonal, which each lane has as a whole and factors; step by step a row of R~ takes the place of one of M, or, in lanes of
     // MIXED with a row of V, one of T. x: rows of what is added to R~ for T. y: this lane's rows.
+    // All of m that is read is set first; without its zeros the compiler runs out of registers (K = 64).
     double m[ROWS][ROWS] = {}, x[2][ROWS], y[EACH][ROWS], most;
     bool well;
 

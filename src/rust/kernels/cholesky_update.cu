@@ -19,6 +19,11 @@ namespace {
 
 using namespace reflect;
 
+// Heads of numbers that are not finite, without a sign, are not below this one.
+template <typename T>
+constexpr unsigned ENDLESS = sizeof(T) == sizeof(double) ? 0x7ff00000u : 0x7f800000u;
+constexpr unsigned SIGN = 0x80000000u;
+
 // A warp's columns: `cols` of them at `r`, above which there are `before` rows.
 template <typename T, int K>
 struct Work {
@@ -29,6 +34,7 @@ struct Work {
     const double kind;
     int* const info;
     Columns<K> c;
+    unsigned most[2];  // of each column, of rows before: the head of the largest magnitude
 
     // Row 2t + j of a block of rows, column g + 8 h.
     __device__ __forceinline__ T* at(int block, int j, int h) const { return r + (block * ROWS + 2 * t + j) + (g + 8 * h) * ldr; }
@@ -64,7 +70,22 @@ struct Work {
     }
     // An entry that is not finite as it is stored leaves its column without a factor, and so does a diagonal entry that is not positive then: the
     // minor of that column's order is reported.
-    template <bool DIAGONAL>
+    __device__ __forceinline__ void report(int column) const { atomicMin(info, column + 1); }
+    // Rows before this warp's own: what is not finite is reported when they are done.
+    __device__ __forceinline__ void store_far(int block, const double (&x)[4]) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            if (!is_there(block, e % 2, e / 2)) continue;
+            const T y = (T)x[e];
+            *at(block, e % 2, e / 2) = y;
+            most[e / 2] = max(most[e / 2], (head(y) & ~SIGN));
+        }
+    }
+    __device__ __forceinline__ void report_far() const {
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+            if (most[h] >= ENDLESS<T>) report(own * ROWS + g + h * 8);
+    }
     __device__ __forceinline__ void store(int block, const double (&x)[4]) const {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -72,8 +93,8 @@ struct Work {
             const int column = own * ROWS + g + e / 2 * 8;
             const T y = (T)x[e];
             *at(block, e % 2, e / 2) = y;
-            const bool lost = DIAGONAL && block * ROWS + 2 * t + e % 2 == column && !(y > 0);
-            if (lost || !(magnitude(y) <= LARGEST<T>)) atomicMin(info, column + 1);
+            const bool none = block * ROWS + 2 * t + e % 2 == column && !(y > 0);
+            if (none || (head(y) & ~SIGN) >= ENDLESS<T>) report(column);
         }
     }
 
@@ -96,7 +117,7 @@ struct Work {
         c.follow(s.ring[block % RING], g, t, kind, x);
         __syncwarp();
         if (lane == 0) tell(&s.done[warp], block + 1);
-        store<false>(block, x);
+        store_far(block, x);
         fetch(block + AHEAD);
     }
 
@@ -106,6 +127,7 @@ struct Work {
         for (int block = 0; block < AHEAD; ++block) fetch(block);
 #pragma unroll 1
         for (int block = 0; block < far; ++block) follow_far(block);
+        report_far();
 
         Bench<K>& bench = s.bench[warp % 2];
         // The warp that had the bench before this one has no more need of it.
@@ -152,7 +174,7 @@ struct Work {
 #pragma unroll
             for (int e = 0; e < 4; ++e)
                 if (block == own + e / 2) x[e] = bench.after[e / 2][(2 * t + e % 2) * ROWS + g];
-            store<true>(block, x);
+            store(block, x);
         }
         __syncwarp();
         if (lane == 0) tell(&s.done[warp], FINISHED);

@@ -18,12 +18,6 @@ constexpr int RING = 8;       // blocks of reflections at hand
 constexpr int AHEAD = 4;      // tiles of a warp, of as many rows as a block of reflections, at hand or on their way
 constexpr int FINISHED = 0x7fffffff;
 
-// The largest finite number.
-template <typename T>
-constexpr T LARGEST = T(3.40282346638528859812e+38);
-template <>
-constexpr double LARGEST<double> = 1.7976931348623157081e+308;
-
 // What a block of reflections consists of, for up to K columns of V: K x 8 numbers Y, a lower triangle L of order eight, and the signs
 // of the rows. For each row there are its columns of Y and then its row of L. PITCH: numbers from row to row in shared memory, where
 // neither the pairs of a row nor single numbers of a column that lanes read together meet in a bank more than twice.
@@ -63,11 +57,12 @@ struct Shared {
 
 __device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(ALL, x, lane); }
 
+// What follows in the column is for this warp, too: it is brought as far as the L2 cache.
 __device__ __forceinline__ void copy_one(double* to, const double* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], 8;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
 }
 __device__ __forceinline__ void copy_one(float* to, const float* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], 4;" ::"r"(tile::shared_address(to)), "l"(from) : "memory");
 }
 
 __device__ __forceinline__ void arrive(const unsigned long long* barrier) {

@@ -147,10 +147,16 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
                 return Ok(1.0);
             }
             dev.set_factor(r, known);
-        } else if ordinary && largest(dev, v)? <= largest_square::<T>() {
-            let mut v = dev.duplicate(v, Part::All)?;
+        // What cannot be taken away is found in any case, and what is left is not larger than R.
+        } else if ordinary && (change == Change::Down || largest(dev, v)? <= largest_square::<T>())
+        {
+            let mut taken = dev.duplicate(v, Part::All)?;
             let mut made = dev.duplicate(r, Part::Upper)?;
-            let margin = change_sound(dev, change, &mut made, &mut v)?;
+            let margin = change_sound(dev, change, &mut made, &mut taken);
+            if margin.is_err() {
+                check_finite(dev, v, "v")?;
+            }
+            let margin = margin?;
             dev.set_factor(&mut made, true);
             *r = made;
             return Ok(margin);

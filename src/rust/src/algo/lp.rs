@@ -46,6 +46,9 @@ pub struct Solution {
     pub x: Vec<f64>,
     /// The rate at which the optimum grows with each row's right-hand side.
     pub y: Vec<f64>,
+    /// `A x`, and `objective - A'y`.
+    pub activity: Vec<f64>,
+    pub reduced: Vec<f64>,
     pub measures: Measures,
     pub log: Vec<Record>,
     pub certificate: Option<Certificate>,
@@ -62,6 +65,8 @@ impl Solution {
     fn without_iterations(status: Status, x: Vec<f64>, y: Vec<f64>) -> Self {
         Solution {
             status,
+            activity: vec![f64::NAN; y.len()],
+            reduced: vec![f64::NAN; x.len()],
             x,
             y,
             measures: Measures::default(),
@@ -83,6 +88,17 @@ impl Solution {
 
 /// Solves a problem.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+    let mut solution = solve_form(a, p, options)?;
+    if solution.certificate.is_none() {
+        solution.activity = a.times(&solution.x)?;
+        let priced = a.transposed_times(&solution.y)?;
+        let costs = p.objective.iter().zip(priced);
+        solution.reduced = costs.map(|(c, a)| c - a).collect();
+    }
+    Ok(solution)
+}
+
+fn solve_form<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let mut form = match form(a, p)? {
         Formed::Form(form) => form,
         Formed::Endless(j, direction) => {
@@ -95,6 +111,9 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
             ));
         }
     };
+    if form.layout.rows.is_empty() {
+        return Ok(settled(&form, p, 0));
+    }
     let mut n = a.arrange(&mut form.layout)?;
     let dropped = match independent_rows(a, &mut form, &mut n)? {
         Ok(dropped) => dropped,
@@ -127,6 +146,21 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     let mut solution = iterate(&form, p, &mut n, options)?;
     solution.dropped = dropped;
     Ok(solution)
+}
+
+/// Where no row is left each variable is at its best.
+fn settled(form: &Form, p: &Problem<'_>, dropped: usize) -> Solution {
+    let (x, y) = (form.columns(&[], &[], true), form.rows(&[]));
+    let objective = p.objective.iter().zip(&x).map(|(c, x)| c * x).sum();
+    Solution {
+        measures: Measures {
+            objective,
+            dual_objective: objective,
+            ..Measures::default()
+        },
+        dropped,
+        ..Solution::without_iterations(Status::Optimal, x, y)
+    }
 }
 
 /// Drops rows that depend on others; how many, or multipliers of rows that contradict each other.
@@ -173,7 +207,9 @@ fn independent_rows<C: Constraints>(
     if !found.dropped.is_empty() {
         let dropped: Vec<usize> = found.dropped.iter().map(|k| places[*k]).collect();
         form.drop_rows(&dropped);
-        *n = a.arrange(&mut form.layout)?;
+        if !form.layout.rows.is_empty() {
+            *n = a.arrange(&mut form.layout)?;
+        }
     }
     Ok(Ok(found.dropped.len()))
 }
@@ -185,7 +221,7 @@ fn independent_columns<C: Constraints>(
     n: &mut C::Normal,
 ) -> Result<Option<Vec<f64>>> {
     let free = form.layout.free.clone();
-    if free.is_empty() {
+    if free.is_empty() || form.layout.rows.is_empty() {
         return Ok(None);
     }
     let found = a.dependent_columns(&free, &form.layout.rows)?;

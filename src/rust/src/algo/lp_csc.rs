@@ -97,4 +97,49 @@ impl Csc {
             ..Csc::default()
         }
     }
+
+    /// The entries that are not zero of a matrix stored by columns.
+    pub fn from_dense(rows: usize, values: &[f64]) -> Self {
+        let mut out = Csc::with_rows(rows);
+        for column in values.chunks_exact(rows.max(1)) {
+            for (i, v) in column.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                out.index.push(i);
+                out.values.push(*v);
+            }
+            out.starts.push(out.index.len());
+        }
+        out
+    }
+
+    /// Whether more than half of the entries of `A A'` are there, or could be, as far as few columns tell: then nothing is gained by leaving zeros out.
+    pub fn fills_its_product(&self) -> bool {
+        let all = (self.rows as f64).powi(2);
+        let of_column = |j: usize| ((self.starts[j + 1] - self.starts[j]) as f64).powi(2);
+        let pairs: f64 = (0..self.columns()).map(of_column).sum();
+        if pairs < 0.5 * all {
+            return false;
+        }
+        // Rows that a few of the rows meet in a column.
+        let mut by_row = vec![Vec::new(); self.rows];
+        for j in 0..self.columns() {
+            let (index, _) = self.column(j);
+            index.iter().for_each(|i| by_row[*i].push(j));
+        }
+        let step = (self.rows / SAMPLE).max(1);
+        let (mut met, mut asked) = (0, 0);
+        let mut seen = vec![usize::MAX; self.rows];
+        for i in (0..self.rows).step_by(step) {
+            for j in &by_row[i] {
+                for k in self.column(*j).0 {
+                    met += usize::from(seen[*k] != i);
+                    seen[*k] = i;
+                }
+            }
+            asked += self.rows;
+        }
+        2 * met > asked
+    }
 }
+
+/// Rows that are looked at.
+const SAMPLE: usize = 64;

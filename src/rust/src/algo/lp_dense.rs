@@ -16,9 +16,9 @@ use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::Scalar;
 
 /// A matrix as it was given, rows by columns, on its device.
-pub struct DenseConstraints<'d, 'a, T: Scalar, D: Elementwise<T>> {
+pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {
     dev: &'d D,
-    a: &'a D::Mat<'a>,
+    a: &'a D::Mat<'m>,
     scalar: std::marker::PhantomData<T>,
 }
 
@@ -34,8 +34,8 @@ fn is_all(list: &[usize], extent: usize) -> bool {
     list.len() == extent && list.iter().enumerate().all(|(i, at)| i == *at)
 }
 
-impl<'d, 'a, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, T, D> {
-    pub fn new(dev: &'d D, a: &'a D::Mat<'a>) -> Self {
+impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D> {
+    pub fn new(dev: &'d D, a: &'a D::Mat<'m>) -> Self {
         DenseConstraints {
             dev,
             a,
@@ -90,7 +90,7 @@ impl<'d, 'a, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, T, D> {
     }
 }
 
-impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, T, D> {
+impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, '_, T, D> {
     type Normal = Dense<'d, T, D>;
 
     fn shape(&self) -> (usize, usize) {

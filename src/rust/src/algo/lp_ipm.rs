@@ -88,6 +88,9 @@ const GAIN: f64 = 0.02;
 /// Of the way to the boundary: at least, and at most.
 const DAMPING: (f64, f64) = (0.95, 0.9995);
 
+/// Means of a side's variables, in a scaled problem, that are no place to start.
+const NOTHING: f64 = 1e-8;
+
 struct Iteration<'i, N: NormalEquations> {
     n: &'i mut N,
     data: &'i Data<N::V>,
@@ -235,7 +238,8 @@ fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N::V>
         (product, sums.0 + p * pairs, sums.1 + d * pairs)
     };
     let (product, sum_p, sum_d) = all(of_p, of_d);
-    if product <= 0.0 || sum_p <= 0.0 || sum_d <= 0.0 {
+    // Least squares may leave nothing but rounding of one side.
+    if product <= 0.0 || sum_p <= NOTHING * pairs || sum_d <= NOTHING * pairs {
         of_p += 1.0;
         of_d += 1.0;
     }

@@ -138,6 +138,8 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
             capped: layout.capped(),
             structural,
             free,
+            weighted: self.dev.zeros(layout.bounded.len(), layout.rows.len())?,
+            m: self.dev.zeros(layout.rows.len(), layout.rows.len())?,
             factor: None,
             free_factor: None,
             gamma: 0.0,
@@ -165,6 +167,9 @@ pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     slacks: D::Mat<'static>,
     slack_values: Vec<f64>,
     capped: super::lp_vectors::Capped,
+    /// The structural columns times the roots of their weights, and its product with itself.
+    weighted: D::Mat<'static>,
+    m: D::Mat<'static>,
     factor: Option<D::Mat<'static>>,
     free_factor: Option<FreeFactor<T, D>>,
     gamma: f64,
@@ -398,16 +403,17 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize> {
         interrupt::poll()?;
         let (dev, columns) = (self.ops.dev, self.columns());
-        let mut m = dev.zeros(self.rows, self.rows)?;
         if columns > 0 {
             let part = self.ops.part(weights, 0, columns)?;
             let mut roots = dev.blank(columns, 1)?;
             dev.map(Map::Sqrt, &part, &mut roots)?;
             let (a, by) = (Operand::Matrix(&self.structural), Operand::Recycled(&roots));
-            let weighted = self.ops.zip(Zip::Multiply, a, by, (columns, self.rows))?;
-            dev.syrk(Trans::Yes, &weighted, &mut m)?;
+            dev.zip(Zip::Multiply, a, by, &mut self.weighted)?;
+            dev.syrk(Trans::Yes, &self.weighted, &mut self.m)?;
+        } else {
+            self.m = dev.zeros(self.rows, self.rows)?;
         }
-        let mut diagonal = self.diagonal(&m)?;
+        let mut diagonal = self.diagonal(&self.m)?;
         if !self.slack_rows.is_empty() {
             let part = self.ops.part(weights, columns, self.slack_rows.len())?;
             let weights = self.ops.fetch(&part)?;
@@ -416,18 +422,18 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
                 diagonal[*row as usize] += value * value * weight;
             }
             let all: Vec<T> = diagonal.iter().map(|d| T::from_f64(*d)).collect();
-            dev.set_diagonal(&all, &mut m)?;
+            dev.set_diagonal(&all, &mut self.m)?;
         }
         if self.free_columns() > 0 {
             self.gamma = diagonal.iter().sum::<f64>() / self.rows as f64;
             let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
             let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
-            dev.gemm(gamma, yes, a, no, a, one, &mut m)?;
-            diagonal = self.diagonal(&m)?;
+            dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;
+            diagonal = self.diagonal(&self.m)?;
         }
         let least = least.max(T::EPS);
         let (factor, left_out, careful) =
-            lp_pivots::factor(&self.ops, m, &diagonal, least, self.careful)?;
+            lp_pivots::factor(&self.ops, &self.m, &diagonal, least, self.careful)?;
         self.careful = careful;
         self.factor = Some(factor);
         Ok(left_out)

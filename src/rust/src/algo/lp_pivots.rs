@@ -29,7 +29,7 @@ fn huge<T: Scalar>() -> f64 {
 /// The upper factor of m, of this diagonal, without pivots up to `least` times its entry; how many these are, and whether it was factored by blocks, as it is at once if `careful`.
 pub fn factor<T: Scalar, D: Elementwise<T>>(
     ops: &OnDevice<'_, T, D>,
-    m: D::Mat<'static>,
+    m: &D::Mat<'static>,
     diagonal: &[f64],
     least: f64,
     careful: bool,
@@ -39,10 +39,10 @@ pub fn factor<T: Scalar, D: Elementwise<T>>(
         return Err(Error::NonFinite);
     }
     if diagonal.is_empty() {
-        return Ok((m, 0, careful));
+        return Ok((dev.duplicate(m, Part::Upper)?, 0, careful));
     }
     if !careful {
-        let mut whole = dev.duplicate(&m, Part::Upper)?;
+        let mut whole = dev.duplicate(m, Part::Upper)?;
         if is_sound(dev, &mut whole, diagonal, least)? {
             return Ok((whole, 0, false));
         }
@@ -74,21 +74,22 @@ fn is_sound<T: Scalar, D: Device<T>>(
 
 fn by_blocks<T: Scalar, D: Elementwise<T>>(
     dev: &D,
-    m: D::Mat<'static>,
+    m: &D::Mat<'static>,
     diagonal: &[f64],
     least: f64,
 ) -> Result<(D::Mat<'static>, usize)> {
     let n = diagonal.len();
     let mut factor = dev.zeros(n, n)?;
-    let mut rest = m;
+    let mut shrunk: Option<D::Mat<'static>> = None;
     let mut left_out = 0;
     for at in (0..n).step_by(BLOCK) {
         interrupt::poll()?;
         let size = BLOCK.min(n - at);
+        let rest = shrunk.as_ref().unwrap_or(m);
         let of_block = &diagonal[at..at + size];
         let mut block = dev.blank(size, size)?;
         let leading = Block::leading(size, size);
-        dev.copy_block(&rest, leading, &mut block, (0, 0))?;
+        dev.copy_block(rest, leading, &mut block, (0, 0))?;
         let mut triangle = dev.duplicate(&block, Part::Upper)?;
         if !is_sound(dev, &mut triangle, of_block, least)? {
             left_out += on_host(dev, &block, of_block, least, &mut triangle)?;
@@ -105,7 +106,7 @@ fn by_blocks<T: Scalar, D: Elementwise<T>>(
             rows: size,
             cols: behind,
         };
-        dev.copy_block(&rest, beside, &mut panel, (0, 0))?;
+        dev.copy_block(rest, beside, &mut panel, (0, 0))?;
         let (left, upper, non) = (Side::Left, Uplo::Upper, Diag::NonUnit);
         dev.trsm(left, upper, Trans::Yes, non, size, &triangle, &mut panel)?;
         let whole = Block::leading(size, behind);
@@ -117,10 +118,10 @@ fn by_blocks<T: Scalar, D: Elementwise<T>>(
             rows: behind,
             cols: behind,
         };
-        dev.copy_block(&rest, below, &mut next, (0, 0))?;
+        dev.copy_block(rest, below, &mut next, (0, 0))?;
         let (minus, one) = (T::from_f64(-1.0), T::from_f64(1.0));
         dev.gemm(minus, Trans::Yes, &panel, Trans::No, &panel, one, &mut next)?;
-        rest = next;
+        shrunk = Some(next);
     }
     Ok((factor, left_out))
 }

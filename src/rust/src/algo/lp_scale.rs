@@ -4,6 +4,8 @@ use super::lp_normal::NormalEquations;
 use crate::error::Result;
 
 const SWEEPS: usize = 10;
+/// Where all logarithms of magnitudes are as small another sweep would hardly change the nearest powers of 2.
+const NEAR_ONE: f64 = 0.02;
 
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
@@ -34,6 +36,10 @@ pub fn scale<N: NormalEquations>(n: &mut N) -> Result<Scales> {
         divide_by_roots(&mut s.rows, &rows);
         divide_by_roots(&mut s.bounded, &bounded);
         divide_by_roots(&mut s.free, &free);
+        let mut all = rows.iter().chain(&bounded).chain(&free);
+        if all.all(|x| *x == 0.0 || (x.ln()).abs() < NEAR_ONE) {
+            break;
+        }
     }
     for list in [&mut s.rows, &mut s.bounded, &mut s.free] {
         list.iter_mut().for_each(|x| *x = power_of_2(*x));

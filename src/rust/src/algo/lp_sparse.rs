@@ -106,13 +106,17 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
             (bounded, free)
         };
         let (bounded, free) = columns(layout);
-        let order = Product::order(&bounded, &free)?;
+        let separate = stands_alone(&bounded, &free);
+        let none = Csc::with_rows(bounded.rows);
+        let beside = |free| if separate { &none } else { free };
+        let order = Product::order(&bounded, beside(&free))?;
         layout.rows = order.iter().map(|i| layout.rows[*i]).collect();
         let (bounded, free) = columns(layout);
         Ok(Sparse {
             ops: Plain,
             dense: OnDevice::new(self.dev)?,
-            product: Product::new(&bounded, &free)?,
+            product: Product::new(&bounded, beside(&free))?,
+            separate,
             capped: layout.capped(),
             bounded,
             free,
@@ -130,12 +134,34 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
     }
 }
 
+/// Whether free columns had better be left out of the normal equations: where these are definite without them, as each row has a bounded column to itself, and would have many entries more. So it is with the
+/// residuals of a regression, whose normal equations are diagonal.
+fn stands_alone(bounded: &Csc, free: &Csc) -> bool {
+    let mut alone = vec![false; bounded.rows];
+    let (mut entries, mut more) = (bounded.rows, 0_usize);
+    for j in 0..bounded.columns() {
+        let (index, _) = bounded.column(j);
+        if let [i] = index {
+            alone[*i] = true;
+        } else {
+            entries = entries.saturating_add(index.len().saturating_mul(index.len()));
+        }
+    }
+    for j in 0..free.columns() {
+        let (index, _) = free.column(j);
+        more = more.saturating_add(index.len().saturating_mul(index.len()));
+    }
+    alone.iter().all(|a| *a) && more > entries.saturating_mul(4)
+}
+
 pub struct Sparse<'d, D: Elementwise<f64>> {
     ops: Plain,
     dense: OnDevice<'d, f64, D>,
     bounded: Csc,
     free: Csc,
     product: Product,
+    /// Whether free columns have no part in it.
+    separate: bool,
     capped: Capped,
     gamma: f64,
     free_factor: Option<FreeFactor<f64, D>>,
@@ -203,7 +229,9 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
 
     fn factor(&mut self, weights: &Vec<f64>, least: f64) -> Result<usize> {
         crate::interrupt::poll()?;
-        self.gamma = self.product.form(&self.bounded, weights, &self.free);
+        let none = Csc::with_rows(0);
+        let free = if self.separate { &none } else { &self.free };
+        self.gamma = self.product.form(&self.bounded, weights, free);
         self.product.factor(least)
     }
 

@@ -100,7 +100,7 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
 
 fn solve_form<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let mut form = match form(a, p)? {
-        Formed::Form(form) => form,
+        Formed::Form(form) => *form,
         Formed::Endless(j, direction) => {
             let mut ray = vec![0.0; p.objective.len()];
             ray[j] = direction / p.objective[j].abs();

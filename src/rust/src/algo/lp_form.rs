@@ -90,7 +90,7 @@ pub struct Form {
 
 /// What the standard form is, or a column without coefficients along which the objective has no end: its number and direction.
 pub enum Formed {
-    Form(Form),
+    Form(Box<Form>),
     Endless(usize, f64),
 }
 
@@ -109,11 +109,11 @@ pub fn form<C: Constraints>(a: &C, p: &Problem<'_>) -> Result<Formed> {
         return Err(Error::NonFiniteIn { argument: "mat" });
     }
     let (mut capped, mut uncapped) = (Vec::new(), Vec::new());
-    for j in 0..n {
+    for (j, magnitude) in magnitudes.into_iter().enumerate() {
         let ((l, u), c) = (p.column(j), p.objective[j]);
         if l == u {
             form.shifts[j] = l;
-        } else if magnitudes[j] == 0.0 {
+        } else if magnitude == 0.0 {
             let best = match c {
                 c if c > 0.0 => l,
                 c if c < 0.0 => u,
@@ -153,7 +153,7 @@ pub fn form<C: Constraints>(a: &C, p: &Problem<'_>) -> Result<Formed> {
         let moved = a.times(&form.shifts)?;
         form.rhs.iter_mut().zip(moved).for_each(|(b, a)| *b -= a);
     }
-    Ok(Formed::Form(form))
+    Ok(Formed::Form(Box::new(form)))
 }
 
 fn slacks(form: &mut Form, p: &Problem<'_>) {

@@ -16,11 +16,14 @@ use crate::error::{Error, Result};
 /// What takes the place of a pivot that is left out.
 const HUGE: f64 = 1e128;
 
+/// The number of its column, and its place among all entries of its matrix.
+type Entry = (u32, u32);
+
 pub struct Product {
     rows: usize,
-    /// By rows: for each entry the number of its column, bounded ones before free ones, and its place there.
+    /// By rows; bounded columns come before free ones.
     entries_at: Vec<usize>,
-    entries: Vec<(u32, u32)>,
+    entries: Vec<Entry>,
     /// One triangle, by columns.
     starts: Vec<usize>,
     index: Vec<usize>,
@@ -49,7 +52,7 @@ fn room(needed: StackReq) -> Result<MemBuffer> {
 }
 
 /// Of matrices with the same rows side by side: where rows begin, and their entries.
-fn by_rows(bounded: &Csc, free: &Csc) -> Result<(Vec<usize>, Vec<(u32, u32)>)> {
+fn by_rows(bounded: &Csc, free: &Csc) -> Result<(Vec<usize>, Vec<Entry>)> {
     let rows = bounded.rows;
     let mut at = vec![0; rows + 1];
     let all = bounded.index.iter().chain(&free.index);
@@ -80,7 +83,7 @@ fn by_rows(bounded: &Csc, free: &Csc) -> Result<(Vec<usize>, Vec<(u32, u32)>)> {
 fn pattern(
     bounded: &Csc,
     free: &Csc,
-    (at, entries): (&[usize], &[(u32, u32)]),
+    (at, entries): (&[usize], &[Entry]),
     upper: bool,
 ) -> (Vec<usize>, Vec<usize>) {
     let rows = bounded.rows;

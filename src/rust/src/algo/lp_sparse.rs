@@ -244,7 +244,7 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
             let column = &mut solved[j * rows..(j + 1) * rows];
             index.iter().zip(values).for_each(|(i, v)| column[*i] = *v);
             self.product.solve(column)?;
-            let inner = self.free.transposed_times(&column.to_vec());
+            let inner = self.free.transposed_times(column);
             complement[j * free..(j + 1) * free].copy_from_slice(&inner);
         }
         let dev = self.dense.dev;

@@ -205,9 +205,9 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update all arguments may hold such numbers, and none is base R's.
+# Of an update, and of a linear program, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (identical(routine, "update")) {
+  if (isTRUE(routine %in% c("update", "lp"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)

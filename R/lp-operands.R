@@ -37,7 +37,14 @@ as_lp_matrix <- function(mat, n, call) {
     mat <- matrix(mat, 1L, dimnames = if (!is.null(names(mat))) list(NULL, names(mat)))
   }
   check_numbers(mat, "mat", "a matrix of numbers", call)
-  x <- as_real_matrix(mat, call, "their real and imaginary parts")
+  x <- as_matrix(mat, call)
+  if (is.complex(x)) {
+    abort_complex("their real and imaginary parts", call)
+  }
+  if (!(is.numeric(x) || is.logical(x))) {
+    abort_type(sprintf("'mat' must be a matrix of numbers, not of type \"%s\"", typeof(x)), call)
+  }
+  x <- as_double(x, call)
   list(kind = "dense", x = x, dim = as.double(dim(x)), dimnames = dimnames(x))
 }
 
@@ -85,8 +92,9 @@ lp_rows <- function(dir, rhs, range, m, call) {
     abort_argument("dir", sprintf("'dir' must be one of \"<\", \"<=\", \">\", \">=\", \"==\" and \"=\", not \"%s\"", wrong), call)
   }
   rhs <- as_lp_numbers(rhs, "rhs", m, call)
-  lower <- ifelse(dir == "<=", -Inf, rhs)
-  upper <- ifelse(dir == ">=", Inf, rhs)
+  lower <- upper <- rhs
+  lower[dir == "<="] <- -Inf
+  upper[dir == ">="] <- Inf
   if (any(dir == "==" & abs(rhs) >= 1e20)) {
     abort_argument("rhs", "the right-hand side of an equation must be finite", call)
   }

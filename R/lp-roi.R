@@ -44,8 +44,9 @@ solve_roi <- function(problem, control) {
   precision <- control$precision %||% "double"
   control <- control[setdiff(names(control), c("device", "precision"))]
   some <- inherits(rows, "L_constraint")
+  bounds <- roi("bounds")(problem)
   solved <- withCallingHandlers(
-    lp_ipm(objective, if (some) rows$L, if (some) rows$dir else character(), if (some) rows$rhs else numeric(), roi("bounds")(problem),
+    lp_ipm(objective, if (some) rows$L, if (some) rows$dir else character(), if (some) rows$rhs else numeric(), list(lower = bounds$lower, upper = bounds$upper),
       max = isTRUE(roi("maximum")(problem)), control = control, device = device, precision = precision),
     # ROI's status tells it.
     cudafactor_warning_not_optimal = function(w) invokeRestart("muffleWarning")

@@ -111,17 +111,15 @@ impl Csc {
         out
     }
 
-    /// Whether more than half of the entries of `A A'` are there, or could be, as far as few columns tell: then nothing is gained by leaving zeros out.
-    pub fn fills_its_product(&self) -> bool {
-        let all = (self.rows as f64).powi(2);
+    /// Whether more than half of the entries of `A A'` are there, as far as a sample of rows tells, without some columns: then nothing is gained by leaving zeros out.
+    pub fn fills_its_product(&self, without: impl Fn(usize) -> bool) -> bool {
+        let columns = || (0..self.columns()).filter(|j| !without(*j));
         let of_column = |j: usize| ((self.starts[j + 1] - self.starts[j]) as f64).powi(2);
-        let pairs: f64 = (0..self.columns()).map(of_column).sum();
-        if pairs < 0.5 * all {
+        if columns().map(of_column).sum::<f64>() < 0.5 * (self.rows as f64).powi(2) {
             return false;
         }
-        // Rows that a few of the rows meet in a column.
         let mut by_row = vec![Vec::new(); self.rows];
-        for j in 0..self.columns() {
+        for j in columns() {
             let (index, _) = self.column(j);
             index.iter().for_each(|i| by_row[*i].push(j));
         }

@@ -4,6 +4,7 @@
 use super::lp_csc::Csc;
 use super::lp_dense::{not_factored, vectors_by};
 use super::lp_device::OnDevice;
+use super::lp_form::Problem;
 use super::lp_free::FreeFactor;
 use super::lp_layout::{Constraints, Dependent, Layout};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
@@ -14,6 +15,20 @@ use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::Part;
 use faer::MatRef;
+
+/// Whether the normal equations of a problem have so many entries that it had better be solved as a dense one. Free columns do not count where they can stand apart.
+pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
+    let is_free = |j: usize| p.column(j) == (f64::NEG_INFINITY, f64::INFINITY);
+    let has_slack = |i: usize| p.row(i).0 != p.row(i).1;
+    let mut alone: Vec<bool> = (0..a.rows).map(has_slack).collect();
+    for j in (0..a.columns()).filter(|j| !is_free(*j)) {
+        if let ([i], _) = a.column(j) {
+            alone[*i] = true;
+        }
+    }
+    let apart = alone.iter().all(|a| *a);
+    a.fills_its_product(|j| apart && is_free(j))
+}
 
 /// A sparse matrix as it was given, and the device for what is dense.
 pub struct SparseConstraints<'d, D: Elementwise<f64>> {

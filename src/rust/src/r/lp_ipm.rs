@@ -9,7 +9,7 @@ use crate::algo::lp_csc::Csc;
 use crate::algo::lp_dense::DenseConstraints;
 use crate::algo::lp_form::Problem;
 use crate::algo::lp_ipm::{Record, Status};
-use crate::algo::lp_sparse::SparseConstraints;
+use crate::algo::lp_sparse::{is_for_dense, SparseConstraints};
 use crate::backend::cpu::CpuDevice;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -88,9 +88,9 @@ fn list_of(x: &Robj) -> Vec<Robj> {
 }
 
 /// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is named, or its normal equations have few zeros.
-fn stays_sparse(how: &How, a: &Csc) -> bool {
+fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
     let asked_for_gpu = matches!(how.target(0.0), Target::Cuda(_));
-    !asked_for_gpu && !(a.rows > DENSE_ROWS && a.fills_its_product())
+    !asked_for_gpu && !(a.rows > DENSE_ROWS && is_for_dense(a, p))
 }
 
 /// Rows up to which it does not matter.
@@ -162,7 +162,7 @@ fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let filled = x.iter().filter(|x| **x != 0.0).count();
         if !how.single && (filled as f64) < SPARSE * x.len() as f64 {
             let a = Csc::from_dense(dim.0, x);
-            if stays_sparse(&how, &a) {
+            if stays_sparse(&how, &a, &call.problem()) {
                 return call.sparse(&how, &a).map(answer);
             }
         }
@@ -200,7 +200,7 @@ fn native_lp_sparse(
                 what: "a sparse matrix has parts that do not fit together".into(),
             });
         }
-        if stays_sparse(&how, &a) {
+        if stays_sparse(&how, &a, &call.problem()) {
             return call.sparse(&how, &a).map(answer);
         }
         let mut x = crate::scalar::try_zeroed::<f64>(dim.0.saturating_mul(dim.1))?;

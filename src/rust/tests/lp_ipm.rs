@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cudafactor::algo::lp::{self, Certificate, Options, Solution};
 use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::lp_dense::DenseConstraints;
+use cudafactor::algo::lp_dense_constraints::DenseConstraints;
 use cudafactor::algo::lp_form::Problem;
 use cudafactor::algo::lp_ipm::Status;
 use cudafactor::algo::lp_sparse::SparseConstraints;

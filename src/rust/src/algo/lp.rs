@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::lp_dependent::{independent_columns, independent_rows};
 use super::lp_form::{form, Form, Formed, Problem};
-use super::lp_ipm::{self, Data, Limits, Outcome, Record, Status};
+use super::lp_ipm::{self, Limits, Outcome, Record, Status};
 use super::lp_layout::Constraints;
 use super::lp_normal::NormalEquations;
+use super::lp_point::Data;
 use super::lp_scale::{self, Scales};
 use super::lp_stop::{norm, Measures, Sizes, Yardstick};
-use super::lp_vectors::Vectors;
 use crate::error::Result;
 
 #[derive(Debug, Clone, Copy)]
@@ -55,11 +56,6 @@ pub struct Solution {
     /// Rows that depend on others.
     pub dropped: usize,
 }
-
-/// Pivots of `A A'`, of unit diagonal, down to which its rows are independent beyond doubt.
-const INDEPENDENT: f64 = 1e-10;
-/// By how much a dependent equation may differ from what the others imply.
-const CONSISTENT: f64 = 1e-7;
 
 impl Solution {
     fn without_iterations(status: Status, x: Vec<f64>, y: Vec<f64>) -> Self {
@@ -161,88 +157,6 @@ fn settled(form: &Form, p: &Problem<'_>, dropped: usize) -> Solution {
         dropped,
         ..Solution::without_iterations(Status::Optimal, x, y)
     }
-}
-
-/// Drops rows that depend on others; how many, or multipliers of rows that contradict each other.
-fn independent_rows<C: Constraints>(
-    a: &C,
-    form: &mut Form,
-    n: &mut C::Normal,
-) -> Result<std::result::Result<usize, Vec<f64>>> {
-    let of = n.extents();
-    // Where each row has a slack there is nothing to ask.
-    if form.layout.slacks.len() == form.layout.rows.len() {
-        return Ok(Ok(0));
-    }
-    let mut ones = n.zeros(of.bounded)?;
-    n.shift(1.0, &mut ones)?;
-    if n.factor(&ones, INDEPENDENT)? == 0 {
-        return Ok(Ok(0));
-    }
-    let mut has_slack = vec![false; form.rhs.len()];
-    form.layout.slacks.iter().for_each(|i| has_slack[*i] = true);
-    let equations = form.layout.rows.iter().enumerate();
-    let (places, rows): (Vec<usize>, Vec<usize>) =
-        equations.filter(|(_, i)| !has_slack[**i]).unzip();
-    let columns: Vec<usize> = form
-        .layout
-        .bounded
-        .iter()
-        .chain(&form.layout.free)
-        .copied()
-        .collect();
-    let found = a.dependent_rows(&rows, &columns)?;
-    let largest = form.b().iter().fold(0.0, |s: f64, b| s.max(b.abs()));
-    for (k, weights) in found.dropped.iter().zip(&found.weights) {
-        let kept = found.kept.iter().zip(weights);
-        let implied: f64 = kept.clone().map(|(i, w)| w * form.rhs[rows[*i]]).sum();
-        let differs = form.rhs[rows[*k]] - implied;
-        if differs.abs() > CONSISTENT * (1.0 + largest) {
-            let mut y = vec![0.0; form.rhs.len()];
-            y[rows[*k]] = 1.0 / differs;
-            kept.for_each(|(i, w)| y[rows[*i]] = -w / differs);
-            return Ok(Err(y));
-        }
-    }
-    if !found.dropped.is_empty() {
-        let dropped: Vec<usize> = found.dropped.iter().map(|k| places[*k]).collect();
-        form.drop_rows(&dropped);
-        if !form.layout.rows.is_empty() {
-            *n = a.arrange(&mut form.layout)?;
-        }
-    }
-    Ok(Ok(found.dropped.len()))
-}
-
-/// Drops free columns that depend on others, or gives a direction of such columns along which the objective falls.
-fn independent_columns<C: Constraints>(
-    a: &C,
-    form: &mut Form,
-    n: &mut C::Normal,
-) -> Result<Option<Vec<f64>>> {
-    let free = form.layout.free.clone();
-    if free.is_empty() || form.layout.rows.is_empty() {
-        return Ok(None);
-    }
-    let found = a.dependent_columns(&free, &form.layout.rows)?;
-    let sizes = form.cost.iter().chain(&form.free_cost);
-    let largest = sizes.fold(0.0, |s: f64, c| s.max(c.abs()));
-    for (k, weights) in found.dropped.iter().zip(&found.weights) {
-        let kept = found.kept.iter().zip(weights);
-        let cost: f64 = kept.clone().map(|(i, w)| w * form.free_cost[*i]).sum();
-        let gain = form.free_cost[*k] - cost;
-        if gain.abs() > CONSISTENT * (1.0 + largest) {
-            let mut ray = vec![0.0; form.shifts.len()];
-            ray[free[*k]] = -1.0 / gain;
-            kept.for_each(|(i, w)| ray[free[*i]] = w / gain);
-            return Ok(Some(ray));
-        }
-    }
-    if !found.dropped.is_empty() {
-        form.drop_free(&found.dropped);
-        *n = a.arrange(&mut form.layout)?;
-    }
-    Ok(None)
 }
 
 fn iterate<N: NormalEquations>(

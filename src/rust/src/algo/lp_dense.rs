@@ -4,158 +4,14 @@
 
 use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
-use super::lp_layout::{Constraints, Dependent, Layout};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
-use super::lp_rank;
-use super::lp_vectors::Vectors;
+use super::lp_vectors::{vectors_by, Capped, Vectors};
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::matrix::{Diag, Side, Trans, Uplo};
 use crate::scalar::Scalar;
-
-/// A matrix as it was given, rows by columns, on its device.
-pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {
-    dev: &'d D,
-    a: &'a D::Mat<'m>,
-    scalar: std::marker::PhantomData<T>,
-}
-
-fn places(all: &[usize]) -> Result<Vec<i32>> {
-    let place = |i: &usize| i32::try_from(*i);
-    let places: std::result::Result<_, _> = all.iter().map(place).collect();
-    places.map_err(|_| Error::Dimension {
-        what: "a linear program has too many rows or columns".into(),
-    })
-}
-
-fn is_all(list: &[usize], extent: usize) -> bool {
-    list.len() == extent && list.iter().enumerate().all(|(i, at)| i == *at)
-}
-
-impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D> {
-    pub fn new(dev: &'d D, a: &'a D::Mat<'m>) -> Self {
-        DenseConstraints {
-            dev,
-            a,
-            scalar: std::marker::PhantomData,
-        }
-    }
-
-    /// These rows and columns.
-    fn part(&self, rows: &[usize], columns: &[usize]) -> Result<D::Mat<'static>> {
-        if rows.is_empty() || columns.is_empty() {
-            return self.dev.zeros(rows.len(), columns.len());
-        }
-        let (all_rows, all_columns) = self.dev.shape(self.a);
-        if is_all(rows, all_rows) && is_all(columns, all_columns) {
-            return self.dev.duplicate(self.a, Part::All);
-        }
-        let (r, c) = (places(rows)?, places(columns)?);
-        let mut out = self.dev.blank(rows.len(), columns.len())?;
-        let zero = T::from_f64(0.0);
-        self.dev
-            .gather(Index::List(&r), Index::List(&c), zero, self.a, &mut out)?;
-        Ok(out)
-    }
-
-    /// The transpose of these.
-    fn transposed(&self, rows: &[usize], columns: &[usize]) -> Result<D::Mat<'static>> {
-        if rows.is_empty() || columns.is_empty() {
-            return self.dev.zeros(columns.len(), rows.len());
-        }
-        let mut out = self.dev.blank(columns.len(), rows.len())?;
-        let (all_rows, all_columns) = self.dev.shape(self.a);
-        if is_all(rows, all_rows) && is_all(columns, all_columns) {
-            self.dev.transpose(self.a, &mut out)?;
-        } else {
-            self.dev.transpose(&self.part(rows, columns)?, &mut out)?;
-        }
-        Ok(out)
-    }
-
-    fn product(&self, trans: Trans, x: &[f64]) -> Result<Vec<f64>> {
-        let ops = OnDevice::new(self.dev)?;
-        let len = trans.shape(self.dev.shape(self.a)).0;
-        if x.is_empty() || len == 0 {
-            return Ok(vec![0.0; len]);
-        }
-        let x = ops.column(x)?;
-        let mut out = self.dev.blank(len, 1)?;
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        self.dev
-            .gemm(one, trans, self.a, Trans::No, &x, zero, &mut out)?;
-        ops.fetch(&out)
-    }
-}
-
-impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, '_, T, D> {
-    type Normal = Dense<'d, T, D>;
-
-    fn shape(&self) -> (usize, usize) {
-        self.dev.shape(self.a)
-    }
-
-    fn column_magnitudes(&self, rows: &[usize]) -> Result<Vec<f64>> {
-        let (all, columns) = self.shape();
-        if rows.is_empty() || columns == 0 {
-            return Ok(vec![0.0; columns]);
-        }
-        if is_all(rows, all) {
-            return self.dev.fold(Fold::Largest, Lines::Columns, false, self.a);
-        }
-        let columns: Vec<usize> = (0..columns).collect();
-        let part = self.part(rows, &columns)?;
-        self.dev.fold(Fold::Largest, Lines::Columns, false, &part)
-    }
-
-    fn times(&self, x: &[f64]) -> Result<Vec<f64>> {
-        self.product(Trans::No, x)
-    }
-
-    fn transposed_times(&self, y: &[f64]) -> Result<Vec<f64>> {
-        self.product(Trans::Yes, y)
-    }
-
-    fn arrange(&self, layout: &mut Layout) -> Result<Dense<'d, T, D>> {
-        let ops = OnDevice::new(self.dev)?;
-        let mut structural = self.transposed(&layout.rows, &layout.bounded)?;
-        if layout.signs.iter().any(|s| *s != 1.0) {
-            let signs = ops.column(&layout.signs)?;
-            let shape = self.dev.shape(&structural);
-            let (a, by) = (Operand::Matrix(&structural), Operand::Recycled(&signs));
-            structural = ops.zip(Zip::Multiply, a, by, shape)?;
-        }
-        let free = self.transposed(&layout.rows, &layout.free)?;
-        let at = layout.places(self.shape().0);
-        let slack_rows: Vec<usize> = layout.slacks.iter().filter_map(|row| at[*row]).collect();
-        Ok(Dense {
-            rows: layout.rows.len(),
-            slack_rows: places(&slack_rows)?,
-            slacks: ops.column(&layout.slack_signs)?,
-            slack_values: layout.slack_signs.clone(),
-            capped: layout.capped(),
-            structural,
-            free,
-            weighted: self.dev.zeros(layout.bounded.len(), layout.rows.len())?,
-            m: self.dev.zeros(layout.rows.len(), layout.rows.len())?,
-            factor: None,
-            free_factor: None,
-            gamma: 0.0,
-            careful: false,
-            ops,
-        })
-    }
-
-    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.transposed(rows, columns)?)
-    }
-
-    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.part(rows, columns)?)
-    }
-}
 
 pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     ops: OnDevice<'d, T, D>,
@@ -166,7 +22,7 @@ pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     slack_rows: Vec<i32>,
     slacks: D::Mat<'static>,
     slack_values: Vec<f64>,
-    capped: super::lp_vectors::Capped,
+    capped: Capped,
     /// The structural columns times the roots of their weights, and its product with itself.
     weighted: D::Mat<'static>,
     m: D::Mat<'static>,
@@ -177,89 +33,45 @@ pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     careful: bool,
 }
 
-/// The methods of the vectors.
-macro_rules! vectors_by {
-    ($ops:ident) => {
-        fn zeros(&self, len: usize) -> Result<Self::V> {
-            self.$ops.zeros(len)
-        }
-        fn bring(&self, x: &[f64]) -> Result<Self::V> {
-            self.$ops.bring(x)
-        }
-        fn fetch(&self, x: &Self::V) -> Result<Vec<f64>> {
-            self.$ops.fetch(x)
-        }
-        fn copy(&self, x: &Self::V) -> Result<Self::V> {
-            self.$ops.copy(x)
-        }
-        fn len(&self, x: &Self::V) -> usize {
-            self.$ops.len(x)
-        }
-        fn add(&self, a: f64, x: &Self::V, b: f64, y: &mut Self::V) -> Result<()> {
-            self.$ops.add(a, x, b, y)
-        }
-        fn shift(&self, a: f64, x: &mut Self::V) -> Result<()> {
-            self.$ops.shift(a, x)
-        }
-        fn multiply(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
-            self.$ops.multiply(x, y)
-        }
-        fn divide(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
-            self.$ops.divide(x, y)
-        }
-        fn invert(&self, x: &Self::V) -> Result<Self::V> {
-            self.$ops.invert(x)
-        }
-        fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
-            self.$ops.dot(x, y)
-        }
-        fn sum(&self, x: &Self::V) -> Result<f64> {
-            self.$ops.sum(x)
-        }
-        fn largest(&self, x: &Self::V) -> Result<f64> {
-            self.$ops.largest(x)
-        }
-        fn least(&self, x: &Self::V) -> Result<f64> {
-            self.$ops.least(x)
-        }
-        fn least_ratios(
-            &self,
-            x: &Self::V,
-            d: &Self::V,
-            e: Option<(&Self::V, &[f64])>,
-        ) -> Result<Vec<f64>> {
-            self.$ops.least_ratios(x, d, e)
-        }
-        fn recentred(
-            &self,
-            by: $crate::algo::lp_vectors::Recentre,
-            first: (&Self::V, &Self::V),
-            second: (&Self::V, &Self::V),
-        ) -> Result<Self::V> {
-            self.$ops.recentred(by, first, second)
-        }
-        fn capped(&self, at: $crate::algo::lp_vectors::Capped, x: &Self::V) -> Result<Self::V> {
-            self.$ops.capped(at, x)
-        }
-        fn add_capped(
-            &self,
-            at: $crate::algo::lp_vectors::Capped,
-            a: f64,
-            u: &Self::V,
-            x: &mut Self::V,
-        ) -> Result<()> {
-            self.$ops.add_capped(at, a, u, x)
-        }
-    };
-}
-pub(super) use vectors_by;
-
 impl<T: Scalar, D: Elementwise<T>> Vectors for Dense<'_, T, D> {
     type V = D::Mat<'static>;
     vectors_by!(ops);
 }
 
-impl<T: Scalar, D: Elementwise<T>> Dense<'_, T, D> {
+/// Entries of columns that have one each.
+pub struct Slacks {
+    pub rows: Vec<i32>,
+    pub values: Vec<f64>,
+}
+
+impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
+    pub(super) fn new(
+        ops: OnDevice<'d, T, D>,
+        structural: D::Mat<'static>,
+        free: D::Mat<'static>,
+        slacks: Slacks,
+        capped: Capped,
+        rows: usize,
+    ) -> Result<Self> {
+        let columns = ops.dev.shape(&structural).0;
+        Ok(Dense {
+            weighted: ops.dev.zeros(columns, rows)?,
+            m: ops.dev.zeros(rows, rows)?,
+            slacks: ops.column(&slacks.values)?,
+            slack_rows: slacks.rows,
+            slack_values: slacks.values,
+            rows,
+            capped,
+            structural,
+            free,
+            factor: None,
+            free_factor: None,
+            gamma: 0.0,
+            careful: false,
+            ops,
+        })
+    }
+
     fn columns(&self) -> usize {
         self.ops.dev.shape(&self.structural).0
     }

@@ -7,42 +7,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::lp_newton::{blend, recentred, steps, steps_between, Newton, Products, Steps};
-use super::lp_normal::{Augmented, NormalEquations, Triple};
+use super::lp_newton::{recentred, steps, steps_between, Newton, Products, Steps};
+use super::lp_normal::NormalEquations;
+use super::lp_point::{add, blend, copy, Data, Point, Residuals};
+use super::lp_start::start;
 use super::lp_stop::{Measures, Verdict, Yardstick};
 use crate::error::{Error, Result};
 use crate::interrupt;
-
-/// The problem's vectors.
-pub struct Data<V> {
-    pub rhs: V,
-    pub cost: V,
-    pub free_cost: V,
-    pub upper: V,
-}
-
-/// A point, or a direction: `x` of bounded columns with their dual slacks z, `v` what is left up to upper bounds, with w.
-pub struct Point<V> {
-    pub x: V,
-    pub free: V,
-    pub y: V,
-    pub z: V,
-    pub v: V,
-    pub w: V,
-    pub tau: f64,
-    pub kappa: f64,
-}
-
-pub struct Residuals<V> {
-    pub rows: V,
-    pub capped: V,
-    pub bounded: V,
-    pub free: V,
-    pub gap: f64,
-    pub mu: f64,
-    pub objective: f64,
-    pub dual_objective: f64,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -87,9 +58,6 @@ const CORRECTORS: usize = 2;
 const GAIN: f64 = 0.02;
 /// Of the way to the boundary: at least, and at most.
 const DAMPING: (f64, f64) = (0.95, 0.9995);
-
-/// Means of a side's variables, in a scaled problem, that are no place to start.
-const NOTHING: f64 = 1e-8;
 
 struct Iteration<'i, N: NormalEquations> {
     n: &'i mut N,
@@ -175,94 +143,6 @@ fn gave_out(e: &Error) -> Option<Status> {
         Error::NonFinite | Error::NotPositiveDefinite { .. } => Some(Status::Stalled),
         _ => None,
     }
-}
-
-fn copy<N: NormalEquations>(n: &N, p: &Point<N::V>) -> Result<Point<N::V>> {
-    Ok(Point {
-        x: n.copy(&p.x)?,
-        free: n.copy(&p.free)?,
-        y: n.copy(&p.y)?,
-        z: n.copy(&p.z)?,
-        v: n.copy(&p.v)?,
-        w: n.copy(&p.w)?,
-        tau: p.tau,
-        kappa: p.kappa,
-    })
-}
-
-/// Mehrotra's starting point: least squares of either side, moved into the interior.
-fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N::V>> {
-    let of = n.extents();
-    let mut theta = n.zeros(of.bounded)?;
-    n.shift(1.0, &mut theta)?;
-    let mut ones = n.zeros(of.capped.len())?;
-    n.shift(1.0, &mut ones)?;
-    n.add_capped(of.capped, 1.0, &ones, &mut theta)?;
-    let system = Augmented::new(n, theta)?;
-    let mut f = n.zeros(of.bounded)?;
-    n.add_capped(of.capped, -1.0, &data.upper, &mut f)?;
-    let of_x = Triple {
-        bounded: f,
-        free: n.zeros(of.free)?,
-        rows: n.copy(&data.rhs)?,
-    };
-    let primal = system.solve(n, &of_x)?;
-    let of_y = Triple {
-        bounded: n.copy(&data.cost)?,
-        free: n.copy(&data.free_cost)?,
-        rows: n.zeros(of.rows)?,
-    };
-    let dual = system.solve(n, &of_y)?;
-    let (mut x, y) = (primal.bounded, dual.rows);
-    let mut v = n.minus(&data.upper, &n.capped(of.capped, &x)?)?;
-    // c - A'y, in equal parts for z and w where there are both.
-    let (mut z, _) = n.transposed_times(&y)?;
-    n.add(1.0, &data.cost, -1.0, &mut z)?;
-    let mut w = n.capped(of.capped, &z)?;
-    let mut half = n.copy(&w)?;
-    n.add(0.0, &w, 0.5, &mut half)?;
-    n.add_capped(of.capped, -1.0, &half, &mut z)?;
-    n.add(0.0, &half, -0.5, &mut w)?;
-
-    let least = |a: &N::V, b: &N::V| Ok::<_, Error>(n.least(a)?.min(n.least(b)?));
-    let (mut of_p, mut of_d) = (
-        (-1.5 * least(&x, &v)?).max(0.0),
-        (-1.5 * least(&z, &w)?).max(0.0),
-    );
-    let pairs = (of.bounded + of.capped.len()) as f64;
-    let sums = (n.sum(&x)? + n.sum(&v)?, n.sum(&z)? + n.sum(&w)?);
-    let inner = n.dot(&x, &z)? + n.dot(&v, &w)?;
-    // Of what is shifted, without doing so.
-    let all = |p: f64, d: f64| {
-        let product = inner + d * sums.0 + p * sums.1 + p * d * pairs;
-        (product, sums.0 + p * pairs, sums.1 + d * pairs)
-    };
-    let (product, sum_p, sum_d) = all(of_p, of_d);
-    // Least squares may leave nothing but rounding of one side.
-    if product <= 0.0 || sum_p <= NOTHING * pairs || sum_d <= NOTHING * pairs {
-        of_p += 1.0;
-        of_d += 1.0;
-    }
-    let (product, sum_p, sum_d) = all(of_p, of_d);
-    of_p += 0.5 * product / sum_d;
-    of_d += 0.5 * product / sum_p;
-    for p in [&mut x, &mut v] {
-        n.shift(of_p, p)?;
-    }
-    for d in [&mut z, &mut w] {
-        n.shift(of_d, d)?;
-    }
-    let kappa = (n.dot(&x, &z)? + n.dot(&v, &w)?) / pairs;
-    Ok(Point {
-        x,
-        free: primal.free,
-        y,
-        z,
-        v,
-        w,
-        tau: 1.0,
-        kappa,
-    })
 }
 
 type Looked<V> = (Residuals<V>, Measures, Verdict);
@@ -410,19 +290,6 @@ impl<N: NormalEquations> Iteration<'_, N> {
         at.kappa *= over_all;
         Ok(())
     }
-}
-
-/// `e <- d + e`.
-fn add<N: NormalEquations>(n: &N, d: &Point<N::V>, e: &mut Point<N::V>) -> Result<()> {
-    n.add(1.0, &d.x, 1.0, &mut e.x)?;
-    n.add(1.0, &d.free, 1.0, &mut e.free)?;
-    n.add(1.0, &d.y, 1.0, &mut e.y)?;
-    n.add(1.0, &d.z, 1.0, &mut e.z)?;
-    n.add(1.0, &d.v, 1.0, &mut e.v)?;
-    n.add(1.0, &d.w, 1.0, &mut e.w)?;
-    e.tau += d.tau;
-    e.kappa += d.kappa;
-    Ok(())
 }
 
 fn evenly(from: f64, to: f64, count: usize) -> Vec<f64> {

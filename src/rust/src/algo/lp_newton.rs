@@ -1,7 +1,7 @@
 //! Newton directions of the homogeneous self-dual embedding of a linear program, and steps along them.
 
-use super::lp_ipm::{Data, Point, Residuals};
 use super::lp_normal::{Augmented, NormalEquations, Triple};
+use super::lp_point::{Data, Point, Residuals};
 use super::lp_vectors::Recentre;
 use crate::error::Result;
 
@@ -157,25 +157,6 @@ pub fn steps_between<N: NormalEquations>(
         (primal, dual)
     };
     Ok(all.map(step).collect())
-}
-
-/// `d <- d + weight (e - d)`.
-pub fn blend<N: NormalEquations>(
-    n: &N,
-    d: &mut Point<N::V>,
-    e: &Point<N::V>,
-    weight: f64,
-) -> Result<()> {
-    let keep = 1.0 - weight;
-    n.add(weight, &e.x, keep, &mut d.x)?;
-    n.add(weight, &e.free, keep, &mut d.free)?;
-    n.add(weight, &e.y, keep, &mut d.y)?;
-    n.add(weight, &e.z, keep, &mut d.z)?;
-    n.add(weight, &e.v, keep, &mut d.v)?;
-    n.add(weight, &e.w, keep, &mut d.w)?;
-    d.tau = weight * e.tau + keep * d.tau;
-    d.kappa = weight * e.kappa + keep * d.kappa;
-    Ok(())
 }
 
 /// By how much products at the end of longer steps than possible would have to change (Gondzio).

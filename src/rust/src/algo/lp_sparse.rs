@@ -2,7 +2,7 @@
 //! belongs to free columns is dense.
 
 use super::lp_csc::Csc;
-use super::lp_dense::{not_factored, vectors_by};
+use super::lp_dense::not_factored;
 use super::lp_device::OnDevice;
 use super::lp_form::Problem;
 use super::lp_free::FreeFactor;
@@ -10,7 +10,7 @@ use super::lp_layout::{Constraints, Dependent, Layout};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
 use super::lp_product::Product;
 use super::lp_rank;
-use super::lp_vectors::{Capped, Plain, Vectors};
+use super::lp_vectors::{vectors_by, Capped, Plain, Vectors};
 use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::Part;

@@ -1,7 +1,7 @@
 //! When an interior-point iteration has come to its end: residuals of the problem as it was before scaling, and certificates.
 
-use super::lp_ipm::{Data, Point, Residuals};
 use super::lp_normal::NormalEquations;
+use super::lp_point::{Data, Point, Residuals};
 use super::lp_scale::Scales;
 use crate::error::Result;
 

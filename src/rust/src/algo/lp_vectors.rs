@@ -97,6 +97,83 @@ pub trait Vectors {
     }
 }
 
+/// All of [`Vectors`] by the vectors in a field.
+macro_rules! vectors_by {
+    ($ops:ident) => {
+        fn zeros(&self, len: usize) -> Result<Self::V> {
+            self.$ops.zeros(len)
+        }
+        fn bring(&self, x: &[f64]) -> Result<Self::V> {
+            self.$ops.bring(x)
+        }
+        fn fetch(&self, x: &Self::V) -> Result<Vec<f64>> {
+            self.$ops.fetch(x)
+        }
+        fn copy(&self, x: &Self::V) -> Result<Self::V> {
+            self.$ops.copy(x)
+        }
+        fn len(&self, x: &Self::V) -> usize {
+            self.$ops.len(x)
+        }
+        fn add(&self, a: f64, x: &Self::V, b: f64, y: &mut Self::V) -> Result<()> {
+            self.$ops.add(a, x, b, y)
+        }
+        fn shift(&self, a: f64, x: &mut Self::V) -> Result<()> {
+            self.$ops.shift(a, x)
+        }
+        fn multiply(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
+            self.$ops.multiply(x, y)
+        }
+        fn divide(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
+            self.$ops.divide(x, y)
+        }
+        fn invert(&self, x: &Self::V) -> Result<Self::V> {
+            self.$ops.invert(x)
+        }
+        fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
+            self.$ops.dot(x, y)
+        }
+        fn sum(&self, x: &Self::V) -> Result<f64> {
+            self.$ops.sum(x)
+        }
+        fn largest(&self, x: &Self::V) -> Result<f64> {
+            self.$ops.largest(x)
+        }
+        fn least(&self, x: &Self::V) -> Result<f64> {
+            self.$ops.least(x)
+        }
+        fn least_ratios(
+            &self,
+            x: &Self::V,
+            d: &Self::V,
+            e: Option<(&Self::V, &[f64])>,
+        ) -> Result<Vec<f64>> {
+            self.$ops.least_ratios(x, d, e)
+        }
+        fn recentred(
+            &self,
+            by: $crate::algo::lp_vectors::Recentre,
+            first: (&Self::V, &Self::V),
+            second: (&Self::V, &Self::V),
+        ) -> Result<Self::V> {
+            self.$ops.recentred(by, first, second)
+        }
+        fn capped(&self, at: $crate::algo::lp_vectors::Capped, x: &Self::V) -> Result<Self::V> {
+            self.$ops.capped(at, x)
+        }
+        fn add_capped(
+            &self,
+            at: $crate::algo::lp_vectors::Capped,
+            a: f64,
+            u: &Self::V,
+            x: &mut Self::V,
+        ) -> Result<()> {
+            self.$ops.add_capped(at, a, u, x)
+        }
+    };
+}
+pub(super) use vectors_by;
+
 /// Vectors of the host.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;

@@ -6,7 +6,7 @@ use extendr_api::prelude::*;
 
 use crate::algo::lp::{self, Certificate, Options, Solution};
 use crate::algo::lp_csc::Csc;
-use crate::algo::lp_dense::DenseConstraints;
+use crate::algo::lp_dense_constraints::DenseConstraints;
 use crate::algo::lp_form::Problem;
 use crate::algo::lp_ipm::{Record, Status};
 use crate::algo::lp_sparse::{is_for_dense, SparseConstraints};

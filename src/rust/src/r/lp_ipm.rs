@@ -28,7 +28,7 @@ struct Call<'r> {
 }
 
 impl<'r> Call<'r> {
-    fn new(parts: &'r [Robj], limits: &Robj) -> Result<Self> {
+    fn new(parts: &'r [Robj], (m, n): (usize, usize), limits: &Robj) -> Result<Self> {
         let broken = |what: &str| Error::Internal {
             what: format!("a native routine was called without {what}"),
         };
@@ -38,9 +38,9 @@ impl<'r> Call<'r> {
         let &[tolerance, iterations, seconds, constant] = args::doubles(limits)? else {
             return Err(broken("its limits"));
         };
-        let all = args::doubles;
+        let all = |x, len| args::matrix(x, (len, 1));
         Ok(Call {
-            parts: [all(a)?, all(b)?, all(c)?, all(d)?, all(e)?],
+            parts: [all(a, n)?, all(b, m)?, all(c, m)?, all(d, n)?, all(e, n)?],
             options: Options {
                 tolerance,
                 iterations: iterations as usize,
@@ -90,7 +90,7 @@ fn list_of(x: &Robj) -> Vec<Robj> {
 /// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is named, or its normal equations have few zeros.
 fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
     let asked_for_gpu = matches!(how.target(0.0), Target::Cuda(_));
-    !asked_for_gpu && !(a.rows > DENSE_ROWS && is_for_dense(a, p))
+    !(asked_for_gpu || a.rows > DENSE_ROWS && is_for_dense(a, p))
 }
 
 /// Rows up to which it does not matter.
@@ -158,7 +158,7 @@ fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let dim = args::dims(&dim)?;
         let x = args::matrix(&x, dim)?;
         let parts = list_of(&parts);
-        let call = Call::new(&parts, &limits)?;
+        let call = Call::new(&parts, dim, &limits)?;
         let filled = x.iter().filter(|x| **x != 0.0).count();
         if !how.single && (filled as f64) < SPARSE * x.len() as f64 {
             let a = Csc::from_dense(dim.0, x);
@@ -185,7 +185,7 @@ fn native_lp_sparse(
         let how = How::parse(&how)?;
         let dim = args::dims(&dim)?;
         let parts = list_of(&parts);
-        let call = Call::new(&parts, &limits)?;
+        let call = Call::new(&parts, dim, &limits)?;
         let places = |x: &Robj| -> Result<Vec<usize>> {
             let all = args::integers(x)?.iter().map(|i| usize::try_from(*i));
             let all: std::result::Result<Vec<usize>, _> = all.collect();
@@ -219,10 +219,9 @@ fn native_held_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let parts = list_of(&parts);
-        let call = Call::new(&parts, &limits)?;
         let a = held(&x)?;
-        let (m, n) = a.shape();
-        let _shown = watch(&how, a, Work::linear_program(m, n));
+        let call = Call::new(&parts, a.shape(), &limits)?;
+        let _shown = watch(&how, a, Work::linear_program(a.shape().0, a.shape().1));
         on_held!(&how, a, |dev, T, a| {
             let a = DenseConstraints::<T, _>::new(dev, a);
             lp::solve(&a, &call.problem(), &call.options)

@@ -78,10 +78,11 @@ impl<V> Augmented<V> {
         let of_f = size(&rhs.bounded)?.max(size(&rhs.free)?);
         let of_g = size(&rhs.rows)?;
         let or_one = |x: f64| if x > 0.0 { x } else { 1.0 };
-        let mut now = self.solve_once(n, rhs)?;
+        // With each solution `A'dy`, which the solution is made of, and its residual, too.
+        let (mut now, mut priced) = self.solve_once(n, rhs)?;
         let mut before: Option<(f64, Triple<V>)> = None;
         for left in (0..=REFINEMENTS).rev() {
-            let r = self.residual(n, rhs, &now)?;
+            let r = self.residual(n, rhs, &now, &priced)?;
             let in_f = size(&r.bounded)?.max(size(&r.free)?) / of_f.max(1e-300);
             let error = in_f.max(size(&r.rows)? / or_one(of_g));
             if !error.is_finite() {
@@ -95,17 +96,24 @@ impl<V> Augmented<V> {
             if error <= ACCURATE || left == 0 {
                 return Ok(now);
             }
-            let mut next = self.solve_once(n, &r)?;
+            let (mut next, more) = self.solve_once(n, &r)?;
             n.add(1.0, &now.bounded, 1.0, &mut next.bounded)?;
             n.add(1.0, &now.free, 1.0, &mut next.free)?;
             n.add(1.0, &now.rows, 1.0, &mut next.rows)?;
+            n.add(1.0, &more.0, 1.0, &mut priced.0)?;
+            n.add(1.0, &more.1, 1.0, &mut priced.1)?;
             before = Some((error, now));
             now = next;
         }
         Ok(now)
     }
 
-    fn solve_once<N: NormalEquations<V = V>>(&self, n: &N, rhs: &Triple<V>) -> Result<Triple<V>> {
+    /// A solution, and `A_B'dy` and `A_F'dy`.
+    fn solve_once<N: NormalEquations<V = V>>(
+        &self,
+        n: &N,
+        rhs: &Triple<V>,
+    ) -> Result<(Triple<V>, (V, V))> {
         let of_bounded = n.multiply(&rhs.bounded, &self.inverse)?;
         let mut of_free = n.copy(&rhs.free)?;
         n.add(0.0, &rhs.free, n.gamma(), &mut of_free)?;
@@ -117,14 +125,14 @@ impl<V> Augmented<V> {
         } else {
             of_free
         };
-        let (mut bounded, _) = n.transposed_times(&rows)?;
-        n.add(-1.0, &rhs.bounded, 1.0, &mut bounded)?;
-        let bounded = n.multiply(&bounded, &self.inverse)?;
-        Ok(Triple {
+        let priced = n.transposed_times(&rows)?;
+        let bounded = n.multiply(&n.minus(&priced.0, &rhs.bounded)?, &self.inverse)?;
+        let solution = Triple {
             bounded,
             free,
             rows,
-        })
+        };
+        Ok((solution, priced))
     }
 
     fn residual<N: NormalEquations<V = V>>(
@@ -132,10 +140,10 @@ impl<V> Augmented<V> {
         n: &N,
         rhs: &Triple<V>,
         at: &Triple<V>,
+        priced: &(V, V),
     ) -> Result<Triple<V>> {
-        let (mut bounded, mut free) = n.transposed_times(&at.rows)?;
         let held = n.multiply(&self.theta, &at.bounded)?;
-        n.add(-1.0, &held, 1.0, &mut bounded)?;
+        let (mut bounded, mut free) = (n.minus(&priced.0, &held)?, n.copy(&priced.1)?);
         n.add(1.0, &rhs.bounded, -1.0, &mut bounded)?;
         n.add(1.0, &rhs.free, -1.0, &mut free)?;
         let mut rows = n.times(&at.bounded, &at.free)?;

@@ -45,6 +45,7 @@
 #'   **class** \tab **fields** \tab **meaning** \cr
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()], or [chol_insert()], came close to a matrix that is not positive definite: the factor has lost digits \cr
+#'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before it reached an optimum, and gives the best point \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
@@ -204,9 +205,9 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update all arguments may hold such numbers, and none is base R's.
+# Of an update, and of a linear program, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (identical(routine, "update")) {
+  if (isTRUE(routine %in% c("update", "lp"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)

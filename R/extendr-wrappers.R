@@ -94,6 +94,15 @@ native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals,
 # The parts of many least-squares fits of one shape: x has `ydim[0]` rows and `n` columns for each of `count` problems
 native_lm_batch <- function(x, n, y, ydim, count, tol, out_qr, out_qraux, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm_batch, x, n, y, ydim, count, tol, out_qr, out_qraux, out_effects, out_residuals, out_coef, how)
 
+# A linear program with a matrix of R's doubles
+native_lp <- function(x, dim, parts, limits, how) .Call(wrap__native_lp, x, dim, parts, limits, how)
+
+# The same with a sparse one, by columns: where each begins, rows, and values
+native_lp_sparse <- function(starts, rows, values, dim, parts, limits, how) .Call(wrap__native_lp_sparse, starts, rows, values, dim, parts, limits, how)
+
+# The same with one that is on a device
+native_held_lp <- function(x, parts, limits, how) .Call(wrap__native_held_lp, x, parts, limits, how)
+
 # out = the handle of L and U in one matrix
 native_held_lu <- function(x, out, how) .Call(wrap__native_held_lu, x, out, how)
 

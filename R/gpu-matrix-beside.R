@@ -2,10 +2,16 @@
 
 .onLoad <- function(libname, pkgname) {
   register_refusals()
-  if (isNamespaceLoaded("Matrix")) {
-    set_methods_beside_matrix()
+  when_loaded("Matrix", set_methods_beside_matrix)
+  when_loaded("ROI", set_roi_solver)
+}
+
+# Now, or once it is.
+when_loaded <- function(package, action) {
+  if (isNamespaceLoaded(package)) {
+    action()
   } else {
-    setHook(packageEvent("Matrix", "onLoad"), function(...) set_methods_beside_matrix())
+    setHook(packageEvent(package, "onLoad"), function(...) action())
   }
 }
 

@@ -229,6 +229,18 @@ impl Work {
         }
     }
 
+    /// A linear program of m rows and n columns, of some iterations that form a product and factor it.
+    pub fn linear_program(m: usize, n: usize) -> Work {
+        let each = area((m, m)) * n as f64 + cholesky_flops(m) + 40.0 * area((m, n));
+        let numbers = (area((m, n)), (m + n) as f64);
+        let work = Work::new(Verb::Crossprod, LP_ITERATIONS * each, numbers);
+        Work {
+            steps: LP_ITERATIONS * m as f64,
+            entries: LP_ITERATIONS * area((m, m)),
+            ..work
+        }
+    }
+
     /// The verb with square operands of order n.
     pub fn square(verb: Verb, n: usize) -> Work {
         match verb {
@@ -243,6 +255,9 @@ impl Work {
         }
     }
 }
+
+/// Iterations that a linear program is thought to take.
+const LP_ITERATIONS: f64 = 15.0;
 
 /// Operations of which nothing more is known.
 impl From<f64> for Work {

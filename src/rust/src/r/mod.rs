@@ -14,6 +14,7 @@ mod covariance;
 mod device;
 mod elementwise;
 mod lm;
+mod lp_ipm;
 mod lu;
 mod matmult;
 mod matrix_file;
@@ -47,6 +48,7 @@ extendr_module! {
     use device;
     use elementwise;
     use lm;
+    use lp_ipm;
     use lu;
     use matmult;
     use matrix_file;

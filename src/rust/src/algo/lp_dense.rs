@@ -1,0 +1,297 @@
+//! The normal equations of a dense matrix, on a device where it stays.
+//!
+//! The structural columns are held as rows, so that weights of columns repeat down the columns of what is multiplied; slacks, which have one entry each, are not held as columns.
+
+use super::lp_device::OnDevice;
+use super::lp_free::FreeFactor;
+use super::lp_normal::{Extents, Magnitudes, NormalEquations};
+use super::lp_pivots;
+use super::lp_vectors::{vectors_by, Capped, Vectors};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::scalar::Scalar;
+
+pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
+    ops: OnDevice<'d, T, D>,
+    rows: usize,
+    /// Structural bounded columns, and free ones, as rows.
+    structural: D::Mat<'static>,
+    free: D::Mat<'static>,
+    slack_rows: Vec<i32>,
+    slacks: D::Mat<'static>,
+    slack_values: Vec<f64>,
+    capped: Capped,
+    /// The structural columns times the roots of their weights, and its product with itself.
+    weighted: D::Mat<'static>,
+    m: D::Mat<'static>,
+    factor: Option<D::Mat<'static>>,
+    free_factor: Option<FreeFactor<T, D>>,
+    gamma: f64,
+    /// Whether a pivot was too small before: then likely again.
+    careful: bool,
+}
+
+impl<T: Scalar, D: Elementwise<T>> Vectors for Dense<'_, T, D> {
+    type V = D::Mat<'static>;
+    vectors_by!(ops);
+}
+
+/// Entries of columns that have one each.
+pub struct Slacks {
+    pub rows: Vec<i32>,
+    pub values: Vec<f64>,
+}
+
+impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
+    pub(super) fn new(
+        ops: OnDevice<'d, T, D>,
+        structural: D::Mat<'static>,
+        free: D::Mat<'static>,
+        slacks: Slacks,
+        capped: Capped,
+        rows: usize,
+    ) -> Result<Self> {
+        let columns = ops.dev.shape(&structural).0;
+        Ok(Dense {
+            weighted: ops.dev.zeros(columns, rows)?,
+            m: ops.dev.zeros(rows, rows)?,
+            slacks: ops.column(&slacks.values)?,
+            slack_rows: slacks.rows,
+            slack_values: slacks.values,
+            rows,
+            capped,
+            structural,
+            free,
+            factor: None,
+            free_factor: None,
+            gamma: 0.0,
+            careful: false,
+            ops,
+        })
+    }
+
+    fn columns(&self) -> usize {
+        self.ops.dev.shape(&self.structural).0
+    }
+
+    fn free_columns(&self) -> usize {
+        self.ops.dev.shape(&self.free).0
+    }
+
+    /// Multiplies rows and columns of what is held as its transpose.
+    fn scaled(&self, a: &D::Mat<'static>, down: &[f64], across: &[f64]) -> Result<D::Mat<'static>> {
+        let (dev, shape) = (self.ops.dev, self.ops.dev.shape(a));
+        let mut by = dev.blank(shape.0, shape.1)?;
+        if shape.0 * shape.1 == 0 {
+            return Ok(by);
+        }
+        let (down, across) = (self.ops.column(down)?, self.ops.column(across)?);
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        dev.gemm(one, Trans::No, &down, Trans::Yes, &across, zero, &mut by)?;
+        self.ops.zip(
+            Zip::Multiply,
+            Operand::Matrix(a),
+            Operand::Matrix(&by),
+            shape,
+        )
+    }
+
+    fn largest_by(&self, a: &D::Mat<'static>, lines: Lines, count: usize) -> Result<Vec<f64>> {
+        let (rows, cols) = self.ops.dev.shape(a);
+        if rows * cols == 0 {
+            return Ok(vec![0.0; count]);
+        }
+        self.ops.dev.fold(Fold::Largest, lines, false, a)
+    }
+
+    /// The diagonal of M, to which slacks are still to be added.
+    fn diagonal(&self, m: &D::Mat<'static>) -> Result<Vec<f64>> {
+        let diagonal = self.ops.dev.diagonal(m)?;
+        Ok(diagonal.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
+    fn extents(&self) -> Extents {
+        Extents {
+            rows: self.rows,
+            bounded: self.columns() + self.slack_rows.len(),
+            free: self.free_columns(),
+            capped: self.capped,
+        }
+    }
+
+    fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes> {
+        let (columns, all) = (self.columns(), self.free_columns());
+        let (of_structural, of_slacks) = bounded.split_at(columns);
+        let structural = self.scaled(&self.structural, of_structural, rows)?;
+        let mut of_rows = self.largest_by(&structural, Lines::Columns, self.rows)?;
+        let mut of_bounded = self.largest_by(&structural, Lines::Rows, columns)?;
+        let free = self.scaled(&self.free, free, rows)?;
+        let by_free = self.largest_by(&free, Lines::Columns, self.rows)?;
+        of_rows
+            .iter_mut()
+            .zip(by_free)
+            .for_each(|(r, f)| *r = r.max(f));
+        let of_free = self.largest_by(&free, Lines::Rows, all)?;
+        let slacks = self.slack_rows.iter().zip(&self.slack_values);
+        for ((row, value), scale) in slacks.zip(of_slacks) {
+            let row = *row as usize;
+            let magnitude = (value * scale * rows[row]).abs();
+            of_rows[row] = of_rows[row].max(magnitude);
+            of_bounded.push(magnitude);
+        }
+        Ok((of_rows, of_bounded, of_free))
+    }
+
+    fn rescale(&mut self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<()> {
+        let (structural, slacks) = bounded.split_at(self.columns());
+        self.structural = self.scaled(&self.structural, structural, rows)?;
+        self.free = self.scaled(&self.free, free, rows)?;
+        for ((value, row), by) in self
+            .slack_values
+            .iter_mut()
+            .zip(&self.slack_rows)
+            .zip(slacks)
+        {
+            *value *= by * rows[*row as usize];
+        }
+        self.slacks = self.ops.column(&self.slack_values)?;
+        Ok(())
+    }
+
+    fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V> {
+        let (dev, columns) = (self.ops.dev, self.columns());
+        let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
+        let mut out = dev.zeros(self.rows, 1)?;
+        let slacks = self.slack_rows.len();
+        if slacks > 0 {
+            let part = self.ops.part(x, columns, slacks)?;
+            let part = self.ops.multiply(&part, &self.slacks)?;
+            let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
+            let part = Operand::Matrix(&part);
+            dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
+        }
+        if columns > 0 && slacks == 0 {
+            dev.gemm(one, yes, &self.structural, no, x, one, &mut out)?;
+        } else if columns > 0 {
+            let part = self.ops.part(x, 0, columns)?;
+            dev.gemm(one, yes, &self.structural, no, &part, one, &mut out)?;
+        }
+        if self.free_columns() > 0 {
+            dev.gemm(one, yes, &self.free, no, free, one, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)> {
+        let (dev, columns) = (self.ops.dev, self.columns());
+        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
+        let product = |a: &D::Mat<'static>, len: usize| -> Result<Self::V> {
+            let mut out = dev.blank(len, 1)?;
+            if len > 0 {
+                dev.gemm(one, no, a, no, y, zero, &mut out)?;
+            }
+            Ok(out)
+        };
+        let free = product(&self.free, self.free_columns())?;
+        let structural = product(&self.structural, columns)?;
+        let slacks = self.slack_rows.len();
+        if slacks == 0 {
+            return Ok((structural, free));
+        }
+        let mut part = dev.blank(slacks, 1)?;
+        let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
+        dev.gather(rows, column, zero, y, &mut part)?;
+        let part = self.ops.multiply(&part, &self.slacks)?;
+        let mut all = dev.blank(columns + slacks, 1)?;
+        self.ops.put(&structural, (0, columns), &mut all, 0)?;
+        self.ops.put(&part, (0, slacks), &mut all, columns)?;
+        Ok((all, free))
+    }
+
+    fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize> {
+        interrupt::poll()?;
+        let (dev, columns) = (self.ops.dev, self.columns());
+        if columns > 0 {
+            let part = self.ops.part(weights, 0, columns)?;
+            let mut roots = dev.blank(columns, 1)?;
+            dev.map(Map::Sqrt, &part, &mut roots)?;
+            let (a, by) = (Operand::Matrix(&self.structural), Operand::Recycled(&roots));
+            dev.zip(Zip::Multiply, a, by, &mut self.weighted)?;
+            dev.syrk(Trans::Yes, &self.weighted, &mut self.m)?;
+        } else {
+            self.m = dev.zeros(self.rows, self.rows)?;
+        }
+        let mut diagonal = self.diagonal(&self.m)?;
+        if !self.slack_rows.is_empty() {
+            let part = self.ops.part(weights, columns, self.slack_rows.len())?;
+            let weights = self.ops.fetch(&part)?;
+            let values = self.slack_values.iter().zip(weights);
+            for (row, (value, weight)) in self.slack_rows.iter().zip(values) {
+                diagonal[*row as usize] += value * value * weight;
+            }
+            let all: Vec<T> = diagonal.iter().map(|d| T::from_f64(*d)).collect();
+            dev.set_diagonal(&all, &mut self.m)?;
+        }
+        if self.free_columns() > 0 {
+            self.gamma = diagonal.iter().sum::<f64>() / self.rows as f64;
+            let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
+            let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
+            dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;
+            diagonal = self.diagonal(&self.m)?;
+        }
+        let least = least.max(T::EPS);
+        let (factor, left_out, careful) =
+            lp_pivots::factor(&self.ops, &self.m, &diagonal, least, self.careful)?;
+        self.careful = careful;
+        self.factor = Some(factor);
+        Ok(left_out)
+    }
+
+    fn factor_free(&mut self) -> Result<()> {
+        let dev = self.ops.dev;
+        let (rows, free) = (self.rows, self.free_columns());
+        let mut solved = dev.blank(rows, free)?;
+        dev.transpose(&self.free, &mut solved)?;
+        self.solve(&mut solved)?;
+        let mut complement = dev.blank(free, free)?;
+        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
+        dev.gemm(one, no, &self.free, no, &solved, zero, &mut complement)?;
+        self.free_factor = Some(FreeFactor::new(&self.ops, complement, solved)?);
+        Ok(())
+    }
+
+    fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    fn solve(&self, x: &mut Self::V) -> Result<()> {
+        let Some(factor) = &self.factor else {
+            return Err(not_factored());
+        };
+        let (left, upper, non) = (Side::Left, Uplo::Upper, Diag::NonUnit);
+        for trans in [Trans::Yes, Trans::No] {
+            let dev = self.ops.dev;
+            dev.trsm(left, upper, trans, non, self.rows, factor, x)?;
+        }
+        Ok(())
+    }
+
+    fn solve_free(&self, t: &mut Self::V, f: &Self::V) -> Result<Self::V> {
+        let Some(factor) = &self.free_factor else {
+            return Err(not_factored());
+        };
+        let (_, mut x) = self.transposed_times(t)?;
+        self.ops.add(-1.0, f, 1.0, &mut x)?;
+        factor.solve(&self.ops, x, t)
+    }
+}
+
+pub(super) fn not_factored() -> Error {
+    Error::Internal {
+        what: "normal equations were solved before they were factored".into(),
+    }
+}

@@ -1,0 +1,149 @@
+//! A dense matrix of constraints as it was given, on its device.
+
+use super::lp_dense::{Dense, Slacks};
+use super::lp_device::OnDevice;
+use super::lp_layout::{Constraints, Dependent, Layout};
+use super::lp_rank;
+use super::lp_vectors::Vectors;
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Operand, Zip};
+use crate::error::{Error, Result};
+use crate::matrix::{Part, Trans};
+use crate::scalar::Scalar;
+
+/// A matrix as it was given, rows by columns, on its device.
+pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {
+    dev: &'d D,
+    a: &'a D::Mat<'m>,
+    scalar: std::marker::PhantomData<T>,
+}
+
+fn places(all: &[usize]) -> Result<Vec<i32>> {
+    let place = |i: &usize| i32::try_from(*i);
+    let places: std::result::Result<_, _> = all.iter().map(place).collect();
+    places.map_err(|_| Error::Dimension {
+        what: "a linear program has too many rows or columns".into(),
+    })
+}
+
+fn is_all(list: &[usize], extent: usize) -> bool {
+    list.len() == extent && list.iter().enumerate().all(|(i, at)| i == *at)
+}
+
+impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D> {
+    pub fn new(dev: &'d D, a: &'a D::Mat<'m>) -> Self {
+        DenseConstraints {
+            dev,
+            a,
+            scalar: std::marker::PhantomData,
+        }
+    }
+
+    /// These rows and columns.
+    fn part(&self, rows: &[usize], columns: &[usize]) -> Result<D::Mat<'static>> {
+        if rows.is_empty() || columns.is_empty() {
+            return self.dev.zeros(rows.len(), columns.len());
+        }
+        let (all_rows, all_columns) = self.dev.shape(self.a);
+        if is_all(rows, all_rows) && is_all(columns, all_columns) {
+            return self.dev.duplicate(self.a, Part::All);
+        }
+        let (r, c) = (places(rows)?, places(columns)?);
+        let mut out = self.dev.blank(rows.len(), columns.len())?;
+        let zero = T::from_f64(0.0);
+        self.dev
+            .gather(Index::List(&r), Index::List(&c), zero, self.a, &mut out)?;
+        Ok(out)
+    }
+
+    /// The transpose of these.
+    fn transposed(&self, rows: &[usize], columns: &[usize]) -> Result<D::Mat<'static>> {
+        if rows.is_empty() || columns.is_empty() {
+            return self.dev.zeros(columns.len(), rows.len());
+        }
+        let mut out = self.dev.blank(columns.len(), rows.len())?;
+        let (all_rows, all_columns) = self.dev.shape(self.a);
+        if is_all(rows, all_rows) && is_all(columns, all_columns) {
+            self.dev.transpose(self.a, &mut out)?;
+        } else {
+            self.dev.transpose(&self.part(rows, columns)?, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn product(&self, trans: Trans, x: &[f64]) -> Result<Vec<f64>> {
+        let ops = OnDevice::new(self.dev)?;
+        let len = trans.shape(self.dev.shape(self.a)).0;
+        if x.is_empty() || len == 0 {
+            return Ok(vec![0.0; len]);
+        }
+        let x = ops.column(x)?;
+        let mut out = self.dev.blank(len, 1)?;
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        self.dev
+            .gemm(one, trans, self.a, Trans::No, &x, zero, &mut out)?;
+        ops.fetch(&out)
+    }
+}
+
+impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, '_, T, D> {
+    type Normal = Dense<'d, T, D>;
+
+    fn shape(&self) -> (usize, usize) {
+        self.dev.shape(self.a)
+    }
+
+    fn column_magnitudes(&self, rows: &[usize]) -> Result<Vec<f64>> {
+        let (all, columns) = self.shape();
+        if rows.is_empty() || columns == 0 {
+            return Ok(vec![0.0; columns]);
+        }
+        if is_all(rows, all) {
+            return self.dev.fold(Fold::Largest, Lines::Columns, false, self.a);
+        }
+        let columns: Vec<usize> = (0..columns).collect();
+        let part = self.part(rows, &columns)?;
+        self.dev.fold(Fold::Largest, Lines::Columns, false, &part)
+    }
+
+    fn times(&self, x: &[f64]) -> Result<Vec<f64>> {
+        self.product(Trans::No, x)
+    }
+
+    fn transposed_times(&self, y: &[f64]) -> Result<Vec<f64>> {
+        self.product(Trans::Yes, y)
+    }
+
+    fn arrange(&self, layout: &mut Layout) -> Result<Dense<'d, T, D>> {
+        let ops = OnDevice::new(self.dev)?;
+        let mut structural = self.transposed(&layout.rows, &layout.bounded)?;
+        if layout.signs.iter().any(|s| *s != 1.0) {
+            let signs = ops.column(&layout.signs)?;
+            let shape = self.dev.shape(&structural);
+            let (a, by) = (Operand::Matrix(&structural), Operand::Recycled(&signs));
+            structural = ops.zip(Zip::Multiply, a, by, shape)?;
+        }
+        let free = self.transposed(&layout.rows, &layout.free)?;
+        let at = layout.places(self.shape().0);
+        let slack_rows: Vec<usize> = layout.slacks.iter().filter_map(|row| at[*row]).collect();
+        let slacks = Slacks {
+            rows: places(&slack_rows)?,
+            values: layout.slack_signs.clone(),
+        };
+        Dense::new(
+            ops,
+            structural,
+            free,
+            slacks,
+            layout.capped(),
+            layout.rows.len(),
+        )
+    }
+
+    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent> {
+        lp_rank::dependent_columns(self.dev, self.transposed(rows, columns)?)
+    }
+
+    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent> {
+        lp_rank::dependent_columns(self.dev, self.part(rows, columns)?)
+    }
+}

@@ -1,0 +1,255 @@
+//! The vectors of `lp_vectors` on a device, composed of its functions: matrices of one column that live there. Only what is reduced to numbers comes back.
+
+use std::marker::PhantomData;
+
+use faer::{MatMut, MatRef};
+
+use super::lp_vectors::{Capped, Recentre, Vectors};
+use crate::elementwise::{Elementwise, Fold, Lines, Map, Operand, Zip};
+use crate::error::Result;
+use crate::matrix::{Block, Part, Trans};
+use crate::scalar::{try_zeroed, widened, Scalar};
+
+/// Vectors of a device.
+pub struct OnDevice<'d, T: Scalar, D: Elementwise<T>> {
+    pub dev: &'d D,
+    /// The number one, for sums of multiples by products.
+    one: D::Mat<'static>,
+    scalar: PhantomData<T>,
+}
+
+impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
+    pub fn new(dev: &'d D) -> Result<Self> {
+        let one = [T::from_f64(1.0)];
+        let view = MatRef::from_column_major_slice(&one, 1, 1);
+        Ok(OnDevice {
+            dev,
+            one: dev.load_temporary(view, Part::All)?,
+            scalar: PhantomData,
+        })
+    }
+
+    /// A matrix of one column from numbers of the host.
+    pub fn column(&self, x: &[f64]) -> Result<D::Mat<'static>> {
+        let x = T::borrow_host(x)?;
+        let view = MatRef::from_column_major_slice(&x, x.len(), 1);
+        self.dev.load_temporary(view, Part::All)
+    }
+
+    /// `f(x, y)` as another matrix.
+    pub fn zip(
+        &self,
+        f: Zip,
+        x: Operand<'_, D::Mat<'static>>,
+        y: Operand<'_, D::Mat<'static>>,
+        shape: (usize, usize),
+    ) -> Result<D::Mat<'static>> {
+        let mut out = self.dev.blank(shape.0, shape.1)?;
+        if shape.0 * shape.1 > 0 {
+            self.dev.zip(f, x, y, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn both(&self, f: Zip, x: &D::Mat<'static>, y: &D::Mat<'static>) -> Result<D::Mat<'static>> {
+        let shape = self.dev.shape(x);
+        self.zip(f, Operand::Matrix(x), Operand::Matrix(y), shape)
+    }
+
+    fn with(&self, f: Zip, x: &D::Mat<'static>, y: f64) -> Result<D::Mat<'static>> {
+        let shape = self.dev.shape(x);
+        self.zip(f, Operand::Matrix(x), Operand::Number(y), shape)
+    }
+
+    fn map(&self, f: Map, x: &D::Mat<'static>) -> Result<D::Mat<'static>> {
+        let (rows, cols) = self.dev.shape(x);
+        let mut out = self.dev.blank(rows, cols)?;
+        if rows * cols > 0 {
+            self.dev.map(f, x, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn fold(&self, f: Fold, x: &D::Mat<'static>) -> Result<f64> {
+        if self.len(x) == 0 {
+            return Ok(f.of_nothing());
+        }
+        let all = self.dev.fold(f, Lines::All, false, x)?;
+        Ok(all.first().copied().unwrap_or(f.of_nothing()))
+    }
+
+    /// Twice the positive part.
+    fn twice_positive(&self, x: &D::Mat<'static>) -> Result<D::Mat<'static>> {
+        let mut out = self.map(Map::Abs, x)?;
+        self.add(1.0, x, 1.0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Rows of a column.
+    pub fn part(&self, x: &D::Mat<'static>, from: usize, len: usize) -> Result<D::Mat<'static>> {
+        let mut out = self.dev.blank(len, 1)?;
+        self.put(x, (from, len), &mut out, 0)?;
+        Ok(out)
+    }
+
+    /// Copies rows of a column to another one, from a row on.
+    pub fn put(
+        &self,
+        x: &D::Mat<'static>,
+        (row, rows): (usize, usize),
+        out: &mut D::Mat<'static>,
+        at: usize,
+    ) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let block = Block {
+            row,
+            col: 0,
+            rows,
+            cols: 1,
+        };
+        self.dev.copy_block(x, block, out, (at, 0))
+    }
+}
+
+impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
+    type V = D::Mat<'static>;
+
+    fn zeros(&self, len: usize) -> Result<Self::V> {
+        self.dev.zeros(len, 1)
+    }
+
+    fn bring(&self, x: &[f64]) -> Result<Self::V> {
+        self.column(x)
+    }
+
+    fn fetch(&self, x: &Self::V) -> Result<Vec<f64>> {
+        let (rows, cols) = self.dev.shape(x);
+        let mut out = try_zeroed::<T>(rows * cols)?;
+        if rows * cols > 0 {
+            let view = MatMut::from_column_major_slice_mut(&mut out, rows, cols);
+            self.dev.read(x, view)?;
+        }
+        widened(&out)
+    }
+
+    fn copy(&self, x: &Self::V) -> Result<Self::V> {
+        self.dev.duplicate(x, Part::All)
+    }
+
+    fn len(&self, x: &Self::V) -> usize {
+        self.dev.shape(x).0
+    }
+
+    fn add(&self, a: f64, x: &Self::V, b: f64, y: &mut Self::V) -> Result<()> {
+        if self.len(x) == 0 {
+            return Ok(());
+        }
+        let (a, b) = (T::from_f64(a), T::from_f64(b));
+        self.dev.gemm(a, Trans::No, x, Trans::No, &self.one, b, y)
+    }
+
+    fn shift(&self, a: f64, x: &mut Self::V) -> Result<()> {
+        *x = self.with(Zip::Add, x, a)?;
+        Ok(())
+    }
+
+    fn multiply(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
+        self.both(Zip::Multiply, x, y)
+    }
+
+    fn divide(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
+        self.both(Zip::Divide, x, y)
+    }
+
+    fn invert(&self, x: &Self::V) -> Result<Self::V> {
+        let shape = self.dev.shape(x);
+        self.zip(Zip::Divide, Operand::Number(1.0), Operand::Matrix(x), shape)
+    }
+
+    fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
+        self.sum(&self.multiply(x, y)?)
+    }
+
+    fn sum(&self, x: &Self::V) -> Result<f64> {
+        self.fold(Fold::Sum, x)
+    }
+
+    fn largest(&self, x: &Self::V) -> Result<f64> {
+        self.fold(Fold::Largest, x)
+    }
+
+    fn least(&self, x: &Self::V) -> Result<f64> {
+        self.fold(Fold::Min, x)
+    }
+
+    fn least_ratios(
+        &self,
+        x: &Self::V,
+        d: &Self::V,
+        e: Option<(&Self::V, &[f64])>,
+    ) -> Result<Vec<f64>> {
+        let ratios = self.divide(d, x)?;
+        let Some((e, weights)) = e else {
+            return Ok(vec![self.least(&ratios)?]);
+        };
+        let (len, count) = (self.len(x), weights.len());
+        if len == 0 {
+            return Ok(vec![f64::INFINITY; count]);
+        }
+        // All weights at once: one product and one reduction.
+        let mut pair = self.dev.blank(len, 2)?;
+        let whole = Block::leading(len, 1);
+        self.dev.copy_block(&ratios, whole, &mut pair, (0, 0))?;
+        let by = self.divide(&self.minus(e, d)?, x)?;
+        self.dev.copy_block(&by, whole, &mut pair, (0, 1))?;
+        let rows: Vec<f64> = weights.iter().flat_map(|w| [1.0, *w]).collect();
+        let rows = T::borrow_host(&rows)?;
+        let view = MatRef::from_column_major_slice(&rows, 2, count);
+        let weights = self.dev.load_temporary(view, Part::All)?;
+        let mut all = self.dev.blank(len, count)?;
+        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
+        self.dev
+            .gemm(one, no, &pair, no, &weights, zero, &mut all)?;
+        self.dev.fold(Fold::Min, Lines::Columns, false, &all)
+    }
+
+    fn recentred(
+        &self,
+        by: Recentre,
+        (x, dx): (&Self::V, &Self::V),
+        (z, dz): (&Self::V, &Self::V),
+    ) -> Result<Self::V> {
+        let (mut first, mut second) = (self.copy(x)?, self.copy(z)?);
+        self.add(by.steps.0, dx, 1.0, &mut first)?;
+        self.add(by.steps.1, dz, 1.0, &mut second)?;
+        let product = self.multiply(&first, &second)?;
+        // What is missing, less what is too much; of that no more than `most`, by positive parts, as there is no minimum of two.
+        let mut lacking = self.with(Zip::Multiply, &product, -1.0)?;
+        self.shift(by.least, &mut lacking)?;
+        let mut excess = self.twice_positive(&self.with(Zip::Subtract, &product, by.most)?)?;
+        let beyond = self.twice_positive(&self.with(Zip::Subtract, &excess, 2.0 * by.most)?)?;
+        self.add(-0.5, &beyond, 1.0, &mut excess)?;
+        let mut out = self.twice_positive(&lacking)?;
+        self.add(-0.5, &excess, 0.5, &mut out)?;
+        Ok(out)
+    }
+
+    fn capped(&self, at: Capped, x: &Self::V) -> Result<Self::V> {
+        let mut out = self.dev.blank(at.len(), 1)?;
+        self.put(x, (0, at.structural), &mut out, 0)?;
+        self.put(x, (at.slack_at, at.slack), &mut out, at.structural)?;
+        Ok(out)
+    }
+
+    fn add_capped(&self, at: Capped, a: f64, u: &Self::V, x: &mut Self::V) -> Result<()> {
+        if at.is_empty() {
+            return Ok(());
+        }
+        let mut sums = self.capped(at, x)?;
+        self.add(a, u, 1.0, &mut sums)?;
+        self.put(&sums, (0, at.structural), x, 0)?;
+        self.put(&sums, (at.structural, at.slack), x, at.slack_at)
+    }
+}

@@ -1,0 +1,156 @@
+//! When an interior-point iteration has come to its end: residuals of the problem as it was before scaling, and certificates.
+
+use super::lp_normal::NormalEquations;
+use super::lp_point::{Data, Point, Residuals};
+use super::lp_scale::Scales;
+use crate::error::Result;
+
+/// How accurate a certificate must be, relative to what it certifies.
+const CERTAIN: f64 = 1e-8;
+
+/// How far a point is from an optimum.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Measures {
+    /// Relative residuals, in Euclidean norms, and the relative gap between the objectives.
+    pub primal: f64,
+    pub dual: f64,
+    pub gap: f64,
+    pub objective: f64,
+    pub dual_objective: f64,
+}
+
+impl Measures {
+    pub fn worst(&self) -> f64 {
+        self.primal.max(self.dual).max(self.gap)
+    }
+
+    pub fn is_finite(&self) -> bool {
+        (self.primal + self.dual + self.gap).is_finite()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    GoOn,
+    Optimal,
+    /// y, z and w prove that there is no feasible point.
+    Infeasible,
+    /// x and v are a direction along which the objective falls for ever.
+    Unbounded,
+}
+
+/// What residuals are measured with.
+pub struct Yardstick<V> {
+    rows: V,
+    bounded: V,
+    free: V,
+    /// Columns' scales of those with an upper bound.
+    capped: V,
+    rhs: f64,
+    cost: f64,
+    norm_rhs: f64,
+    norm_cost: f64,
+    /// What both objectives have besides.
+    constant: f64,
+    tolerance: f64,
+}
+
+/// Of right-hand sides and bounds, and of costs, before scaling.
+pub struct Sizes {
+    pub rhs: f64,
+    pub cost: f64,
+    pub constant: f64,
+}
+
+pub fn norm<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
+    all.map(|x| x * x).sum::<f64>().sqrt()
+}
+
+impl<V> Yardstick<V> {
+    pub fn new<N: NormalEquations<V = V>>(
+        n: &N,
+        s: &Scales,
+        sizes: &Sizes,
+        tolerance: f64,
+    ) -> Result<Self> {
+        let inverse = |all: &[f64]| all.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
+        let capped: Vec<f64> = n.extents().capped.places().map(|j| s.bounded[j]).collect();
+        Ok(Yardstick {
+            rows: n.bring(&inverse(&s.rows))?,
+            bounded: n.bring(&inverse(&s.bounded))?,
+            free: n.bring(&inverse(&s.free))?,
+            capped: n.bring(&capped)?,
+            rhs: s.rhs,
+            cost: s.cost,
+            norm_rhs: sizes.rhs,
+            norm_cost: sizes.cost,
+            constant: sizes.constant,
+            tolerance,
+        })
+    }
+
+    fn of_rows<N: NormalEquations<V = V>>(&self, n: &N, rows: &V, capped: &V) -> Result<f64> {
+        let rows = n.weighted_square(rows, &self.rows)?;
+        let capped = n.weighted_square(capped, &self.capped)?;
+        Ok((rows + capped).sqrt() / self.rhs)
+    }
+
+    fn of_columns<N: NormalEquations<V = V>>(&self, n: &N, bounded: &V, free: &V) -> Result<f64> {
+        let bounded = n.weighted_square(bounded, &self.bounded)?;
+        let free = n.weighted_square(free, &self.free)?;
+        Ok((bounded + free).sqrt() / self.cost)
+    }
+
+    pub fn measure<N: NormalEquations<V = V>>(
+        &self,
+        n: &N,
+        at: &Point<V>,
+        r: &Residuals<V>,
+    ) -> Result<Measures> {
+        let both = self.rhs * self.cost * at.tau;
+        let (objective, dual_objective) = (r.objective / both, r.dual_objective / both);
+        Ok(Measures {
+            primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (1.0 + self.norm_rhs),
+            dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (1.0 + self.norm_cost),
+            gap: (objective - dual_objective).abs() / (1.0 + (objective + self.constant).abs()),
+            objective,
+            dual_objective,
+        })
+    }
+
+    pub fn judge<N: NormalEquations<V = V>>(
+        &self,
+        n: &N,
+        data: &Data<V>,
+        at: &Point<V>,
+        r: &Residuals<V>,
+        m: &Measures,
+    ) -> Result<Verdict> {
+        if m.worst() <= self.tolerance {
+            return Ok(Verdict::Optimal);
+        }
+        // A'y + z - w = c tau - r, and so A x and x + v.
+        let without = |of: &V, r: &V| {
+            let mut out = n.copy(r)?;
+            n.add(at.tau, of, -1.0, &mut out)?;
+            Ok::<_, crate::error::Error>(out)
+        };
+        if r.dual_objective > 0.0 {
+            let bounded = without(&data.cost, &r.bounded)?;
+            let free = without(&data.free_cost, &r.free)?;
+            let off = self.of_columns(n, &bounded, &free)? * self.norm_rhs.max(1.0);
+            if off <= CERTAIN * r.dual_objective / (self.rhs * self.cost) {
+                return Ok(Verdict::Infeasible);
+            }
+        }
+        if r.objective < 0.0 {
+            let rows = without(&data.rhs, &r.rows)?;
+            let capped = without(&data.upper, &r.capped)?;
+            let off = self.of_rows(n, &rows, &capped)? * self.norm_cost.max(1.0);
+            if off <= -CERTAIN * r.objective / (self.rhs * self.cost) {
+                return Ok(Verdict::Unbounded);
+            }
+        }
+        Ok(Verdict::GoOn)
+    }
+}

@@ -1,0 +1,238 @@
+//! `lp_ipm`.
+
+use std::time::Duration;
+
+use extendr_api::prelude::*;
+
+use crate::algo::lp::{self, Certificate, Options, Solution};
+use crate::algo::lp_csc::Csc;
+use crate::algo::lp_dense_constraints::DenseConstraints;
+use crate::algo::lp_form::Problem;
+use crate::algo::lp_ipm::{Record, Status};
+use crate::algo::lp_sparse::{is_for_dense, SparseConstraints};
+use crate::backend::cpu::CpuDevice;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::r::args;
+use crate::r::reply::{reply, show_progress};
+use crate::r::resident::{held, on_held, watch};
+use crate::r::target::{on_device, set_last, How, Target};
+use crate::scalar::Scalar;
+use crate::work::Work;
+
+/// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows, and of columns; `limits` are the
+/// tolerance, iterations, seconds and the constant of the objective.
+struct Call<'r> {
+    parts: [&'r [f64]; 5],
+    options: Options,
+}
+
+impl<'r> Call<'r> {
+    fn new(parts: &'r [Robj], (m, n): (usize, usize), limits: &Robj) -> Result<Self> {
+        let broken = |what: &str| Error::Internal {
+            what: format!("a native routine was called without {what}"),
+        };
+        let [a, b, c, d, e] = parts else {
+            return Err(broken("the parts of a linear program"));
+        };
+        let &[tolerance, iterations, seconds, constant] = args::doubles(limits)? else {
+            return Err(broken("its limits"));
+        };
+        let all = |x, len| args::matrix(x, (len, 1));
+        Ok(Call {
+            parts: [all(a, n)?, all(b, m)?, all(c, m)?, all(d, n)?, all(e, n)?],
+            options: Options {
+                tolerance,
+                iterations: iterations as usize,
+                time: Duration::try_from_secs_f64(seconds).ok(),
+                constant,
+            },
+        })
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        let [objective, rl, ru, l, u] = self.parts;
+        Problem {
+            objective,
+            rows: (rl, ru),
+            columns: (l, u),
+        }
+    }
+
+    fn sparse(&self, how: &How, a: &Csc) -> Result<Solution> {
+        set_last(Target::Cpu);
+        let dev = CpuDevice::new(how.threads);
+        let work = Work::from(a.values.len() as f64);
+        let _shown = crate::progress::begin(work.flops, false, how.delay, show_progress);
+        lp::solve(
+            &SparseConstraints::new(&dev, a),
+            &self.problem(),
+            &self.options,
+        )
+    }
+
+    fn dense(&self, how: &How, dim: (usize, usize), x: &[f64]) -> Result<Solution> {
+        on_device!(how, Work::linear_program(dim.0, dim.1), |dev, T| {
+            let x = T::borrow_host(x)?;
+            let a = Device::<T>::load(dev, args::view(&x, dim))?;
+            let a = DenseConstraints::<T, _>::new(dev, &a);
+            lp::solve(&a, &self.problem(), &self.options)
+        })
+    }
+}
+
+fn list_of(x: &Robj) -> Vec<Robj> {
+    x.as_list()
+        .map(|l| l.values().collect())
+        .unwrap_or_default()
+}
+
+/// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is named, or its normal equations have few zeros.
+fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
+    let asked_for_gpu = matches!(how.target(0.0), Target::Cuda(_));
+    !(asked_for_gpu || a.rows > DENSE_ROWS && is_for_dense(a, p))
+}
+
+/// Rows up to which it does not matter.
+const DENSE_ROWS: usize = 50;
+/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
+const SPARSE: f64 = 0.25;
+
+fn status(s: Status) -> &'static str {
+    match s {
+        Status::Optimal => "optimal",
+        Status::Infeasible => "infeasible",
+        Status::Unbounded => "unbounded",
+        Status::IterationLimit => "iteration_limit",
+        Status::TimeLimit => "time_limit",
+        Status::Interrupted => "interrupted",
+        Status::Stalled => "stalled",
+    }
+}
+
+fn numbers(r: &Record) -> [f64; 12] {
+    let m = &r.measures;
+    [
+        m.objective,
+        m.dual_objective,
+        m.primal,
+        m.dual,
+        m.gap,
+        r.mu,
+        r.steps.0,
+        r.steps.1,
+        r.centring,
+        r.correctors as f64,
+        r.tau,
+        r.kappa,
+    ]
+}
+
+fn answer(s: Solution) -> List {
+    let m = s.measures;
+    let log: Vec<f64> = s.log.iter().flat_map(numbers).collect();
+    let (kind, proof) = match s.certificate {
+        None => ("", Vec::new()),
+        Some(Certificate::Rows(y)) => ("rows", y),
+        Some(Certificate::Ray(x)) => ("ray", x),
+    };
+    list!(
+        status = status(s.status),
+        x = s.x,
+        y = s.y,
+        activity = s.activity,
+        reduced = s.reduced,
+        measures = vec![m.objective, m.dual_objective, m.primal, m.dual, m.gap],
+        log = log,
+        proof = proof,
+        kind = kind,
+        dropped = s.dropped as f64
+    )
+}
+
+/// A linear program with a matrix of R's doubles
+#[extendr]
+fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let dim = args::dims(&dim)?;
+        let x = args::matrix(&x, dim)?;
+        let parts = list_of(&parts);
+        let call = Call::new(&parts, dim, &limits)?;
+        let filled = x.iter().filter(|x| **x != 0.0).count();
+        if !how.single && (filled as f64) < SPARSE * x.len() as f64 {
+            let a = Csc::from_dense(dim.0, x);
+            if stays_sparse(&how, &a, &call.problem()) {
+                return call.sparse(&how, &a).map(answer);
+            }
+        }
+        call.dense(&how, dim, x).map(answer)
+    })
+}
+
+/// The same with a sparse one, by columns: where each begins, rows, and values
+#[extendr]
+fn native_lp_sparse(
+    starts: Robj,
+    rows: Robj,
+    values: Robj,
+    dim: Robj,
+    parts: Robj,
+    limits: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let dim = args::dims(&dim)?;
+        let parts = list_of(&parts);
+        let call = Call::new(&parts, dim, &limits)?;
+        let places = |x: &Robj| -> Result<Vec<usize>> {
+            let all = args::integers(x)?.iter().map(|i| usize::try_from(*i));
+            let all: std::result::Result<Vec<usize>, _> = all.collect();
+            all.map_err(|_| Error::Dimension {
+                what: "a sparse matrix has rows that are out of order or range".into(),
+            })
+        };
+        let values = args::doubles(&values)?.to_vec();
+        let a = Csc::new(dim.0, places(&starts)?, places(&rows)?, values)?;
+        if a.columns() != dim.1 {
+            return Err(Error::Dimension {
+                what: "a sparse matrix has parts that do not fit together".into(),
+            });
+        }
+        if stays_sparse(&how, &a, &call.problem()) {
+            return call.sparse(&how, &a).map(answer);
+        }
+        let mut x = crate::scalar::try_zeroed::<f64>(dim.0.saturating_mul(dim.1))?;
+        for j in 0..dim.1 {
+            let (index, values) = a.column(j);
+            let column = &mut x[j * dim.0..(j + 1) * dim.0];
+            index.iter().zip(values).for_each(|(i, v)| column[*i] = *v);
+        }
+        call.dense(&how, dim, &x).map(answer)
+    })
+}
+
+/// The same with one that is on a device
+#[extendr]
+fn native_held_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let parts = list_of(&parts);
+        let a = held(&x)?;
+        let call = Call::new(&parts, a.shape(), &limits)?;
+        let _shown = watch(&how, a, Work::linear_program(a.shape().0, a.shape().1));
+        on_held!(&how, a, |dev, T, a| {
+            let a = DenseConstraints::<T, _>::new(dev, a);
+            lp::solve(&a, &call.problem(), &call.options)
+        })
+        .map(answer)
+    })
+}
+
+extendr_module! {
+    mod lp_ipm;
+    fn native_lp;
+    fn native_lp_sparse;
+    fn native_held_lp;
+}

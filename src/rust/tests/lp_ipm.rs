@@ -7,7 +7,7 @@ use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::lp_dense_constraints::DenseConstraints;
 use cudafactor::algo::lp_form::Problem;
 use cudafactor::algo::lp_ipm::Status;
-use cudafactor::algo::lp_sparse::SparseConstraints;
+use cudafactor::algo::lp_sparse::{is_for_dense, SparseConstraints};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
 use cudafactor::error::Error;
@@ -397,6 +397,43 @@ fn degenerate_problems_reach_the_tolerance() {
             s.measures.objective
         );
     }
+}
+
+/// Coefficients are free, and each row has its residual's two parts to itself.
+#[test]
+fn least_absolute_values_stay_sparse() {
+    let (n, p) = (40, 3);
+    let mut r = Random(5);
+    let x: Vec<Vec<f64>> = (0..n).map(|_| r.many(p)).collect();
+    let mut a = Vec::new();
+    let mut rows = Vec::new();
+    for (i, x) in x.iter().enumerate() {
+        let part = |sign: f64| (0..n).map(move |k| if k == i { sign } else { 0.0 });
+        a.push(
+            x.iter()
+                .copied()
+                .chain(part(1.0))
+                .chain(part(-1.0))
+                .collect::<Vec<f64>>(),
+        );
+        let y = x[0] - 2.0 * x[1] + 3.0 * x[2] + if i % 4 == 0 { r.next() } else { 0.0 };
+        rows.push((y, y));
+    }
+    let c: Vec<f64> = (0..p + 2 * n).map(|j| f64::from(j >= p)).collect();
+    let columns: Vec<(f64, f64)> = (0..p + 2 * n)
+        .map(|j| (if j < p { -INF } else { 0.0 }, INF))
+        .collect();
+    let parts: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+    let problem = Lp::new(&c, &parts, &rows).bounded(&columns);
+    let s = problem.solve();
+    assert_eq!(s.status, Status::Optimal);
+    // Most observations are on one plane, which is then the fit.
+    near(&s.x[..p], &[1.0, -2.0, 3.0]);
+    let sparse = Csc::from_dense(n, &problem.by_columns());
+    assert!(problem.with(|p| !is_for_dense(&sparse, p)));
+    let full = random(60, 90, 4);
+    let dense = Csc::from_dense(60, &full.by_columns());
+    assert!(full.with(|p| is_for_dense(&dense, p)));
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::error::Result;
 
 /// Pivots of `A A'`, of unit diagonal, down to which its rows are independent beyond doubt.
 const INDEPENDENT: f64 = 1e-10;
+/// Operations, about, up to which dependent rows and columns are looked for.
+const LARGEST: f64 = 5e10;
 /// By how much a dependent equation may differ from what the others imply.
 const CONSISTENT: f64 = 1e-7;
 
@@ -39,6 +41,10 @@ pub fn independent_rows<C: Constraints>(
         .chain(&form.layout.free)
         .copied()
         .collect();
+    // A factorization of the whole would take longer than anything else; pivots that are left out do where equations agree.
+    if (rows.len() as f64).powi(2) * columns.len() as f64 > LARGEST {
+        return Ok(Ok(0));
+    }
     let found = a.dependent_rows(&rows, &columns)?;
     let largest = form.b().iter().fold(0.0, |s: f64, b| s.max(b.abs()));
     for (k, weights) in found.dropped.iter().zip(&found.weights) {
@@ -69,7 +75,8 @@ pub fn independent_columns<C: Constraints>(
     n: &mut C::Normal,
 ) -> Result<Option<Vec<f64>>> {
     let free = form.layout.free.clone();
-    if free.is_empty() || form.layout.rows.is_empty() {
+    let size = (free.len() as f64).powi(2) * form.layout.rows.len() as f64;
+    if free.is_empty() || form.layout.rows.is_empty() || size > LARGEST {
         return Ok(None);
     }
     let found = a.dependent_columns(&free, &form.layout.rows)?;

@@ -11,7 +11,7 @@ use super::lp_newton::{recentred, steps, steps_between, Newton, Products, Steps}
 use super::lp_normal::NormalEquations;
 use super::lp_point::{add, blend, copy, Data, Point, Residuals};
 use super::lp_start::start;
-use super::lp_stop::{Measures, Verdict, Yardstick};
+use super::lp_stop::{Holds, Measures, Verdict, Yardstick};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -31,6 +31,8 @@ pub enum Status {
 pub struct Limits {
     pub iterations: usize,
     pub time: Option<Duration>,
+    /// When time began to count.
+    pub began: Instant,
 }
 
 /// One line of the iteration's log.
@@ -67,14 +69,14 @@ struct Iteration<'i, N: NormalEquations> {
     count: f64,
 }
 
-/// Solves the problem. `yardstick` says when a point is good enough.
+/// Solves the problem. `yardstick` says when a point is good enough, and `holds` whether that holds for the problem as it was given; if not, the iteration goes on.
 pub fn solve<N: NormalEquations>(
     n: &mut N,
     data: &Data<N::V>,
     yardstick: &Yardstick<N::V>,
     limits: Limits,
+    holds: &Holds<'_, N>,
 ) -> Result<Outcome<N::V>> {
-    let began = Instant::now();
     let of = n.extents();
     let at = start(n, data)?;
     let count = (of.bounded + of.capped.len() + 1) as f64;
@@ -83,7 +85,7 @@ pub fn solve<N: NormalEquations>(
     let mut best: Option<(Measures, Point<N::V>)> = None;
     let mut record = Record::default();
     let status = loop {
-        let looked = it.look(yardstick);
+        let looked = it.look(yardstick, holds);
         let (r, measures, verdict) = match looked {
             Ok(found) => found,
             Err(e) => match gave_out(&e) {
@@ -113,7 +115,7 @@ pub fn solve<N: NormalEquations>(
         if log.len() > limits.iterations {
             break Status::IterationLimit;
         }
-        if limits.time.is_some_and(|t| began.elapsed() >= t) {
+        if limits.time.is_some_and(|t| limits.began.elapsed() >= t) {
             break Status::TimeLimit;
         }
         match interrupt::poll().and_then(|()| it.step(&r, &mut record)) {
@@ -148,10 +150,10 @@ fn gave_out(e: &Error) -> Option<Status> {
 type Looked<V> = (Residuals<V>, Measures, Verdict);
 
 impl<N: NormalEquations> Iteration<'_, N> {
-    fn look(&self, yardstick: &Yardstick<N::V>) -> Result<Looked<N::V>> {
+    fn look(&self, yardstick: &Yardstick<N::V>, holds: &Holds<'_, N>) -> Result<Looked<N::V>> {
         let r = self.residuals()?;
         let measures = yardstick.measure(self.n, &self.at, &r)?;
-        let verdict = yardstick.judge(self.n, self.data, &self.at, &r, &measures)?;
+        let verdict = yardstick.judge(self.n, self.data, &self.at, &r, &measures, holds)?;
         Ok((r, measures, verdict))
     }
 

@@ -11,6 +11,7 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
 use super::lp_csc::Csc;
+use super::lp_normal::or_one;
 use crate::error::{Error, Result};
 
 /// What takes the place of a pivot that is left out.
@@ -172,7 +173,7 @@ impl Product {
         })
     }
 
-    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, the mean of the first part's diagonal.
+    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, the mean of the first part's diagonal, or 1 where that has none.
     pub fn form(&mut self, bounded: &Csc, weights: &[f64], free: &Csc) -> f64 {
         let mut gamma = 0.0;
         if free.columns() > 0 && self.rows > 0 {
@@ -180,7 +181,7 @@ impl Product {
                 let (_, values) = bounded.column(j);
                 gamma += w * values.iter().map(|v| v * v).sum::<f64>();
             }
-            gamma /= self.rows as f64;
+            gamma = or_one(gamma / self.rows as f64);
         }
         let work = &mut self.work[..];
         for k in 0..self.rows {

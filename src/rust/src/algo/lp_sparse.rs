@@ -6,7 +6,7 @@ use super::lp_dense::not_factored;
 use super::lp_device::OnDevice;
 use super::lp_form::Problem;
 use super::lp_free::FreeFactor;
-use super::lp_layout::{Constraints, Dependent, Layout};
+use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
 use super::lp_product::Product;
 use super::lp_rank;
@@ -97,6 +97,29 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         Ok(self.a.transposed_times(y))
     }
 
+    fn magnitudes_times(&self, x: &[f64]) -> Result<Vec<f64>> {
+        let mut out = vec![0.0; self.a.rows];
+        for (j, x) in x.iter().enumerate() {
+            let (index, values) = self.a.column(j);
+            let entries = index.iter().zip(values);
+            entries.for_each(|(i, v)| out[*i] += (v * x).abs());
+        }
+        Ok(out)
+    }
+
+    fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>> {
+        let inner = |j: usize| {
+            let (index, values) = self.a.column(j);
+            let terms = index.iter().zip(values).map(|(i, v)| (v * y[*i]).abs());
+            terms.sum()
+        };
+        Ok((0..self.a.columns()).map(inner).collect())
+    }
+
+    fn eps(&self) -> f64 {
+        f64::EPSILON
+    }
+
     fn arrange(&self, layout: &mut Layout) -> Result<Sparse<'d, D>> {
         let columns = |layout: &Layout| {
             let at = layout.places(self.a.rows);
@@ -140,12 +163,14 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         })
     }
 
-    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.dense(rows, columns, true)?)
+    fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent> {
+        let a = self.dense(&rows.places, &columns.places, true)?;
+        lp_rank::dependent_columns(self.dev, a, &columns.scales, &rows.scales)
     }
 
-    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.dense(rows, columns, false)?)
+    fn dependent_columns(&self, columns: &Scaled, rows: &Scaled) -> Result<Dependent> {
+        let a = self.dense(&rows.places, &columns.places, false)?;
+        lp_rank::dependent_columns(self.dev, a, &rows.scales, &columns.scales)
     }
 }
 
@@ -240,6 +265,10 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
     fn transposed_times(&self, y: &Vec<f64>) -> Result<(Vec<f64>, Vec<f64>)> {
         let bounded = self.bounded.transposed_times(y);
         Ok((bounded, self.free.transposed_times(y)))
+    }
+
+    fn eps(&self) -> f64 {
+        f64::EPSILON
     }
 
     fn factor(&mut self, weights: &Vec<f64>, least: f64) -> Result<usize> {

@@ -1,6 +1,6 @@
 //! `lp_ipm`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 
@@ -46,6 +46,7 @@ impl<'r> Call<'r> {
                 iterations: iterations as usize,
                 time: Duration::try_from_secs_f64(seconds).ok(),
                 constant,
+                began: Instant::now(),
             },
         })
     }
@@ -146,7 +147,8 @@ fn answer(s: Solution) -> List {
         log = log,
         proof = proof,
         kind = kind,
-        dropped = s.dropped as f64
+        dropped = s.dropped as f64,
+        dropped_columns = s.dropped_columns as f64
     )
 }
 

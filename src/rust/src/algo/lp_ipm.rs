@@ -60,6 +60,8 @@ const CORRECTORS: usize = 2;
 const GAIN: f64 = 0.02;
 /// Of the way to the boundary: at least, and at most.
 const DAMPING: (f64, f64) = (0.95, 0.9995);
+/// Of tau to kappa, which is 0 in the limit where there is a proof: rounding has long had the last word.
+const NO_POINT: f64 = 1e-40;
 
 struct Iteration<'i, N: NormalEquations> {
     n: &'i mut N,
@@ -111,6 +113,10 @@ pub fn solve<N: NormalEquations>(
         }
         if let Some(status) = status {
             break status;
+        }
+        // Neither a point nor a proof gets better from here on.
+        if it.at.tau < NO_POINT * it.at.kappa {
+            break Status::Stalled;
         }
         if log.len() > limits.iterations {
             break Status::IterationLimit;

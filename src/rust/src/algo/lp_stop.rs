@@ -6,8 +6,8 @@ use super::lp_scale::Scales;
 use super::lp_vectors::Vectors;
 use crate::error::Result;
 
-/// How accurate a certificate must be, relative to what it certifies, for a closer look at it: that, or this many units of rounding.
-const CERTAIN: f64 = 1e-8;
+/// How accurate a certificate must be, relative to what it certifies, for a closer look at it, which decides: that, or this many units of rounding.
+const CERTAIN: f64 = 1e-6;
 const UNITS: f64 = 1e3;
 
 /// How far a point is from an optimum.
@@ -153,7 +153,7 @@ impl<V> Yardstick<V> {
         if r.dual_objective > 0.0 {
             let bounded = without(&data.cost, &r.bounded)?;
             let free = without(&data.free_cost, &r.free)?;
-            let off = self.of_columns(n, &bounded, &free)? * self.norm_rhs.max(1.0);
+            let off = self.of_columns(n, &bounded, &free)?;
             let least = self.certain * r.dual_objective / (self.rhs * self.cost);
             if off <= least && holds(n, at, Verdict::Infeasible)? {
                 return Ok(Verdict::Infeasible);
@@ -162,7 +162,7 @@ impl<V> Yardstick<V> {
         if r.objective < 0.0 {
             let rows = without(&data.rhs, &r.rows)?;
             let capped = without(&data.upper, &r.capped)?;
-            let off = self.of_rows(n, &rows, &capped)? * self.norm_cost.max(1.0);
+            let off = self.of_rows(n, &rows, &capped)?;
             let least = -self.certain * r.objective / (self.rhs * self.cost);
             if off <= least && holds(n, at, Verdict::Unbounded)? {
                 return Ok(Verdict::Unbounded);

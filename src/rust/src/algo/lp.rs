@@ -13,7 +13,7 @@ use super::lp_scale::{self, Scales};
 use super::lp_stop::{norm, Measures, Sizes, Verdict, Yardstick};
 use super::lp_vectors::Vectors;
 use super::lp_verify::Verifier;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -121,7 +121,7 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
 
 fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let mut verifier = Verifier::new(a, p, options.tolerance);
-    let mut solution = solve_form(a, p, options, &mut verifier)?;
+    let mut solution = solve_form(a, p, options, &mut verifier).map_err(out_of_range)?;
     if solution.certificate.is_none() {
         solution.activity = a.times(&solution.x)?;
         let priced = a.transposed_times(&solution.y)?;
@@ -129,6 +129,17 @@ fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Re
         solution.reduced = costs.map(|(c, a)| c - a).collect();
     }
     Ok(solution)
+}
+
+/// What it means that not even a starting point can be had of finite numbers.
+fn out_of_range(e: Error) -> Error {
+    match e {
+        Error::NonFinite | Error::NotPositiveDefinite { .. } => Error::Argument {
+            argument: "mat",
+            what: "the numbers of the linear program differ by too many orders of magnitude".into(),
+        },
+        e => e,
+    }
 }
 
 fn solve_form<C: Constraints>(

@@ -4,7 +4,7 @@
 
 use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
-use super::lp_normal::{or_one, Extents, Magnitudes, NormalEquations};
+use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
@@ -228,7 +228,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             dev.set_diagonal(&all, &mut self.m)?;
         }
         if self.free_columns() > 0 {
-            self.gamma = or_one(diagonal.iter().sum::<f64>() / self.rows as f64);
+            self.gamma = typical(&diagonal);
             let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
             let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
             dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;

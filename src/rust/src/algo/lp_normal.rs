@@ -60,6 +60,13 @@ pub(super) fn or_one(x: f64) -> f64 {
     }
 }
 
+/// The geometric mean of what is positive, 1 if nothing is: one entry that is larger by orders of magnitude does not make it too large for the others.
+pub(super) fn typical(diagonal: &[f64]) -> f64 {
+    let positive = diagonal.iter().filter(|d| **d > 0.0);
+    let logs = positive.clone().map(|d| d.ln()).sum::<f64>();
+    or_one((logs / positive.count() as f64).exp())
+}
+
 /// Of the augmented system: bounded, free, rows.
 pub struct Triple<V> {
     pub bounded: V,

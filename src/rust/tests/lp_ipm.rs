@@ -476,7 +476,10 @@ fn least_absolute(x: &[Vec<f64>], y: &[f64], least: f64) -> Lp {
 /// The optimum, though rounding may keep the residuals from the tolerance.
 fn reaches(p: &Lp, optimum: f64) {
     let options = Options::default();
-    for s in [p.dense::<f64>(&options).unwrap(), p.sparse(&options).unwrap()] {
+    for s in [
+        p.dense::<f64>(&options).unwrap(),
+        p.sparse(&options).unwrap(),
+    ] {
         let known = matches!(s.status, Status::Optimal | Status::Stalled);
         assert!(known, "{:?}", s.status);
         near(&[s.measures.objective], &[optimum]);
@@ -602,7 +605,9 @@ fn small_rows_and_costs_count_beside_large_ones() {
     assert!((s.x[1] - 1.0).abs() < 1e-3 && s.x[2] < 1e-3);
     let x: Vec<Vec<f64>> = (1..=12).map(|i| vec![1.0, f64::from(i)]).collect();
     let wave = |i: i32| f64::from(i * i % 5) * 0.1;
-    let mut y: Vec<f64> = (1..=12).map(|i| 1.0 + 2.0 * f64::from(i) + wave(i)).collect();
+    let mut y: Vec<f64> = (1..=12)
+        .map(|i| 1.0 + 2.0 * f64::from(i) + wave(i))
+        .collect();
     y[3] = 1e3;
     let fit = least_absolute(&x, &y, -INF).solve();
     y[3] = 1e8;
@@ -625,8 +630,11 @@ fn a_small_objective_is_optimized_all_the_same() {
 #[test]
 fn proofs_are_clean() {
     let a: [&[f64]; 2] = [&[1.0, -1.0, 0.3], &[1.0, 1.0, 0.7]];
-    let p = Lp::new(&[-1.0, -1.0, 0.1], &a, &[(-INF, 1.0), (0.5, INF)])
-        .bounded(&[(0.0, INF), (0.0, INF), (0.0, 2.0)]);
+    let p = Lp::new(&[-1.0, -1.0, 0.1], &a, &[(-INF, 1.0), (0.5, INF)]).bounded(&[
+        (0.0, INF),
+        (0.0, INF),
+        (0.0, 2.0),
+    ]);
     match p.solve().certificate {
         Some(Certificate::Ray(x)) => assert!(x[2] == 0.0 && x[0] >= 0.0 && x[1] >= 0.0),
         other => panic!("{other:?}"),

@@ -18,12 +18,7 @@ const LARGEST: f64 = 5e10;
 const ROUNDING: f64 = 64.0;
 
 /// Whether the last number is the weighted sum of the others, to the tolerance or to rounding; the difference.
-fn differs(
-    b: f64,
-    others: impl Iterator<Item = f64>,
-    tolerance: f64,
-    eps: f64,
-) -> (f64, bool) {
+fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) -> (f64, bool) {
     let (mut implied, mut sum) = (0.0, b.abs());
     for x in others {
         implied += x;

@@ -124,7 +124,8 @@ impl<V> Yardstick<V> {
         Ok(Measures {
             primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (1.0 + self.norm_rhs),
             dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (self.unit + self.norm_cost),
-            gap: (objective - dual_objective).abs() / (self.unit + (objective + self.constant).abs()),
+            gap: (objective - dual_objective).abs()
+                / (self.unit + (objective + self.constant).abs()),
             objective,
             dual_objective,
         })

@@ -75,7 +75,9 @@ impl<'v, C: Constraints> Verifier<'v, C> {
             let settled = size <= dual_near
                 || bound.is_finite() && distance * size <= apart * (1.0 + size)
                 || bound.is_finite() && within((v - bound).abs(), bound);
-            (l.is_infinite() || within(l - v, l)) && (u.is_infinite() || within(v - u, u)) && settled
+            (l.is_infinite() || within(l - v, l))
+                && (u.is_infinite() || within(v - u, u))
+                && settled
         };
         let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
         // A dual counts in its row's own unit.

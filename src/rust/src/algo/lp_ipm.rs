@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::lp_newton::{recentred, steps, steps_between, Newton, Products, Steps};
+use super::lp_newton::{evenly, recentred, steps, steps_between, Newton, Products, Steps};
 use super::lp_normal::NormalEquations;
 use super::lp_point::{add, blend, copy, Data, Point, Residuals};
 use super::lp_start::start;
@@ -298,9 +298,4 @@ impl<N: NormalEquations> Iteration<'_, N> {
         at.kappa *= over_all;
         Ok(())
     }
-}
-
-fn evenly(from: f64, to: f64, count: usize) -> Vec<f64> {
-    let at = |k: usize| from + (to - from) * k as f64 / (count - 1) as f64;
-    (0..count).map(at).collect()
 }

@@ -3,8 +3,8 @@
 
 use super::lp_csc::Csc;
 use super::lp_dense::not_factored;
+use super::lp_density::stands_alone;
 use super::lp_device::OnDevice;
-use super::lp_form::Problem;
 use super::lp_free::FreeFactor;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
@@ -15,20 +15,6 @@ use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::Part;
 use faer::MatRef;
-
-/// Whether the normal equations of a problem have so many entries that it had better be solved as a dense one. Free columns do not count where they can stand apart.
-pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
-    let is_free = |j: usize| p.column(j) == (f64::NEG_INFINITY, f64::INFINITY);
-    let has_slack = |i: usize| p.row(i).0 != p.row(i).1;
-    let mut alone: Vec<bool> = (0..a.rows).map(has_slack).collect();
-    for j in (0..a.columns()).filter(|j| !is_free(*j)) {
-        if let ([i], _) = a.column(j) {
-            alone[*i] = true;
-        }
-    }
-    let apart = alone.iter().all(|a| *a);
-    a.fills_its_product(|j| apart && is_free(j))
-}
 
 /// A sparse matrix as it was given, and the device for what is dense.
 pub struct SparseConstraints<'d, D: Elementwise<f64>> {
@@ -172,26 +158,6 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         let a = self.dense(&rows.places, &columns.places, false)?;
         lp_rank::dependent_columns(self.dev, a, &rows.scales, &columns.scales)
     }
-}
-
-/// Whether free columns had better be left out of the normal equations: where these are definite without them, as each row has a bounded column to itself, and would have many entries more. So it is with the
-/// residuals of a regression, whose normal equations are diagonal.
-fn stands_alone(bounded: &Csc, free: &Csc) -> bool {
-    let mut alone = vec![false; bounded.rows];
-    let (mut entries, mut more) = (bounded.rows, 0_usize);
-    for j in 0..bounded.columns() {
-        let (index, _) = bounded.column(j);
-        if let [i] = index {
-            alone[*i] = true;
-        } else {
-            entries = entries.saturating_add(index.len().saturating_mul(index.len()));
-        }
-    }
-    for j in 0..free.columns() {
-        let (index, _) = free.column(j);
-        more = more.saturating_add(index.len().saturating_mul(index.len()));
-    }
-    alone.iter().all(|a| *a) && more > entries.saturating_mul(4)
 }
 
 pub struct Sparse<'d, D: Elementwise<f64>> {

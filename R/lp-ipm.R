@@ -44,7 +44,7 @@
 #' Optimal means \eqn{\|b - A x\| \le tol (1 + \|b\|)}{||b - A x|| <= tol (1 + ||b||)}, \eqn{\|c - A^T y - z\| \le tol (1 + \|c\|)}{||c - A'y - z|| <= tol (1 + ||c||)} and a difference of the objectives of at most
 #' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}. In the last two the largest of \eqn{|c|} takes the place of 1 where it is smaller. Besides, each row and each reduced cost by itself must be
 #' within `100 * tol` of what is allowed, relative to 1 and its own bound or cost, or to rounding, and none may be away from its bound and have a dual at once, to `sqrt(tol)`. Where the norms are small enough and this does not follow, the iteration goes on,
-#' and ends in status 6 if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
+#' and ends in status 6, or 3, if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
 #'
 #' That a problem is infeasible or unbounded is said with a certificate that was held against the problem as given and is exact to rounding: signs are, and what a combination of rows has in
 #' variables without a bound is no more than rounding of its terms. In single precision proofs are as coarse as its numbers. A problem that is both is told by the proof that was met first.

@@ -30,16 +30,18 @@ print.summary.lp_ipm <- function(x, ...) {
   if (r$dependent_rows > 0L) {
     cat(sprintf("%d equations follow from others and were left out\n", r$dependent_rows))
   }
+  if (r$dependent_columns > 0L) {
+    cat(sprintf("%d free variables follow from others and are 0\n", r$dependent_columns))
+  }
   if (nrow(r$log)) {
     cat("\n")
     shown <- r$log[c("iteration", "primal_objective", "dual_objective", "primal", "dual", "gap", "primal_step", "dual_step")]
     shown[4:8] <- lapply(shown[4:8], signif, 2L)
     print(shown, row.names = FALSE, digits = 8L)
   }
-  at_bound <- function(dual) sum(abs(dual) > 1e-6 * max(1, abs(dual)), na.rm = TRUE)
-  if (is.finite(r$optimum)) {
-    cat(sprintf("\nrows that bind: %d of %.0f; variables at a bound: %d of %.0f\n", at_bound(r$dual), r$dim[[1L]],
-      at_bound(r$solution_dual), r$dim[[2L]]))
+  if (!is.null(r$at_bounds)) {
+    cat(sprintf("\nrows at a bound: %d of %.0f; variables at a bound: %d of %.0f\n", r$at_bounds[["rows"]], r$dim[[1L]],
+      r$at_bounds[["variables"]], r$dim[[2L]]))
   }
   invisible(x)
 }

@@ -3,7 +3,7 @@
 #' Linear programs by an interior-point method
 #'
 #' `lp_ipm()` minimizes or maximizes \eqn{c^T x}{c'x} where rows of \eqn{A x} are below, above or equal to right-hand sides and variables are within bounds. Arguments and the first parts of the
-#' value are those of `Rglpk::Rglpk_solve_LP()`. The method is a primal-dual one: each of some 10 to 20 iterations forms \eqn{A D^2 A^T}{A D^2 A'}, factors it by Cholesky's method, and
+#' value are those of `Rglpk::Rglpk_solve_LP()`, but for `types`: all variables are continuous. The method is a primal-dual one: each of some 10 to 20 iterations forms \eqn{A D^2 A^T}{A D^2 A'}, factors it by Cholesky's method, and
 #' solves with the factor a few times. On a GPU the matrix, the factor and all vectors stay there.
 #'
 #' What it gives is a solution *in the interior* of the set of all optimal ones, not a vertex: where the optimum is not unique, variables that a simplex method would put to a bound need not be there.
@@ -26,36 +26,46 @@
 #'   \item{`status`}{0 optimal, 1 infeasible, 2 unbounded; 3 the limit of iterations, 4 that of time, 5 an interrupt, 6 no further progress, and then the parts are those of the best point that was met.}
 #'   \item{`solution_dual`}{reduced costs, as Rglpk names them.}
 #'   \item{`auxiliary`}{`primal`, the rows' values \eqn{A x}, and `dual`, their duals.}
-#'   \item{`dual`, `slack`}{the rows' duals again, and their distance from the right-hand side, `rhs - A x`.}
+#'   \item{`dual`, `slack`}{the rows' duals again, and their distance from the right-hand side, `rhs - A x`, which may be off 0 to either side by what `tol` allows.}
 #'   \item{`message`}{the status in words.}
 #'   \item{`residuals`}{relative residuals `primal`, `dual`, and the relative `gap` of the objectives.}
-#'   \item{`dual_optimum`, `iterations`, `log`}{the dual objective; how many iterations; a data frame of them.}
-#'   \item{`certificate`}{for an infeasible problem multipliers `rows` of the rows: their combination cannot be had within the bounds. For an unbounded one a `ray` along which the objective
+#'   \item{`dual_optimum`, `iterations`}{the dual objective; how many iterations.}
+#'   \item{`log`}{a data frame with a row for each point, the first one the start: `iteration`, `primal_objective`, `dual_objective`, the residuals `primal` and `dual`, the `gap`, the mean `mu` of
+#'     complementary products, the steps that led there, `primal_step` and `dual_step`, their `centring` and `correctors`, and `tau` and `kappa`, of which the first goes to 0 where there is no optimum.}
+#'   \item{`certificate`}{for an infeasible problem multipliers `rows` of the rows: their combination cannot be had within the bounds, by 1. For an unbounded one a `ray` along which the objective
 #'     improves by 1 for ever, from any feasible point. Else `NULL`.}
-#'   \item{`dependent_rows`, `device`}{how many equations followed from others; where it was computed.}
+#'   \item{`dependent_rows`, `dependent_columns`}{how many equations followed from others and were left out; how many free variables did, which are 0 then.}
+#'   \item{`at_bounds`}{how many `rows` and `variables` are at a bound, to 1e-6; `NULL` unless optimal.}
+#'   \item{`maximum`, `dim`, `device`}{whether it was maximized; the extents of `mat`; where it was computed.}
 #' }
 #' `print()` and `summary()` show it, `plot()` draws how residuals and gap fell.
 #'
 #' @section Stopping:
 #' Optimal means \eqn{\|b - A x\| \le tol (1 + \|b\|)}{||b - A x|| <= tol (1 + ||b||)}, \eqn{\|c - A^T y - z\| \le tol (1 + \|c\|)}{||c - A'y - z|| <= tol (1 + ||c||)} and a difference of the objectives of at most
-#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, and nothing less. That a problem is infeasible or unbounded is said with a certificate that holds to a relative 1e-8. A problem that is
-#' both is told by the proof that was met first.
+#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}. In the last two the largest of \eqn{|c|} takes the place of 1 where it is smaller. Besides, each row and each reduced cost by itself must be
+#' within `100 * tol` of what is allowed, relative to 1 and its own bound or cost, or to rounding, and none may be away from its bound and have a dual at once, to `sqrt(tol)`. Where the norms are small enough and this does not follow, the iteration goes on,
+#' and ends in status 6, or 3, if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
+#'
+#' That a problem is infeasible or unbounded is said with a certificate that was held against the problem as given and is exact to rounding: signs are, and what a combination of rows has in
+#' variables without a bound is no more than rounding of its terms. In single precision proofs are as coarse as its numbers. A problem that is both is told by the proof that was met first.
+#'
+#' Bounds of variables a thousand times beyond all right-hand sides, such as -1e8 for none, are left out at first; where the optimum is not within them, the problem is solved again with them, and iterations are those of that.
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`: extents that do not go together, or an empty objective. `cudafactor_error_non_finite`: NA or an infinite coefficient (field `argument`). `cudafactor_error_argument`: a direction
-#' that is none, bounds or a range that leave no value, an unknown part of `control`. `cudafactor_error_type`: an operand that is no matrix, or no numbers.
+#' that is none, bounds or a range that leave no value, numbers that differ by more orders of magnitude than can be computed with, a part of `control` that is unknown or given twice. `cudafactor_error_type`: an operand that is no matrix, or no numbers.
 #'
 #' The warning `cudafactor_warning_not_optimal` (field `status`) comes with status 3 to 6.
 #'
 #' @section Control:
-#' `tol` (1e-8; 1e-4 in single precision), `max_iter` (100), `time_limit` (seconds, `Inf`), `verbose` (`FALSE`; the log is shown when all is done). Rglpk's `tm_limit` (milliseconds, 0 for none) is known, too; its `presolve` and
+#' `tol` (1e-8; 1e-4 in single precision), `max_iter` (100), `time_limit` (seconds, `Inf`; looked at between iterations), `verbose` (`FALSE`; the log is shown when all is done). Rglpk's `tm_limit` (milliseconds, 0 for none) is known, too; its `presolve` and
 #' `canonicalize_status` are disregarded.
 #'
 #' @param obj Coefficients \eqn{c} of the objective.
 #' @param mat Constraints \eqn{A}, a row for each: a matrix, a [gpu_matrix], a matrix of package Matrix, or a `simple_triplet_matrix` of package slam. `NULL` for none.
 #' @param dir For each row `"<"`, `"<="`, `">"`, `">="`, `"=="` or `"="`.
 #' @param rhs Right-hand sides.
-#' @param bounds Of variables: `NULL` for all at least 0; else `list(lower = , upper = )`, each either `list(ind = , val = )`, of the variables named in `ind`, or one number for each. Those not named have
+#' @param bounds Of variables: `NULL` for all at least 0; else `list(lower = , upper = )`, each either `list(ind = , val = )`, of the variables named in `ind`, or a number for each variable, or one for all. Those not named have
 #'   0 and `Inf`. Magnitudes from 1e20 on are infinite, here and in `rhs`.
 #' @param max Maximize?
 #' @param range For rows with two bounds, a number for each row, NA for none: with `<=` the row is from `rhs - abs(range)` to `rhs`, with `>=` from `rhs` to `rhs + abs(range)`, with `==` between `rhs` and `rhs + range`,
@@ -122,7 +132,7 @@ lp_ipm <- function(obj, mat, dir, rhs, bounds = NULL, max = FALSE, range = NULL,
   limits <- c(control$tol, control$max_iter, control$time_limit, if (max) -constant else constant)
   parts <- list(if (max) -obj else obj, rows$lower, rows$upper, columns$lower, columns$upper)
   found <- unwrap(lp_native(mat, parts, limits, where, call), call, "lp")
-  lp_result(found, mat, rows, max, constant, control, call)
+  lp_result(found, mat, rows, columns, max, constant, control, call)
 }
 
 # The native routine for the matrix that there is.
@@ -141,12 +151,16 @@ lp_statuses <- c(
   stalled = "no further progress within the precision, not optimal"
 )
 
-lp_result <- function(found, mat, rows, max, constant, control, call) {
+lp_result <- function(found, mat, rows, columns, max, constant, control, call) {
   code <- match(found$status, names(lp_statuses)) - 1L
   sign <- if (max) -1 else 1
   column_names <- mat$dimnames[[2L]]
   row_names <- mat$dimnames[[1L]]
-  named <- function(x, names) if (is.null(names)) x else stats::setNames(x, names)
+  named <- function(x, names) {
+    # What there is none of is missing.
+    x[is.nan(x)] <- NA_real_
+    if (is.null(names)) x else stats::setNames(x, names)
+  }
   activity <- named(found$activity, row_names)
   dual <- named(sign * found$y, row_names)
   solved <- code == 0L || code > 2L
@@ -169,6 +183,8 @@ lp_result <- function(found, mat, rows, max, constant, control, call) {
       ray = list(ray = named(found$proof, column_names))
     ),
     dependent_rows = as.integer(found$dropped),
+    dependent_columns = as.integer(found$dropped_columns),
+    at_bounds = if (code == 0L) c(rows = at_bounds(found$activity, rows), variables = at_bounds(found$x, columns)),
     maximum = max,
     dim = mat$dim,
     device = gpu_last_device()
@@ -186,6 +202,12 @@ lp_result <- function(found, mat, rows, max, constant, control, call) {
     ), call, status = code)
   }
   result
+}
+
+# How many of these values are at one of their bounds.
+at_bounds <- function(x, bounds) {
+  distance <- pmin(abs(x - bounds$lower), abs(x - bounds$upper))
+  sum(distance <= 1e-6 * pmax(1, abs(x)))
 }
 
 lp_log <- function(values, sign, constant) {

@@ -43,7 +43,7 @@ lp_read_mps <- function(file, type = c("fixed", "free")) {
   }
   read <- tryCatch(
     Rglpk::Rglpk_read_file(file, type = paste0("MPS_", type[[1L]]), verbose = FALSE),
-    error = function(e) abort("file", sprintf("%s: %s", file, conditionMessage(e)), call, path = file)
+    error = function(e) abort("file", mps_failure(file, type[[1L]], conditionMessage(e)), call, path = file)
   )
   if (any(read$types != "C")) {
     warn("argument", sprintf("%d variables that are to be whole numbers are taken as any numbers", sum(read$types != "C")), call)
@@ -52,4 +52,14 @@ lp_read_mps <- function(file, type = c("fixed", "free")) {
     obj = as.vector(as.matrix(read$objective)), mat = read$constraints[[1L]], dir = read$constraints[[2L]], rhs = read$constraints[[3L]],
     bounds = read$bounds, max = isTRUE(read$maximum)
   )
+}
+
+# GLPK says what is wrong, if asked to, on the console alone.
+mps_failure <- function(file, type, message) {
+  said <- utils::capture.output(
+    tryCatch(Rglpk::Rglpk_read_file(file, type = paste0("MPS_", type), verbose = TRUE), error = function(e) NULL)
+  )
+  reason <- grep("^(.*:[0-9]+: |.*error)", said, value = TRUE)
+  hint <- if (type == "fixed") "; if the file is free MPS, say type = \"free\""
+  paste0(file, ": ", if (length(reason)) utils::tail(reason, 1L) else message, hint)
 }

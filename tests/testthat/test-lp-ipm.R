@@ -199,3 +199,79 @@ test_that("wrong input is refused by class", {
   expect_identical(refused("argument", max = NA)$argument, "max")
   expect_error(lp_ipm(1), class = "cudafactor_error_argument")
 })
+
+test_that("what is odd in rows, bounds and control is refused in words", {
+  one <- function(...) lp_ipm(c(1, 1), rbind(c(1, 1)), ...)
+  refused <- function(code, kind, words) expect_error(code, words, class = paste0("cudafactor_error_", kind))
+  refused(one("<=", Inf, range = Inf), "argument", "row with a range must be finite")
+  refused(one("<=", -1e20), "argument", "row 1 has no value")
+  refused(one(1, 1), "type", "'dir' must be character")
+  refused(one("<=", NaN), "non_finite", "missing values")
+  refused(lp_ipm(1, array(1, c(1, 1, 1)), "<=", 1), "type", "array of 3")
+  refused(one("<=", 1, list(0, 1)), "argument", "lower = , upper")
+  refused(one("<=", 1, list(lower = 0, lower = 1)), "argument", "lower = , upper")
+  refused(one("<=", 1, list(lower = list(ind = 1))), "argument", "bounds\\$lower")
+  refused(one("<=", 1, list(lower = list(ind = c(1, 1), val = 1:2))), "argument", "twice")
+  refused(one("<=", 1, list(upper = list(ind = 1:2, val = 1))), "dimension", "bounds\\$upper\\$val")
+  expect_identical(one(">=", 1, list(lower = list(), upper = list(ind = integer(), val = numeric())))$status, 0L)
+  for (control in list(
+    list(verbose = "yes"), list(verbose = NA), list(tm_limit = -5), list(max_iter = 1.5), list(tol = 1, tol = 2), list(time_limit = "1")
+  )) {
+    refused(one(">=", 1, control = control), "argument", "control")
+  }
+  expect_identical(one(">=", 1, control = list(tol = NULL, tm_limit = NULL, verbose = FALSE))$status, 0L)
+})
+
+test_that("numbers out of all proportion are told, or solved", {
+  r <- tryCatch(suppressWarnings(lp_ipm(c(1, 1), rbind(c(1e300, 1e-300)), ">=", 5)),
+    cudafactor_error_argument = function(e) e)
+  if (inherits(r, "error")) {
+    expect_identical(r$argument, "mat")
+  } else {
+    expect_true(r$status %in% c(0L, 6L))
+  }
+})
+
+test_that("lower bounds that stand for none do not spoil the answer", {
+  x <- cbind(1, 1:5)
+  for (far in c(-Inf, -1e5, -1e8, -1e15)) {
+    fit <- lp_ipm(c(0, 0, rep(1, 10)), cbind(x, diag(5), -diag(5)), rep("==", 5), c(2, 4, 5, 4, 5),
+      list(lower = list(ind = 1:2, val = c(far, far))))
+    expect_identical(fit$status, 0L)
+    expect_equal(fit$optimum, 3, tolerance = 1e-6)
+  }
+})
+
+test_that("dependence and single precision do not make a problem infeasible", {
+  set.seed(3)
+  a <- matrix(rnorm(300), 10)
+  a <- rbind(a, colSums(a))
+  r <- lp_ipm(runif(30), a, rep("==", 11), drop(a %*% runif(30)), precision = "single")
+  expect_identical(r[c("status", "dependent_rows")], list(status = 0L, dependent_rows = 1L))
+  r <- lp_ipm(c(1, 1), matrix(1, 2, 2), c("<=", ">="), 1:2, precision = "single")
+  expect_identical(r$status, 1L)
+  twice <- lp_ipm(c(1, 2), matrix(1, 2, 2), c("==", "=="), c(1, 1 + 1.5e-7))
+  expect_identical(twice$status, 1L)
+  free <- list(lower = list(ind = 1:2, val = c(-Inf, -Inf)))
+  r <- lp_ipm(c(1, 2, 1), rbind(c(1, 2, 0), c(2, 4, 1)), c(">=", ">="), c(1, 3), free)
+  expect_identical(r[c("status", "dependent_columns")], list(status = 0L, dependent_columns = 1L))
+})
+
+test_that("what is at bounds is counted by distance, and only of an optimum", {
+  r <- lp_ipm(c(1, 0), rbind(c(1, 1), c(1, 0)), c("<=", "<="), c(3, 9), list(upper = c(4, 5)))
+  expect_identical(r$at_bounds[["variables"]], 1L)
+  expect_output(print(summary(r)), "variables at a bound: 1 of 2")
+  none <- lp_ipm(1, matrix(1), "<=", -1)
+  expect_null(none$at_bounds)
+  expect_false(any(grepl("at a bound", utils::capture.output(print(summary(none))))))
+  expect_identical(none$solution, NA_real_)
+  expect_false(is.nan(none$solution))
+})
+
+test_that("GLPK's reason comes with a file that cannot be read", {
+  skip_if_not_installed("Rglpk")
+  file <- tempfile(fileext = ".mps")
+  on.exit(unlink(file))
+  writeLines(c("NAME", "ROWS", " N  COST", "COLUMNS", " what", "ENDATA"), file)
+  expect_error(lp_read_mps(file), "type = \"free\"", class = "cudafactor_error_file")
+})

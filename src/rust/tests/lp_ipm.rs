@@ -5,9 +5,10 @@ use std::time::Duration;
 use cudafactor::algo::lp::{self, Certificate, Options, Solution};
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::lp_dense_constraints::DenseConstraints;
+use cudafactor::algo::lp_density::is_for_dense;
 use cudafactor::algo::lp_form::Problem;
 use cudafactor::algo::lp_ipm::Status;
-use cudafactor::algo::lp_sparse::{is_for_dense, SparseConstraints};
+use cudafactor::algo::lp_sparse::SparseConstraints;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
 use cudafactor::error::Error;
@@ -453,4 +454,190 @@ fn wrong_input_is_an_error() {
     ));
     assert!(Csc::new(2, vec![0, 2], vec![1, 0], vec![1.0, 1.0]).is_err());
     assert!(Csc::new(2, vec![0, 1], vec![2], vec![1.0]).is_err());
+}
+
+/// Observations `y` of `x`'s rows: coefficients first, residuals in two parts behind.
+fn least_absolute(x: &[Vec<f64>], y: &[f64], least: f64) -> Lp {
+    let (n, p) = (x.len(), x[0].len());
+    let part = |i: usize, sign: f64| (0..n).map(move |k| if k == i { sign } else { 0.0 });
+    let row = |(i, x): (usize, &Vec<f64>)| {
+        let x = x.iter().copied();
+        x.chain(part(i, 1.0)).chain(part(i, -1.0)).collect()
+    };
+    let a: Vec<Vec<f64>> = x.iter().enumerate().map(row).collect();
+    let parts: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+    let c: Vec<f64> = (0..p + 2 * n).map(|j| f64::from(j >= p)).collect();
+    let columns: Vec<(f64, f64)> = (0..p + 2 * n)
+        .map(|j| (if j < p { least } else { 0.0 }, INF))
+        .collect();
+    let rows: Vec<(f64, f64)> = y.iter().map(|y| (*y, *y)).collect();
+    Lp::new(&c, &parts, &rows).bounded(&columns)
+}
+
+/// The optimum, though rounding may keep the residuals from the tolerance.
+fn reaches(p: &Lp, optimum: f64) {
+    let options = Options::default();
+    for s in [
+        p.dense::<f64>(&options).unwrap(),
+        p.sparse(&options).unwrap(),
+    ] {
+        let known = matches!(s.status, Status::Optimal | Status::Stalled);
+        assert!(known, "{:?}", s.status);
+        near(&[s.measures.objective], &[optimum]);
+    }
+}
+
+#[test]
+fn large_coefficients_make_no_rows_dependent() {
+    let a: [&[f64]; 2] = [&[1e10, 1.0, 0.0], &[1e10, 0.0, 1.0]];
+    reaches(&Lp::new(&[1.0; 3], &a, &[(1.0, 1.0), (3.0, 3.0)]), 2.0);
+    reaches(&Lp::new(&[0.0, 0.0, -1.0], &a, &[(1.0, 1.0); 2]), -1.0);
+    let a: [&[f64]; 3] = [&[1e10, 1e10], &[1.0, 0.0], &[0.0, 1.0]];
+    let p = Lp::new(&[1.0, 3.0], &a, &[(1.0, INF); 3]);
+    reaches(&p.bounded(&[(-INF, INF); 2]), 4.0);
+}
+
+#[test]
+fn nearly_dependent_free_columns_are_not_dropped_silently() {
+    let t: Vec<f64> = (1..=20).map(|i| f64::from(i) * 0.05).collect();
+    let x: Vec<Vec<f64>> = t.iter().map(|t| vec![1.0, 1.6e9 + t]).collect();
+    let y: Vec<f64> = t.iter().map(|t| 3.0 + 2.0 * t).collect();
+    let p = least_absolute(&x, &y, -INF);
+    for s in [
+        p.dense::<f64>(&Options::default()).unwrap(),
+        p.sparse(&Options::default()).unwrap(),
+    ] {
+        assert_eq!(s.dropped_columns, 0);
+        if s.status == Status::Optimal {
+            assert!(s.measures.objective < 1e-3, "{}", s.measures.objective);
+        } else {
+            assert_eq!(s.status, Status::Stalled);
+        }
+    }
+}
+
+#[test]
+fn single_precision_knows_dependent_rows_and_proofs() {
+    let coarse = Options {
+        tolerance: 1e-4,
+        ..Options::default()
+    };
+    let mut p = random(10, 30, 11);
+    let sum = |j: usize| p.a.iter().map(|r| r[j]).sum::<f64>();
+    let row: Vec<f64> = (0..30).map(sum).collect();
+    let b: f64 = p.rows.iter().map(|r| r.0).sum();
+    p.a.push(row);
+    p.rows.push((b, b));
+    let s = p.dense::<f32>(&coarse).unwrap();
+    assert_eq!((s.status, s.dropped), (Status::Optimal, 1));
+    let rows: [&[f64]; 2] = [&[1.0, 2.0], &[1.0, 2.0]];
+    let none = Lp::new(&[1.0, 1.0], &rows, &[(-INF, 2.0), (3.0, INF)]);
+    let s = none.dense::<f32>(&coarse).unwrap();
+    assert_eq!(s.status, Status::Infeasible);
+    none.check_proof(&s.certificate.unwrap());
+    let open = Lp::new(&[-2.0, 1.0], &[&[1.0, -1.0]], &[(-INF, 1.0)]);
+    let s = open.dense::<f32>(&coarse).unwrap();
+    assert_eq!(s.status, Status::Unbounded);
+    open.check_proof(&s.certificate.unwrap());
+}
+
+#[test]
+fn dependent_rows_agree_to_the_tolerance() {
+    let ones: [&[f64]; 2] = [&[1.0, 1.0], &[1.0, 1.0]];
+    let with = |off: f64| Lp::new(&[1.0, 2.0], &ones, &[(1.0, 1.0), (1.0 + off, 1.0 + off)]);
+    assert_eq!(with(1.5e-7).solve().status, Status::Infeasible);
+    let s = with(1e-9).solve();
+    assert_eq!((s.status, s.dropped), (Status::Optimal, 1));
+}
+
+#[test]
+fn columns_may_all_be_free() {
+    let a: [&[f64]; 2] = [&[2.0, 1.0], &[1.0, 3.0]];
+    let free = [(-INF, INF); 2];
+    let s = Lp::new(&[1.0, 1.0], &a, &[(5.0, 5.0), (10.0, 10.0)])
+        .bounded(&free)
+        .solve();
+    assert_eq!(s.status, Status::Optimal);
+    near(&s.x, &[1.0, 3.0]);
+    let s = Lp::new(&[1.0, 1.0], &a[..1], &[(5.0, 5.0)])
+        .bounded(&free)
+        .solve();
+    assert_eq!(s.status, Status::Unbounded);
+}
+
+#[test]
+fn far_bounds_are_no_shifts() {
+    let x: Vec<Vec<f64>> = (1..=5).map(|i| vec![1.0, f64::from(i)]).collect();
+    let y = [2.0, 4.0, 5.0, 4.0, 5.0];
+    for far in [-1e5, -1e6, -1e8, -1e12, -1e15] {
+        let s = least_absolute(&x, &y, far).solve();
+        assert_eq!(s.status, Status::Optimal, "{far}");
+        near(&[s.measures.objective], &[3.0]);
+        let s = Lp::new(&[1.0, 1.0], &[&[1.0, 1.0]], &[(5.0, INF)])
+            .bounded(&[(far, INF), (far, INF)])
+            .solve();
+        assert_eq!(s.status, Status::Optimal, "{far}");
+        near(&[s.measures.objective], &[5.0]);
+    }
+    let p = Lp::new(&[1.0, 0.0], &[&[1.0, 1.0]], &[(3.0, 3.0)]);
+    let s = p.clone().bounded(&[(0.0, INF), (-1e8, 2.0)]).solve();
+    assert_eq!(s.status, Status::Optimal);
+    near(&[s.measures.objective], &[1.0]);
+    // One that binds.
+    let s = Lp::new(&[1.0, 0.0], &[&[1.0, -1.0]], &[(-INF, 3.0)])
+        .bounded(&[(-1e6, INF), (0.0, 1.0)])
+        .solve();
+    assert_eq!(s.status, Status::Optimal);
+    near(&s.x[..1], &[-1e6]);
+}
+
+#[test]
+fn small_rows_and_costs_count_beside_large_ones() {
+    let a: [&[f64]; 3] = [&[1.0, 1.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0]];
+    let s = Lp::new(&[1.0; 3], &a, &[(-INF, 1.0), (1.5, INF), (1e9, INF)]).solve();
+    assert_eq!(s.status, Status::Infeasible);
+    let unit: [&[f64]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
+    let s = Lp::new(&[1.0; 2], &unit, &[(1e8, INF), (0.1, INF)]).solve();
+    assert_eq!(s.status, Status::Optimal);
+    assert!((s.x[1] - 0.1).abs() < 1e-4 && (s.y[1] - 1.0).abs() < 1e-3);
+    let a: [&[f64]; 2] = [&[1.0, 0.0, 0.0], &[0.0, 1.0, 1.0]];
+    let s = Lp::new(&[1e8, 1.0, 2.0], &a, &[(1.0, INF); 2]).solve();
+    assert_eq!(s.status, Status::Optimal);
+    assert!((s.x[1] - 1.0).abs() < 1e-3 && s.x[2] < 1e-3);
+    let x: Vec<Vec<f64>> = (1..=12).map(|i| vec![1.0, f64::from(i)]).collect();
+    let wave = |i: i32| f64::from(i * i % 5) * 0.1;
+    let mut y: Vec<f64> = (1..=12)
+        .map(|i| 1.0 + 2.0 * f64::from(i) + wave(i))
+        .collect();
+    y[3] = 1e3;
+    let fit = least_absolute(&x, &y, -INF).solve();
+    y[3] = 1e8;
+    let s = least_absolute(&x, &y, -INF).solve();
+    assert_eq!(s.status, Status::Optimal);
+    for k in 0..2 {
+        assert!((s.x[k] - fit.x[k]).abs() < 1e-3, "{} {}", s.x[k], fit.x[k]);
+    }
+}
+
+#[test]
+fn a_small_objective_is_optimized_all_the_same() {
+    for c in [1e-3, 1e-9, 1e-12] {
+        let s = Lp::new(&[-c], &[&[1.0]], &[(-INF, 1.0)]).solve();
+        assert_eq!(s.status, Status::Optimal);
+        near(&s.x, &[1.0]);
+    }
+}
+
+#[test]
+fn proofs_are_clean() {
+    let a: [&[f64]; 2] = [&[1.0, -1.0, 0.3], &[1.0, 1.0, 0.7]];
+    let p = Lp::new(&[-1.0, -1.0, 0.1], &a, &[(-INF, 1.0), (0.5, INF)]).bounded(&[
+        (0.0, INF),
+        (0.0, INF),
+        (0.0, 2.0),
+    ]);
+    match p.solve().certificate {
+        Some(Certificate::Ray(x)) => assert!(x[2] == 0.0 && x[0] >= 0.0 && x[1] >= 0.0),
+        other => panic!("{other:?}"),
+    }
 }

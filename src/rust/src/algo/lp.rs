@@ -1,90 +1,43 @@
 //! Linear programs: from the problem as it was given by way of its standard form to the answer, or to a certificate that there is none.
 
-use std::time::Duration;
-
 use super::lp_dependent::{independent_columns, independent_rows};
+use super::lp_far::without_far_bounds;
 use super::lp_form::{form, Form, Formed, Problem};
-use super::lp_ipm::{self, Limits, Outcome, Record, Status};
+use super::lp_ipm::{self, Limits, Outcome, Status};
 use super::lp_layout::Constraints;
 use super::lp_normal::NormalEquations;
-use super::lp_point::Data;
+use super::lp_point::{Data, Point};
 use super::lp_scale::{self, Scales};
-use super::lp_stop::{norm, Measures, Sizes, Yardstick};
-use crate::error::Result;
+pub use super::lp_solution::{Certificate, Options, Solution};
+use super::lp_stop::{norm, Measures, Sizes, Verdict, Yardstick};
+use super::lp_vectors::Vectors;
+use super::lp_verify::Verifier;
+use crate::error::{Error, Result};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    pub tolerance: f64,
-    pub iterations: usize,
-    pub time: Option<Duration>,
-    /// What is added to the objective: the gap is relative to the sum.
-    pub constant: f64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            tolerance: 1e-8,
-            iterations: 100,
-            time: None,
-            constant: 0.0,
-        }
-    }
-}
-
-/// Proof that there is no optimum.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Certificate {
-    /// Multipliers of rows whose combination no point within the bounds of variables can have.
-    Rows(Vec<f64>),
-    /// A direction along which the objective falls by 1, and bounds and rows keep no one.
-    Ray(Vec<f64>),
-}
-
-#[derive(Debug, Clone)]
-pub struct Solution {
-    pub status: Status,
-    pub x: Vec<f64>,
-    /// The rate at which the optimum grows with each row's right-hand side.
-    pub y: Vec<f64>,
-    /// `A x`, and `objective - A'y`.
-    pub activity: Vec<f64>,
-    pub reduced: Vec<f64>,
-    pub measures: Measures,
-    pub log: Vec<Record>,
-    pub certificate: Option<Certificate>,
-    /// Rows that depend on others.
-    pub dropped: usize,
-}
-
-impl Solution {
-    fn without_iterations(status: Status, x: Vec<f64>, y: Vec<f64>) -> Self {
-        Solution {
-            status,
-            activity: vec![f64::NAN; y.len()],
-            reduced: vec![f64::NAN; x.len()],
-            x,
-            y,
-            measures: Measures::default(),
-            log: Vec::new(),
-            certificate: None,
-            dropped: 0,
-        }
-    }
-
-    fn proved(status: Status, p: &Problem<'_>, certificate: Certificate) -> Self {
-        let (n, m) = (p.objective.len(), p.rows.0.len());
-        let nan = f64::NAN;
-        Solution {
-            certificate: Some(certificate),
-            ..Solution::without_iterations(status, vec![nan; n], vec![nan; m])
-        }
-    }
-}
-
-/// Solves a problem.
+/// Solves a problem: without far bounds first, if there are any.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
-    let mut solution = solve_form(a, p, options)?;
+    if let Some((lower, upper)) = without_far_bounds(p) {
+        let wider = Problem {
+            columns: (&lower, &upper),
+            ..*p
+        };
+        let solution = solve_within(a, &wider, options)?;
+        let within = |(j, x): (usize, &f64)| *x >= p.columns.0[j] && *x <= p.columns.1[j];
+        let done = match solution.status {
+            Status::Optimal => solution.x.iter().enumerate().all(within),
+            Status::Infeasible | Status::TimeLimit | Status::Interrupted => true,
+            Status::Unbounded | Status::IterationLimit | Status::Stalled => false,
+        };
+        if done {
+            return Ok(solution);
+        }
+    }
+    solve_within(a, p, options)
+}
+
+fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+    let mut verifier = Verifier::new(a, p, options.tolerance);
+    let mut solution = solve_form(a, p, options, &mut verifier).map_err(out_of_range)?;
     if solution.certificate.is_none() {
         solution.activity = a.times(&solution.x)?;
         let priced = a.transposed_times(&solution.y)?;
@@ -94,76 +47,97 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     Ok(solution)
 }
 
-fn solve_form<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+/// What it means that not even a starting point can be had of finite numbers.
+fn out_of_range(e: Error) -> Error {
+    match e {
+        Error::NonFinite | Error::NotPositiveDefinite { .. } => Error::Argument {
+            argument: "mat",
+            what: "the numbers of the linear program differ by too many orders of magnitude".into(),
+        },
+        e => e,
+    }
+}
+
+fn solve_form<C: Constraints>(
+    a: &C,
+    p: &Problem<'_>,
+    options: &Options,
+    verifier: &mut Verifier<'_, C>,
+) -> Result<Solution> {
     let mut form = match form(a, p)? {
         Formed::Form(form) => *form,
         Formed::Endless(j, direction) => {
             let mut ray = vec![0.0; p.objective.len()];
             ray[j] = direction / p.objective[j].abs();
-            return Ok(Solution::proved(
-                Status::Unbounded,
-                p,
-                Certificate::Ray(ray),
-            ));
+            return Ok(Solution::unbounded(p, ray));
         }
     };
-    if form.layout.rows.is_empty() {
-        return Ok(settled(&form, p, 0));
+    if form.layout.is_empty() {
+        return settled(&form, p, verifier);
     }
     let mut n = a.arrange(&mut form.layout)?;
-    let dropped = match independent_rows(a, &mut form, &mut n)? {
+    let mut s = lp_scale::scale(&mut n)?;
+    verifier.learn(&form, &s);
+    let tolerance = options.tolerance;
+    let dropped = match independent_rows(a, &mut form, (&mut n, &s), verifier, tolerance)? {
         Ok(dropped) => dropped,
-        Err(y) => {
-            let proof = Certificate::Rows(y);
-            return Ok(Solution::proved(Status::Infeasible, p, proof));
-        }
+        Err(y) => return Ok(Solution::infeasible(p, y)),
     };
-    if let Some(ray) = independent_columns(a, &mut form, &mut n)? {
-        return Ok(Solution::proved(
-            Status::Unbounded,
-            p,
-            Certificate::Ray(ray),
-        ));
+    if dropped > 0 && !form.layout.rows.is_empty() {
+        n = a.arrange(&mut form.layout)?;
+        s = lp_scale::scale(&mut n)?;
     }
-    if n.extents().bounded + n.extents().free == 0 || form.layout.rows.is_empty() {
-        let (x, y) = (form.columns(&[], &[], true), form.rows(&[]));
-        let mut solution = Solution::without_iterations(Status::Optimal, x, y);
-        let objective = p
-            .objective
-            .iter()
-            .zip(&solution.x)
-            .map(|(c, x)| c * x)
-            .sum();
-        solution.measures.objective = objective;
-        solution.measures.dual_objective = objective;
-        solution.dropped = dropped;
-        return Ok(solution);
+    let dropped_columns = match independent_columns(a, &mut form, &s, verifier, tolerance)? {
+        Ok(dropped) => dropped,
+        Err(ray) => return Ok(Solution::unbounded(p, ray)),
+    };
+    if dropped_columns > 0 {
+        n = a.arrange(&mut form.layout)?;
+        s = lp_scale::scale(&mut n)?;
     }
-    let mut solution = iterate(&form, p, &mut n, options)?;
-    solution.dropped = dropped;
-    Ok(solution)
+    let solution = if form.layout.is_empty() {
+        settled(&form, p, verifier)?
+    } else {
+        iterate(&form, p, (&mut n, s), options, verifier)?
+    };
+    Ok(Solution {
+        dropped,
+        dropped_columns,
+        ..solution
+    })
 }
 
-/// Where no row is left each variable is at its best.
-fn settled(form: &Form, p: &Problem<'_>, dropped: usize) -> Solution {
+/// Where no row or no column is left each variable is at its best.
+fn settled<C: Constraints>(
+    form: &Form,
+    p: &Problem<'_>,
+    verifier: &Verifier<'_, C>,
+) -> Result<Solution> {
     let (x, y) = (form.columns(&[], &[], true), form.rows(&[]));
+    let mut status = Status::Optimal;
+    if !verifier.is_optimal(&x, &y)? {
+        if let Some(y) = verifier.impossible_row(&x)? {
+            return Ok(Solution::infeasible(p, y));
+        }
+        status = Status::Stalled;
+    }
     let objective = p.objective.iter().zip(&x).map(|(c, x)| c * x).sum();
-    Solution {
+    Ok(Solution {
         measures: Measures {
             objective,
             dual_objective: objective,
             ..Measures::default()
         },
-        dropped,
-        ..Solution::without_iterations(Status::Optimal, x, y)
-    }
+        ..Solution::without_iterations(status, x, y)
+    })
 }
 
-fn iterate<N: NormalEquations>(
+fn iterate<C: Constraints>(
     form: &Form,
     p: &Problem<'_>,
-    n: &mut N,
+    (n, mut s): (&mut C::Normal, Scales),
     options: &Options,
+    verifier: &Verifier<'_, C>,
 ) -> Result<Solution> {
     let mut b = form.b();
     let costs = || form.cost.iter().chain(&form.free_cost);
@@ -174,11 +148,11 @@ fn iterate<N: NormalEquations>(
         .map(|(c, s)| c * s)
         .sum();
     let sizes = Sizes {
-        rhs: norm(b.iter().chain(&form.upper)),
+        rhs: norm(form.given().iter().chain(&form.upper)),
         cost: norm(costs()),
+        largest_cost: costs().fold(0.0, |s, c| s.max(c.abs())),
         constant: shifted + options.constant,
     };
-    let mut s = lp_scale::scale(n)?;
     let by = |x: &[f64], by: &[f64]| x.iter().zip(by).map(|(x, by)| x * by).collect::<Vec<_>>();
     b = by(&b, &s.rows);
     let (mut cost, mut free_cost) = (by(&form.cost, &s.bounded), by(&form.free_cost, &s.free));
@@ -203,29 +177,49 @@ fn iterate<N: NormalEquations>(
     let limits = Limits {
         iterations: options.iterations,
         time: options.time,
+        began: options.began,
     };
-    let outcome = lp_ipm::solve(n, &data, &yardstick, limits)?;
-    unscale(form, p, n, &s, outcome, shifted)
+    let outcome = {
+        let holds = |n: &C::Normal, at: &Point<_>, verdict| {
+            let (x, y) = unscaled(form, n, &s, at, verdict == Verdict::Optimal)?;
+            match verdict {
+                Verdict::GoOn => Ok(false),
+                Verdict::Optimal => verifier.is_optimal(&x, &y),
+                Verdict::Infeasible => Ok(verifier.rows(y)?.is_some()),
+                Verdict::Unbounded => Ok(verifier.ray(x)?.is_some()),
+            }
+        };
+        lp_ipm::solve(n, &data, &yardstick, limits, &holds)?
+    };
+    answer(form, p, (n, &s), outcome, shifted, verifier)
 }
 
-/// The point of the problem as it was given.
-fn unscale<N: NormalEquations>(
+/// Variables and duals of rows of the problem as it was given, or directions of both.
+fn unscaled<N: NormalEquations>(
     form: &Form,
-    p: &Problem<'_>,
     n: &N,
     s: &Scales,
-    outcome: Outcome<N::V>,
-    shifted: f64,
-) -> Result<Solution> {
-    let at = &outcome.point;
+    at: &Point<N::V>,
+    a_point: bool,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let tau = if a_point { at.tau } else { 1.0 };
     let by = |x: Vec<f64>, scales: &[f64], by: f64| -> Vec<f64> {
         x.iter().zip(scales).map(|(x, s)| x * s * by).collect()
     };
-    let proves = matches!(outcome.status, Status::Infeasible | Status::Unbounded);
-    let tau = if proves { 1.0 } else { at.tau };
     let bounded = by(n.fetch(&at.x)?, &s.bounded, 1.0 / (s.rhs * tau));
     let free = by(n.fetch(&at.free)?, &s.free, 1.0 / (s.rhs * tau));
-    let rows = form.rows(&by(n.fetch(&at.y)?, &s.rows, 1.0 / (s.cost * tau)));
+    let rows = by(n.fetch(&at.y)?, &s.rows, 1.0 / (s.cost * tau));
+    Ok((form.columns(&bounded, &free, a_point), form.rows(&rows)))
+}
+
+fn answer<C: Constraints>(
+    form: &Form,
+    p: &Problem<'_>,
+    (n, s): (&C::Normal, &Scales),
+    outcome: Outcome<<C::Normal as Vectors>::V>,
+    shifted: f64,
+    verifier: &Verifier<'_, C>,
+) -> Result<Solution> {
     let whole = |m: Measures| Measures {
         objective: m.objective + shifted,
         dual_objective: m.dual_objective + shifted,
@@ -233,24 +227,21 @@ fn unscale<N: NormalEquations>(
     };
     let mut log = outcome.log;
     log.iter_mut().for_each(|r| r.measures = whole(r.measures));
-    let mut solution = match outcome.status {
-        Status::Infeasible => {
-            let scale = outcome.measures.dual_objective.abs() * at.tau;
-            let y = rows.iter().map(|y| y / scale).collect();
-            Solution::proved(outcome.status, p, Certificate::Rows(y))
-        }
-        Status::Unbounded => {
-            let x = form.columns(&bounded, &free, false);
-            let fall: f64 = p.objective.iter().zip(&x).map(|(c, x)| c * x).sum();
-            let ray = x.iter().map(|x| x / fall.abs()).collect();
-            Solution::proved(outcome.status, p, Certificate::Ray(ray))
-        }
-        status => {
-            let x = form.columns(&bounded, &free, true);
-            Solution::without_iterations(status, x, rows)
-        }
+    let proves = matches!(outcome.status, Status::Infeasible | Status::Unbounded);
+    let (x, y) = unscaled(form, n, s, &outcome.point, !proves)?;
+    let proof = match outcome.status {
+        Status::Infeasible => verifier.rows(y.clone())?.map(Certificate::Rows),
+        Status::Unbounded => verifier.ray(x.clone())?.map(Certificate::Ray),
+        _ => None,
     };
-    solution.measures = whole(outcome.measures);
-    solution.log = log;
-    Ok(solution)
+    let solution = match proof {
+        Some(proof) => Solution::proved(outcome.status, p, proof),
+        None if proves => Solution::without_iterations(Status::Stalled, x, y),
+        None => Solution::without_iterations(outcome.status, x, y),
+    };
+    Ok(Solution {
+        measures: whole(outcome.measures),
+        log,
+        ..solution
+    })
 }

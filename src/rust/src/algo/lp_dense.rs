@@ -4,7 +4,7 @@
 
 use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
-use super::lp_normal::{Extents, Magnitudes, NormalEquations};
+use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
@@ -82,20 +82,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
 
     /// Multiplies rows and columns of what is held as its transpose.
     fn scaled(&self, a: &D::Mat<'static>, down: &[f64], across: &[f64]) -> Result<D::Mat<'static>> {
-        let (dev, shape) = (self.ops.dev, self.ops.dev.shape(a));
-        let mut by = dev.blank(shape.0, shape.1)?;
-        if shape.0 * shape.1 == 0 {
-            return Ok(by);
-        }
-        let (down, across) = (self.ops.column(down)?, self.ops.column(across)?);
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        dev.gemm(one, Trans::No, &down, Trans::Yes, &across, zero, &mut by)?;
-        self.ops.zip(
-            Zip::Multiply,
-            Operand::Matrix(a),
-            Operand::Matrix(&by),
-            shape,
-        )
+        self.ops.scaled(a, down, across)
     }
 
     fn largest_by(&self, a: &D::Mat<'static>, lines: Lines, count: usize) -> Result<Vec<f64>> {
@@ -212,6 +199,10 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         Ok((all, free))
     }
 
+    fn eps(&self) -> f64 {
+        T::EPS
+    }
+
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize> {
         interrupt::poll()?;
         let (dev, columns) = (self.ops.dev, self.columns());
@@ -237,7 +228,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             dev.set_diagonal(&all, &mut self.m)?;
         }
         if self.free_columns() > 0 {
-            self.gamma = diagonal.iter().sum::<f64>() / self.rows as f64;
+            self.gamma = typical(&diagonal);
             let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
             let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
             dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;

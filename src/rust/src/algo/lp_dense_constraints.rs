@@ -2,10 +2,10 @@
 
 use super::lp_dense::{Dense, Slacks};
 use super::lp_device::OnDevice;
-use super::lp_layout::{Constraints, Dependent, Layout};
+use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_rank;
 use super::lp_vectors::Vectors;
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Operand, Zip};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Part, Trans};
 use crate::scalar::Scalar;
@@ -71,18 +71,37 @@ impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D
     }
 
     fn product(&self, trans: Trans, x: &[f64]) -> Result<Vec<f64>> {
-        let ops = OnDevice::new(self.dev)?;
-        let len = trans.shape(self.dev.shape(self.a)).0;
-        if x.is_empty() || len == 0 {
-            return Ok(vec![0.0; len]);
-        }
-        let x = ops.column(x)?;
-        let mut out = self.dev.blank(len, 1)?;
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        self.dev
-            .gemm(one, trans, self.a, Trans::No, &x, zero, &mut out)?;
-        ops.fetch(&out)
+        product(self.dev, self.a, trans, x)
     }
+
+    /// The same with magnitudes for numbers.
+    fn product_of_magnitudes(&self, trans: Trans, x: &[f64]) -> Result<Vec<f64>> {
+        let x: Vec<f64> = x.iter().map(|x| x.abs()).collect();
+        let (rows, cols) = self.dev.shape(self.a);
+        let mut magnitudes = self.dev.blank(rows, cols)?;
+        if rows * cols > 0 {
+            self.dev.map(Map::Abs, self.a, &mut magnitudes)?;
+        }
+        product(self.dev, &magnitudes, trans, &x)
+    }
+}
+
+fn product<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+    trans: Trans,
+    x: &[f64],
+) -> Result<Vec<f64>> {
+    let ops = OnDevice::new(dev)?;
+    let len = trans.shape(dev.shape(a)).0;
+    if x.is_empty() || len == 0 {
+        return Ok(vec![0.0; len]);
+    }
+    let x = ops.column(x)?;
+    let mut out = dev.blank(len, 1)?;
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    dev.gemm(one, trans, a, Trans::No, &x, zero, &mut out)?;
+    ops.fetch(&out)
 }
 
 impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, '_, T, D> {
@@ -113,6 +132,18 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
         self.product(Trans::Yes, y)
     }
 
+    fn magnitudes_times(&self, x: &[f64]) -> Result<Vec<f64>> {
+        self.product_of_magnitudes(Trans::No, x)
+    }
+
+    fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>> {
+        self.product_of_magnitudes(Trans::Yes, y)
+    }
+
+    fn eps(&self) -> f64 {
+        T::EPS
+    }
+
     fn arrange(&self, layout: &mut Layout) -> Result<Dense<'d, T, D>> {
         let ops = OnDevice::new(self.dev)?;
         let mut structural = self.transposed(&layout.rows, &layout.bounded)?;
@@ -139,11 +170,13 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
         )
     }
 
-    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.transposed(rows, columns)?)
+    fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent> {
+        let a = self.transposed(&rows.places, &columns.places)?;
+        lp_rank::dependent_columns(self.dev, a, &columns.scales, &rows.scales)
     }
 
-    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.part(rows, columns)?)
+    fn dependent_columns(&self, columns: &Scaled, rows: &Scaled) -> Result<Dependent> {
+        let a = self.part(&rows.places, &columns.places)?;
+        lp_rank::dependent_columns(self.dev, a, &rows.scales, &columns.scales)
     }
 }

@@ -1,23 +1,41 @@
 //! Equations and free columns of a linear program that follow from others are left out of its standard form, or are a proof that it has no optimum.
+//!
+//! Both are asked of the scaled matrix. What is neither consistent to the tolerance nor a proof, which is held against the problem as it was given, stays: the iteration then decides.
 
 use super::lp_form::Form;
-use super::lp_layout::Constraints;
+use super::lp_layout::{Constraints, Scaled};
 use super::lp_normal::NormalEquations;
+use super::lp_scale::Scales;
 use super::lp_vectors::Vectors;
+use super::lp_verify::Verifier;
 use crate::error::Result;
 
 /// Pivots of `A A'`, of unit diagonal, down to which its rows are independent beyond doubt.
 const INDEPENDENT: f64 = 1e-10;
 /// Operations, about, up to which dependent rows and columns are looked for.
 const LARGEST: f64 = 5e10;
-/// By how much a dependent equation may differ from what the others imply.
-const CONSISTENT: f64 = 1e-7;
+/// Units of rounding, of the sum of magnitudes, that a dependent row's right-hand side may differ from what the others imply.
+const ROUNDING: f64 = 64.0;
 
-/// Drops rows that depend on others; how many, or multipliers of rows that contradict each other.
+/// Whether the last number is the weighted sum of the others, to the tolerance or to rounding; the difference.
+fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) -> (f64, bool) {
+    let (mut implied, mut sum) = (0.0, b.abs());
+    for x in others {
+        implied += x;
+        sum += x.abs();
+    }
+    let by = b - implied;
+    let allowed = tolerance * (1.0 + b.abs()) + ROUNDING * eps * sum;
+    (by, by.abs() <= allowed)
+}
+
+/// Drops rows that depend on others; their number, or multipliers of rows that contradict each other.
 pub fn independent_rows<C: Constraints>(
     a: &C,
     form: &mut Form,
-    n: &mut C::Normal,
+    (n, s): (&mut C::Normal, &Scales),
+    verifier: &Verifier<'_, C>,
+    tolerance: f64,
 ) -> Result<std::result::Result<usize, Vec<f64>>> {
     let of = n.extents();
     // Where each row has a slack there is nothing to ask.
@@ -31,71 +49,86 @@ pub fn independent_rows<C: Constraints>(
     }
     let mut has_slack = vec![false; form.rhs.len()];
     form.layout.slacks.iter().for_each(|i| has_slack[*i] = true);
-    let equations = form.layout.rows.iter().enumerate();
-    let (places, rows): (Vec<usize>, Vec<usize>) =
-        equations.filter(|(_, i)| !has_slack[**i]).unzip();
-    let columns: Vec<usize> = form
-        .layout
-        .bounded
-        .iter()
-        .chain(&form.layout.free)
-        .copied()
-        .collect();
+    let all = form.layout.rows.iter().enumerate();
+    let (places, equations): (Vec<usize>, Vec<usize>) =
+        all.filter(|(_, i)| !has_slack[**i]).unzip();
+    let layout = &form.layout;
+    let columns = Scaled {
+        places: layout.bounded.iter().chain(&layout.free).copied().collect(),
+        // Slacks are behind the structural ones, and in no equation.
+        scales: s.bounded[..layout.bounded.len()]
+            .iter()
+            .chain(&s.free)
+            .copied()
+            .collect(),
+    };
     // A factorization of the whole would take longer than anything else; pivots that are left out do where equations agree.
-    if (rows.len() as f64).powi(2) * columns.len() as f64 > LARGEST {
+    if (equations.len() as f64).powi(2) * columns.places.len() as f64 > LARGEST {
         return Ok(Ok(0));
     }
+    let rows = Scaled {
+        scales: places.iter().map(|k| s.rows[*k]).collect(),
+        places: equations,
+    };
     let found = a.dependent_rows(&rows, &columns)?;
-    let largest = form.b().iter().fold(0.0, |s: f64, b| s.max(b.abs()));
+    let mut dropped = Vec::new();
     for (k, weights) in found.dropped.iter().zip(&found.weights) {
-        let kept = found.kept.iter().zip(weights);
-        let implied: f64 = kept.clone().map(|(i, w)| w * form.rhs[rows[*i]]).sum();
-        let differs = form.rhs[rows[*k]] - implied;
-        if differs.abs() > CONSISTENT * (1.0 + largest) {
-            let mut y = vec![0.0; form.rhs.len()];
-            y[rows[*k]] = 1.0 / differs;
-            kept.for_each(|(i, w)| y[rows[*i]] = -w / differs);
+        let kept = || found.kept.iter().map(|i| rows.places[*i]).zip(weights);
+        let row = rows.places[*k];
+        let terms = kept().map(|(i, w)| w * form.rhs[i]);
+        let (by, agrees) = differs(form.rhs[row], terms, tolerance, a.eps());
+        if agrees {
+            dropped.push(places[*k]);
+            continue;
+        }
+        let mut y = vec![0.0; form.rhs.len()];
+        y[row] = 1.0 / by;
+        kept().for_each(|(i, w)| y[i] = -w / by);
+        if let Some(y) = verifier.rows(y)? {
             return Ok(Err(y));
         }
     }
-    if !found.dropped.is_empty() {
-        let dropped: Vec<usize> = found.dropped.iter().map(|k| places[*k]).collect();
-        form.drop_rows(&dropped);
-        if !form.layout.rows.is_empty() {
-            *n = a.arrange(&mut form.layout)?;
-        }
-    }
-    Ok(Ok(found.dropped.len()))
+    form.drop_rows(&dropped);
+    Ok(Ok(dropped.len()))
 }
 
-/// Drops free columns that depend on others, or gives a direction of such columns along which the objective falls.
+/// Drops free columns that depend on others; their number, or a direction of such columns along which the objective falls.
 pub fn independent_columns<C: Constraints>(
     a: &C,
     form: &mut Form,
-    n: &mut C::Normal,
-) -> Result<Option<Vec<f64>>> {
-    let free = form.layout.free.clone();
-    let size = (free.len() as f64).powi(2) * form.layout.rows.len() as f64;
-    if free.is_empty() || form.layout.rows.is_empty() || size > LARGEST {
-        return Ok(None);
+    s: &Scales,
+    verifier: &Verifier<'_, C>,
+    tolerance: f64,
+) -> Result<std::result::Result<usize, Vec<f64>>> {
+    let free = Scaled {
+        places: form.layout.free.clone(),
+        scales: s.free.clone(),
+    };
+    let rows = Scaled {
+        places: form.layout.rows.clone(),
+        scales: s.rows.clone(),
+    };
+    let size = (free.places.len() as f64).powi(2) * rows.places.len() as f64;
+    if free.places.is_empty() || rows.places.is_empty() || size > LARGEST {
+        return Ok(Ok(0));
     }
-    let found = a.dependent_columns(&free, &form.layout.rows)?;
-    let sizes = form.cost.iter().chain(&form.free_cost);
-    let largest = sizes.fold(0.0, |s: f64, c| s.max(c.abs()));
+    let found = a.dependent_columns(&free, &rows)?;
+    let mut dropped = Vec::new();
     for (k, weights) in found.dropped.iter().zip(&found.weights) {
-        let kept = found.kept.iter().zip(weights);
-        let cost: f64 = kept.clone().map(|(i, w)| w * form.free_cost[*i]).sum();
-        let gain = form.free_cost[*k] - cost;
-        if gain.abs() > CONSISTENT * (1.0 + largest) {
-            let mut ray = vec![0.0; form.shifts.len()];
-            ray[free[*k]] = -1.0 / gain;
-            kept.for_each(|(i, w)| ray[free[*i]] = w / gain);
-            return Ok(Some(ray));
+        let kept = || found.kept.iter().zip(weights);
+        let terms = kept().map(|(i, w)| w * form.free_cost[*i]);
+        let (gain, agrees) = differs(form.free_cost[*k], terms, tolerance, a.eps());
+        if agrees {
+            dropped.push(*k);
+            continue;
+        }
+        let mut ray = vec![0.0; form.shifts.len()];
+        ray[free.places[*k]] = -1.0 / gain;
+        kept().for_each(|(i, w)| ray[free.places[*i]] = w / gain);
+        if let Some(ray) = verifier.ray(ray)? {
+            return Ok(Err(ray));
         }
     }
-    if !found.dropped.is_empty() {
-        form.drop_free(&found.dropped);
-        *n = a.arrange(&mut form.layout)?;
-    }
-    Ok(None)
+    form.drop_free(&dropped);
+    Ok(Ok(dropped.len()))
 }

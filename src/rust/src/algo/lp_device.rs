@@ -85,6 +85,29 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         Ok(out)
     }
 
+    /// A matrix with its rows and its columns multiplied: one after the other, as their products may be out of range where a number's own is not.
+    pub fn scaled(
+        &self,
+        a: &D::Mat<'static>,
+        down: &[f64],
+        across: &[f64],
+    ) -> Result<D::Mat<'static>> {
+        let (rows, cols) = self.dev.shape(a);
+        if rows * cols == 0 {
+            return self.dev.blank(rows, cols);
+        }
+        let (down, across) = (self.column(down)?, self.column(across)?);
+        let (a, by) = (Operand::Matrix(a), Operand::Recycled(&down));
+        let first = self.zip(Zip::Multiply, a, by, (rows, cols))?;
+        let ones = self.column(&vec![1.0; rows])?;
+        let mut by = self.dev.blank(rows, cols)?;
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        let (no, yes) = (Trans::No, Trans::Yes);
+        self.dev.gemm(one, no, &ones, yes, &across, zero, &mut by)?;
+        let (first, by) = (Operand::Matrix(&first), Operand::Matrix(&by));
+        self.zip(Zip::Multiply, first, by, (rows, cols))
+    }
+
     /// Rows of a column.
     pub fn part(&self, x: &D::Mat<'static>, from: usize, len: usize) -> Result<D::Mat<'static>> {
         let mut out = self.dev.blank(len, 1)?;

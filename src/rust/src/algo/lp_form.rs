@@ -79,8 +79,9 @@ pub struct Form {
     pub layout: Layout,
     /// Of each column of the problem: what its counterpart in the form is added to; its value where it has none.
     pub shifts: Vec<f64>,
-    /// Right-hand sides of the problem's rows.
+    /// Right-hand sides of the problem's rows, and what they were before lower bounds were moved to 0: residuals are relative to these.
     pub rhs: Vec<f64>,
+    pub given: Vec<f64>,
     /// Of columns with an upper bound, in their order.
     pub upper: Vec<f64>,
     /// Of bounded columns and slacks.
@@ -149,6 +150,7 @@ pub fn form<C: Constraints>(a: &C, p: &Problem<'_>) -> Result<Formed> {
         }
     }
     slacks(&mut form, p);
+    form.given.clone_from(&form.rhs);
     if form.shifts.iter().any(|s| *s != 0.0) {
         let moved = a.times(&form.shifts)?;
         form.rhs.iter_mut().zip(moved).for_each(|(b, a)| *b -= a);
@@ -185,6 +187,11 @@ impl Form {
     /// Right-hand sides of the rows that are kept, in their order.
     pub fn b(&self) -> Vec<f64> {
         self.layout.rows.iter().map(|i| self.rhs[*i]).collect()
+    }
+
+    /// What these were as they were given.
+    pub fn given(&self) -> Vec<f64> {
+        self.layout.rows.iter().map(|i| self.given[*i]).collect()
     }
 
     /// From columns of the form to those of the problem; without `shifts` a direction.

@@ -7,11 +7,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::lp_newton::{recentred, steps, steps_between, Newton, Products, Steps};
+use super::lp_newton::{evenly, recentred, steps, steps_between, Newton, Products, Steps};
 use super::lp_normal::NormalEquations;
 use super::lp_point::{add, blend, copy, Data, Point, Residuals};
 use super::lp_start::start;
-use super::lp_stop::{Measures, Verdict, Yardstick};
+use super::lp_stop::{Holds, Measures, Verdict, Yardstick};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -31,6 +31,8 @@ pub enum Status {
 pub struct Limits {
     pub iterations: usize,
     pub time: Option<Duration>,
+    /// When time began to count.
+    pub began: Instant,
 }
 
 /// One line of the iteration's log.
@@ -58,6 +60,8 @@ const CORRECTORS: usize = 2;
 const GAIN: f64 = 0.02;
 /// Of the way to the boundary: at least, and at most.
 const DAMPING: (f64, f64) = (0.95, 0.9995);
+/// Of tau to kappa, which is 0 in the limit where there is a proof: rounding has long had the last word.
+const NO_POINT: f64 = 1e-40;
 
 struct Iteration<'i, N: NormalEquations> {
     n: &'i mut N,
@@ -67,14 +71,14 @@ struct Iteration<'i, N: NormalEquations> {
     count: f64,
 }
 
-/// Solves the problem. `yardstick` says when a point is good enough.
+/// Solves the problem. `yardstick` says when a point is good enough, and `holds` whether that holds for the problem as it was given; if not, the iteration goes on.
 pub fn solve<N: NormalEquations>(
     n: &mut N,
     data: &Data<N::V>,
     yardstick: &Yardstick<N::V>,
     limits: Limits,
+    holds: &Holds<'_, N>,
 ) -> Result<Outcome<N::V>> {
-    let began = Instant::now();
     let of = n.extents();
     let at = start(n, data)?;
     let count = (of.bounded + of.capped.len() + 1) as f64;
@@ -83,7 +87,7 @@ pub fn solve<N: NormalEquations>(
     let mut best: Option<(Measures, Point<N::V>)> = None;
     let mut record = Record::default();
     let status = loop {
-        let looked = it.look(yardstick);
+        let looked = it.look(yardstick, holds);
         let (r, measures, verdict) = match looked {
             Ok(found) => found,
             Err(e) => match gave_out(&e) {
@@ -110,10 +114,14 @@ pub fn solve<N: NormalEquations>(
         if let Some(status) = status {
             break status;
         }
+        // Neither a point nor a proof gets better from here on.
+        if it.at.tau < NO_POINT * it.at.kappa {
+            break Status::Stalled;
+        }
         if log.len() > limits.iterations {
             break Status::IterationLimit;
         }
-        if limits.time.is_some_and(|t| began.elapsed() >= t) {
+        if limits.time.is_some_and(|t| limits.began.elapsed() >= t) {
             break Status::TimeLimit;
         }
         match interrupt::poll().and_then(|()| it.step(&r, &mut record)) {
@@ -148,10 +156,10 @@ fn gave_out(e: &Error) -> Option<Status> {
 type Looked<V> = (Residuals<V>, Measures, Verdict);
 
 impl<N: NormalEquations> Iteration<'_, N> {
-    fn look(&self, yardstick: &Yardstick<N::V>) -> Result<Looked<N::V>> {
+    fn look(&self, yardstick: &Yardstick<N::V>, holds: &Holds<'_, N>) -> Result<Looked<N::V>> {
         let r = self.residuals()?;
         let measures = yardstick.measure(self.n, &self.at, &r)?;
-        let verdict = yardstick.judge(self.n, self.data, &self.at, &r, &measures)?;
+        let verdict = yardstick.judge(self.n, self.data, &self.at, &r, &measures, holds)?;
         Ok((r, measures, verdict))
     }
 
@@ -290,9 +298,4 @@ impl<N: NormalEquations> Iteration<'_, N> {
         at.kappa *= over_all;
         Ok(())
     }
-}
-
-fn evenly(from: f64, to: f64, count: usize) -> Vec<f64> {
-    let at = |k: usize| from + (to - from) * k as f64 / (count - 1) as f64;
-    (0..count).map(at).collect()
 }

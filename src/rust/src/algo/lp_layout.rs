@@ -21,6 +21,12 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Whether there is nothing to choose, or nothing to keep to.
+    pub fn is_empty(&self) -> bool {
+        let columns = self.bounded.len() + self.slacks.len() + self.free.len();
+        self.rows.is_empty() || columns == 0
+    }
+
     pub fn capped(&self) -> Capped {
         Capped {
             structural: self.capped.0,
@@ -51,12 +57,24 @@ pub trait Constraints {
     fn times(&self, x: &[f64]) -> Result<Vec<f64>>;
     /// `A' y`.
     fn transposed_times(&self, y: &[f64]) -> Result<Vec<f64>>;
+    /// `|A| |x|` and `|A|' |y|`: what rounding of these products is relative to.
+    fn magnitudes_times(&self, x: &[f64]) -> Result<Vec<f64>>;
+    fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>>;
+    /// The distance of 1 from the next number of the matrix's precision.
+    fn eps(&self) -> f64;
     /// The matrix of the standard form. Rows may be put into another order, which the layout then has.
     fn arrange(&self, layout: &mut Layout) -> Result<Self::Normal>;
     /// These rows dependent on one another: see [`Dependent`]. Only the given columns count.
-    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent>;
+    fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent>;
     /// The same of columns, of which only the given rows count.
-    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent>;
+    fn dependent_columns(&self, columns: &Scaled, rows: &Scaled) -> Result<Dependent>;
+}
+
+/// Rows or columns of a problem, and what they are multiplied by when it is asked whether they depend on one another: an angle between them says nothing where others are larger by orders of magnitude.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scaled {
+    pub places: Vec<usize>,
+    pub scales: Vec<f64>,
 }
 
 /// Rows, or columns, that are combinations of others. Numbers are places in the list that was asked about.
@@ -64,6 +82,6 @@ pub trait Constraints {
 pub struct Dependent {
     pub kept: Vec<usize>,
     pub dropped: Vec<usize>,
-    /// For each of those dropped by what the kept ones are multiplied.
+    /// For each of those dropped by what the kept ones are multiplied, as they were before scaling.
     pub weights: Vec<Vec<f64>>,
 }

@@ -180,3 +180,9 @@ pub fn recentred<N: NormalEquations>(
         tau_kappa: (there - product).max(-by.most),
     })
 }
+
+/// So many numbers from one to another.
+pub fn evenly(from: f64, to: f64, count: usize) -> Vec<f64> {
+    let at = |k: usize| from + (to - from) * k as f64 / (count - 1) as f64;
+    (0..count).map(at).collect()
+}

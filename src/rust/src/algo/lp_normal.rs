@@ -27,6 +27,8 @@ pub type Magnitudes = (Vec<f64>, Vec<f64>, Vec<f64>);
 
 pub trait NormalEquations: Vectors {
     fn extents(&self) -> Extents;
+    /// The distance of 1 from the next number of the precision.
+    fn eps(&self) -> f64;
 
     /// The largest magnitude in each row, each bounded and each free column, were they multiplied by these.
     fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes>;
@@ -47,6 +49,22 @@ pub trait NormalEquations: Vectors {
     fn solve(&self, x: &mut Self::V) -> Result<()>;
     /// The free columns' part: from `t = M^-1 r` and `f_F` to `dx_F`, and t becomes `dy`.
     fn solve_free(&self, t: &mut Self::V, f: &Self::V) -> Result<Self::V>;
+}
+
+/// A size to divide by: 1 in place of what is none.
+pub(super) fn or_one(x: f64) -> f64 {
+    if x > 0.0 && x.is_finite() {
+        x
+    } else {
+        1.0
+    }
+}
+
+/// The geometric mean of what is positive, 1 if nothing is: one entry that is larger by orders of magnitude does not make it too large for the others.
+pub(super) fn typical(diagonal: &[f64]) -> f64 {
+    let positive = diagonal.iter().filter(|d| **d > 0.0);
+    let logs = positive.clone().map(|d| d.ln()).sum::<f64>();
+    or_one((logs / positive.count() as f64).exp())
 }
 
 /// Of the augmented system: bounded, free, rows.
@@ -77,13 +95,12 @@ impl<V> Augmented<V> {
         let size = |v: &V| n.largest(v);
         let of_f = size(&rhs.bounded)?.max(size(&rhs.free)?);
         let of_g = size(&rhs.rows)?;
-        let or_one = |x: f64| if x > 0.0 { x } else { 1.0 };
         // With each solution `A'dy`, which the solution is made of, and its residual, too.
         let (mut now, mut priced) = self.solve_once(n, rhs)?;
         let mut before: Option<(f64, Triple<V>)> = None;
         for left in (0..=REFINEMENTS).rev() {
             let r = self.residual(n, rhs, &now, &priced)?;
-            let in_f = size(&r.bounded)?.max(size(&r.free)?) / of_f.max(1e-300);
+            let in_f = size(&r.bounded)?.max(size(&r.free)?) / or_one(of_f);
             let error = in_f.max(size(&r.rows)? / or_one(of_g));
             if !error.is_finite() {
                 return Ok(before.map_or(now, |(_, old)| old));

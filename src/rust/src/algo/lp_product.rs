@@ -11,6 +11,7 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
 use super::lp_csc::Csc;
+use super::lp_normal::typical;
 use crate::error::{Error, Result};
 
 /// What takes the place of a pivot that is left out.
@@ -85,9 +86,9 @@ fn pattern(
     free: &Csc,
     (at, entries): (&[usize], &[Entry]),
     upper: bool,
-) -> (Vec<usize>, Vec<usize>) {
+) -> Result<(Vec<usize>, Vec<usize>)> {
     let rows = bounded.rows;
-    let (mut starts, mut index) = (vec![0], Vec::new());
+    let (mut starts, mut index) = (vec![0], Vec::<usize>::new());
     let mut seen = vec![usize::MAX; rows];
     for k in 0..rows {
         // The diagonal entry is there in any case.
@@ -101,6 +102,11 @@ fn pattern(
             } else {
                 p..a.starts[j + 1]
             };
+            // One more for the diagonal entry of the next row.
+            let more = others.len() + 1;
+            index.try_reserve(more).map_err(|_| Error::HostMemory {
+                needed: (index.len() + more) as u64 * size_of::<usize>() as u64,
+            })?;
             for i in &a.index[others] {
                 if seen[*i] != k {
                     seen[*i] = k;
@@ -111,7 +117,7 @@ fn pattern(
         index[first..].sort_unstable();
         starts.push(index.len());
     }
-    (starts, index)
+    Ok((starts, index))
 }
 
 fn place<'a>(bounded: &'a Csc, free: &'a Csc, j: u32, p: u32) -> (&'a Csc, usize, usize) {
@@ -128,7 +134,7 @@ impl Product {
     pub fn order(bounded: &Csc, free: &Csc) -> Result<Vec<usize>> {
         let rows = bounded.rows;
         let (at, entries) = by_rows(bounded, free)?;
-        let (starts, index) = pattern(bounded, free, (&at, &entries), true);
+        let (starts, index) = pattern(bounded, free, (&at, &entries), true)?;
         let symbolic = SymbolicSparseColMatRef::new_checked(rows, rows, &starts, None, &index);
         let (mut order, mut inverse) = (vec![0; rows], vec![0; rows]);
         let mut memory = room(amd::order_maybe_unsorted_scratch::<usize>(
@@ -144,7 +150,7 @@ impl Product {
     pub fn new(bounded: &Csc, free: &Csc) -> Result<Self> {
         let rows = bounded.rows;
         let (at, entries) = by_rows(bounded, free)?;
-        let (mut starts, mut index) = pattern(bounded, free, (&at, &entries), true);
+        let (mut starts, mut index) = pattern(bounded, free, (&at, &entries), true)?;
         let params = CholeskySymbolicParams::default();
         let symbolic = SymbolicSparseColMatRef::new_checked(rows, rows, &starts, None, &index);
         let order = SymmetricOrdering::Identity;
@@ -152,7 +158,7 @@ impl Product {
             factorize_symbolic_cholesky(symbolic, Side::Upper, order, params).map_err(by_faer)?;
         let upper = matches!(symbolic.raw(), SymbolicCholeskyRaw::Simplicial(_));
         if !upper {
-            (starts, index) = pattern(bounded, free, (&at, &entries), false);
+            (starts, index) = pattern(bounded, free, (&at, &entries), false)?;
         }
         let factoring = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default());
         let solving = symbolic.solve_in_place_scratch::<f64>(1, Par::Seq);
@@ -172,17 +178,19 @@ impl Product {
         })
     }
 
-    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, the mean of the first part's diagonal.
+    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, a mean of the first part's diagonal, or 1 where that has none.
     pub fn form(&mut self, bounded: &Csc, weights: &[f64], free: &Csc) -> f64 {
         let mut gamma = 0.0;
-        if free.columns() > 0 && self.rows > 0 {
-            for (j, w) in weights.iter().enumerate() {
-                let (_, values) = bounded.column(j);
-                gamma += w * values.iter().map(|v| v * v).sum::<f64>();
-            }
-            gamma /= self.rows as f64;
-        }
         let work = &mut self.work[..];
+        if free.columns() > 0 {
+            for (j, w) in weights.iter().enumerate() {
+                let (index, values) = bounded.column(j);
+                let entries = index.iter().zip(values);
+                entries.for_each(|(i, v)| work[*i] += w * v * v);
+            }
+            gamma = typical(work);
+            work.fill(0.0);
+        }
         for k in 0..self.rows {
             for (j, p) in &self.entries[self.entries_at[k]..self.entries_at[k + 1]] {
                 let weight = weights.get(*j as usize).copied().unwrap_or(gamma);

@@ -4,18 +4,22 @@ use faer::MatMut;
 
 use super::lp_device::OnDevice;
 use super::lp_layout::Dependent;
-use crate::elementwise::{Elementwise, Operand, Zip};
+use super::lp_normal::or_one;
+use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::{Block, Diag, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, widened, Scalar};
 
-/// What is left of a column, of norm 1, by those before it, relative to the first: up to this it is dependent.
-const DEPENDENT: f64 = 1e-9;
+/// What is left of a column, of norm 1, by those before it, relative to the first, in units of rounding and of the larger extent: up to this it is dependent. More cannot be told from an angle that the numbers have, and
+/// that decides what the answer is.
+const DEPENDENT: f64 = 8.0;
 
-/// Columns of `a` that are combinations of the others.
+/// Columns of `a` that are combinations of the others, asked with its rows and columns multiplied by `down` and `across`.
 pub fn dependent_columns<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: D::Mat<'static>,
+    down: &[f64],
+    across: &[f64],
 ) -> Result<Dependent> {
     let (rows, cols) = dev.shape(&a);
     let all_dropped = || Dependent {
@@ -27,22 +31,15 @@ pub fn dependent_columns<T: Scalar, D: Elementwise<T>>(
         return Ok(all_dropped());
     }
     let ops = OnDevice::new(dev)?;
-    let norms = dev.column_norms(&a)?;
-    let scales: Vec<f64> = norms
-        .iter()
-        .map(|norm| if *norm > 0.0 { 1.0 / norm } else { 1.0 })
-        .collect();
-    let ones = ops.column(&vec![1.0; rows])?;
-    let mut by = dev.blank(rows, cols)?;
-    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    let column = ops.column(&scales)?;
-    dev.gemm(one, Trans::No, &ones, Trans::Yes, &column, zero, &mut by)?;
-    let (a, by) = (Operand::Matrix(&a), Operand::Matrix(&by));
-    let mut r = ops.zip(Zip::Multiply, a, by, (rows, cols))?;
+    let a = ops.scaled(&a, down, across)?;
+    let norms: Vec<f64> = dev.column_norms(&a)?;
+    let by: Vec<f64> = norms.iter().map(|norm| 1.0 / or_one(*norm)).collect();
+    let mut r = ops.scaled(&a, &vec![1.0; rows], &by)?;
+    let scales: Vec<f64> = by.iter().zip(across).map(|(by, s)| by * s).collect();
     let factored = dev.geqp3(&mut r)?;
     let diagonal: Vec<f64> = dev.diagonal(&r)?.into_iter().map(Into::into).collect();
     let first = diagonal.first().map_or(0.0, |d| d.abs());
-    let tolerance = first * DEPENDENT.max(T::EPS * 32.0);
+    let tolerance = first * DEPENDENT * rows.max(cols) as f64 * T::EPS;
     let rank = diagonal
         .iter()
         .take_while(|d| d.abs() > tolerance && first > 0.0)

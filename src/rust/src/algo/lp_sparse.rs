@@ -3,10 +3,10 @@
 
 use super::lp_csc::Csc;
 use super::lp_dense::not_factored;
+use super::lp_density::stands_alone;
 use super::lp_device::OnDevice;
-use super::lp_form::Problem;
 use super::lp_free::FreeFactor;
-use super::lp_layout::{Constraints, Dependent, Layout};
+use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
 use super::lp_product::Product;
 use super::lp_rank;
@@ -15,20 +15,6 @@ use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::Part;
 use faer::MatRef;
-
-/// Whether the normal equations of a problem have so many entries that it had better be solved as a dense one. Free columns do not count where they can stand apart.
-pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
-    let is_free = |j: usize| p.column(j) == (f64::NEG_INFINITY, f64::INFINITY);
-    let has_slack = |i: usize| p.row(i).0 != p.row(i).1;
-    let mut alone: Vec<bool> = (0..a.rows).map(has_slack).collect();
-    for j in (0..a.columns()).filter(|j| !is_free(*j)) {
-        if let ([i], _) = a.column(j) {
-            alone[*i] = true;
-        }
-    }
-    let apart = alone.iter().all(|a| *a);
-    a.fills_its_product(|j| apart && is_free(j))
-}
 
 /// A sparse matrix as it was given, and the device for what is dense.
 pub struct SparseConstraints<'d, D: Elementwise<f64>> {
@@ -97,6 +83,29 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         Ok(self.a.transposed_times(y))
     }
 
+    fn magnitudes_times(&self, x: &[f64]) -> Result<Vec<f64>> {
+        let mut out = vec![0.0; self.a.rows];
+        for (j, x) in x.iter().enumerate() {
+            let (index, values) = self.a.column(j);
+            let entries = index.iter().zip(values);
+            entries.for_each(|(i, v)| out[*i] += (v * x).abs());
+        }
+        Ok(out)
+    }
+
+    fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>> {
+        let inner = |j: usize| {
+            let (index, values) = self.a.column(j);
+            let terms = index.iter().zip(values).map(|(i, v)| (v * y[*i]).abs());
+            terms.sum()
+        };
+        Ok((0..self.a.columns()).map(inner).collect())
+    }
+
+    fn eps(&self) -> f64 {
+        f64::EPSILON
+    }
+
     fn arrange(&self, layout: &mut Layout) -> Result<Sparse<'d, D>> {
         let columns = |layout: &Layout| {
             let at = layout.places(self.a.rows);
@@ -140,33 +149,15 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         })
     }
 
-    fn dependent_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.dense(rows, columns, true)?)
+    fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent> {
+        let a = self.dense(&rows.places, &columns.places, true)?;
+        lp_rank::dependent_columns(self.dev, a, &columns.scales, &rows.scales)
     }
 
-    fn dependent_columns(&self, columns: &[usize], rows: &[usize]) -> Result<Dependent> {
-        lp_rank::dependent_columns(self.dev, self.dense(rows, columns, false)?)
+    fn dependent_columns(&self, columns: &Scaled, rows: &Scaled) -> Result<Dependent> {
+        let a = self.dense(&rows.places, &columns.places, false)?;
+        lp_rank::dependent_columns(self.dev, a, &rows.scales, &columns.scales)
     }
-}
-
-/// Whether free columns had better be left out of the normal equations: where these are definite without them, as each row has a bounded column to itself, and would have many entries more. So it is with the
-/// residuals of a regression, whose normal equations are diagonal.
-fn stands_alone(bounded: &Csc, free: &Csc) -> bool {
-    let mut alone = vec![false; bounded.rows];
-    let (mut entries, mut more) = (bounded.rows, 0_usize);
-    for j in 0..bounded.columns() {
-        let (index, _) = bounded.column(j);
-        if let [i] = index {
-            alone[*i] = true;
-        } else {
-            entries = entries.saturating_add(index.len().saturating_mul(index.len()));
-        }
-    }
-    for j in 0..free.columns() {
-        let (index, _) = free.column(j);
-        more = more.saturating_add(index.len().saturating_mul(index.len()));
-    }
-    alone.iter().all(|a| *a) && more > entries.saturating_mul(4)
 }
 
 pub struct Sparse<'d, D: Elementwise<f64>> {
@@ -240,6 +231,10 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
     fn transposed_times(&self, y: &Vec<f64>) -> Result<(Vec<f64>, Vec<f64>)> {
         let bounded = self.bounded.transposed_times(y);
         Ok((bounded, self.free.transposed_times(y)))
+    }
+
+    fn eps(&self) -> f64 {
+        f64::EPSILON
     }
 
     fn factor(&mut self, weights: &Vec<f64>, least: f64) -> Result<usize> {

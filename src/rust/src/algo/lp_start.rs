@@ -1,6 +1,6 @@
 //! Where an interior-point method begins.
 
-use super::lp_normal::{Augmented, NormalEquations, Triple};
+use super::lp_normal::{or_one, Augmented, NormalEquations, Triple};
 use super::lp_point::{Data, Point};
 use crate::error::{Error, Result};
 
@@ -60,16 +60,17 @@ pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N
         of_p += 1.0;
         of_d += 1.0;
     }
+    // Where all columns are free there is nothing to shift.
     let (product, sum_p, sum_d) = all(of_p, of_d);
-    of_p += 0.5 * product / sum_d;
-    of_d += 0.5 * product / sum_p;
+    of_p += 0.5 * product / or_one(sum_d);
+    of_d += 0.5 * product / or_one(sum_p);
     for p in [&mut x, &mut v] {
         n.shift(of_p, p)?;
     }
     for d in [&mut z, &mut w] {
         n.shift(of_d, d)?;
     }
-    let kappa = (n.dot(&x, &z)? + n.dot(&v, &w)?) / pairs;
+    let kappa = or_one((n.dot(&x, &z)? + n.dot(&v, &w)?) / pairs);
     Ok(Point {
         x,
         free: primal.free,

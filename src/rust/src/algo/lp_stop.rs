@@ -1,12 +1,14 @@
 //! When an interior-point iteration has come to its end: residuals of the problem as it was before scaling, and certificates.
 
-use super::lp_normal::NormalEquations;
+use super::lp_normal::{or_one, NormalEquations};
 use super::lp_point::{Data, Point, Residuals};
 use super::lp_scale::Scales;
+use super::lp_vectors::Vectors;
 use crate::error::Result;
 
-/// How accurate a certificate must be, relative to what it certifies.
-const CERTAIN: f64 = 1e-8;
+/// How accurate a certificate must be, relative to what it certifies, for a closer look at it, which decides: that, or this many units of rounding.
+const CERTAIN: f64 = 1e-6;
+const UNITS: f64 = 1e3;
 
 /// How far a point is from an optimum.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -39,6 +41,9 @@ pub enum Verdict {
     Unbounded,
 }
 
+/// Whether a verdict on a point holds.
+pub type Holds<'h, N> = dyn Fn(&N, &Point<<N as Vectors>::V>, Verdict) -> Result<bool> + 'h;
+
 /// What residuals are measured with.
 pub struct Yardstick<V> {
     rows: V,
@@ -52,13 +57,18 @@ pub struct Yardstick<V> {
     norm_cost: f64,
     /// What both objectives have besides.
     constant: f64,
+    /// What sizes of costs and of the objective are added to: 1, or less where all costs are smaller.
+    unit: f64,
     tolerance: f64,
+    certain: f64,
 }
 
-/// Of right-hand sides and bounds, and of costs, before scaling.
+/// Of right-hand sides and ranges, and of costs, before scaling, and before lower bounds were moved to 0.
 pub struct Sizes {
     pub rhs: f64,
     pub cost: f64,
+    /// The largest of the costs.
+    pub largest_cost: f64,
     pub constant: f64,
 }
 
@@ -85,7 +95,9 @@ impl<V> Yardstick<V> {
             norm_rhs: sizes.rhs,
             norm_cost: sizes.cost,
             constant: sizes.constant,
+            unit: or_one(sizes.largest_cost).min(1.0),
             tolerance,
+            certain: CERTAIN.max(UNITS * n.eps()),
         })
     }
 
@@ -111,13 +123,16 @@ impl<V> Yardstick<V> {
         let (objective, dual_objective) = (r.objective / both, r.dual_objective / both);
         Ok(Measures {
             primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (1.0 + self.norm_rhs),
-            dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (1.0 + self.norm_cost),
-            gap: (objective - dual_objective).abs() / (1.0 + (objective + self.constant).abs()),
+            dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (self.unit + self.norm_cost),
+            gap: (objective - dual_objective).abs()
+                / (self.unit + (objective + self.constant).abs()),
             objective,
             dual_objective,
         })
     }
 
+    /// `holds` has the last word: whether what a point seems to be holds for the problem as it was given.
+    #[allow(clippy::too_many_arguments)]
     pub fn judge<N: NormalEquations<V = V>>(
         &self,
         n: &N,
@@ -125,8 +140,9 @@ impl<V> Yardstick<V> {
         at: &Point<V>,
         r: &Residuals<V>,
         m: &Measures,
+        holds: &Holds<'_, N>,
     ) -> Result<Verdict> {
-        if m.worst() <= self.tolerance {
+        if m.worst() <= self.tolerance && holds(n, at, Verdict::Optimal)? {
             return Ok(Verdict::Optimal);
         }
         // A'y + z - w = c tau - r, and so A x and x + v.
@@ -138,16 +154,18 @@ impl<V> Yardstick<V> {
         if r.dual_objective > 0.0 {
             let bounded = without(&data.cost, &r.bounded)?;
             let free = without(&data.free_cost, &r.free)?;
-            let off = self.of_columns(n, &bounded, &free)? * self.norm_rhs.max(1.0);
-            if off <= CERTAIN * r.dual_objective / (self.rhs * self.cost) {
+            let off = self.of_columns(n, &bounded, &free)?;
+            let least = self.certain * r.dual_objective / (self.rhs * self.cost);
+            if off <= least && holds(n, at, Verdict::Infeasible)? {
                 return Ok(Verdict::Infeasible);
             }
         }
         if r.objective < 0.0 {
             let rows = without(&data.rhs, &r.rows)?;
             let capped = without(&data.upper, &r.capped)?;
-            let off = self.of_rows(n, &rows, &capped)? * self.norm_cost.max(1.0);
-            if off <= -CERTAIN * r.objective / (self.rhs * self.cost) {
+            let off = self.of_rows(n, &rows, &capped)?;
+            let least = -self.certain * r.objective / (self.rhs * self.cost);
+            if off <= least && holds(n, at, Verdict::Unbounded)? {
                 return Ok(Verdict::Unbounded);
             }
         }

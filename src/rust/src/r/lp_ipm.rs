@@ -1,15 +1,16 @@
 //! `lp_ipm`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 
 use crate::algo::lp::{self, Certificate, Options, Solution};
 use crate::algo::lp_csc::Csc;
 use crate::algo::lp_dense_constraints::DenseConstraints;
+use crate::algo::lp_density::is_for_dense;
 use crate::algo::lp_form::Problem;
 use crate::algo::lp_ipm::{Record, Status};
-use crate::algo::lp_sparse::{is_for_dense, SparseConstraints};
+use crate::algo::lp_sparse::SparseConstraints;
 use crate::backend::cpu::CpuDevice;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -46,6 +47,7 @@ impl<'r> Call<'r> {
                 iterations: iterations as usize,
                 time: Duration::try_from_secs_f64(seconds).ok(),
                 constant,
+                began: Instant::now(),
             },
         })
     }
@@ -146,7 +148,8 @@ fn answer(s: Solution) -> List {
         log = log,
         proof = proof,
         kind = kind,
-        dropped = s.dropped as f64
+        dropped = s.dropped as f64,
+        dropped_columns = s.dropped_columns as f64
     )
 }
 

@@ -169,6 +169,7 @@ fn iterate<C: Constraints>(
         .collect();
     let data = Data {
         rhs: n.bring(&b)?,
+        rhs_size: b.iter().fold(0.0, |s, b| s.max(b.abs())),
         cost: n.bring(&cost)?,
         free_cost: n.bring(&free_cost)?,
         upper: n.bring(&upper)?,

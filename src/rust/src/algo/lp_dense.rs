@@ -7,7 +7,7 @@ use super::lp_free::FreeFactor;
 use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -76,8 +76,33 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         self.ops.dev.shape(&self.structural).0
     }
 
+    /// Rows one after the other need no list on the device.
+    fn slack_places(&self) -> Index<'_> {
+        let first = self.slack_rows.first().copied().unwrap_or(0);
+        let all = self.slack_rows.iter().zip(first..);
+        match usize::try_from(first) {
+            Ok(from) if all.into_iter().all(|(row, next)| *row == next) => Index::From(from),
+            _ => Index::List(&self.slack_rows),
+        }
+    }
+
     fn free_columns(&self) -> usize {
         self.ops.dev.shape(&self.free).0
+    }
+
+    /// Inner products of columns, `len` in number, with y.
+    fn product(
+        &self,
+        a: &D::Mat<'static>,
+        len: usize,
+        y: &D::Mat<'static>,
+    ) -> Result<D::Mat<'static>> {
+        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
+        let mut out = self.ops.dev.blank(len, 1)?;
+        if len > 0 {
+            self.ops.dev.gemm(one, no, a, no, y, zero, &mut out)?;
+        }
+        Ok(out)
     }
 
     /// Multiplies rows and columns of what is held as its transpose.
@@ -149,49 +174,48 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         Ok(())
     }
 
-    fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V> {
-        let (dev, columns) = (self.ops.dev, self.columns());
-        let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
+    fn times_bounded(&self, x: &Self::V) -> Result<Self::V> {
+        let (dev, columns, slacks) = (self.ops.dev, self.columns(), self.slack_rows.len());
+        let (one, zero, yes, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::Yes, Trans::No);
+        if columns > 0 && slacks == 0 {
+            let mut out = dev.blank(self.rows, 1)?;
+            dev.gemm(one, yes, &self.structural, no, x, zero, &mut out)?;
+            return Ok(out);
+        }
         let mut out = dev.zeros(self.rows, 1)?;
-        let slacks = self.slack_rows.len();
         if slacks > 0 {
             let part = self.ops.part(x, columns, slacks)?;
             let part = self.ops.multiply(&part, &self.slacks)?;
-            let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
+            let (rows, column) = (self.slack_places(), Index::From(0));
             let part = Operand::Matrix(&part);
             dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
         }
-        if columns > 0 && slacks == 0 {
-            dev.gemm(one, yes, &self.structural, no, x, one, &mut out)?;
-        } else if columns > 0 {
+        if columns > 0 {
             let part = self.ops.part(x, 0, columns)?;
             dev.gemm(one, yes, &self.structural, no, &part, one, &mut out)?;
-        }
-        if self.free_columns() > 0 {
-            dev.gemm(one, yes, &self.free, no, free, one, &mut out)?;
         }
         Ok(out)
     }
 
+    fn add_times_free(&self, a: f64, free: &Self::V, out: &mut Self::V) -> Result<()> {
+        if self.free_columns() == 0 {
+            return Ok(());
+        }
+        let (a, one, yes, no) = (T::from_f64(a), T::from_f64(1.0), Trans::Yes, Trans::No);
+        self.ops.dev.gemm(a, yes, &self.free, no, free, one, out)
+    }
+
     fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)> {
         let (dev, columns) = (self.ops.dev, self.columns());
-        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
-        let product = |a: &D::Mat<'static>, len: usize| -> Result<Self::V> {
-            let mut out = dev.blank(len, 1)?;
-            if len > 0 {
-                dev.gemm(one, no, a, no, y, zero, &mut out)?;
-            }
-            Ok(out)
-        };
-        let free = product(&self.free, self.free_columns())?;
-        let structural = product(&self.structural, columns)?;
+        let free = self.product(&self.free, self.free_columns(), y)?;
+        let structural = self.product(&self.structural, columns, y)?;
         let slacks = self.slack_rows.len();
         if slacks == 0 {
             return Ok((structural, free));
         }
         let mut part = dev.blank(slacks, 1)?;
-        let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
-        dev.gather(rows, column, zero, y, &mut part)?;
+        let (rows, column) = (self.slack_places(), Index::From(0));
+        dev.gather(rows, column, T::from_f64(0.0), y, &mut part)?;
         let part = self.ops.multiply(&part, &self.slacks)?;
         let mut all = dev.blank(columns + slacks, 1)?;
         self.ops.put(&structural, (0, columns), &mut all, 0)?;
@@ -207,9 +231,12 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         interrupt::poll()?;
         let (dev, columns) = (self.ops.dev, self.columns());
         if columns > 0 {
-            let part = self.ops.part(weights, 0, columns)?;
-            let mut roots = dev.blank(columns, 1)?;
-            dev.map(Map::Sqrt, &part, &mut roots)?;
+            // As a power, not by the root, for which a device has to say whether there was one.
+            let roots = |w| self.ops.with(Zip::Power, w, 0.5);
+            let roots = match self.slack_rows.is_empty() {
+                true => roots(weights)?,
+                false => roots(&self.ops.part(weights, 0, columns)?)?,
+            };
             let (a, by) = (Operand::Matrix(&self.structural), Operand::Recycled(&roots));
             dev.zip(Zip::Multiply, a, by, &mut self.weighted)?;
             dev.syrk(Trans::Yes, &self.weighted, &mut self.m)?;
@@ -271,12 +298,12 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         Ok(())
     }
 
-    fn solve_free(&self, t: &mut Self::V, f: &Self::V) -> Result<Self::V> {
+    fn solve_free(&self, t: &mut Self::V, share: f64, f: &Self::V) -> Result<Self::V> {
         let Some(factor) = &self.free_factor else {
             return Err(not_factored());
         };
-        let (_, mut x) = self.transposed_times(t)?;
-        self.ops.add(-1.0, f, 1.0, &mut x)?;
+        let mut x = self.product(&self.free, self.free_columns(), t)?;
+        self.ops.add(-share, f, 1.0, &mut x)?;
         factor.solve(&self.ops, x, t)
     }
 }

@@ -90,24 +90,22 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         self.ops.dev.shape(&self.free).0
     }
 
-    /// Inner products of columns, `len` in number, with y.
+    /// `op(a) x`.
     fn product(
         &self,
         a: &D::Mat<'static>,
-        len: usize,
-        y: &D::Mat<'static>,
+        trans: Trans,
+        x: &D::Mat<'static>,
     ) -> Result<D::Mat<'static>> {
-        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
-        let mut out = self.ops.dev.blank(len, 1)?;
-        if len > 0 {
-            self.ops.dev.gemm(one, no, a, no, y, zero, &mut out)?;
+        let dev = self.ops.dev;
+        let (len, inner) = trans.shape(dev.shape(a));
+        if len * inner == 0 {
+            return self.ops.zeros(len);
         }
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        let mut out = dev.blank(len, 1)?;
+        dev.gemm(one, trans, a, Trans::No, x, zero, &mut out)?;
         Ok(out)
-    }
-
-    /// Multiplies rows and columns of what is held as its transpose.
-    fn scaled(&self, a: &D::Mat<'static>, down: &[f64], across: &[f64]) -> Result<D::Mat<'static>> {
-        self.ops.scaled(a, down, across)
     }
 
     fn largest_by(&self, a: &D::Mat<'static>, lines: Lines, count: usize) -> Result<Vec<f64>> {
@@ -138,10 +136,10 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
     fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes> {
         let (columns, all) = (self.columns(), self.free_columns());
         let (of_structural, of_slacks) = bounded.split_at(columns);
-        let structural = self.scaled(&self.structural, of_structural, rows)?;
+        let structural = self.ops.scaled(&self.structural, of_structural, rows)?;
         let mut of_rows = self.largest_by(&structural, Lines::Columns, self.rows)?;
         let mut of_bounded = self.largest_by(&structural, Lines::Rows, columns)?;
-        let free = self.scaled(&self.free, free, rows)?;
+        let free = self.ops.scaled(&self.free, free, rows)?;
         let by_free = self.largest_by(&free, Lines::Columns, self.rows)?;
         of_rows
             .iter_mut()
@@ -160,8 +158,8 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
 
     fn rescale(&mut self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<()> {
         let (structural, slacks) = bounded.split_at(self.columns());
-        self.structural = self.scaled(&self.structural, structural, rows)?;
-        self.free = self.scaled(&self.free, free, rows)?;
+        self.structural = self.ops.scaled(&self.structural, structural, rows)?;
+        self.free = self.ops.scaled(&self.free, free, rows)?;
         for ((value, row), by) in self
             .slack_values
             .iter_mut()
@@ -176,22 +174,18 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
 
     fn times_bounded(&self, x: &Self::V) -> Result<Self::V> {
         let (dev, columns, slacks) = (self.ops.dev, self.columns(), self.slack_rows.len());
-        let (one, zero, yes, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::Yes, Trans::No);
-        if columns > 0 && slacks == 0 {
-            let mut out = dev.blank(self.rows, 1)?;
-            dev.gemm(one, yes, &self.structural, no, x, zero, &mut out)?;
-            return Ok(out);
+        if slacks == 0 {
+            return self.product(&self.structural, Trans::Yes, x);
         }
         let mut out = dev.zeros(self.rows, 1)?;
-        if slacks > 0 {
-            let part = self.ops.part(x, columns, slacks)?;
-            let part = self.ops.multiply(&part, &self.slacks)?;
-            let (rows, column) = (self.slack_places(), Index::From(0));
-            let part = Operand::Matrix(&part);
-            dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
-        }
+        let part = self.ops.part(x, columns, slacks)?;
+        let part = self.ops.multiply(&part, &self.slacks)?;
+        let (rows, column) = (self.slack_places(), Index::From(0));
+        let part = Operand::Matrix(&part);
+        dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
         if columns > 0 {
             let part = self.ops.part(x, 0, columns)?;
+            let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
             dev.gemm(one, yes, &self.structural, no, &part, one, &mut out)?;
         }
         Ok(out)
@@ -207,8 +201,8 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
 
     fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)> {
         let (dev, columns) = (self.ops.dev, self.columns());
-        let free = self.product(&self.free, self.free_columns(), y)?;
-        let structural = self.product(&self.structural, columns, y)?;
+        let free = self.product(&self.free, Trans::No, y)?;
+        let structural = self.product(&self.structural, Trans::No, y)?;
         let slacks = self.slack_rows.len();
         if slacks == 0 {
             return Ok((structural, free));
@@ -232,11 +226,8 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let (dev, columns) = (self.ops.dev, self.columns());
         if columns > 0 {
             // As a power, not by the root, for which a device has to say whether there was one.
-            let roots = |w| self.ops.with(Zip::Power, w, 0.5);
-            let roots = match self.slack_rows.is_empty() {
-                true => roots(weights)?,
-                false => roots(&self.ops.part(weights, 0, columns)?)?,
-            };
+            let (all, half) = (Operand::Recycled(weights), Operand::Number(0.5));
+            let roots = self.ops.zip(Zip::Power, all, half, (columns, 1))?;
             let (a, by) = (Operand::Matrix(&self.structural), Operand::Recycled(&roots));
             dev.zip(Zip::Multiply, a, by, &mut self.weighted)?;
             dev.syrk(Trans::Yes, &self.weighted, &mut self.m)?;
@@ -245,8 +236,9 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         }
         let mut diagonal = self.diagonal(&self.m)?;
         if !self.slack_rows.is_empty() {
-            let part = self.ops.part(weights, columns, self.slack_rows.len())?;
-            let weights = self.ops.fetch(&part)?;
+            let weights = self
+                .ops
+                .fetch_part(weights, columns, self.slack_rows.len())?;
             let values = self.slack_values.iter().zip(weights);
             for (row, (value, weight)) in self.slack_rows.iter().zip(values) {
                 diagonal[*row as usize] += value * value * weight;
@@ -302,7 +294,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let Some(factor) = &self.free_factor else {
             return Err(not_factored());
         };
-        let mut x = self.product(&self.free, self.free_columns(), t)?;
+        let mut x = self.product(&self.free, Trans::No, t)?;
         self.ops.add(-share, f, 1.0, &mut x)?;
         factor.solve(&self.ops, x, t)
     }

@@ -100,6 +100,22 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         self.zip(Zip::Multiply, first, by, (rows, cols))
     }
 
+    /// Rows of a column, brought to the host.
+    pub fn fetch_part(&self, x: &D::Mat<'static>, row: usize, rows: usize) -> Result<Vec<f64>> {
+        let mut out = try_zeroed::<T>(rows)?;
+        if rows > 0 {
+            let block = Block {
+                row,
+                col: 0,
+                rows,
+                cols: 1,
+            };
+            let home = MatMut::from_column_major_slice_mut(&mut out, rows, 1);
+            self.dev.read_block(x, block, home)?;
+        }
+        widened(&out)
+    }
+
     /// Rows of a column.
     pub fn part(&self, x: &D::Mat<'static>, from: usize, len: usize) -> Result<D::Mat<'static>> {
         let mut out = self.dev.blank(len, 1)?;
@@ -143,13 +159,7 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
     }
 
     fn fetch(&self, x: &Self::V) -> Result<Vec<f64>> {
-        let (rows, cols) = self.dev.shape(x);
-        let mut out = try_zeroed::<T>(rows * cols)?;
-        if rows * cols > 0 {
-            let view = MatMut::from_column_major_slice_mut(&mut out, rows, cols);
-            self.dev.read(x, view)?;
-        }
-        widened(&out)
+        self.fetch_part(x, 0, self.len(x))
     }
 
     fn copy(&self, x: &Self::V) -> Result<Self::V> {

@@ -7,7 +7,7 @@ use super::lp_free::FreeFactor;
 use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Operand, Zip};
+use crate::elementwise::{Elementwise, Index, Lines, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -78,11 +78,12 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
 
     /// Rows one after the other need no list on the device.
     fn slack_places(&self) -> Index<'_> {
-        let first = self.slack_rows.first().copied().unwrap_or(0);
-        let all = self.slack_rows.iter().zip(first..);
-        match usize::try_from(first) {
-            Ok(from) if all.into_iter().all(|(row, next)| *row == next) => Index::From(from),
-            _ => Index::List(&self.slack_rows),
+        let first = self.slack_rows.first().map_or(0, |row| *row as usize);
+        let mut all = self.slack_rows.iter().zip(first..);
+        if all.all(|(row, next)| *row as usize == next) {
+            Index::From(first)
+        } else {
+            Index::List(&self.slack_rows)
         }
     }
 
@@ -108,14 +109,6 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         Ok(out)
     }
 
-    fn largest_by(&self, a: &D::Mat<'static>, lines: Lines, count: usize) -> Result<Vec<f64>> {
-        let (rows, cols) = self.ops.dev.shape(a);
-        if rows * cols == 0 {
-            return Ok(vec![0.0; count]);
-        }
-        self.ops.dev.fold(Fold::Largest, lines, false, a)
-    }
-
     /// The diagonal of M, to which slacks are still to be added.
     fn diagonal(&self, m: &D::Mat<'static>) -> Result<Vec<f64>> {
         let diagonal = self.ops.dev.diagonal(m)?;
@@ -137,15 +130,16 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let (columns, all) = (self.columns(), self.free_columns());
         let (of_structural, of_slacks) = bounded.split_at(columns);
         let structural = self.ops.scaled(&self.structural, of_structural, rows)?;
-        let mut of_rows = self.largest_by(&structural, Lines::Columns, self.rows)?;
-        let mut of_bounded = self.largest_by(&structural, Lines::Rows, columns)?;
+        let mut of_rows = self
+            .ops
+            .largest_by(&structural, Lines::Columns, self.rows)?;
+        let mut of_bounded = self.ops.largest_by(&structural, Lines::Rows, columns)?;
         let free = self.ops.scaled(&self.free, free, rows)?;
-        let by_free = self.largest_by(&free, Lines::Columns, self.rows)?;
-        of_rows
-            .iter_mut()
-            .zip(by_free)
-            .for_each(|(r, f)| *r = r.max(f));
-        let of_free = self.largest_by(&free, Lines::Rows, all)?;
+        let by_free = self.ops.largest_by(&free, Lines::Columns, self.rows)?;
+        for (row, by_free) in of_rows.iter_mut().zip(by_free) {
+            *row = row.max(by_free);
+        }
+        let of_free = self.ops.largest_by(&free, Lines::Rows, all)?;
         let slacks = self.slack_rows.iter().zip(&self.slack_values);
         for ((row, value), scale) in slacks.zip(of_slacks) {
             let row = *row as usize;
@@ -160,12 +154,8 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let (structural, slacks) = bounded.split_at(self.columns());
         self.structural = self.ops.scaled(&self.structural, structural, rows)?;
         self.free = self.ops.scaled(&self.free, free, rows)?;
-        for ((value, row), by) in self
-            .slack_values
-            .iter_mut()
-            .zip(&self.slack_rows)
-            .zip(slacks)
-        {
+        let all = self.slack_rows.iter().zip(slacks);
+        for (value, (row, by)) in self.slack_values.iter_mut().zip(all) {
             *value *= by * rows[*row as usize];
         }
         self.slacks = self.ops.column(&self.slack_values)?;
@@ -180,9 +170,11 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let mut out = dev.zeros(self.rows, 1)?;
         let part = self.ops.part(x, columns, slacks)?;
         let part = self.ops.multiply(&part, &self.slacks)?;
-        let (rows, column) = (self.slack_places(), Index::From(0));
-        let part = Operand::Matrix(&part);
-        dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
+        let (at, values) = (
+            (self.slack_places(), Index::From(0)),
+            Operand::Matrix(&part),
+        );
+        dev.scatter(at.0, at.1, (slacks, 1), values, &mut out)?;
         if columns > 0 {
             let part = self.ops.part(x, 0, columns)?;
             let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
@@ -208,8 +200,13 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             return Ok((structural, free));
         }
         let mut part = dev.blank(slacks, 1)?;
-        let (rows, column) = (self.slack_places(), Index::From(0));
-        dev.gather(rows, column, T::from_f64(0.0), y, &mut part)?;
+        dev.gather(
+            self.slack_places(),
+            Index::From(0),
+            T::from_f64(0.0),
+            y,
+            &mut part,
+        )?;
         let part = self.ops.multiply(&part, &self.slacks)?;
         let mut all = dev.blank(columns + slacks, 1)?;
         self.ops.put(&structural, (0, columns), &mut all, 0)?;

@@ -25,6 +25,20 @@ impl<T: Scalar, D: Elementwise<T>> OnDevice<'_, T, D> {
         Ok(out)
     }
 
+    /// The largest magnitudes of so many rows or columns of a matrix.
+    pub(super) fn largest_by(
+        &self,
+        a: &D::Mat<'static>,
+        lines: Lines,
+        count: usize,
+    ) -> Result<Vec<f64>> {
+        let (rows, cols) = self.dev.shape(a);
+        if rows * cols == 0 {
+            return Ok(vec![0.0; count]);
+        }
+        self.dev.fold(Fold::Largest, lines, false, a)
+    }
+
     /// Of each vector the sum, or another reduction that zeros do not change; 0 of nothing.
     pub(super) fn fold_each(&self, f: Fold, all: Vec<D::Mat<'static>>) -> Result<Vec<f64>> {
         let mut out = vec![0.0; all.len()];

@@ -109,9 +109,9 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         Ok(out)
     }
 
-    /// The diagonal of M, to which slacks are still to be added.
-    fn diagonal(&self, m: &D::Mat<'static>) -> Result<Vec<f64>> {
-        let diagonal = self.ops.dev.diagonal(m)?;
+    /// That of M.
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        let diagonal = self.ops.dev.diagonal(&self.m)?;
         Ok(diagonal.into_iter().map(Into::into).collect())
     }
 }
@@ -127,19 +127,17 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
     }
 
     fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes> {
-        let (columns, all) = (self.columns(), self.free_columns());
+        let (ops, columns) = (&self.ops, self.columns());
         let (of_structural, of_slacks) = bounded.split_at(columns);
-        let structural = self.ops.scaled(&self.structural, of_structural, rows)?;
-        let mut of_rows = self
-            .ops
-            .largest_by(&structural, Lines::Columns, self.rows)?;
-        let mut of_bounded = self.ops.largest_by(&structural, Lines::Rows, columns)?;
-        let free = self.ops.scaled(&self.free, free, rows)?;
-        let by_free = self.ops.largest_by(&free, Lines::Columns, self.rows)?;
+        let structural = ops.scaled(&self.structural, of_structural, rows)?;
+        let mut of_rows = ops.largest_by(&structural, Lines::Columns, self.rows)?;
+        let mut of_bounded = ops.largest_by(&structural, Lines::Rows, columns)?;
+        let free = ops.scaled(&self.free, free, rows)?;
+        let by_free = ops.largest_by(&free, Lines::Columns, self.rows)?;
         for (row, by_free) in of_rows.iter_mut().zip(by_free) {
             *row = row.max(by_free);
         }
-        let of_free = self.ops.largest_by(&free, Lines::Rows, all)?;
+        let of_free = ops.largest_by(&free, Lines::Rows, self.free_columns())?;
         let slacks = self.slack_rows.iter().zip(&self.slack_values);
         for ((row, value), scale) in slacks.zip(of_slacks) {
             let row = *row as usize;
@@ -170,11 +168,8 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         let mut out = dev.zeros(self.rows, 1)?;
         let part = self.ops.part(x, columns, slacks)?;
         let part = self.ops.multiply(&part, &self.slacks)?;
-        let (at, values) = (
-            (self.slack_places(), Index::From(0)),
-            Operand::Matrix(&part),
-        );
-        dev.scatter(at.0, at.1, (slacks, 1), values, &mut out)?;
+        let (rows, column, part) = (self.slack_places(), Index::From(0), Operand::Matrix(&part));
+        dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
         if columns > 0 {
             let part = self.ops.part(x, 0, columns)?;
             let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
@@ -231,7 +226,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         } else {
             self.m = dev.zeros(self.rows, self.rows)?;
         }
-        let mut diagonal = self.diagonal(&self.m)?;
+        let mut diagonal = self.diagonal()?;
         if !self.slack_rows.is_empty() {
             let weights = self
                 .ops
@@ -248,7 +243,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
             let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
             dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;
-            diagonal = self.diagonal(&self.m)?;
+            diagonal = self.diagonal()?;
         }
         let least = least.max(T::EPS);
         let (factor, left_out, careful) =

@@ -72,33 +72,32 @@ fn solve_form<C: Constraints>(
             return Ok(Solution::unbounded(p, ray));
         }
     };
-    if form.layout.is_empty() {
-        return settled(&form, p, verifier);
+    let (mut dropped, mut dropped_columns) = (0, 0);
+    let mut arranged = None;
+    if !form.layout.is_empty() {
+        let mut n = a.arrange(&mut form.layout)?;
+        let mut s = lp_scale::scale(&mut n)?;
+        verifier.learn(&form, &s);
+        let tolerance = options.tolerance;
+        dropped = match independent_rows(a, &mut form, (&mut n, &mut s), verifier, tolerance)? {
+            Ok(dropped) => dropped,
+            Err(y) => return Ok(Solution::infeasible(p, y)),
+        };
+        dropped_columns = match independent_columns(a, &mut form, &s, verifier, tolerance)? {
+            Ok(dropped) => dropped,
+            Err(ray) => return Ok(Solution::unbounded(p, ray)),
+        };
+        arranged = Some((n, s));
     }
-    let mut n = a.arrange(&mut form.layout)?;
-    let mut s = lp_scale::scale(&mut n)?;
-    verifier.learn(&form, &s);
-    let tolerance = options.tolerance;
-    let dropped = match independent_rows(a, &mut form, (&mut n, &s), verifier, tolerance)? {
-        Ok(dropped) => dropped,
-        Err(y) => return Ok(Solution::infeasible(p, y)),
-    };
-    if dropped > 0 && !form.layout.rows.is_empty() {
-        n = a.arrange(&mut form.layout)?;
-        s = lp_scale::scale(&mut n)?;
-    }
-    let dropped_columns = match independent_columns(a, &mut form, &s, verifier, tolerance)? {
-        Ok(dropped) => dropped,
-        Err(ray) => return Ok(Solution::unbounded(p, ray)),
-    };
-    if dropped_columns > 0 {
-        n = a.arrange(&mut form.layout)?;
-        s = lp_scale::scale(&mut n)?;
-    }
-    let solution = if form.layout.is_empty() {
-        settled(&form, p, verifier)?
-    } else {
-        iterate(&form, p, (&mut n, s), options, verifier)?
+    let solution = match arranged {
+        Some((mut n, mut s)) if !form.layout.is_empty() => {
+            if dropped + dropped_columns > 0 {
+                n = a.arrange(&mut form.layout)?;
+                s = lp_scale::scale(&mut n)?;
+            }
+            iterate(&form, p, (&mut n, s), options, verifier)?
+        }
+        _ => settled(&form, p, verifier)?,
     };
     Ok(Solution {
         dropped,
@@ -169,11 +168,12 @@ fn iterate<C: Constraints>(
         .collect();
     let data = Data {
         rhs: n.bring(&b)?,
+        rhs_size: b.iter().fold(0.0, |s, b| s.max(b.abs())),
         cost: n.bring(&cost)?,
         free_cost: n.bring(&free_cost)?,
         upper: n.bring(&upper)?,
     };
-    let yardstick = Yardstick::new(n, &s, &sizes, options.tolerance)?;
+    let yardstick = Yardstick::new(n, &data, &s, &sizes, options.tolerance)?;
     let limits = Limits {
         iterations: options.iterations,
         time: options.time,

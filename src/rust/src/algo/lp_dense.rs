@@ -7,7 +7,7 @@ use super::lp_free::FreeFactor;
 use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::elementwise::{Elementwise, Index, Lines, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -76,26 +76,42 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         self.ops.dev.shape(&self.structural).0
     }
 
+    /// Rows one after the other need no list on the device.
+    fn slack_places(&self) -> Index<'_> {
+        let first = self.slack_rows.first().map_or(0, |row| *row as usize);
+        let mut all = self.slack_rows.iter().zip(first..);
+        if all.all(|(row, next)| *row as usize == next) {
+            Index::From(first)
+        } else {
+            Index::List(&self.slack_rows)
+        }
+    }
+
     fn free_columns(&self) -> usize {
         self.ops.dev.shape(&self.free).0
     }
 
-    /// Multiplies rows and columns of what is held as its transpose.
-    fn scaled(&self, a: &D::Mat<'static>, down: &[f64], across: &[f64]) -> Result<D::Mat<'static>> {
-        self.ops.scaled(a, down, across)
-    }
-
-    fn largest_by(&self, a: &D::Mat<'static>, lines: Lines, count: usize) -> Result<Vec<f64>> {
-        let (rows, cols) = self.ops.dev.shape(a);
-        if rows * cols == 0 {
-            return Ok(vec![0.0; count]);
+    /// `op(a) x`.
+    fn product(
+        &self,
+        a: &D::Mat<'static>,
+        trans: Trans,
+        x: &D::Mat<'static>,
+    ) -> Result<D::Mat<'static>> {
+        let dev = self.ops.dev;
+        let (len, inner) = trans.shape(dev.shape(a));
+        if len * inner == 0 {
+            return self.ops.zeros(len);
         }
-        self.ops.dev.fold(Fold::Largest, lines, false, a)
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        let mut out = dev.blank(len, 1)?;
+        dev.gemm(one, trans, a, Trans::No, x, zero, &mut out)?;
+        Ok(out)
     }
 
-    /// The diagonal of M, to which slacks are still to be added.
-    fn diagonal(&self, m: &D::Mat<'static>) -> Result<Vec<f64>> {
-        let diagonal = self.ops.dev.diagonal(m)?;
+    /// That of M.
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        let diagonal = self.ops.dev.diagonal(&self.m)?;
         Ok(diagonal.into_iter().map(Into::into).collect())
     }
 }
@@ -111,18 +127,17 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
     }
 
     fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes> {
-        let (columns, all) = (self.columns(), self.free_columns());
+        let (ops, columns) = (&self.ops, self.columns());
         let (of_structural, of_slacks) = bounded.split_at(columns);
-        let structural = self.scaled(&self.structural, of_structural, rows)?;
-        let mut of_rows = self.largest_by(&structural, Lines::Columns, self.rows)?;
-        let mut of_bounded = self.largest_by(&structural, Lines::Rows, columns)?;
-        let free = self.scaled(&self.free, free, rows)?;
-        let by_free = self.largest_by(&free, Lines::Columns, self.rows)?;
-        of_rows
-            .iter_mut()
-            .zip(by_free)
-            .for_each(|(r, f)| *r = r.max(f));
-        let of_free = self.largest_by(&free, Lines::Rows, all)?;
+        let structural = ops.scaled(&self.structural, of_structural, rows)?;
+        let mut of_rows = ops.largest_by(&structural, Lines::Columns, self.rows)?;
+        let mut of_bounded = ops.largest_by(&structural, Lines::Rows, columns)?;
+        let free = ops.scaled(&self.free, free, rows)?;
+        let by_free = ops.largest_by(&free, Lines::Columns, self.rows)?;
+        for (row, by_free) in of_rows.iter_mut().zip(by_free) {
+            *row = row.max(by_free);
+        }
+        let of_free = ops.largest_by(&free, Lines::Rows, self.free_columns())?;
         let slacks = self.slack_rows.iter().zip(&self.slack_values);
         for ((row, value), scale) in slacks.zip(of_slacks) {
             let row = *row as usize;
@@ -135,63 +150,58 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
 
     fn rescale(&mut self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<()> {
         let (structural, slacks) = bounded.split_at(self.columns());
-        self.structural = self.scaled(&self.structural, structural, rows)?;
-        self.free = self.scaled(&self.free, free, rows)?;
-        for ((value, row), by) in self
-            .slack_values
-            .iter_mut()
-            .zip(&self.slack_rows)
-            .zip(slacks)
-        {
+        self.structural = self.ops.scaled(&self.structural, structural, rows)?;
+        self.free = self.ops.scaled(&self.free, free, rows)?;
+        let all = self.slack_rows.iter().zip(slacks);
+        for (value, (row, by)) in self.slack_values.iter_mut().zip(all) {
             *value *= by * rows[*row as usize];
         }
         self.slacks = self.ops.column(&self.slack_values)?;
         Ok(())
     }
 
-    fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V> {
-        let (dev, columns) = (self.ops.dev, self.columns());
-        let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
+    fn times_bounded(&self, x: &Self::V) -> Result<Self::V> {
+        let (dev, columns, slacks) = (self.ops.dev, self.columns(), self.slack_rows.len());
+        if slacks == 0 {
+            return self.product(&self.structural, Trans::Yes, x);
+        }
         let mut out = dev.zeros(self.rows, 1)?;
-        let slacks = self.slack_rows.len();
-        if slacks > 0 {
-            let part = self.ops.part(x, columns, slacks)?;
-            let part = self.ops.multiply(&part, &self.slacks)?;
-            let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
-            let part = Operand::Matrix(&part);
-            dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
-        }
-        if columns > 0 && slacks == 0 {
-            dev.gemm(one, yes, &self.structural, no, x, one, &mut out)?;
-        } else if columns > 0 {
+        let part = self.ops.part(x, columns, slacks)?;
+        let part = self.ops.multiply(&part, &self.slacks)?;
+        let (rows, column, part) = (self.slack_places(), Index::From(0), Operand::Matrix(&part));
+        dev.scatter(rows, column, (slacks, 1), part, &mut out)?;
+        if columns > 0 {
             let part = self.ops.part(x, 0, columns)?;
+            let (one, yes, no) = (T::from_f64(1.0), Trans::Yes, Trans::No);
             dev.gemm(one, yes, &self.structural, no, &part, one, &mut out)?;
-        }
-        if self.free_columns() > 0 {
-            dev.gemm(one, yes, &self.free, no, free, one, &mut out)?;
         }
         Ok(out)
     }
 
+    fn add_times_free(&self, a: f64, free: &Self::V, out: &mut Self::V) -> Result<()> {
+        if self.free_columns() == 0 {
+            return Ok(());
+        }
+        let (a, one, yes, no) = (T::from_f64(a), T::from_f64(1.0), Trans::Yes, Trans::No);
+        self.ops.dev.gemm(a, yes, &self.free, no, free, one, out)
+    }
+
     fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)> {
         let (dev, columns) = (self.ops.dev, self.columns());
-        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
-        let product = |a: &D::Mat<'static>, len: usize| -> Result<Self::V> {
-            let mut out = dev.blank(len, 1)?;
-            if len > 0 {
-                dev.gemm(one, no, a, no, y, zero, &mut out)?;
-            }
-            Ok(out)
-        };
-        let free = product(&self.free, self.free_columns())?;
-        let structural = product(&self.structural, columns)?;
+        let free = self.product(&self.free, Trans::No, y)?;
+        let structural = self.product(&self.structural, Trans::No, y)?;
         let slacks = self.slack_rows.len();
         if slacks == 0 {
             return Ok((structural, free));
         }
         let mut part = dev.blank(slacks, 1)?;
-        let (rows, column) = (Index::List(&self.slack_rows), Index::From(0));
-        dev.gather(rows, column, zero, y, &mut part)?;
+        dev.gather(
+            self.slack_places(),
+            Index::From(0),
+            T::from_f64(0.0),
+            y,
+            &mut part,
+        )?;
         let part = self.ops.multiply(&part, &self.slacks)?;
         let mut all = dev.blank(columns + slacks, 1)?;
         self.ops.put(&structural, (0, columns), &mut all, 0)?;
@@ -207,19 +217,20 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         interrupt::poll()?;
         let (dev, columns) = (self.ops.dev, self.columns());
         if columns > 0 {
-            let part = self.ops.part(weights, 0, columns)?;
-            let mut roots = dev.blank(columns, 1)?;
-            dev.map(Map::Sqrt, &part, &mut roots)?;
+            // As a power, not by the root, for which a device has to say whether there was one.
+            let (all, half) = (Operand::Recycled(weights), Operand::Number(0.5));
+            let roots = self.ops.zip(Zip::Power, all, half, (columns, 1))?;
             let (a, by) = (Operand::Matrix(&self.structural), Operand::Recycled(&roots));
             dev.zip(Zip::Multiply, a, by, &mut self.weighted)?;
             dev.syrk(Trans::Yes, &self.weighted, &mut self.m)?;
         } else {
             self.m = dev.zeros(self.rows, self.rows)?;
         }
-        let mut diagonal = self.diagonal(&self.m)?;
+        let mut diagonal = self.diagonal()?;
         if !self.slack_rows.is_empty() {
-            let part = self.ops.part(weights, columns, self.slack_rows.len())?;
-            let weights = self.ops.fetch(&part)?;
+            let weights = self
+                .ops
+                .fetch_part(weights, columns, self.slack_rows.len())?;
             let values = self.slack_values.iter().zip(weights);
             for (row, (value, weight)) in self.slack_rows.iter().zip(values) {
                 diagonal[*row as usize] += value * value * weight;
@@ -232,7 +243,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             let (gamma, one) = (T::from_f64(self.gamma), T::from_f64(1.0));
             let (a, yes, no) = (&self.free, Trans::Yes, Trans::No);
             dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;
-            diagonal = self.diagonal(&self.m)?;
+            diagonal = self.diagonal()?;
         }
         let least = least.max(T::EPS);
         let (factor, left_out, careful) =
@@ -271,12 +282,12 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
         Ok(())
     }
 
-    fn solve_free(&self, t: &mut Self::V, f: &Self::V) -> Result<Self::V> {
+    fn solve_free(&self, t: &mut Self::V, share: f64, f: &Self::V) -> Result<Self::V> {
         let Some(factor) = &self.free_factor else {
             return Err(not_factored());
         };
-        let (_, mut x) = self.transposed_times(t)?;
-        self.ops.add(-1.0, f, 1.0, &mut x)?;
+        let mut x = self.product(&self.free, Trans::No, t)?;
+        self.ops.add(-share, f, 1.0, &mut x)?;
         factor.solve(&self.ops, x, t)
     }
 }

@@ -1,5 +1,8 @@
 //! A dense matrix of constraints as it was given, on its device.
 
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+
 use super::lp_dense::{Dense, Slacks};
 use super::lp_device::OnDevice;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
@@ -14,7 +17,9 @@ use crate::scalar::Scalar;
 pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {
     dev: &'d D,
     a: &'a D::Mat<'m>,
-    scalar: std::marker::PhantomData<T>,
+    /// The same with magnitudes for numbers, from when it is first asked for.
+    magnitudes: OnceCell<D::Mat<'static>>,
+    scalar: PhantomData<T>,
 }
 
 fn places(all: &[usize]) -> Result<Vec<i32>> {
@@ -34,7 +39,8 @@ impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D
         DenseConstraints {
             dev,
             a,
-            scalar: std::marker::PhantomData,
+            magnitudes: OnceCell::new(),
+            scalar: PhantomData,
         }
     }
 
@@ -74,15 +80,21 @@ impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D
         product(self.dev, self.a, trans, x)
     }
 
-    /// The same with magnitudes for numbers.
+    /// A product of magnitudes, with those of x.
     fn product_of_magnitudes(&self, trans: Trans, x: &[f64]) -> Result<Vec<f64>> {
         let x: Vec<f64> = x.iter().map(|x| x.abs()).collect();
-        let (rows, cols) = self.dev.shape(self.a);
-        let mut magnitudes = self.dev.blank(rows, cols)?;
-        if rows * cols > 0 {
-            self.dev.map(Map::Abs, self.a, &mut magnitudes)?;
-        }
-        product(self.dev, &magnitudes, trans, &x)
+        let all = match self.magnitudes.get() {
+            Some(all) => all,
+            None => {
+                let (rows, cols) = self.dev.shape(self.a);
+                let mut all = self.dev.blank(rows, cols)?;
+                if rows * cols > 0 {
+                    self.dev.map(Map::Abs, self.a, &mut all)?;
+                }
+                self.magnitudes.get_or_init(|| all)
+            }
+        };
+        product(self.dev, all, trans, &x)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Both are asked of the scaled matrix. What is neither consistent to the tolerance nor a proof, which is held against the problem as it was given, stays: the iteration then decides.
 
-use super::lp_form::Form;
+use super::lp_form::{drop_places, Form};
 use super::lp_layout::{Constraints, Scaled};
 use super::lp_normal::NormalEquations;
 use super::lp_scale::Scales;
@@ -29,11 +29,11 @@ fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) 
     (by, by.abs() <= allowed)
 }
 
-/// Drops rows that depend on others; their number, or multipliers of rows that contradict each other.
+/// Drops rows that depend on others, and their scales; their number, or multipliers of rows that contradict each other.
 pub fn independent_rows<C: Constraints>(
     a: &C,
     form: &mut Form,
-    (n, s): (&mut C::Normal, &Scales),
+    (n, s): (&mut C::Normal, &mut Scales),
     verifier: &Verifier<'_, C>,
     tolerance: f64,
 ) -> Result<std::result::Result<usize, Vec<f64>>> {
@@ -89,6 +89,7 @@ pub fn independent_rows<C: Constraints>(
         }
     }
     form.drop_rows(&dropped);
+    drop_places(&mut s.rows, &dropped);
     Ok(Ok(dropped.len()))
 }
 

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use faer::{MatMut, MatRef};
 
-use super::lp_vectors::{Capped, Recentre, Vectors};
-use crate::elementwise::{Elementwise, Fold, Lines, Map, Operand, Zip};
+use super::lp_vectors::{Capped, Line, Recentre, Vectors};
+use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 use crate::error::Result;
 use crate::matrix::{Block, Part, Trans};
 use crate::scalar::{try_zeroed, widened, Scalar};
@@ -31,12 +31,15 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
 
     /// A matrix of one column from numbers of the host.
     pub fn column(&self, x: &[f64]) -> Result<D::Mat<'static>> {
+        if x.is_empty() {
+            return self.dev.blank(0, 1);
+        }
         let x = T::borrow_host(x)?;
         let view = MatRef::from_column_major_slice(&x, x.len(), 1);
         self.dev.load_temporary(view, Part::All)
     }
 
-    /// `f(x, y)` as another matrix.
+    /// `f(x, y)` as another matrix, of which an empty one takes no step.
     pub fn zip(
         &self,
         f: Zip,
@@ -51,38 +54,27 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         Ok(out)
     }
 
-    fn both(&self, f: Zip, x: &D::Mat<'static>, y: &D::Mat<'static>) -> Result<D::Mat<'static>> {
+    pub(super) fn both(
+        &self,
+        f: Zip,
+        x: &D::Mat<'static>,
+        y: &D::Mat<'static>,
+    ) -> Result<D::Mat<'static>> {
         let shape = self.dev.shape(x);
         self.zip(f, Operand::Matrix(x), Operand::Matrix(y), shape)
     }
 
-    fn with(&self, f: Zip, x: &D::Mat<'static>, y: f64) -> Result<D::Mat<'static>> {
+    pub(super) fn with(&self, f: Zip, x: &D::Mat<'static>, y: f64) -> Result<D::Mat<'static>> {
         let shape = self.dev.shape(x);
         self.zip(f, Operand::Matrix(x), Operand::Number(y), shape)
     }
 
-    fn map(&self, f: Map, x: &D::Mat<'static>) -> Result<D::Mat<'static>> {
-        let (rows, cols) = self.dev.shape(x);
-        let mut out = self.dev.blank(rows, cols)?;
-        if rows * cols > 0 {
-            self.dev.map(f, x, &mut out)?;
-        }
-        Ok(out)
-    }
-
-    fn fold(&self, f: Fold, x: &D::Mat<'static>) -> Result<f64> {
+    pub(super) fn fold(&self, f: Fold, x: &D::Mat<'static>) -> Result<f64> {
         if self.len(x) == 0 {
             return Ok(f.of_nothing());
         }
         let all = self.dev.fold(f, Lines::All, false, x)?;
         Ok(all.first().copied().unwrap_or(f.of_nothing()))
-    }
-
-    /// Twice the positive part.
-    fn twice_positive(&self, x: &D::Mat<'static>) -> Result<D::Mat<'static>> {
-        let mut out = self.map(Map::Abs, x)?;
-        self.add(1.0, x, 1.0, &mut out)?;
-        Ok(out)
     }
 
     /// A matrix with its rows and its columns multiplied: one after the other, as their products may be out of range where a number's own is not.
@@ -106,6 +98,22 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         self.dev.gemm(one, no, &ones, yes, &across, zero, &mut by)?;
         let (first, by) = (Operand::Matrix(&first), Operand::Matrix(&by));
         self.zip(Zip::Multiply, first, by, (rows, cols))
+    }
+
+    /// Rows of a column, brought to the host.
+    pub fn fetch_part(&self, x: &D::Mat<'static>, row: usize, rows: usize) -> Result<Vec<f64>> {
+        let mut out = try_zeroed::<T>(rows)?;
+        if rows > 0 {
+            let block = Block {
+                row,
+                col: 0,
+                rows,
+                cols: 1,
+            };
+            let home = MatMut::from_column_major_slice_mut(&mut out, rows, 1);
+            self.dev.read_block(x, block, home)?;
+        }
+        widened(&out)
     }
 
     /// Rows of a column.
@@ -140,6 +148,9 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
     type V = D::Mat<'static>;
 
     fn zeros(&self, len: usize) -> Result<Self::V> {
+        if len == 0 {
+            return self.dev.blank(0, 1);
+        }
         self.dev.zeros(len, 1)
     }
 
@@ -148,16 +159,13 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
     }
 
     fn fetch(&self, x: &Self::V) -> Result<Vec<f64>> {
-        let (rows, cols) = self.dev.shape(x);
-        let mut out = try_zeroed::<T>(rows * cols)?;
-        if rows * cols > 0 {
-            let view = MatMut::from_column_major_slice_mut(&mut out, rows, cols);
-            self.dev.read(x, view)?;
-        }
-        widened(&out)
+        self.fetch_part(x, 0, self.len(x))
     }
 
     fn copy(&self, x: &Self::V) -> Result<Self::V> {
+        if self.len(x) == 0 {
+            return self.dev.blank(0, 1);
+        }
         self.dev.duplicate(x, Part::All)
     }
 
@@ -171,6 +179,25 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
         }
         let (a, b) = (T::from_f64(a), T::from_f64(b));
         self.dev.gemm(a, Trans::No, x, Trans::No, &self.one, b, y)
+    }
+
+    fn combined(&self, a: f64, x: &Self::V, b: f64, y: &Self::V) -> Result<Self::V> {
+        // What one step will do.
+        match (a, b) {
+            (1.0, 1.0) => return self.both(Zip::Add, x, y),
+            (1.0, -1.0) => return self.both(Zip::Subtract, x, y),
+            (-1.0, 1.0) => return self.both(Zip::Subtract, y, x),
+            (0.0, _) => return self.multiple(b, y),
+            (_, 0.0) => return self.multiple(a, x),
+            _ => {}
+        }
+        let mut out = self.multiple(a, x)?;
+        self.add(b, y, 1.0, &mut out)?;
+        Ok(out)
+    }
+
+    fn multiple(&self, a: f64, x: &Self::V) -> Result<Self::V> {
+        self.with(Zip::Multiply, x, a)
     }
 
     fn shift(&self, a: f64, x: &mut Self::V) -> Result<()> {
@@ -191,8 +218,9 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
         self.zip(Zip::Divide, Operand::Number(1.0), Operand::Matrix(x), shape)
     }
 
-    fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
-        self.sum(&self.multiply(x, y)?)
+    fn dots(&self, pairs: &[(&Self::V, &Self::V)]) -> Result<Vec<f64>> {
+        let products = pairs.iter().map(|(x, y)| self.multiply(x, y));
+        self.fold_each(Fold::Sum, products.collect::<Result<_>>()?)
     }
 
     fn sum(&self, x: &Self::V) -> Result<f64> {
@@ -207,35 +235,34 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
         self.fold(Fold::Min, x)
     }
 
-    fn least_ratios(
+    fn weighted_square(&self, x: &Self::V, weights: &Self::V) -> Result<f64> {
+        self.fold(Fold::Squares, &self.multiply(x, weights)?)
+    }
+
+    fn least_ratios(&self, lines: &[Line<'_, Self::V>], weights: &[f64]) -> Result<Vec<Vec<f64>>> {
+        self.ratios(lines, weights)
+    }
+
+    fn centred(
         &self,
+        aim: f64,
         x: &Self::V,
-        d: &Self::V,
-        e: Option<(&Self::V, &[f64])>,
-    ) -> Result<Vec<f64>> {
-        let ratios = self.divide(d, x)?;
-        let Some((e, weights)) = e else {
-            return Ok(vec![self.least(&ratios)?]);
+        z: &Self::V,
+        d: Option<(&Self::V, &Self::V)>,
+    ) -> Result<Self::V> {
+        let from = |a: Operand<'_, D::Mat<'static>>, f, b| self.zip(f, a, b, self.dev.shape(x));
+        let (number, x) = (Operand::Number(aim), Operand::Matrix(x));
+        let over_x = match d {
+            Some((dx, dz)) => {
+                let second = self.multiply(dx, dz)?;
+                let product = from(number, Zip::Subtract, Operand::Matrix(&second))?;
+                from(Operand::Matrix(&product), Zip::Divide, x)?
+            }
+            // Towards nothing at all.
+            None if aim == 0.0 => return self.multiple(-1.0, z),
+            None => from(number, Zip::Divide, x)?,
         };
-        let (len, count) = (self.len(x), weights.len());
-        if len == 0 {
-            return Ok(vec![f64::INFINITY; count]);
-        }
-        // All weights at once: one product and one reduction.
-        let mut pair = self.dev.blank(len, 2)?;
-        let whole = Block::leading(len, 1);
-        self.dev.copy_block(&ratios, whole, &mut pair, (0, 0))?;
-        let by = self.divide(&self.minus(e, d)?, x)?;
-        self.dev.copy_block(&by, whole, &mut pair, (0, 1))?;
-        let rows: Vec<f64> = weights.iter().flat_map(|w| [1.0, *w]).collect();
-        let rows = T::borrow_host(&rows)?;
-        let view = MatRef::from_column_major_slice(&rows, 2, count);
-        let weights = self.dev.load_temporary(view, Part::All)?;
-        let mut all = self.dev.blank(len, count)?;
-        let (one, zero, no) = (T::from_f64(1.0), T::from_f64(0.0), Trans::No);
-        self.dev
-            .gemm(one, no, &pair, no, &weights, zero, &mut all)?;
-        self.dev.fold(Fold::Min, Lines::Columns, false, &all)
+        self.minus(&over_x, z)
     }
 
     fn recentred(
@@ -244,22 +271,16 @@ impl<T: Scalar, D: Elementwise<T>> Vectors for OnDevice<'_, T, D> {
         (x, dx): (&Self::V, &Self::V),
         (z, dz): (&Self::V, &Self::V),
     ) -> Result<Self::V> {
-        let (mut first, mut second) = (self.copy(x)?, self.copy(z)?);
-        self.add(by.steps.0, dx, 1.0, &mut first)?;
-        self.add(by.steps.1, dz, 1.0, &mut second)?;
-        let product = self.multiply(&first, &second)?;
-        // What is missing, less what is too much; of that no more than `most`, by positive parts, as there is no minimum of two.
-        let mut lacking = self.with(Zip::Multiply, &product, -1.0)?;
-        self.shift(by.least, &mut lacking)?;
-        let mut excess = self.twice_positive(&self.with(Zip::Subtract, &product, by.most)?)?;
-        let beyond = self.twice_positive(&self.with(Zip::Subtract, &excess, 2.0 * by.most)?)?;
-        self.add(-0.5, &beyond, 1.0, &mut excess)?;
-        let mut out = self.twice_positive(&lacking)?;
-        self.add(-0.5, &excess, 0.5, &mut out)?;
-        Ok(out)
+        let first = self.combined(by.steps.0, dx, 1.0, x)?;
+        let second = self.combined(by.steps.1, dz, 1.0, z)?;
+        let change = self.towards(&self.multiply(&first, &second)?, by.least, by.most)?;
+        self.divide(&change, x)
     }
 
     fn capped(&self, at: Capped, x: &Self::V) -> Result<Self::V> {
+        if at.is_empty() {
+            return self.dev.blank(0, 1);
+        }
         let mut out = self.dev.blank(at.len(), 1)?;
         self.put(x, (0, at.structural), &mut out, 0)?;
         self.put(x, (at.slack_at, at.slack), &mut out, at.structural)?;

@@ -222,22 +222,20 @@ impl Form {
 
     /// Without some of the rows that are kept, given by their places.
     pub fn drop_rows(&mut self, places: &[usize]) {
-        let mut keep = vec![true; self.layout.rows.len()];
-        places.iter().for_each(|i| keep[*i] = false);
-        let mut keep = keep.into_iter();
-        self.layout.rows.retain(|_| keep.next().unwrap_or(true));
+        drop_places(&mut self.layout.rows, places);
     }
 
     /// Without some of the free columns, which are 0 then, given by their places.
     pub fn drop_free(&mut self, places: &[usize]) {
-        let mut keep = vec![true; self.layout.free.len()];
-        places.iter().for_each(|i| keep[*i] = false);
-        let mut of_columns = keep.iter();
-        self.layout
-            .free
-            .retain(|_| of_columns.next().copied().unwrap_or(true));
-        let mut of_costs = keep.iter();
-        self.free_cost
-            .retain(|_| of_costs.next().copied().unwrap_or(true));
+        drop_places(&mut self.layout.free, places);
+        drop_places(&mut self.free_cost, places);
     }
+}
+
+/// A list without what stands in these places.
+pub fn drop_places<X>(all: &mut Vec<X>, places: &[usize]) {
+    let mut keep = vec![true; all.len()];
+    places.iter().for_each(|i| keep[*i] = false);
+    let mut keep = keep.into_iter();
+    all.retain(|_| keep.next().unwrap_or(true));
 }

@@ -7,9 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::lp_newton::{evenly, recentred, steps, steps_between, Newton, Products, Steps};
+use super::lp_newton::{centred, evenly, recentred, step, steps, Changes, Newton, Steps};
 use super::lp_normal::NormalEquations;
-use super::lp_point::{add, blend, copy, Data, Point, Residuals};
+use super::lp_point::{By, Data, Point, Residuals};
 use super::lp_start::start;
 use super::lp_stop::{Holds, Measures, Verdict, Yardstick};
 use crate::error::{Error, Result};
@@ -109,7 +109,7 @@ pub fn solve<N: NormalEquations>(
         };
         let better = |b: &(Measures, _)| measures.worst() < b.0.worst();
         if status.is_some() || best.as_ref().is_none_or(better) {
-            best = Some((measures, copy(it.n, &it.at)?));
+            best = Some((measures, it.at.copy(it.n)?));
         }
         if let Some(status) = status {
             break status;
@@ -176,9 +176,16 @@ impl<N: NormalEquations> Iteration<'_, N> {
         n.add(at.tau, &data.cost, -1.0, &mut bounded)?;
         n.add_capped(of, 1.0, &at.w, &mut bounded)?;
         n.add(at.tau, &data.free_cost, -1.0, &mut free)?;
-        let objective = n.dot(&data.cost, &at.x)? + n.dot(&data.free_cost, &at.free)?;
-        let dual_objective = n.dot(&data.rhs, &at.y)? - n.dot(&data.upper, &at.w)?;
-        let products = n.dot(&at.x, &at.z)? + n.dot(&at.v, &at.w)? + at.tau * at.kappa;
+        let dots = n.dots(&[
+            (&data.cost, &at.x),
+            (&data.free_cost, &at.free),
+            (&data.rhs, &at.y),
+            (&data.upper, &at.w),
+            (&at.x, &at.z),
+            (&at.v, &at.w),
+        ])?;
+        let (objective, dual_objective) = (dots[0] + dots[1], dots[2] - dots[3]);
+        let products = dots[4] + dots[5] + at.tau * at.kappa;
         Ok(Residuals {
             rows,
             capped,
@@ -191,45 +198,25 @@ impl<N: NormalEquations> Iteration<'_, N> {
         })
     }
 
-    /// `aim - x z` and its like, less second-order terms of a direction.
-    fn products(&self, aim: f64, d: Option<&Point<N::V>>) -> Result<Products<N::V>> {
-        let (n, at) = (&*self.n, &self.at);
-        let of = |a: &N::V, b: &N::V, by: Option<(&N::V, &N::V)>| {
-            let mut out = n.multiply(a, b)?;
-            n.add(0.0, a, -1.0, &mut out)?;
-            if aim != 0.0 {
-                n.shift(aim, &mut out)?;
-            }
-            if let Some((a, b)) = by {
-                n.add(-1.0, &n.multiply(a, b)?, 1.0, &mut out)?;
-            }
-            Ok::<_, Error>(out)
-        };
-        Ok(Products {
-            xz: of(&at.x, &at.z, d.map(|d| (&d.x, &d.z)))?,
-            vw: of(&at.v, &at.w, d.map(|d| (&d.v, &d.w)))?,
-            tau_kappa: aim - at.tau * at.kappa - d.map_or(0.0, |d| d.tau * d.kappa),
-        })
-    }
-
     /// One iteration; false where there is no way on.
     fn step(&mut self, r: &Residuals<N::V>, record: &mut Record) -> Result<bool> {
-        let newton = Newton::new(self.n, self.data, &self.at)?;
+        let newton = Newton::new(self.n, self.data, &self.at, r)?;
         let (n, data, at) = (&*self.n, self.data, &self.at);
-        let go = |share: f64, p: &Products<N::V>| newton.direction(n, data, at, r, share, p);
+        let go = |share: f64, c: &Changes<N::V>| newton.direction(n, data, at, r, share, c);
 
-        let affine = go(1.0, &self.products(0.0, None)?)?;
-        let (primal, dual) = steps(n, at, &affine)?;
+        let affine = go(1.0, &centred(n, at, 0.0, None)?)?;
+        let (primal, dual) = step(n, at, &affine)?;
         let least = primal.min(dual);
         let centring = ((1.0 - least).powi(2) * (1.0 - least).min(0.25)).clamp(1e-10, 1.0);
         let (share, aim) = (1.0 - centring, centring * r.mu);
-        let mut d = go(share, &self.products(aim, Some(&affine))?)?;
-        let mut ahead = steps(n, at, &d)?;
+        let mut d = go(share, &centred(n, at, aim, Some(&affine))?)?;
+        let mut ahead = step(n, at, &d)?;
         if ahead.0.min(ahead.1) < 0.1 {
             // Less of the second-order term, which is linear in its weight.
-            let mut plain = go(share, &self.products(aim, None)?)?;
+            let mut plain = go(share, &centred(n, at, aim, None)?)?;
+            let second = d.minus(n, &plain)?;
             let weights = evenly(least * least, 0.95, 7);
-            let found = steps_between(n, at, &plain, &d, Some(&weights))?;
+            let found = steps(n, at, &plain, Some((&second, &weights)))?;
             let mut chosen = None;
             for (weight, reached) in weights.iter().zip(found) {
                 if reached.0 + reached.1 > 1.01 * (ahead.0 + ahead.1) {
@@ -237,7 +224,7 @@ impl<N: NormalEquations> Iteration<'_, N> {
                 }
             }
             if let Some(weight) = chosen {
-                blend(n, &mut plain, &d, weight)?;
+                plain.go_along(n, &second, weight)?;
                 d = plain;
             }
         }
@@ -245,10 +232,9 @@ impl<N: NormalEquations> Iteration<'_, N> {
         while correctors < CORRECTORS && ahead.0.min(ahead.1) < 0.99 {
             let further = |s: f64| (1.08 * s + 0.08).min(1.0);
             let target = (further(ahead.0), further(ahead.1));
-            let mut e = go(0.0, &recentred(n, at, &d, target, aim)?)?;
-            add(n, &d, &mut e)?;
+            let e = go(0.0, &recentred(n, at, &d, target, aim)?)?;
             let weights = evenly(target.0.min(target.1).powi(2), 1.0, 5);
-            let found = steps_between(n, at, &d, &e, Some(&weights))?;
+            let found = steps(n, at, &d, Some((&e, &weights)))?;
             let mut chosen: Option<(f64, Steps)> = None;
             for (weight, reached) in weights.iter().zip(found) {
                 if chosen.is_none_or(|(_, s)| reached.0 + reached.1 > s.0 + s.1) {
@@ -262,7 +248,7 @@ impl<N: NormalEquations> Iteration<'_, N> {
             if !longer || reached.0 + reached.1 < ahead.0 + ahead.1 + GAIN {
                 break;
             }
-            blend(n, &mut d, &e, weight)?;
+            d.go_along(n, &e, weight)?;
             ahead = reached;
             correctors += 1;
         }
@@ -286,14 +272,14 @@ impl<N: NormalEquations> Iteration<'_, N> {
         } else {
             1.0 / size
         };
-        let by = over_all * tau / of_primal;
-        n.add(by * primal, &d.x, by, &mut at.x)?;
-        n.add(by * primal, &d.free, by, &mut at.free)?;
-        n.add(by * primal, &d.v, by, &mut at.v)?;
-        let by = over_all * tau / of_dual;
-        n.add(by * dual, &d.y, by, &mut at.y)?;
-        n.add(by * dual, &d.z, by, &mut at.z)?;
-        n.add(by * dual, &d.w, by, &mut at.w)?;
+        let by = |tau_of_side: f64, step: f64| {
+            let keep = over_all * tau / tau_of_side;
+            By {
+                keep,
+                add: keep * step,
+            }
+        };
+        at.add(n, d, by(of_primal, primal), by(of_dual, dual))?;
         at.tau = over_all * tau;
         at.kappa *= over_all;
         Ok(())

@@ -1,14 +1,14 @@
 //! Newton directions of the homogeneous self-dual embedding of a linear program, and steps along them.
 
-use super::lp_normal::{Augmented, NormalEquations, Triple};
+use super::lp_normal::{Augmented, NormalEquations, Sides, Triple};
 use super::lp_point::{Data, Point, Residuals};
 use super::lp_vectors::Recentre;
 use crate::error::Result;
 
-/// What the products of complementary variables are to change by.
-pub struct Products<V> {
-    pub xz: V,
-    pub vw: V,
+/// What the products of complementary variables are to change by: those of x and z over x, those of v and w over v.
+pub struct Changes<V> {
+    pub z: V,
+    pub w: V,
     pub tau_kappa: f64,
 }
 
@@ -22,9 +22,11 @@ pub struct Newton<V> {
     slope: V,
     capped_slope: V,
     by_tau: Triple<V>,
-    /// Costs with what bounds add to them.
-    cost: V,
+    /// Costs with what bounds add to them, if there are any.
+    cost: Option<V>,
     denominator: f64,
+    /// What directions' residuals of rows are relative to: what they are to take away.
+    size: f64,
 }
 
 impl<V> Newton<V> {
@@ -32,30 +34,32 @@ impl<V> Newton<V> {
         n: &mut N,
         data: &Data<V>,
         at: &Point<V>,
+        r: &Residuals<V>,
     ) -> Result<Self> {
         let capped = n.extents().capped;
         let slope = n.divide(&at.z, &at.x)?;
         let capped_slope = n.divide(&at.w, &at.v)?;
-        let mut theta = n.copy(&slope)?;
-        n.add_capped(capped, 1.0, &capped_slope, &mut theta)?;
-        let system = Augmented::new(n, theta)?;
+        let theta = n.with_capped(capped, 1.0, &capped_slope, &slope)?;
+        let system = Augmented::new(n, theta.as_ref().unwrap_or(&slope))?;
         let h = n.multiply(&capped_slope, &data.upper)?;
-        let (mut f, mut cost) = (n.copy(&data.cost)?, n.copy(&data.cost)?);
-        n.add_capped(capped, -1.0, &h, &mut f)?;
-        n.add_capped(capped, 1.0, &h, &mut cost)?;
-        let rhs = Triple {
-            bounded: f,
-            free: n.copy(&data.free_cost)?,
-            rows: n.copy(&data.rhs)?,
+        let f = n.with_capped(capped, -1.0, &h, &data.cost)?;
+        let cost = n.with_capped(capped, 1.0, &h, &data.cost)?;
+        let sides = Sides {
+            bounded: f.as_ref().unwrap_or(&data.cost),
+            share: 1.0,
+            free: &data.free_cost,
+            rows: &data.rhs,
+            size: data.rhs_size,
         };
-        let by_tau = system.solve(n, &rhs)?;
+        let by_tau = system.solve(n, &sides)?;
         // A sum of squares, where the difference of large numbers would lose its sign.
         let q = &by_tau.bounded;
-        let of_x = n.dot(q, &n.multiply(&slope, q)?)?;
         let over = n.minus(&n.capped(capped, q)?, &data.upper)?;
-        let of_v = n.dot(&over, &n.multiply(&capped_slope, &over)?)?;
+        let (by_x, by_v) = (n.multiply(&slope, q)?, n.multiply(&capped_slope, &over)?);
+        let squares = n.dots(&[(q, &by_x), (&over, &by_v)])?;
         Ok(Newton {
-            denominator: of_x + of_v + at.kappa / at.tau,
+            denominator: squares.iter().sum::<f64>() + at.kappa / at.tau,
+            size: n.largest(&r.rows)?,
             system,
             slope,
             capped_slope,
@@ -72,51 +76,43 @@ impl<V> Newton<V> {
         at: &Point<V>,
         r: &Residuals<V>,
         share: f64,
-        products: &Products<V>,
+        changes: &Changes<V>,
     ) -> Result<Point<V>> {
         let capped = n.extents().capped;
-        let scaled = |x: &V| {
-            let mut out = n.copy(x)?;
-            n.add(0.0, x, share, &mut out)?;
-            Ok::<_, crate::error::Error>(out)
-        };
-        let xz_by_x = n.divide(&products.xz, &at.x)?;
-        let mut f = scaled(&r.bounded)?;
-        n.add(-1.0, &xz_by_x, 1.0, &mut f)?;
-        let of_capped = scaled(&r.capped)?;
-        let vw_by_v = n.divide(&products.vw, &at.v)?;
-        let mut e = n.multiply(&self.capped_slope, &of_capped)?;
-        n.add(1.0, &vw_by_v, -1.0, &mut e)?;
+        let mut f = n.combined(share, &r.bounded, -1.0, &changes.z)?;
+        let mut v = n.multiple(share, &r.capped)?;
+        let mut e = n.multiply(&self.capped_slope, &v)?;
+        n.add(1.0, &changes.w, -1.0, &mut e)?;
         n.add_capped(capped, 1.0, &e, &mut f)?;
-        let rhs = Triple {
-            bounded: f,
-            free: scaled(&r.free)?,
-            rows: scaled(&r.rows)?,
+        let sides = Sides {
+            bounded: &f,
+            share,
+            free: &r.free,
+            rows: &r.rows,
+            size: self.size,
         };
-        let p = self.system.solve(n, &rhs)?;
-        let mut tau = share * r.gap + products.tau_kappa / at.tau;
-        tau += n.dot(&data.upper, &e)? + n.dot(&self.cost, &p.bounded)?;
-        tau += n.dot(&data.free_cost, &p.free)? - n.dot(&data.rhs, &p.rows)?;
-        tau /= self.denominator;
+        let p = self.system.solve(n, &sides)?;
         let (mut x, mut free, mut y) = (p.bounded, p.free, p.rows);
+        let cost = self.cost.as_ref().unwrap_or(&data.cost);
+        let (of_x, of_y) = ((cost, &x), (&data.rhs, &y));
+        let dots = n.dots(&[of_x, of_y, (&data.upper, &e), (&data.free_cost, &free)])?;
+        let inner = dots[0] - dots[1] + dots[2] + dots[3];
+        let mut tau = share * r.gap + changes.tau_kappa / at.tau;
+        tau += inner;
+        tau /= self.denominator;
         n.add(tau, &self.by_tau.bounded, 1.0, &mut x)?;
         n.add(tau, &self.by_tau.free, 1.0, &mut free)?;
         n.add(tau, &self.by_tau.rows, 1.0, &mut y)?;
-        let mut v = of_capped;
         n.add(tau, &data.upper, 1.0, &mut v)?;
         n.add(-1.0, &n.capped(capped, &x)?, 1.0, &mut v)?;
-        let mut z = n.multiply(&self.slope, &x)?;
-        n.add(1.0, &xz_by_x, -1.0, &mut z)?;
-        let mut w = n.multiply(&self.capped_slope, &v)?;
-        n.add(1.0, &vw_by_v, -1.0, &mut w)?;
         Ok(Point {
-            kappa: (products.tau_kappa - at.kappa * tau) / at.tau,
+            z: n.minus(&changes.z, &n.multiply(&self.slope, &x)?)?,
+            w: n.minus(&changes.w, &n.multiply(&self.capped_slope, &v)?)?,
+            kappa: (changes.tau_kappa - at.kappa * tau) / at.tau,
             x,
             free,
             y,
-            z,
             v,
-            w,
             tau,
         })
     }
@@ -131,32 +127,54 @@ fn longest(ratio: f64) -> f64 {
     }
 }
 
-pub fn steps<N: NormalEquations>(n: &N, at: &Point<N::V>, d: &Point<N::V>) -> Result<Steps> {
-    let all = steps_between(n, at, d, d, None)?;
+pub fn step<N: NormalEquations>(n: &N, at: &Point<N::V>, d: &Point<N::V>) -> Result<Steps> {
+    let all = steps(n, at, d, None)?;
     Ok(all.first().copied().unwrap_or((0.0, 0.0)))
 }
 
-/// The steps along `d + weight (e - d)` for each of the weights, or along d alone.
-pub fn steps_between<N: NormalEquations>(
+/// The steps along d, or along `d + weight e` for each of the weights.
+pub fn steps<N: NormalEquations>(
     n: &N,
     at: &Point<N::V>,
     d: &Point<N::V>,
-    e: &Point<N::V>,
-    weights: Option<&[f64]>,
+    further: Option<(&Point<N::V>, &[f64])>,
 ) -> Result<Vec<Steps>> {
-    let ratios = |x: &N::V, d: &N::V, e: &N::V| n.least_ratios(x, d, weights.map(|w| (e, w)));
-    let (x, v) = (ratios(&at.x, &d.x, &e.x)?, ratios(&at.v, &d.v, &e.v)?);
-    let (z, w) = (ratios(&at.z, &d.z, &e.z)?, ratios(&at.w, &d.w, &e.w)?);
-    let all = weights.unwrap_or(&[0.0]).iter().enumerate();
-    let step = |(k, weight): (usize, &f64)| {
-        let tau = (d.tau + weight * (e.tau - d.tau)) / at.tau;
-        let kappa = (d.kappa + weight * (e.kappa - d.kappa)) / at.kappa;
-        let both = longest(tau).min(longest(kappa));
-        let primal = longest(x[k]).min(longest(v[k])).min(both);
-        let dual = longest(z[k]).min(longest(w[k])).min(both);
-        (primal, dual)
+    let (e, weights) = match further {
+        Some((e, weights)) => (Some(e), weights),
+        None => (None, &[0.0][..]),
     };
-    Ok(all.map(step).collect())
+    let lines = [
+        (&at.x, &d.x, e.map(|e| &e.x)),
+        (&at.v, &d.v, e.map(|e| &e.v)),
+        (&at.z, &d.z, e.map(|e| &e.z)),
+        (&at.w, &d.w, e.map(|e| &e.w)),
+    ];
+    let ratios = n.least_ratios(&lines, weights)?;
+    let (of_tau, of_kappa) = e.map_or((0.0, 0.0), |e| (e.tau, e.kappa));
+    let step = |(k, weight): (usize, &f64)| {
+        let tau = longest((d.tau + weight * of_tau) / at.tau);
+        let both = tau.min(longest((d.kappa + weight * of_kappa) / at.kappa));
+        let along = |line: usize| longest(ratios[line][k]);
+        (
+            both.min(along(0)).min(along(1)),
+            both.min(along(2)).min(along(3)),
+        )
+    };
+    Ok(weights.iter().enumerate().map(step).collect())
+}
+
+/// `aim - x z` and its like, less second-order terms of a direction.
+pub fn centred<N: NormalEquations>(
+    n: &N,
+    at: &Point<N::V>,
+    aim: f64,
+    d: Option<&Point<N::V>>,
+) -> Result<Changes<N::V>> {
+    Ok(Changes {
+        z: n.centred(aim, &at.x, &at.z, d.map(|d| (&d.x, &d.z)))?,
+        w: n.centred(aim, &at.v, &at.w, d.map(|d| (&d.v, &d.w)))?,
+        tau_kappa: aim - at.tau * at.kappa - d.map_or(0.0, |d| d.tau * d.kappa),
+    })
 }
 
 /// By how much products at the end of longer steps than possible would have to change (Gondzio).
@@ -166,7 +184,7 @@ pub fn recentred<N: NormalEquations>(
     d: &Point<N::V>,
     steps: Steps,
     aim: f64,
-) -> Result<Products<N::V>> {
+) -> Result<Changes<N::V>> {
     let by = Recentre {
         steps,
         least: 0.1 * aim,
@@ -174,9 +192,9 @@ pub fn recentred<N: NormalEquations>(
     };
     let product = (at.tau + steps.0 * d.tau) * (at.kappa + steps.1 * d.kappa);
     let there = product.max(by.least).min(by.most);
-    Ok(Products {
-        xz: n.recentred(by, (&at.x, &d.x), (&at.z, &d.z))?,
-        vw: n.recentred(by, (&at.v, &d.v), (&at.w, &d.w))?,
+    Ok(Changes {
+        z: n.recentred(by, (&at.x, &d.x), (&at.z, &d.z))?,
+        w: n.recentred(by, (&at.v, &d.v), (&at.w, &d.w))?,
         tau_kappa: (there - product).max(-by.most),
     })
 }

@@ -10,9 +10,9 @@ use crate::error::Result;
 /// Pivots of M, its diagonal brought to 1, up to this are of rows that depend on those before them, to the precision: they are left out.
 pub const LEAST_PIVOT: f64 = 1e-13;
 
-/// Corrections of a solution by its residuals, and the relative residual from which on none is needed.
+/// Corrections of a solution by its residuals, and the relative residual from which on none is needed, if the precision has that.
 const REFINEMENTS: usize = 3;
-const ACCURATE: f64 = 1e-12;
+const ACCURATE: f64 = 1e-9;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extents {
@@ -35,8 +35,10 @@ pub trait NormalEquations: Vectors {
     /// Multiplies rows and columns.
     fn rescale(&mut self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<()>;
 
-    /// `A_B x + A_F free`.
-    fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V>;
+    /// `A_B x`.
+    fn times_bounded(&self, x: &Self::V) -> Result<Self::V>;
+    /// Adds `a A_F free`.
+    fn add_times_free(&self, a: f64, free: &Self::V, out: &mut Self::V) -> Result<()>;
     /// `A_B' y` and `A_F' y`.
     fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)>;
 
@@ -47,8 +49,15 @@ pub trait NormalEquations: Vectors {
     fn gamma(&self) -> f64;
     /// `M^-1 x` in place.
     fn solve(&self, x: &mut Self::V) -> Result<()>;
-    /// The free columns' part: from `t = M^-1 r` and `f_F` to `dx_F`, and t becomes `dy`.
-    fn solve_free(&self, t: &mut Self::V, f: &Self::V) -> Result<Self::V>;
+    /// The free columns' part: from `t = M^-1 r` and `f_F`, a share of f, to `dx_F`, and t becomes `dy`.
+    fn solve_free(&self, t: &mut Self::V, share: f64, f: &Self::V) -> Result<Self::V>;
+
+    /// `A_B x + A_F free`.
+    fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V> {
+        let mut out = self.times_bounded(x)?;
+        self.add_times_free(1.0, free, &mut out)?;
+        Ok(out)
+    }
 }
 
 /// A size to divide by: 1 in place of what is none.
@@ -74,34 +83,52 @@ pub struct Triple<V> {
     pub rows: V,
 }
 
+/// Right-hand sides: `f_B`, and of `f_F` and g the same share of vectors.
+pub struct Sides<'s, V> {
+    pub bounded: &'s V,
+    pub share: f64,
+    pub free: &'s V,
+    pub rows: &'s V,
+    /// What residuals of rows are relative to: not to g, which may be 0, nor to what the normal equations have on their right, which may be larger than all that it stands for.
+    pub size: f64,
+}
+
 /// A factored system.
 pub struct Augmented<V> {
-    pub theta: V,
     inverse: V,
 }
 
 impl<V> Augmented<V> {
-    pub fn new<N: NormalEquations<V = V>>(n: &mut N, theta: V) -> Result<Self> {
-        let inverse = n.invert(&theta)?;
+    pub fn new<N: NormalEquations<V = V>>(n: &mut N, theta: &V) -> Result<Self> {
+        let inverse = n.invert(theta)?;
         n.factor(&inverse, LEAST_PIVOT)?;
         if n.extents().free > 0 {
             n.factor_free()?;
         }
-        Ok(Augmented { theta, inverse })
+        Ok(Augmented { inverse })
     }
 
-    /// Right-hand sides f and, as `rows`, g. Refined as long as that helps.
-    pub fn solve<N: NormalEquations<V = V>>(&self, n: &N, rhs: &Triple<V>) -> Result<Triple<V>> {
-        let size = |v: &V| n.largest(v);
-        let of_f = size(&rhs.bounded)?.max(size(&rhs.free)?);
-        let of_g = size(&rhs.rows)?;
-        // With each solution `A'dy`, which the solution is made of, and its residual, too.
-        let (mut now, mut priced) = self.solve_once(n, rhs)?;
+    /// Refined as long as that helps, by what is left in rows and free columns. In bounded columns nothing is left but rounding, as `dx_B` is made of dy.
+    pub fn solve<N: NormalEquations<V = V>>(&self, n: &N, s: &Sides<'_, V>) -> Result<Triple<V>> {
+        let mut b = n.times_bounded(&n.multiply(s.bounded, &self.inverse)?)?;
+        if s.share != 0.0 {
+            n.add_times_free(n.gamma() * s.share, s.free, &mut b)?;
+            n.add(s.share, s.rows, 1.0, &mut b)?;
+        }
+        let (accurate, of_rows) = (ACCURATE.max(n.eps()), or_one(s.size));
+        let of_free = match n.extents().free {
+            0 => 1.0,
+            _ => or_one(n.largest(s.bounded)?.max(s.share * n.largest(s.free)?)),
+        };
+        let free_side = (s.share, s.free);
+        let (mut now, mut priced) = self.solve_once(n, b, free_side, Some(s.bounded))?;
         let mut before: Option<(f64, Triple<V>)> = None;
         for left in (0..=REFINEMENTS).rev() {
-            let r = self.residual(n, rhs, &now, &priced)?;
-            let in_f = size(&r.bounded)?.max(size(&r.free)?) / or_one(of_f);
-            let error = in_f.max(size(&r.rows)? / or_one(of_g));
+            let mut rows = n.times(&now.bounded, &now.free)?;
+            n.add(s.share, s.rows, -1.0, &mut rows)?;
+            let free = n.combined(s.share, s.free, -1.0, &priced)?;
+            // A sum, as the larger of two is no NaN where one is.
+            let error = n.largest(&rows)? / of_rows + n.largest(&free)? / of_free;
             if !error.is_finite() {
                 return Ok(before.map_or(now, |(_, old)| old));
             }
@@ -110,65 +137,48 @@ impl<V> Augmented<V> {
                     return Ok(old);
                 }
             }
-            if error <= ACCURATE || left == 0 {
+            if error <= accurate || left == 0 {
                 return Ok(now);
             }
-            let (mut next, more) = self.solve_once(n, &r)?;
+            n.add_times_free(n.gamma(), &free, &mut rows)?;
+            let (mut next, more) = self.solve_once(n, rows, (1.0, &free), None)?;
             n.add(1.0, &now.bounded, 1.0, &mut next.bounded)?;
             n.add(1.0, &now.free, 1.0, &mut next.free)?;
             n.add(1.0, &now.rows, 1.0, &mut next.rows)?;
-            n.add(1.0, &more.0, 1.0, &mut priced.0)?;
-            n.add(1.0, &more.1, 1.0, &mut priced.1)?;
+            n.add(1.0, &more, 1.0, &mut priced)?;
+            // A correction leaves a share of the error that is about what the solution left of the right-hand side.
+            if error * error <= accurate {
+                return Ok(next);
+            }
             before = Some((error, now));
             now = next;
         }
         Ok(now)
     }
 
-    /// A solution, and `A_B'dy` and `A_F'dy`.
+    /// A solution from the right-hand side of the normal equations, and `A_F'dy`. Without f that is 0 in bounded columns.
     fn solve_once<N: NormalEquations<V = V>>(
         &self,
         n: &N,
-        rhs: &Triple<V>,
-    ) -> Result<(Triple<V>, (V, V))> {
-        let of_bounded = n.multiply(&rhs.bounded, &self.inverse)?;
-        let mut of_free = n.copy(&rhs.free)?;
-        n.add(0.0, &rhs.free, n.gamma(), &mut of_free)?;
-        let mut rows = n.times(&of_bounded, &of_free)?;
-        n.add(1.0, &rhs.rows, 1.0, &mut rows)?;
+        mut rows: V,
+        (share, of_free): (f64, &V),
+        f: Option<&V>,
+    ) -> Result<(Triple<V>, V)> {
         n.solve(&mut rows)?;
         let free = if n.extents().free > 0 {
-            n.solve_free(&mut rows, &rhs.free)?
+            n.solve_free(&mut rows, share, of_free)?
         } else {
-            of_free
+            n.zeros(0)?
         };
-        let priced = n.transposed_times(&rows)?;
-        let bounded = n.multiply(&n.minus(&priced.0, &rhs.bounded)?, &self.inverse)?;
+        let (mut bounded, priced) = n.transposed_times(&rows)?;
+        if let Some(f) = f {
+            bounded = n.minus(&bounded, f)?;
+        }
         let solution = Triple {
-            bounded,
+            bounded: n.multiply(&bounded, &self.inverse)?,
             free,
             rows,
         };
         Ok((solution, priced))
-    }
-
-    fn residual<N: NormalEquations<V = V>>(
-        &self,
-        n: &N,
-        rhs: &Triple<V>,
-        at: &Triple<V>,
-        priced: &(V, V),
-    ) -> Result<Triple<V>> {
-        let held = n.multiply(&self.theta, &at.bounded)?;
-        let (mut bounded, mut free) = (n.minus(&priced.0, &held)?, n.copy(&priced.1)?);
-        n.add(1.0, &rhs.bounded, -1.0, &mut bounded)?;
-        n.add(1.0, &rhs.free, -1.0, &mut free)?;
-        let mut rows = n.times(&at.bounded, &at.free)?;
-        n.add(1.0, &rhs.rows, -1.0, &mut rows)?;
-        Ok(Triple {
-            bounded,
-            free,
-            rows,
-        })
     }
 }

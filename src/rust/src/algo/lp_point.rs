@@ -6,6 +6,8 @@ use crate::error::Result;
 /// The problem's vectors.
 pub struct Data<V> {
     pub rhs: V,
+    /// The largest magnitude of right-hand sides.
+    pub rhs_size: f64,
     pub cost: V,
     pub free_cost: V,
     pub upper: V,
@@ -34,47 +36,79 @@ pub struct Residuals<V> {
     pub dual_objective: f64,
 }
 
-pub fn copy<N: NormalEquations>(n: &N, p: &Point<N::V>) -> Result<Point<N::V>> {
-    Ok(Point {
-        x: n.copy(&p.x)?,
-        free: n.copy(&p.free)?,
-        y: n.copy(&p.y)?,
-        z: n.copy(&p.z)?,
-        v: n.copy(&p.v)?,
-        w: n.copy(&p.w)?,
-        tau: p.tau,
-        kappa: p.kappa,
-    })
+/// By what the vectors of a point are multiplied, and what multiple of another's is added.
+#[derive(Debug, Clone, Copy)]
+pub struct By {
+    pub keep: f64,
+    pub add: f64,
 }
 
-/// `d <- d + weight (e - d)`.
-pub fn blend<N: NormalEquations>(
-    n: &N,
-    d: &mut Point<N::V>,
-    e: &Point<N::V>,
-    weight: f64,
-) -> Result<()> {
-    let keep = 1.0 - weight;
-    n.add(weight, &e.x, keep, &mut d.x)?;
-    n.add(weight, &e.free, keep, &mut d.free)?;
-    n.add(weight, &e.y, keep, &mut d.y)?;
-    n.add(weight, &e.z, keep, &mut d.z)?;
-    n.add(weight, &e.v, keep, &mut d.v)?;
-    n.add(weight, &e.w, keep, &mut d.w)?;
-    d.tau = weight * e.tau + keep * d.tau;
-    d.kappa = weight * e.kappa + keep * d.kappa;
-    Ok(())
-}
+impl<V> Point<V> {
+    /// What the vectors of two points in the same places make.
+    fn make<'p>(
+        &'p self,
+        other: &'p Point<V>,
+        f: impl Fn(&'p V, &'p V) -> Result<V>,
+        (tau, kappa): (f64, f64),
+    ) -> Result<Point<V>> {
+        Ok(Point {
+            x: f(&self.x, &other.x)?,
+            free: f(&self.free, &other.free)?,
+            y: f(&self.y, &other.y)?,
+            z: f(&self.z, &other.z)?,
+            v: f(&self.v, &other.v)?,
+            w: f(&self.w, &other.w)?,
+            tau,
+            kappa,
+        })
+    }
 
-/// `e <- d + e`.
-pub fn add<N: NormalEquations>(n: &N, d: &Point<N::V>, e: &mut Point<N::V>) -> Result<()> {
-    n.add(1.0, &d.x, 1.0, &mut e.x)?;
-    n.add(1.0, &d.free, 1.0, &mut e.free)?;
-    n.add(1.0, &d.y, 1.0, &mut e.y)?;
-    n.add(1.0, &d.z, 1.0, &mut e.z)?;
-    n.add(1.0, &d.v, 1.0, &mut e.v)?;
-    n.add(1.0, &d.w, 1.0, &mut e.w)?;
-    e.tau += d.tau;
-    e.kappa += d.kappa;
-    Ok(())
+    pub fn copy<N: NormalEquations<V = V>>(&self, n: &N) -> Result<Point<V>> {
+        self.make(self, |x, _| n.copy(x), (self.tau, self.kappa))
+    }
+
+    /// `d - e`.
+    pub fn minus<N: NormalEquations<V = V>>(&self, n: &N, e: &Point<V>) -> Result<Point<V>> {
+        let numbers = (self.tau - e.tau, self.kappa - e.kappa);
+        self.make(e, |d, e| n.minus(d, e), numbers)
+    }
+
+    /// To vectors of primal and of dual variables; not to tau and kappa.
+    pub fn add<N: NormalEquations<V = V>>(
+        &mut self,
+        n: &N,
+        d: &Point<V>,
+        primal: By,
+        dual: By,
+    ) -> Result<()> {
+        let all = [
+            (primal, &d.x, &mut self.x),
+            (primal, &d.free, &mut self.free),
+            (primal, &d.v, &mut self.v),
+            (dual, &d.y, &mut self.y),
+            (dual, &d.z, &mut self.z),
+            (dual, &d.w, &mut self.w),
+        ];
+        for (by, from, to) in all {
+            n.add(by.add, from, by.keep, to)?;
+        }
+        Ok(())
+    }
+
+    /// `d <- d + weight e`.
+    pub fn go_along<N: NormalEquations<V = V>>(
+        &mut self,
+        n: &N,
+        e: &Point<V>,
+        weight: f64,
+    ) -> Result<()> {
+        let by = By {
+            keep: 1.0,
+            add: weight,
+        };
+        self.add(n, e, by, by)?;
+        self.tau += weight * e.tau;
+        self.kappa += weight * e.kappa;
+        Ok(())
+    }
 }

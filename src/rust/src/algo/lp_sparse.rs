@@ -8,9 +8,10 @@ use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_normal::{Extents, Magnitudes, NormalEquations};
+use super::lp_plain::Plain;
 use super::lp_product::Product;
 use super::lp_rank;
-use super::lp_vectors::{vectors_by, Capped, Plain, Vectors};
+use super::lp_vectors::{vectors_by, Capped, Vectors};
 use crate::elementwise::Elementwise;
 use crate::error::Result;
 use crate::matrix::Part;
@@ -221,11 +222,16 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
         Ok(())
     }
 
-    fn times(&self, x: &Vec<f64>, free: &Vec<f64>) -> Result<Vec<f64>> {
+    fn times_bounded(&self, x: &Vec<f64>) -> Result<Vec<f64>> {
         let mut out = vec![0.0; self.bounded.rows];
         self.bounded.add_times(x, &mut out);
-        self.free.add_times(free, &mut out);
         Ok(out)
+    }
+
+    fn add_times_free(&self, a: f64, free: &Vec<f64>, out: &mut Vec<f64>) -> Result<()> {
+        let free: Vec<f64> = free.iter().map(|x| a * x).collect();
+        self.free.add_times(&free, out);
+        Ok(())
     }
 
     fn transposed_times(&self, y: &Vec<f64>) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -274,12 +280,12 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
         self.product.solve(x)
     }
 
-    fn solve_free(&self, t: &mut Vec<f64>, f: &Vec<f64>) -> Result<Vec<f64>> {
+    fn solve_free(&self, t: &mut Vec<f64>, share: f64, f: &Vec<f64>) -> Result<Vec<f64>> {
         let Some(factor) = &self.free_factor else {
             return Err(not_factored());
         };
         let mut x = self.free.transposed_times(t);
-        x.iter_mut().zip(f).for_each(|(x, f)| *x -= f);
+        x.iter_mut().zip(f).for_each(|(x, f)| *x -= share * f);
         let mut dense = self.dense.column(t)?;
         let x = factor.solve(&self.dense, self.dense.column(&x)?, &mut dense)?;
         *t = self.dense.fetch(&dense)?;

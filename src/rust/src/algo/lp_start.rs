@@ -1,6 +1,6 @@
 //! Where an interior-point method begins.
 
-use super::lp_normal::{or_one, Augmented, NormalEquations, Triple};
+use super::lp_normal::{or_one, Augmented, NormalEquations, Sides};
 use super::lp_point::{Data, Point};
 use crate::error::{Error, Result};
 
@@ -15,19 +15,23 @@ pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N
     let mut ones = n.zeros(of.capped.len())?;
     n.shift(1.0, &mut ones)?;
     n.add_capped(of.capped, 1.0, &ones, &mut theta)?;
-    let system = Augmented::new(n, theta)?;
+    let system = Augmented::new(n, &theta)?;
     let mut f = n.zeros(of.bounded)?;
     n.add_capped(of.capped, -1.0, &data.upper, &mut f)?;
-    let of_x = Triple {
-        bounded: f,
-        free: n.zeros(of.free)?,
-        rows: n.copy(&data.rhs)?,
+    let of_x = Sides {
+        bounded: &f,
+        share: 1.0,
+        free: &n.zeros(of.free)?,
+        rows: &data.rhs,
+        size: data.rhs_size,
     };
     let primal = system.solve(n, &of_x)?;
-    let of_y = Triple {
-        bounded: n.copy(&data.cost)?,
-        free: n.copy(&data.free_cost)?,
-        rows: n.zeros(of.rows)?,
+    let of_y = Sides {
+        bounded: &data.cost,
+        share: 1.0,
+        free: &data.free_cost,
+        rows: &n.zeros(of.rows)?,
+        size: data.rhs_size,
     };
     let dual = system.solve(n, &of_y)?;
     let (mut x, y) = (primal.bounded, dual.rows);
@@ -36,10 +40,8 @@ pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N
     let (mut z, _) = n.transposed_times(&y)?;
     n.add(1.0, &data.cost, -1.0, &mut z)?;
     let mut w = n.capped(of.capped, &z)?;
-    let mut half = n.copy(&w)?;
-    n.add(0.0, &w, 0.5, &mut half)?;
-    n.add_capped(of.capped, -1.0, &half, &mut z)?;
-    n.add(0.0, &half, -0.5, &mut w)?;
+    n.add_capped(of.capped, -0.5, &w, &mut z)?;
+    w = n.multiple(-0.5, &w)?;
 
     let least = |a: &N::V, b: &N::V| Ok::<_, Error>(n.least(a)?.min(n.least(b)?));
     let (mut of_p, mut of_d) = (

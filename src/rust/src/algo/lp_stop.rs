@@ -61,6 +61,8 @@ pub struct Yardstick<V> {
     unit: f64,
     tolerance: f64,
     certain: f64,
+    /// Right-hand sides and costs as residuals are measured.
+    of_data: (f64, f64),
 }
 
 /// Of right-hand sides and ranges, and of costs, before scaling, and before lower bounds were moved to 0.
@@ -79,13 +81,14 @@ pub fn norm<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
 impl<V> Yardstick<V> {
     pub fn new<N: NormalEquations<V = V>>(
         n: &N,
+        data: &Data<V>,
         s: &Scales,
         sizes: &Sizes,
         tolerance: f64,
     ) -> Result<Self> {
         let inverse = |all: &[f64]| all.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
         let capped: Vec<f64> = n.extents().capped.places().map(|j| s.bounded[j]).collect();
-        Ok(Yardstick {
+        let mut yardstick = Yardstick {
             rows: n.bring(&inverse(&s.rows))?,
             bounded: n.bring(&inverse(&s.bounded))?,
             free: n.bring(&inverse(&s.free))?,
@@ -98,7 +101,13 @@ impl<V> Yardstick<V> {
             unit: or_one(sizes.largest_cost).min(1.0),
             tolerance,
             certain: CERTAIN.max(UNITS * n.eps()),
-        })
+            of_data: (0.0, 0.0),
+        };
+        yardstick.of_data = (
+            yardstick.of_rows(n, &data.rhs, &data.upper)?,
+            yardstick.of_columns(n, &data.cost, &data.free_cost)?,
+        );
+        Ok(yardstick)
     }
 
     fn of_rows<N: NormalEquations<V = V>>(&self, n: &N, rows: &V, capped: &V) -> Result<f64> {
@@ -146,25 +155,27 @@ impl<V> Yardstick<V> {
             return Ok(Verdict::Optimal);
         }
         // A'y + z - w = c tau - r, and so A x and x + v.
-        let without = |of: &V, r: &V| {
-            let mut out = n.copy(r)?;
-            n.add(at.tau, of, -1.0, &mut out)?;
-            Ok::<_, crate::error::Error>(out)
-        };
-        if r.dual_objective > 0.0 {
+        let without = |of: &V, r: &V| n.combined(-1.0, r, at.tau, of);
+        // Not where the difference of the norms shows that of the vectors to be larger.
+        let residuals = (
+            m.primal * at.tau * (1.0 + self.norm_rhs),
+            m.dual * at.tau * (self.unit + self.norm_cost),
+        );
+        let certain = self.certain / (self.rhs * self.cost);
+        let least = certain * r.dual_objective;
+        if least > 0.0 && at.tau * self.of_data.1 - residuals.1 <= least {
             let bounded = without(&data.cost, &r.bounded)?;
             let free = without(&data.free_cost, &r.free)?;
             let off = self.of_columns(n, &bounded, &free)?;
-            let least = self.certain * r.dual_objective / (self.rhs * self.cost);
             if off <= least && holds(n, at, Verdict::Infeasible)? {
                 return Ok(Verdict::Infeasible);
             }
         }
-        if r.objective < 0.0 {
+        let least = -certain * r.objective;
+        if least > 0.0 && at.tau * self.of_data.0 - residuals.0 <= least {
             let rows = without(&data.rhs, &r.rows)?;
             let capped = without(&data.upper, &r.capped)?;
             let off = self.of_rows(n, &rows, &capped)?;
-            let least = -self.certain * r.objective / (self.rhs * self.cost);
             if off <= least && holds(n, at, Verdict::Unbounded)? {
                 return Ok(Verdict::Unbounded);
             }

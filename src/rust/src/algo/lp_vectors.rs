@@ -1,6 +1,6 @@
 //! Vectors of an interior-point method, on the host or on a device.
 //!
-//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. [`Plain`] has it for vectors of the host, beside a sparse matrix;
+//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `lp_plain` has it for vectors of the host, beside a sparse matrix;
 //! `lp_device` composes it of a device's functions. Scalars are in double precision whatever the vectors are.
 
 use crate::error::Result;
@@ -39,6 +39,9 @@ pub struct Recentre {
     pub most: f64,
 }
 
+/// A positive vector, a direction from it, and what is added to that with a weight.
+pub type Line<'v, V> = (&'v V, &'v V, Option<&'v V>);
+
 pub trait Vectors {
     type V;
 
@@ -50,6 +53,10 @@ pub trait Vectors {
 
     /// `y <- a x + b y`.
     fn add(&self, a: f64, x: &Self::V, b: f64, y: &mut Self::V) -> Result<()>;
+    /// `a x + b y`.
+    fn combined(&self, a: f64, x: &Self::V, b: f64, y: &Self::V) -> Result<Self::V>;
+    /// `a x`.
+    fn multiple(&self, a: f64, x: &Self::V) -> Result<Self::V>;
     /// `x <- x + a`, entry by entry.
     fn shift(&self, a: f64, x: &mut Self::V) -> Result<()>;
     fn multiply(&self, x: &Self::V, y: &Self::V) -> Result<Self::V>;
@@ -57,20 +64,26 @@ pub trait Vectors {
     /// `1 / x`.
     fn invert(&self, x: &Self::V) -> Result<Self::V>;
 
-    fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64>;
+    /// The inner products of pairs, all at once: what comes back from a device makes the host wait.
+    fn dots(&self, pairs: &[(&Self::V, &Self::V)]) -> Result<Vec<f64>>;
     fn sum(&self, x: &Self::V) -> Result<f64>;
     /// The largest magnitude, 0 of nothing; NaN where there is one.
     fn largest(&self, x: &Self::V) -> Result<f64>;
     /// The smallest entry, infinity of nothing.
     fn least(&self, x: &Self::V) -> Result<f64>;
-    /// The smallest of `(d + weight (e - d)) / x` for each weight, x positive; infinity of nothing. Without `e` that of `d / x` alone.
-    fn least_ratios(
+    /// The square of the Euclidean norm of entries with weights.
+    fn weighted_square(&self, x: &Self::V, weights: &Self::V) -> Result<f64>;
+    /// Of each line and for each weight the smallest of 0 and the entries of `(d + weight e) / x`, x positive.
+    fn least_ratios(&self, lines: &[Line<'_, Self::V>], weights: &[f64]) -> Result<Vec<Vec<f64>>>;
+    /// `(aim - dx dz) / x - z`: what takes the products of x and z to `aim`, over x, less the second-order term of a direction.
+    fn centred(
         &self,
+        aim: f64,
         x: &Self::V,
-        d: &Self::V,
-        e: Option<(&Self::V, &[f64])>,
-    ) -> Result<Vec<f64>>;
-    /// By how much the products of `x + a dx` and `z + b dz` would have to change to come into an interval; never less than minus its upper end.
+        z: &Self::V,
+        d: Option<(&Self::V, &Self::V)>,
+    ) -> Result<Self::V>;
+    /// By how much the products of `x + a dx` and `z + b dz` would have to change to come into an interval, never less than minus its upper end; over x.
     fn recentred(
         &self,
         by: Recentre,
@@ -85,15 +98,21 @@ pub trait Vectors {
 
     /// `x - y`.
     fn minus(&self, x: &Self::V, y: &Self::V) -> Result<Self::V> {
-        let mut out = self.copy(x)?;
-        self.add(-1.0, y, 1.0, &mut out)?;
-        Ok(out)
+        self.combined(1.0, x, -1.0, y)
     }
 
-    /// The square of the Euclidean norm of entries with weights.
-    fn weighted_square(&self, x: &Self::V, weights: &Self::V) -> Result<f64> {
-        let scaled = self.multiply(x, weights)?;
-        self.dot(&scaled, &scaled)
+    fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
+        Ok(self.dots(&[(x, y)])?.iter().sum())
+    }
+
+    /// x with `a u` added to the entries that have an upper bound; none where there are none of these, and x is as good.
+    fn with_capped(&self, at: Capped, a: f64, u: &Self::V, x: &Self::V) -> Result<Option<Self::V>> {
+        if at.is_empty() {
+            return Ok(None);
+        }
+        let mut out = self.copy(x)?;
+        self.add_capped(at, a, u, &mut out)?;
+        Ok(Some(out))
     }
 }
 
@@ -118,6 +137,12 @@ macro_rules! vectors_by {
         fn add(&self, a: f64, x: &Self::V, b: f64, y: &mut Self::V) -> Result<()> {
             self.$ops.add(a, x, b, y)
         }
+        fn combined(&self, a: f64, x: &Self::V, b: f64, y: &Self::V) -> Result<Self::V> {
+            self.$ops.combined(a, x, b, y)
+        }
+        fn multiple(&self, a: f64, x: &Self::V) -> Result<Self::V> {
+            self.$ops.multiple(a, x)
+        }
         fn shift(&self, a: f64, x: &mut Self::V) -> Result<()> {
             self.$ops.shift(a, x)
         }
@@ -130,8 +155,8 @@ macro_rules! vectors_by {
         fn invert(&self, x: &Self::V) -> Result<Self::V> {
             self.$ops.invert(x)
         }
-        fn dot(&self, x: &Self::V, y: &Self::V) -> Result<f64> {
-            self.$ops.dot(x, y)
+        fn dots(&self, pairs: &[(&Self::V, &Self::V)]) -> Result<Vec<f64>> {
+            self.$ops.dots(pairs)
         }
         fn sum(&self, x: &Self::V) -> Result<f64> {
             self.$ops.sum(x)
@@ -142,13 +167,24 @@ macro_rules! vectors_by {
         fn least(&self, x: &Self::V) -> Result<f64> {
             self.$ops.least(x)
         }
+        fn weighted_square(&self, x: &Self::V, weights: &Self::V) -> Result<f64> {
+            self.$ops.weighted_square(x, weights)
+        }
         fn least_ratios(
             &self,
+            lines: &[$crate::algo::lp_vectors::Line<'_, Self::V>],
+            weights: &[f64],
+        ) -> Result<Vec<Vec<f64>>> {
+            self.$ops.least_ratios(lines, weights)
+        }
+        fn centred(
+            &self,
+            aim: f64,
             x: &Self::V,
-            d: &Self::V,
-            e: Option<(&Self::V, &[f64])>,
-        ) -> Result<Vec<f64>> {
-            self.$ops.least_ratios(x, d, e)
+            z: &Self::V,
+            d: Option<(&Self::V, &Self::V)>,
+        ) -> Result<Self::V> {
+            self.$ops.centred(aim, x, z, d)
         }
         fn recentred(
             &self,
@@ -173,142 +209,3 @@ macro_rules! vectors_by {
     };
 }
 pub(super) use vectors_by;
-
-/// Vectors of the host.
-#[derive(Debug, Clone, Copy)]
-pub struct Plain;
-
-/// Four sums that do not wait for each other.
-fn sum_of(len: usize, term: impl Fn(usize) -> f64) -> f64 {
-    let mut sums = [0.0; 4];
-    let whole = len / 4 * 4;
-    for i in (0..whole).step_by(4) {
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum += term(i + k);
-        }
-    }
-    let rest: f64 = (whole..len).map(term).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
-}
-
-impl Vectors for Plain {
-    type V = Vec<f64>;
-
-    fn zeros(&self, len: usize) -> Result<Vec<f64>> {
-        crate::scalar::try_zeroed(len)
-    }
-
-    fn bring(&self, x: &[f64]) -> Result<Vec<f64>> {
-        Ok(x.to_vec())
-    }
-
-    fn fetch(&self, x: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(x.clone())
-    }
-
-    fn copy(&self, x: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(x.clone())
-    }
-
-    fn len(&self, x: &Vec<f64>) -> usize {
-        x.len()
-    }
-
-    fn add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) -> Result<()> {
-        if b == 0.0 {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y = a * x);
-        } else if b == 1.0 {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-        } else {
-            y.iter_mut().zip(x).for_each(|(y, x)| *y = a * x + b * *y);
-        }
-        Ok(())
-    }
-
-    fn shift(&self, a: f64, x: &mut Vec<f64>) -> Result<()> {
-        x.iter_mut().for_each(|x| *x += a);
-        Ok(())
-    }
-
-    fn multiply(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(x.iter().zip(y).map(|(x, y)| x * y).collect())
-    }
-
-    fn divide(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(x.iter().zip(y).map(|(x, y)| x / y).collect())
-    }
-
-    fn invert(&self, x: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(x.iter().map(|x| 1.0 / x).collect())
-    }
-
-    fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<f64> {
-        let (x, y) = (&x[..], &y[..x.len().min(y.len())]);
-        let x = &x[..y.len()];
-        Ok(sum_of(x.len(), |i| x[i] * y[i]))
-    }
-
-    fn sum(&self, x: &Vec<f64>) -> Result<f64> {
-        Ok(sum_of(x.len(), |i| x[i]))
-    }
-
-    fn largest(&self, x: &Vec<f64>) -> Result<f64> {
-        let greater = |s: f64, x: &f64| {
-            if x.abs() > s || x.is_nan() {
-                x.abs()
-            } else {
-                s
-            }
-        };
-        Ok(x.iter().fold(0.0, greater))
-    }
-
-    fn least(&self, x: &Vec<f64>) -> Result<f64> {
-        Ok(x.iter().copied().fold(f64::INFINITY, f64::min))
-    }
-
-    fn least_ratios(
-        &self,
-        x: &Vec<f64>,
-        d: &Vec<f64>,
-        e: Option<(&Vec<f64>, &[f64])>,
-    ) -> Result<Vec<f64>> {
-        let Some((e, weights)) = e else {
-            let ratios = d.iter().zip(x).map(|(d, x)| d / x);
-            return Ok(vec![ratios.fold(f64::INFINITY, f64::min)]);
-        };
-        let mut least = vec![f64::INFINITY; weights.len()];
-        for ((x, d), e) in x.iter().zip(d).zip(e) {
-            let (from, by) = (d / x, (e - d) / x);
-            for (least, weight) in least.iter_mut().zip(weights) {
-                *least = least.min(from + weight * by);
-            }
-        }
-        Ok(least)
-    }
-
-    fn recentred(
-        &self,
-        by: Recentre,
-        (x, dx): (&Vec<f64>, &Vec<f64>),
-        (z, dz): (&Vec<f64>, &Vec<f64>),
-    ) -> Result<Vec<f64>> {
-        let (a, b) = by.steps;
-        let first = x.iter().zip(dx).map(|(x, d)| x + a * d);
-        let second = z.iter().zip(dz).map(|(z, d)| z + b * d);
-        let towards = |product: f64| {
-            let there = product.max(by.least).min(by.most);
-            (there - product).max(-by.most)
-        };
-        Ok(first.zip(second).map(|(x, z)| towards(x * z)).collect())
-    }
-
-    fn capped(&self, at: Capped, x: &Vec<f64>) -> Result<Vec<f64>> {
-        Ok(at.places().map(|i| x[i]).collect())
-    }
-
-    fn add_capped(&self, at: Capped, a: f64, u: &Vec<f64>, x: &mut Vec<f64>) -> Result<()> {
-        at.places().zip(u).for_each(|(i, u)| x[i] += a * u);
-        Ok(())
-    }
-}

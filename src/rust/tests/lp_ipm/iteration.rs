@@ -1,0 +1,119 @@
+//! The iteration itself: limits, precisions, degenerate and sparse problems.
+
+use std::time::Duration;
+
+use cudafactor::algo::lp::Options;
+use cudafactor::algo::lp_csc::Csc;
+use cudafactor::algo::lp_density::is_for_dense;
+use cudafactor::algo::lp_ipm::Status;
+
+use super::problem::{near, random, Lp, Random};
+use super::INF;
+
+#[test]
+fn limits_leave_the_best_point() {
+    let p = random(20, 50, 9);
+    let few = Options {
+        iterations: 3,
+        ..Options::default()
+    };
+    for s in [p.dense::<f64>(&few).unwrap(), p.sparse(&few).unwrap()] {
+        assert_eq!((s.status, s.log.len()), (Status::IterationLimit, 4));
+        assert!(s.x.iter().chain(&s.y).all(|x| x.is_finite()));
+        let best = s.log.iter().map(|r| r.measures.worst()).fold(INF, f64::min);
+        assert_eq!(s.measures.worst(), best);
+    }
+    let none = Options {
+        time: Some(Duration::ZERO),
+        ..Options::default()
+    };
+    assert_eq!(p.sparse(&none).unwrap().status, Status::TimeLimit);
+}
+
+#[test]
+fn random_problems_dense_and_sparse_twice_the_same() {
+    for (m, n) in [(1, 1), (1, 7), (5, 5), (30, 60), (150, 310)] {
+        let p = random(m, n, (m * n) as u64);
+        let s = p.solve();
+        assert_eq!(s.status, Status::Optimal, "{m} x {n}");
+        assert!(
+            s.measures.worst() <= 1e-8 && s.log.len() <= 20,
+            "{}",
+            s.log.len()
+        );
+        let again = p.sparse(&Options::default()).unwrap();
+        assert_eq!((again.x, again.y), (s.x, s.y));
+    }
+}
+
+#[test]
+fn single_precision_reaches_its_tolerance() {
+    let p = random(40, 90, 2);
+    let coarse = Options {
+        tolerance: 1e-4,
+        ..Options::default()
+    };
+    let s = p.dense::<f32>(&coarse).unwrap();
+    assert_eq!(s.status, Status::Optimal);
+    let (a, b) = (s.measures.objective, p.solve().measures.objective);
+    assert!((a - b).abs() < 1e-3 * (1.0 + b.abs()));
+}
+
+/// Shipments between as many sources as sinks, of equal amounts: degenerate, with one equation too many.
+#[test]
+fn degenerate_problems_reach_the_tolerance() {
+    for k in [3, 8, 15] {
+        let n = k * k;
+        let mut r = Random(k as u64);
+        let c: Vec<f64> = r.many(n).iter().map(|x| (10.0 * x).round()).collect();
+        let from = |i: usize| (0..n).map(|j| f64::from(j / k == i)).collect::<Vec<_>>();
+        let to = |i: usize| (0..n).map(|j| f64::from(j % k == i)).collect::<Vec<_>>();
+        let a: Vec<Vec<f64>> = (0..k).map(from).chain((0..k).map(to)).collect();
+        let parts: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+        let s = Lp::new(&c, &parts, &vec![(1.0, 1.0); 2 * k]).solve();
+        assert_eq!((s.status, s.dropped), (Status::Optimal, 1));
+        let whole = s.measures.objective.round();
+        assert!(
+            (s.measures.objective - whole).abs() < 1e-5,
+            "{}",
+            s.measures.objective
+        );
+    }
+}
+
+/// Coefficients are free, and each row has its residual's two parts to itself.
+#[test]
+fn least_absolute_values_stay_sparse() {
+    let (n, p) = (40, 3);
+    let mut r = Random(5);
+    let x: Vec<Vec<f64>> = (0..n).map(|_| r.many(p)).collect();
+    let mut a = Vec::new();
+    let mut rows = Vec::new();
+    for (i, x) in x.iter().enumerate() {
+        let part = |sign: f64| (0..n).map(move |k| if k == i { sign } else { 0.0 });
+        a.push(
+            x.iter()
+                .copied()
+                .chain(part(1.0))
+                .chain(part(-1.0))
+                .collect::<Vec<f64>>(),
+        );
+        let y = x[0] - 2.0 * x[1] + 3.0 * x[2] + if i % 4 == 0 { r.next() } else { 0.0 };
+        rows.push((y, y));
+    }
+    let c: Vec<f64> = (0..p + 2 * n).map(|j| f64::from(j >= p)).collect();
+    let columns: Vec<(f64, f64)> = (0..p + 2 * n)
+        .map(|j| (if j < p { -INF } else { 0.0 }, INF))
+        .collect();
+    let parts: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+    let problem = Lp::new(&c, &parts, &rows).bounded(&columns);
+    let s = problem.solve();
+    assert_eq!(s.status, Status::Optimal);
+    // Most observations are on one plane, which is then the fit.
+    near(&s.x[..p], &[1.0, -2.0, 3.0]);
+    let sparse = Csc::from_dense(n, &problem.by_columns());
+    assert!(problem.with(|p| !is_for_dense(&sparse, p)));
+    let full = random(60, 90, 4);
+    let dense = Csc::from_dense(60, &full.by_columns());
+    assert!(full.with(|p| is_for_dense(&dense, p)));
+}

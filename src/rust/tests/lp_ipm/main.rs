@@ -1,0 +1,9 @@
+//! Linear programs: dense and sparse, against closed forms and against what certificates and optimality say of themselves.
+
+mod form;
+mod iteration;
+mod problem;
+mod proofs;
+mod scales;
+
+const INF: f64 = f64::INFINITY;

@@ -47,7 +47,7 @@
 #' and ends in status 6, or 3, if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
 #'
 #' That a problem is infeasible or unbounded is said with a certificate that was held against the problem as given and is exact to rounding: signs are, and what a combination of rows has in
-#' variables without a bound is no more than rounding of its terms. In single precision proofs are as coarse as its numbers. A problem that is both is told by the proof that was met first.
+#' variables without a bound is no more than rounding of its terms. Proofs for a `gpu_matrix` in single precision are as coarse as its numbers. A problem that is both is told by the proof that was met first.
 #'
 #' Bounds of variables a thousand times beyond all right-hand sides, such as -1e8 for none, are left out at first; where the optimum is not within them, the problem is solved again with them, and iterations are those of that.
 #'
@@ -58,7 +58,7 @@
 #' The warning `cudafactor_warning_not_optimal` (field `status`) comes with status 3 to 6.
 #'
 #' @section Control:
-#' `tol` (1e-8; 1e-4 in single precision), `max_iter` (100), `time_limit` (seconds, `Inf`; looked at between iterations), `verbose` (`FALSE`; the log is shown when all is done). Rglpk's `tm_limit` (milliseconds, 0 for none) is known, too; its `presolve` and
+#' `tol` (1e-8; 1e-4 for a `gpu_matrix` in single precision), `max_iter` (100), `time_limit` (seconds, `Inf`; looked at between iterations), `verbose` (`FALSE`; the log is shown when all is done). Rglpk's `tm_limit` (milliseconds, 0 for none) is known, too; its `presolve` and
 #' `canonicalize_status` are disregarded.
 #'
 #' @param obj Coefficients \eqn{c} of the objective.
@@ -72,7 +72,8 @@
 #'   as in MPS files.
 #' @param constant What is added to the objective.
 #' @param control See below.
-#' @param precision `"double"`, or `"single"` for a coarse answer.
+#' @param precision `"double"`, or `"single"`: normal equations of a dense problem are factored in single precision as long as solutions can be refined from that, then in double. The answer is as accurate; it pays
+#'   where single precision is faster by far, as on GPUs that are made for graphics. A `gpu_matrix` has a precision of its own; one in single precision gives a coarse answer.
 #' @inheritParams gpu_matmult
 #' @references Mehrotra, S. (1992) On the implementation of a primal-dual interior point method. *SIAM Journal on Optimization* **2**, 575-601.
 #'
@@ -127,7 +128,7 @@ lp_ipm <- function(obj, mat, dir, rhs, bounds = NULL, max = FALSE, range = NULL,
   if (!is.finite(constant)) {
     abort_non_finite("constant", call)
   }
-  control <- lp_control(control, if (mat$kind == "resident") mat$x@precision else precision, call)
+  control <- lp_control(control, if (mat$kind == "resident") mat$x@precision else "double", call)
   where <- how(device, precision, call)
   limits <- c(control$tol, control$max_iter, control$time_limit, if (max) -constant else constant)
   parts <- list(if (max) -obj else obj, rows$lower, rows$upper, columns$lower, columns$upper)

@@ -86,12 +86,22 @@ test_that("all kinds of matrices give the same answer, twice", {
   }
 })
 
-test_that("a dense matrix in single precision gives a coarse answer", {
-  p <- random_lp(20, 45, 4)
-  solve_in <- function(precision) lp_ipm(p$c, p$a, rep("==", 20), p$b, precision = precision)
+test_that("factors in single precision cost no accuracy, and a matrix in single precision does", {
+  p <- random_lp(40, 90, 4)
+  solve_in <- function(precision, ...) lp_ipm(p$c, p$a, rep("==", 40), p$b, precision = precision, ...)
   single <- solve_in("single")
+  double <- solve_in("double")
   expect_identical(single$status, 0L)
-  expect_equal(single$optimum, solve_in("double")$optimum, tolerance = 1e-3)
+  expect_lte(max(single$residuals), 1e-8)
+  expect_equal(single$solution, double$solution, tolerance = 1e-5)
+  expect_false(identical(single$solution, double$solution))
+  expect_lte(single$iterations, double$iterations + 2L)
+  # Weights that differ by orders of magnitude, beyond what single precision can factor.
+  expect_lte(max(solve_in("single", control = list(tol = 1e-11))$residuals), 1e-11)
+  coarse <- lp_ipm(p$c, as_gpu(p$a, precision = "single"), rep("==", 40), p$b)
+  expect_identical(coarse$status, 0L)
+  expect_gt(max(coarse$residuals), 1e-11)
+  expect_equal(coarse$optimum, double$optimum, tolerance = 1e-3)
 })
 
 test_that("infeasible and unbounded problems come with a proof", {

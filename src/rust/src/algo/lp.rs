@@ -189,6 +189,7 @@ fn iterate<C: Constraints>(
                 Verdict::Unbounded => Ok(verifier.ray(x)?.is_some()),
             }
         };
+        n.coarsen(true)?;
         lp_ipm::solve(n, &data, &yardstick, limits, &holds)?
     };
     answer(form, p, (n, &s), outcome, shifted, verifier)

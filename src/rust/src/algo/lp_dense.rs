@@ -72,6 +72,15 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         })
     }
 
+    /// The device, and what a matrix in another precision is made of: its columns that are no slacks, and the slacks.
+    pub(super) fn parts(&self) -> (&'d D, [&D::Mat<'static>; 2], Slacks) {
+        let slacks = Slacks {
+            rows: self.slack_rows.clone(),
+            values: self.slack_values.clone(),
+        };
+        (self.ops.dev, [&self.structural, &self.free], slacks)
+    }
+
     fn columns(&self) -> usize {
         self.ops.dev.shape(&self.structural).0
     }

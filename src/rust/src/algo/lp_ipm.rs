@@ -125,13 +125,17 @@ pub fn solve<N: NormalEquations>(
             break Status::TimeLimit;
         }
         match interrupt::poll().and_then(|()| it.step(&r, &mut record)) {
-            Ok(true) => {}
+            Ok(true) => continue,
+            // From the same point once more, with better factors.
+            Ok(false) if it.n.coarsen(false)? => {}
             Ok(false) => break Status::Stalled,
             Err(e) => match gave_out(&e) {
+                Some(Status::Stalled) if it.n.coarsen(false)? => {}
                 Some(status) => break status,
                 None => return Err(e),
             },
         }
+        log.pop();
     };
     match best {
         Some((measures, point)) => Ok(Outcome {

@@ -5,6 +5,9 @@ use super::lp_point::{Data, Point, Residuals};
 use super::lp_vectors::Recentre;
 use crate::error::Result;
 
+/// The relative residual that refining must come down to with factors in single precision.
+const COARSE: f64 = 1e-7;
+
 /// What the products of complementary variables are to change by: those of x and z over x, those of v and w over v.
 pub struct Changes<V> {
     pub z: V,
@@ -40,7 +43,8 @@ impl<V> Newton<V> {
         let slope = n.divide(&at.z, &at.x)?;
         let capped_slope = n.divide(&at.w, &at.v)?;
         let theta = n.with_capped(capped, 1.0, &capped_slope, &slope)?;
-        let system = Augmented::new(n, theta.as_ref().unwrap_or(&slope))?;
+        let theta = theta.as_ref().unwrap_or(&slope);
+        let mut system = Augmented::new(n, theta)?;
         let h = n.multiply(&capped_slope, &data.upper)?;
         let f = n.with_capped(capped, -1.0, &h, &data.cost)?;
         let cost = n.with_capped(capped, 1.0, &h, &data.cost)?;
@@ -51,7 +55,11 @@ impl<V> Newton<V> {
             rows: &data.rhs,
             size: data.rhs_size,
         };
-        let by_tau = system.solve(n, &sides)?;
+        let (mut by_tau, error) = system.solve(n, &sides)?;
+        if (error > COARSE || error.is_nan()) && n.coarsen(false)? {
+            system = Augmented::new(n, theta)?;
+            (by_tau, _) = system.solve(n, &sides)?;
+        }
         // A sum of squares, where the difference of large numbers would lose its sign.
         let q = &by_tau.bounded;
         let over = n.minus(&n.capped(capped, q)?, &data.upper)?;
@@ -91,7 +99,7 @@ impl<V> Newton<V> {
             rows: &r.rows,
             size: self.size,
         };
-        let p = self.system.solve(n, &sides)?;
+        let (p, _) = self.system.solve(n, &sides)?;
         let (mut x, mut free, mut y) = (p.bounded, p.free, p.rows);
         let cost = self.cost.as_ref().unwrap_or(&data.cost);
         let (of_x, of_y) = ((cost, &x), (&data.rhs, &y));

@@ -52,6 +52,11 @@ pub trait NormalEquations: Vectors {
     /// The free columns' part: from `t = M^-1 r` and `f_F`, a share of f, to `dx_F`, and t becomes `dy`.
     fn solve_free(&self, t: &mut Self::V, share: f64, f: &Self::V) -> Result<Self::V>;
 
+    /// Takes factors in single precision from now on, or in double again; false where that is how it was, or where they are in one precision only.
+    fn coarsen(&mut self, _coarse: bool) -> Result<bool> {
+        Ok(false)
+    }
+
     /// `A_B x + A_F free`.
     fn times(&self, x: &Self::V, free: &Self::V) -> Result<Self::V> {
         let mut out = self.times_bounded(x)?;
@@ -108,8 +113,12 @@ impl<V> Augmented<V> {
         Ok(Augmented { inverse })
     }
 
-    /// Refined as long as that helps, by what is left in rows and free columns. In bounded columns nothing is left but rounding, as `dx_B` is made of dy.
-    pub fn solve<N: NormalEquations<V = V>>(&self, n: &N, s: &Sides<'_, V>) -> Result<Triple<V>> {
+    /// Refined as long as that helps, by what is left in rows and free columns, whose relative size is told. In bounded columns nothing is left but rounding, as `dx_B` is made of dy.
+    pub fn solve<N: NormalEquations<V = V>>(
+        &self,
+        n: &N,
+        s: &Sides<'_, V>,
+    ) -> Result<(Triple<V>, f64)> {
         let mut b = n.times_bounded(&n.multiply(s.bounded, &self.inverse)?)?;
         if s.share != 0.0 {
             n.add_times_free(n.gamma() * s.share, s.free, &mut b)?;
@@ -122,7 +131,7 @@ impl<V> Augmented<V> {
         };
         let free_side = (s.share, s.free);
         let (mut now, mut priced) = self.solve_once(n, b, free_side, Some(s.bounded))?;
-        let mut before: Option<(f64, Triple<V>)> = None;
+        let mut before: Option<(Triple<V>, f64)> = None;
         for left in (0..=REFINEMENTS).rev() {
             let mut rows = n.times(&now.bounded, &now.free)?;
             n.add(s.share, s.rows, -1.0, &mut rows)?;
@@ -130,15 +139,15 @@ impl<V> Augmented<V> {
             // A sum, as the larger of two is no NaN where one is.
             let error = n.largest(&rows)? / of_rows + n.largest(&free)? / of_free;
             if !error.is_finite() {
-                return Ok(before.map_or(now, |(_, old)| old));
+                return Ok(before.unwrap_or((now, error)));
             }
-            if let Some((last, old)) = before {
+            if let Some((old, last)) = before {
                 if error >= last {
-                    return Ok(old);
+                    return Ok((old, last));
                 }
             }
             if error <= accurate || left == 0 {
-                return Ok(now);
+                return Ok((now, error));
             }
             n.add_times_free(n.gamma(), &free, &mut rows)?;
             let (mut next, more) = self.solve_once(n, rows, (1.0, &free), None)?;
@@ -148,12 +157,12 @@ impl<V> Augmented<V> {
             n.add(1.0, &more, 1.0, &mut priced)?;
             // A correction leaves a share of the error that is about what the solution left of the right-hand side.
             if error * error <= accurate {
-                return Ok(next);
+                return Ok((next, error * error));
             }
-            before = Some((error, now));
+            before = Some((now, error));
             now = next;
         }
-        Ok(now)
+        Ok((now, f64::INFINITY))
     }
 
     /// A solution from the right-hand side of the normal equations, and `A_F'dy`. Without f that is 0 in bounded columns.

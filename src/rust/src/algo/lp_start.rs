@@ -25,7 +25,7 @@ pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N
         rows: &data.rhs,
         size: data.rhs_size,
     };
-    let primal = system.solve(n, &of_x)?;
+    let (primal, _) = system.solve(n, &of_x)?;
     let of_y = Sides {
         bounded: &data.cost,
         share: 1.0,
@@ -33,7 +33,7 @@ pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N
         rows: &n.zeros(of.rows)?,
         size: data.rhs_size,
     };
-    let dual = system.solve(n, &of_y)?;
+    let (dual, _) = system.solve(n, &of_y)?;
     let (mut x, y) = (primal.bounded, dual.rows);
     let mut v = n.minus(&data.upper, &n.capped(of.capped, &x)?)?;
     // c - A'y, in equal parts for z and w where there are both.

@@ -31,6 +31,7 @@ pub mod lp_form;
 mod lp_free;
 pub mod lp_ipm;
 pub mod lp_layout;
+pub mod lp_mixed;
 pub mod lp_newton;
 pub mod lp_normal;
 mod lp_pivots;

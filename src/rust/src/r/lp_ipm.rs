@@ -10,6 +10,7 @@ use crate::algo::lp_dense_constraints::DenseConstraints;
 use crate::algo::lp_density::is_for_dense;
 use crate::algo::lp_form::Problem;
 use crate::algo::lp_ipm::{Record, Status};
+use crate::algo::lp_mixed::MixedConstraints;
 use crate::algo::lp_sparse::SparseConstraints;
 use crate::backend::cpu::CpuDevice;
 use crate::device::Device;
@@ -74,11 +75,15 @@ impl<'r> Call<'r> {
     }
 
     fn dense(&self, how: &How, dim: (usize, usize), x: &[f64]) -> Result<Solution> {
+        let problem = self.problem();
         on_device!(how, Work::linear_program(dim.0, dim.1), |dev, T| {
-            let x = T::borrow_host(x)?;
-            let a = Device::<T>::load(dev, args::view(&x, dim))?;
-            let a = DenseConstraints::<T, _>::new(dev, &a);
-            lp::solve(&a, &self.problem(), &self.options)
+            let a = Device::<f64>::load(dev, args::view(x, dim))?;
+            let a = DenseConstraints::<f64, _>::new(dev, &a);
+            if T::EPS > f64::EPSILON {
+                lp::solve(&MixedConstraints::new(a), &problem, &self.options)
+            } else {
+                lp::solve(&a, &problem, &self.options)
+            }
         })
     }
 }

@@ -4,8 +4,16 @@ use std::time::Duration;
 
 use cudafactor::algo::lp::Options;
 use cudafactor::algo::lp_csc::Csc;
+use cudafactor::algo::lp_dense_constraints::DenseConstraints;
 use cudafactor::algo::lp_density::is_for_dense;
 use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp_layout::{Constraints, Layout};
+use cudafactor::algo::lp_mixed::MixedConstraints;
+use cudafactor::algo::lp_normal::NormalEquations;
+use cudafactor::algo::lp_vectors::Vectors;
+use cudafactor::backend::cpu::CpuDevice;
+use cudafactor::device::Device;
+use faer::MatRef;
 
 use super::problem::{near, random, Lp, Random};
 use super::INF;
@@ -44,6 +52,47 @@ fn random_problems_dense_and_sparse_twice_the_same() {
         let again = p.sparse(&Options::default()).unwrap();
         assert_eq!((again.x, again.y), (s.x, s.y));
     }
+}
+
+/// A factor in single precision is what it says, and no more than that is lost by it.
+#[test]
+fn factors_in_single_precision_are_refined() {
+    let p = random(60, 130, 3);
+    let dev = CpuDevice::new(1);
+    let values = p.by_columns();
+    let view = MatRef::from_column_major_slice(&values, 60, 130);
+    let a = Device::<f64>::load(&dev, view).unwrap();
+    let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
+    let mut layout = Layout {
+        rows: (0..60).collect(),
+        bounded: (0..130).collect(),
+        signs: vec![1.0; 130],
+        ..Layout::default()
+    };
+    let mut n = a.arrange(&mut layout).unwrap();
+    let weights: Vec<f64> = (0..130).map(|j| 1e30 * (1.0 + j as f64)).collect();
+    let weights = n.bring(&weights).unwrap();
+    let right: Vec<f64> = (0..60).map(|i| 1e-20 * (f64::from(i) - 20.5)).collect();
+    let mut solve = |coarse| {
+        assert_eq!(n.coarsen(coarse).unwrap(), coarse);
+        assert_eq!(n.factor(&weights, 1e-13).unwrap(), 0);
+        let mut x = n.bring(&right).unwrap();
+        n.solve(&mut x).unwrap();
+        n.fetch(&x).unwrap()
+    };
+    let (double, single) = (solve(false), solve(true));
+    let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let off: Vec<f64> = double.iter().zip(&single).map(|(a, b)| a - b).collect();
+    let error = norm(&off) / norm(&double);
+    assert!(error > 1e-12 && error < 1e-4, "{error}");
+    let (double, mixed) = (
+        p.dense::<f64>(&Options::default()).unwrap(),
+        p.mixed(&Options::default()).unwrap(),
+    );
+    assert_eq!(mixed.status, Status::Optimal);
+    assert!(mixed.measures.worst() <= 1e-8);
+    assert!(mixed.log.len() <= double.log.len() + 2);
+    assert!(mixed.x != double.x);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::lp_dense_constraints::DenseConstraints;
 use cudafactor::algo::lp_form::Problem;
 use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp_mixed::MixedConstraints;
 use cudafactor::algo::lp_sparse::SparseConstraints;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
@@ -61,6 +62,15 @@ impl Lp {
         self.with(|p| lp::solve(&DenseConstraints::<T, _>::new(&dev, &a), p, options))
     }
 
+    pub fn mixed(&self, options: &Options) -> Result<Solution, Error> {
+        let dev = CpuDevice::new(1);
+        let values = self.by_columns();
+        let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
+        let a = Device::<f64>::load(&dev, view)?;
+        let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
+        self.with(|p| lp::solve(&a, p, options))
+    }
+
     pub fn sparse(&self, options: &Options) -> Result<Solution, Error> {
         let dev = CpuDevice::new(1);
         let mut a = Csc::from_dense(self.a.len(), &self.by_columns());
@@ -70,21 +80,22 @@ impl Lp {
         self.with(|p| lp::solve(&SparseConstraints::new(&dev, &a), p, options))
     }
 
-    /// Both ways, which agree.
+    /// All ways, which agree.
     pub fn solve(&self) -> Solution {
         let options = Options::default();
         let dense = self.dense::<f64>(&options).unwrap();
         let sparse = self.sparse(&options).unwrap();
-        assert_eq!(dense.status, sparse.status);
-        if dense.status == Status::Optimal {
-            let (a, b) = (dense.measures.objective, sparse.measures.objective);
-            assert!((a - b).abs() <= 1e-6 * (1.0 + a.abs()), "{a} and {b}");
-            self.check_optimal(&dense);
-            self.check_optimal(&sparse);
-        }
-        if let (Some(a), Some(b)) = (&dense.certificate, &sparse.certificate) {
-            self.check_proof(a);
-            self.check_proof(b);
+        let mixed = self.mixed(&options).unwrap();
+        for s in [&dense, &mixed, &sparse] {
+            assert_eq!(s.status, sparse.status);
+            if s.status == Status::Optimal {
+                let (a, b) = (s.measures.objective, sparse.measures.objective);
+                assert!((a - b).abs() <= 1e-6 * (1.0 + a.abs()), "{a} and {b}");
+                self.check_optimal(s);
+            }
+            if let Some(proof) = &s.certificate {
+                self.check_proof(proof);
+            }
         }
         sparse
     }

@@ -74,20 +74,30 @@ random <- do.call(rbind, lapply(orders, function(m) {
   c <- values[m * 2 * m + m + seq_len(2 * m)]
   solve <- function() lp_ipm(c, a, rep("==", m), b, device = device)
   r <- solve()
+  again <- solve()$seconds
   of <- function(method, what) of_peer(dense, as.character(m), method, what)
   data.frame(
-    m = m, n = 2L * m, status = r$status, iterations = r$iterations, s = least_ms(solve, 3) / 1e3, worst_residual = max(r$residuals),
+    m = m, n = 2L * m, status = r$status, iterations = r$iterations, s = least_ms(solve, 3) / 1e3, t(again), worst_residual = max(r$residuals),
     simplex_s = of("simplex", "ms") / 1e3, simplex = of("simplex", "status"), ipx_s = of("ipx", "ms") / 1e3, ipx = of("ipx", "status"),
     hipo_s = of("hipo", "ms") / 1e3, hipo = of("hipo", "status")
   )
 }))
+# Figure 10 of the paper, of one run: an iteration, its parts, and how much of it M's operations, m^2 n, and those of its factor, m^3 / 3, are at the rate at which M is formed.
+factors <- random$iterations + 1
+split <- data.frame(
+  m = random$m, n = random$n, iteration_ms = 1e3 * random$iterating / factors, forming_ms = 1e3 * random$forming / factors,
+  factoring_ms = 1e3 * random$factoring / factors, forming = random$forming / random$iterating, factoring = random$factoring / random$iterating,
+  rest = 1 - (random$forming + random$factoring) / random$iterating, forming_gflops = factors * random$m^2 * random$n / random$forming / 1e9,
+  at_forming_rate = random$forming * (1 + random$m / (3 * random$n)) / random$iterating
+)
+random <- random[setdiff(names(random), c("iterating", "forming", "factoring"))]
 random$fastest_over_ours <- pmin(random$simplex_s, random$ipx_s, random$hipo_s, na.rm = TRUE) / random$s
 
 sums <- data.frame(
   what = c("iterations, all", "iterations of IPX, all", "most iterations of the ten", "ms, the ten", "ms of IPX, the ten", "ms over IPX's, the ten"),
   value = c(sum(all$iterations), sum(all$ipx_iterations), max(ten$iterations), sum(ten$ms), sum(ten$ipx_ms), sum(ten$ms) / sum(ten$ipx_ms))
 )
-tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums, "Random dense problems" = random)
+tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums, "Random dense problems" = random, "How an iteration's time splits (the paper's Figure 10)" = split)
 about <- bench_machine()
 folder_out <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
 dir.create(folder_out, recursive = TRUE, showWarnings = FALSE)

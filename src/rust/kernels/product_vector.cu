@@ -6,8 +6,6 @@
 namespace {
 
 constexpr int THREADS = 256, WARPS = THREADS / 32, UNROLLED = 8;
-constexpr int MOST = 1024;   // threads of a block that has columns
-constexpr int CHUNK = 1024;  // entries of x that it has at a time
 
 template <typename E>
 struct Vector {
@@ -69,48 +67,44 @@ struct alignas(PER * sizeof(E)) Pack {
     E v[PER];
 };
 
-// A's columns are contiguous, `ld` apart; a block has `width` times PER rows, and as many columns at a time as it has threads for them. Grid: (blocks of
-// rows, slices of `depth` columns). Packs are aligned, and m is a multiple of PER.
+// A's columns are contiguous, `ld` apart; a block has 32 PER rows, and a column to each of its warps at a time. Grid: (blocks of rows, slices of
+// `depth` columns). Packs are aligned, and m is a multiple of PER.
 template <typename E, int PER>
-__device__ __forceinline__ void by_columns(int width, i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride, const Vector<E>& y, double* parts,
-                                           i64 depth) {
-    __shared__ double scratch[PER][PER > 1 ? THREADS : MOST];
-    __shared__ double known[CHUNK];
-    const int threads = blockDim.x, place = threadIdx.x % width, group = threadIdx.x / width, groups = threads / width;
-    const i64 i = (blockIdx.x * (i64)width + place) * PER;
+__device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride, const Vector<E>& y, double* parts, i64 depth) {
+    __shared__ double scratch[PER][THREADS];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const i64 i = (blockIdx.x * (i64)32 + lane) * PER;
     const i64 begin = blockIdx.y * depth, end = min(n, begin + depth);
     double sum[PER][2] = {};
-    for (i64 first = begin; first < end; first += CHUNK) {
-        const int count = (int)min((i64)CHUNK, end - first);
-        __syncthreads();
-        for (int k = threadIdx.x; k < count; k += threads) known[k] = x[(first + k) * stride];
-        __syncthreads();
-        if (i >= m) continue;
-        const E* at = a + i + (first + group) * ld;
-        int k = group;
-        for (; k + (UNROLLED - 1) * groups < count; k += UNROLLED * groups) {
+    if (i < m) {
+        i64 k = begin + warp;
+        for (; k + (UNROLLED - 1) * WARPS < end; k += UNROLLED * WARPS) {
             Pack<E, PER> v[UNROLLED];
+            E w[UNROLLED];
 #pragma unroll
-            for (int u = 0; u < UNROLLED; ++u, at += groups * ld) v[u] = *reinterpret_cast<const Pack<E, PER>*>(at);
+            for (int u = 0; u < UNROLLED; ++u) v[u] = *reinterpret_cast<const Pack<E, PER>*>(a + i + (k + u * WARPS) * ld);
+#pragma unroll
+            for (int u = 0; u < UNROLLED; ++u) w[u] = x[(k + u * WARPS) * stride];
 #pragma unroll
             for (int u = 0; u < UNROLLED; ++u)
 #pragma unroll
-                for (int p = 0; p < PER; ++p) sum[p][u & 1] = fma((double)v[u].v[p], known[k + u * groups], sum[p][u & 1]);
+                for (int p = 0; p < PER; ++p) sum[p][u & 1] = fma((double)v[u].v[p], (double)w[u], sum[p][u & 1]);
         }
-        for (; k < count; k += groups, at += groups * ld) {
-            const Pack<E, PER> v = *reinterpret_cast<const Pack<E, PER>*>(at);
+        for (; k < end; k += WARPS) {
+            const Pack<E, PER> v = *reinterpret_cast<const Pack<E, PER>*>(a + i + k * ld);
+            const double w = x[k * stride];
 #pragma unroll
-            for (int p = 0; p < PER; ++p) sum[p][0] = fma((double)v.v[p], known[k], sum[p][0]);
+            for (int p = 0; p < PER; ++p) sum[p][0] = fma((double)v.v[p], w, sum[p][0]);
         }
     }
 #pragma unroll
     for (int p = 0; p < PER; ++p) scratch[p][threadIdx.x] = sum[p][0] + sum[p][1];
     __syncthreads();
-    if (group > 0 || i >= m) return;
+    if (warp > 0 || i >= m) return;
 #pragma unroll
     for (int p = 0; p < PER; ++p) {
-        double all = scratch[p][place];
-        for (int g = 1; g < groups; ++g) all += scratch[p][g * width + place];
+        double all = scratch[p][lane];
+        for (int w = 1; w < WARPS; ++w) all += scratch[p][w * 32 + lane];
         if (gridDim.y == 1)
             y.store(i + p, all);
         else
@@ -138,17 +132,15 @@ __device__ __forceinline__ void join(i64 m, i64 slices, const double* parts, con
         if (stopped(stop)) return;                                                                                                                    \
         by_rows(together, m, n, a, ld, x, xs, Vector<E>{alpha, beta, y, ys}, parts, depth);                                                           \
     }                                                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(MOST)                                                                                                \
-        vector_multiply_columns_##SUFFIX(int width, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, i64 ys, double* parts, i64 depth,\
-                        const int* stop) {                                                                                                            \
-        if (stopped(stop)) return;                                                                                                                    \
-        by_columns<E, 1>(width, m, n, a, ld, x, xs, Vector<E>{alpha, beta, y, ys}, parts, depth);                                                     \
-    }                                                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(THREADS)                                                                                             \
-        vector_multiply_packs_##SUFFIX(int width, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, i64 ys, double* parts, i64 depth,\
-                        const int* stop) {                                                                                                            \
+        vector_multiply_columns_##SUFFIX(int packed, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, i64 ys,             \
+                                         double* parts, i64 depth, const int* stop) {                                                                 \
         if (stopped(stop)) return;                                                                                                                    \
-        by_columns<E, 16 / (int)sizeof(E)>(width, m, n, a, ld, x, xs, Vector<E>{alpha, beta, y, ys}, parts, depth);                                   \
+        const Vector<E> to{alpha, beta, y, ys};                                                                                                       \
+        if (packed)                                                                                                                                   \
+            by_columns<E, 16 / (int)sizeof(E)>(m, n, a, ld, x, xs, to, parts, depth);                                                                 \
+        else                                                                                                                                          \
+            by_columns<E, 1>(m, n, a, ld, x, xs, to, parts, depth);                                                                                   \
     }                                                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(THREADS)                                                                                             \
         vector_join_slices_##SUFFIX(i64 m, i64 slices, const double* parts, E alpha, E beta, E* y, i64 ys, const int* stop) {                         \

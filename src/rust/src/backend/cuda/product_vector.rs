@@ -11,19 +11,16 @@ use crate::scalar::Scalar;
 
 const ROWS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_rows");
 const COLUMNS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_columns");
-const PACKS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_packs");
 const JOIN: Kernel = Kernel::new(Family::ProductVector, "vector_join_slices");
 
-/// Threads of a block, its warps, and threads of one that has columns of few rows.
+/// Threads of a block, and its warps.
 const THREADS: usize = 256;
 const WARPS: usize = 8;
-const MANY_THREADS: usize = 1024;
 const LANES: usize = 32;
 /// Blocks that fill a multiprocessor.
 const RESIDENT: usize = 8;
-/// What a thread should add up at least, and what is added up faster at once than by two launches.
+/// What a thread should add up at least.
 const SHORTEST: usize = 16;
-const AT_ONCE: usize = 8192;
 /// Bytes of a pack.
 const PACK: usize = 16;
 
@@ -39,9 +36,8 @@ enum Layout {
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     kernel: Kernel,
-    threads: usize,
-    /// Whether a block has one row of contiguous rows; how many threads there are to a column of contiguous columns.
-    width: usize,
+    /// Whether a block has one row, of contiguous rows; whether a thread loads a pack, of contiguous columns.
+    wide: bool,
     blocks: usize,
     slices: usize,
     /// Columns of a slice.
@@ -51,38 +47,21 @@ struct Cut {
 impl Cut {
     fn new(multiprocessors: usize, layout: Layout, m: usize, n: usize) -> Self {
         let wanted = RESIDENT * multiprocessors;
-        let (kernel, threads, width, rows) = match layout {
-            Layout::Rows if m < WARPS * wanted => (ROWS, THREADS, 1, 1),
-            Layout::Rows => (ROWS, THREADS, 0, WARPS),
-            Layout::Columns(_) if n <= AT_ONCE && m <= LANES * 4 * multiprocessors => {
-                (COLUMNS, MANY_THREADS, LANES, LANES)
-            }
-            Layout::Columns(Some(pack)) if m >= pack * LANES => {
-                let width = (m / pack).next_power_of_two().min(THREADS);
-                (PACKS, THREADS, width, width * pack)
-            }
-            Layout::Columns(_) => {
-                let width = m.next_power_of_two().clamp(LANES, THREADS);
-                (COLUMNS, THREADS, width, width)
-            }
+        // Rows of a block, and the columns that it has at a time.
+        let (kernel, wide, rows, columns) = match layout {
+            Layout::Rows if m < WARPS * wanted => (ROWS, true, 1, THREADS),
+            Layout::Rows => (ROWS, false, WARPS, LANES),
+            Layout::Columns(Some(pack)) => (COLUMNS, true, LANES * pack, WARPS),
+            Layout::Columns(None) => (COLUMNS, false, LANES, WARPS),
         };
         let blocks = m.div_ceil(rows);
-        let at_a_time = match layout {
-            Layout::Rows if width == 0 => LANES,
-            Layout::Rows => threads,
-            Layout::Columns(_) => threads / width,
-        };
-        let most = if threads == MANY_THREADS {
-            1
-        } else {
-            n.div_ceil(SHORTEST * at_a_time)
-        };
-        let slices = wanted.div_ceil(blocks).clamp(1, most);
+        let slices = wanted
+            .div_ceil(blocks)
+            .clamp(1, n.div_ceil(SHORTEST * columns));
         let depth = n.div_ceil(slices);
         Cut {
             kernel,
-            threads,
-            width,
+            wide,
             blocks,
             slices: n.div_ceil(depth),
             depth,
@@ -127,9 +106,9 @@ pub(super) fn multiply<T: Scalar>(
         cut.kernel,
         cut.blocks,
         cut.slices,
-        cut.threads as u32,
+        THREADS as u32,
         &args![
-            cut.width as i32,
+            i32::from(cut.wide),
             m,
             n,
             alpha,
@@ -176,7 +155,6 @@ mod tests {
                     assert!(cut.slices * cut.depth >= n, "{cut:?}");
                     assert!((cut.slices - 1) * cut.depth < n, "{cut:?}");
                     assert!(cut.slices <= 65_535 && cut.blocks > 0, "{cut:?}");
-                    assert!(cut.width <= cut.threads, "{cut:?}");
                 }
             }
         }

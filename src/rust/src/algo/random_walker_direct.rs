@@ -1,0 +1,359 @@
+//! A sparse Cholesky factor along a tree of nested dissection: the multifrontal method.
+//!
+//! A node's front holds its own unknowns and those that come later and that these, or a half below, are joined to. What the halves leave of the elimination of their unknowns is added to it, its own
+//! are eliminated, and what these leave goes to the node above (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"). Halves share no unknown, so
+//! that threads work on both at once.
+
+use faer::Par;
+
+use super::lp_csc::Csc;
+use super::random_walker_front::{backward, eliminate, forward};
+use super::random_walker_graph::{filled, room};
+use super::random_walker_order::{Node, NONE};
+use crate::error::{Error, Result};
+use crate::{interrupt, scalar, threads};
+
+/// Multiplications between two looks at the user's wish to stop.
+const BRIEF: f64 = 1e6;
+
+#[derive(Debug)]
+struct Front {
+    first: usize,
+    end: usize,
+    children: [u32; 2],
+    /// Where its other unknowns are among those of all fronts.
+    others: (usize, usize),
+    /// The first unknown of the nodes below it, or its own.
+    lowest: usize,
+    /// Where the panels of the nodes below it begin, and its own.
+    begin: usize,
+    panel: usize,
+    /// Multiplications, of the nodes below it as well.
+    work: f64,
+}
+
+impl Front {
+    fn own(&self) -> usize {
+        self.end - self.first
+    }
+
+    fn others(&self) -> usize {
+        self.others.1 - self.others.0
+    }
+
+    fn rows(&self) -> usize {
+        self.own() + self.others()
+    }
+
+    /// One after its own panel.
+    fn panel_end(&self) -> usize {
+        self.panel + self.rows() * self.own()
+    }
+}
+
+/// `L` with `L L' = A`, by panels.
+#[derive(Debug)]
+pub struct Factor {
+    fronts: Vec<Front>,
+    /// The other unknowns of each front, ascending, and the row each has in the front above.
+    others: Vec<u32>,
+    above: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Factor {
+    /// The factor of a positive definite matrix, of which the lower triangle is read, along the nodes of a dissection.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] where a pivot is not positive, with the order of a minor that has such a pivot in it.
+    pub fn new(a: &Csc, nodes: &[Node]) -> Result<Self> {
+        let mut factor = Factor::analysed(a, nodes)?;
+        if let Some(root) = factor.fronts.last() {
+            let mut values = scalar::try_zeroed(root.panel_end())?;
+            let threads = threads::share(threads::wanted(), root.work);
+            factor.eliminate(factor.fronts.len() - 1, a, &mut values, threads)?;
+            factor.values = values;
+        }
+        Ok(factor)
+    }
+
+    /// How many numbers it holds.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Solves for a block of right-hand sides, in place: n rows of `columns` numbers, row by row.
+    pub fn solve(&self, x: &mut [f64], columns: usize) -> Result<()> {
+        if !self.fronts.is_empty() {
+            let root = self.fronts.len() - 1;
+            let work = self.entries() as f64 * columns as f64;
+            let threads = threads::share(threads::wanted(), work);
+            self.forward(root, x, columns, threads)?;
+            self.backward(root, x, (&[], 0), columns, threads)?;
+        }
+        Ok(())
+    }
+
+    fn others_of(&self, front: &Front) -> &[u32] {
+        &self.others[front.others.0..front.others.1]
+    }
+
+    fn above_of(&self, front: &Front) -> &[u32] {
+        &self.above[front.others.0..front.others.1]
+    }
+
+    fn child(&self, child: u32) -> Option<&Front> {
+        (child != NONE).then(|| &self.fronts[child as usize])
+    }
+
+    fn analysed(a: &Csc, nodes: &[Node]) -> Result<Self> {
+        let mut seen = filled(a.rows, NONE)?;
+        let mut factor = Factor {
+            fronts: room(nodes.len())?,
+            others: Vec::new(),
+            above: Vec::new(),
+            values: Vec::new(),
+        };
+        let (mut mine, mut panel) = (Vec::new(), 0);
+        for (k, node) in (0u32..).zip(nodes) {
+            let (first, end) = (node.first as usize, node.end as usize);
+            mine.clear();
+            let mut meet = |i: u32| {
+                if i >= node.end && seen[i as usize] != k {
+                    seen[i as usize] = k;
+                    mine.push(i);
+                }
+            };
+            for j in first..end {
+                a.column(j).0.iter().for_each(|i| meet(*i as u32));
+            }
+            let (mut lowest, mut begin, mut work) = (first, panel, 0.0);
+            for child in node.children.iter().rev() {
+                let Some(child) = factor.child(*child) else {
+                    continue;
+                };
+                factor.others_of(child).iter().for_each(|i| meet(*i));
+                (lowest, begin) = (child.lowest, child.begin);
+                work += child.work;
+            }
+            mine.sort_unstable();
+            let (own, rows) = ((end - first) as f64, (end - first + mine.len()) as f64);
+            // Sums of squares of the lengths of columns.
+            work += own * (rows * rows - own * rows + own * own / 3.0);
+            let at = factor.others.len();
+            factor
+                .others
+                .try_reserve(mine.len())
+                .map_err(|_| Error::HostMemory {
+                    needed: 4 * (at + mine.len()) as u64,
+                })?;
+            factor.others.extend_from_slice(&mine);
+            let front = Front {
+                first,
+                end,
+                children: node.children,
+                others: (at, at + mine.len()),
+                lowest,
+                begin,
+                panel,
+                work,
+            };
+            panel = front.panel_end();
+            factor.fronts.push(front);
+        }
+        let mut above = filled(factor.others.len(), 0)?;
+        for front in &factor.fronts {
+            for child in front.children {
+                let Some(child) = factor.child(child) else {
+                    continue;
+                };
+                let mut later = (0u32..).zip(factor.others_of(front));
+                let (from, to) = child.others;
+                for (i, place) in factor.others[from..to].iter().zip(&mut above[from..to]) {
+                    *place = if (*i as usize) < front.end {
+                        *i - front.first as u32
+                    } else {
+                        let found = later.find(|(_, other)| *other == i);
+                        front.own() as u32 + found.map_or(0, |(at, _)| at)
+                    };
+                }
+            }
+        }
+        factor.above = above;
+        Ok(factor)
+    }
+
+    /// Fills the panels of a node and those below it; what they leave to the node above.
+    fn eliminate(
+        &self,
+        node: usize,
+        a: &Csc,
+        values: &mut [f64],
+        threads: usize,
+    ) -> Result<Vec<f64>> {
+        let front = &self.fronts[node];
+        if front.work > BRIEF {
+            interrupt::poll()?;
+        }
+        let (below, panel) = values.split_at_mut(front.panel - front.begin);
+        let [left, right] = front.children;
+        let cut = self.child(left).map_or(0, |c| c.panel_end() - c.begin);
+        let (first, second) = below.split_at_mut(cut);
+        let half = |child: u32, values: &mut [f64], threads| match child {
+            NONE => Ok(Vec::new()),
+            child => self.eliminate(child as usize, a, values, threads),
+        };
+        let (x, y) = threads::join(
+            threads::share(threads, front.work),
+            |t| half(left, first, t),
+            |t| half(right, second, t),
+        );
+        let (own, others, rows) = (front.own(), front.others(), front.rows());
+        let mut update = scalar::try_zeroed(others * others)?;
+        for (column, j) in panel
+            .chunks_exact_mut(rows.max(1))
+            .zip(front.first..front.end)
+        {
+            let (index, values) = a.column(j);
+            for (i, v) in index.iter().zip(values) {
+                let at = if *i < front.end {
+                    *i - front.first
+                } else {
+                    let others = self.others_of(front);
+                    own + others.binary_search(&(*i as u32)).unwrap_or(0)
+                };
+                column[at] += v;
+            }
+        }
+        for (child, part) in [(left, x?), (right, y?)] {
+            let Some(child) = self.child(child) else {
+                continue;
+            };
+            let above = self.above_of(child);
+            for (j, (to, column)) in above.iter().zip(part.chunks_exact(above.len())).enumerate() {
+                let to = *to as usize;
+                let (into, less) = if to < own {
+                    (&mut panel[to * rows..(to + 1) * rows], 0)
+                } else {
+                    let to = to - own;
+                    (&mut update[to * others..(to + 1) * others], own)
+                };
+                for (i, v) in above[j..].iter().zip(&column[j..]) {
+                    into[*i as usize - less] += v;
+                }
+            }
+        }
+        let par = match threads::share(threads, own as f64 * rows as f64 * rows as f64) {
+            1 => Par::Seq,
+            several => Par::rayon(several),
+        };
+        if eliminate(panel, own, &mut update, par) {
+            Ok(update)
+        } else {
+            Err(Error::NotPositiveDefinite { order: front.end })
+        }
+    }
+
+    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by columns of all its unknowns.
+    fn forward(
+        &self,
+        node: usize,
+        x: &mut [f64],
+        columns: usize,
+        threads: usize,
+    ) -> Result<Vec<f64>> {
+        let front = &self.fronts[node];
+        if front.work > BRIEF {
+            interrupt::poll()?;
+        }
+        let (own, rows) = (front.own(), front.rows());
+        let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
+        let [left, right] = front.children;
+        let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
+        let (first, second) = below.split_at_mut(cut);
+        let half = |child: u32, x: &mut [f64], threads| match child {
+            NONE => Ok(Vec::new()),
+            child => self.forward(child as usize, x, columns, threads),
+        };
+        let share = threads::share(threads, front.work);
+        let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
+        let mut y = scalar::try_zeroed(rows * columns)?;
+        let mut all = (0..columns).zip(y.chunks_exact_mut(rows.max(1)));
+        let (p, q) = (p?, q?);
+        all.try_for_each(|(c, y)| {
+            for (y, x) in y.iter_mut().zip(mine[c..].iter().step_by(columns)) {
+                *y = *x;
+            }
+            for (child, part) in [(left, &p), (right, &q)] {
+                if let Some(child) = self.child(child) {
+                    let part = &part[c * child.rows() + child.own()..(c + 1) * child.rows()];
+                    for (i, v) in self.above_of(child).iter().zip(part) {
+                        y[*i as usize] += v;
+                    }
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        forward(
+            &self.values[front.panel..front.panel_end()],
+            own,
+            &mut y,
+            columns,
+        );
+        self.give_back(front, &y, mine, columns);
+        Ok(y)
+    }
+
+    /// A front's own unknowns, by columns, back to where they are.
+    fn give_back(&self, front: &Front, y: &[f64], mine: &mut [f64], columns: usize) {
+        for (c, y) in y.chunks_exact(front.rows().max(1)).enumerate() {
+            for (x, y) in mine[c..].iter_mut().step_by(columns).zip(&y[..front.own()]) {
+                *x = *y;
+            }
+        }
+    }
+
+    /// Solves with L' for the unknowns of a node and those below it. The node above has its unknowns' solutions in `above`, by columns of so many rows.
+    fn backward(
+        &self,
+        node: usize,
+        x: &mut [f64],
+        above: (&[f64], usize),
+        columns: usize,
+        threads: usize,
+    ) -> Result<()> {
+        let front = &self.fronts[node];
+        if front.work > BRIEF {
+            interrupt::poll()?;
+        }
+        let (own, rows) = (front.own(), front.rows());
+        let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
+        let mut y = scalar::try_zeroed(rows * columns)?;
+        for (c, y) in y.chunks_exact_mut(rows.max(1)).enumerate() {
+            let (y_own, y_others) = y.split_at_mut(own);
+            for (y, x) in y_own.iter_mut().zip(mine[c..].iter().step_by(columns)) {
+                *y = *x;
+            }
+            for (y, i) in y_others.iter_mut().zip(self.above_of(front)) {
+                *y = above.0[c * above.1 + *i as usize];
+            }
+        }
+        backward(
+            &self.values[front.panel..front.panel_end()],
+            own,
+            &mut y,
+            columns,
+        );
+        self.give_back(front, &y, mine, columns);
+        let [left, right] = front.children;
+        let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
+        let (first, second) = below.split_at_mut(cut);
+        let half = |child: u32, x: &mut [f64], threads| match child {
+            NONE => Ok(()),
+            child => self.backward(child as usize, x, (&y, rows), columns, threads),
+        };
+        let share = threads::share(threads, front.work);
+        let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
+        p.and(q)
+    }
+}

@@ -1,0 +1,425 @@
+//! The graph of an image whose pixels are joined to their neighbours, and its Laplacian reduced to the pixels without a seed.
+
+use super::lp_csc::Csc;
+use crate::error::{Error, Result};
+use crate::threads;
+use crate::{interrupt, scalar};
+
+/// What every weight is at least: joined pixels stay joined, however much they differ.
+const LEAST: f64 = 1e-10;
+
+/// Pixels between two looks at the user's wish to stop.
+const AT_ONCE: usize = 1 << 20;
+
+/// A weight costs as much as this many multiplications.
+const WEIGHT: f64 = 30.0;
+
+/// The class of a pixel that is not in the graph, and of one without a seed; smaller classes are numbers of labels.
+const OUT: u32 = u32::MAX;
+const UNKNOWN: u32 = u32::MAX - 1;
+
+/// An image of `dims` pixels (rows, columns, slices; rows vary fastest) and so many channels, which vary slowest.
+#[derive(Debug, Clone, Copy)]
+pub struct Image<'a> {
+    pub values: &'a [f64],
+    pub dims: [usize; 3],
+    pub channels: usize,
+    /// The distances of neighbours along rows, columns and slices, in any unit. Differences are divided by them.
+    pub spacing: [f64; 3],
+}
+
+impl Image<'_> {
+    /// The number of pixels of a sound image.
+    fn check(&self) -> Result<usize> {
+        let product = |n: usize, d: &usize| n.checked_mul(*d);
+        let pixels = self.dims.iter().try_fold(1, product);
+        let Some(pixels) = pixels.filter(|n| *n < UNKNOWN as usize) else {
+            return Err(Error::Dimension {
+                what: "an image has too many pixels".into(),
+            });
+        };
+        if self.channels == 0 || pixels.checked_mul(self.channels) != Some(self.values.len()) {
+            return Err(Error::Dimension {
+                what: "an image has values that do not fit its dimensions".into(),
+            });
+        }
+        if !self.spacing.iter().all(|s| s.is_finite() && *s > 0.0) {
+            return Err(wrong("spacing", "must be positive and finite"));
+        }
+        Ok(pixels)
+    }
+
+    /// The standard deviation of all values, divided by their number.
+    fn deviation(&self) -> Result<f64> {
+        let count = self.values.len() as f64;
+        // Sums of sums, whose rounding does not grow with the image.
+        let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
+            let parts = self.values.chunks(4096);
+            parts.map(|c| c.iter().map(|v| f(*v)).sum::<f64>()).sum()
+        };
+        let mean = sum(&|v| v) / count;
+        let variance = sum(&|v| (v - mean) * (v - mean)) / count;
+        if variance.is_finite() {
+            Ok(variance.sqrt())
+        } else {
+            Err(Error::NonFiniteIn { argument: "image" })
+        }
+    }
+}
+
+pub(super) fn wrong(argument: &'static str, what: &str) -> Error {
+    Error::Argument {
+        argument,
+        what: what.into(),
+    }
+}
+
+/// An empty vector with room for `len` entries.
+pub(super) fn room<T>(len: usize) -> Result<Vec<T>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
+        needed: (len as u64).saturating_mul(size_of::<T>() as u64),
+    })?;
+    Ok(v)
+}
+
+pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut v = room(len)?;
+    v.resize(len, value);
+    Ok(v)
+}
+
+/// The grid of an image with a weight on every pair of neighbours, and what is known of its pixels.
+#[derive(Debug)]
+pub struct Graph {
+    dims: [usize; 3],
+    /// Of an axis, the weight between each pixel and the next along it; empty where that has one pixel.
+    weights: [Vec<f64>; 3],
+    classes: Vec<u32>,
+    /// In ascending order.
+    labels: Vec<i32>,
+}
+
+impl Graph {
+    /// The graph of an image and its seeds: labels above 0, 0 where the label is sought, below 0 where a pixel is left out. A pixel that no seed reaches is left out as well.
+    ///
+    /// Neighbours whose values differ by `d_c` in channel c have the weight `exp(-beta sum_c d_c^2 / (10 s sqrt(C))) + 1e-10`, `s` the standard deviation of all values and `C` the
+    /// number of channels.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`] where sizes do not fit together, [`Error::Argument`] for a `beta`, `spacing` or `seeds` that make no sense (without any label, for one), and
+    /// [`Error::NonFiniteIn`] for an image with NaN or infinite values.
+    pub fn new(image: Image<'_>, seeds: &[i32], beta: f64) -> Result<Self> {
+        let pixels = image.check()?;
+        if seeds.len() != pixels {
+            return Err(Error::Dimension {
+                what: "seeds and image differ in size".into(),
+            });
+        }
+        if !(beta.is_finite() && beta >= 0.0) {
+            return Err(wrong("beta", "must be finite and not negative"));
+        }
+        let (labels, classes) = classes(seeds)?;
+        let deviation = image.deviation()?;
+        let channels = (image.channels as f64).sqrt();
+        // Where all pixels are equal there is no difference to scale.
+        let scale = match 10.0 * deviation * channels {
+            s if s > 0.0 => -beta / s,
+            _ => 0.0,
+        };
+        let mut graph = Graph {
+            dims: image.dims,
+            weights: [Vec::new(), Vec::new(), Vec::new()],
+            classes,
+            labels,
+        };
+        for axis in 0..3 {
+            if image.dims[axis] > 1 {
+                graph.weights[axis] = weights(&image, axis, scale)?;
+            }
+        }
+        graph.leave_islands_out()?;
+        Ok(graph)
+    }
+
+    /// The extents of the grid.
+    pub fn dims(&self) -> [usize; 3] {
+        self.dims
+    }
+
+    /// Every label there is, in ascending order.
+    pub fn labels(&self) -> &[i32] {
+        &self.labels
+    }
+
+    pub fn pixels(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Whether the label of this pixel is sought.
+    pub fn is_unknown(&self, pixel: usize) -> bool {
+        self.classes[pixel] == UNKNOWN
+    }
+
+    /// The number of a seed's label.
+    pub fn seed(&self, pixel: usize) -> Option<usize> {
+        let class = self.classes[pixel];
+        (class < UNKNOWN).then_some(class as usize)
+    }
+
+    /// Calls `f` with the class and number of every neighbour in the graph, and the weight between.
+    #[inline]
+    fn neighbours(&self, pixel: usize, mut f: impl FnMut(usize, f64)) {
+        let (mut stride, mut rest) = (1, pixel);
+        for (extent, weights) in self.dims.iter().zip(&self.weights) {
+            let at = rest % extent;
+            rest /= extent;
+            if at > 0 {
+                f(pixel - stride, weights[pixel - stride]);
+            }
+            if at + 1 < *extent {
+                f(pixel + stride, weights[pixel]);
+            }
+            stride *= extent;
+        }
+    }
+
+    /// Unknown pixels that no path of unknown pixels joins to a seed have no solution.
+    fn leave_islands_out(&mut self) -> Result<()> {
+        // A whole grid has no islands.
+        if !self.classes.contains(&OUT) {
+            return Ok(());
+        }
+        let mut reached = filled(self.pixels(), false)?;
+        let mut front = Vec::new();
+        for first in 0..self.pixels() {
+            if first % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            if self.seed(first).is_none() {
+                continue;
+            }
+            front.push(first);
+            while let Some(pixel) = front.pop() {
+                self.neighbours(pixel, |q, _| {
+                    if self.is_unknown(q) && !reached[q] {
+                        reached[q] = true;
+                        front.push(q);
+                    }
+                });
+            }
+        }
+        for (class, reached) in self.classes.iter_mut().zip(reached) {
+            if *class == UNKNOWN && !reached {
+                *class = OUT;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pixels whose labels are sought, in ascending order.
+    pub fn unknown(&self) -> Result<Vec<u32>> {
+        let count = self.classes.iter().filter(|c| **c == UNKNOWN).count();
+        let mut unknown = room(count)?;
+        let all = (0u32..).zip(&self.classes);
+        unknown.extend(all.filter(|(_, c)| **c == UNKNOWN).map(|(p, _)| p));
+        Ok(unknown)
+    }
+
+    /// The equations of the unknown pixels, each named once in `order`: unknown j is pixel `order[j]`. Of the matrix all entries are made, or those on and below the diagonal.
+    pub fn system(&self, order: Vec<u32>, full: bool) -> Result<System> {
+        let n = order.len();
+        let mut places = filled(self.pixels(), u32::MAX)?;
+        for (j, p) in (0u32..).zip(&order) {
+            places[*p as usize] = j;
+        }
+        let axes = self.weights.iter().filter(|w| !w.is_empty()).count();
+        let most = (1 + axes * if full { 2 } else { 1 }) * n;
+        let (mut starts, mut index, mut values) = (room(n + 1)?, room(most)?, room(most)?);
+        let mut links = Vec::new();
+        starts.push(0);
+        for (j, p) in order.iter().enumerate() {
+            if j % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            let mut column = [(0, 0.0); 7];
+            let (mut length, mut diagonal) = (1, 0.0);
+            self.neighbours(*p as usize, |q, weight| match self.classes[q] {
+                OUT => {}
+                UNKNOWN => {
+                    diagonal += weight;
+                    let i = places[q] as usize;
+                    if full || i > j {
+                        column[length] = (i, -weight);
+                        length += 1;
+                    }
+                }
+                label => {
+                    diagonal += weight;
+                    links.push(Link {
+                        unknown: j as u32,
+                        label,
+                        weight,
+                    });
+                }
+            });
+            column[0] = (j, diagonal);
+            let column = &mut column[..length];
+            column.sort_unstable_by_key(|(i, _)| *i);
+            index.extend(column.iter().map(|(i, _)| *i));
+            values.extend(column.iter().map(|(_, v)| *v));
+            starts.push(index.len());
+        }
+        Ok(System {
+            matrix: Csc {
+                rows: n,
+                starts,
+                index,
+                values,
+            },
+            order,
+            links,
+        })
+    }
+}
+
+/// The labels there are, in ascending order, and the class of every pixel.
+fn classes(seeds: &[i32]) -> Result<(Vec<i32>, Vec<u32>)> {
+    let mut labels = Vec::new();
+    let mut last = 0;
+    for seed in seeds {
+        // Seeds come in runs.
+        if *seed > 0 && *seed != last {
+            last = *seed;
+            if let Err(at) = labels.binary_search(seed) {
+                labels.insert(at, *seed);
+            }
+        }
+    }
+    if labels.is_empty() {
+        return Err(wrong("seeds", "must have a label above 0 somewhere"));
+    }
+    let mut classes = room(seeds.len())?;
+    classes.extend(seeds.iter().map(|seed| match seed {
+        0 => UNKNOWN,
+        s if *s < 0 => OUT,
+        s => labels.binary_search(s).map_or(OUT, |at| at as u32),
+    }));
+    Ok((labels, classes))
+}
+
+/// The weight of each pixel and the next along an axis.
+fn weights(image: &Image<'_>, axis: usize, scale: f64) -> Result<Vec<f64>> {
+    let stride: usize = image.dims[..axis].iter().product();
+    let pixels = image.values.len() / image.channels;
+    let per = scale / (image.spacing[axis] * image.spacing[axis]);
+    let mut out = scalar::try_zeroed(pixels)?;
+    // Past an axis's end stands a weight that nobody reads.
+    let few = |first: usize, out: &mut [f64]| {
+        let count = out.len().min(pixels.saturating_sub(first + stride));
+        let out = &mut out[..count];
+        for channel in image.values.chunks_exact(pixels) {
+            let next = &channel[first + stride..];
+            for ((w, a), b) in out.iter_mut().zip(&channel[first..]).zip(next) {
+                *w += (b - a) * (b - a);
+            }
+        }
+        out.iter_mut().for_each(|w| *w = (per * *w).exp() + LEAST);
+    };
+    for (k, part) in out.chunks_mut(AT_ONCE).enumerate() {
+        interrupt::poll()?;
+        let threads = threads::share(threads::wanted(), WEIGHT * part.len() as f64);
+        in_parts(threads, k * AT_ONCE, part, &few);
+    }
+    Ok(out)
+}
+
+/// Calls `f` with parts of a vector and where each begins, one for each thread.
+fn in_parts(
+    threads: usize,
+    first: usize,
+    all: &mut [f64],
+    f: &(impl Fn(usize, &mut [f64]) + Sync),
+) {
+    if threads < 2 {
+        return f(first, all);
+    }
+    let half = all.len() / 2;
+    let (a, b) = all.split_at_mut(half);
+    threads::join(
+        threads,
+        |t| in_parts(t, first, a, f),
+        |t| in_parts(t, first + half, b, f),
+    );
+}
+
+/// The weight between an unknown and a neighbour with a seed, by the number of that one's label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    pub unknown: u32,
+    pub label: u32,
+    pub weight: f64,
+}
+
+/// The Laplacian of a graph reduced to its unknown pixels, which is symmetric and positive definite, and what joins these to seeds. The probabilities of label k solve it for the
+/// right-hand side that [`System::right_hand_sides`] makes of k.
+#[derive(Debug)]
+pub struct System {
+    pub matrix: Csc,
+    /// The pixel of each unknown.
+    pub order: Vec<u32>,
+    pub links: Vec<Link>,
+}
+
+impl System {
+    pub fn unknowns(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
+    pub fn touching(&self) -> Vec<u32> {
+        let mut labels: Vec<u32> = self.links.iter().map(|l| l.label).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
+    /// The right-hand sides of some labels, named by ascending numbers, added to `out`: a row for each unknown, with a number for each label.
+    pub fn right_hand_sides(&self, labels: &[u32], out: &mut [f64]) {
+        for link in &self.links {
+            if let Ok(k) = labels.binary_search(&link.label) {
+                out[link.unknown as usize * labels.len() + k] += link.weight;
+            }
+        }
+    }
+
+    /// What these labels' solutions `x` are off, `out`, both by rows: `b - A x` as a sum over edges of weights times differences, with no sum of weights in it. Of a part of the image
+    /// that only small weights join to the rest, a rounded diagonal knows too little of these. Needs a matrix whose upper triangle was not made.
+    pub fn residuals(&self, labels: &[u32], x: &[f64], out: &mut [f64]) -> Result<()> {
+        let columns = labels.len();
+        out.fill(0.0);
+        self.right_hand_sides(labels, out);
+        for link in &self.links {
+            let at = link.unknown as usize * columns;
+            for (out, x) in out[at..].iter_mut().zip(&x[at..at + columns]) {
+                *out -= link.weight * x;
+            }
+        }
+        for j in 0..self.unknowns() {
+            if j % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            let (index, values) = self.matrix.column(j);
+            for (i, v) in index.iter().zip(values) {
+                // The diagonal entry comes with a difference of 0.
+                let (i, j) = (i * columns, j * columns);
+                for c in 0..columns {
+                    let flow = v * (x[j + c] - x[i + c]);
+                    out[j + c] += flow;
+                    out[i + c] -= flow;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -52,6 +52,7 @@ pub mod matmult_parts;
 mod panel_window;
 pub mod qr;
 pub mod qr_apply;
+pub mod random_walker;
 pub mod random_walker_direct;
 mod random_walker_front;
 pub mod random_walker_graph;

@@ -230,7 +230,11 @@ impl Factor {
                 continue;
             };
             let above = self.above_of(child);
-            for (j, (to, column)) in above.iter().zip(part.chunks_exact(above.len())).enumerate() {
+            for (j, (to, column)) in above
+                .iter()
+                .zip(part.chunks_exact(above.len().max(1)))
+                .enumerate()
+            {
                 let to = *to as usize;
                 let (into, less) = if to < own {
                     (&mut panel[to * rows..(to + 1) * rows], 0)
@@ -281,7 +285,7 @@ impl Factor {
         let mut all = (0..columns).zip(y.chunks_exact_mut(rows.max(1)));
         let (p, q) = (p?, q?);
         all.try_for_each(|(c, y)| {
-            for (y, x) in y.iter_mut().zip(mine[c..].iter().step_by(columns)) {
+            for (y, x) in y.iter_mut().zip(mine.iter().skip(c).step_by(columns)) {
                 *y = *x;
             }
             for (child, part) in [(left, &p), (right, &q)] {
@@ -307,7 +311,12 @@ impl Factor {
     /// A front's own unknowns, by columns, back to where they are.
     fn give_back(&self, front: &Front, y: &[f64], mine: &mut [f64], columns: usize) {
         for (c, y) in y.chunks_exact(front.rows().max(1)).enumerate() {
-            for (x, y) in mine[c..].iter_mut().step_by(columns).zip(&y[..front.own()]) {
+            for (x, y) in mine
+                .iter_mut()
+                .skip(c)
+                .step_by(columns)
+                .zip(&y[..front.own()])
+            {
                 *x = *y;
             }
         }
@@ -331,7 +340,7 @@ impl Factor {
         let mut y = scalar::try_zeroed(rows * columns)?;
         for (c, y) in y.chunks_exact_mut(rows.max(1)).enumerate() {
             let (y_own, y_others) = y.split_at_mut(own);
-            for (y, x) in y_own.iter_mut().zip(mine[c..].iter().step_by(columns)) {
+            for (y, x) in y_own.iter_mut().zip(mine.iter().skip(c).step_by(columns)) {
                 *y = *x;
             }
             for (y, i) in y_others.iter_mut().zip(self.above_of(front)) {

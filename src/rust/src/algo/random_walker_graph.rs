@@ -376,6 +376,17 @@ impl System {
         self.order.len()
     }
 
+    /// The smallest weight of an edge with an unknown at an end; infinite where there is none.
+    pub fn least_weight(&self) -> f64 {
+        let least = self
+            .links
+            .iter()
+            .map(|l| l.weight)
+            .fold(f64::INFINITY, f64::min);
+        let inside = self.matrix.values.iter().filter(|v| **v < 0.0);
+        inside.fold(least, |least, v| least.min(-v))
+    }
+
     /// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
     pub fn touching(&self) -> Vec<u32> {
         let mut labels: Vec<u32> = self.links.iter().map(|l| l.label).collect();

@@ -7,7 +7,7 @@
 use faer::Par;
 
 use super::lp_csc::Csc;
-use super::random_walker_front::{backward, eliminate, forward};
+use super::random_walker_front::{backward, eliminate, forward, WIDEST};
 use super::random_walker_graph::{filled, room};
 use super::random_walker_order::{Node, NONE};
 use crate::error::{Error, Result};
@@ -82,14 +82,19 @@ impl Factor {
         self.values.len()
     }
 
-    /// Solves for a block of right-hand sides, in place: n rows of `columns` numbers, row by row.
+    /// Solves for a block of up to eight right-hand sides, in place: n rows of `columns` numbers.
     pub fn solve(&self, x: &mut [f64], columns: usize) -> Result<()> {
-        if !self.fronts.is_empty() {
+        if columns > WIDEST {
+            return Err(Error::Dimension {
+                what: "too many right-hand sides at once".into(),
+            });
+        }
+        if !self.fronts.is_empty() && columns > 0 {
             let root = self.fronts.len() - 1;
             let work = self.entries() as f64 * columns as f64;
             let threads = threads::share(threads::wanted(), work);
             self.forward(root, x, columns, threads)?;
-            self.backward(root, x, (&[], 0), columns, threads)?;
+            self.backward(root, x, &[], columns, threads)?;
         }
         Ok(())
     }
@@ -100,6 +105,10 @@ impl Factor {
 
     fn above_of(&self, front: &Front) -> &[u32] {
         &self.above[front.others.0..front.others.1]
+    }
+
+    fn panel(&self, front: &Front) -> &[f64] {
+        &self.values[front.panel..front.panel_end()]
     }
 
     fn child(&self, child: u32) -> Option<&Front> {
@@ -258,7 +267,7 @@ impl Factor {
         }
     }
 
-    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by columns of all its unknowns.
+    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by rows for all its unknowns.
     fn forward(
         &self,
         node: usize,
@@ -270,7 +279,7 @@ impl Factor {
         if front.work > BRIEF {
             interrupt::poll()?;
         }
-        let (own, rows) = (front.own(), front.rows());
+        let (own, rows) = (front.own() * columns, front.rows());
         let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
         let [left, right] = front.children;
         let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
@@ -282,52 +291,28 @@ impl Factor {
         let share = threads::share(threads, front.work);
         let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
         let mut y = scalar::try_zeroed(rows * columns)?;
-        let mut all = (0..columns).zip(y.chunks_exact_mut(rows.max(1)));
-        let (p, q) = (p?, q?);
-        all.try_for_each(|(c, y)| {
-            for (y, x) in y.iter_mut().zip(mine.iter().skip(c).step_by(columns)) {
-                *y = *x;
+        y[..own].copy_from_slice(mine);
+        for (child, part) in [(left, p?), (right, q?)] {
+            let Some(child) = self.child(child) else {
+                continue;
+            };
+            let part = part[child.own() * columns..].chunks_exact(columns);
+            for (i, part) in self.above_of(child).iter().zip(part) {
+                let y = &mut y[*i as usize * columns..][..columns];
+                y.iter_mut().zip(part).for_each(|(y, v)| *y += v);
             }
-            for (child, part) in [(left, &p), (right, &q)] {
-                if let Some(child) = self.child(child) {
-                    let part = &part[c * child.rows() + child.own()..(c + 1) * child.rows()];
-                    for (i, v) in self.above_of(child).iter().zip(part) {
-                        y[*i as usize] += v;
-                    }
-                }
-            }
-            Ok::<(), Error>(())
-        })?;
-        forward(
-            &self.values[front.panel..front.panel_end()],
-            own,
-            &mut y,
-            columns,
-        );
-        self.give_back(front, &y, mine, columns);
+        }
+        forward(self.panel(front), rows, &mut y, columns);
+        mine.copy_from_slice(&y[..own]);
         Ok(y)
     }
 
-    /// A front's own unknowns, by columns, back to where they are.
-    fn give_back(&self, front: &Front, y: &[f64], mine: &mut [f64], columns: usize) {
-        for (c, y) in y.chunks_exact(front.rows().max(1)).enumerate() {
-            for (x, y) in mine
-                .iter_mut()
-                .skip(c)
-                .step_by(columns)
-                .zip(&y[..front.own()])
-            {
-                *x = *y;
-            }
-        }
-    }
-
-    /// Solves with L' for the unknowns of a node and those below it. The node above has its unknowns' solutions in `above`, by columns of so many rows.
+    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of the unknowns of the node above, by rows.
     fn backward(
         &self,
         node: usize,
         x: &mut [f64],
-        above: (&[f64], usize),
+        above: &[f64],
         columns: usize,
         threads: usize,
     ) -> Result<()> {
@@ -335,31 +320,23 @@ impl Factor {
         if front.work > BRIEF {
             interrupt::poll()?;
         }
-        let (own, rows) = (front.own(), front.rows());
+        let (own, rows) = (front.own() * columns, front.rows());
         let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
         let mut y = scalar::try_zeroed(rows * columns)?;
-        for (c, y) in y.chunks_exact_mut(rows.max(1)).enumerate() {
-            let (y_own, y_others) = y.split_at_mut(own);
-            for (y, x) in y_own.iter_mut().zip(mine.iter().skip(c).step_by(columns)) {
-                *y = *x;
-            }
-            for (y, i) in y_others.iter_mut().zip(self.above_of(front)) {
-                *y = above.0[c * above.1 + *i as usize];
-            }
+        let (y_own, y_others) = y.split_at_mut(own);
+        y_own.copy_from_slice(mine);
+        let places = self.above_of(front).iter();
+        for (y, i) in y_others.chunks_exact_mut(columns).zip(places) {
+            y.copy_from_slice(&above[*i as usize * columns..][..columns]);
         }
-        backward(
-            &self.values[front.panel..front.panel_end()],
-            own,
-            &mut y,
-            columns,
-        );
-        self.give_back(front, &y, mine, columns);
+        backward(self.panel(front), rows, &mut y, columns);
+        mine.copy_from_slice(&y[..own]);
         let [left, right] = front.children;
         let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
         let (first, second) = below.split_at_mut(cut);
         let half = |child: u32, x: &mut [f64], threads| match child {
             NONE => Ok(()),
-            child => self.backward(child as usize, x, (&y, rows), columns, threads),
+            child => self.backward(child as usize, x, &y, columns, threads),
         };
         let share = threads::share(threads, front.work);
         let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));

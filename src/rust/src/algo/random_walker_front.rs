@@ -5,18 +5,12 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::triangular_solve::{
-    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
-};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, MatMut, Par};
 
 /// Fronts with fewer of their own unknowns are too small for faer's kernels.
 const SMALL: usize = 24;
-
-/// As many right-hand sides are worth faer's kernels.
-const MANY: usize = 4;
 
 /// Eliminates: the panel becomes that of the factor L, and `L_others L_others'` is taken off the update. False where a pivot is not positive.
 pub(super) fn eliminate(panel: &mut [f64], own: usize, update: &mut [f64], par: Par) -> bool {
@@ -98,8 +92,7 @@ fn eliminate_small(panel: &mut [f64], own: usize, update: &mut [f64]) -> bool {
         let (done, rest) = panel.split_at_mut(j * rows);
         let column = &mut rest[j..rows];
         take_off(done, rows, j, column);
-        // Not for NaN either.
-        if !(column[0] > 0.0) {
+        if column[0].is_nan() || column[0] <= 0.0 {
             return false;
         }
         let pivot = column[0].sqrt();
@@ -118,81 +111,118 @@ fn eliminate_small(panel: &mut [f64], own: usize, update: &mut [f64]) -> bool {
     true
 }
 
-/// `x_own <- L_own^-1 x_own`, and `L_others x_own` taken off the others, for every column of x, which has a row for each unknown of the front.
-pub(super) fn forward(panel: &[f64], own: usize, x: &mut [f64], columns: usize) {
-    if own == 0 {
-        return;
-    }
-    let rows = panel.len() / own;
-    if own >= SMALL && columns >= MANY {
-        let l = MatRef::from_column_major_slice(panel, rows, own);
-        let x = MatMut::from_column_major_slice_mut(x, rows, columns);
-        let (mut top, below) = x.split_at_row_mut(own);
-        let (l_top, l_below) = l.split_at_row(own);
-        solve_lower_triangular_in_place(l_top, top.as_mut(), Par::Seq);
-        return matmul(below, Accum::Add, l_below, top.as_ref(), -1.0, Par::Seq);
-    }
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (j, l) in panel.chunks_exact(rows).enumerate() {
-                let by = 1.0 / l[j];
-                for x in x.chunks_exact_mut(rows) {
-                    let f = x[j] * by;
-                    x[j] = f;
-                    for (x, l) in x[j + 1..].iter_mut().zip(&l[j + 1..]) {
-                        *x -= f * l;
-                    }
-                }
-            }
-        },
-    );
+/// Calls `$f` with as many columns as a constant, up to eight, which is a vector of the widest registers, on registers as wide as there are.
+macro_rules! by_width {
+    ($columns:expr, $f:ident, $panel:expr, $rows:expr, $x:expr) => {
+        by_width!($columns, $f, $panel, $rows, $x, 1, 2, 3, 4, 5, 6, 7, 8)
+    };
+    ($columns:expr, $f:ident, $panel:expr, $rows:expr, $x:expr, $($w:literal),*) => {
+        match $columns {
+            $($w => pulp::Arch::new().dispatch(
+                #[inline(always)]
+                || $f::<$w>($panel, $rows, $x),
+            ),)*
+            _ => {}
+        }
+    };
 }
 
-/// `x_own <- L_own^-T (x_own - L_others' x_others)`, for every column of x.
-pub(super) fn backward(panel: &[f64], own: usize, x: &mut [f64], columns: usize) {
-    if own == 0 {
-        return;
+/// The most right-hand sides that are solved for together.
+pub(super) const WIDEST: usize = 8;
+
+/// `x_own <- L_own^-1 x_own`, and `L_others x_own` taken off the others. x has a row of up to [`WIDEST`] numbers for each unknown of the front.
+pub(super) fn forward(panel: &[f64], rows: usize, x: &mut [f64], columns: usize) {
+    if rows > 0 {
+        by_width!(columns, forward_wide, panel, rows, x)
     }
-    let rows = panel.len() / own;
-    if own >= SMALL && columns >= MANY {
-        let l = MatRef::from_column_major_slice(panel, rows, own);
-        let x = MatMut::from_column_major_slice_mut(x, rows, columns);
-        let (mut top, below) = x.split_at_row_mut(own);
-        let (l_top, l_below) = l.split_at_row(own);
-        let below = below.as_ref();
-        matmul(
-            top.as_mut(),
-            Accum::Add,
-            l_below.transpose(),
-            below,
-            -1.0,
-            Par::Seq,
-        );
-        return solve_upper_triangular_in_place(l_top.transpose(), top, Par::Seq);
+}
+
+/// `x_own <- L_own^-T (x_own - L_others' x_others)`, of such rows.
+pub(super) fn backward(panel: &[f64], rows: usize, x: &mut [f64], columns: usize) {
+    if rows > 0 {
+        by_width!(columns, backward_wide, panel, rows, x)
     }
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (j, l) in panel.chunks_exact(rows).enumerate().rev() {
-                let by = 1.0 / l[j];
-                for x in x.chunks_exact_mut(rows) {
-                    x[j] = (x[j] - dot(&l[j + 1..], &x[j + 1..])) * by;
-                }
-            }
-        },
-    );
 }
 
 #[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 16];
-    let (mut a, mut b) = (a.chunks_exact(16), b.chunks_exact(16));
-    for (a, b) in (&mut a).zip(&mut b) {
-        for k in 0..16 {
-            sums[k] += a[k] * b[k];
+fn less<const W: usize>(x: &mut [f64; W], l: f64, f: &[f64; W]) {
+    for (x, f) in x.iter_mut().zip(f) {
+        *x -= l * f;
+    }
+}
+
+#[inline(always)]
+fn scaled<const W: usize>(x: &mut [f64; W], pivot: f64) -> [f64; W] {
+    let by = 1.0 / pivot;
+    x.iter_mut().for_each(|x| *x *= by);
+    *x
+}
+
+#[inline(always)]
+fn forward_wide<const W: usize>(panel: &[f64], rows: usize, x: &mut [f64]) {
+    let (x, _) = x.as_chunks_mut::<W>();
+    let mut j = 0;
+    // Four columns at a time, so that a row is fetched for four multiplications.
+    let mut groups = panel.chunks_exact(4 * rows);
+    for group in &mut groups {
+        let l: [&[f64]; 4] = std::array::from_fn(|k| &group[k * rows + j..(k + 1) * rows]);
+        let (own, rest) = x[j..].split_at_mut(4);
+        let mut f = [[0.0; W]; 4];
+        for k in 0..4 {
+            for p in 0..k {
+                less(&mut own[k], l[p][k], &f[p]);
+            }
+            f[k] = scaled(&mut own[k], l[k][k]);
+        }
+        let [a, b, c, d] = l.map(|l| &l[4..]);
+        for ((((x, a), b), c), d) in rest.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            less(x, *a, &f[0]);
+            less(x, *b, &f[1]);
+            less(x, *c, &f[2]);
+            less(x, *d, &f[3]);
+        }
+        j += 4;
+    }
+    for l in groups.remainder().chunks_exact(rows) {
+        let f = scaled(&mut x[j], l[j]);
+        for (x, l) in x[j + 1..].iter_mut().zip(&l[j + 1..]) {
+            less(x, *l, &f);
+        }
+        j += 1;
+    }
+}
+
+#[inline(always)]
+fn backward_wide<const W: usize>(panel: &[f64], rows: usize, x: &mut [f64]) {
+    let (x, _) = x.as_chunks_mut::<W>();
+    let groups = panel.chunks_exact(4 * rows);
+    let mut j = groups.len() * 4;
+    for (k, l) in groups.remainder().chunks_exact(rows).enumerate().rev() {
+        let (own, rest) = x[j + k..].split_at_mut(1);
+        for (x, l) in rest.iter().zip(&l[j + k + 1..]) {
+            less(&mut own[0], *l, x);
+        }
+        scaled(&mut own[0], l[j + k]);
+    }
+    for group in groups.rev() {
+        j -= 4;
+        let l: [&[f64]; 4] = std::array::from_fn(|k| &group[k * rows + j..(k + 1) * rows]);
+        let (own, rest) = x[j..].split_at_mut(4);
+        let mut sums = [[0.0; W]; 4];
+        let [a, b, c, d] = l.map(|l| &l[4..]);
+        for ((((x, a), b), c), d) in rest.iter().zip(a).zip(b).zip(c).zip(d) {
+            less(&mut sums[0], *a, x);
+            less(&mut sums[1], *b, x);
+            less(&mut sums[2], *c, x);
+            less(&mut sums[3], *d, x);
+        }
+        for k in (0..4).rev() {
+            for p in k + 1..4 {
+                let f = own[p];
+                less(&mut own[k], l[k][p], &f);
+            }
+            less(&mut own[k], -1.0, &sums[k]);
+            scaled(&mut own[k], l[k][k]);
         }
     }
-    let rest = a.remainder().iter().zip(b.remainder());
-    rest.map(|(a, b)| a * b).sum::<f64>() + sums.iter().sum::<f64>()
 }

@@ -51,6 +51,25 @@ impl Front {
     }
 }
 
+/// Vectors whose memory serves again: fresh memory takes the system longer than small fronts take.
+#[derive(Default)]
+struct Spare {
+    vectors: Vec<Vec<f64>>,
+}
+
+impl Spare {
+    fn zeroed(&mut self, len: usize) -> Result<Vec<f64>> {
+        let enough = (0..self.vectors.len()).filter(|k| self.vectors[*k].capacity() >= len);
+        let Some(at) = enough.min_by_key(|k| self.vectors[*k].capacity()) else {
+            return scalar::try_zeroed(len);
+        };
+        let mut v = self.vectors.swap_remove(at);
+        v.clear();
+        v.resize(len, 0.0);
+        Ok(v)
+    }
+}
+
 /// `L` with `L L' = A`, by panels.
 #[derive(Debug)]
 pub struct Factor {
@@ -71,7 +90,8 @@ impl Factor {
         if let Some(root) = factor.fronts.last() {
             let mut values = scalar::try_zeroed(root.panel_end())?;
             let threads = threads::share(threads::wanted(), root.work);
-            factor.eliminate(factor.fronts.len() - 1, a, &mut values, threads)?;
+            let mut spare = Spare::default();
+            factor.eliminate(factor.fronts.len() - 1, a, &mut values, threads, &mut spare)?;
             factor.values = values;
         }
         Ok(factor)
@@ -199,6 +219,7 @@ impl Factor {
         a: &Csc,
         values: &mut [f64],
         threads: usize,
+        spare: &mut Spare,
     ) -> Result<Vec<f64>> {
         let front = &self.fronts[node];
         if front.work > BRIEF {
@@ -208,17 +229,24 @@ impl Factor {
         let [left, right] = front.children;
         let cut = self.child(left).map_or(0, |c| c.panel_end() - c.begin);
         let (first, second) = below.split_at_mut(cut);
-        let half = |child: u32, values: &mut [f64], threads| match child {
+        let half = |child: u32, values: &mut [f64], threads, spare: &mut Spare| match child {
             NONE => Ok(Vec::new()),
-            child => self.eliminate(child as usize, a, values, threads),
+            child => self.eliminate(child as usize, a, values, threads, spare),
         };
-        let (x, y) = threads::join(
-            threads::share(threads, front.work),
-            |t| half(left, first, t),
-            |t| half(right, second, t),
-        );
+        let share = threads::share(threads, front.work);
+        let (x, y) = if share > 1 {
+            threads::join(
+                share,
+                |t| half(left, first, t, spare),
+                |t| half(right, second, t, &mut Spare::default()),
+            )
+        } else {
+            (half(left, first, 1, spare), half(right, second, 1, spare))
+        };
         let (own, others, rows) = (front.own(), front.others(), front.rows());
-        let mut update = scalar::try_zeroed(others * others)?;
+        let mut update = spare.zeroed(others * others)?;
+        // Fresh memory is zero, but a page that is read before it is written costs the system twice.
+        panel.fill(0.0);
         for (column, j) in panel
             .chunks_exact_mut(rows.max(1))
             .zip(front.first..front.end)
@@ -255,6 +283,7 @@ impl Factor {
                     into[*i as usize - less] += v;
                 }
             }
+            spare.vectors.push(part);
         }
         let par = match threads::share(threads, own as f64 * rows as f64 * rows as f64) {
             1 => Par::Seq,

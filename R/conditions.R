@@ -205,9 +205,9 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update, and of a linear program, all arguments may hold such numbers, and none is base R's.
+# Of an update, a linear program, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (isTRUE(routine %in% c("update", "lp"))) {
+  if (isTRUE(routine %in% c("update", "lp", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)

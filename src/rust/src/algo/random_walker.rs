@@ -32,13 +32,18 @@ pub struct Segmentation {
     pub probabilities: Option<Vec<f64>>,
 }
 
+/// How large the system was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Solved {
+    pub unknowns: usize,
+    /// Numbers in the factor; 0 where none was needed.
+    pub entries: usize,
+}
+
 /// Segments an image by its seeds: a label above 0, 0 where one is sought, below 0 where a pixel is left out.
 ///
-/// Seeds keep their labels, also those that no unlabelled pixel touches. Of labels whose probabilities are the same to 1e-12 the lowest is taken. The systems of all labels but one are solved by one
-/// sparse Cholesky factor, that one's probabilities being what the others lack of 1.
-///
 /// # Errors
-/// As [`Graph::new`]; [`Error::HostMemory`] where the factor does not fit; [`Error::Interrupted`].
+/// As [`Graph::new`] and [`segment_graph`].
 pub fn segment(
     image: Image<'_>,
     seeds: &[i32],
@@ -46,25 +51,63 @@ pub fn segment(
     probabilities: bool,
 ) -> Result<Segmentation> {
     let graph = Graph::new(image, seeds, beta)?;
+    let values = graph.labels().to_vec();
+    let mut labels = filled(graph.pixels(), 0)?;
+    let mut all = if probabilities {
+        Some(scalar::try_zeroed(graph.pixels() * values.len())?)
+    } else {
+        None
+    };
+    segment_graph(&graph, &mut labels, all.as_deref_mut())?;
+    Ok(Segmentation {
+        labels,
+        values,
+        probabilities: all,
+    })
+}
+
+/// Fills `labels`, of all pixels, and where they are asked for `probabilities`, for each label those of all pixels.
+///
+/// Seeds keep their labels, also those that no unlabelled pixel touches. Of labels whose probabilities are the same to 1e-12 the lowest is taken. The systems of all labels but one are solved by one
+/// sparse Cholesky factor, that one's probabilities being what the others lack of 1.
+///
+/// # Errors
+/// [`Error::Dimension`] where there is no room for just these; [`Error::HostMemory`] where the factor does not fit; [`Error::Interrupted`].
+pub fn segment_graph(
+    graph: &Graph,
+    labels: &mut [i32],
+    probabilities: Option<&mut [f64]>,
+) -> Result<Solved> {
+    let all = graph.pixels() * graph.labels().len();
+    if labels.len() != graph.pixels() || probabilities.as_ref().is_some_and(|p| p.len() != all) {
+        return Err(Error::Dimension {
+            what: "labels or probabilities do not fit the image".into(),
+        });
+    }
     let dissection = dissect(graph.dims(), |p| graph.is_unknown(p))?;
     let system = graph.system(dissection.order, false)?;
     let touching = system.touching();
-    let mut answer = Answer::new(&graph, &system, probabilities)?;
-    let Some((rest, solved)) = touching.split_last() else {
-        return answer.segmentation();
+    let mut done = Solved {
+        unknowns: system.unknowns(),
+        entries: 0,
     };
-    if !solved.is_empty() {
-        let factor = Factor::new(&system.matrix, &dissection.nodes)?;
-        for labels in solved.chunks(TOGETHER) {
-            let mut x = scalar::try_zeroed(system.unknowns() * labels.len())?;
-            system.right_hand_sides(labels, &mut x);
-            factor.solve(&mut x, labels.len())?;
-            refine(&system, &factor, labels, &mut x)?;
-            answer.take(labels, &x)?;
+    let mut answer = Answer::new(graph, &system, probabilities)?;
+    if let Some((rest, solved)) = touching.split_last() {
+        if !solved.is_empty() {
+            let factor = Factor::new(&system.matrix, &dissection.nodes)?;
+            done.entries = factor.entries();
+            for labels in solved.chunks(TOGETHER) {
+                let mut x = scalar::try_zeroed(system.unknowns() * labels.len())?;
+                system.right_hand_sides(labels, &mut x);
+                factor.solve(&mut x, labels.len())?;
+                refine(&system, &factor, labels, &mut x)?;
+                answer.take(labels, &x)?;
+            }
         }
+        answer.take_rest(*rest)?;
     }
-    answer.take_rest(*rest)?;
-    answer.segmentation()
+    answer.write(labels)?;
+    Ok(done)
 }
 
 /// Brings solutions to the accuracy of the weights, where small ones make the factor inaccurate.
@@ -98,20 +141,26 @@ pub struct Answer<'a> {
     label: Vec<u32>,
     best: Vec<f64>,
     sum: Vec<f64>,
-    probabilities: Option<Vec<f64>>,
+    probabilities: Option<&'a mut [f64]>,
 }
 
 impl<'a> Answer<'a> {
-    pub fn new(graph: &'a Graph, system: &'a System, probabilities: bool) -> Result<Self> {
+    pub fn new(
+        graph: &'a Graph,
+        system: &'a System,
+        mut probabilities: Option<&'a mut [f64]>,
+    ) -> Result<Self> {
         let n = system.unknowns();
-        let all = graph.pixels() * graph.labels().len();
+        if let Some(all) = &mut probabilities {
+            all.fill(0.0);
+        }
         Ok(Answer {
             graph,
             system,
             label: filled(n, u32::MAX)?,
             best: filled(n, f64::NEG_INFINITY)?,
             sum: scalar::try_zeroed(n)?,
-            probabilities: probabilities.then(|| scalar::try_zeroed(all)).transpose()?,
+            probabilities,
         })
     }
 
@@ -150,16 +199,15 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The labels of all pixels, when every label that touches an unknown was given.
-    pub fn segmentation(self) -> Result<Segmentation> {
+    /// Fills in the labels of all pixels, and the probabilities of seeds, when every label that touches an unknown was given.
+    pub fn write(mut self, labels: &mut [i32]) -> Result<()> {
         let (graph, pixels) = (self.graph, self.graph.pixels());
-        let values = graph.labels().to_vec();
-        let mut labels = filled(pixels, -1)?;
-        let mut probabilities = self.probabilities;
+        let values = graph.labels();
         for (pixel, label) in labels.iter_mut().enumerate() {
+            *label = -1;
             if let Some(seed) = graph.seed(pixel) {
                 *label = values[seed];
-                if let Some(all) = &mut probabilities {
+                if let Some(all) = &mut self.probabilities {
                     all[seed * pixels + pixel] = 1.0;
                 }
             }
@@ -172,10 +220,6 @@ impl<'a> Answer<'a> {
             };
             labels[*pixel as usize] = *value;
         }
-        Ok(Segmentation {
-            labels,
-            values,
-            probabilities,
-        })
+        Ok(())
     }
 }

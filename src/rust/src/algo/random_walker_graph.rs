@@ -98,6 +98,7 @@ pub struct Graph {
     classes: Vec<u32>,
     /// In ascending order.
     labels: Vec<i32>,
+    unreached: usize,
 }
 
 impl Graph {
@@ -132,6 +133,7 @@ impl Graph {
             weights: [Vec::new(), Vec::new(), Vec::new()],
             classes,
             labels,
+            unreached: 0,
         };
         for axis in 0..3 {
             if image.dims[axis] > 1 {
@@ -154,6 +156,11 @@ impl Graph {
 
     pub fn pixels(&self) -> usize {
         self.classes.len()
+    }
+
+    /// How many pixels were to get a label, but no seed reaches them.
+    pub fn unreached(&self) -> usize {
+        self.unreached
     }
 
     /// Whether the label of this pixel is sought.
@@ -212,6 +219,7 @@ impl Graph {
         for (class, reached) in self.classes.iter_mut().zip(reached) {
             if *class == UNKNOWN && !reached {
                 *class = OUT;
+                self.unreached += 1;
             }
         }
         Ok(())

@@ -3,6 +3,7 @@ use cudafactor::algo::random_walker_direct::Factor;
 use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_order::{dissect, NONE};
 use cudafactor::error::Error;
+use cudafactor::interrupt;
 
 #[test]
 fn a_dissection_names_each_wanted_pixel_once() {
@@ -101,4 +102,22 @@ fn an_indefinite_matrix_is_refused() {
         a.values[at] = before;
     }
     assert!(Factor::new(&a, &d.nodes).is_ok());
+}
+
+#[test]
+fn a_factorization_on_several_threads_hears_the_user() {
+    let dims = [800, 800, 1];
+    let picture = Picture::new(dims, 1, 9);
+    let n = picture.pixels();
+    let graph = Graph::new(picture.image(), &seeded(n, &[(20, 1)]), 90.0).unwrap();
+    let d = dissect(dims, |p| graph.is_unknown(p)).unwrap();
+    let system = graph.system(d.order, false).unwrap();
+    let factor = Factor::new(&system.matrix, &d.nodes).unwrap();
+    let mut x = vec![1.0; 8 * (n - 1)];
+    interrupt::install(|| true);
+    let stopped = Factor::new(&system.matrix, &d.nodes);
+    assert_eq!(stopped.map(|_| ()), Err(Error::Interrupted));
+    // A question is asked at most every 50 ms.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    assert_eq!(factor.solve(&mut x, 8), Err(Error::Interrupted));
 }

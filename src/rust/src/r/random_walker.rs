@@ -29,7 +29,8 @@ fn native_random_walker(
     how: Robj,
 ) -> Robj {
     reply(|| {
-        let how = How::parse(&how)?;
+        // Sets the threads.
+        How::parse(&how)?;
         let [rows, columns, slices] = three(args::doubles(&dim)?)?;
         let image = Image {
             values: args::doubles(&image)?,

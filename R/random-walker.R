@@ -25,7 +25,7 @@
 #'
 #' @section Method:
 #' `"direct"` factors the matrix once for all labels, by a sparse Cholesky factorization along a nested dissection of the grid, on the CPU. It is exact to rounding at any `beta`; where weights are so small that rounding shows, solutions are refined. `"auto"`
-#' takes it, too. An image of \eqn{n} pixels takes about \eqn{n \log n}{n log(n)} numbers (3.2 GB at 2048 x 2048); a volume \eqn{n^{4/3}}{n^(4/3)}. A method for the GPU is not there yet: `device` must be `"auto"` or `"cpu"`.
+#' takes it, too. An image of \eqn{n} pixels takes about \eqn{n \log n}{n log(n)} numbers (3.2 GB of memory in all at 2048 x 2048); a volume \eqn{n^{4/3}}{n^(4/3)} (2.8 GB at 64 x 64 x 64). A method for the GPU is not there yet: `device` must be `"auto"` or `"cpu"`.
 #'
 #' @section Value:
 #' A list of class `"random_walker"`:

@@ -5,8 +5,10 @@
 //! 1768-1783). Weights and the treatment of seeds are those of scikit-image's `random_walker`.
 
 use super::random_walker_direct::Factor;
-use super::random_walker_graph::{filled, Graph, Image, System};
+use super::random_walker_graph::{filled, Graph};
+use super::random_walker_image::Image;
 use super::random_walker_order::dissect;
+use super::random_walker_system::System;
 use crate::error::{Error, Result};
 use crate::{interrupt, scalar};
 

@@ -12,7 +12,7 @@
 use faer::Par;
 
 use super::lp_csc::Csc;
-use super::random_walker_front::{backward, eliminate, forward, WIDEST};
+use super::random_walker_front::eliminate;
 use super::random_walker_graph::{filled, room};
 use super::random_walker_order::{Node, NONE};
 use crate::error::{Error, Result};
@@ -20,45 +20,45 @@ use crate::interrupt::{attended, Stop};
 use crate::{scalar, threads};
 
 /// Multiplications between two looks at the user's wish to stop.
-const BRIEF: f64 = 1e6;
+pub(super) const BRIEF: f64 = 1e6;
 
 #[derive(Debug)]
-struct Front {
-    first: usize,
-    end: usize,
-    children: [u32; 2],
+pub(super) struct Front {
+    pub(super) first: usize,
+    pub(super) end: usize,
+    pub(super) children: [u32; 2],
     /// Where its other unknowns are among those of all fronts.
     others: (usize, usize),
     /// The first unknown of the nodes below it, or its own.
-    lowest: usize,
+    pub(super) lowest: usize,
     /// Where the panels of the nodes below it begin, and its own.
     begin: usize,
     panel: usize,
     /// Multiplications, of the nodes below it as well.
-    work: f64,
+    pub(super) work: f64,
 }
 
 impl Front {
-    fn own(&self) -> usize {
+    pub(super) fn own(&self) -> usize {
         self.end - self.first
     }
 
-    fn others(&self) -> usize {
+    pub(super) fn others(&self) -> usize {
         self.others.1 - self.others.0
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.own() + self.others()
     }
 
     /// One after its own panel.
-    fn panel_end(&self) -> usize {
+    pub(super) fn panel_end(&self) -> usize {
         self.panel + self.rows() * self.own()
     }
 }
 
 /// Calls `f` with the number of threads that so many multiplications are worth.
-fn in_parallel<R: Send>(
+pub(super) fn in_parallel<R: Send>(
     work: f64,
     f: impl FnOnce(usize, Stop<'_>) -> Result<R> + Send,
 ) -> Result<R> {
@@ -92,7 +92,7 @@ impl Spare {
 /// `L` with `L L' = A`, by panels.
 #[derive(Debug)]
 pub struct Factor {
-    fronts: Vec<Front>,
+    pub(super) fronts: Vec<Front>,
     /// The other unknowns of each front, ascending, and the row each has in the front above.
     others: Vec<u32>,
     above: Vec<u32>,
@@ -122,37 +122,19 @@ impl Factor {
         self.values.len()
     }
 
-    /// Solves for a block of up to eight right-hand sides, in place: n rows of `columns` numbers.
-    pub fn solve(&self, x: &mut [f64], columns: usize) -> Result<()> {
-        if columns > WIDEST {
-            return Err(Error::Dimension {
-                what: "too many right-hand sides at once".into(),
-            });
-        }
-        if !self.fronts.is_empty() && columns > 0 {
-            let root = self.fronts.len() - 1;
-            let work = self.entries() as f64 * columns as f64;
-            in_parallel(work, |threads, stop| {
-                self.forward(root, x, columns, threads, stop)?;
-                self.backward(root, x, &[], columns, threads, stop)
-            })?;
-        }
-        Ok(())
-    }
-
     fn others_of(&self, front: &Front) -> &[u32] {
         &self.others[front.others.0..front.others.1]
     }
 
-    fn above_of(&self, front: &Front) -> &[u32] {
+    pub(super) fn above_of(&self, front: &Front) -> &[u32] {
         &self.above[front.others.0..front.others.1]
     }
 
-    fn panel(&self, front: &Front) -> &[f64] {
+    pub(super) fn panel(&self, front: &Front) -> &[f64] {
         &self.values[front.panel..front.panel_end()]
     }
 
-    fn child(&self, child: u32) -> Option<&Front> {
+    pub(super) fn child(&self, child: u32) -> Option<&Front> {
         (child != NONE).then(|| &self.fronts[child as usize])
     }
 
@@ -316,83 +298,5 @@ impl Factor {
         } else {
             Err(Error::NotPositiveDefinite { order: front.end })
         }
-    }
-
-    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by rows for all its unknowns.
-    fn forward(
-        &self,
-        node: usize,
-        x: &mut [f64],
-        columns: usize,
-        threads: usize,
-        stop: Stop<'_>,
-    ) -> Result<Vec<f64>> {
-        let front = &self.fronts[node];
-        if front.work > BRIEF {
-            stop.poll()?;
-        }
-        let (own, rows) = (front.own() * columns, front.rows());
-        let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
-        let [left, right] = front.children;
-        let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
-        let (first, second) = below.split_at_mut(cut);
-        let half = |child: u32, x: &mut [f64], threads| match child {
-            NONE => Ok(Vec::new()),
-            child => self.forward(child as usize, x, columns, threads, stop),
-        };
-        let share = threads::share(threads, front.work);
-        let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
-        let mut y = scalar::try_zeroed(rows * columns)?;
-        y[..own].copy_from_slice(mine);
-        for (child, part) in [(left, p?), (right, q?)] {
-            let Some(child) = self.child(child) else {
-                continue;
-            };
-            let part = part[child.own() * columns..].chunks_exact(columns);
-            for (i, part) in self.above_of(child).iter().zip(part) {
-                let y = &mut y[*i as usize * columns..][..columns];
-                y.iter_mut().zip(part).for_each(|(y, v)| *y += v);
-            }
-        }
-        forward(self.panel(front), rows, &mut y, columns);
-        mine.copy_from_slice(&y[..own]);
-        Ok(y)
-    }
-
-    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of the unknowns of the node above, by rows.
-    fn backward(
-        &self,
-        node: usize,
-        x: &mut [f64],
-        above: &[f64],
-        columns: usize,
-        threads: usize,
-        stop: Stop<'_>,
-    ) -> Result<()> {
-        let front = &self.fronts[node];
-        if front.work > BRIEF {
-            stop.poll()?;
-        }
-        let (own, rows) = (front.own() * columns, front.rows());
-        let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
-        let mut y = scalar::try_zeroed(rows * columns)?;
-        let (y_own, y_others) = y.split_at_mut(own);
-        y_own.copy_from_slice(mine);
-        let places = self.above_of(front).iter();
-        for (y, i) in y_others.chunks_exact_mut(columns).zip(places) {
-            y.copy_from_slice(&above[*i as usize * columns..][..columns]);
-        }
-        backward(self.panel(front), rows, &mut y, columns);
-        mine.copy_from_slice(&y[..own]);
-        let [left, right] = front.children;
-        let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
-        let (first, second) = below.split_at_mut(cut);
-        let half = |child: u32, x: &mut [f64], threads| match child {
-            NONE => Ok(()),
-            child => self.backward(child as usize, x, &y, columns, threads, stop),
-        };
-        let share = threads::share(threads, front.work);
-        let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
-        p.and(q)
     }
 }

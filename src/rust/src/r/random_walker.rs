@@ -3,7 +3,8 @@
 use extendr_api::prelude::*;
 
 use crate::algo::random_walker::segment_graph;
-use crate::algo::random_walker_graph::{Graph, Image};
+use crate::algo::random_walker_graph::Graph;
+use crate::algo::random_walker_image::Image;
 use crate::error::{Error, Result};
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;

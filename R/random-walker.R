@@ -97,14 +97,14 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct")
   if (startsWith(device, "cuda")) {
     abort_argument("device", "method \"direct\" runs on the CPU: use device = \"cpu\" or \"auto\"", call)
   }
-  three <- function(x, rest) c(as.double(x), rep(rest, 3L - length(x)))
+  three <- function(x) c(as.double(x), rep(1, 3L - length(x)))
   labels <- integer(length(seeds$values))
   values <- if (prob) sort(unique(seeds$values[seeds$values > 0L]))
   probabilities <- if (prob) {
     array(0, c(seeds$space, length(values)), c(vector("list", length(seeds$space)), list(as.character(values))))
   }
   found <- unwrap(native_random_walker(
-    image$values, seeds$values, three(seeds$space, 1), image$count, three(spacing, 1), beta, labels, probabilities, where
+    image$values, seeds$values, c(three(seeds$space), image$count), c(beta, three(spacing)), labels, probabilities, where
   ), call, "image")
   attributes(labels) <- seeds$attributes
   structure(class = "random_walker", list(

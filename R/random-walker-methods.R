@@ -1,6 +1,7 @@
 # Methods for what random_walker() gives.
 
 #' @rdname random_walker
+#' @order 2
 #' @param x What `random_walker()` gave.
 #' @export
 print.random_walker <- function(x, ...) {
@@ -27,6 +28,7 @@ print.random_walker <- function(x, ...) {
 }
 
 #' @rdname random_walker
+#' @order 3
 #' @param slice Of a volume, the slice to show; `NULL` for the middle one.
 #' @param alpha How much of a label's colour there is, from 0 to 1. Pixels without a label have none.
 #' @param col Colours of the labels, in ascending order; `NULL` for colours of the same lightness.

@@ -76,6 +76,7 @@
 #'
 #' # A picture read from a file is such an array:
 #' # image <- png::readPNG("picture.png")
+#' @order 1
 #' @export
 random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct"), prob = FALSE, spacing = NULL, channels = NULL,
                           device = getOption("cudafactor.device", "auto")) {

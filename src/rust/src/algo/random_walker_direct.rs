@@ -4,10 +4,10 @@
 //! are eliminated, and what these leave goes to the node above (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"). Halves share no unknown, so
 //! that threads work on both at once.
 //!
-//! Why not faer's supernodal Cholesky, which takes the same order: it cannot be stopped once it has begun, and a square of 2048 pixels takes it ten seconds, a volume minutes; and it shares among threads
-//! single products, not the halves of the tree. From the graph to the solutions of two right-hand sides, seconds of one core of a Xeon with AVX-512, all of one run: 0.40, 2.13 and 9.7 for squares of
-//! 512, 1024 and 2048 pixels, faer 0.48, 2.29 and 11.5; on two cores that other programs kept busy as well 0.42 and 2.2 for the first two, faer 0.48 and 2.9. faer's own order (AMD) makes the solves ten times as long, its simplicial
-//! factor takes ten times as long. At 2048 the process had 3.2 GB at most, with 2.6 for the factor, and 3.3 with faer's.
+//! Why not faer's supernodal Cholesky, which takes the same order: it cannot be stopped once it has begun, for ten seconds with a square of 2048 pixels, for minutes with large volumes; and it shares
+//! single products among threads, not the halves of the tree. On one thread the time would be no reason. From the graph to the solutions of two right-hand sides, CPU seconds on a Xeon with AVX-512: 0.40, 2.1
+//! and 11.2 for squares of 512, 1024 and 2048 pixels, faer 0.48, 2.3 and 11.5. On two threads, on cores that other programs kept busy, 0.42 and 2.2 seconds for the first two, faer 0.48 and 2.9. With faer's own order (AMD)
+//! the solves take ten times as long, with its simplicial factor the factorization. At 2048 the process had 3.15 GB at most, of which the factor is 2.4, with faer's 3.3.
 
 use faer::Par;
 

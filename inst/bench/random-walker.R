@@ -59,7 +59,7 @@ all <- do.call(rbind, lapply(seq_len(nrow(cases)), function(k) {
   exact <- if (file.exists(path(".prob"))) matrix(readBin(path(".prob"), "double", pixels * length(r$label_values)), pixels)
   of <- function(p) if (is.null(exact)) NA else max(abs(exact[other$unknown, ] - p))
   data.frame(
-    case = case$name, unknowns = r$unknowns, labels = length(r$label_values), s = ours[[1]], matrix_s = theirs[[1]],
+    case = case$name, unknowns = as.integer(r$unknowns), labels = length(r$label_values), s = ours[[1]], matrix_s = theirs[[1]],
     bf_s = of_peer(case$name, "bf", "s"), cg_j_s = of_peer(case$name, "cg_j", "s"), cpu_s = ours[[2]], matrix_cpu_s = theirs[[2]],
     bf_cpu_s = of_peer(case$name, "bf", "cpu_s"), cg_j_cpu_s = of_peer(case$name, "cg_j", "cpu_s"),
     off_bf = of(matrix(r$probabilities, pixels)[other$unknown, ]), matrix_off_bf = of(other$probabilities),

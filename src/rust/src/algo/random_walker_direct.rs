@@ -6,7 +6,7 @@
 //!
 //! Why not faer's supernodal Cholesky, which takes the same order: it cannot be stopped once it has begun, for ten seconds with a square of 2048 pixels, for minutes with large volumes; and it shares
 //! single products among threads, not the halves of the tree. On one thread the time would be no reason. From the graph to the solutions of two right-hand sides, CPU seconds on a Xeon with AVX-512: 0.40, 2.1
-//! and 11.2 for squares of 512, 1024 and 2048 pixels, faer 0.48, 2.3 and 11.5. On two threads, on cores that other programs kept busy, 0.42 and 2.2 seconds for the first two, faer 0.48 and 2.9. With faer's own order (AMD)
+//! and 11.2 for squares of 512, 1024 and 2048 pixels, faer 0.48, 2.3 and 11.5. On two threads, two such runs with the image's making took 4.1 and 17.8 seconds for 1024 and 2048, faer 6.9 and 27.6. With faer's own order (AMD)
 //! the solves take ten times as long, with its simplicial factor the factorization. At 2048 the process had 3.15 GB at most, of which the factor is 2.4, with faer's 3.3.
 
 use faer::Par;

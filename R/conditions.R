@@ -13,7 +13,7 @@
 #'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
 #'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
-#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor \cr
+#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor, a linear program or an image \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
 #'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; a pivoted factor of rank `index - 1`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
@@ -205,9 +205,9 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update, and of a linear program, all arguments may hold such numbers, and none is base R's.
+# Of an update, a linear program, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (isTRUE(routine %in% c("update", "lp"))) {
+  if (isTRUE(routine %in% c("update", "lp", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)

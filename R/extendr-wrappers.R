@@ -227,6 +227,9 @@ native_held_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__
 # out = the handle of the coefficients for the right-hand sides y, `missing` where a column has none
 native_held_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_held_qr_coef, factor, tau, pivot, missing, y, out, how)
 
+# labels = those of an image's pixels, by the direct solver; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three spacings
+native_random_walker <- function(image, seeds, dim, model, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, labels, probabilities, how)
+
 # Gives back what is behind a handle, before R's finalizer would
 native_held_free <- function(x) .Call(wrap__native_held_free, x)
 

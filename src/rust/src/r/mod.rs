@@ -24,6 +24,7 @@ mod norm;
 mod operand;
 mod qr;
 mod qr_resident;
+mod random_walker;
 mod reply;
 mod resident;
 mod target;
@@ -57,6 +58,7 @@ extendr_module! {
     use norm;
     use qr;
     use qr_resident;
+    use random_walker;
     use resident;
     use tile_matrix;
     use tile_product;

@@ -78,6 +78,13 @@ impl Grid {
         3usize.pow(self.axes() as u32) - 1
     }
 
+    /// Where a point is that is beside the one of this number; perhaps outside.
+    pub fn beside(&self, place: usize, offset: Offset) -> Offset {
+        let [x, y, _] = self.dims;
+        let at = [place % x, place / x % y, place / x / y];
+        [0, 1, 2].map(|a| at[a] as isize + offset[a])
+    }
+
     /// The number of a point, if the grid has it.
     pub fn place(&self, at: Offset) -> Option<usize> {
         let inside = |a: usize| (0..self.dims[a] as isize).contains(&at[a]);
@@ -126,10 +133,8 @@ pub trait Stencil: Elementwise<f64> {
     ) -> Result<()>;
 
     /// The weights of the interpolation P from the coarse grid: a row for each of its points, `weights()` columns.
-    fn stencil_interpolation(
-        &self,
-        a: &Operator<Self::Mat<'static>>,
-    ) -> Result<Self::Mat<'static>>;
+    fn stencil_interpolation(&self, a: &Operator<Self::Mat<'static>>)
+        -> Result<Self::Mat<'static>>;
 
     /// `P' A P`, of the coarse grid and [`Reach::All`].
     fn stencil_coarsen(
@@ -165,12 +170,21 @@ mod tests {
     fn neighbours_are_counted() {
         let flat = Grid { dims: [5, 4, 1] };
         let deep = Grid { dims: [5, 4, 3] };
-        assert_eq!((flat.entries(Reach::Axes), flat.entries(Reach::All)), (3, 5));
-        assert_eq!((deep.entries(Reach::Axes), deep.entries(Reach::All)), (4, 14));
+        assert_eq!(
+            (flat.entries(Reach::Axes), flat.entries(Reach::All)),
+            (3, 5)
+        );
+        assert_eq!(
+            (deep.entries(Reach::Axes), deep.entries(Reach::All)),
+            (4, 14)
+        );
         assert_eq!((flat.weights(), deep.weights()), (8, 26));
         assert_eq!(deep.coarse(), Grid { dims: [3, 2, 2] });
         assert_eq!(flat.forwards(Reach::All)[0], [1, 0, 0]);
         assert_eq!(deep.place([4, 3, 2]), Some(59));
-        assert_eq!((flat.place([0, 0, 1]), flat.place([-1, 0, 0])), (None, None));
+        assert_eq!(
+            (flat.place([0, 0, 1]), flat.place([-1, 0, 0])),
+            (None, None)
+        );
     }
 }

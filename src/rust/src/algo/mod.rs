@@ -49,6 +49,7 @@ mod lp_verify;
 pub mod lu;
 pub mod matmult;
 pub mod matmult_parts;
+pub mod multigrid;
 mod panel_window;
 pub mod qr;
 pub mod qr_apply;

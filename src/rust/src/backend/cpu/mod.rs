@@ -25,6 +25,8 @@ mod qr_pivoted;
 mod reflect;
 mod reflections;
 mod reflector;
+mod stencil;
+mod stencil_coarse;
 mod tile;
 mod tiles;
 mod triangular;

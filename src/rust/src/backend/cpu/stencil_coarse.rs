@@ -12,7 +12,11 @@ const MOST: usize = 27;
 /// The place of a step in a list of all neighbours.
 fn slot(grid: Grid, [x, y, z]: Offset) -> usize {
     let flat = (x + 1) + 3 * (y + 1);
-    (if grid.axes() == 3 { flat + 9 * (z + 1) } else { flat }) as usize
+    (if grid.axes() == 3 {
+        flat + 9 * (z + 1)
+    } else {
+        flat
+    }) as usize
 }
 
 fn add(a: Offset, b: Offset) -> Offset {
@@ -50,7 +54,10 @@ impl<'a> Weights<'a> {
     fn new(grid: Grid, weights: &'a [f64]) -> Result<Self> {
         let coarse = grid.coarse();
         let cells = coarse.points();
-        require(weights.len() == cells * grid.weights(), "interpolation and grid do not fit")?;
+        require(
+            weights.len() == cells * grid.weights(),
+            "interpolation and grid do not fit",
+        )?;
         Ok(Weights {
             coarse,
             columns: weights.chunks_exact(cells.max(1)).collect(),
@@ -61,7 +68,10 @@ impl<'a> Weights<'a> {
     fn of(&self, fine: Offset, coarse: Offset) -> f64 {
         match named(fine, coarse) {
             (_, 0) => 1.0,
-            (cell, code) => self.coarse.place(cell).map_or(0.0, |c| self.columns[code - 1][c]),
+            (cell, code) => self
+                .coarse
+                .place(cell)
+                .map_or(0.0, |c| self.columns[code - 1][c]),
         }
     }
 
@@ -99,7 +109,10 @@ fn row(a: &Slices<'_>, at: Offset, place: usize) -> ([f64; MOST], f64) {
 
 /// Where the points of a line of a grid are.
 fn points(grid: Grid, line: usize) -> impl Iterator<Item = Offset> {
-    let (y, z) = ((line % grid.dims[1]) as isize, (line / grid.dims[1]) as isize);
+    let (y, z) = (
+        (line % grid.dims[1]) as isize,
+        (line / grid.dims[1]) as isize,
+    );
     (0..grid.dims[0] as isize).map(move |x| [x, y, z])
 }
 
@@ -125,8 +138,14 @@ pub(super) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
                 known.push(&*column);
             }
         }
-        let known = Weights { coarse, columns: known };
-        let codes: Vec<_> = sought.iter().map(|(code, digits, _)| (*code, *digits)).collect();
+        let known = Weights {
+            coarse,
+            columns: known,
+        };
+        let codes: Vec<_> = sought
+            .iter()
+            .map(|(code, digits, _)| (*code, *digits))
+            .collect();
         let columns = sought.into_iter().map(|(_, _, column)| column);
         let work = at(cells) * at(codes.len() * around.len() * 4);
         in_parts(columns, length, threads, work, &|mut part| {
@@ -145,7 +164,9 @@ pub(super) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
                         point(a, &known, &around, cell, odd, &mut corners);
                         for ((_, digits), column) in codes.iter().zip(&mut part.columns) {
                             if digits.map(|d| isize::from(d > 0)) == odd {
-                                let corner = usize::from(digits[0] == 2) + 2 * usize::from(digits[1] == 2) + 4 * usize::from(digits[2] == 2);
+                                let corner = usize::from(digits[0] == 2)
+                                    + 2 * usize::from(digits[1] == 2)
+                                    + 4 * usize::from(digits[2] == 2);
                                 column[line * length + i] = corners[corner];
                             }
                         }
@@ -159,7 +180,14 @@ pub(super) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
 
 /// The weights of the corners of a cell for the point that is `odd` from its lowest one: couplings along axes where the point is not between coarse ones are left out, and those to points that are not
 /// coarse go on to the coarse points that these lie between.
-fn point(a: &Slices<'_>, known: &Weights<'_>, around: &[Offset], cell: Offset, odd: Offset, corners: &mut [f64; 8]) {
+fn point(
+    a: &Slices<'_>,
+    known: &Weights<'_>,
+    around: &[Offset],
+    cell: Offset,
+    odd: Offset,
+    corners: &mut [f64; 8],
+) {
     let fine = add(cell.map(|c| 2 * c), odd);
     let Some(place) = a.grid.place(fine) else {
         return;
@@ -191,20 +219,26 @@ pub(super) fn coarsen(a: &Slices<'_>, weights: &[f64], threads: usize) -> Result
     let around = grid.around();
     let mut all = try_zeroed(cells * (1 + forwards.len()))?;
     let work = at(cells) * at(around.len() * around.len() * 8);
-    in_parts(all.chunks_exact_mut(cells.max(1)), length, threads, work, &|mut part| {
-        let lines = part.columns[0].len() / length;
-        for line in 0..lines {
-            for (i, here) in points(coarse, part.first + line).enumerate() {
-                let sums = products(a, &p, &around, here);
-                let to = line * length + i;
-                part.columns[0][to] = sums.iter().sum();
-                for (forward, column) in forwards.iter().zip(&mut part.columns[1..]) {
-                    // That of a neighbour that there is not is 0.
-                    column[to] = -sums[slot(coarse, *forward)];
+    in_parts(
+        all.chunks_exact_mut(cells.max(1)),
+        length,
+        threads,
+        work,
+        &|mut part| {
+            let lines = part.columns[0].len() / length;
+            for line in 0..lines {
+                for (i, here) in points(coarse, part.first + line).enumerate() {
+                    let sums = products(a, &p, &around, here);
+                    let to = line * length + i;
+                    part.columns[0][to] = sums.iter().sum();
+                    for (forward, column) in forwards.iter().zip(&mut part.columns[1..]) {
+                        // That of a neighbour that there is not is 0.
+                        column[to] = -sums[slot(coarse, *forward)];
+                    }
                 }
             }
-        }
-    });
+        },
+    );
     Ok(all)
 }
 
@@ -222,9 +256,8 @@ fn products(a: &Slices<'_>, p: &Weights<'_>, around: &[Offset], here: Offset) ->
         }
         let (w, excess) = row(a, fine, place);
         let diagonal = excess + w.iter().sum::<f64>();
-        let mut take = |by: f64| {
-            move |coarse: Offset, share: f64| (add(coarse, here.map(|c| -c)), by * share)
-        };
+        let mut take =
+            |by: f64| move |coarse: Offset, share: f64| (add(coarse, here.map(|c| -c)), by * share);
         let own = take(weight * diagonal);
         p.each(fine, |c, s| {
             let (step, value) = own(c, s);
@@ -244,57 +277,87 @@ fn products(a: &Slices<'_>, p: &Weights<'_>, around: &[Offset], here: Offset) ->
     sums
 }
 
-pub(super) fn restrict(grid: Grid, weights: &[f64], x: &[f64], out: &mut [f64], threads: usize) -> Result<()> {
+pub(super) fn restrict(
+    grid: Grid,
+    weights: &[f64],
+    x: &[f64],
+    out: &mut [f64],
+    threads: usize,
+) -> Result<()> {
     let p = Weights::new(grid, weights)?;
     let (fine, coarse, around) = (grid.points(), p.coarse, grid.around());
     let cells = coarse.points();
-    require(x.len() * cells == out.len() * fine, "vectors and grids do not fit")?;
+    require(
+        x.len() * cells == out.len() * fine,
+        "vectors and grids do not fit",
+    )?;
     let x: Vec<_> = x.chunks_exact(fine.max(1)).collect();
     let length = coarse.dims[0];
     let work = at(out.len()) * at(around.len());
-    in_parts(out.chunks_exact_mut(cells.max(1)), length, threads, work, &|mut part| {
-        let lines = part.columns.first().map_or(0, |c| c.len() / length);
-        for line in 0..lines {
-            for (i, here) in points(coarse, part.first + line).enumerate() {
-                let mut sums = [0.0; 8];
-                for beside in &around {
-                    let at = add(here.map(|c| 2 * c), *beside);
-                    if let Some(place) = grid.place(at) {
-                        let weight = p.of(at, here);
-                        for (s, x) in sums.iter_mut().zip(&x) {
-                            *s += weight * x[place];
+    in_parts(
+        out.chunks_exact_mut(cells.max(1)),
+        length,
+        threads,
+        work,
+        &|mut part| {
+            let lines = part.columns.first().map_or(0, |c| c.len() / length);
+            for line in 0..lines {
+                for (i, here) in points(coarse, part.first + line).enumerate() {
+                    let mut sums = [0.0; 8];
+                    for beside in &around {
+                        let at = add(here.map(|c| 2 * c), *beside);
+                        if let Some(place) = grid.place(at) {
+                            let weight = p.of(at, here);
+                            for (s, x) in sums.iter_mut().zip(&x) {
+                                *s += weight * x[place];
+                            }
                         }
                     }
-                }
-                for (column, s) in part.columns.iter_mut().zip(sums) {
-                    column[line * length + i] = s;
+                    for (column, s) in part.columns.iter_mut().zip(sums) {
+                        column[line * length + i] = s;
+                    }
                 }
             }
-        }
-    });
+        },
+    );
     Ok(())
 }
 
-pub(super) fn prolong(grid: Grid, weights: &[f64], x: &[f64], out: &mut [f64], threads: usize) -> Result<()> {
+pub(super) fn prolong(
+    grid: Grid,
+    weights: &[f64],
+    x: &[f64],
+    out: &mut [f64],
+    threads: usize,
+) -> Result<()> {
     let p = Weights::new(grid, weights)?;
     let (fine, cells) = (grid.points(), p.coarse.points());
-    require(out.len() * cells == x.len() * fine, "vectors and grids do not fit")?;
+    require(
+        out.len() * cells == x.len() * fine,
+        "vectors and grids do not fit",
+    )?;
     let x: Vec<_> = x.chunks_exact(cells.max(1)).collect();
     let length = grid.dims[0];
     let work = at(out.len()) * 8.0;
-    in_parts(out.chunks_exact_mut(fine.max(1)), length, threads, work, &|mut part| {
-        let lines = part.columns.first().map_or(0, |c| c.len() / length);
-        for line in 0..lines {
-            for (i, at) in points(grid, part.first + line).enumerate() {
-                p.each(at, |coarse, weight| {
-                    if let Some(place) = p.coarse.place(coarse) {
-                        for (column, x) in part.columns.iter_mut().zip(&x) {
-                            column[line * length + i] += weight * x[place];
+    in_parts(
+        out.chunks_exact_mut(fine.max(1)),
+        length,
+        threads,
+        work,
+        &|mut part| {
+            let lines = part.columns.first().map_or(0, |c| c.len() / length);
+            for line in 0..lines {
+                for (i, at) in points(grid, part.first + line).enumerate() {
+                    p.each(at, |coarse, weight| {
+                        if let Some(place) = p.coarse.place(coarse) {
+                            for (column, x) in part.columns.iter_mut().zip(&x) {
+                                column[line * length + i] += weight * x[place];
+                            }
                         }
-                    }
-                });
+                    });
+                }
             }
-        }
-    });
+        },
+    );
     Ok(())
 }

@@ -9,6 +9,14 @@ pub enum Error {
     NotPositiveDefinite { order: usize },
     /// The same of matrix `index` (1-based) of a batch, the first with this fault.
     NotPositiveDefiniteIn { index: usize, order: usize },
+    /// Conjugate gradients met a vector v with `v'Av <= 0` for `argument`, a matrix (A) or the inverse of a preconditioner (M), in this iteration of column `column`
+    /// (1-based) of the right-hand sides; the cosine of the angle between v and Av.
+    Indefinite {
+        argument: &'static str,
+        column: usize,
+        iteration: usize,
+        cosine: f64,
+    },
     /// `U[index, index]` (1-based) is exactly zero.
     Singular { index: usize },
     /// The estimated reciprocal condition number is below the tolerance.
@@ -105,6 +113,7 @@ impl Error {
             Error::NotPositiveDefinite { .. } | Error::NotPositiveDefiniteIn { .. } => {
                 "not_positive_definite"
             }
+            Error::Indefinite { .. } => "indefinite",
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
@@ -133,6 +142,17 @@ impl Error {
             Error::NotPositiveDefiniteIn { index, order } => vec![
                 ("index", Number(*index as f64)),
                 ("order", Number(*order as f64)),
+            ],
+            Error::Indefinite {
+                argument,
+                column,
+                iteration,
+                cosine,
+            } => vec![
+                ("argument", Text((*argument).to_owned())),
+                ("column", Number(*column as f64)),
+                ("iteration", Number(*iteration as f64)),
+                ("cosine", Number(*cosine)),
             ],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
@@ -198,6 +218,16 @@ impl fmt::Display for Error {
             Error::NotPositiveDefiniteIn { index, order } => write!(
                 f,
                 "matrix {index}: the leading minor of order {order} is not positive"
+            ),
+            Error::Indefinite {
+                argument,
+                column,
+                iteration,
+                cosine,
+            } => write!(
+                f,
+                "'{argument}' is not positive definite: in iteration {iteration} for right-hand side {column} a vector and its product have an angle of cosine \
+                 {cosine:.3e}"
             ),
             Error::Singular { index } => write!(f, "U[{index},{index}] is exactly zero"),
             Error::IllConditioned { rcond } => {

@@ -89,14 +89,15 @@ impl<S: Blocks> Preconditioner<S> for Unpreconditioned {
 }
 
 /// Jacobi's preconditioner: M = diag(A).
-pub struct Jacobi<S: Blocks> {
-    inverse: S::Block,
+pub struct Jacobi<B> {
+    /// One column.
+    inverse: B,
 }
 
-impl<S: Blocks> Jacobi<S> {
+impl<B> Jacobi<B> {
     /// From the diagonal of A. An entry that is not greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of a minor
     /// that has it in its corner; one that is infinite, [`Error::NonFiniteIn`](crate::error::Error).
-    pub fn new(blocks: &S, diagonal: &[f64]) -> Result<Self> {
+    pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         super::pcg_diagonal::check(diagonal)?;
         let mut inverse = crate::scalar::try_zeroed(diagonal.len())?;
         let entries = inverse.iter_mut().zip(diagonal);
@@ -107,7 +108,7 @@ impl<S: Blocks> Jacobi<S> {
     }
 }
 
-impl<S: Blocks> Preconditioner<S> for Jacobi<S> {
+impl<S: Blocks> Preconditioner<S> for Jacobi<S::Block> {
     fn solve(&self, blocks: &S, r: &S::Block, out: &mut S::Block) -> Result<()> {
         blocks.multiply_rows(&self.inverse, r, out)
     }

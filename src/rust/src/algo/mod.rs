@@ -58,6 +58,7 @@ pub mod pcg_dense;
 pub mod pcg_device;
 mod pcg_diagonal;
 pub mod pcg_host;
+mod pcg_leaving;
 mod pcg_running;
 pub mod pcg_sparse;
 pub mod qr;

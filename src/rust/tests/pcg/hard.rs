@@ -2,13 +2,13 @@
 
 use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg::End;
+use cudafactor::algo::pcg::{pcg, End, Stopping};
 use cudafactor::algo::pcg_blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::pcg_sparse::{Sparse, Stored};
 use faer::Mat;
 
-use crate::problem::{block, direct, poisson, residual, run, sparse};
+use crate::problem::{block, direct, numbers, poisson, residual, run, sparse};
 
 /// S A S for a diagonal S of these powers of 10, over and over again.
 fn graded(a: &Csc, powers: &[i32]) -> Csc {
@@ -73,8 +73,12 @@ fn what_is_claimed_holds_for_hilberts_matrix() {
     let n = 12;
     let a = sparse(&Mat::from_fn(n, n, |i, j| 1.0 / (i + j + 1) as f64));
     for (tol, seed) in [(1e-4, 1), (1e-8, 2), (1e-12, 3), (0.0, 4)] {
-        let b = block(n, 3, seed);
+        // The first has a solution of moderate size, and the others of up to the condition number, 1e16.
+        let mut b = block(n, 3, seed);
+        b.column_mut(0).fill(0.0);
+        a.add_times(&numbers(n, seed), b.column_mut(0));
         let s = run(&a, &Unpreconditioned, &b, tol, 500);
+        assert!(tol < 1e-10 || s.ends[0] == End::Converged, "{:?}", s.ends);
         for c in 0..3 {
             let r = residual(&a, s.x.column(c), b.column(c));
             if s.ends[c] == End::Converged {
@@ -85,6 +89,31 @@ fn what_is_claimed_holds_for_hilberts_matrix() {
             let last = s.history[c].last().copied();
             assert_eq!(last, Some(s.residuals[c]));
         }
+    }
+}
+
+/// From a start of large numbers the recurrence's residual is soon far from the true one: it takes that, and goes on.
+#[test]
+fn a_far_start_is_made_up_for() {
+    let a = poisson(&[20, 21]);
+    let b = block(a.rows, 3, 5);
+    let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+    let near = run(&a, &m, &b, 1e-12, 500);
+    let far = numbers(3 * a.rows, 9).iter().map(|x| 1e9 * x).collect();
+    let far = HostBlock::new(a.rows, 3, far).unwrap();
+    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let stop = Stopping {
+        tol: 1e-12,
+        maxit: 500,
+    };
+    let s = pcg(&Host::new(2), &operator, &m, &b, Some(&far), stop).unwrap();
+    for c in 0..3 {
+        assert_eq!(s.ends[c], End::Converged);
+        assert!(residual(&a, s.x.column(c), b.column(c)) <= 1.01e-12);
+        assert!(s.iterations[c] < 4 * near.iterations[c]);
+        // The look at the residual, which was larger than the recurrence had it.
+        let jump = s.history[c].windows(2).any(|w| w[1] > 100.0 * w[0]);
+        assert!(jump, "{:?}", s.history[c]);
     }
 }
 

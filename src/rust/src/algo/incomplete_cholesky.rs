@@ -7,7 +7,7 @@
 
 use super::incomplete_cholesky_columns::{factor, Lower};
 use super::lp_csc::Csc;
-use super::pcg_blocks::Preconditioner;
+use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ impl IncompleteCholesky {
             });
         }
         let a = Lower::of(a, stored)?;
-        super::pcg_diagonal::check(&a.diagonal)?;
+        check_diagonal(&a.diagonal)?;
         let (mut shift, mut failures) = (0.0, 0);
         let l = loop {
             match factor(&a, fill, shift)? {
@@ -61,6 +61,24 @@ impl IncompleteCholesky {
             }
             shift = if shift == 0.0 { FIRST } else { 2.0 * shift };
         };
+        IncompleteCholesky::with(l, shift, failures)
+    }
+
+    /// From a factor L, all of it below the diagonal or on that.
+    ///
+    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an entry, [`Error::Argument`] of a diagonal entry that is not greater than zero.
+    pub fn from_lower(l: &Csc) -> Result<Self> {
+        let l = Lower::of(l, Stored::Lower)?;
+        if !l.diagonal.iter().all(|d| *d > 0.0) {
+            return Err(Error::Argument {
+                argument: "M",
+                what: "the diagonal of a Cholesky factor must be positive".into(),
+            });
+        }
+        IncompleteCholesky::with(l, 0.0, 0)
+    }
+
+    fn with(l: Lower, shift: f64, failures: usize) -> Result<Self> {
         let mut inverse = try_zeroed(l.diagonal.len())?;
         let entries = inverse.iter_mut().zip(&l.diagonal);
         entries.for_each(|(i, d): (&mut f64, &f64)| *i = 1.0 / d);
@@ -205,12 +223,7 @@ const ENTRY: f64 = 4.0;
 
 impl Preconditioner<Host> for IncompleteCholesky {
     fn solve(&self, host: &Host, r: &HostBlock, out: &mut HostBlock) -> Result<()> {
-        if r.shape().0 != self.order() {
-            return Err(Error::Dimension {
-                what: "the preconditioner has another order than the matrix".into(),
-            });
-        }
-        use super::pcg_blocks::Blocks;
+        require_order(self.order(), r.shape().0)?;
         host.assign(r, out)?;
         self.solve_lower(out.values_mut(), host.threads);
         self.solve_upper(out.values_mut(), host.threads);

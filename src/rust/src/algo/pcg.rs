@@ -5,7 +5,7 @@
 //! those of blocks, so that matrix and factor are read once for all. A column that has ended leaves the block.
 
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
-use super::pcg_running::Running;
+use super::pcg_iteration::Running;
 use crate::error::{Error, Result};
 
 /// When to stop.
@@ -89,8 +89,8 @@ impl<B> Solution<B> {
 /// M and the blocks answer. What ends a single column is in [`Solution::ends`].
 pub fn pcg<S: Blocks>(
     blocks: &S,
-    a: &impl Operator<S>,
-    m: &impl Preconditioner<S>,
+    a: &(impl Operator<S> + ?Sized),
+    m: &(impl Preconditioner<S> + ?Sized),
     b: &S::Block,
     x0: Option<&S::Block>,
     stop: Stopping,

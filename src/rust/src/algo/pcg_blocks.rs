@@ -4,7 +4,7 @@
 //! `pcg_host` has it for memory of the host, beside sparse matrices, and `pcg_device` composes it of a device's functions. Scalars are in double precision whatever
 //! the blocks are.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The arithmetic of blocks. Shapes are the caller's duty; no block is both an operand and a result.
 pub trait Blocks {
@@ -53,6 +53,27 @@ pub trait Preconditioner<S: Blocks> {
     fn solve(&self, blocks: &S, r: &S::Block, out: &mut S::Block) -> Result<()>;
 }
 
+/// An error unless a preconditioner has the order of the matrix.
+pub(super) fn require_order(order: usize, rows: usize) -> Result<()> {
+    if order == rows {
+        return Ok(());
+    }
+    Err(Error::Dimension {
+        what: "the preconditioner has another order than the matrix".into(),
+    })
+}
+
+/// An error unless all entries are positive and finite.
+pub(super) fn check_diagonal(diagonal: &[f64]) -> Result<()> {
+    if diagonal.iter().any(|d| d.is_nan() || *d == f64::INFINITY) {
+        return Err(Error::NonFiniteIn { argument: "A" });
+    }
+    match diagonal.iter().position(|d| *d <= 0.0) {
+        Some(i) => Err(Error::NotPositiveDefinite { order: i + 1 }),
+        None => Ok(()),
+    }
+}
+
 /// A matrix of order `order` given by a function `(x, out)` that multiplies.
 pub struct Product<F> {
     pub order: usize,
@@ -95,10 +116,10 @@ pub struct Jacobi<B> {
 }
 
 impl<B> Jacobi<B> {
-    /// From the diagonal of A. An entry that is not greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of a minor
-    /// that has it in its corner; one that is infinite, [`Error::NonFiniteIn`](crate::error::Error).
+    /// From the diagonal of A. An entry that is not greater than zero (NaN too) is [`Error::NotPositiveDefinite`] with the order of a minor
+    /// that has it in its corner; one that is infinite, [`Error::NonFiniteIn`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
-        super::pcg_diagonal::check(diagonal)?;
+        check_diagonal(diagonal)?;
         let mut inverse = crate::scalar::try_zeroed(diagonal.len())?;
         let entries = inverse.iter_mut().zip(diagonal);
         entries.for_each(|(i, d): (&mut f64, &f64)| *i = 1.0 / d);
@@ -110,6 +131,7 @@ impl<B> Jacobi<B> {
 
 impl<S: Blocks> Preconditioner<S> for Jacobi<S::Block> {
     fn solve(&self, blocks: &S, r: &S::Block, out: &mut S::Block) -> Result<()> {
+        require_order(blocks.shape(&self.inverse).0, blocks.shape(r).0)?;
         blocks.multiply_rows(&self.inverse, r, out)
     }
 }

@@ -2,7 +2,7 @@
 
 use faer::MatRef;
 
-use super::pcg_blocks::{Operator, Preconditioner};
+use super::pcg_blocks::{require_order, Blocks, Operator, Preconditioner};
 use super::pcg_device::OnDevice;
 use super::pcg_host::{Host, HostBlock};
 use crate::device::Device;
@@ -45,9 +45,9 @@ impl<T: Scalar, D: Elementwise<T>> Preconditioner<OnDevice<'_, T, D>> for Factor
         r: &D::Mat<'static>,
         out: &mut D::Mat<'static>,
     ) -> Result<()> {
-        use super::pcg_blocks::Blocks;
-        blocks.assign(r, out)?;
         let n = blocks.dev.shape(self.factor).0;
+        require_order(n, blocks.dev.shape(r).0)?;
+        blocks.assign(r, out)?;
         let first = match self.uplo {
             Uplo::Upper => [Trans::Yes, Trans::No],
             Uplo::Lower => [Trans::No, Trans::Yes],
@@ -61,12 +61,12 @@ impl<T: Scalar, D: Elementwise<T>> Preconditioner<OnDevice<'_, T, D>> for Factor
 }
 
 /// What multiplies or solves on the host, for blocks of a device, which go there and back.
-pub struct ThroughHost<'p, P> {
+pub struct ThroughHost<'p, P: ?Sized> {
     pub host: Host,
     pub inner: &'p P,
 }
 
-impl<P> ThroughHost<'_, P> {
+impl<P: ?Sized> ThroughHost<'_, P> {
     fn call<T: Scalar, D: Elementwise<T>>(
         &self,
         blocks: &OnDevice<'_, T, D>,
@@ -86,7 +86,7 @@ impl<P> ThroughHost<'_, P> {
     }
 }
 
-impl<T: Scalar, D: Elementwise<T>, P: Operator<Host>> Operator<OnDevice<'_, T, D>>
+impl<T: Scalar, D: Elementwise<T>, P: Operator<Host> + ?Sized> Operator<OnDevice<'_, T, D>>
     for ThroughHost<'_, P>
 {
     fn order(&self, _: &OnDevice<'_, T, D>) -> usize {
@@ -104,8 +104,8 @@ impl<T: Scalar, D: Elementwise<T>, P: Operator<Host>> Operator<OnDevice<'_, T, D
     }
 }
 
-impl<T: Scalar, D: Elementwise<T>, P: Preconditioner<Host>> Preconditioner<OnDevice<'_, T, D>>
-    for ThroughHost<'_, P>
+impl<T: Scalar, D: Elementwise<T>, P: Preconditioner<Host> + ?Sized>
+    Preconditioner<OnDevice<'_, T, D>> for ThroughHost<'_, P>
 {
     fn solve(
         &self,

@@ -4,6 +4,7 @@ use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::pcg_blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::pcg_host::Host;
 use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::sparse_cholesky::Ordered;
 
 use crate::problem::{block, grid_ic0, poisson, run, textbook};
 
@@ -92,4 +93,66 @@ fn a_million_unknowns() {
         s.iterations[0],
         begin.elapsed()
     );
+}
+
+/// Run by hand, for the time.
+#[test]
+#[ignore]
+fn many_at_once_beside_one_at_a_time() {
+    let a = poisson(&[512, 512]);
+    let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+    for k in [1, 4, 8] {
+        let b = block(a.rows, k, 1);
+        let begin = std::time::Instant::now();
+        let s = run(&a, &m, &b, 1e-6, 10_000);
+        println!("{k} at once: {:?}, {:?}", s.iterations, begin.elapsed());
+    }
+}
+
+/// Run by hand, in release: what "auto" chooses between.
+#[test]
+#[ignore]
+fn direct_beside_iterations() {
+    for sides in [
+        &[100, 100][..],
+        &[300, 300],
+        &[600, 600],
+        &[1000, 1000],
+        &[2000, 2000],
+        &[20, 20, 20],
+        &[30, 30, 30],
+        &[40, 40, 40],
+        &[60, 60, 60],
+        &[80, 80, 80],
+        &[100, 100, 100],
+    ] {
+        let a = poisson(sides);
+        let b = block(a.rows, 1, 1);
+        let clock = std::time::Instant::now;
+        let begin = clock();
+        let ordered = Ordered::new(&a, Stored::All).unwrap();
+        let ordering = begin.elapsed();
+        let operations = ordered.multiplications();
+        print!("{sides:?}: AMD {ordering:.2?}, {operations:.2e} multiplications");
+        if operations < 2e11 {
+            let begin = clock();
+            let m = ordered.factor(&Host::new(2)).unwrap();
+            let factoring = begin.elapsed();
+            let begin = clock();
+            let s = run(&a, &m, &b, 1e-8, 10);
+            let (all, count) = (begin.elapsed(), s.iterations[0]);
+            print!(
+                ", factor {factoring:.2?}, {} entries, {count} iterations {all:.2?}",
+                m.entries()
+            );
+        }
+        let begin = clock();
+        let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+        let s = run(&a, &m, &b, 1e-8, 10_000);
+        println!(
+            "; IC(0) {} iterations, {:.2?}",
+            s.iterations[0],
+            begin.elapsed()
+        );
+    }
 }

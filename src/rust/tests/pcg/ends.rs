@@ -1,5 +1,6 @@
 //! What does not converge, and why.
 
+use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::pcg::{pcg, End, Stopping};
 use cudafactor::algo::pcg_blocks::{Jacobi, Product, Solve, Unpreconditioned};
@@ -160,6 +161,39 @@ fn arguments_are_looked_at() {
     assert_eq!(of(&b, None, -0.1), "argument");
     assert_eq!(of(&b, None, f64::NAN), "argument");
     assert!(HostBlock::new(2, 2, vec![0.0; 3]).is_err());
+}
+
+#[test]
+fn a_preconditioner_of_another_order_is_refused() {
+    let host = Host::new(1);
+    let a = Sparse::new(&poisson(&[4]), Stored::All).unwrap();
+    let stop = Stopping { tol: 0.1, maxit: 9 };
+    let b = block(4, 2, 1);
+    for n in [3, 5] {
+        let jacobi = Jacobi::new(&host, &vec![1.0; n]).unwrap();
+        let e = pcg(&host, &a, &jacobi, &b, None, stop).err().unwrap();
+        assert_eq!(e.kind(), "dimension");
+        let ic0 = IncompleteCholesky::new(&poisson(&[n]), Stored::All, Fill::None).unwrap();
+        let e = pcg(&host, &a, &ic0, &b, None, stop).err().unwrap();
+        assert_eq!(e.kind(), "dimension");
+    }
+}
+
+/// The question is its thread's.
+#[test]
+fn users_are_heard() {
+    let run = || {
+        cudafactor::interrupt::install(|| true);
+        let a = Sparse::new(&poisson(&[30, 30]), Stored::All).unwrap();
+        let b = block(900, 2, 1);
+        let stop = Stopping {
+            tol: 1e-9,
+            maxit: 900,
+        };
+        pcg(&Host::new(1), &a, &Unpreconditioned, &b, None, stop).err()
+    };
+    let heard = std::thread::spawn(run).join().unwrap();
+    assert_eq!(heard, Some(Error::Interrupted));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::pcg::{End, Solution};
 use super::pcg_blocks::{Blocks, Operator};
-use super::pcg_running::{Look, Running};
+use super::pcg_iteration::{Look, Running};
 use crate::error::Result;
 
-impl<S: Blocks, A: Operator<S>, M> Running<'_, S, A, M> {
+impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
     /// Places of the columns that do not end.
     pub(super) fn staying(&self) -> Vec<usize> {
         let all = 0..self.columns.len();

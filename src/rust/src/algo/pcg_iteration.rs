@@ -37,7 +37,7 @@ impl Column {
 }
 
 /// Blocks of the columns that are left.
-pub(super) struct Running<'s, S: Blocks, A, M> {
+pub(super) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
     pub(super) blocks: &'s S,
     pub(super) a: &'s A,
     m: &'s M,
@@ -58,7 +58,7 @@ fn scale(norm: f64, most: f64) -> f64 {
     (-norm.log2().floor().clamp(-most, most)).exp2()
 }
 
-impl<'s, S: Blocks, A: Operator<S>, M: Preconditioner<S>> Running<'s, S, A, M> {
+impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Running<'s, S, A, M> {
     pub fn new(
         blocks: &'s S,
         (a, m): (&'s A, &'s M),

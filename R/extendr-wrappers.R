@@ -284,4 +284,10 @@ native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(
 # out = the handle of `op(r[1:k, 1:k])^-1 x[1:k, ]`
 native_held_backsolve <- function(r, k, x, upper, trans, out, how) .Call(wrap__native_held_backsolve, r, k, x, upper, trans, out, how)
 
+native_ichol <- function(starts, rows, values, dim, stored, droptol) .Call(wrap__native_ichol, starts, rows, values, dim, stored, droptol)
+
+native_ichol_solve <- function(starts, rows, values, dim, b, bdim, out, how) .Call(wrap__native_ichol_solve, starts, rows, values, dim, b, bdim, out, how)
+
+native_pcg <- function(a, m, b, dim, start, limits, out, how) .Call(wrap__native_pcg, a, m, b, dim, start, limits, out, how)
+
 # nolint end

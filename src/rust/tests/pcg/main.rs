@@ -5,6 +5,7 @@ mod common;
 
 mod columns;
 mod counts;
+mod direct;
 mod ends;
 mod hard;
 mod incomplete;

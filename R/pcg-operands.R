@@ -79,8 +79,12 @@ symmetric_part <- function(matrix, call) {
     sparse = methods::new("dgCMatrix", i = matrix$rows, p = matrix$starts, x = matrix$values, Dim = as.integer(matrix$dim)),
     matrix$x
   )
-  plain_names <- if (is.matrix(x) && !isS4(x)) unname(x) else x
-  if (!isTRUE(isSymmetric(plain_names))) {
+  same <- switch(matrix$kind,
+    sparse = Matrix::isSymmetric(x),
+    resident = isSymmetric(unname(as.matrix(x))),
+    isSymmetric(unname(x))
+  )
+  if (!isTRUE(same)) {
     abort("not_symmetric", "'A' is not symmetric", call, argument = "A")
   }
   if (matrix$kind == "sparse") {

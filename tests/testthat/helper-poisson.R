@@ -2,7 +2,9 @@
 
 # The Laplacian of a grid in the plane, with Dirichlet boundaries: a dsCMatrix, as package Matrix makes it with the upper triangle.
 poisson <- function(rows, columns = rows) {
-  line <- function(n) Matrix::bandSparse(n, k = 0:1, diagonals = list(rep(2, n), rep(-1, n - 1)), symmetric = TRUE)
+  line <- function(n) {
+    if (n == 1) Matrix::Diagonal(1, 2) else Matrix::bandSparse(n, k = 0:1, diagonals = list(rep(2, n), rep(-1, n - 1)), symmetric = TRUE)
+  }
   a <- Matrix::kronecker(Matrix::Diagonal(columns), line(rows)) + Matrix::kronecker(line(columns), Matrix::Diagonal(rows))
   methods::as(Matrix::forceSymmetric(a, "U"), "CsparseMatrix")
 }

@@ -53,6 +53,9 @@ pub(super) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
     pub(super) q: S::Block,
 }
 
+/// A residual of the recurrence below this part of b is far below rounding: going on, its square would underflow.
+const NOTHING: f64 = 1e-17;
+
 /// The power of 2 that brings a positive number near 1, as far as one within the range does.
 fn scale(norm: f64, most: f64) -> f64 {
     (-norm.log2().floor().clamp(-most, most)).exp2()
@@ -164,7 +167,7 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             done.iterations[c.number] = self.iteration;
             if !norm.is_finite() {
                 c.fail();
-            } else if relative <= self.stop.tol {
+            } else if relative <= self.stop.tol.max(NOTHING) {
                 c.end = Some((End::Converged, Look::Needed));
             } else if self.iteration >= self.stop.maxit {
                 c.end = Some((End::Iterations, Look::Needed));

@@ -212,3 +212,21 @@ fn iterations_are_counted() {
         }
     }
 }
+
+/// As far as rounding allows, and no further: the recurrence's residuals would go on to where their squares underflow.
+#[test]
+fn no_tolerance_at_all() {
+    let a = poisson(&[20, 20]);
+    let host = Host::new(1);
+    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let b = block(400, 2, 3);
+    let stop = Stopping {
+        tol: 0.0,
+        maxit: 5000,
+    };
+    let s = pcg(&host, &sparse, &Unpreconditioned, &b, None, stop).unwrap();
+    for c in 0..2 {
+        assert_eq!(s.ends[c], End::Stagnated);
+        assert!(s.residuals[c] < 1e-13);
+    }
+}

@@ -186,6 +186,14 @@ test_that("functions multiply and solve, and what they signal is theirs", {
   expect_solved(pcg(function(x) gpu_matmult(a, x), b, function(r) pcg(a, r, tol = 1e-12)$x), a, b)
   there <- as_gpu(a)
   expect_solved(pcg(function(x) there %*% x, b), a, b)
+  # What is computed with stays while a function is called.
+  expect_solved(pcg(there, b[, 1], function(r) { gpu_free(there); r }), a, b[, 1])
+  r <- as_gpu(chol(a))
+  change <- function(x) {
+    expect_error(chol_update(r, diag(30)[, 1], in_place = TRUE), class = "cudafactor_error_argument")
+    a %*% x
+  }
+  expect_solved(pcg(change, b[, 1], r), a, b[, 1])
   # Errors, warnings, messages, jumps.
   expect_error(pcg(function(x) stop("mine"), b), "mine")
   expect_error(pcg(a, b, function(r) stop(structure(class = c("own", "error", "condition"), list(message = "m", call = NULL)))), class = "own")

@@ -211,8 +211,12 @@ fn native_pcg(
             },
             host: Host::new(how.threads),
         };
-        let m = AnyPreconditioner::parse(&m, dim.0)?;
-        let solved = systems.solve(&how, AnyMatrix::parse(&a, dim.0)?, &m)?;
+        let (a, m) = (
+            AnyMatrix::parse(&a, dim.0)?,
+            AnyPreconditioner::parse(&m, dim.0)?,
+        );
+        let _pinned = (a.pin(), m.pin());
+        let solved = systems.solve(&how, a, &m)?;
         let s = solved.solution;
         s.verdict()?;
         out.slice().copy_from_slice(&s.x);

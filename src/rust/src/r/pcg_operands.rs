@@ -8,7 +8,7 @@ use crate::algo::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::r::args;
 use crate::r::callback::Callback;
-use crate::r::resident::{held, Held};
+use crate::r::resident::{held, Held, Pin};
 use crate::r::sparse;
 
 /// A preconditioner that is made of the matrix.
@@ -85,6 +85,14 @@ impl AnyMatrix {
             _ => Err(broken("a matrix")),
         }
     }
+
+    /// Keeps what is behind a handle from the functions that are called meanwhile.
+    pub fn pin(&self) -> Option<Pin> {
+        match self {
+            AnyMatrix::Resident(x) => Pin::new(x),
+            _ => None,
+        }
+    }
 }
 
 impl AnyPreconditioner {
@@ -114,6 +122,14 @@ impl AnyPreconditioner {
             }
             ("resident", [x]) => Ok(AnyPreconditioner::Resident(x.clone())),
             _ => Err(broken("a preconditioner")),
+        }
+    }
+
+    /// As [`AnyMatrix::pin`].
+    pub fn pin(&self) -> Option<Pin> {
+        match self {
+            AnyPreconditioner::Resident(x) => Pin::new(x),
+            _ => None,
         }
     }
 

@@ -31,7 +31,7 @@ as_lp_matrix <- function(mat, n, call) {
     return(as_lp_triplets(mat, "mat", call))
   }
   if (isS4(mat) && inherits(mat, "sparseMatrix")) {
-    return(as_columns(mat, call))
+    return(sparse_columns(mat, call))
   }
   if (is.null(dim(mat)) && is.atomic(mat)) {
     mat <- matrix(mat, 1L, dimnames = if (!is.null(names(mat))) list(NULL, names(mat)))

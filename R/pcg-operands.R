@@ -17,7 +17,7 @@ as_pcg_matrix <- function(A, rows, call, what = "a matrix of numbers, or a funct
   } else if (inherits(A, "simple_triplet_matrix")) {
     c(as_lp_triplets(A, "A", call), stored = "")
   } else if (isS4(A) && inherits(A, "sparseMatrix")) {
-    as_symmetric_columns(A, call)
+    symmetric_columns(A, call)
   } else {
     if (is_in_tiles(A) || describes_matrix(A)) {
       abort_type(sprintf("'A' must be %s, not of class \"%s\"", what, class(A)[[1L]]), call)
@@ -88,7 +88,7 @@ symmetric_part <- function(matrix, call) {
     abort("not_symmetric", "'A' is not symmetric", call, argument = "A")
   }
   if (matrix$kind == "sparse") {
-    return(utils::modifyList(as_symmetric_columns((x + Matrix::t(x)) / 2, call), list(n = matrix$n)))
+    return(utils::modifyList(symmetric_columns((x + Matrix::t(x)) / 2, call), list(n = matrix$n)))
   }
   matrix$x <- (x + t(x)) / 2
   matrix
@@ -182,7 +182,7 @@ upper_factor <- function(M, n, call) {
 
 # A lower triangular matrix of package Matrix, as the native routine takes a sparse factor.
 lower_columns <- function(L, call) {
-  x <- as_columns(L, call)
+  x <- sparse_columns(L, call)
   list(kind = "ichol", starts = x$starts, rows = x$rows, values = x$values)
 }
 

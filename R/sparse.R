@@ -1,6 +1,6 @@
 # Package Matrix's sparse matrices, by columns: where each begins, rows, counted from 0, and values. Matrix is loaded where there is an object of its classes.
 
-as_columns <- function(x, call) {
+sparse_columns <- function(x, call) {
   x <- coerced(x, c("dMatrix", "generalMatrix", "CsparseMatrix"), call)
   list(
     kind = "sparse", starts = x@p, rows = x@i, values = x@x, dim = as.double(x@Dim), dimnames = dimnames(x)
@@ -8,9 +8,9 @@ as_columns <- function(x, call) {
 }
 
 # Of a symmetric matrix, with `stored`: "U" or "L" where it is one triangle, else "".
-as_symmetric_columns <- function(x, call) {
+symmetric_columns <- function(x, call) {
   if (!inherits(x, "symmetricMatrix")) {
-    return(c(as_columns(x, call), stored = ""))
+    return(c(sparse_columns(x, call), stored = ""))
   }
   x <- coerced(x, c("dMatrix", "CsparseMatrix"), call)
   list(

@@ -108,7 +108,7 @@ choose_preconditioner <- function(M, method, free, matrix, call) {
   if (!is.null(M)) {
     return(c(as_preconditioner(M, matrix, call), auto = FALSE))
   }
-  auto <- method == "auto"
+  auto <- method == "auto" && matrix$kind != "function"
   kind <- if (matrix$kind == "function") {
     "none"
   } else if (auto && free) {

@@ -51,7 +51,7 @@ ichol <- function(A, droptol = 0) {
   if (!requireNamespace("Matrix", quietly = TRUE)) {
     abort_type("the factor is an object of package Matrix, which is not installed", call)
   }
-  matrix <- as_pcg_matrix(if (is_resident(A)) as.matrix(A) else A, NULL, call, "a matrix of numbers")
+  matrix <- as_pcg_matrix(if (is_resident(A)) as.matrix(A) else A, NULL, how("cpu", "double", call), call, "a matrix of numbers")
   if (matrix$kind == "dense") {
     places <- which(matrix$x != 0)
     columns <- (places - 1L) %/% matrix$n + 1L

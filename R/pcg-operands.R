@@ -8,7 +8,7 @@ as_pcg_choice <- function(value, known, argument, call) {
 }
 
 # `rows` is the order of a matrix that does not tell its own. `what` the user's function may be given instead of a matrix.
-as_pcg_matrix <- function(A, rows, call, what = "a matrix of numbers, or a function that multiplies") {
+as_pcg_matrix <- function(A, rows, where, call, what = "a matrix of numbers, or a function that multiplies") {
   if (is.function(A) && !is.null(rows)) {
     return(list(kind = "function", f = A, argument = "A", n = rows))
   }
@@ -30,7 +30,7 @@ as_pcg_matrix <- function(A, rows, call, what = "a matrix of numbers, or a funct
     abort_dimension(sprintf("'A' (%.0f x %.0f) must be square", found$dim[[1L]], found$dim[[2L]]), call)
   }
   found$n <- found$dim[[1L]]
-  if (found$kind == "dense" && anyNA(found$x) || found$kind == "dense" && !all(is.finite(range(found$x, 0)))) {
+  if (found$kind == "dense" && !all_finite(found$x, where, call)) {
     abort_non_finite("A", call)
   }
   found
@@ -95,7 +95,7 @@ symmetric_part <- function(matrix, call) {
 }
 
 # The preconditioner to take: `M` is NULL where it was not given, `free` says that there is no start either.
-choose_preconditioner <- function(M, method, free, matrix, call) {
+choose_preconditioner <- function(M, method, free, matrix, where, call) {
   if (method == "direct") {
     if (!is.null(M)) {
       abort_argument("M", "a direct solution has no preconditioner 'M': leave it out, or use method = \"cg\"", call)
@@ -106,7 +106,7 @@ choose_preconditioner <- function(M, method, free, matrix, call) {
     return(list(kind = "cholesky", name = "cholesky", auto = FALSE))
   }
   if (!is.null(M)) {
-    return(c(as_preconditioner(M, matrix, call), auto = FALSE))
+    return(c(as_preconditioner(M, matrix, where, call), auto = FALSE))
   }
   auto <- method == "auto" && matrix$kind != "function"
   kind <- if (matrix$kind == "function") {
@@ -121,7 +121,7 @@ choose_preconditioner <- function(M, method, free, matrix, call) {
   list(kind = kind, name = kind, auto = auto)
 }
 
-as_preconditioner <- function(M, matrix, call) {
+as_preconditioner <- function(M, matrix, where, call) {
   if (is.character(M)) {
     known <- c("ic0", "jacobi", "none")
     kind <- if (identical(M, known)) "ic0" else as_pcg_choice(M, known, "M", call)
@@ -158,26 +158,26 @@ as_preconditioner <- function(M, matrix, call) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)
   }
   check_numbers(M, "M", "one of \"ic0\", \"jacobi\" and \"none\", a Cholesky factor or a function", call)
-  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, call))
+  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))
 }
 
 # A triangular matrix as an upper one. One that is diagonal could be a factor, and could be meant for the matrix itself.
-upper_factor <- function(M, n, call) {
+upper_factor <- function(M, n, where, call) {
   if (any(dim(M) != n)) {
     abort_dimension(sprintf("'M' (%d x %d) must be compatible with 'A' (%.0f x %.0f)", nrow(M), ncol(M), n, n), call)
   }
-  if (anyNA(M)) {
-    abort_non_finite("M", call)
-  }
-  empty <- c(lower = all(M[lower.tri(M)] == 0), upper = all(M[upper.tri(M)] == 0))
-  if (n > 1L && empty[["lower"]] == empty[["upper"]]) {
-    abort_argument("M", if (empty[["lower"]]) {
+  empty <- unwrap(native_triangles(M, dim(M)), call)
+  if (n > 1L && empty$below == empty$above) {
+    abort_argument("M", if (empty$below) {
       "'M' is diagonal, and may be a matrix or its factor: M = \"jacobi\" is the diagonal of 'A'; of another one give a function"
     } else {
       "'M' must be a triangular matrix, the Cholesky factor of a matrix near 'A': give chol() of that"
     }, call)
   }
-  if (empty[["lower"]]) M else t(M)
+  if (!all_finite(M, where, call)) {
+    abort_non_finite("M", call)
+  }
+  if (empty$below) M else t(M)
 }
 
 # A lower triangular matrix of package Matrix, as the native routine takes a sparse factor.

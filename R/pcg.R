@@ -117,7 +117,7 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none"), x0 = NULL, tol = 1e-8, max
     beside <- b
     b <- as.matrix(b)
   }
-  matrix <- as_pcg_matrix(A, NROW(b), call)
+  matrix <- as_pcg_matrix(A, NROW(b), where, call)
   if (is_resident(A)) {
     there <- TRUE
     beside <- A
@@ -128,7 +128,7 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none"), x0 = NULL, tol = 1e-8, max
   }
   values <- as_right_side(b, n, call, "A")
   columns <- count_right_sides(values, n)
-  preconditioner <- choose_preconditioner(if (missing(M)) NULL else M, method, is.null(x0), matrix, call)
+  preconditioner <- choose_preconditioner(if (missing(M)) NULL else M, method, is.null(x0), matrix, where, call)
   matrix <- beside_factor(matrix, preconditioner, call)
   start <- as_pcg_start(x0, n, columns, call)
   maxit <- as_pcg_maxit(maxit, n, call)

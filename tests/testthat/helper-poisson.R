@@ -49,3 +49,11 @@ residuals_of <- function(a, x, b) {
   off <- as.matrix(b) - as.matrix(a %*% as.matrix(x))
   sqrt(colSums(off^2) / colSums(as.matrix(b)^2))
 }
+
+# Systems are solved to the tolerance; `k` is about the condition of the matrix.
+expect_solved <- function(f, a, b, tol = f$tolerance, k = 1e4) {
+  expect_s3_class(f, "pcg")
+  expect_true(all(f$converged))
+  expect_true(all(residuals_of(a, f$x, b) <= 1.01 * tol + 1e-14))
+  expect_equal(as.vector(as.matrix(f$x)), as.vector(as.matrix(solve(as.matrix(a), as.matrix(b)))), tolerance = k * tol)
+}

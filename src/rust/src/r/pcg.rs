@@ -233,7 +233,28 @@ fn native_pcg(
     })
 }
 
+/// Whether a square matrix has zeros alone below its diagonal, and above
+#[extendr]
+fn native_triangles(x: Robj, dim: Robj) -> Robj {
+    reply(|| {
+        let dim = args::dims(&dim)?;
+        let x = args::matrix(&x, dim)?;
+        let (mut below, mut above) = (true, true);
+        for (j, column) in x.chunks_exact(dim.0.max(1)).enumerate() {
+            crate::interrupt::poll()?;
+            let (upper, lower) = column.split_at(j.min(column.len()));
+            above &= upper.iter().all(|v| *v == 0.0);
+            below &= lower.iter().skip(1).all(|v| *v == 0.0);
+            if !above && !below {
+                break;
+            }
+        }
+        Ok(list!(below = below, above = above))
+    })
+}
+
 extendr_module! {
     mod pcg;
     fn native_pcg;
+    fn native_triangles;
 }

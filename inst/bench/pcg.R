@@ -73,7 +73,6 @@ nearby <- do.call(rbind, lapply(orders, function(n) {
     now <- covariance(0.2 * (1 + change))
     one <- function(way, columns, f) {
       y <- rhs[, seq_len(columns), drop = FALSE]
-      f(y)
       done <- seconds(function() f(y))
       solution <- done$value
       x <- if (inherits(solution, "pcg")) solution$x else solution
@@ -85,7 +84,7 @@ nearby <- do.call(rbind, lapply(orders, function(n) {
     do.call(rbind, lapply(c(1L, 4L), function(columns) {
       rbind(
         one("pcg, factor from before", columns, function(y) pcg(now, y, before, tol = tol, device = device)),
-        one("pcg, jacobi", columns, function(y) pcg(now, y, "jacobi", tol = tol, maxit = 10000, device = device)),
+        if (columns == 1L && change == 0.01) one("pcg, jacobi", columns, function(y) pcg(now, y, "jacobi", tol = tol, maxit = 10000, device = device)),
         one("another factor", columns, function(y) chol_solve(gpu_chol(now, device = device), y, device = device)),
         one("base R: another factor", columns, function(y) {
           r <- chol(now)

@@ -21,6 +21,12 @@ use crate::scalar::try_zeroed;
 /// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
 const SPARSE: f64 = 0.25;
 
+/// Comes to an end where it is clear.
+fn is_mostly_zero(x: &[f64]) -> bool {
+    let most = (SPARSE * x.len() as f64) as usize;
+    x.iter().filter(|x| **x != 0.0).nth(most).is_none()
+}
+
 /// An error unless a sparse matrix is finite and, where all of it is stored, symmetric.
 pub fn check_symmetric(a: &Csc, stored: Stored) -> Result<()> {
     if !a.values.iter().all(|v| v.is_finite()) {
@@ -129,9 +135,8 @@ impl Systems<'_> {
             AnyMatrix::Resident(a) => return pcg_dense::resident(self, how, &a, m),
             AnyMatrix::Dense(x) => {
                 let x = args::matrix(&x, (n, n))?;
-                let filled = x.iter().filter(|x| **x != 0.0).count();
                 let on_gpu = matches!(how.target(0.0), Target::Cuda(_));
-                if on_gpu || filled as f64 > SPARSE * x.len() as f64 {
+                if on_gpu || !is_mostly_zero(x) {
                     return pcg_dense::host(self, how, x, m);
                 }
                 let a = Csc::from_dense(n, x);

@@ -12,7 +12,7 @@ use crate::algo::symmetry::{is_symmetric, is_symmetric_resident};
 use crate::device::Device;
 use crate::elementwise::Elementwise;
 use crate::error::{Error, Result};
-use crate::matrix::{Part, Uplo};
+use crate::matrix::Uplo;
 use crate::r::args;
 use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{AnyPreconditioner, Kind};
@@ -76,16 +76,16 @@ pub fn through_host(
         return on_held!(how, factor, |dev, T, f| with_factor::<T, _>(s, dev, &op, f));
     }
     on_device!(how, work(s), |dev, T| {
-        let f = load_factor::<T, _>(s, dev, m)?;
-        with_factor::<T, _>(s, dev, &op, &f)
+        with_factor_of_host::<T, _>(s, dev, &op, m)
     })
 }
 
-fn load_factor<T: Scalar, D: Elementwise<T>>(
+fn with_factor_of_host<T: Scalar, D: Elementwise<T>>(
     s: &Systems,
     dev: &D,
+    a: &dyn for<'d> Operator<OnDevice<'d, T, D>>,
     m: &AnyPreconditioner,
-) -> Result<D::Mat<'static>> {
+) -> Result<Solved> {
     let AnyPreconditioner::Dense(f) = m else {
         return Err(Error::Internal {
             what: "a native routine was called without a factor".into(),
@@ -93,7 +93,7 @@ fn load_factor<T: Scalar, D: Elementwise<T>>(
     };
     let dim = (s.n, s.n);
     let f = T::borrow_host(args::matrix(f, dim)?)?;
-    dev.load_temporary(args::view(&f, dim), Part::Upper)
+    with_factor(s, dev, a, &dev.load(args::view(&f, dim))?)
 }
 
 fn with_factor<T: Scalar, D: Elementwise<T>>(
@@ -142,7 +142,7 @@ fn with_matrix<T: Scalar, D: Elementwise<T>>(
             run(s, dev, &op, &ThroughHost { host, inner })
         }
         AnyPreconditioner::Dense(_) | AnyPreconditioner::Resident(_) => {
-            with_factor(s, dev, &op, &load_factor::<T, D>(s, dev, m)?)
+            with_factor_of_host(s, dev, &op, m)
         }
     }
 }

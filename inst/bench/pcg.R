@@ -1,7 +1,7 @@
 # Poisson's equation by pcg() beside Matrix::Cholesky() and scipy, and covariances that change by a little, with the factor from before.
 #   Rscript inst/bench/pcg.R [SIDE [ORDER...]]
 # SIDE: points along each side of the plane grid (1000); ORDER: of the covariances (2000 4000). CUDAFACTOR_PYTHON names a Python with scipy, for its cg. Writes
-# pcg-DEVICE.md, of CUDAFACTOR_BENCH_DEVICE (cpu), where the dense part is computed.
+# pcg-DEVICE.md and pcg-nearby-DEVICE.md, of CUDAFACTOR_BENCH_DEVICE (cpu), where the dense part is computed.
 
 suppressPackageStartupMessages({
   library(cudafactor)
@@ -96,7 +96,10 @@ nearby <- do.call(rbind, lapply(orders, function(n) {
 }))
 print(nearby, row.names = FALSE, digits = 3)
 
-bench_write(paste0("pcg-", device), "Conjugate gradients", list(`Poisson's equation in the plane` = plane, `A covariance that has changed by a little` = nearby), c(
-  sprintf("- %d x %d points, a random right-hand side, to a relative residual of %g, one run each, from R call to R result: the preconditioner is made within the time", side, side, tol),
-  "- covariances: exponential, range 0.2 in the unit square, nugget 0.01; `change` is the relative one of the range; `another factor` makes it and solves"
+bench_write(paste0("pcg-", device), "Conjugate gradients: Poisson's equation in the plane", list(`Poisson's equation` = plane), sprintf(
+  "- %d x %d points, a random right-hand side, to a relative residual of %g, one run each, from R call to R result: the preconditioner is made within the time", side, side, tol
+))
+bench_write(paste0("pcg-nearby-", device), "Conjugate gradients with the factor of a nearby covariance", list(`A covariance that has changed by a little` = nearby), c(
+  sprintf("- exponential covariances of points in the unit square, range 0.2, nugget 0.01; `change` is the relative one of the range; to a relative residual of %g, one run each", tol),
+  "- `another factor`: the time to make it and to solve with it"
 ))

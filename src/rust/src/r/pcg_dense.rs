@@ -93,7 +93,8 @@ fn with_factor_of_host<T: Scalar, D: Elementwise<T>>(
     };
     let dim = (s.n, s.n);
     let f = T::borrow_host(args::matrix(f, dim)?)?;
-    with_factor(s, dev, a, &dev.load(args::view(&f, dim))?)
+    let factor = dev.load(args::view(&f, dim))?;
+    with_factor(s, dev, a, &factor)
 }
 
 fn with_factor<T: Scalar, D: Elementwise<T>>(

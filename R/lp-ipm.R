@@ -32,6 +32,7 @@
 #'   \item{`dual_optimum`, `iterations`}{the dual objective; how many iterations.}
 #'   \item{`log`}{a data frame with a row for each point, the first one the start: `iteration`, `primal_objective`, `dual_objective`, the residuals `primal` and `dual`, the `gap`, the mean `mu` of
 #'     complementary products, the steps that led there, `primal_step` and `dual_step`, their `centring` and `correctors`, and `tau` and `kappa`, of which the first goes to 0 where there is no optimum.}
+#'   \item{`seconds`}{what all iterations took, `iterating`, and of that `forming` the normal equations and `factoring` them.}
 #'   \item{`certificate`}{for an infeasible problem multipliers `rows` of the rows: their combination cannot be had within the bounds, by 1. For an unbounded one a `ray` along which the objective
 #'     improves by 1 for ever, from any feasible point. Else `NULL`.}
 #'   \item{`dependent_rows`, `dependent_columns`}{how many equations followed from others and were left out; how many free variables did, which are 0 then.}
@@ -179,6 +180,7 @@ lp_result <- function(found, mat, rows, columns, max, constant, control, call) {
     dual_optimum = if (solved) sign * found$measures[[2L]] + constant else NA_real_,
     iterations = max(length(found$log) %/% 12L - 1L, 0L),
     log = lp_log(found$log, sign, constant),
+    seconds = stats::setNames(found$seconds, c("iterating", "forming", "factoring")),
     certificate = switch(found$kind,
       rows = list(rows = named(found$proof, row_names)),
       ray = list(ray = named(found$proof, column_names))

@@ -35,7 +35,9 @@ highs <- function(file) {
   lines <- readLines(file.path(work, file))
   d <- read.csv(text = lines[!startsWith(lines, "#")], header = FALSE,
     col.names = c("name", "method", "ms", "iterations", "status", "objective"), colClasses = c(name = "character"))
-  attr(d, "version") <- sub("^# *", "", lines[startsWith(lines, "#")][[1]])
+  said <- unique(sub("^# *", "", lines[startsWith(lines, "#")]))
+  attr(d, "version") <- said[[1]]
+  attr(d, "notes") <- said[-1]
   d
 }
 peers <- highs("netlib.csv")
@@ -53,17 +55,19 @@ rows <- lapply(seq_len(nrow(known)), function(k) {
   mat <- if (device == "cpu") p$mat else as.matrix(p$mat)
   r <- solve(mat)
   optimum <- known$reference_optimum[[k]] - known$file_constant[[k]]
-  data.frame(
+  row <- data.frame(
     problem = name, m = known$m[[k]], n = known$n[[k]], status = names(cudafactor:::lp_statuses)[r$status + 1L], iterations = r$iterations,
     ms = least_ms(function() solve(mat)), relative_error = abs(r$optimum - optimum) / abs(optimum), worst_residual = max(r$residuals),
     simplex_ms = of_peer(peers, name, "simplex", "ms"), ipx_ms = of_peer(peers, name, "ipx", "ms"),
     ipx_iterations = of_peer(peers, name, "ipx", "iterations"), hipo_ms = of_peer(peers, name, "hipo", "ms"),
     hipo_iterations = of_peer(peers, name, "hipo", "iterations")
   )
+  if (device != "cpu") row$cpu_ms <- least_ms(function() lp_ipm(p$obj, p$mat, p$dir, p$rhs, p$bounds, p$max, device = "cpu"))
+  row
 })
 all <- do.call(rbind, rows)
 ten <- all[match(paper$name, all$problem), ]
-beside <- cbind(ten[c("problem", "m", "n", "iterations", "ms", "simplex_ms", "ipx_ms", "ipx_iterations", "hipo_ms", "hipo_iterations")],
+beside <- cbind(ten[c("problem", "m", "n", "iterations", "ms", if (device != "cpu") "cpu_ms", "simplex_ms", "ipx_ms", "ipx_iterations", "hipo_ms", "hipo_iterations")],
   paper_iterations = paper$iterations, paper_gpu_s = paper$gpu_s, matlab_iterations = paper$matlab_iterations, matlab_s = paper$matlab_s)
 
 dense <- highs("dense.csv")
@@ -74,29 +78,40 @@ random <- do.call(rbind, lapply(orders, function(m) {
   c <- values[m * 2 * m + m + seq_len(2 * m)]
   solve <- function() lp_ipm(c, a, rep("==", m), b, device = device)
   r <- solve()
+  again <- solve()$seconds
   of <- function(method, what) of_peer(dense, as.character(m), method, what)
   data.frame(
-    m = m, n = 2L * m, status = r$status, iterations = r$iterations, s = least_ms(solve, 3) / 1e3, worst_residual = max(r$residuals),
+    m = m, n = 2L * m, status = r$status, iterations = r$iterations, s = least_ms(solve, 3) / 1e3, t(again), worst_residual = max(r$residuals),
     simplex_s = of("simplex", "ms") / 1e3, simplex = of("simplex", "status"), ipx_s = of("ipx", "ms") / 1e3, ipx = of("ipx", "status"),
     hipo_s = of("hipo", "ms") / 1e3, hipo = of("hipo", "status")
   )
 }))
+# Figure 10 of the paper, of one run: an iteration, its parts, and how much of it M's operations, m^2 n, and those of its factor, m^3 / 3, are at the rate at which M is formed.
+factors <- random$iterations + 1
+split <- data.frame(
+  m = random$m, n = random$n, iteration_ms = 1e3 * random$iterating / factors, forming_ms = 1e3 * random$forming / factors,
+  factoring_ms = 1e3 * random$factoring / factors, forming = random$forming / random$iterating, factoring = random$factoring / random$iterating,
+  rest = 1 - (random$forming + random$factoring) / random$iterating, forming_gflops = factors * random$m^2 * random$n / random$forming / 1e9,
+  at_forming_rate = random$forming * (1 + random$m / (3 * random$n)) / random$iterating
+)
+random <- random[setdiff(names(random), c("iterating", "forming", "factoring"))]
 random$fastest_over_ours <- pmin(random$simplex_s, random$ipx_s, random$hipo_s, na.rm = TRUE) / random$s
 
 sums <- data.frame(
   what = c("iterations, all", "iterations of IPX, all", "most iterations of the ten", "ms, the ten", "ms of IPX, the ten", "ms over IPX's, the ten"),
   value = c(sum(all$iterations), sum(all$ipx_iterations), max(ten$iterations), sum(ten$ms), sum(ten$ipx_ms), sum(ten$ms) / sum(ten$ipx_ms))
 )
-tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums, "Random dense problems" = random)
+tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums, "Random dense problems" = random, "How an iteration's time splits (the paper's Figure 10)" = split)
 about <- bench_machine()
 folder_out <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
 dir.create(folder_out, recursive = TRUE, showWarnings = FALSE)
 stem <- file.path(folder_out, paste0("lp-netlib-", device))
 writeLines(c(
   "# Linear programs beside HiGHS", "", paste0("- ", names(about), ": ", about), "",
-  sprintf("By `inst/bench/lp-netlib.sh`. Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU; %s without presolve and crossover, all in one run, on all cores. Milliseconds of",
+  sprintf("By `inst/bench/lp-netlib.sh`. Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as dense ones on a GPU; %s without presolve and crossover, all in one run. Milliseconds of",
     device, attr(peers, "version")),
   "NETLIB's problems are the least of 7 runs, of HiGHS 5, without reading the file; those of dense ones the least of 3, of HiGHS one. A method that is missing is not in that build of HiGHS.",
+  attr(dense, "notes"),
   "The paper's times are of its Table 3, on a GPU of 2006 in single precision, with tolerances of 3e-5 to 2e-3; ours go to 1e-8.",
   unlist(lapply(names(tables), function(name) c("", paste("##", name), "", bench_markdown(tables[[name]]))))
 ), paste0(stem, ".md"))

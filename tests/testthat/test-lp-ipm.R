@@ -96,6 +96,11 @@ test_that("factors in single precision cost no accuracy, and a matrix in single 
   expect_equal(single$solution, double$solution, tolerance = 1e-5)
   expect_false(identical(single$solution, double$solution))
   expect_lte(single$iterations, double$iterations + 2L)
+  for (r in list(single, double)) {
+    expect_named(r$seconds, c("iterating", "forming", "factoring"))
+    expect_true(all(r$seconds > 0))
+    expect_lte(sum(r$seconds[2:3]), r$seconds[[1]])
+  }
   # Weights that differ by orders of magnitude, beyond what single precision can factor.
   expect_lte(max(solve_in("single", control = list(tol = 1e-11))$residuals), 1e-11)
   coarse <- lp_ipm(p$c, as_gpu(p$a, precision = "single"), rep("==", 40), p$b)

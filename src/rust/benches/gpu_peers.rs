@@ -23,6 +23,7 @@ use peers::lu::{cholesky_beside_lu, lu};
 use peers::products::{crossprod, product};
 use peers::qr::{orthogonal, qr, tall_qr};
 use peers::report::{Report, Row};
+use peers::vectors;
 use peers::Outcome;
 
 const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]";
@@ -52,10 +53,12 @@ const fn entry(name: &'static str, sizes: &'static [usize]) -> Entry {
     Entry { name, sizes }
 }
 
-const ROUTINES: [Entry; 17] = [
+const ROUTINES: [Entry; 21] = [
     entry("gemm", &SIZES),
     entry("syrk", SIZES.split_at(1).1),
     entry("trsm", FEWER),
+    entry("gemv", FEWER),
+    entry("trsv", FEWER),
     entry("potrf", &SIZES),
     entry("getrf", FEWER),
     entry("geqrf", FEWER),
@@ -63,6 +66,8 @@ const ROUTINES: [Entry; 17] = [
     entry("orgqr", &[4096, 8192]),
     entry("chol_lu", &[1024, 2048, 4096, 8192, 16384]),
     entry("sgemm", FEWER),
+    entry("sgemv", FEWER),
+    entry("strsv", FEWER),
     entry("spotrf", FEWER),
     entry("strsm", FEWER),
     entry("sgetrf", FEWER),
@@ -128,6 +133,24 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
             emit(triangular::<f64>(bench, Uplo::Lower, No, n));
             if n == VARIANTS {
                 emit(triangular::<f64>(bench, Uplo::Upper, Yes, n));
+            }
+        }
+        "gemv" | "sgemv" => {
+            for trans in [No, Yes] {
+                emit(if routine == "gemv" {
+                    vectors::product::<f64>(bench, trans, n)
+                } else {
+                    vectors::product::<f32>(bench, trans, n)
+                });
+            }
+        }
+        "trsv" | "strsv" => {
+            for (trans, lines) in [(No, 1), (Yes, 1), (No, 2), (No, 4)] {
+                emit(if routine == "trsv" {
+                    vectors::triangular::<f64>(bench, trans, n, lines)
+                } else {
+                    vectors::triangular::<f32>(bench, trans, n, lines)
+                });
             }
         }
         "potrf" => emit(cholesky::<f64>(bench, n)),

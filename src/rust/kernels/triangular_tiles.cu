@@ -13,6 +13,7 @@
 // substitution unless the block is nearly singular: such blocks, and right-hand sides that are not finite, are left to
 // substitution itself. Inverses of larger blocks would cost fewer steps, but two small pivots in one of them would then
 // multiply.
+#include "invert_block.cuh"
 #include "tile_panel.cuh"
 #include "tile_sync.cuh"
 
@@ -27,53 +28,6 @@ constexpr int PANEL = ROWS * 16;  // doubles of a panel of a task
 constexpr int DIAGONAL = T * 16, INVERSE = 16 * 16;  // the same of a diagonal tile, and of an inverse
 // A diagonal tile for the solver, in the order of elimination: its panels and the inverses of its blocks, as in shared memory.
 constexpr int PREPARED = PANELS * (DIAGONAL + INVERSE);
-
-// How much |M||M^-1||M||x| may exceed |M||x| in a row of a block that is divided by through its inverse, for an x of ones and for
-// one that undoes the scale of M's columns. Rounding in the first product is less than eps times that, and what it leaves over
-// is subject to it once more: below 1 / sqrt(eps) its square does not count.
-constexpr double WORST = 1e8;
-
-// The block of order 16 of which this is row and column `c` in 16 neighbouring lanes; `m` its first entry, in rows of LD.
-// `inverse` <- its inverse, with a mark where it cannot be used. `pass`: 16 columns of 4 rows.
-template <int LD>
-__device__ __forceinline__ void invert_block(const double* m, double (*inverse)[17], double (*pass)[T], int c) {
-    double x[16], largest = 0;
-    pass[0][c] = 1 / m[c * LD + c];
-#pragma unroll
-    for (int r = 0; r < 16; ++r) largest = fmax(largest, fabs(m[r * LD + c]));
-    const double scale = 1 / largest;
-    pass[1][c] = scale;
-    __syncwarp();
-    double size[2] = {0, 0};
-#pragma unroll
-    for (int r = 0; r < 16; ++r) {
-        double v = r == c ? 1 : 0;
-#pragma unroll
-        for (int d = 0; d < r; ++d) v = fma(-m[r * LD + d], x[d], v);
-        x[r] = v * pass[0][r];
-        inverse[r][c] = x[r];
-        size[0] += fabs(m[c * LD + r]);
-        size[1] += fabs(m[c * LD + r]) * pass[1][r];
-    }
-    pass[2][c] = size[0], pass[3][c] = size[1];
-    __syncwarp();
-    double amplified[2] = {0, 0}, grown[2] = {0, 0};
-#pragma unroll
-    for (int d = 0; d < 16; ++d)
-#pragma unroll
-        for (int k = 0; k < 2; ++k) amplified[k] += fabs(inverse[c][d]) * pass[2 + k][d];
-    __syncwarp();
-    pass[0][c] = amplified[0], pass[1][c] = amplified[1];
-    __syncwarp();
-#pragma unroll
-    for (int d = 0; d < 16; ++d)
-#pragma unroll
-        for (int k = 0; k < 2; ++k) grown[k] += fabs(m[c * LD + d]) * pass[k][d];
-    // False for NaN too.
-    const bool fine = grown[0] / WORST < size[0] && grown[1] / WORST < size[1];
-    const unsigned all = __ballot_sync(0xffffffffu, fine) >> (threadIdx.x & 16) & 0xffff;
-    if (c == 15) inverse[0][15] = all == 0xffff ? 0 : 1;
-}
 
 // Grid: (tiles, 1), or (tiles, tiles) where `rows` is to become a copy of M with contiguous rows: block (t, d) has the tile that is
 // d tiles away from diagonal tile t within the triangle. The diagonal tiles go to `prepared`, and `state` is zeroed.

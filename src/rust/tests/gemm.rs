@@ -17,6 +17,7 @@ for_each_device!(
     empty_inner_dimension,
     crossproducts_are_symmetric,
     same_answer_twice,
+    matrix_by_vector,
 );
 
 /// `a` so that `op(a)` has the shape asked for.
@@ -214,4 +215,48 @@ fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {
     let first = multiply(device, (Trans::No, &a), (Trans::No, &b));
     let second = multiply(device, (Trans::No, &a), (Trans::No, &b));
     assert!(same(&first, &second));
+}
+
+/// One column or one row: long, short, many slices, leading dimensions of either parity, what is there beforehand read or not.
+fn matrix_by_vector<T: Scalar, D: Device<T>>(device: &D) {
+    for (m, k) in [
+        (1, 2),
+        (1, 70_000),
+        (3, 20_001),
+        (31, 33),
+        (33, 4097),
+        (64, 9000),
+        (257, 1030),
+        (1025, 2),
+        (3000, 129),
+        (40_000, 5),
+    ] {
+        for (t, other) in [(Trans::No, Trans::Yes), (Trans::Yes, Trans::No)] {
+            for gap in [0, 1] {
+                let a = shaped(t, m, k, |r, c| matrices::integers::<T>(r, c, 8)).with_gap(gap);
+                let x = matrices::integers::<T>(k, 1, 9);
+                let want = residual::product(op(t, &a).as_ref(), x.wide().as_ref());
+                let got = multiply(device, (t, &a), (Trans::No, &x));
+                assert_eq!(got.wide(), want, "{m} {k} {t:?}");
+                let row = multiply(device, (Trans::Yes, &x), (other, &a));
+                assert_eq!(row.wide(), want.transpose(), "{m} {k} {t:?}, a row");
+                assert!(same(&got, &multiply(device, (t, &a), (Trans::No, &x))));
+            }
+        }
+        let (a, x) = (
+            matrices::integers::<T>(m, k, 10),
+            matrices::integers::<T>(k, 1, 11),
+        );
+        let y = matrices::integers::<T>(m, 1, 12);
+        let whole = residual::product(a.wide().as_ref(), x.wide().as_ref());
+        let (got, ()) = changed(device, &y, Part::All, |out| {
+            let (a, x) = (device.load(a.view())?, device.load(x.view())?);
+            let (alpha, beta) = (T::from_f64(-2.0), T::from_f64(0.5));
+            device.gemm(alpha, Trans::No, &a, Trans::No, &x, beta, out)
+        })
+        .unwrap();
+        for i in 0..m {
+            assert_eq!(got.at(i, 0), -2.0 * whole[(i, 0)] + 0.5 * y.at(i, 0));
+        }
+    }
 }

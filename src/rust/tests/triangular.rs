@@ -18,6 +18,7 @@ for_each_device!(
     nan_and_infinity_propagate,
     what_is_no_number_goes_where_substitution_takes_it,
     ends_of_the_range,
+    few_right_hand_sides,
 );
 
 /// A triangle whose inverse does not grow with `n`, and NaN where nothing may be read.
@@ -115,7 +116,7 @@ fn edges_of_tiles<T: Scalar, D: Device<T>>(device: &D) {
     };
     for &n in orders {
         for (index, v) in variants().into_iter().enumerate() {
-            for (place, others) in [1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 300]
+            for (place, others) in [1, 2, 31, 32, 63, 64, 65, 127, 128, 129, 255, 300]
                 .into_iter()
                 .enumerate()
             {
@@ -275,6 +276,27 @@ fn ends_of_the_range<T: Scalar, D: Device<T>>(device: &D) {
             );
             let e = error(v, &a, &x, &b);
             assert!(e < residual::BACKWARD, "{v:?} {s}: {e}");
+        }
+    }
+}
+
+/// Right-hand sides that have ways of their own, of orders that many blocks share.
+fn few_right_hand_sides<T: Scalar, D: Device<T>>(device: &D) {
+    let orders: &[usize] = if few() { &[193] } else { &[193, 1500] };
+    for &n in orders {
+        for v in variants().into_iter().step_by(3) {
+            let a = triangle::<T>(n, v).with_gap(1);
+            for others in [1, 2, 3, 5] {
+                let shape = match v.side {
+                    Side::Left => (n, others),
+                    Side::Right => (others, n),
+                };
+                let b = matrices::random::<T>(shape.0, shape.1, 17);
+                let x = solve(device, v, n, &a, &b);
+                let e = error(v, &a, &x, &b);
+                assert!(e < residual::BACKWARD, "{v:?} {n} {others}: {e}");
+                assert!(same(&x, &solve(device, v, n, &a, &b)), "{v:?} {n} {others}");
+            }
         }
     }
 }

@@ -53,6 +53,32 @@ type Trsm<T> = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
+type Gemv<T> = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    *const T,
+    Address,
+    c_int,
+    Address,
+    c_int,
+    *const T,
+    Address,
+    c_int,
+) -> c_int;
+type Trsv = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    Address,
+    c_int,
+    Address,
+    c_int,
+) -> c_int;
+
 /// The routines of one element type and one order. Results are written through the address of the last argument.
 pub struct Blas<T> {
     handle: Handle,
@@ -60,6 +86,8 @@ pub struct Blas<T> {
     gemm: Gemm<T>,
     syrk: Syrk<T>,
     trsm: Trsm<T>,
+    gemv: Gemv<T>,
+    trsv: Trsv,
     one: T,
     zero: T,
 }
@@ -75,6 +103,8 @@ impl<T: Scalar> Blas<T> {
                 gemm: peers.blas(&name("gemm"))?,
                 syrk: peers.blas(&name("syrk"))?,
                 trsm: peers.blas(&name("trsm"))?,
+                gemv: peers.blas(&name("gemv"))?,
+                trsv: peers.blas(&name("trsv"))?,
                 one: T::from_f64(1.0),
                 zero: T::from_f64(0.0),
             })
@@ -143,6 +173,18 @@ impl<T: Scalar> Blas<T> {
         a: &Matrix<'_, T>,
         b: &Matrix<'_, T>,
     ) -> Outcome<()> {
+        self.trsm_columns(uplo, trans, a, b, self.n.try_into()?)
+    }
+
+    /// The same for so many columns of B.
+    pub fn trsm_columns(
+        &self,
+        uplo: Uplo,
+        trans: Trans,
+        a: &Matrix<'_, T>,
+        b: &Matrix<'_, T>,
+        columns: usize,
+    ) -> Outcome<()> {
         let n = self.n;
         // SAFETY: n x n matrices; alpha is a host scalar.
         let status = unsafe {
@@ -153,7 +195,7 @@ impl<T: Scalar> Blas<T> {
                 trans.code(),
                 Diag::NonUnit.code(),
                 n,
-                n,
+                c_int::try_from(columns)?,
                 &self.one,
                 a.address(),
                 n,
@@ -162,5 +204,64 @@ impl<T: Scalar> Blas<T> {
             )
         };
         check("cublas trsm", status)
+    }
+
+    /// `y <- op(A) x`
+    pub fn gemv(
+        &self,
+        trans: Trans,
+        a: &Matrix<'_, T>,
+        x: &Matrix<'_, T>,
+        y: &Matrix<'_, T>,
+    ) -> Outcome<()> {
+        let n = self.n;
+        // SAFETY: an n x n matrix and vectors of n entries; alpha and beta are host scalars.
+        let status = unsafe {
+            (self.gemv)(
+                self.handle,
+                trans.code(),
+                n,
+                n,
+                &self.one,
+                a.address(),
+                n,
+                x.address(),
+                1,
+                &self.zero,
+                y.address(),
+                1,
+            )
+        };
+        check("cublas gemv", status)
+    }
+
+    /// `x <- op(A)^-1 x` for the upper triangle of A and each of the first columns of a matrix.
+    pub fn trsv(
+        &self,
+        trans: Trans,
+        a: &Matrix<'_, T>,
+        x: &Matrix<'_, T>,
+        columns: usize,
+    ) -> Outcome<()> {
+        let n = self.n;
+        for column in 0..columns {
+            let at = x.address() + (column * n as usize * size_of::<T>()) as Address;
+            // SAFETY: an n x n matrix and a vector of n entries.
+            let status = unsafe {
+                (self.trsv)(
+                    self.handle,
+                    Uplo::Upper.code(),
+                    trans.code(),
+                    Diag::NonUnit.code(),
+                    n,
+                    a.address(),
+                    n,
+                    at,
+                    1,
+                )
+            };
+            check("cublas trsv", status)?;
+        }
+        Ok(())
     }
 }

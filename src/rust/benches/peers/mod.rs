@@ -11,5 +11,6 @@ pub mod qr;
 pub mod report;
 pub mod solver;
 pub mod timing;
+pub mod vectors;
 
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

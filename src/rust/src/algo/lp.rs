@@ -243,6 +243,7 @@ fn answer<C: Constraints>(
     Ok(Solution {
         measures: whole(outcome.measures),
         log,
+        seconds: outcome.seconds,
         ..solution
     })
 }

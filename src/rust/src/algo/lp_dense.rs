@@ -2,9 +2,11 @@
 //!
 //! The structural columns are held as rows, so that weights of columns repeat down the columns of what is multiplied; slacks, which have one entry each, are not held as columns.
 
+use std::time::Instant;
+
 use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
-use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations};
+use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations, Spent};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
 use crate::elementwise::{Elementwise, Index, Lines, Operand, Zip};
@@ -31,6 +33,7 @@ pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     gamma: f64,
     /// Whether a pivot was too small before: then likely again.
     careful: bool,
+    spent: Spent,
 }
 
 impl<T: Scalar, D: Elementwise<T>> Vectors for Dense<'_, T, D> {
@@ -68,6 +71,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
             free_factor: None,
             gamma: 0.0,
             careful: false,
+            spent: Spent::default(),
             ops,
         })
     }
@@ -224,6 +228,7 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
 
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize> {
         interrupt::poll()?;
+        let began = Instant::now();
         let (dev, columns) = (self.ops.dev, self.columns());
         if columns > 0 {
             // As a power, not by the root, for which a device has to say whether there was one.
@@ -254,12 +259,17 @@ impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
             dev.gemm(gamma, yes, a, no, a, one, &mut self.m)?;
             diagonal = self.diagonal()?;
         }
-        let least = least.max(T::EPS);
+        let (least, formed) = (least.max(T::EPS), Instant::now());
         let (factor, left_out, careful) =
             lp_pivots::factor(&self.ops, &self.m, &diagonal, least, self.careful)?;
+        self.spent.add(began, formed);
         self.careful = careful;
         self.factor = Some(factor);
         Ok(left_out)
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent
     }
 
     fn factor_free(&mut self) -> Result<()> {

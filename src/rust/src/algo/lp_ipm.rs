@@ -53,6 +53,15 @@ pub struct Outcome<V> {
     pub point: Point<V>,
     pub measures: Measures,
     pub log: Vec<Record>,
+    pub seconds: Seconds,
+}
+
+/// What iterations took, forming the normal equations and factoring them as parts of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Seconds {
+    pub iterating: f64,
+    pub forming: f64,
+    pub factoring: f64,
 }
 
 /// Gondzio's correctors in an iteration, at most, and what one must gain in the sum of both steps.
@@ -80,6 +89,7 @@ pub fn solve<N: NormalEquations>(
     holds: &Holds<'_, N>,
 ) -> Result<Outcome<N::V>> {
     let of = n.extents();
+    let (began, before) = (Instant::now(), n.spent());
     let at = start(n, data)?;
     let count = (of.bounded + of.capped.len() + 1) as f64;
     let mut it = Iteration { n, data, at, count };
@@ -139,6 +149,14 @@ pub fn solve<N: NormalEquations>(
     };
     match best {
         Some((measures, point)) => Ok(Outcome {
+            seconds: {
+                let spent = it.n.spent();
+                Seconds {
+                    iterating: began.elapsed().as_secs_f64(),
+                    forming: (spent.forming - before.forming).as_secs_f64(),
+                    factoring: (spent.factoring - before.factoring).as_secs_f64(),
+                }
+            },
             status,
             point,
             measures,

@@ -10,7 +10,7 @@ use super::lp_dense::Dense;
 use super::lp_dense_constraints::DenseConstraints;
 use super::lp_device::OnDevice;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
-use super::lp_normal::{or_one, Extents, Magnitudes, NormalEquations};
+use super::lp_normal::{or_one, Extents, Magnitudes, NormalEquations, Spent};
 use super::lp_vectors::{vectors_by, Vectors};
 use crate::device::Device;
 use crate::elementwise::Elementwise;
@@ -62,6 +62,7 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> Constraints for MixedConstraint
         Ok(Mixed {
             double: self.0.arrange(layout)?,
             single: None,
+            spent: Spent::default(),
             scale: 1.0,
         })
     }
@@ -79,6 +80,8 @@ pub struct Mixed<'d, D: Elementwise<f64> + Elementwise<f32>> {
     double: Dense<'d, f64, D>,
     /// While factors are in single precision.
     single: Option<Dense<'d, f32, D>>,
+    /// In single precision, before double.
+    spent: Spent,
     /// By what its weights are smaller than those that were given.
     scale: f64,
 }
@@ -168,9 +171,14 @@ impl<D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'_, D> {
                 Ok(_) | Err(Error::NotPositiveDefinite { .. } | Error::NonFinite) => {}
                 Err(e) => return Err(e),
             }
-            self.single = None;
+            self.coarsen(false)?;
         }
         self.double.factor(weights, least)
+    }
+
+    fn spent(&self) -> Spent {
+        let single = self.single.as_ref().map(|single| single.spent());
+        self.spent + self.double.spent() + single.unwrap_or_default()
     }
 
     fn factor_free(&mut self) -> Result<()> {
@@ -204,6 +212,9 @@ impl<D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'_, D> {
     fn coarsen(&mut self, coarse: bool) -> Result<bool> {
         if coarse == self.single.is_some() || self.extents().free > 0 {
             return Ok(false);
+        }
+        if let Some(single) = &self.single {
+            self.spent = self.spent + single.spent();
         }
         self.single = if coarse {
             Some(in_single(&self.double)?)

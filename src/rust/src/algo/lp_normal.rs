@@ -4,6 +4,8 @@
 //! `A_B'dy - theta dx_B = f_B`, `A_F'dy = f_F`, `A dx = g` with theta positive, solved by `M = A_B theta^-1 A_B' + gamma A_F A_F'` and the Schur complement of the free
 //! columns, `A_F' M^-1 A_F`: gamma makes M definite and changes nothing else.
 
+use std::time::{Duration, Instant};
+
 use super::lp_vectors::{Capped, Vectors};
 use crate::error::Result;
 
@@ -20,6 +22,32 @@ pub struct Extents {
     pub bounded: usize,
     pub free: usize,
     pub capped: Capped,
+}
+
+/// What forming M and factoring it took.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    pub forming: Duration,
+    pub factoring: Duration,
+}
+
+impl Spent {
+    /// Of something that began, and was formed at the second time.
+    pub(super) fn add(&mut self, began: Instant, formed: Instant) {
+        self.forming += formed - began;
+        self.factoring += formed.elapsed();
+    }
+}
+
+impl std::ops::Add for Spent {
+    type Output = Spent;
+
+    fn add(self, other: Spent) -> Spent {
+        Spent {
+            forming: self.forming + other.forming,
+            factoring: self.factoring + other.factoring,
+        }
+    }
 }
 
 /// Of rows, bounded and free columns.
@@ -44,6 +72,8 @@ pub trait NormalEquations: Vectors {
 
     /// Factors `A_B diag(weights) A_B' + gamma A_F A_F'`, leaving out pivots up to `least`, of a matrix with a unit diagonal; how many these are. The factor gamma is chosen here.
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize>;
+    /// In all calls of [`NormalEquations::factor`].
+    fn spent(&self) -> Spent;
     /// Prepares the Schur complement of the free columns, after [`NormalEquations::factor`].
     fn factor_free(&mut self) -> Result<()>;
     fn gamma(&self) -> f64;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::lp_form::Problem;
-use super::lp_ipm::{Record, Status};
+use super::lp_ipm::{Record, Seconds, Status};
 use super::lp_stop::Measures;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,7 @@ pub struct Solution {
     pub reduced: Vec<f64>,
     pub measures: Measures,
     pub log: Vec<Record>,
+    pub seconds: Seconds,
     pub certificate: Option<Certificate>,
     /// Rows, and free columns, that depend on others.
     pub dropped: usize,
@@ -65,6 +66,7 @@ impl Solution {
             y,
             measures: Measures::default(),
             log: Vec::new(),
+            seconds: Seconds::default(),
             certificate: None,
             dropped: 0,
             dropped_columns: 0,

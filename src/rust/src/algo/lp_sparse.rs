@@ -1,13 +1,15 @@
 //! The normal equations of a sparse matrix, on the host: `A W A'` has one pattern throughout, which is ordered and analysed once (faer's sparse Cholesky). Only what
 //! belongs to free columns is dense.
 
+use std::time::Instant;
+
 use super::lp_csc::Csc;
 use super::lp_dense::not_factored;
 use super::lp_density::stands_alone;
 use super::lp_device::OnDevice;
 use super::lp_free::FreeFactor;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
-use super::lp_normal::{Extents, Magnitudes, NormalEquations};
+use super::lp_normal::{Extents, Magnitudes, NormalEquations, Spent};
 use super::lp_plain::Plain;
 use super::lp_product::Product;
 use super::lp_rank;
@@ -142,6 +144,7 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
             dense: OnDevice::new(self.dev)?,
             product: Product::new(&bounded, beside(&free))?,
             separate,
+            spent: Spent::default(),
             capped: layout.capped(),
             bounded,
             free,
@@ -169,6 +172,7 @@ pub struct Sparse<'d, D: Elementwise<f64>> {
     product: Product,
     /// Whether free columns have no part in it.
     separate: bool,
+    spent: Spent,
     capped: Capped,
     gamma: f64,
     free_factor: Option<FreeFactor<f64, D>>,
@@ -245,10 +249,18 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
 
     fn factor(&mut self, weights: &Vec<f64>, least: f64) -> Result<usize> {
         crate::interrupt::poll()?;
+        let began = Instant::now();
         let none = Csc::with_rows(0);
         let free = if self.separate { &none } else { &self.free };
         self.gamma = self.product.form(&self.bounded, weights, free);
-        self.product.factor(least)
+        let formed = Instant::now();
+        let left_out = self.product.factor(least);
+        self.spent.add(began, formed);
+        left_out
+    }
+
+    fn spent(&self) -> Spent {
+        self.spent
     }
 
     fn factor_free(&mut self) -> Result<()> {

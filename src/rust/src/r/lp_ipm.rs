@@ -137,7 +137,7 @@ fn numbers(r: &Record) -> [f64; 12] {
 }
 
 fn answer(s: Solution) -> List {
-    let m = s.measures;
+    let (m, t) = (s.measures, s.seconds);
     let log: Vec<f64> = s.log.iter().flat_map(numbers).collect();
     let (kind, proof) = match s.certificate {
         None => ("", Vec::new()),
@@ -152,6 +152,7 @@ fn answer(s: Solution) -> List {
         reduced = s.reduced,
         measures = vec![m.objective, m.dual_objective, m.primal, m.dual, m.gap],
         log = log,
+        seconds = vec![t.iterating, t.forming, t.factoring],
         proof = proof,
         kind = kind,
         dropped = s.dropped as f64,

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::{blocks_for, View};
 use super::product;
+use super::product_vector;
 use crate::error::Result;
 use crate::progress;
 use crate::scalar::Scalar;
@@ -91,7 +92,7 @@ pub(super) fn multiply<T: Scalar>(
     if a.cols == 0 || update.alpha == T::from_f64(0.0) {
         return scale(ctx, update, c);
     }
-    if product::multiply(ctx, update, a, b, c)? {
+    if product_vector::multiply(ctx, update, a, b, c)? || product::multiply(ctx, update, a, b, c)? {
         return Ok(());
     }
     let flops = ctx.properties.launch_operations::<T>() / SLOWER;

@@ -21,8 +21,10 @@ pub(super) enum Family {
     Product,
     ProductThin,
     ProductSingle,
+    ProductVector,
     Triangular,
     TriangularTiles,
+    TriangularVector,
     Cholesky,
     CholeskyBatch,
     CholeskyTiles,
@@ -46,13 +48,15 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 26] = [
+    pub(super) const ALL: [Family; 28] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
         Family::ProductSingle,
+        Family::ProductVector,
         Family::Triangular,
         Family::TriangularTiles,
+        Family::TriangularVector,
         Family::Cholesky,
         Family::CholeskyBatch,
         Family::CholeskyTiles,
@@ -101,12 +105,14 @@ impl Family {
                 8.. => packed!("product_f32.sm_80"),
                 _ => return None,
             },
+            Family::ProductVector => packed!("product_vector"),
             Family::Triangular => packed!("triangular"),
             Family::TriangularTiles => match major {
                 9.. => packed!("triangular_tiles.sm_90"),
                 8 => packed!("triangular_tiles.sm_80"),
                 _ => return None,
             },
+            Family::TriangularVector => packed!("triangular_vector"),
             Family::Cholesky => packed!("cholesky"),
             Family::CholeskyBatch => packed!("cholesky_batch"),
             Family::CholeskyTiles => match major {

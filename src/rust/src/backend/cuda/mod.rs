@@ -7,9 +7,11 @@
 //! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
 //! - `passage`: matrices that pass block by block; `product_host`, `factor_host`: what is computed of them on the way, from host to host
 //! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
+//! - `product_vector`: products of a matrix and a vector
 //! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
 //! - `cholesky_update`: reflections of the rows of a factor, for its updates; `cholesky_update_host`: from host to host
 //! - `triangular_tiles`: triangular systems on the tensor cores
+//! - `triangular_vector`: those with one or two right-hand sides
 //! - `widened`: both of these for single precision, by way of double
 //! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
 //! - `pipeline`, `lu_pipeline`, `qr_pipeline`: LU and QR of columns in one launch, each from block to block
@@ -59,6 +61,7 @@ mod product;
 mod product_host;
 mod product_plan;
 mod product_shapes;
+mod product_vector;
 mod properties;
 mod qr;
 mod qr_batch;
@@ -78,6 +81,7 @@ mod transfer;
 mod transfer_tests;
 mod triangular;
 mod triangular_tiles;
+mod triangular_vector;
 mod usage;
 mod widened;
 

@@ -6,6 +6,7 @@ use super::gemm::{multiply, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, copy, View};
 use super::triangular_tiles;
+use super::triangular_vector;
 use super::widened;
 use crate::error::Result;
 use crate::matrix::{Diag, Side, Trans, Uplo};
@@ -71,6 +72,7 @@ pub(super) fn divide<T: Scalar>(
     let n = m.rows;
     if n == 0
         || b.cols == 0
+        || triangular_vector::solve(ctx, kind, m, b, stop)?
         || triangular_tiles::solve(ctx, kind, m, b, stop)?
         || widened::solve(ctx, kind, m, b, stop)?
     {

@@ -88,6 +88,12 @@ native_held_column_norms <- function(x, how) .Call(wrap__native_held_column_norm
 # Bytes that this process has sent to GPUs, and fetched from them
 native_transfer_bytes <- function() .Call(wrap__native_transfer_bytes)
 
+# The incomplete Cholesky factor of a sparse matrix; `droptol` of 0 for that without fill
+native_ichol <- function(starts, rows, values, dim, stored, droptol) .Call(wrap__native_ichol, starts, rows, values, dim, stored, droptol)
+
+# out = `(L L')^-1 b`
+native_ichol_solve <- function(starts, rows, values, dim, b, bdim, out, how) .Call(wrap__native_ichol_solve, starts, rows, values, dim, b, bdim, out, how)
+
 # The parts of a least-squares fit; see `algo::least_squares`
 native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm, x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how)
 
@@ -193,6 +199,12 @@ native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 
 # Whether all entries behind a handle are finite; the norms of columns decide where only their sums are not
 native_held_finite <- function(x, how) .Call(wrap__native_held_finite, x, how)
+
+# out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are; `start` may be NULL; `limits` are the tolerance and iterations
+native_pcg <- function(a, m, b, dim, start, limits, out, how) .Call(wrap__native_pcg, a, m, b, dim, start, limits, out, how)
+
+# Whether a square matrix has zeros alone below its diagonal, and above
+native_triangles <- function(x, dim) .Call(wrap__native_triangles, x, dim)
 
 # out = LINPACK's form of the QR factorization
 native_qr <- function(x, xdim, tol, out, how) .Call(wrap__native_qr, x, xdim, tol, out, how)

@@ -69,6 +69,7 @@ mod random_walker_front;
 mod random_walker_front_solve;
 pub mod random_walker_graph;
 pub mod random_walker_image;
+pub mod random_walker_multigrid;
 pub mod random_walker_order;
 mod random_walker_solve;
 pub mod random_walker_system;

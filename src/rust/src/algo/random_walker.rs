@@ -80,12 +80,7 @@ pub fn segment_graph(
     labels: &mut [i32],
     probabilities: Option<&mut [f64]>,
 ) -> Result<Solved> {
-    let all = graph.pixels() * graph.labels().len();
-    if labels.len() != graph.pixels() || probabilities.as_ref().is_some_and(|p| p.len() != all) {
-        return Err(Error::Dimension {
-            what: "labels or probabilities do not fit the image".into(),
-        });
-    }
+    require_room(graph, labels, probabilities.as_deref())?;
     let dissection = dissect(graph.dims(), |p| graph.is_unknown(p))?;
     let system = graph.system(dissection.order, false)?;
     let touching = system.touching();
@@ -93,7 +88,7 @@ pub fn segment_graph(
         unknowns: system.unknowns(),
         entries: 0,
     };
-    let mut answer = Answer::new(graph, &system, probabilities)?;
+    let mut answer = Answer::new(graph, &system.order, probabilities)?;
     if let Some((rest, solved)) = touching.split_last() {
         if !solved.is_empty() {
             let factor = Factor::new(&system.matrix, &dissection.nodes)?;
@@ -110,6 +105,20 @@ pub fn segment_graph(
     }
     answer.write(labels)?;
     Ok(done)
+}
+
+pub(super) fn require_room(
+    graph: &Graph,
+    labels: &[i32],
+    probabilities: Option<&[f64]>,
+) -> Result<()> {
+    let all = graph.pixels() * graph.labels().len();
+    if labels.len() != graph.pixels() || probabilities.is_some_and(|p| p.len() != all) {
+        return Err(Error::Dimension {
+            what: "labels or probabilities do not fit the image".into(),
+        });
+    }
+    Ok(())
 }
 
 /// Brings solutions to the accuracy of the weights, where small ones make the factor inaccurate.
@@ -138,7 +147,8 @@ fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Re
 /// Solutions on their way to labels: those of each label are asked for once, in any order, and of one what is left.
 pub struct Answer<'a> {
     graph: &'a Graph,
-    system: &'a System,
+    /// The pixel of each unknown.
+    order: &'a [u32],
     /// Of each unknown the likeliest label so far, its probability, and the sum of all so far.
     label: Vec<u32>,
     best: Vec<f64>,
@@ -149,16 +159,16 @@ pub struct Answer<'a> {
 impl<'a> Answer<'a> {
     pub fn new(
         graph: &'a Graph,
-        system: &'a System,
+        order: &'a [u32],
         mut probabilities: Option<&'a mut [f64]>,
     ) -> Result<Self> {
-        let n = system.unknowns();
+        let n = order.len();
         if let Some(all) = &mut probabilities {
             all.fill(0.0);
         }
         Ok(Answer {
             graph,
-            system,
+            order,
             label: filled(n, u32::MAX)?,
             best: filled(n, f64::NEG_INFINITY)?,
             sum: scalar::try_zeroed(n)?,
@@ -174,6 +184,15 @@ impl<'a> Answer<'a> {
             for (j, x) in column.enumerate() {
                 self.put(j, *label, *x);
             }
+        }
+        Ok(())
+    }
+
+    /// The solution of this label at all pixels.
+    pub fn take_pixels(&mut self, label: u32, x: &[f64]) -> Result<()> {
+        interrupt::poll()?;
+        for (j, pixel) in self.order.iter().enumerate() {
+            self.put(j, label, x[*pixel as usize]);
         }
         Ok(())
     }
@@ -196,7 +215,7 @@ impl<'a> Answer<'a> {
         }
         self.sum[unknown] += x;
         if let Some(all) = &mut self.probabilities {
-            let pixel = self.system.order[unknown] as usize;
+            let pixel = self.order[unknown] as usize;
             all[label as usize * self.graph.pixels() + pixel] = x;
         }
     }
@@ -214,7 +233,7 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        for (pixel, label) in self.system.order.iter().zip(&self.label) {
+        for (pixel, label) in self.order.iter().zip(&self.label) {
             let Some(value) = values.get(*label as usize) else {
                 return Err(Error::Internal {
                     what: "a pixel without a label".into(),

@@ -25,6 +25,13 @@ pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// What is beside a pixel.
+pub(super) enum Neighbour {
+    Unknown,
+    /// With the number of its label.
+    Seed(u32),
+}
+
 /// The grid of an image with a weight on every pair of neighbours, and what is known of its pixels.
 #[derive(Debug)]
 pub struct Graph {
@@ -125,6 +132,64 @@ impl Graph {
             }
             stride *= extent;
         }
+    }
+
+    /// Calls `f` with what is beside a pixel in the graph, and the weight between.
+    pub(super) fn beside(&self, pixel: usize, mut f: impl FnMut(Neighbour, f64)) {
+        self.neighbours(pixel, |q, weight| match self.classes[q] {
+            OUT => {}
+            UNKNOWN => f(Neighbour::Unknown, weight),
+            label => f(Neighbour::Seed(label), weight),
+        });
+    }
+
+    /// The numbers of labels with a seed beside one of these pixels, in ascending order.
+    pub(super) fn touching(&self, unknown: &[u32]) -> Result<Vec<u32>> {
+        let mut touching = filled(self.labels.len(), false)?;
+        for (j, p) in unknown.iter().enumerate() {
+            if j % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            self.beside(*p as usize, |q, _| {
+                if let Neighbour::Seed(label) = q {
+                    touching[label as usize] = true;
+                }
+            });
+        }
+        let labels = (0u32..).zip(touching);
+        Ok(labels.filter_map(|(k, t)| t.then_some(k)).collect())
+    }
+
+    /// The matrix of the unknown pixels' system as [`crate::stencil`] has operators, on the whole grid: of other pixels the diagonal is 1.
+    pub(super) fn couplings(&self, out: &mut [f64]) -> Result<()> {
+        let n = self.pixels();
+        let (excess, couplings) = out.split_at_mut(n);
+        for (p, e) in excess.iter_mut().enumerate() {
+            if p % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            if !self.is_unknown(p) {
+                *e = 1.0;
+                continue;
+            }
+            self.beside(p, |q, weight| {
+                if let Neighbour::Seed(_) = q {
+                    *e += weight;
+                }
+            });
+        }
+        let mut stride = 1;
+        let axes = self.weights.iter().zip(self.dims);
+        for ((weights, extent), to) in axes.zip(couplings.chunks_exact_mut(n.max(1))) {
+            interrupt::poll()?;
+            for (p, w) in weights.iter().enumerate().take(n.saturating_sub(stride)) {
+                if self.is_unknown(p) && self.is_unknown(p + stride) {
+                    to[p] = *w;
+                }
+            }
+            stride *= extent;
+        }
+        Ok(())
     }
 
     /// Unknown pixels that no path of unknown pixels joins to a seed have no solution.

@@ -3,4 +3,5 @@
 mod factor;
 mod images;
 mod model;
+mod multigrid;
 mod seeds;

@@ -48,7 +48,7 @@
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()], or [chol_insert()], came close to a matrix that is not positive definite: the factor has lost digits \cr
 #'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before it reached an optimum, and gives the best point \cr
-#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not bring the residuals of these right-hand sides below the tolerance, and gives its last iterates \cr
+#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not bring the residuals of these right-hand sides below the tolerance, and gives its last iterates; [random_walker()] (field `error`) did not bring the error of probabilities there \cr
 #'   `cudafactor_warning_shifted` \tab `shift` \tab [ichol()] factored a matrix with this share of its diagonal added \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr

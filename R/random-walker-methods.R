@@ -17,6 +17,9 @@ print.random_walker <- function(x, ...) {
     cat(sprintf("and %d labels more\n", length(counts) - length(shown)))
   }
   cat(sprintf("%.0f labels sought, method \"%s\"%s, on %s\n", x$unknowns, x$method, if (x$auto) " (by \"auto\")" else "", x$device))
+  if (x$method == "cg") {
+    cat(sprintf("%.0f iterations, estimated error of probabilities %.2g\n", x$iterations, x$error))
+  }
   out <- length(x$labels) - sum(counts) - x$unreached
   if (out > 0) {
     cat(sprintf("%.0f pixels left out\n", out))

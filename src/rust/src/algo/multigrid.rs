@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use faer::{MatMut, MatRef};
 
 use crate::elementwise::Map;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::try_zeroed;
@@ -78,11 +78,7 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
             weights.push(to);
             operator = coarse;
         }
-        let dense = dense(dev, &operator)?;
-        let n = operator.grid.points();
-        let dense = MatRef::from_column_major_slice(&dense, n, n);
-        let mut factor = dev.load_temporary(dense, Part::All)?;
-        dev.potrf(Uplo::Upper, &mut factor)?;
+        let factor = factor(dev, &operator)?;
         operators.push(operator);
         Ok(Multigrid {
             dev,
@@ -186,6 +182,30 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
         dev.stencil_relax(a, b, Some(other), FIRST, p, x)?;
         dev.stencil_relax(a, b, Some(x), SECOND, p, other)
     }
+}
+
+/// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this is an approximate inverse anyway.
+const SHIFTS: [f64; 4] = [0.0, 1e-14, 1e-11, 1e-8];
+
+/// The Cholesky factor of an operator as a dense matrix.
+fn factor<D: Stencil>(dev: &D, a: &Operator<D::Mat<'static>>) -> Result<D::Mat<'static>> {
+    let mut dense = dense(dev, a)?;
+    let n = a.grid.points();
+    let mut failed = Error::NotPositiveDefinite { order: 1 };
+    for shift in SHIFTS {
+        dense
+            .iter_mut()
+            .step_by(n + 1)
+            .for_each(|d| *d += shift * *d);
+        let matrix = MatRef::from_column_major_slice(&dense, n, n);
+        let mut factor = dev.load_temporary(matrix, Part::All)?;
+        match dev.potrf(Uplo::Upper, &mut factor) {
+            Ok(()) => return Ok(factor),
+            Err(e @ Error::NotPositiveDefinite { .. }) => failed = e,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(failed)
 }
 
 /// An operator as a dense matrix of the host.

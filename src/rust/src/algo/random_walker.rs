@@ -201,7 +201,13 @@ impl<'a> Answer<'a> {
     pub fn take_rest(&mut self, label: u32) -> Result<()> {
         interrupt::poll()?;
         for j in 0..self.sum.len() {
-            self.put(j, label, 1.0 - self.sum[j]);
+            let sum = self.sum[j];
+            self.put(j, label, 1.0 - sum);
+            // Solutions that are not exact may leave less than nothing.
+            if let (true, Some(all)) = (sum > 1.0, &mut self.probabilities) {
+                let own = all.iter_mut().skip(self.order[j] as usize);
+                own.step_by(self.graph.pixels()).for_each(|p| *p /= sum);
+            }
         }
         Ok(())
     }

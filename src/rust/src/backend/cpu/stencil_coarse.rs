@@ -256,7 +256,7 @@ fn products(a: &Slices<'_>, p: &Weights<'_>, around: &[Offset], here: Offset) ->
         }
         let (w, excess) = row(a, fine, place);
         let diagonal = excess + w.iter().sum::<f64>();
-        let mut take =
+        let take =
             |by: f64| move |coarse: Offset, share: f64| (add(coarse, here.map(|c| -c)), by * share);
         let own = take(weight * diagonal);
         p.each(fine, |c, s| {

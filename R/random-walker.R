@@ -95,9 +95,9 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
     abort_missing(names(absent)[absent][[1L]], call)
   }
   asked <- if (missing(method)) "auto" else walker_method(method, call)
-  seeds <- as_seeds(seeds, call)
-  image <- as_image(image, seeds$space, channels, call)
-  beta <- as_number(beta, "beta", call)
+  parts <- walker_parts(image, seeds, beta, spacing, channels, call)
+  image <- parts$image
+  seeds <- parts$seeds
   prob <- as_flag(prob)
   if (is.na(prob)) {
     abort_argument("prob", "'prob' must be TRUE or FALSE", call)
@@ -110,19 +110,17 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   if (!(maxit >= 1 && maxit <= 1e9)) {
     abort_argument("maxit", "'maxit' must be at least 1", call)
   }
-  spacing <- walker_spacing(spacing, length(seeds$space), call)
   where <- how(device, "double", call)
   if (asked == "direct" && startsWith(device, "cuda")) {
     abort_argument("device", "method \"direct\" runs on the CPU: use device = \"cpu\" or \"auto\", or method \"cg\"", call)
   }
-  three <- function(x) c(as.double(x), rep(1, 3L - length(x)))
   labels <- integer(length(seeds$values))
   values <- if (prob) sort(unique(seeds$values[seeds$values > 0L]))
   probabilities <- if (prob) {
     array(0, c(seeds$space, length(values)), c(vector("list", length(seeds$space)), list(as.character(values))))
   }
   found <- unwrap(native_random_walker(
-    image$values, seeds$values, c(three(seeds$space), image$count), c(beta, three(spacing)), c(match(asked, walker_methods) - 1, tol, maxit), labels, probabilities, where
+    image$values, seeds$values, parts$dim, parts$model, c(match(asked, walker_methods) - 1, tol, maxit), labels, probabilities, where
   ), call, "image")
   attributes(labels) <- seeds$attributes
   if (found$iterative && !isTRUE(found$error <= tol)) {
@@ -132,12 +130,25 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   }
   structure(class = "random_walker", list(
     labels = labels, probabilities = probabilities, label_values = found$values, method = if (found$iterative) "cg" else "direct", auto = asked == "auto",
-    unknowns = found$unknowns, factor_entries = found$entries, iterations = if (found$iterative) found$iterations, error = if (found$iterative) found$error, unreached = found$unreached, beta = beta, spacing = spacing,
+    unknowns = found$unknowns, factor_entries = found$entries, iterations = if (found$iterative) found$iterations, error = if (found$iterative) found$error,
+    unreached = found$unreached, beta = parts$beta, spacing = parts$spacing,
     channels = image$channels, image = image$values, horizontal_first = image$horizontal_first, device = gpu_last_device()
   ))
 }
 
 walker_methods <- c("auto", "direct", "cg")
+
+# Arguments that describe a system, looked at, and as native routines take them.
+walker_parts <- function(image, seeds, beta, spacing, channels, call) {
+  seeds <- as_seeds(seeds, call)
+  image <- as_image(image, seeds$space, channels, call)
+  beta <- as_number(beta, "beta", call)
+  spacing <- walker_spacing(spacing, length(seeds$space), call)
+  three <- function(x) c(as.double(x), rep(1, 3L - length(x)))
+  list(
+    image = image, seeds = seeds, beta = beta, spacing = spacing, dim = c(three(seeds$space), image$count), model = c(beta, three(spacing))
+  )
+}
 
 walker_method <- function(method, call) {
   if (identical(method, walker_methods)) {

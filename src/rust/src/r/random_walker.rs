@@ -10,6 +10,7 @@ use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
+use crate::r::sparse;
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
 
 fn broken() -> Error {
@@ -130,6 +131,21 @@ fn run(
     first
 }
 
+fn graph(image: &Robj, seeds: &Robj, dim: &Robj, model: &Robj) -> Result<Graph> {
+    let (&[rows, columns, slices, channels], &[beta, ref spacing @ ..]) =
+        (args::doubles(dim)?, args::doubles(model)?)
+    else {
+        return Err(broken());
+    };
+    let image = Image {
+        values: args::doubles(image)?,
+        dims: [rows as usize, columns as usize, slices as usize],
+        channels: channels as usize,
+        spacing: <[f64; 3]>::try_from(spacing).map_err(|_| broken())?,
+    };
+    Graph::new(image, args::integers(seeds)?, beta)
+}
+
 /// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
 /// spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
 #[extendr]
@@ -147,18 +163,8 @@ fn native_random_walker(
     reply(|| {
         // Sets the threads.
         let how = How::parse(&how)?;
-        let (&[rows, columns, slices, channels], &[beta, ref spacing @ ..], &[method, tol, maxit]) = (
-            args::doubles(&dim)?,
-            args::doubles(&model)?,
-            args::doubles(&way)?,
-        ) else {
+        let &[method, tol, maxit] = args::doubles(&way)? else {
             return Err(broken());
-        };
-        let image = Image {
-            values: args::doubles(&image)?,
-            dims: [rows as usize, columns as usize, slices as usize],
-            channels: channels as usize,
-            spacing: <[f64; 3]>::try_from(spacing).map_err(|_| broken())?,
         };
         let method = match method as i32 {
             0 => Method::Auto,
@@ -169,8 +175,7 @@ fn native_random_walker(
             tol,
             maxit: maxit as usize,
         };
-        let seeds = args::integers(&seeds)?;
-        let graph = Graph::new(image, seeds, beta)?;
+        let graph = graph(&image, &seeds, &dim, &model)?;
         let mut out = Out::integers(&labels, graph.pixels())?;
         let mut all = if probabilities.is_null() {
             None
@@ -193,7 +198,32 @@ fn native_random_walker(
     })
 }
 
+/// The matrix of the pixels whose labels are sought, of which the lower triangle is made, the right-hand sides of all labels, and these pixels by number; arguments as of `native_random_walker`
+#[extendr]
+fn native_random_walker_system(image: Robj, seeds: Robj, dim: Robj, model: Robj) -> Robj {
+    reply(|| {
+        let graph = graph(&image, &seeds, &dim, &model)?;
+        let system = graph.system(graph.unknown()?, false)?;
+        let count = graph.labels().len();
+        let mut sides: Vec<f64> = crate::scalar::try_zeroed(system.unknowns() * count)?;
+        for link in &system.links {
+            sides[link.label as usize * system.unknowns() + link.unknown as usize] += link.weight;
+        }
+        let [starts, rows, values] = sparse::parts(&system.matrix)?;
+        let pixels: Vec<f64> = system.order.iter().map(|p| f64::from(*p) + 1.0).collect();
+        Ok(list!(
+            starts = starts,
+            rows = rows,
+            entries = values,
+            sides = sides,
+            pixels = pixels,
+            values = graph.labels().to_vec()
+        ))
+    })
+}
+
 extendr_module! {
     mod random_walker;
     fn native_random_walker;
+    fn native_random_walker_system;
 }

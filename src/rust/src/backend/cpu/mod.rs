@@ -26,6 +26,7 @@ mod reflect;
 mod reflections;
 mod reflector;
 mod stencil;
+mod stencil_between;
 mod stencil_coarse;
 mod tile;
 mod tiles;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::matrix::require;
-use super::stencil_coarse::{coarsen, interpolation, prolong, restrict};
+use super::stencil_between::{prolong, restrict};
+use super::stencil_coarse::{coarsen, interpolation};
 use super::{CpuDevice, CpuMat};
 use crate::error::{Error, Result};
 use crate::stencil::{Grid, Offset, Operator, Reach, Stencil, Step};

@@ -239,8 +239,12 @@ native_held_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__
 # out = the handle of the coefficients for the right-hand sides y, `missing` where a column has none
 native_held_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_held_qr_coef, factor, tau, pivot, missing, y, out, how)
 
-# labels = those of an image's pixels, by the direct solver; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three spacings
-native_random_walker <- function(image, seeds, dim, model, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, labels, probabilities, how)
+# labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+# spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
+native_random_walker <- function(image, seeds, dim, model, way, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, way, labels, probabilities, how)
+
+# The matrix of the pixels whose labels are sought, of which the lower triangle is made, the right-hand sides of all labels, and these pixels by number; arguments as of `native_random_walker`
+native_random_walker_system <- function(image, seeds, dim, model) .Call(wrap__native_random_walker_system, image, seeds, dim, model)
 
 # Gives back what is behind a handle, before R's finalizer would
 native_held_free <- function(x) .Call(wrap__native_held_free, x)

@@ -46,6 +46,6 @@ random_walker_system <- function(image, seeds, beta = 130, spacing = NULL, chann
   n <- length(found$pixels)
   list(
     A = methods::new("dsCMatrix", i = found$rows, p = found$starts, x = found$entries, Dim = c(n, n), uplo = "L"),
-    b = matrix(found$sides, n, dimnames = list(NULL, found$values)), pixels = found$pixels, label_values = found$values
+    b = matrix(found$sides, n, length(found$values), dimnames = list(NULL, found$values)), pixels = found$pixels, label_values = found$values
   )
 }

@@ -87,7 +87,7 @@
 #' # image <- png::readPNG("picture.png")
 #' @order 1
 #' @export
-random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct", "cg"), tol = 1e-7, prob = FALSE, spacing = NULL, channels = NULL, maxit = 500,
+random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct", "cg"), tol = 1e-9, prob = FALSE, spacing = NULL, channels = NULL, maxit = 500,
                           device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   absent <- c(image = missing(image), seeds = missing(seeds))

@@ -28,7 +28,7 @@ test_that("pictures and volumes get the direct method's answer", {
       inside <- r$labels > 0
       expect_lt(max(abs(apply(r$probabilities, seq_along(space), sum)[inside] - 1)), 1e-8, label = info)
       expect_identical(list(r$method, r$auto), list("cg", FALSE))
-      expect_lte(r$error, 1e-7)
+      expect_lte(r$error, 1e-9)
       expect_identical(r$unreached, direct$unreached)
       expect_match(r$device, device, fixed = TRUE)
     }

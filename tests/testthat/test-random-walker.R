@@ -223,7 +223,7 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds, beta = -1), "argument", "beta")
   refused(random_walker(image, seeds, beta = 1:2), "argument", "beta")
   refused(random_walker(image, seeds, beta = Inf), "argument", "beta")
-  refused(random_walker(image, seeds, method = "cg"), "argument", "method", "\"auto\" or \"direct\"")
+  refused(random_walker(image, seeds, method = "cholesky"), "argument", "method", "\"auto\", \"direct\", \"cg\"")
   refused(random_walker(image, seeds, method = 1), "argument", "method")
   refused(random_walker(image, seeds, prob = NA), "argument", "prob")
   refused(random_walker(image, seeds, spacing = 1), "argument", "spacing", "2 positive numbers")

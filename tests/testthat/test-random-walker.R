@@ -231,5 +231,5 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds, spacing = c(NA, 1)), "argument", "spacing")
   refused(random_walker(image, seeds, channels = 2), "argument", "channels")
   refused(random_walker(image, seeds, device = "gpu"), "device_unavailable")
-  refused(random_walker(image, seeds, device = "cuda"), "argument", "device", "runs on the CPU")
+  refused(random_walker(image, seeds, method = "direct", device = "cuda"), "argument", "device", "runs on the CPU")
 })

@@ -105,6 +105,7 @@ dim.ichol <- function(x) dim(x$L)
 dimnames.ichol <- function(x) dimnames(x$L)
 
 #' @rdname ichol
+#' @method solve ichol
 #' @export
 solve.ichol <- function(a, b, ...) {
   call <- sys.call()

@@ -13,8 +13,10 @@
 #'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
 #'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
 #'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
-#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor \cr
+#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor, a linear program or an image \cr
 #'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
+#'   `cudafactor_error_indefinite` \tab `argument`, `column`, `iteration`, `cosine` \tab [pcg()] found that the matrix `"A"`, or the preconditioner `"M"`, is not positive definite, in this iteration for this right-hand side; without the last three fields, a sparse Cholesky factorization of `"A"` did \cr
+#'   `cudafactor_error_not_symmetric` \tab `argument` \tab a matrix for [pcg()] or [ichol()] that is not symmetric, by more than rounding \cr
 #'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; a pivoted factor of rank `index - 1`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
 #'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
@@ -46,6 +48,8 @@
 #'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
 #'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()], or [chol_insert()], came close to a matrix that is not positive definite: the factor has lost digits \cr
 #'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before it reached an optimum, and gives the best point \cr
+#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not bring the residuals of these right-hand sides below the tolerance, and gives its last iterates; [random_walker()] (field `error`) did not bring the error of probabilities there \cr
+#'   `cudafactor_warning_shifted` \tab `shift` \tab [ichol()] factored a matrix with this share of its diagonal added \cr
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
@@ -150,7 +154,7 @@ raise <- function(kind, message, fields, call, routine) {
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
   )
-  for (name in intersect(names(fields), c("order", "index", "objects", "row", "col"))) {
+  for (name in intersect(names(fields), c("order", "index", "objects", "row", "col", "column", "iteration"))) {
     fields[[name]] <- as.integer(fields[[name]])
   }
   stop(error_condition(kind, text, call, fields))
@@ -205,9 +209,11 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update, and of a linear program, all arguments may hold such numbers, and none is base R's.
+# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (isTRUE(routine %in% c("update", "lp"))) {
+  if (identical(routine, "pcg") && argument == "x") {
+    "NA/NaN/Inf came up in the iteration: out of 'A' or 'M', or as numbers are too large"
+  } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)

@@ -88,6 +88,12 @@ native_held_column_norms <- function(x, how) .Call(wrap__native_held_column_norm
 # Bytes that this process has sent to GPUs, and fetched from them
 native_transfer_bytes <- function() .Call(wrap__native_transfer_bytes)
 
+# The incomplete Cholesky factor of a sparse matrix; `droptol` of 0 for that without fill
+native_ichol <- function(starts, rows, values, dim, stored, droptol) .Call(wrap__native_ichol, starts, rows, values, dim, stored, droptol)
+
+# out = `(L L')^-1 b`
+native_ichol_solve <- function(starts, rows, values, dim, b, bdim, out, how) .Call(wrap__native_ichol_solve, starts, rows, values, dim, b, bdim, out, how)
+
 # The parts of a least-squares fit; see `algo::least_squares`
 native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm, x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how)
 
@@ -194,6 +200,12 @@ native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 # Whether all entries behind a handle are finite; the norms of columns decide where only their sums are not
 native_held_finite <- function(x, how) .Call(wrap__native_held_finite, x, how)
 
+# out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are; `start` may be NULL; `limits` are the tolerance and iterations
+native_pcg <- function(a, m, b, dim, start, limits, out, how) .Call(wrap__native_pcg, a, m, b, dim, start, limits, out, how)
+
+# Whether a square matrix has zeros alone below its diagonal, and above
+native_triangles <- function(x, dim) .Call(wrap__native_triangles, x, dim)
+
 # out = LINPACK's form of the QR factorization
 native_qr <- function(x, xdim, tol, out, how) .Call(wrap__native_qr, x, xdim, tol, out, how)
 
@@ -226,6 +238,13 @@ native_held_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__
 
 # out = the handle of the coefficients for the right-hand sides y, `missing` where a column has none
 native_held_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_held_qr_coef, factor, tau, pivot, missing, y, out, how)
+
+# labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+# spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
+native_random_walker <- function(image, seeds, dim, model, way, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, way, labels, probabilities, how)
+
+# The matrix of the pixels whose labels are sought, of which the lower triangle is made, the right-hand sides of all labels, and these pixels by number; arguments as of `native_random_walker`
+native_random_walker_system <- function(image, seeds, dim, model) .Call(wrap__native_random_walker_system, image, seeds, dim, model)
 
 # Gives back what is behind a handle, before R's finalizer would
 native_held_free <- function(x) .Call(wrap__native_held_free, x)

@@ -31,7 +31,7 @@ as_lp_matrix <- function(mat, n, call) {
     return(as_lp_triplets(mat, "mat", call))
   }
   if (isS4(mat) && inherits(mat, "sparseMatrix")) {
-    return(as_lp_columns(mat, call))
+    return(sparse_columns(mat, call))
   }
   if (is.null(dim(mat)) && is.atomic(mat)) {
     mat <- matrix(mat, 1L, dimnames = if (!is.null(names(mat))) list(NULL, names(mat)))
@@ -49,17 +49,6 @@ as_lp_matrix <- function(mat, n, call) {
   }
   x <- as_double(x, call)
   list(kind = "dense", x = x, dim = as.double(dim(x)), dimnames = dimnames(x))
-}
-
-# Package Matrix's classes, which are loaded where there is an object of them.
-as_lp_columns <- function(mat, call) {
-  x <- tryCatch(
-    methods::as(methods::as(methods::as(mat, "dMatrix"), "generalMatrix"), "CsparseMatrix"),
-    error = function(e) abort_type(conditionMessage(e), call)
-  )
-  list(
-    kind = "sparse", starts = x@p, rows = x@i, values = x@x, dim = as.double(x@Dim), dimnames = dimnames(mat)
-  )
 }
 
 # slam's triplets, of which none may name a place twice.

@@ -5,6 +5,7 @@
 #include <R.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
+#include "callback.h"
 #include "results.h"
 #include "settings.h"
 
@@ -243,6 +244,8 @@ static const R_ExternalMethodDef external_methods[] = {
     {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings_of_call, 2},
     {"take_raised", (DL_FUNC)&take_raised, 0},
+    {"new_continuation", (DL_FUNC)&new_continuation, 0},
+    {"resume_jump", (DL_FUNC)&resume_jump, 1},
     {NULL, NULL, 0}};
 
 void R_init_cudafactor(DllInfo *dll) {

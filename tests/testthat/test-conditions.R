@@ -1,7 +1,7 @@
 native_kinds <- c(
   "not_positive_definite", "singular", "dimension", "device_unavailable", "device_memory", "device_failed",
   "host_memory", "interrupted", "internal", "stale", "file", "file_exists", "file_in_use", "file_corrupt", "file_format",
-  "disk_space"
+  "disk_space", "indefinite", "not_symmetric"
 )
 
 raised <- function(kind, fields = list(), routine = NULL) {

@@ -9,6 +9,18 @@ pub enum Error {
     NotPositiveDefinite { order: usize },
     /// The same of matrix `index` (1-based) of a batch, the first with this fault.
     NotPositiveDefiniteIn { index: usize, order: usize },
+    /// Conjugate gradients met a vector v with `v'Av <= 0` for `argument`, a matrix (A) or the inverse of a preconditioner (M), in this iteration of column `column`
+    /// (1-based) of the right-hand sides; the cosine of the angle between v and Av.
+    Indefinite {
+        argument: &'static str,
+        column: usize,
+        iteration: usize,
+        cosine: f64,
+    },
+    /// A matrix that is to be symmetric is not.
+    NotSymmetric { argument: &'static str },
+    /// A sparse Cholesky factorization met a pivot that is not positive, in an order of its own.
+    IndefinitePivot,
     /// `U[index, index]` (1-based) is exactly zero.
     Singular { index: usize },
     /// The estimated reciprocal condition number is below the tolerance.
@@ -68,6 +80,8 @@ pub enum Error {
         needed: u64,
         free: u64,
     },
+    /// A function of R's was left by a jump, which goes on when the native routine has returned.
+    Jumped,
     /// The user asked to stop.
     Interrupted,
     /// A bug in this package.
@@ -105,6 +119,8 @@ impl Error {
             Error::NotPositiveDefinite { .. } | Error::NotPositiveDefiniteIn { .. } => {
                 "not_positive_definite"
             }
+            Error::Indefinite { .. } | Error::IndefinitePivot => "indefinite",
+            Error::NotSymmetric { .. } => "not_symmetric",
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
@@ -120,6 +136,7 @@ impl Error {
             Error::Corrupt { .. } => "file_corrupt",
             Error::FileFormat { .. } => "file_format",
             Error::DiskSpace { .. } => "disk_space",
+            Error::Jumped => "jumped",
             Error::Interrupted => "interrupted",
             Error::Internal { .. } => "internal",
         }
@@ -134,6 +151,18 @@ impl Error {
                 ("index", Number(*index as f64)),
                 ("order", Number(*order as f64)),
             ],
+            Error::Indefinite {
+                argument,
+                column,
+                iteration,
+                cosine,
+            } => vec![
+                ("argument", Text((*argument).to_owned())),
+                ("column", Number(*column as f64)),
+                ("iteration", Number(*iteration as f64)),
+                ("cosine", Number(*cosine)),
+            ],
+            Error::IndefinitePivot => vec![("argument", Text("A".to_owned()))],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
             Error::NonFinite => vec![("argument", Text("x".to_owned()))],
@@ -179,10 +208,15 @@ impl Error {
                 let reason = if *freed { "freed" } else { "elsewhere" };
                 vec![("reason", Text(reason.to_owned()))]
             }
-            Error::Argument { argument, .. } | Error::NonFiniteIn { argument } => {
+            Error::Argument { argument, .. }
+            | Error::NonFiniteIn { argument }
+            | Error::NotSymmetric { argument } => {
                 vec![("argument", Text((*argument).to_owned()))]
             }
-            Error::Dimension { .. } | Error::Interrupted | Error::Internal { .. } => vec![],
+            Error::Dimension { .. }
+            | Error::Jumped
+            | Error::Interrupted
+            | Error::Internal { .. } => vec![],
         }
     }
 }
@@ -198,6 +232,21 @@ impl fmt::Display for Error {
             Error::NotPositiveDefiniteIn { index, order } => write!(
                 f,
                 "matrix {index}: the leading minor of order {order} is not positive"
+            ),
+            Error::Indefinite {
+                argument,
+                column,
+                iteration,
+                cosine,
+            } => write!(
+                f,
+                "'{argument}' is not positive definite: in iteration {iteration} for right-hand side {column} a vector and its product have an angle of cosine \
+                 {cosine:.3e}"
+            ),
+            Error::NotSymmetric { argument } => write!(f, "'{argument}' is not symmetric"),
+            Error::IndefinitePivot => write!(
+                f,
+                "'A' is not positive definite: its Cholesky factorization met a pivot that is not positive"
             ),
             Error::Singular { index } => write!(f, "U[{index},{index}] is exactly zero"),
             Error::IllConditioned { rcond } => {
@@ -265,6 +314,7 @@ impl fmt::Display for Error {
                 *needed as f64 / GIB,
                 *free as f64 / GIB
             ),
+            Error::Jumped => write!(f, "a function was left by a jump"),
             Error::Interrupted => write!(f, "interrupted by the user"),
             Error::Internal { what } => write!(f, "{what}"),
         }

@@ -7,6 +7,8 @@
 //! long: see "Interrupts" in `DESIGN.md`.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -35,6 +37,51 @@ pub fn later<R>(f: impl FnOnce() -> R) -> R {
     }
     let _before = Before(LATER.with(|l| l.replace(true)));
     f()
+}
+
+/// How work that may be on several threads learns that it is to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Stop<'a>(Option<&'a AtomicBool>);
+
+impl Stop<'_> {
+    /// For work on the thread that began the call.
+    pub const HERE: Stop<'static> = Stop(None);
+
+    pub fn poll(&self) -> Result<()> {
+        match self.0 {
+            None => poll(),
+            Some(wanted) if wanted.load(Ordering::Relaxed) => Err(Error::Interrupted),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// Runs long work on another thread, and polls on this one until that is done. Threads of the pool ask nobody: a step that keeps this
+/// thread waiting for them for long would not hear the user.
+pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Result<R> {
+    let wanted = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (done, over) = mpsc::channel();
+        let stop = Stop(Some(&wanted));
+        let worker = scope.spawn(move || {
+            let result = work(stop);
+            // Nobody waits any more only where this thread has panicked.
+            let _ = done.send(());
+            result
+        });
+        let mut asked = Ok(());
+        // An end without a message is a panic, which is passed on.
+        while let Err(mpsc::RecvTimeoutError::Timeout) = over.recv_timeout(INTERVAL) {
+            if asked.is_ok() {
+                asked = poll();
+                wanted.store(asked.is_err(), Ordering::Relaxed);
+            }
+        }
+        match worker.join() {
+            Ok(result) => asked.and(result),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// `Err(Interrupted)` when the user asked to stop. Cheap enough for every panel.

@@ -4,6 +4,7 @@
 //! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
+//! - [`stencil`]: operators on grids, and the steps of multigrid with them
 //! - [`covariance`]: functions that make covariances of points
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`tiles`]: a file of tiles, for matrices that no memory holds
@@ -28,6 +29,7 @@ pub mod progress;
 #[cfg(feature = "r")]
 mod r;
 pub mod scalar;
+pub mod stencil;
 mod threads;
 pub mod tiles;
 pub mod work;

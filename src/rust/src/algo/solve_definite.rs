@@ -7,13 +7,13 @@ use crate::algo::cholesky_host::{self, factor_by_tiles, Means};
 use crate::algo::condition;
 use crate::algo::lu::Rhs;
 use crate::algo::solve;
+use crate::algo::symmetry::is_symmetric;
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{self, System};
 use crate::error::{Error, Result};
 use crate::footprint;
-use crate::interrupt;
 use crate::progress;
 use crate::scalar::{try_zeroed, Scalar};
 use crate::threads::owns_pool;
@@ -52,34 +52,6 @@ pub fn solve<T: Scalar, D: TileMachine<T>>(
         }
         done => done,
     }
-}
-
-/// Whether all entries are their mirror images; NaN is not.
-fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
-    const SIDE: usize = 256;
-    let n = a.nrows();
-    let blocks = n.div_ceil(SIDE);
-    for i in 0..blocks {
-        interrupt::poll()?;
-        let same = |j: usize| {
-            let (row, col) = (i * SIDE, j * SIDE);
-            let (rows, cols) = (SIDE.min(n - row), SIDE.min(n - col));
-            let (x, y) = (
-                a.submatrix(row, col, rows, cols),
-                a.submatrix(col, row, cols, rows),
-            );
-            (0..cols).all(|j| (0..rows).all(|i| x[(i, j)] == y[(j, i)]))
-        };
-        let all = if owns_pool() {
-            (i..blocks).into_par_iter().all(same)
-        } else {
-            (i..blocks).all(same)
-        };
-        if !all {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The largest sum of magnitudes of a column.

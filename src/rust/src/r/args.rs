@@ -152,10 +152,25 @@ pub fn matrices(x: &Robj, n: usize) -> Result<Option<Vec<&[f64]>>> {
 ///
 /// The R function allocated it for this call and nobody else refers to it, which is what makes
 /// writing to it sound.
-pub struct Out<'a> {
-    data: *mut f64,
+pub struct Out<'a, T = f64> {
+    data: *mut T,
     len: usize,
     owner: PhantomData<&'a Robj>,
+}
+
+impl<'a> Out<'a, i32> {
+    /// A fresh integer vector.
+    pub fn integers(x: &'a Robj, len: usize) -> Result<Self> {
+        let mut x = x.clone();
+        match x.as_integer_slice_mut() {
+            Some(v) if v.len() == len => Ok(Out {
+                data: v.as_mut_ptr(),
+                len,
+                owner: PhantomData,
+            }),
+            _ => Err(broken("an integer result of the stated length")),
+        }
+    }
 }
 
 impl<'a> Out<'a> {
@@ -170,12 +185,14 @@ impl<'a> Out<'a> {
             _ => Err(broken("a result of the stated extents")),
         }
     }
+}
 
-    pub fn slice(&mut self) -> &mut [f64] {
+impl<T> Out<'_, T> {
+    pub fn slice(&mut self) -> &mut [T] {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: R's memory of `len` doubles, kept alive by `owner`, reached through this value alone.
+        // SAFETY: R's memory of `len` numbers, kept alive by `owner`, reached through this value alone.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
     }
 }

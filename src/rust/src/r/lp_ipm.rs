@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, on_held, watch};
+use crate::r::sparse;
 use crate::r::target::{on_device, set_last, How, Target};
 use crate::scalar::Scalar;
 use crate::work::Work;
@@ -195,20 +196,7 @@ fn native_lp_sparse(
         let dim = args::dims(&dim)?;
         let parts = list_of(&parts);
         let call = Call::new(&parts, dim, &limits)?;
-        let places = |x: &Robj| -> Result<Vec<usize>> {
-            let all = args::integers(x)?.iter().map(|i| usize::try_from(*i));
-            let all: std::result::Result<Vec<usize>, _> = all.collect();
-            all.map_err(|_| Error::Dimension {
-                what: "a sparse matrix has rows that are out of order or range".into(),
-            })
-        };
-        let values = args::doubles(&values)?.to_vec();
-        let a = Csc::new(dim.0, places(&starts)?, places(&rows)?, values)?;
-        if a.columns() != dim.1 {
-            return Err(Error::Dimension {
-                what: "a sparse matrix has parts that do not fit together".into(),
-            });
-        }
+        let a = sparse::csc(&starts, &rows, &values, dim)?;
         if stays_sparse(&how, &a, &call.problem()) {
             return call.sparse(&how, &a).map(answer);
         }

@@ -6,6 +6,7 @@
 //! would jump over Rust frames.
 
 mod args;
+mod callback;
 mod chol_gpus;
 mod cholesky;
 mod cholesky_file;
@@ -13,6 +14,7 @@ mod cholesky_update;
 mod covariance;
 mod device;
 mod elementwise;
+mod ichol;
 mod lm;
 mod lp_ipm;
 mod lu;
@@ -22,10 +24,15 @@ mod memory;
 mod movement;
 mod norm;
 mod operand;
+mod pcg;
+mod pcg_dense;
+mod pcg_operands;
 mod qr;
 mod qr_resident;
+mod random_walker;
 mod reply;
 mod resident;
+mod sparse;
 mod target;
 mod tile_matrix;
 mod tile_parts;
@@ -47,6 +54,7 @@ extendr_module! {
     use covariance;
     use device;
     use elementwise;
+    use ichol;
     use lm;
     use lp_ipm;
     use lu;
@@ -55,8 +63,10 @@ extendr_module! {
     use memory;
     use movement;
     use norm;
+    use pcg;
     use qr;
     use qr_resident;
+    use random_walker;
     use resident;
     use tile_matrix;
     use tile_product;

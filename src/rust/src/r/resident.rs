@@ -4,6 +4,7 @@
 //! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file, or whose matrix was freed, there is
 //! none: [`Error::Stale`].
 
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -140,10 +141,41 @@ pub fn held(x: &Robj) -> Result<&Held> {
     }
 }
 
+thread_local! {
+    /// What routines compute with that call functions of R's meanwhile.
+    static PINNED: RefCell<Vec<*mut Holding>> = const { RefCell::new(Vec::new()) };
+}
+
+fn is_pinned(address: *mut Holding) -> bool {
+    PINNED.with_borrow(|all| all.contains(&address))
+}
+
+/// Keeps the matrix behind a handle there, and as it is, until this is dropped: for a routine that calls functions of R's.
+pub struct Pin(*mut Holding);
+
+impl Pin {
+    /// None where there is no matrix.
+    pub fn new(x: &Robj) -> Option<Self> {
+        let address = holding(x)?;
+        PINNED.with_borrow_mut(|all| all.push(address));
+        Some(Pin(address))
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        PINNED.with_borrow_mut(|all| {
+            if let Some(at) = all.iter().rposition(|a| *a == self.0) {
+                all.swap_remove(at);
+            }
+        });
+    }
+}
+
 /// Takes the matrix away from its handle, if it is still there and cannot be an operand of a routine that runs.
 pub fn take(x: &Robj) -> Option<Held> {
-    let address = holding(x).filter(|_| !in_between())?;
-    // SAFETY: as `holding` says, and no other native routine runs.
+    let address = holding(x).filter(|a| !in_between() && !is_pinned(*a))?;
+    // SAFETY: as `holding` says, and no native routine that runs has a reference to what is there.
     unsafe { (*address).0.take() }.map(|(a, _)| a)
 }
 
@@ -168,7 +200,14 @@ pub fn changing<V>(x: &Robj, change: impl FnOnce(&mut Held) -> Result<V>) -> Res
             reason: "a finalizer or an event handler, which comes in between another computation, cannot change a matrix".to_owned(),
         });
     }
-    // SAFETY: as `holding` says, and no other native routine runs; this one has no reference to what is there.
+    if is_pinned(address) {
+        return Err(Error::Argument {
+            argument: "x",
+            what: "the matrix cannot be changed by a function that a computation with it calls"
+                .to_owned(),
+        });
+    }
+    // SAFETY: as `holding` says, and no other native routine has a reference to what is there.
     let matrix = unsafe { (*address).0.take() };
     let mut away = Away { address, matrix };
     match &mut away.matrix {

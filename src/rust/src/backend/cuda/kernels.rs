@@ -45,10 +45,12 @@ pub(super) enum Family {
     Fold,
     Movement,
     Covariance,
+    Stencil,
+    StencilCoarse,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 28] = [
+    pub(super) const ALL: [Family; 30] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -77,6 +79,8 @@ impl Family {
         Family::Fold,
         Family::Movement,
         Family::Covariance,
+        Family::Stencil,
+        Family::StencilCoarse,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -157,6 +161,8 @@ impl Family {
             Family::Fold => packed!("fold"),
             Family::Movement => packed!("movement"),
             Family::Covariance => packed!("covariance"),
+            Family::Stencil => packed!("stencil"),
+            Family::StencilCoarse => packed!("stencil_coarse"),
         })
     }
 }

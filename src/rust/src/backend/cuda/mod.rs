@@ -73,6 +73,7 @@ mod qr_reflectors;
 mod shortage;
 pub mod speed;
 mod staging;
+mod stencil;
 mod streams;
 mod sums;
 mod tiles;

@@ -1,0 +1,130 @@
+# Incomplete Cholesky factors of sparse matrices.
+
+#' Incomplete Cholesky factors
+#'
+#' `ichol(A)` is a sparse lower triangular \eqn{L} with \eqn{L L^T}{LL'} near a symmetric positive definite matrix \eqn{A}, in the order of its rows as they are: a preconditioner for [pcg()]. `solve()` of it solves systems with \eqn{L L^T}{LL'}.
+#'
+#' With `droptol = 0` nothing is filled in: \eqn{L} has entries where \eqn{A} has some, and there \eqn{L L^T}{LL'} is \eqn{A}. With a threshold there may be entries anywhere, and those are left out of column \eqn{j} that are smaller, before they are divided by the pivot's root, than
+#' `droptol` times the sum of \eqn{|A_{ij}|}{|A[i, j]|}, \eqn{i \ge j}{i >= j}. The smaller the threshold the more entries there are, the fewer iterations of `pcg()`, and the longer each of them takes: see the example.
+#'
+#' Such factors exist for M-matrices, such as graph Laplacians with something added to the diagonal, and for diagonally dominant ones. Of other positive definite matrices a pivot may come out that is not positive. Then \eqn{A + \alpha\,diag(A)}{A + alpha diag(A)} is
+#' factored instead, with \eqn{\alpha}{alpha} of 0.001, and twice as much until it works. Whether that is of use only the iteration tells.
+#'
+#' @section Value:
+#' A list of class `"ichol"`: `L`, a `dtCMatrix` of package Matrix; `shift`, \eqn{\alpha}{alpha}, or 0; `attempts`, how many factorizations there were; `droptol`; `entries`, of the stored triangle of `A`. `solve(x, b)`: a vector or matrix, as by [solve()].
+#'
+#' @section Failure:
+#' `cudafactor_error_not_symmetric`; `cudafactor_error_not_positive_definite` (field `order`) of an entry on the diagonal that is not positive, or where no shift helps; `cudafactor_error_non_finite`, `cudafactor_error_dimension`, `cudafactor_error_type`, `cudafactor_error_argument`.
+#' The warning `cudafactor_warning_shifted` (field `shift`) says that a shift was needed.
+#'
+#' @section Device:
+#' The CPU.
+#'
+#' @param A A symmetric matrix: sparse, of package Matrix or slam, of which a symmetric class may store either triangle, or a plain matrix with zeros.
+#' @param droptol The threshold, 0 for no fill.
+#' @references Manteuffel, T. A. (1980) An incomplete factorization technique for positive definite linear systems. *Mathematics of Computation* **34**, 473-497.
+#'
+#' Munksgaard, N. (1980) Solving sparse symmetric sets of linear equations by preconditioned conjugate gradients. *ACM Transactions on Mathematical Software* **6**, 206-219.
+#' @seealso [pcg()]
+#' @examples
+#' if (requireNamespace("Matrix", quietly = TRUE)) {
+#'   line <- Matrix::bandSparse(30, k = 0:1, diagonals = list(rep(2, 30), rep(-1, 29)), symmetric = TRUE)
+#'   one <- Matrix::Diagonal(30)
+#'   a <- Matrix::kronecker(line, one) + Matrix::kronecker(one, line)
+#'   b <- rep(1, 900)
+#'   for (droptol in c(0, 0.1, 0.01, 0.001)) {
+#'     m <- ichol(a, droptol)
+#'     cat(droptol, length(m$L@x), "entries", pcg(a, b, m)$iterations, "iterations\n")
+#'   }
+#'   print(m)
+#' }
+#' @export
+ichol <- function(A, droptol = 0) {
+  call <- sys.call()
+  if (missing(A)) {
+    abort_missing("A", call)
+  }
+  droptol <- as_number(droptol, "droptol", call)
+  if (!(droptol >= 0 && droptol < Inf)) {
+    abort_argument("droptol", "'droptol' must be a number, finite and not negative", call)
+  }
+  if (!requireNamespace("Matrix", quietly = TRUE)) {
+    abort_type("the factor is an object of package Matrix, which is not installed", call)
+  }
+  matrix <- as_pcg_matrix(if (is_resident(A)) as.matrix(A) else A, NULL, how("cpu", "double", call), call, "a matrix of numbers")
+  if (matrix$kind == "dense") {
+    places <- which(matrix$x != 0)
+    columns <- (places - 1L) %/% matrix$n + 1L
+    matrix <- c(list(
+      kind = "sparse", starts = c(0L, cumsum(tabulate(columns, matrix$n))), rows = as.integer((places - 1L) %% matrix$n),
+      values = matrix$x[places], stored = ""
+    ), matrix[c("n", "dim", "dimnames")])
+  }
+  run <- function(m) native_ichol(m$starts, m$rows, m$values, as.double(m$dim), m$stored, droptol)
+  reply <- run(matrix)
+  if (identical(reply$err$kind, "not_symmetric")) {
+    reply <- run(symmetric_part(matrix, call))
+  }
+  found <- unwrap(reply, call, "pcg")
+  if (found$shift > 0) {
+    warn("shifted", sprintf("a pivot is not positive: the factor is of A + %.3g diag(A)", found$shift), call, shift = found$shift)
+  }
+  names <- matrix$dimnames
+  triangle <- if (nzchar(matrix$stored)) length(matrix$values) else (length(matrix$values) + matrix$n) / 2
+  structure(class = "ichol", list(
+    L = methods::new("dtCMatrix",
+      p = found$starts, i = found$rows, x = found$values, Dim = as.integer(matrix$dim), uplo = "L",
+      Dimnames = if (is.null(names)) list(NULL, NULL) else unname(names)
+    ),
+    shift = found$shift,
+    attempts = as.integer(found$failures) + 1L,
+    droptol = droptol,
+    entries = triangle
+  ))
+}
+
+#' @rdname ichol
+#' @param x,a What `ichol()` gave.
+#' @param b Right-hand sides; where there are none, `solve()` gives the inverse of \eqn{L L^T}{LL'}, which is dense.
+#' @param ... Ignored.
+#' @export
+print.ichol <- function(x, ...) {
+  kind <- if (x$droptol == 0) "without fill" else sprintf("with threshold %g", x$droptol)
+  cat(sprintf("Incomplete Cholesky factor %s, of order %d\n", kind, nrow(x$L)))
+  cat(sprintf("%d entries, %.2f times those of a triangle of the matrix\n", length(x$L@x), length(x$L@x) / max(x$entries, 1)))
+  if (x$shift > 0) {
+    cat(sprintf("of A + %.3g diag(A), as %s broke down\n", x$shift, counted(x$attempts - 1L, "factorization")))
+  }
+  invisible(x)
+}
+
+#' @export
+dim.ichol <- function(x) dim(x$L)
+
+#' @export
+dimnames.ichol <- function(x) dimnames(x$L)
+
+#' @rdname ichol
+#' @method solve ichol
+#' @export
+solve.ichol <- function(a, b, ...) {
+  call <- sys.call()
+  n <- nrow(a$L)
+  b <- if (missing(b)) diag(n) else as_side(b, call)
+  if (is_resident(b)) {
+    b <- as.matrix(b)
+  }
+  values <- as_right_side(b, n, call)
+  columns <- count_right_sides(values, n)
+  out <- .External(alloc_matrix, n, columns)
+  x <- lower_columns(a$L, call)
+  reply <- native_ichol_solve(x$starts, x$rows, x$values, c(n, n) + 0, values, c(n, columns) + 0, out, how("cpu", "double", call))
+  unwrap(reply, call, "pcg")
+  if (is.matrix(b)) {
+    dimnames(out) <- solution_dimnames(dimnames(a), b)
+  } else {
+    dim(out) <- NULL
+    names(out) <- colnames(a$L)
+  }
+  out
+}

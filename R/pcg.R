@@ -1,0 +1,207 @@
+# Symmetric positive definite systems by preconditioned conjugate gradients.
+
+#' Symmetric positive definite systems by preconditioned conjugate gradients
+#'
+#' `pcg()` solves \eqn{A X = B} for a symmetric positive definite matrix \eqn{A} and any number of right-hand sides, by conjugate gradients with a preconditioner \eqn{M}, a matrix near \eqn{A} whose systems are
+#' easily solved. All right-hand sides are iterated together, so that \eqn{A} and \eqn{M} are read once for all; each has an iteration of its own, which ends as soon as
+#' \eqn{\|b - A x\| \le tol \|b\|}{||b - A x|| <= tol ||b||}.
+#'
+#' @section Matrices:
+#' A sparse `A`, of package Matrix or slam, stays sparse; of Matrix's symmetric classes the triangle that is stored is read. So does a plain matrix of which three quarters or more are zeros, unless `device` names a GPU. Other plain matrices and a
+#' [gpu_matrix] are dense. A matrix that is symmetric but for rounding, as [isSymmetric()] has it, is taken as the mean of it and its transpose.
+#'
+#' A function is given a matrix, of all the right-hand sides that are still iterated on, and gives its product with `A`, of the same extents, or something that [as.matrix()] makes that of. Nothing can be found out about such a matrix beforehand: that it is symmetric and positive definite is
+#' the caller's word.
+#'
+#' @section Preconditioners:
+#' `M` is one of
+#' \describe{
+#'   \item{`"ic0"`}{the incomplete Cholesky factor without fill, [ichol()]; of a dense matrix, where nothing is left out, the Cholesky factor itself.}
+#'   \item{`"jacobi"`}{the diagonal of `A`.}
+#'   \item{`"none"`}{the identity.}
+#'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix], of which the upper triangle is read; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
+#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}. The matrix \eqn{M} itself is refused: give `chol(M)`.}
+#'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
+#' }
+#' Where `M` is not given it is `"ic0"` for a sparse matrix, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of
+#' \eqn{n^2} operations instead of another factorization of \eqn{n^3 / 3}.
+#'
+#' @section Method:
+#' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
+#' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on: so it is with grids in the plane, up to millions of points, and
+#' not with those in space from some thousand points on. The order itself takes as long as half of the iterations in space may take: `M = "ic0"`, or `method = "cg"`, does without. The value and `print()` say what was chosen.
+#'
+#' @section Value:
+#' A list of class `"pcg"`:
+#' \describe{
+#'   \item{`x`}{the solution, a vector where `b` is one, else a matrix, with names as by [solve()]; a `gpu_matrix` where `b` is a matrix and `A` or `b` a `gpu_matrix`.}
+#'   \item{`iterations`}{how many iterations each right-hand side took.}
+#'   \item{`residuals`}{the history: a matrix with a column for each right-hand side and a row for each iteration, the first one for the start, of \eqn{\|b - A x\| / \|b\|}{||b - A x|| / ||b||}; NA from the end on. Those in between are the recurrence's.}
+#'   \item{`relative_residual`}{at the end, computed from `A`, `b` and `x`.}
+#'   \item{`converged`}{of each right-hand side, whether that is within the tolerance.}
+#'   \item{`end`}{why each ended: `"converged"`; `"iterations"`, at `maxit`; `"stagnated"`, where rounding allows no smaller residual.}
+#'   \item{`tolerance`, `maxit`}{the limits.}
+#'   \item{`method`, `auto`}{`"cg"` or `"direct"`, and whether `"auto"` chose it.}
+#'   \item{`preconditioner`}{`"ic0"`, `"jacobi"`, `"none"`, `"cholesky"`, `"ichol"`, `"factor"` or `"function"`.}
+#'   \item{`shift`}{where `"ic0"` broke down, the factor is of \eqn{A + shift\,diag(A)}{A + shift diag(A)}; else 0.}
+#'   \item{`dim`, `device`}{order of `A` and number of right-hand sides; where it was computed.}
+#' }
+#' `print()` shows it, `plot()` draws the history.
+#'
+#' @section Failure:
+#' `cudafactor_error_not_symmetric`. `cudafactor_error_indefinite` (fields `argument`, `"A"` or `"M"`; `column`, `iteration`; `cosine`): the iteration met a vector \eqn{v} with \eqn{v^T A v \le 0}{v'Av <= 0}, or the same of \eqn{M^{-1}}{M^-1}.
+#' The cosine of the angle between the vector and its product is about -1 where it is an eigenvector of a negative eigenvalue, and tiny where the matrix is singular to the precision; conjugate gradients need not come across such a vector, and factorizations do. Also of
+#' a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, or a dense factorization fails.
+#' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration.
+#' `cudafactor_error_dimension`, `cudafactor_error_argument` and `cudafactor_error_type`: operands that do not go together or are none. Errors of the user's functions are what they are.
+#'
+#' The warning `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) comes where right-hand sides have not converged. Then `x` has the last iterate, whose error, in the norm of `A`, is the least of all.
+#'
+#' @section Device:
+#' Dense matrices are computed with where they are, or on the device that `device` chooses, `"auto"` by the work of a Cholesky factorization. Sparse matrices and functions are on the CPU, beside a factor that is a `gpu_matrix`, too: blocks of vectors then go to the device and back. A `gpu_matrix` in single precision
+#' allows for residuals of some 1e-6.
+#'
+#' @param A A symmetric positive definite matrix, or a function that multiplies by it: see below.
+#' @param b Right-hand sides: a vector, or a matrix with a column for each; a [gpu_matrix] or a matrix of package Matrix, too.
+#' @param M The preconditioner: see below.
+#' @param x0 Where to start: a vector or matrix of the extents of `b`, or what `pcg()` gave before; `NULL` for zero.
+#' @param tol The relative residual that is wanted.
+#' @param maxit The most iterations. `NULL` for ten times the order of `A`, and not less than 100 or more than 10000.
+#' @param method `"cg"`, `"direct"`, or `"auto"`, which chooses: see below.
+#' @inheritParams gpu_matmult
+#' @references Hestenes, M. R. and Stiefel, E. (1952) Methods of conjugate gradients for solving linear systems. *Journal of Research of the National Bureau of Standards* **49**, 409-436.
+#'
+#' Meijerink, J. A. and van der Vorst, H. A. (1977) An iterative solution method for linear systems of which the coefficient matrix is a symmetric M-matrix. *Mathematics of Computation* **31**, 148-162.
+#' @seealso [ichol()], [chol_solve()], [gpu_solve()]
+#' @examples
+#' # Poisson's equation on a grid of 30 x 30 points
+#' if (requireNamespace("Matrix", quietly = TRUE)) {
+#'   line <- Matrix::bandSparse(30, k = 0:1, diagonals = list(rep(2, 30), rep(-1, 29)), symmetric = TRUE)
+#'   one <- Matrix::Diagonal(30)
+#'   a <- Matrix::kronecker(line, one) + Matrix::kronecker(one, line)
+#'   b <- rep(1, 900)
+#'   f <- pcg(a, b, M = "ic0")
+#'   print(f)
+#'   plot(f)
+#'   print(pcg(a, b)) # small enough for the complete factor
+#' }
+#'
+#' # A covariance that has changed by a little, and the factor from before
+#' points <- seq(0, 1, length.out = 200)
+#' covariance <- function(range) exp(-abs(outer(points, points, "-")) / range) + diag(0.01, 200)
+#' before <- chol(covariance(0.2))
+#' now <- covariance(0.22)
+#' y <- sin(6 * points)
+#' pcg(now, y, M = before)$iterations
+#' pcg(now, y, M = "none")$iterations
+#'
+#' # The matrix as a function: the Laplacian of a circle of points, and a multiple of the identity
+#' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
+#' pcg(circle, diag(50)[, 1:3])
+#' @export
+pcg <- function(A, b, M = c("ic0", "jacobi", "none"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
+                device = getOption("cudafactor.device", "auto")) {
+  call <- sys.call()
+  if (missing(A) || missing(b)) {
+    abort_missing(if (missing(A)) "A" else "b", call)
+  }
+  tol <- as_number(tol, "tol", call)
+  if (!(tol >= 0)) {
+    abort_argument("tol", "'tol' must not be negative", call)
+  }
+  method <- as_pcg_choice(if (missing(method)) "auto" else method, c("auto", "cg", "direct"), "method", call)
+  where <- how(device, "double", call)
+  b <- as_side(b, call)
+  there <- is_resident(b)
+  if (there) {
+    beside <- b
+    b <- as.matrix(b)
+  }
+  matrix <- as_pcg_matrix(A, NROW(b), where, call)
+  if (is_resident(A)) {
+    there <- TRUE
+    beside <- A
+  }
+  n <- matrix$n
+  if (n == 0L) {
+    abort_dimension("'A' is 0-diml", call)
+  }
+  values <- as_right_side(b, n, call, "A")
+  columns <- count_right_sides(values, n)
+  preconditioner <- choose_preconditioner(if (missing(M)) NULL else M, method, is.null(x0), matrix, where, call)
+  matrix <- beside_factor(matrix, preconditioner, call)
+  start <- as_pcg_start(x0, n, columns, call)
+  maxit <- as_pcg_maxit(maxit, n, call)
+  out <- .External(alloc_matrix, n, columns)
+  continuation <- .External(new_continuation)
+  run <- function(matrix) {
+    native_pcg(native_operand(matrix, continuation, call), native_operand(preconditioner, continuation, call), values, c(n, columns), start, c(tol, maxit), out,
+      where)
+  }
+  reply <- run(matrix)
+  if (identical(reply$err$kind, "not_symmetric")) {
+    reply <- run(symmetric_part(matrix, call))
+  }
+  if (identical(reply$err$kind, "jumped")) {
+    .External(resume_jump, continuation)
+  }
+  found <- unwrap(reply, call, "pcg")
+  names <- matrix$dimnames
+  if (is.matrix(b)) {
+    x <- if (there) upload_beside(out, dim(out), NULL, beside, call) else out
+    dimnames(x) <- solution_dimnames(names, b)
+  } else {
+    dim(out) <- NULL
+    names(out) <- names[[2L]]
+    x <- out
+  }
+  pcg_result(found, x, if (is.matrix(b)) dimnames(b)[[2L]], preconditioner, c(n, columns), tol, maxit, call)
+}
+
+pcg_result <- function(found, x, names, preconditioner, dim, tol, maxit, call) {
+  named <- function(x) if (is.null(names)) x else stats::setNames(x, names)
+  longest <- max(lengths(found$history))
+  history <- vapply(found$history, function(h) c(h, rep(NA_real_, longest - length(h))), numeric(longest))
+  dim(history) <- c(longest, dim[[2L]])
+  dimnames(history) <- if (!is.null(names)) list(NULL, names)
+  # A preconditioner that was given is what it is; one that was to be made may be another.
+  made <- nzchar(found$preconditioner)
+  kind <- if (made) found$preconditioner else preconditioner$name
+  result <- structure(class = "pcg", list(
+    x = x,
+    iterations = named(found$iterations),
+    residuals = history,
+    relative_residual = named(found$residuals),
+    converged = named(found$end == "converged"),
+    end = named(found$end),
+    tolerance = tol,
+    maxit = maxit,
+    method = if (made && kind == "cholesky") "direct" else "cg",
+    auto = preconditioner$auto,
+    preconditioner = kind,
+    shift = found$shift,
+    dim = dim,
+    device = found$device
+  ))
+  if (!all(result$converged)) {
+    left <- which(!result$converged)
+    worst <- left[[which.max(result$relative_residual[left])]]
+    warn("not_converged", sprintf(
+      "%s not converged: the relative residual is %.1e, above 'tol', %s", left_text(left, dim[[2L]]), result$relative_residual[[worst]],
+      switch(result$end[[worst]],
+        stagnated = "and rounding allows for no smaller one",
+        sprintf(ngettext(result$iterations[[worst]], "after %d iteration", "after %d iterations"), result$iterations[[worst]])
+      )
+    ), call, columns = unname(left), relative_residual = unname(result$relative_residual[left]))
+  }
+  result
+}
+
+# Which right-hand sides have not.
+left_text <- function(left, columns) {
+  if (columns == 1L) {
+    return("the iteration has")
+  }
+  shown <- paste(utils::head(left, 5L), collapse = ", ")
+  sprintf(ngettext(length(left), "right-hand side %s has", "right-hand sides %s have"), if (length(left) > 5L) paste0(shown, ", ...") else shown)
+}

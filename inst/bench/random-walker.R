@@ -1,0 +1,89 @@
+# Segmentation by random walks beside scikit-image and a route by package Matrix: see random-walker.sh, which runs this.
+
+suppressPackageStartupMessages(library(cudafactor))
+suppressPackageStartupMessages(library(Matrix))
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
+source(file.path(here, "common.R"))
+work <- commandArgs(trailingOnly = TRUE)[[1]]
+
+# What a user of R would write without this package; pixels below 0 are left out.
+by_matrix <- function(image, seeds, beta) {
+  n <- length(seeds)
+  id <- matrix(seq_len(n), nrow(seeds))
+  i <- c(id[-nrow(id), ], id[, -ncol(id)])
+  j <- c(id[-1, ], id[, -1])
+  x <- matrix(image, n)
+  s <- sqrt(mean((x - mean(x))^2)) * sqrt(ncol(x))
+  w <- exp(-beta * rowSums((x[i, , drop = FALSE] - x[j, , drop = FALSE])^2) / (10 * s)) + 1e-10
+  joined <- seeds[i] >= 0 & seeds[j] >= 0
+  a <- sparseMatrix(i[joined], j[joined], x = w[joined], dims = c(n, n), symmetric = TRUE)
+  u <- which(seeds == 0)
+  m <- which(seeds > 0)
+  labels <- sort(unique(seeds[m]))
+  marks <- sparseMatrix(seq_along(m), match(seeds[m], labels), x = 1)
+  system <- forceSymmetric(Diagonal(x = rowSums(a)[u]) - a[u, u])
+  p <- as.matrix(solve(Cholesky(system, LDL = FALSE, super = TRUE), a[u, m] %*% marks))
+  out <- seeds
+  out[u] <- labels[max.col(p, "first")]
+  list(labels = out, unknown = u, probabilities = p)
+}
+
+least <- function(f, times) {
+  runs <- vapply(seq_len(times), function(i) {
+    t <- system.time(f())
+    c(t[["elapsed"]], t[["user.self"]] + t[["sys.self"]])
+  }, c(0, 0))
+  apply(runs, 1, min)
+}
+
+lines <- readLines(file.path(work, "skimage.csv"))
+version <- sub("^# *", "", lines[startsWith(lines, "#")][[1]])
+peers <- read.csv(text = lines[!startsWith(lines, "#")], header = FALSE, col.names = c("name", "method", "s", "cpu_s"))
+of_peer <- function(name, method, what) {
+  value <- peers[[what]][peers$name == name & peers$method == method]
+  if (length(value)) value[[1]] else NA
+}
+cases <- read.csv(file.path(work, "cases.csv"), header = FALSE, col.names = c("name", "rows", "columns", "channels", "beta"))
+all <- do.call(rbind, lapply(seq_len(nrow(cases)), function(k) {
+  case <- cases[k, ]
+  pixels <- case$rows * case$columns
+  path <- function(end) file.path(work, paste0(case$name, end))
+  image <- array(readBin(path(".image"), "double", pixels * case$channels), c(case$rows, case$columns, if (case$channels > 1) case$channels))
+  seeds <- matrix(readBin(path(".seeds"), "integer", pixels), case$rows)
+  times <- if (pixels < 3e5) 5 else if (pixels < 3e6) 3 else 1
+  r <- random_walker(image, seeds, case$beta, prob = TRUE, device = "cpu")
+  ours <- least(function() random_walker(image, seeds, case$beta, device = "cpu"), times)
+  gc()
+  other <- by_matrix(image, seeds, case$beta)
+  theirs <- least(function() by_matrix(image, seeds, case$beta), min(times, 3))
+  exact <- if (file.exists(path(".prob"))) matrix(readBin(path(".prob"), "double", pixels * length(r$label_values)), pixels)
+  of <- function(p) if (is.null(exact)) NA else max(abs(exact[other$unknown, ] - p))
+  data.frame(
+    case = case$name, unknowns = as.integer(r$unknowns), labels = length(r$label_values), s = ours[[1]], matrix_s = theirs[[1]],
+    bf_s = of_peer(case$name, "bf", "s"), cg_j_s = of_peer(case$name, "cg_j", "s"), cpu_s = ours[[2]], matrix_cpu_s = theirs[[2]],
+    bf_cpu_s = of_peer(case$name, "bf", "cpu_s"), cg_j_cpu_s = of_peer(case$name, "cg_j", "cpu_s"),
+    off_bf = of(matrix(r$probabilities, pixels)[other$unknown, ]), matrix_off_bf = of(other$probabilities),
+    labels_off_matrix = sum(r$labels != other$labels)
+  )
+}))
+times <- all[c("case", "unknowns", "labels", "s", "matrix_s", "bf_s", "cg_j_s")]
+times$matrix_over_ours <- all$matrix_s / all$s
+times$bf_over_ours <- all$bf_s / all$s
+times$cg_j_over_ours <- all$cg_j_s / all$s
+tables <- list(
+  "Seconds" = times, "Seconds of all cores" = all[c("case", "cpu_s", "matrix_cpu_s", "bf_cpu_s", "cg_j_cpu_s")],
+  "Largest difference of probabilities from bf, and labels that differ from the route by Matrix" =
+    all[c("case", "off_bf", "matrix_off_bf", "labels_off_matrix")]
+)
+about <- bench_machine()
+folder <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
+dir.create(folder, recursive = TRUE, showWarnings = FALSE)
+stem <- file.path(folder, "random-walker-cpu")
+writeLines(c(
+  "# Segmentation by random walks beside scikit-image and package Matrix", "", paste0("- ", names(about), ": ", about), "",
+  sprintf("By `inst/bench/random-walker.sh`, all in one run, with %s threads each: ours from R call to R result; the route by package Matrix %s (`Cholesky(super = TRUE)`); %s, modes `bf`, which is exact, and `cg_j` with a tolerance of 1e-6.",
+    Sys.getenv("CUDAFACTOR_NUM_THREADS", "all"), utils::packageVersion("Matrix"), version),
+  "The least of five runs of ours, three of the others, fewer of large images. What is missing did not end in its time.",
+  unlist(lapply(names(tables), function(name) c("", paste("##", name), "", bench_markdown(tables[[name]]))))
+), paste0(stem, ".md"))
+write.csv(all, paste0(stem, ".csv"), row.names = FALSE, quote = FALSE)

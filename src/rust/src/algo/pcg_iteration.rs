@@ -1,0 +1,225 @@
+//! The columns that conjugate gradients still iterate on.
+//!
+//! Columns are scaled by powers of 2, which brings b's norm near 1 and changes no digit, so that inner products neither overflow nor underflow because of b.
+
+use super::pcg::{End, Solution, Stopping};
+use super::pcg_blocks::{Blocks, Operator, Preconditioner};
+use crate::error::Result;
+
+/// What one column is and has.
+pub(super) struct Column {
+    /// Its number among all.
+    pub number: usize,
+    /// What b and x are multiplied by.
+    pub scale: f64,
+    /// Of b, scaled.
+    pub norm: f64,
+    /// `r'M^-1 r` of the direction's residual; none where the recurrence begins.
+    pub rho: Option<f64>,
+    /// The residual computed last, over b's norm.
+    pub checked: f64,
+    /// Why it leaves, which does not need another look at its residual, or does.
+    pub end: Option<(End, Look)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Look {
+    Taken,
+    Needed,
+}
+
+impl Column {
+    /// Leaves, as something is not finite.
+    fn fail(&mut self) {
+        self.checked = f64::NAN;
+        self.end = Some((End::NonFinite, Look::Taken));
+    }
+}
+
+/// Blocks of the columns that are left.
+pub(super) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
+    pub(super) blocks: &'s S,
+    pub(super) a: &'s A,
+    m: &'s M,
+    pub(super) b: &'s S::Block,
+    pub(super) stop: Stopping,
+    pub(super) iteration: usize,
+    pub(super) columns: Vec<Column>,
+    pub(super) x: S::Block,
+    pub(super) r: S::Block,
+    /// The directions; `M^-1 r` before they are that.
+    pub(super) p: S::Block,
+    /// `A p`, then `M^-1 r`.
+    pub(super) q: S::Block,
+}
+
+/// A residual of the recurrence below this part of b is far below rounding: going on, its square would underflow.
+const NOTHING: f64 = 1e-17;
+
+/// The power of 2 that brings a positive number near 1, as far as one within the range does.
+fn scale(norm: f64, most: f64) -> f64 {
+    (-norm.log2().floor().clamp(-most, most)).exp2()
+}
+
+impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Running<'s, S, A, M> {
+    pub fn new(
+        blocks: &'s S,
+        (a, m): (&'s A, &'s M),
+        b: &'s S::Block,
+        x0: Option<&S::Block>,
+        norms: Vec<f64>,
+        stop: Stopping,
+        done: &mut Solution<S::Block>,
+    ) -> Result<Self> {
+        let (n, _) = blocks.shape(b);
+        let not_zero = norms.iter().enumerate().filter(|(_, norm)| **norm > 0.0);
+        let (numbers, scales): (Vec<usize>, Vec<f64>) = not_zero
+            .map(|(number, norm)| (number, scale(*norm, blocks.exponents())))
+            .unzip();
+        let r = blocks.scaled(&blocks.gather(b, &numbers)?, &scales)?;
+        // Taken anew: rounding of the norm, too, is then that of any other scale.
+        let norms = blocks.norms(&r)?.into_iter();
+        let columns: Vec<Column> = numbers
+            .iter()
+            .zip(&scales)
+            .zip(norms)
+            .map(|((number, scale), norm)| Column {
+                number: *number,
+                scale: *scale,
+                norm,
+                rho: None,
+                checked: f64::INFINITY,
+                end: None,
+            })
+            .collect();
+        let x = match x0 {
+            Some(x) => blocks.scaled(&blocks.gather(x, &numbers)?, &scales)?,
+            None => blocks.zeros(n, columns.len())?,
+        };
+        let blank = || blocks.zeros(n, columns.len());
+        let (p, q) = (blank()?, blank()?);
+        let mut all = Running {
+            blocks,
+            a,
+            m,
+            b,
+            stop,
+            iteration: 0,
+            columns,
+            x,
+            r,
+            p,
+            q,
+        };
+        if x0.is_some() && all.is_on() {
+            all.a.multiply(blocks, &all.x, &mut all.q)?;
+            blocks.subtract(&all.q, &mut all.r)?;
+        }
+        for c in &all.columns {
+            done.history[c.number].clear();
+        }
+        for (c, norm) in all.columns.iter_mut().zip(blocks.norms(&all.r)?) {
+            c.checked = norm / c.norm;
+            done.history[c.number].push(c.checked);
+            if !norm.is_finite() {
+                c.fail();
+            } else if c.checked <= stop.tol {
+                c.end = Some((End::Converged, Look::Taken));
+            } else if stop.maxit == 0 {
+                c.end = Some((End::Iterations, Look::Taken));
+            }
+        }
+        all.leave(done)?;
+        all.turn(done)?;
+        Ok(all)
+    }
+
+    pub fn is_on(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// One iteration of every column.
+    pub fn step(&mut self, done: &mut Solution<S::Block>) -> Result<()> {
+        let blocks = self.blocks;
+        self.a.multiply(blocks, &self.p, &mut self.q)?;
+        let curvatures = blocks.dots(&self.p, &self.q)?;
+        if !curvatures.iter().all(|c| c.is_finite() && *c > 0.0) {
+            let cosines = self.cosines(&self.p, &self.q, &curvatures)?;
+            for ((c, curvature), cosine) in self.columns.iter_mut().zip(&curvatures).zip(cosines) {
+                if !curvature.is_finite() {
+                    c.fail();
+                } else if *curvature <= 0.0 {
+                    c.end = Some((End::Indefinite { cosine }, Look::Needed));
+                }
+            }
+            // The others take the product again, and go on.
+            return self.leave(done);
+        }
+        let rhos = self.columns.iter().map(|c| c.rho.unwrap_or(0.0));
+        let steps: Vec<f64> = rhos.zip(&curvatures).map(|(rho, c)| rho / c).collect();
+        let back: Vec<f64> = steps.iter().map(|s| -s).collect();
+        blocks.add(&self.p, &steps, &mut self.x)?;
+        blocks.add(&self.q, &back, &mut self.r)?;
+        self.iteration += 1;
+        for (c, norm) in self.columns.iter_mut().zip(blocks.norms(&self.r)?) {
+            let relative = norm / c.norm;
+            done.history[c.number].push(relative);
+            done.iterations[c.number] = self.iteration;
+            if !norm.is_finite() {
+                c.fail();
+            } else if relative <= self.stop.tol.max(NOTHING) {
+                c.end = Some((End::Converged, Look::Needed));
+            } else if self.iteration >= self.stop.maxit {
+                c.end = Some((End::Iterations, Look::Needed));
+            }
+        }
+        self.leave(done)?;
+        self.turn(done)
+    }
+
+    /// Makes the next directions: `p <- M^-1 r + p beta`.
+    fn turn(&mut self, done: &mut Solution<S::Block>) -> Result<()> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let blocks = self.blocks;
+        self.m.solve(blocks, &self.r, &mut self.q)?;
+        let mut rhos = blocks.dots(&self.r, &self.q)?;
+        if !rhos.iter().all(|c| c.is_finite() && *c > 0.0) {
+            let cosines = self.cosines(&self.r, &self.q, &rhos)?;
+            for ((c, rho), cosine) in self.columns.iter_mut().zip(&rhos).zip(cosines) {
+                if !rho.is_finite() {
+                    c.fail();
+                } else if *rho <= 0.0 {
+                    c.end = Some((End::IndefinitePreconditioner { cosine }, Look::Needed));
+                }
+            }
+            let stay = self.staying();
+            rhos = stay.iter().map(|c| rhos[*c]).collect();
+            let z = blocks.gather(&self.q, &stay)?;
+            self.leave(done)?;
+            self.q = z;
+        }
+        let ratio = |c: &Column, rho: f64| c.rho.map_or(0.0, |before| rho / before);
+        let betas: Vec<f64> = self
+            .columns
+            .iter()
+            .zip(&rhos)
+            .map(|(c, rho)| ratio(c, *rho))
+            .collect();
+        if betas.iter().any(|beta| *beta != 0.0) {
+            blocks.add(&self.p, &betas, &mut self.q)?;
+        }
+        std::mem::swap(&mut self.p, &mut self.q);
+        let columns = self.columns.iter_mut().zip(rhos);
+        columns.for_each(|(c, rho)| c.rho = Some(rho));
+        Ok(())
+    }
+
+    /// The cosines of the angles between columns whose inner products are these.
+    fn cosines(&self, x: &S::Block, y: &S::Block, dots: &[f64]) -> Result<Vec<f64>> {
+        let (x, y) = (self.blocks.norms(x)?, self.blocks.norms(y)?);
+        let norms = x.iter().zip(&y);
+        Ok(norms.zip(dots).map(|((x, y), d)| d / x / y).collect())
+    }
+}

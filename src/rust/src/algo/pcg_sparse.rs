@@ -1,0 +1,177 @@
+//! A sparse symmetric matrix of the host that multiplies blocks, by several threads.
+
+use super::lp_csc::Csc;
+use super::pcg_blocks::Operator;
+use super::pcg_host::{Host, HostBlock};
+use crate::error::{Error, Result};
+use crate::scalar::try_zeroed;
+use crate::threads::{join, share};
+
+/// Which entries of a symmetric matrix are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// All of them; that they are their mirror images is the caller's word (see [`is_symmetric_sparse`](super::symmetry::is_symmetric_sparse)).
+    All,
+    /// Those of one triangle, with the diagonal; others are not read.
+    Lower,
+    Upper,
+}
+
+/// All entries of a symmetric matrix by rows, or columns. Both triangles are kept, so that rows of a product are independent of each other; places are
+/// numbers of four bytes, as a product takes as long as its matrix takes from memory.
+pub struct Sparse {
+    starts: Vec<usize>,
+    index: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Right-hand sides that are multiplied together.
+const TOGETHER: usize = 4;
+
+/// An entry of the matrix costs about as much as this many multiplications.
+const ENTRY: f64 = 4.0;
+
+impl Sparse {
+    /// Errors: [`Error::Dimension`] of a matrix that is not square or has 2^32 rows, [`Error::NonFiniteIn`] of an entry.
+    pub fn new(a: &Csc, stored: Stored) -> Result<Self> {
+        let n = a.columns();
+        if a.rows != n || u32::try_from(n).is_err() {
+            return Err(Error::Dimension {
+                what: "a sparse matrix is not square, or too large".into(),
+            });
+        }
+        let read = |i: usize, j: usize| match stored {
+            Stored::All => true,
+            Stored::Lower => i >= j,
+            Stored::Upper => i <= j,
+        };
+        let mirrored = |i: usize, j: usize| stored != Stored::All && i != j;
+        let mut starts = vec![0; n + 1];
+        for j in 0..n {
+            let (rows, values) = a.column(j);
+            for (i, v) in rows.iter().zip(values).filter(|(i, _)| read(**i, j)) {
+                if !v.is_finite() {
+                    return Err(Error::NonFiniteIn { argument: "A" });
+                }
+                starts[j + 1] += 1;
+                starts[i + 1] += usize::from(mirrored(*i, j));
+            }
+        }
+        (0..n).for_each(|j| starts[j + 1] += starts[j]);
+        let len = starts[n];
+        let mut index = Vec::new();
+        index
+            .try_reserve_exact(len)
+            .map_err(|_| Error::HostMemory {
+                needed: len as u64 * size_of::<u32>() as u64,
+            })?;
+        index.resize(len, 0);
+        let mut out = Sparse {
+            index,
+            values: try_zeroed(len)?,
+            starts,
+        };
+        // Columns are gone through in order, so that places within rows ascend whatever is stored.
+        let mut next = out.starts.clone();
+        let mut put = |i: usize, j: usize, v: f64| {
+            out.index[next[i]] = j as u32;
+            out.values[next[i]] = v;
+            next[i] += 1;
+        };
+        for j in 0..n {
+            let (rows, values) = a.column(j);
+            for (i, v) in rows.iter().zip(values).filter(|(i, _)| read(**i, j)) {
+                put(j, *i, *v);
+                if mirrored(*i, j) {
+                    put(*i, j, *v);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Entries, of both triangles.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Zero where no entry is stored.
+    pub fn diagonal(&self) -> Result<Vec<f64>> {
+        let n = self.starts.len() - 1;
+        let mut out = try_zeroed(n)?;
+        for (i, d) in out.iter_mut().enumerate() {
+            let row = self.starts[i]..self.starts[i + 1];
+            let place = self.index[row.clone()]
+                .iter()
+                .position(|j| *j as usize == i);
+            *d = place.map_or(0.0, |p| self.values[row.start + p]);
+        }
+        Ok(out)
+    }
+
+    /// Rows from `first` on of `A x`, for columns of x and of the product.
+    fn rows(&self, first: usize, x: &[&[f64]], mut out: Vec<&mut [f64]>, threads: usize) {
+        let rows = out.first().map_or(0, |o| o.len());
+        if threads > 1 && rows > 1 {
+            // As many entries for each of the threads.
+            let (from, to) = (self.starts[first], self.starts[first + rows]);
+            let middle = from + (to - from) * (threads / 2) / threads;
+            let at = self.starts[first..first + rows].partition_point(|s| *s < middle);
+            let at = at.clamp(1, rows - 1);
+            let (top, bottom) = out.into_iter().map(|o| o.split_at_mut(at)).unzip();
+            join(
+                threads,
+                |t| self.rows(first, x, top, t),
+                |t| self.rows(first + at, x, bottom, t),
+            );
+            return;
+        }
+        match (x, &mut out[..]) {
+            ([a, b, c, d], [p, q, r, s]) => {
+                for i in 0..rows {
+                    let row = self.starts[first + i]..self.starts[first + i + 1];
+                    let mut sums = [0.0; TOGETHER];
+                    for (j, v) in self.index[row.clone()].iter().zip(&self.values[row]) {
+                        let j = *j as usize;
+                        sums[0] += v * a[j];
+                        sums[1] += v * b[j];
+                        sums[2] += v * c[j];
+                        sums[3] += v * d[j];
+                    }
+                    [p[i], q[i], r[i], s[i]] = sums;
+                }
+            }
+            (x, out) => {
+                for (x, out) in x.iter().zip(out) {
+                    for (i, out) in out.iter_mut().enumerate() {
+                        let row = self.starts[first + i]..self.starts[first + i + 1];
+                        let entries = self.index[row.clone()].iter().zip(&self.values[row]);
+                        *out = entries.map(|(j, v)| v * x[*j as usize]).sum();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Operator<Host> for Sparse {
+    fn order(&self, _: &Host) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn multiply(&self, host: &Host, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
+        let (n, k) = x.shape();
+        if n == 0 {
+            return Ok(());
+        }
+        let columns: Vec<&[f64]> = (0..k).map(|j| x.column(j)).collect();
+        let mut outs = out.values_mut().chunks_exact_mut(n);
+        for x in columns.chunks(TOGETHER) {
+            let work = ENTRY * (self.values.len() * x.len()) as f64;
+            let threads = share(host.threads, work);
+            let out = outs.by_ref().take(x.len()).collect();
+            self.rows(0, x, out, threads);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+//! The systems of a random walker on the grid of its image, by conjugate gradients with multigrid, for all labels together.
+//!
+//! Seeds and pixels that are left out stay points of the grid, without couplings and with the solution 0, so that the grid keeps its shape. What a residual says about probabilities depends on the
+//! weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in probabilities, and so that is asked for, too, before a solution is believed.
+
+use faer::{MatMut, MatRef};
+
+use super::multigrid::Multigrid;
+use super::pcg::{pcg, Stopping};
+use super::pcg_blocks::{Blocks, Operator as Multiplies, Preconditioner};
+use super::pcg_device::OnDevice;
+use super::random_walker::Answer;
+use super::random_walker_graph::{Graph, Neighbour};
+use crate::elementwise::{Fold, Lines};
+use crate::error::{Error, Result};
+use crate::scalar::try_zeroed;
+use crate::stencil::{Grid, Operator, Reach, Stencil};
+
+/// As many labels are solved for at a time.
+const TOGETHER: usize = 4;
+
+/// How often a solution whose error is too large is gone on with, to residuals smaller by this factor.
+const ROUNDS: usize = 3;
+const TIGHTER: f64 = 1e-2;
+
+/// When solutions are accurate enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Accuracy {
+    /// The estimated error of every probability.
+    pub tol: f64,
+    /// The most iterations for a label.
+    pub maxit: usize,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Iterated {
+    pub unknowns: usize,
+    /// The most there were for a label.
+    pub iterations: usize,
+    /// The largest estimate of an error of a probability. Infinite where an iteration ended early.
+    pub error: f64,
+}
+
+impl<D: Stencil> Multiplies<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
+    fn order(&self, _: &OnDevice<'_, f64, D>) -> usize {
+        self.operator().grid.points()
+    }
+
+    fn multiply(
+        &self,
+        blocks: &OnDevice<'_, f64, D>,
+        x: &D::Mat<'static>,
+        out: &mut D::Mat<'static>,
+    ) -> Result<()> {
+        blocks.dev.stencil_residual(self.operator(), None, x, out)
+    }
+}
+
+impl<D: Stencil> Preconditioner<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
+    fn solve(
+        &self,
+        _: &OnDevice<'_, f64, D>,
+        r: &D::Mat<'static>,
+        out: &mut D::Mat<'static>,
+    ) -> Result<()> {
+        self.apply(r, out)
+    }
+}
+
+/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has not converged is in the answer as far as it came, and `error` says so.
+///
+/// # Errors
+/// [`Error::Dimension`] where there is no room for just these; [`Error::NotPositiveDefinite`] where rounding keeps the coarsest grid from being factored; [`Error::Interrupted`] and what the device answers.
+pub fn segment_graph_multigrid<D: Stencil>(
+    dev: &D,
+    graph: &Graph,
+    accuracy: Accuracy,
+    labels: &mut [i32],
+    probabilities: Option<&mut [f64]>,
+) -> Result<Iterated> {
+    super::random_walker::require_room(graph, labels, probabilities.as_deref())?;
+    let unknown = graph.unknown()?;
+    let mut done = Iterated {
+        unknowns: unknown.len(),
+        ..Iterated::default()
+    };
+    let touching = graph.touching(&unknown)?;
+    let mut answer = Answer::new(graph, &unknown, probabilities)?;
+    if let Some((rest, sought)) = touching.split_last() {
+        if !sought.is_empty() {
+            let multigrid = Multigrid::new(dev, operator(dev, graph)?)?;
+            for labels in sought.chunks(TOGETHER) {
+                let x = solve(
+                    &multigrid,
+                    dev,
+                    graph,
+                    (&unknown, labels),
+                    accuracy,
+                    &mut done,
+                )?;
+                for (label, x) in labels.iter().zip(x.chunks_exact(graph.pixels())) {
+                    answer.take_pixels(*label, x)?;
+                }
+            }
+        }
+        answer.take_rest(*rest)?;
+    }
+    answer.write(labels)?;
+    Ok(done)
+}
+
+/// The solutions of some labels at all pixels.
+fn solve<D: Stencil>(
+    multigrid: &Multigrid<'_, D>,
+    dev: &D,
+    graph: &Graph,
+    (unknown, labels): (&[u32], &[u32]),
+    accuracy: Accuracy,
+    done: &mut Iterated,
+) -> Result<Vec<f64>> {
+    let (n, k) = (graph.pixels(), labels.len());
+    let mut host = try_zeroed(n * k)?;
+    for p in unknown {
+        graph.beside(*p as usize, |q, weight| {
+            if let Neighbour::Seed(label) = q {
+                if let Ok(c) = labels.binary_search(&label) {
+                    host[c * n + *p as usize] += weight;
+                }
+            }
+        });
+    }
+    let blocks = OnDevice::new(dev);
+    let b = blocks.bring(MatRef::from_column_major_slice(&host, n, k))?;
+    let (mut r, mut z) = (dev.blank(n, k)?, dev.blank(n, k)?);
+    let mut stop = Stopping {
+        tol: accuracy.tol,
+        maxit: accuracy.maxit,
+    };
+    let mut x: Option<D::Mat<'static>> = None;
+    let mut error = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let solution = pcg(&blocks, multigrid, multigrid, &b, x.as_ref(), stop)?;
+        let took = solution.iterations.iter().copied().max().unwrap_or(0);
+        done.iterations = done.iterations.max(accuracy.maxit - stop.maxit + took);
+        stop.maxit = stop.maxit.saturating_sub(took);
+        let converged = solution.converged().iter().all(|c| *c);
+        let mut found = solution.x;
+        dev.stencil_residual(multigrid.operator(), Some(&b), &found, &mut r)?;
+        multigrid.apply(&r, &mut z)?;
+        error = largest(dev, &z)?;
+        blocks.add(&z, &vec![1.0; k], &mut found)?;
+        x = Some(found);
+        if error <= accuracy.tol || !converged || stop.maxit == 0 {
+            error = if converged { error } else { f64::INFINITY };
+            break;
+        }
+        stop.tol *= TIGHTER;
+    }
+    // NaN counts.
+    done.error = if error <= done.error {
+        done.error
+    } else {
+        error
+    };
+    let Some(x) = x else {
+        return Err(Error::Internal {
+            what: "a segmentation without an iteration".into(),
+        });
+    };
+    dev.read(&x, MatMut::from_column_major_slice_mut(&mut host, n, k))?;
+    Ok(host)
+}
+
+fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {
+    let all = |f| dev.fold(f, Lines::Columns, false, x);
+    let (low, high) = (all(Fold::Min)?, all(Fold::Max)?);
+    let both = low.iter().map(|v| -v).chain(high);
+    Ok(both.fold(0.0, |most, v| if v <= most { most } else { v }))
+}
+
+/// The system's matrix as an operator on the grid.
+fn operator<D: Stencil>(dev: &D, graph: &Graph) -> Result<Operator<D::Mat<'static>>> {
+    let grid = Grid { dims: graph.dims() };
+    let (n, reach) = (graph.pixels(), Reach::Axes);
+    let columns = grid.entries(reach);
+    let mut entries = try_zeroed(n * columns)?;
+    graph.couplings(&mut entries)?;
+    Ok(Operator {
+        grid,
+        reach,
+        entries: dev.load_temporary(
+            MatRef::from_column_major_slice(&entries, n, columns),
+            crate::matrix::Part::All,
+        )?,
+    })
+}

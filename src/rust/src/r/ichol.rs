@@ -1,0 +1,75 @@
+//! `ichol`, and systems with what it gives.
+
+use extendr_api::prelude::*;
+
+use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
+use crate::algo::pcg_blocks::Preconditioner;
+use crate::algo::pcg_host::{Host, HostBlock};
+use crate::r::args::{self, Out};
+use crate::r::reply::reply;
+use crate::r::sparse;
+use crate::r::target::{set_last, How, Target};
+
+/// The incomplete Cholesky factor of a sparse matrix; `droptol` of 0 for that without fill
+#[extendr]
+fn native_ichol(
+    starts: Robj,
+    rows: Robj,
+    values: Robj,
+    dim: Robj,
+    stored: Robj,
+    droptol: Robj,
+) -> Robj {
+    reply(|| {
+        let a = sparse::csc(&starts, &rows, &values, args::dims(&dim)?)?;
+        let stored = sparse::stored(&stored);
+        super::pcg::check_symmetric(&a, stored)?;
+        let fill = match args::number(&droptol)? {
+            0.0 => Fill::None,
+            t => Fill::Threshold(t),
+        };
+        let factor = IncompleteCholesky::new(&a, stored, fill)?;
+        set_last(Target::Cpu);
+        let [starts, rows, values] = sparse::parts(&factor.lower()?)?;
+        Ok(list!(
+            starts = starts,
+            rows = rows,
+            values = values,
+            shift = factor.shift(),
+            failures = factor.failures() as f64
+        ))
+    })
+}
+
+/// out = `(L L')^-1 b`
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_ichol_solve(
+    starts: Robj,
+    rows: Robj,
+    values: Robj,
+    dim: Robj,
+    b: Robj,
+    bdim: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let l = sparse::csc(&starts, &rows, &values, args::dims(&dim)?)?;
+        let bdim = args::dims(&bdim)?;
+        let b = HostBlock::new(bdim.0, bdim.1, args::matrix(&b, bdim)?.to_vec())?;
+        let mut out = Out::new(&out, bdim)?;
+        let mut x = HostBlock::new(bdim.0, bdim.1, vec![0.0; bdim.0 * bdim.1])?;
+        set_last(Target::Cpu);
+        IncompleteCholesky::from_lower(&l)?.solve(&Host::new(how.threads), &b, &mut x)?;
+        out.slice().copy_from_slice(x.values());
+        Ok(())
+    })
+}
+
+extendr_module! {
+    mod ichol;
+    fn native_ichol;
+    fn native_ichol_solve;
+}

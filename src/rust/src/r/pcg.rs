@@ -1,0 +1,265 @@
+//! `pcg`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
+use crate::algo::lp_csc::Csc;
+use crate::algo::pcg::{pcg, End, Solution, Stopping};
+use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned};
+use crate::algo::pcg_host::{Host, HostBlock};
+use crate::algo::pcg_sparse::{Sparse, Stored};
+use crate::algo::sparse_cholesky::Ordered;
+use crate::algo::symmetry::is_symmetric_sparse;
+use crate::error::{Error, Result};
+use crate::r::args::{self, Out};
+use crate::r::pcg_dense;
+use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
+use crate::r::reply::reply;
+use crate::r::target::{last, set_last, How, Target};
+use crate::scalar::try_zeroed;
+
+/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
+const SPARSE: f64 = 0.25;
+
+/// Comes to an end where it is clear.
+fn is_mostly_zero(x: &[f64]) -> bool {
+    let most = (SPARSE * x.len() as f64) as usize;
+    x.iter().filter(|x| **x != 0.0).nth(most).is_none()
+}
+
+/// An error unless a sparse matrix is finite and, where all of it is stored, symmetric.
+pub fn check_symmetric(a: &Csc, stored: Stored) -> Result<()> {
+    if !a.values.iter().all(|v| v.is_finite()) {
+        return Err(Error::NonFiniteIn { argument: "A" });
+    }
+    if stored != Stored::All || is_symmetric_sparse(a) {
+        return Ok(());
+    }
+    Err(Error::NotSymmetric { argument: "A" })
+}
+
+/// The systems to be solved.
+pub struct Systems<'r> {
+    pub n: usize,
+    pub columns: usize,
+    /// By columns, as the start.
+    pub b: &'r [f64],
+    pub start: Option<&'r [f64]>,
+    pub stop: Stopping,
+    pub host: Host,
+}
+
+/// A solution by columns, the preconditioner that was used, and the shift of an incomplete factor that was made.
+pub struct Solved {
+    pub solution: Solution<Vec<f64>>,
+    pub kind: Option<Kind>,
+    pub shift: f64,
+}
+
+impl Solved {
+    pub fn new<B>(from: Solution<B>, x: impl FnOnce(B) -> Result<Vec<f64>>) -> Result<Self> {
+        Ok(Solved {
+            solution: Solution {
+                x: x(from.x)?,
+                iterations: from.iterations,
+                history: from.history,
+                residuals: from.residuals,
+                ends: from.ends,
+            },
+            kind: None,
+            shift: 0.0,
+        })
+    }
+
+    pub fn by(self, kind: Kind) -> Self {
+        Solved {
+            kind: Some(kind),
+            ..self
+        }
+    }
+}
+
+impl Systems<'_> {
+    fn block(&self, values: &[f64]) -> Result<HostBlock> {
+        let mut own = try_zeroed(values.len())?;
+        own.copy_from_slice(values);
+        HostBlock::new(self.n, self.columns, own)
+    }
+
+    fn on_host(&self, a: &dyn Operator<Host>, m: &dyn Preconditioner<Host>) -> Result<Solved> {
+        set_last(Target::Cpu);
+        let b = self.block(self.b)?;
+        let start = self.start.map(|x| self.block(x)).transpose()?;
+        let found = pcg(&self.host, a, m, &b, start.as_ref(), self.stop)?;
+        set_last(Target::Cpu);
+        Solved::new(found, |x| Ok(x.into_values()))
+    }
+
+    /// With a preconditioner made of the matrix.
+    fn sparse(&self, a: &Csc, stored: Stored, kind: Kind) -> Result<Solved> {
+        let product = Sparse::new(a, stored)?;
+        match kind {
+            Kind::None => Ok(self.on_host(&product, &Unpreconditioned)?.by(kind)),
+            Kind::Jacobi => {
+                let m = Jacobi::new(&self.host, &product.diagonal()?)?;
+                Ok(self.on_host(&product, &m)?.by(kind))
+            }
+            Kind::Cholesky => {
+                let m = Ordered::new(a, stored)?.factor(&self.host)?;
+                Ok(self.on_host(&product, &m)?.by(kind))
+            }
+            Kind::Ic0 => {
+                let m = IncompleteCholesky::new(a, stored, Fill::None)?;
+                let solved = self.on_host(&product, &m)?.by(kind);
+                Ok(Solved {
+                    shift: m.shift(),
+                    ..solved
+                })
+            }
+            Kind::Auto => {
+                let order = Ordered::new(a, stored)?;
+                if order.pays(self.columns) {
+                    let m = order.factor(&self.host)?;
+                    Ok(self.on_host(&product, &m)?.by(Kind::Cholesky))
+                } else {
+                    drop(order);
+                    self.sparse(a, stored, Kind::Ic0)
+                }
+            }
+        }
+    }
+
+    fn solve(&self, how: &How, a: AnyMatrix, m: &AnyPreconditioner) -> Result<Solved> {
+        let n = self.n;
+        let op: Box<dyn Operator<Host>> = match a {
+            AnyMatrix::Resident(a) => return pcg_dense::resident(self, how, &a, m),
+            AnyMatrix::Dense(x) => {
+                let x = args::matrix(&x, (n, n))?;
+                let on_gpu = matches!(how.target(0.0), Target::Cuda(_));
+                if on_gpu || !is_mostly_zero(x) {
+                    return pcg_dense::host(self, how, x, m);
+                }
+                let a = Csc::from_dense(n, x);
+                return self.solve(how, AnyMatrix::Sparse(a, Stored::All), m);
+            }
+            AnyMatrix::Sparse(a, stored) => {
+                check_symmetric(&a, stored)?;
+                if let AnyPreconditioner::Kind(kind) = m {
+                    return self.sparse(&a, stored, *kind);
+                }
+                Box::new(Sparse::new(&a, stored)?)
+            }
+            AnyMatrix::Function(f) => Box::new(Product {
+                order: n,
+                multiply: move |x: &HostBlock, out: &mut HostBlock| f.apply(x, out),
+            }),
+        };
+        match m {
+            AnyPreconditioner::Incomplete(l) => self.on_host(&*op, l),
+            AnyPreconditioner::Function(f) => {
+                let m = Solve(|r: &HostBlock, out: &mut HostBlock| f.apply(r, out));
+                self.on_host(&*op, &m)
+            }
+            // There is nothing to make another one of.
+            AnyPreconditioner::Kind(_) => Ok(self.on_host(&*op, &Unpreconditioned)?.by(Kind::None)),
+            AnyPreconditioner::Dense(_) | AnyPreconditioner::Resident(_) => {
+                pcg_dense::through_host(self, how, &*op, m)
+            }
+        }
+    }
+}
+
+fn end(e: End) -> &'static str {
+    match e {
+        End::Converged => "converged",
+        End::Iterations => "iterations",
+        End::Stagnated => "stagnated",
+        End::Indefinite { .. } | End::IndefinitePreconditioner { .. } => "indefinite",
+        End::NonFinite => "non_finite",
+    }
+}
+
+/// out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are; `start` may be NULL; `limits` are the tolerance and iterations
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_pcg(
+    a: Robj,
+    m: Robj,
+    b: Robj,
+    dim: Robj,
+    start: Robj,
+    limits: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let dim = args::dims(&dim)?;
+        let mut out = Out::new(&out, dim)?;
+        let &[tol, maxit] = args::doubles(&limits)? else {
+            return Err(Error::Internal {
+                what: "a native routine was called without limits".into(),
+            });
+        };
+        let start = match start.is_null() {
+            true => None,
+            false => Some(args::matrix(&start, dim)?),
+        };
+        let systems = Systems {
+            n: dim.0,
+            columns: dim.1,
+            b: args::matrix(&b, dim)?,
+            start,
+            stop: Stopping {
+                tol,
+                maxit: maxit as usize,
+            },
+            host: Host::new(how.threads),
+        };
+        let (a, m) = (
+            AnyMatrix::parse(&a, dim.0)?,
+            AnyPreconditioner::parse(&m, dim.0)?,
+        );
+        let _pinned = (a.pin(), m.pin());
+        let solved = systems.solve(&how, a, &m)?;
+        let s = solved.solution;
+        s.verdict()?;
+        out.slice().copy_from_slice(&s.x);
+        let iterations: Vec<i32> = s.iterations.iter().map(|i| *i as i32).collect();
+        Ok(list!(
+            iterations = iterations,
+            residuals = s.residuals,
+            history = List::from_values(s.history),
+            ends = s.ends.iter().map(|e| end(*e)).collect::<Vec<_>>(),
+            preconditioner = solved.kind.map_or("", Kind::name),
+            shift = solved.shift,
+            device = last()
+        ))
+    })
+}
+
+/// Whether a square matrix has zeros alone below its diagonal, and above
+#[extendr]
+fn native_triangles(x: Robj, dim: Robj) -> Robj {
+    reply(|| {
+        let dim = args::dims(&dim)?;
+        let x = args::matrix(&x, dim)?;
+        let (mut below, mut above) = (true, true);
+        for (j, column) in x.chunks_exact(dim.0.max(1)).enumerate() {
+            crate::interrupt::poll()?;
+            let (upper, lower) = column.split_at(j.min(column.len()));
+            above &= upper.iter().all(|v| *v == 0.0);
+            below &= lower.iter().skip(1).all(|v| *v == 0.0);
+            if !above && !below {
+                break;
+            }
+        }
+        Ok(list!(below = below, above = above))
+    })
+}
+
+extendr_module! {
+    mod pcg;
+    fn native_pcg;
+    fn native_triangles;
+}

@@ -1,0 +1,143 @@
+//! The matrix and the preconditioner of `pcg`, as lists that begin with what they are.
+
+use extendr_api::prelude::*;
+
+use crate::algo::incomplete_cholesky::IncompleteCholesky;
+use crate::algo::lp_csc::Csc;
+use crate::algo::pcg_sparse::Stored;
+use crate::error::{Error, Result};
+use crate::r::args;
+use crate::r::callback::Callback;
+use crate::r::resident::{held, Held, Pin};
+use crate::r::sparse;
+
+/// A preconditioner that is made of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    None,
+    Jacobi,
+    /// IC(0); of a dense matrix, the Cholesky factor.
+    Ic0,
+    /// The complete Cholesky factor.
+    Cholesky,
+    /// IC(0) or the complete factor.
+    Auto,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::None => "none",
+            Kind::Jacobi => "jacobi",
+            Kind::Ic0 => "ic0",
+            Kind::Cholesky | Kind::Auto => "cholesky",
+        }
+    }
+}
+
+pub enum AnyMatrix {
+    Sparse(Csc, Stored),
+    Function(Callback),
+    /// Values by columns.
+    Dense(Robj),
+    /// A handle.
+    Resident(Robj),
+}
+
+pub enum AnyPreconditioner {
+    Kind(Kind),
+    Incomplete(IncompleteCholesky),
+    Function(Callback),
+    /// The upper triangle of values by columns.
+    Dense(Robj),
+    /// The same behind a handle.
+    Resident(Robj),
+}
+
+fn broken(what: &str) -> Error {
+    Error::Internal {
+        what: format!("a native routine was called without {what}"),
+    }
+}
+
+fn parts(x: &Robj) -> Result<(String, Vec<Robj>)> {
+    let mut all = x.as_list().ok_or_else(|| broken("an operand"))?.values();
+    let kind = all.next().and_then(|k| k.as_str().map(str::to_owned));
+    Ok((kind.ok_or_else(|| broken("a kind"))?, all.collect()))
+}
+
+impl AnyMatrix {
+    pub fn parse(x: &Robj, n: usize) -> Result<Self> {
+        let (kind, parts) = parts(x)?;
+        match (kind.as_str(), &parts[..]) {
+            ("sparse", [starts, rows, values, stored]) => {
+                let a = sparse::csc(starts, rows, values, (n, n))?;
+                Ok(AnyMatrix::Sparse(a, sparse::stored(stored)))
+            }
+            ("function", [f, continuation]) => {
+                Ok(AnyMatrix::Function(Callback::new(f, continuation)))
+            }
+            ("dense", [x]) => {
+                args::matrix(x, (n, n))?;
+                Ok(AnyMatrix::Dense(x.clone()))
+            }
+            ("resident", [x]) => Ok(AnyMatrix::Resident(x.clone())),
+            _ => Err(broken("a matrix")),
+        }
+    }
+
+    /// Keeps what is behind a handle from the functions that are called meanwhile.
+    pub fn pin(&self) -> Option<Pin> {
+        match self {
+            AnyMatrix::Resident(x) => Pin::new(x),
+            _ => None,
+        }
+    }
+}
+
+impl AnyPreconditioner {
+    pub fn parse(x: &Robj, n: usize) -> Result<Self> {
+        let (kind, parts) = parts(x)?;
+        let named = |kind| Ok(AnyPreconditioner::Kind(kind));
+        match (kind.as_str(), &parts[..]) {
+            ("none", []) => named(Kind::None),
+            ("jacobi", []) => named(Kind::Jacobi),
+            ("ic0", []) => named(Kind::Ic0),
+            ("cholesky", []) => named(Kind::Cholesky),
+            ("auto", []) => named(Kind::Auto),
+            ("ichol", [starts, rows, values]) => {
+                let l = sparse::csc(starts, rows, values, (n, n))?;
+                let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {
+                    Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument: "M" },
+                    other => other,
+                });
+                Ok(AnyPreconditioner::Incomplete(l?))
+            }
+            ("function", [f, continuation]) => {
+                Ok(AnyPreconditioner::Function(Callback::new(f, continuation)))
+            }
+            ("dense", [x]) => {
+                args::matrix(x, (n, n))?;
+                Ok(AnyPreconditioner::Dense(x.clone()))
+            }
+            ("resident", [x]) => Ok(AnyPreconditioner::Resident(x.clone())),
+            _ => Err(broken("a preconditioner")),
+        }
+    }
+
+    /// As [`AnyMatrix::pin`].
+    pub fn pin(&self) -> Option<Pin> {
+        match self {
+            AnyPreconditioner::Resident(x) => Pin::new(x),
+            _ => None,
+        }
+    }
+
+    /// What is behind the handle, if it is one.
+    pub fn resident(&self) -> Result<Option<&Held>> {
+        match self {
+            AnyPreconditioner::Resident(x) => held(x).map(Some),
+            _ => Ok(None),
+        }
+    }
+}

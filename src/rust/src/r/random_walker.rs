@@ -1,0 +1,229 @@
+//! `random_walker`.
+
+use extendr_api::prelude::*;
+
+use crate::algo::random_walker::segment_graph;
+use crate::algo::random_walker_graph::Graph;
+use crate::algo::random_walker_image::Image;
+use crate::algo::random_walker_multigrid::{segment_graph_multigrid, Accuracy, Iterated};
+use crate::backend::cpu::CpuDevice;
+use crate::error::{Error, Result};
+use crate::r::args::{self, Out};
+use crate::r::reply::reply;
+use crate::r::sparse;
+use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+
+fn broken() -> Error {
+    Error::Internal {
+        what: "a native routine was called without the parts of a segmentation".into(),
+    }
+}
+
+/// Pixels from which "auto" iterates on a GPU, and of a volume on the CPU, where the direct solver's factor grows faster.
+const FOR_GPU: usize = 100_000;
+const FOR_VOLUMES: usize = 20_000;
+
+/// What the user asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Method {
+    Auto,
+    Direct,
+    Iterative,
+}
+
+/// The largest system of a volume that is factored where an iteration failed and nobody asked for one.
+const LAST_RESORT: usize = 200_000;
+
+/// What was done, for R.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    unknowns: usize,
+    /// Numbers in the factor.
+    entries: usize,
+    iterated: Option<Iterated>,
+}
+
+fn directly(graph: &Graph, labels: &mut [i32], all: Option<&mut [f64]>) -> Result<Done> {
+    set_last(Target::Cpu);
+    let solved = segment_graph(graph, labels, all)?;
+    Ok(Done {
+        unknowns: solved.unknowns,
+        entries: solved.entries,
+        iterated: None,
+    })
+}
+
+fn iteratively(
+    how: &How,
+    target: Target,
+    graph: &Graph,
+    accuracy: Accuracy,
+    labels: &mut [i32],
+    all: Option<&mut [f64]>,
+) -> Result<Done> {
+    check_free(target)?;
+    let done = match target {
+        Target::Cpu => {
+            set_last(target);
+            let device = CpuDevice::new(how.threads);
+            segment_graph_multigrid(&device, graph, accuracy, labels, all)?
+        }
+        #[cfg(feature = "cuda")]
+        Target::Cuda(ordinal) => {
+            let device = crate::backend::cuda::CudaDevice::open(ordinal)?;
+            set_last(target);
+            segment_graph_multigrid(&device, graph, accuracy, labels, all)?
+        }
+        #[cfg(not(feature = "cuda"))]
+        Target::Cuda(_) => return crate::r::target::no_cuda(),
+    };
+    Ok(Done {
+        unknowns: done.unknowns,
+        entries: 0,
+        iterated: Some(done),
+    })
+}
+
+fn run(
+    how: &How,
+    graph: &Graph,
+    method: Method,
+    accuracy: Accuracy,
+    labels: &mut [i32],
+    mut all: Option<&mut [f64]>,
+) -> Result<Done> {
+    let pixels = graph.pixels();
+    // A GPU that is there is taken, unless the image is small.
+    let target = how.target(if pixels >= FOR_GPU { f64::MAX } else { 0.0 });
+    let volume = graph.dims().iter().filter(|n| **n > 1).count() > 2;
+    let iterates = match method {
+        Method::Direct => false,
+        Method::Iterative => true,
+        Method::Auto => target != Target::Cpu || (volume && pixels >= FOR_VOLUMES),
+    };
+    if !iterates {
+        return directly(graph, labels, all);
+    }
+    let first = match iteratively(how, target, graph, accuracy, labels, all.as_deref_mut()) {
+        Err(e) if how.may_fall_back(&e) => {
+            note_fallback(&e);
+            iteratively(
+                how,
+                Target::Cpu,
+                graph,
+                accuracy,
+                labels,
+                all.as_deref_mut(),
+            )
+        }
+        first => first,
+    };
+    let missed = match &first {
+        Ok(done) => done
+            .iterated
+            .is_some_and(|i| i.error.is_nan() || i.error > accuracy.tol),
+        Err(Error::NotPositiveDefinite { .. }) => true,
+        Err(_) => false,
+    };
+    if missed && method == Method::Auto && (!volume || pixels <= LAST_RESORT) {
+        return directly(graph, labels, all);
+    }
+    first
+}
+
+fn graph(image: &Robj, seeds: &Robj, dim: &Robj, model: &Robj) -> Result<Graph> {
+    let (&[rows, columns, slices, channels], &[beta, ref spacing @ ..]) =
+        (args::doubles(dim)?, args::doubles(model)?)
+    else {
+        return Err(broken());
+    };
+    let image = Image {
+        values: args::doubles(image)?,
+        dims: [rows as usize, columns as usize, slices as usize],
+        channels: channels as usize,
+        spacing: <[f64; 3]>::try_from(spacing).map_err(|_| broken())?,
+    };
+    Graph::new(image, args::integers(seeds)?, beta)
+}
+
+/// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+/// spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
+#[extendr]
+#[allow(clippy::too_many_arguments)]
+fn native_random_walker(
+    image: Robj,
+    seeds: Robj,
+    dim: Robj,
+    model: Robj,
+    way: Robj,
+    labels: Robj,
+    probabilities: Robj,
+    how: Robj,
+) -> Robj {
+    reply(|| {
+        // Sets the threads.
+        let how = How::parse(&how)?;
+        let &[method, tol, maxit] = args::doubles(&way)? else {
+            return Err(broken());
+        };
+        let method = match method as i32 {
+            0 => Method::Auto,
+            1 => Method::Direct,
+            _ => Method::Iterative,
+        };
+        let accuracy = Accuracy {
+            tol,
+            maxit: maxit as usize,
+        };
+        let graph = graph(&image, &seeds, &dim, &model)?;
+        let mut out = Out::integers(&labels, graph.pixels())?;
+        let mut all = if probabilities.is_null() {
+            None
+        } else {
+            let dims = (graph.pixels(), graph.labels().len());
+            Some(Out::new(&probabilities, dims)?)
+        };
+        let all = all.as_mut().map(Out::slice);
+        let done = run(&how, &graph, method, accuracy, out.slice(), all)?;
+        let iterated = done.iterated.unwrap_or_default();
+        Ok(list!(
+            values = graph.labels().to_vec(),
+            unknowns = done.unknowns as f64,
+            entries = done.entries as f64,
+            iterative = done.iterated.is_some(),
+            iterations = iterated.iterations as f64,
+            error = iterated.error,
+            unreached = graph.unreached() as f64
+        ))
+    })
+}
+
+/// The matrix of the pixels whose labels are sought, of which the lower triangle is made, the right-hand sides of all labels, and these pixels by number; arguments as of `native_random_walker`
+#[extendr]
+fn native_random_walker_system(image: Robj, seeds: Robj, dim: Robj, model: Robj) -> Robj {
+    reply(|| {
+        let graph = graph(&image, &seeds, &dim, &model)?;
+        let system = graph.system(graph.unknown()?, false)?;
+        let count = graph.labels().len();
+        let mut sides: Vec<f64> = crate::scalar::try_zeroed(system.unknowns() * count)?;
+        for link in &system.links {
+            sides[link.label as usize * system.unknowns() + link.unknown as usize] += link.weight;
+        }
+        let [starts, rows, values] = sparse::parts(&system.matrix)?;
+        let pixels: Vec<f64> = system.order.iter().map(|p| f64::from(*p) + 1.0).collect();
+        Ok(list!(
+            starts = starts,
+            rows = rows,
+            entries = values,
+            sides = sides,
+            pixels = pixels,
+            values = graph.labels().to_vec()
+        ))
+    })
+}
+
+extendr_module! {
+    mod random_walker;
+    fn native_random_walker;
+    fn native_random_walker_system;
+}

@@ -1,0 +1,73 @@
+//! The complete factor of a sparse matrix as preconditioner.
+
+use cudafactor::algo::lp_csc::Csc;
+use cudafactor::algo::pcg_host::Host;
+use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::sparse_cholesky::Ordered;
+
+use crate::problem::{block, lower, poisson, residual, run, upper};
+
+fn check(full: &Csc, a: &Csc, stored: Stored) {
+    let b = block(full.rows, 3, 5);
+    let order = Ordered::new(a, stored).unwrap();
+    for threads in [1, 2] {
+        let m = order.factor(&Host::new(threads)).unwrap();
+        assert!(m.entries() >= full.rows);
+        let s = run(full, &m, &b, 1e-13, 3);
+        for c in 0..3 {
+            assert!(s.iterations[c] <= 2);
+            let r = residual(full, s.x.column(c), b.column(c));
+            assert!(r <= 1e-13, "{r:e}");
+        }
+    }
+}
+
+#[test]
+fn either_triangle() {
+    for sides in [&[1][..], &[2], &[40], &[13, 17], &[60, 50], &[7, 8, 9]] {
+        let a = poisson(sides);
+        check(&a, &a, Stored::All);
+        check(&a, &lower(&a), Stored::Lower);
+        check(&a, &upper(&a), Stored::Upper);
+        // The other triangle is not read.
+        check(&a, &a, Stored::Lower);
+        check(&a, &a, Stored::Upper);
+    }
+}
+
+#[test]
+fn nothing() {
+    let a = Csc::with_rows(0);
+    let m = Ordered::new(&a, Stored::All).unwrap();
+    let m = m.factor(&Host::new(1)).unwrap();
+    let s = run(&a, &m, &block(0, 2, 1), 1e-8, 3);
+    assert_eq!(s.iterations, [0, 0]);
+}
+
+#[test]
+fn what_has_no_factor() {
+    let kind = |a: &Csc| match Ordered::new(a, Stored::All) {
+        Err(e) => e.kind(),
+        Ok(order) => order.factor(&Host::new(1)).err().unwrap().kind(),
+    };
+    let mut shifted = poisson(&[30, 30]);
+    let diagonal = shifted.values.iter_mut().filter(|v| **v > 0.0);
+    diagonal.for_each(|v| *v -= 1.0);
+    assert_eq!(kind(&shifted), "indefinite");
+    let mut a = poisson(&[9]);
+    a.values[0] = 0.0;
+    assert_eq!(kind(&a), "not_positive_definite");
+    a.values[0] = f64::NAN;
+    assert_eq!(kind(&a), "non_finite");
+    assert_eq!(kind(&Csc::with_rows(3)), "dimension");
+}
+
+/// Planes are for factors, and spaces for iterations, unless they are small.
+#[test]
+fn what_pays() {
+    let pays = |sides: &[usize]| Ordered::new(&poisson(sides), Stored::All).unwrap().pays(1);
+    for sides in [&[5000][..], &[30, 30], &[300, 200], &[10, 10, 10]] {
+        assert!(pays(sides), "{sides:?}");
+    }
+    assert!(!pays(&[50, 50, 50]));
+}

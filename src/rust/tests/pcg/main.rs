@@ -1,0 +1,17 @@
+//! Preconditioned conjugate gradients and incomplete Cholesky factors: against direct solutions, textbook recurrences and closed forms.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod columns;
+mod counts;
+mod direct;
+mod ends;
+mod hard;
+mod incomplete;
+mod operators;
+mod poisson;
+mod problem;
+mod resident;
+mod shifted;
+mod symmetry;

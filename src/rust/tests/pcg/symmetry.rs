@@ -1,0 +1,91 @@
+//! Whether a stored matrix is symmetric.
+
+use cudafactor::algo::lp_csc::Csc;
+use cudafactor::algo::symmetry::{is_symmetric, is_symmetric_resident, is_symmetric_sparse};
+use cudafactor::elementwise::Elementwise;
+use cudafactor::scalar::Scalar;
+
+use crate::common::{for_each_device, Host};
+use crate::problem::{lower, numbers, poisson, sparse, upper};
+
+for_each_device!(dense_matrices);
+
+/// On the host and on the device.
+fn both<T: Scalar, D: Elementwise<T>>(dev: &D, a: &Host<T>) -> bool {
+    let loaded = dev.load(a.view()).unwrap();
+    let here = is_symmetric(a.view()).unwrap();
+    assert_eq!(here, is_symmetric_resident(dev, &loaded).unwrap());
+    here
+}
+
+fn dense_matrices<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for n in [1, 2, 3, 65, 511, 512, 513, 1100] {
+        let value = |i: usize, j: usize| ((i.min(j) * 31 + i.max(j) * 17) % 1009) as f64 - 500.0;
+        let mut a = Host::<T>::from_fn(n, n, value);
+        assert!(both(dev, &a));
+        for (i, j) in [(n - 1, 0), (0, n - 1), (n / 2, n / 3), (n - 1, n / 2)] {
+            let was = a.at(i, j);
+            // By one place of the last digit.
+            a.set(i, j, was * (1.0 + 2.0 * T::EPS) + T::EPS);
+            assert_eq!(both(dev, &a), i == j, "{n}: [{i}, {j}]");
+            a.set(i, j, f64::NAN);
+            assert!(!both(dev, &a));
+            a.set(i, j, was);
+        }
+        assert!(both(dev, &a));
+    }
+    let empty = dev.blank(0, 0).unwrap();
+    assert!(is_symmetric_resident(dev, &empty).unwrap());
+    let wide = dev.zeros(2, 3).unwrap();
+    assert!(!is_symmetric_resident(dev, &wide).unwrap());
+}
+
+#[test]
+fn sparse_matrices() {
+    let a = poisson(&[7, 8]);
+    assert!(is_symmetric_sparse(&a));
+    assert!(!is_symmetric_sparse(&lower(&a)));
+    assert!(!is_symmetric_sparse(&upper(&a)));
+    assert!(is_symmetric_sparse(&poisson(&[0])));
+    assert!(is_symmetric_sparse(&poisson(&[1])));
+    assert!(!is_symmetric_sparse(&Csc::with_rows(3)));
+    for p in 0..a.values.len() {
+        let column = a.starts.partition_point(|s| *s <= p) - 1;
+        let mut changed = a.clone();
+        changed.values[p] = a.values[p].next_up();
+        assert_eq!(is_symmetric_sparse(&changed), a.index[p] == column);
+        changed.values[p] = f64::NAN;
+        assert!(!is_symmetric_sparse(&changed));
+    }
+}
+
+/// Against the entries themselves, with zeros that are stored in one triangle alone.
+#[test]
+fn random_sparse_matrices() {
+    let mut found = [0; 2];
+    for seed in 0..3000 {
+        let n = 1 + seed as usize % 5;
+        let draws = numbers(3 * n * n, seed + 1);
+        let mut a = Csc::with_rows(n);
+        for j in 0..n {
+            let entry = |i: usize| {
+                let value = (draws[i * n + j] * 2.0).trunc();
+                let mirror = (draws[j * n + i] * 2.0).trunc();
+                let value = if draws[2 * n * n] < 0.6 && i > j {
+                    mirror
+                } else {
+                    value
+                };
+                let stored = value != 0.0 || draws[n * n + i * n + j] > 0.0;
+                stored.then_some((i, value))
+            };
+            a.push((0..n).filter_map(entry).collect());
+        }
+        let full = crate::problem::dense(&a);
+        let expected = (0..n).all(|i| (0..n).all(|j| full[(i, j)] == full[(j, i)]));
+        assert_eq!(is_symmetric_sparse(&a), expected, "{full:?}");
+        assert_eq!(is_symmetric_sparse(&sparse(&full)), expected);
+        found[usize::from(expected)] += 1;
+    }
+    assert!(found.iter().all(|f| *f > 300), "{found:?}");
+}

@@ -1,0 +1,169 @@
+//! The iterative solver against the direct one.
+
+use super::model::{seeded, Picture};
+use cudafactor::algo::random_walker::segment_graph;
+use cudafactor::algo::random_walker_graph::Graph;
+use cudafactor::algo::random_walker_multigrid::{segment_graph_multigrid, Accuracy, Iterated};
+use cudafactor::backend::cpu::CpuDevice;
+
+const ACCURACY: Accuracy = Accuracy {
+    tol: 1e-9,
+    maxit: 200,
+};
+
+/// Both answers' labels and probabilities must agree.
+fn agree(picture: &Picture, seeds: &[i32], beta: f64, threads: usize, within: f64) -> Iterated {
+    let graph = Graph::new(picture.image(), seeds, beta).unwrap();
+    let (n, k) = (graph.pixels(), graph.labels().len());
+    let (mut labels, mut all) = (vec![0; n], vec![0.0; n * k]);
+    segment_graph(&graph, &mut labels, Some(&mut all)).unwrap();
+    let (mut found, mut probabilities) = (vec![7; n], vec![0.5; n * k]);
+    let device = CpuDevice::new(threads);
+    let done = segment_graph_multigrid(
+        &device,
+        &graph,
+        ACCURACY,
+        &mut found,
+        Some(&mut probabilities),
+    )
+    .unwrap();
+    for p in 0..n {
+        let of = |k: usize| all[k * n + p];
+        for k in 0..k {
+            let off = (probabilities[k * n + p] - of(k)).abs();
+            assert!(
+                off < within,
+                "pixel {p}, label {k}: off by {off:e}, {done:?}"
+            );
+        }
+        let mut sorted: Vec<f64> = (0..k).map(of).collect();
+        sorted.sort_by(f64::total_cmp);
+        if k < 2 || sorted[k - 1] - sorted[k - 2] > 1e-6 {
+            assert_eq!(found[p], labels[p], "pixel {p}");
+        }
+    }
+    assert!(done.error <= ACCURACY.tol, "{done:?}");
+    done
+}
+
+#[test]
+fn images_and_volumes_of_any_shape() {
+    for dims in [
+        [1, 1, 1],
+        [2, 1, 1],
+        [1, 40, 1],
+        [700, 1, 1],
+        [1, 1, 600],
+        [33, 17, 1],
+        [64, 65, 1],
+        [3, 5, 40],
+        [12, 13, 14],
+        [1, 20, 31],
+        [40, 1, 15],
+    ] {
+        let picture = Picture::new(dims, 1, 5);
+        let n = picture.pixels();
+        let mut seeds = seeded(n, &[(n - 1, 3), (n / 2, 9), (0, 2)]);
+        for threads in [1, 2] {
+            let done = agree(&picture, &seeds, 130.0, threads, 1e-7);
+            assert!(done.iterations < 60, "{dims:?} {done:?}");
+        }
+        if n > 100 {
+            // Pixels that are left out, in a band with a gap, and some of them alone.
+            for p in (n / 3..n / 3 + dims[0].min(30)).chain([5, 50]) {
+                seeds[p] = -1;
+            }
+            seeds[n / 3] = 0;
+            agree(&picture, &seeds, 90.0, 2, 1e-7);
+        }
+    }
+}
+
+#[test]
+fn iterations_do_not_grow_with_the_image() {
+    let count = |side: usize| {
+        let picture = Picture::new([side, side, 1], 1, 3);
+        let n = picture.pixels();
+        agree(
+            &picture,
+            &seeded(n, &[(7, 1), (n - 9, 2), (n / 2, 3)]),
+            130.0,
+            2,
+            1e-7,
+        )
+        .iterations
+    };
+    let (small, large) = (count(40), count(320));
+    assert!(large <= 2 * small + 4, "{small} {large}");
+}
+
+#[test]
+fn what_does_not_converge_says_so() {
+    let picture = Picture::new([50, 40, 1], 1, 1);
+    let graph = Graph::new(picture.image(), &seeded(2000, &[(0, 1), (1999, 2)]), 130.0).unwrap();
+    let mut labels = vec![0; 2000];
+    let few = Accuracy {
+        tol: 1e-9,
+        maxit: 1,
+    };
+    let done = segment_graph_multigrid(&CpuDevice::new(1), &graph, few, &mut labels, None).unwrap();
+    assert_eq!((done.iterations, done.error), (1, f64::INFINITY));
+    assert!(labels.iter().all(|l| [1, 2].contains(l)));
+}
+
+/// Run by hand, for the time.
+#[test]
+#[ignore]
+fn beside_the_direct_solver() {
+    for dims in [
+        [512, 512, 1],
+        [1024, 1024, 1],
+        [2048, 2048, 1],
+        [64, 64, 64],
+    ] {
+        let mut picture = Picture::new(dims, 1, 1);
+        let n = picture.pixels();
+        for (p, v) in picture.values.iter_mut().enumerate() {
+            let (y, x) = (
+                (p % dims[0]) as f64 / dims[0] as f64,
+                (p / dims[0] % dims[1]) as f64 / dims[1] as f64,
+            );
+            *v = 0.25 * *v
+                + if (x - 0.4).hypot(y - 0.5) < 0.25 {
+                    0.5
+                } else {
+                    0.0
+                }
+                + if x + y > 1.5 { 0.25 } else { 0.0 };
+        }
+        let graph = Graph::new(
+            picture.image(),
+            &seeded(n, &[(n / 2 + dims[0] / 2, 1), (3, 2), (n - 5, 3)]),
+            130.0,
+        )
+        .unwrap();
+        let (mut a, mut b) = (vec![0; n], vec![0; n]);
+        let device = CpuDevice::new(2);
+        for tol in [1e-6, 1e-8] {
+            let begin = std::time::Instant::now();
+            let done = segment_graph_multigrid(
+                &device,
+                &graph,
+                Accuracy { tol, maxit: 100 },
+                &mut a,
+                None,
+            )
+            .unwrap();
+            println!("{dims:?} multigrid {tol:e} {:?} {done:?}", begin.elapsed());
+        }
+        if n < 2000000 {
+            let begin = std::time::Instant::now();
+            segment_graph(&graph, &mut b, None).unwrap();
+            println!(
+                "{dims:?} direct {:?}, {} differ",
+                begin.elapsed(),
+                a.iter().zip(&b).filter(|(a, b)| a != b).count()
+            );
+        }
+    }
+}

@@ -1,0 +1,110 @@
+use super::model::{seeded, Picture};
+use cudafactor::algo::random_walker::segment;
+
+#[test]
+fn pixels_that_are_left_out_cut_the_graph() {
+    let picture = Picture::new([10, 12, 1], 1, 5);
+    let mut seeds = seeded(120, &[(0, 1), (57, 2), (119, 3)]);
+    for p in [1, 15, 16, 17, 44, 70, 71, 72] {
+        seeds[p] = -1;
+    }
+    picture.agree(&seeds, 130.0, 1e-11);
+    // Any label below 0 leaves out.
+    let other: Vec<i32> = seeds.iter().map(|s| if *s < 0 { -7 } else { *s }).collect();
+    assert_eq!(
+        picture.segment(&other, 130.0),
+        picture.segment(&seeds, 130.0)
+    );
+}
+
+#[test]
+fn islands_without_a_seed_have_no_label() {
+    let picture = Picture::new([9, 9, 1], 1, 5);
+    let mut seeds = seeded(81, &[(40, 6), (80, 2)]);
+    // Column 1 is left out: column 0 is an island.
+    (9..18).for_each(|p| seeds[p] = -1);
+    let answer = picture.segment(&seeds, 130.0);
+    assert!(answer.labels[..18].iter().all(|l| *l == -1));
+    assert!(answer.labels[18..].iter().all(|l| *l == 2 || *l == 6));
+    let p = answer.probabilities.unwrap();
+    assert!((0..18).all(|i| p[i] == 0.0 && p[81 + i] == 0.0));
+    // The rest is as if the island were left out.
+    (0..9).for_each(|p| seeds[p] = -1);
+    picture.agree(&seeds, 130.0, 1e-11);
+}
+
+#[test]
+fn seeds_that_touch_nothing_unknown_come_back() {
+    let picture = Picture::new([8, 8, 1], 1, 5);
+    let mut seeds = seeded(64, &[(0, 9), (8, 9), (40, 4), (63, 2)]);
+    for p in [1, 9, 16, 17] {
+        seeds[p] = -1;
+    }
+    let answer = picture.agree(&seeds, 130.0, 1e-11);
+    assert_eq!(answer.values, [2, 4, 9]);
+    assert_eq!((answer.labels[0], answer.labels[8]), (9, 9));
+    assert!((18..64).all(|p| answer.labels[p] != 9));
+}
+
+#[test]
+fn parts_with_seeds_of_their_own_are_solved_each() {
+    let picture = Picture::new([10, 11, 1], 1, 8);
+    let mut seeds = seeded(110, &[(3, 1), (108, 2), (60, 5)]);
+    (50..60).for_each(|p| seeds[p] = -1);
+    let answer = picture.agree(&seeds, 130.0, 1e-11);
+    assert!(answer.labels[..50].iter().all(|l| *l == 1));
+    // The line between the halves is left out, so that nothing is eliminated there.
+    let picture = Picture::new([21, 8, 1], 1, 8);
+    let mut seeds = seeded(168, &[(3, 1), (20, 2), (60, 5), (150, 4), (167, 3)]);
+    (0..7).for_each(|c| seeds[21 * c + 10] = -1);
+    picture.agree(&seeds, 130.0, 1e-9);
+    seeds[157] = -1;
+    picture.agree(&seeds, 130.0, 1e-9);
+}
+
+#[test]
+fn nothing_to_seek_and_one_label_are_trivial() {
+    let picture = Picture::new([6, 7, 1], 1, 8);
+    let all: Vec<i32> = (0..42)
+        .map(|p| if p == 4 { -1 } else { 3 + p % 2 })
+        .collect();
+    let answer = picture.agree(&all, 130.0, 1e-15);
+    assert_eq!(answer.labels, all);
+    let one = picture.agree(&seeded(42, &[(17, i32::MAX)]), 130.0, 1e-11);
+    assert!(one.labels.iter().all(|l| *l == i32::MAX));
+    assert!(one.probabilities.unwrap().iter().all(|p| *p == 1.0));
+    let single = Picture::new([1, 1, 1], 1, 8);
+    assert_eq!(single.segment(&[3], 130.0).labels, [3]);
+}
+
+#[test]
+fn renamed_labels_rename_the_answer() {
+    let picture = Picture::new([20, 21, 1], 1, 2);
+    let places = [(5, 1), (200, 2), (333, 3), (419, 4), (100, 2)];
+    let names = [0, 70, 3, 1000, 8];
+    let renamed = places.map(|(p, l)| (p, names[l as usize]));
+    let first = picture.segment(&seeded(420, &places), 130.0);
+    let second = picture.segment(&seeded(420, &renamed), 130.0);
+    assert_eq!(second.values, [3, 8, 70, 1000]);
+    for (a, b) in first.labels.iter().zip(&second.labels) {
+        assert_eq!(names[*a as usize], *b);
+    }
+    let (p, q) = (first.probabilities.unwrap(), second.probabilities.unwrap());
+    for (k, name) in (0..4).zip(&names[1..]) {
+        let at = second.values.binary_search(name).unwrap();
+        for i in 0..420 {
+            assert!((p[k * 420 + i] - q[at * 420 + i]).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn many_labels_are_solved_in_blocks() {
+    let picture = Picture::new([30, 31, 1], 1, 4);
+    let places: Vec<(usize, i32)> = (0..21).map(|k| (11 + 43 * k, 1 + k as i32)).collect();
+    let seeds = seeded(930, &places);
+    let answer = picture.agree(&seeds, 130.0, 1e-11);
+    let plain = segment(picture.image(), &seeds, 130.0, false).unwrap();
+    assert_eq!(plain.probabilities, None);
+    assert_eq!(plain.labels, answer.labels);
+}

@@ -1,0 +1,339 @@
+//! Operators on grids against what their definitions say, as dense matrices, and multigrid with them.
+
+mod common;
+
+use cudafactor::algo::multigrid::Multigrid;
+use cudafactor::matrix::Part;
+use cudafactor::stencil::{Grid, Operator, Reach, Stencil, Step};
+use faer::{Mat, MatMut};
+
+macro_rules! on_each_device {
+    ($($body:ident),* $(,)?) => {$(
+        mod $body {
+            #[test]
+            fn cpu() {
+                super::$body(&cudafactor::backend::cpu::CpuDevice::new(2));
+            }
+            #[test]
+            fn cpu_one_thread() {
+                super::$body(&cudafactor::backend::cpu::CpuDevice::new(1));
+            }
+            #[cfg(feature = "cuda")]
+            #[test]
+            fn cuda() {
+                if let Some(gpu) = crate::common::gpu() {
+                    super::$body(&gpu);
+                }
+            }
+        }
+    )*};
+}
+
+on_each_device!(
+    products_and_steps,
+    coarse_operators_are_products,
+    weights_are_means,
+    approximate_inverses_are_symmetric,
+    systems_of_any_shape_are_solved,
+);
+
+/// Extents with odd and even ends, and axes that are not there.
+const SHAPES: [[usize; 3]; 9] = [
+    [7, 5, 1],
+    [8, 8, 1],
+    [1, 9, 1],
+    [6, 1, 1],
+    [5, 4, 3],
+    [4, 6, 2],
+    [1, 5, 6],
+    [3, 1, 4],
+    [1, 1, 5],
+];
+
+/// Numbers in [0, 1) that repeat themselves from run to run.
+fn numbers(count: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed;
+    let next = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// An operator's entries: couplings over orders of magnitude, some of them none, and an excess at some points.
+fn entries(grid: Grid, reach: Reach, seed: u64) -> Vec<f64> {
+    let n = grid.points();
+    let mut all = numbers(n * grid.entries(reach), seed);
+    for (k, v) in all.iter_mut().enumerate() {
+        let sparse = if k < n { *v < 0.7 } else { *v < 0.1 };
+        *v = if sparse { 0.0 } else { (-12.0 * *v).exp() };
+    }
+    all[0] = 0.5;
+    all
+}
+
+/// As the definition has it.
+fn dense(grid: Grid, reach: Reach, entries: &[f64]) -> Mat<f64> {
+    let n = grid.points();
+    let mut a = Mat::zeros(n, n);
+    for i in 0..n {
+        a[(i, i)] += entries[i];
+        for (f, offset) in grid.forwards(reach).into_iter().enumerate() {
+            if let Some(j) = grid.place(grid.beside(i, offset)) {
+                let w = entries[(1 + f) * n + i];
+                a[(i, i)] += w;
+                a[(j, j)] += w;
+                a[(i, j)] -= w;
+                a[(j, i)] -= w;
+            }
+        }
+    }
+    a
+}
+
+fn load<D: Stencil>(dev: &D, rows: usize, cols: usize, values: &[f64]) -> D::Mat<'static> {
+    let x = faer::MatRef::from_column_major_slice(values, rows, cols);
+    dev.load_temporary(x, Part::All).unwrap()
+}
+
+fn fetch<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Mat<f64> {
+    let (rows, cols) = dev.shape(x);
+    let mut all = vec![0.0; rows * cols];
+    dev.read(x, MatMut::from_column_major_slice_mut(&mut all, rows, cols))
+        .unwrap();
+    Mat::from_fn(rows, cols, |i, j| all[j * rows + i])
+}
+
+fn operator<D: Stencil>(
+    dev: &D,
+    grid: Grid,
+    reach: Reach,
+    seed: u64,
+) -> (Operator<D::Mat<'static>>, Mat<f64>) {
+    let all = entries(grid, reach, seed);
+    let made = load(dev, grid.points(), grid.entries(reach), &all);
+    let a = dense(grid, reach, &all);
+    (
+        Operator {
+            grid,
+            reach,
+            entries: made,
+        },
+        a,
+    )
+}
+
+fn close(x: &Mat<f64>, y: &Mat<f64>, scale: f64) {
+    assert_eq!(x.shape(), y.shape());
+    let off = (x - y).norm_max();
+    assert!(off <= 1e-13 * scale.max(1.0), "off by {off:e}, {scale:e}");
+}
+
+fn shapes(mut f: impl FnMut(Grid, Reach)) {
+    for dims in SHAPES {
+        for reach in [Reach::Axes, Reach::All] {
+            f(Grid { dims }, reach);
+        }
+    }
+}
+
+fn products_and_steps<D: Stencil>(dev: &D) {
+    shapes(|grid, reach| {
+        let n = grid.points();
+        let (op, a) = operator(dev, grid, reach, 1);
+        for columns in [1, 2, 5] {
+            let draw = |seed| numbers(n * columns, seed);
+            let (b, x, p) = (draw(2), draw(3), draw(4));
+            let of = |v: &[f64]| Mat::from_fn(n, columns, |i, j| v[j * n + i]);
+            let [db, dx] = [&b, &x].map(|v| load(dev, n, columns, v));
+            let mut dp = load(dev, n, columns, &p);
+            let mut out = dev.zeros(n, columns).unwrap();
+            let (b, x, p) = (of(&b), of(&x), of(&p));
+            dev.stencil_residual(&op, None, &dx, &mut out).unwrap();
+            close(&fetch(dev, &out), &(&a * &x), 1.0);
+            dev.stencil_residual(&op, Some(&db), &dx, &mut out).unwrap();
+            close(&fetch(dev, &out), &(&b - &a * &x), 1.0);
+            if (0..n).any(|i| a[(i, i)] == 0.0) {
+                continue;
+            }
+            let scaled =
+                |r: &Mat<f64>, by: f64| Mat::from_fn(n, columns, |i, j| by * r[(i, j)] / a[(i, i)]);
+            let step = Step {
+                rate: 0.7,
+                momentum: 0.3,
+            };
+            dev.stencil_relax(&op, &db, Some(&dx), step, &mut dp, &mut out)
+                .unwrap();
+            let wanted =
+                Mat::from_fn(n, columns, |i, j| 0.3 * p[(i, j)]) + scaled(&(&b - &a * &x), 0.7);
+            let scale = wanted.norm_max();
+            close(&fetch(dev, &dp), &wanted, scale);
+            close(&fetch(dev, &out), &(&x + &wanted), scale);
+            // Without x nothing of p is read.
+            let mut dp = load(dev, n, columns, &vec![f64::NAN; n * columns]);
+            dev.stencil_relax(&op, &db, None, step, &mut dp, &mut out)
+                .unwrap();
+            let wanted = scaled(&b, 0.7);
+            close(&fetch(dev, &dp), &wanted, scale);
+            close(&fetch(dev, &out), &wanted, scale);
+        }
+    });
+}
+
+/// P as a dense matrix, from what prolongation makes of unit vectors.
+fn interpolation<D: Stencil>(dev: &D, grid: Grid, weights: &D::Mat<'static>) -> Mat<f64> {
+    let (fine, coarse) = (grid.points(), grid.coarse().points());
+    let unit = Mat::<f64>::identity(coarse, coarse);
+    let all: Vec<f64> = (0..coarse * coarse)
+        .map(|k| unit[(k % coarse, k / coarse)])
+        .collect();
+    let mut out = dev.zeros(fine, coarse).unwrap();
+    dev.stencil_prolong(grid, weights, &load(dev, coarse, coarse, &all), &mut out)
+        .unwrap();
+    fetch(dev, &out)
+}
+
+fn coarse_operators_are_products<D: Stencil>(dev: &D) {
+    shapes(|grid, reach| {
+        let (op, a) = operator(dev, grid, reach, 5);
+        let weights = dev.stencil_interpolation(&op).unwrap();
+        let p = interpolation(dev, grid, &weights);
+        let coarse = dev.stencil_coarsen(&op, &weights).unwrap();
+        assert_eq!((coarse.grid, coarse.reach), (grid.coarse(), Reach::All));
+        let made = fetch(dev, &coarse.entries);
+        let n = coarse.grid.points();
+        let all: Vec<f64> = (0..made.ncols() * n)
+            .map(|k| made[(k % n, k / n)])
+            .collect();
+        close(
+            &dense(coarse.grid, Reach::All, &all),
+            &(p.transpose() * &a * &p),
+            10.0,
+        );
+        // Restriction is the transpose.
+        let fine = grid.points();
+        let x = numbers(fine * 3, 6);
+        let mut down = dev.zeros(n, 3).unwrap();
+        dev.stencil_restrict(grid, &weights, &load(dev, fine, 3, &x), &mut down)
+            .unwrap();
+        let x = Mat::from_fn(fine, 3, |i, j| x[j * fine + i]);
+        close(&fetch(dev, &down), &(p.transpose() * x), 10.0);
+        // Prolongation adds.
+        let mut out = load(dev, fine, 3, &vec![2.0; fine * 3]);
+        dev.stencil_prolong(grid, &weights, &down, &mut out)
+            .unwrap();
+        let wanted = &p * fetch(dev, &down) + Mat::from_fn(fine, 3, |_, _| 2.0);
+        close(&fetch(dev, &out), &wanted, 10.0);
+    });
+}
+
+fn weights_are_means<D: Stencil>(dev: &D) {
+    shapes(|grid, reach| {
+        // Without an excess a constant is interpolated exactly where couplings are, and with one a point is between it and zero.
+        let n = grid.points();
+        let mut all = entries(grid, reach, 9);
+        all.iter_mut().skip(n).for_each(|w| *w += 1e-3);
+        for excess in [0.0, 0.1] {
+            all[..n].fill(excess);
+            let entries = load(dev, n, grid.entries(reach), &all);
+            let weights = dev
+                .stencil_interpolation(&Operator {
+                    grid,
+                    reach,
+                    entries,
+                })
+                .unwrap();
+            let p = interpolation(dev, grid, &weights);
+            let sums = p * Mat::from_fn(grid.coarse().points(), 1, |_, _| 1.0);
+            for i in 0..n {
+                let at = grid.beside(i, [0; 3]);
+                let coarse = at.iter().all(|c| c % 2 == 0);
+                let sum = sums[(i, 0)];
+                assert!((0.0..=1.0 + 1e-14).contains(&sum));
+                if coarse || excess == 0.0 {
+                    assert!((sum - 1.0).abs() < 1e-14, "{grid:?} {at:?} {sum}");
+                } else {
+                    assert!(sum < 1.0);
+                }
+            }
+        }
+    });
+}
+
+/// All points joined, some of them by little.
+fn joined<D: Stencil>(dev: &D, grid: Grid, reach: Reach) -> (Operator<D::Mat<'static>>, Mat<f64>) {
+    let mut all = entries(grid, reach, 11);
+    let n = grid.points();
+    all.iter_mut().skip(n).for_each(|w| *w += 1e-6);
+    let made = load(dev, n, grid.entries(reach), &all);
+    (
+        Operator {
+            grid,
+            reach,
+            entries: made,
+        },
+        dense(grid, reach, &all),
+    )
+}
+
+fn approximate_inverses_are_symmetric<D: Stencil>(dev: &D) {
+    for dims in [[20, 18, 1], [9, 8, 7], [300, 1, 1]] {
+        let grid = Grid { dims };
+        let n = grid.points();
+        let (op, _) = joined(dev, grid, Reach::Axes);
+        let m = Multigrid::new(dev, op).unwrap();
+        let x = numbers(n * 4, 3);
+        let mut out = dev.zeros(n, 4).unwrap();
+        m.apply(&load(dev, n, 4, &x), &mut out).unwrap();
+        let x = Mat::from_fn(n, 4, |i, j| x[j * n + i] - 0.5);
+        let values: Vec<f64> = (0..n * 4).map(|k| x[(k % n, k / n)]).collect();
+        m.apply(&load(dev, n, 4, &values), &mut out).unwrap();
+        let products = x.transpose() * fetch(dev, &out);
+        let scale = products.norm_max();
+        for i in 0..4 {
+            assert!(products[(i, i)] > 0.0);
+            for j in 0..i {
+                let off = (products[(i, j)] - products[(j, i)]).abs();
+                assert!(off < 1e-11 * scale, "{off:e} {scale:e}");
+            }
+        }
+    }
+}
+
+fn systems_of_any_shape_are_solved<D: Stencil>(dev: &D) {
+    for dims in SHAPES
+        .into_iter()
+        .chain([[33, 40, 1], [11, 12, 13], [513, 1, 1], [0, 3, 1]])
+    {
+        let grid = Grid { dims };
+        let n = grid.points();
+        if n == 0 {
+            continue;
+        }
+        let (op, a) = joined(dev, grid, Reach::Axes);
+        let m = Multigrid::new(dev, op).unwrap();
+        let b = numbers(n * 2, 8);
+        let b = Mat::from_fn(n, 2, |i, j| b[j * n + i]);
+        let mut x = Mat::<f64>::zeros(n, 2);
+        let mut out = dev.zeros(n, 2).unwrap();
+        let (mut before, mut first) = (f64::INFINITY, 0.0);
+        for _ in 0..60 {
+            let r = &b - &a * &x;
+            let values: Vec<f64> = (0..n * 2).map(|k| r[(k % n, k / n)]).collect();
+            m.apply(&load(dev, n, 2, &values), &mut out).unwrap();
+            let e = fetch(dev, &out);
+            let energy = (e.transpose() * &r).norm_max();
+            // In the norm of A the error shrinks in every step.
+            assert!(
+                energy <= before * 1.0001 || energy < 1e-15 * first,
+                "{dims:?}: {energy:e} after {before:e}"
+            );
+            before = energy;
+            first = energy.max(first);
+            x += e;
+        }
+        assert!(before < 1e-2 * first, "{dims:?}: {before:e} of {first:e}");
+    }
+}

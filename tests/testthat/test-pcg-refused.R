@@ -1,0 +1,109 @@
+test_that("what does not converge is a warning with the last iterate", {
+  skip_if_not_installed("Matrix")
+  set.seed(11)
+  a <- poisson(20)
+  b <- cbind(rnorm(400), as.vector(a %*% rep(1, 400)), 0)
+  f <- NULL
+  w <- expect_warning(f <- pcg(a, b, "none", maxit = 5), class = "cudafactor_warning_not_converged")
+  expect_identical(w$columns, 1:2)
+  expect_identical(f$converged, c(FALSE, FALSE, TRUE))
+  expect_identical(f$iterations, c(5L, 5L, 0L))
+  expect_identical(f$end, c("iterations", "iterations", "converged"))
+  expect_equal(residuals_of(a, f$x[, 1:2], b[, 1:2]), f$relative_residual[1:2])
+  expect_identical(w$relative_residual, f$relative_residual[1:2])
+  w <- expect_warning(f <- pcg(a, b[, 1], "none", tol = 0), class = "cudafactor_warning_not_converged")
+  expect_identical(f$end, "stagnated")
+  expect_lt(f$relative_residual, 1e-13)
+  f <- suppressWarnings(pcg(a, b[, 1], "none", maxit = 0))
+  expect_identical(f$x, numeric(400))
+  expect_identical(f$iterations, 0L)
+})
+
+test_that("a matrix that is not symmetric, or not positive definite, is an error of its class", {
+  set.seed(12)
+  for_each_device(function(device) {
+    a <- definite_matrix(20)
+    b <- rnorm(20)
+    off <- a
+    off[2, 3] <- off[2, 3] + 1e-3
+    expect_error(pcg(off, b, device = device), class = "cudafactor_error_not_symmetric")
+    expect_error(pcg(as_gpu(off, device), b), class = "cudafactor_error_not_symmetric")
+    # But for rounding.
+    off <- a
+    off[2, 3] <- off[2, 3] * (1 + 1e-15)
+    expect_solved(pcg(off, b, device = device), a, b)
+    expect_solved(pcg(as_gpu(off, device), b), a, b)
+    d <- a - 0.5 * diag(20)
+    e <- expect_error(pcg(d, b, "none", device = device), class = "cudafactor_error_indefinite")
+    expect_identical(e$argument, "A")
+    expect_true(e$cosine < 0 && is.integer(e$column) && is.integer(e$iteration))
+    e <- expect_error(pcg(d, b, method = "direct", device = device), class = "cudafactor_error_not_positive_definite")
+    expect_true(e$order %in% 1:20)
+    expect_error(pcg(-a, b, "jacobi", device = device), class = "cudafactor_error_not_positive_definite")
+    e <- expect_error(pcg(a, b, function(r) -r, device = device), class = "cudafactor_error_indefinite")
+    expect_identical(e$argument, "M")
+  })
+  skip_if_not_installed("Matrix")
+  a <- poisson(10)
+  expect_error(pcg(methods::as(a, "generalMatrix")[, c(2:100, 1)], rnorm(100)), class = "cudafactor_error_not_symmetric")
+  expect_error(pcg(Matrix::triu(methods::as(a, "generalMatrix")), rnorm(100)), class = "cudafactor_error_not_symmetric")
+  off <- methods::as(a, "generalMatrix")
+  off@x[2] <- off@x[2] * (1 + 1e-15)
+  b <- rnorm(100)
+  expect_solved(pcg(off, b, "ic0"), a, b)
+  d <- a - Matrix::Diagonal(100, 1)
+  expect_error(pcg(d, rnorm(100), "jacobi"), class = "cudafactor_error_indefinite")
+  expect_error(pcg(d, rnorm(100), method = "direct"), class = "cudafactor_error_indefinite")
+})
+
+test_that("missing and infinite numbers are refused", {
+  a <- definite_matrix(5)
+  for (bad in c(NA, NaN, Inf, -Inf)) {
+    b <- 1:5 + 0
+    b[3] <- bad
+    e <- expect_error(pcg(a, b), class = "cudafactor_error_non_finite")
+    expect_identical(e$argument, "b")
+    d <- a
+    d[2, 2] <- bad
+    expect_identical(expect_error(pcg(d, 1:5), class = "cudafactor_error_non_finite")$argument, "A")
+    d[2, 2] <- 1
+    d[1, 4] <- d[4, 1] <- bad
+    expect_error(pcg(d, 1:5, "none"), class = "cudafactor_error_non_finite")
+    r <- chol(a)
+    r[1, 2] <- bad
+    expect_error(pcg(a, 1:5, r), class = "cudafactor_error_non_finite")
+  }
+})
+
+test_that("what makes no sense is refused", {
+  a <- definite_matrix(5)
+  b <- 1:5
+  expect_error(pcg(a), class = "cudafactor_error_argument")
+  expect_error(pcg(b = b), class = "cudafactor_error_argument")
+  expect_error(pcg(matrix(0, 0, 0), numeric()), class = "cudafactor_error_dimension")
+  expect_error(pcg(a[, 1:4], b), class = "cudafactor_error_dimension")
+  expect_error(pcg(a, 1:4), class = "cudafactor_error_dimension")
+  expect_error(pcg(a, matrix(0, 5, 0)), class = "cudafactor_error_dimension")
+  expect_error(pcg(a, b, "ilu"), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, method = "qr"), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, "jacobi", method = "direct"), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, tol = -1), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, tol = NA), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, maxit = 1.5), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, maxit = -1), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, device = "gpu"), class = "cudafactor_error_device_unavailable")
+  expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, diag(5)), "jacobi", class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, chol(a)[1:4, 1:4]), class = "cudafactor_error_dimension")
+  expect_error(pcg(a, b, 5), class = "cudafactor_error_dimension")
+  expect_error(pcg(a, b, -chol(a)), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, qr(a)), class = "cudafactor_error_type")
+  expect_error(pcg(a, b, list(1)), class = "cudafactor_error")
+  for (odd in odd_operands[c("text", "raw", "factor", "null", "environment", "symbol", "array", "text_data", "bad_list")]) {
+    expect_error(pcg(odd, b), class = "cudafactor_error")
+    expect_error(pcg(a, odd), class = "cudafactor_error")
+  }
+  expect_equal(pcg(data.frame(a), b)$x, solve(a, b), ignore_attr = TRUE)
+  expect_equal(pcg(4, 2)$x, 0.5)
+  expect_equal(pcg(matrix(4L), TRUE)$x, 0.25)
+})

@@ -67,7 +67,7 @@ fn thresholds() {
 
 /// Run by hand, in release, for the time.
 #[test]
-#[ignore]
+#[ignore = "prints times, for somebody to look at"]
 fn a_million_unknowns() {
     let a = poisson(&[1000, 1000]);
     let b = block(a.rows, 1, 1);
@@ -97,7 +97,7 @@ fn a_million_unknowns() {
 
 /// Run by hand, for the time.
 #[test]
-#[ignore]
+#[ignore = "prints times, for somebody to look at"]
 fn many_at_once_beside_one_at_a_time() {
     let a = poisson(&[512, 512]);
     let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
@@ -111,7 +111,7 @@ fn many_at_once_beside_one_at_a_time() {
 
 /// Run by hand, in release: what "auto" chooses between.
 #[test]
-#[ignore]
+#[ignore = "prints times, for somebody to look at"]
 fn direct_beside_iterations() {
     for sides in [
         &[100, 100][..],

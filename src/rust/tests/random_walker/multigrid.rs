@@ -113,7 +113,7 @@ fn what_does_not_converge_says_so() {
 
 /// Run by hand, for the time.
 #[test]
-#[ignore]
+#[ignore = "prints times, for somebody to look at"]
 fn beside_the_direct_solver() {
     for dims in [
         [512, 512, 1],

@@ -83,18 +83,45 @@ rust_part() {
   cat "$folder/checked" >>"$result"
 }
 
-r_part() {
-  started=$(date +%s)
-  TESTTHAT_DIR=$tests Rscript -e '
+# Whether a file of R tests looks at the memory there is, fills it, or waits for something that takes some time.
+sensitive() {
+  grep -Eq 'fill_gpu|gpu_mem\(|gpu_info\(|interrupt|Sys.sleep|kill' "$1"
+}
+
+# r FILE: runs a file of R tests in a process of its own, and leaves its log.
+r() {
+  name=$(basename "$1" .R)
+  TESTTHAT_DIR=$tests TESTTHAT_FILE=^${name#test-}\$ Rscript -e '
     r <- as.data.frame(testthat::test_dir(
-      Sys.getenv("TESTTHAT_DIR"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
+      Sys.getenv("TESTTHAT_DIR"), filter = Sys.getenv("TESTTHAT_FILE"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
     ))
     # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
     bad <- sum(r$failed) + sum(r$error)
     cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
     cat("skipped:", sum(r$skipped), "\n")
-    quit(status = bad > 0)' >"$log" 2>&1 || tail -n 120 "$log" >>"$folder/failed"
-  row "R: testthat, expectations (skipped: $(sed -n 's/^skipped: *//p' "$log"))" "$log" "$started" >>"$result"
+    quit(status = bad > 0)' >"$folder/$name.r" 2>&1 && return
+  grep -q '^test result:' "$folder/$name.r" || echo "test result: 0 passed; 1 failed" >>"$folder/$name.r"
+  echo "$name" >>"$folder/r-failed"
+}
+
+r_part() {
+  started=$(date +%s)
+  count=0
+  for file in "$tests"/test-*.R; do
+    sensitive "$file" && continue
+    r "$file" &
+    count=$((count + 1))
+    # Eight at a time, since starting R and loading the GPU's code takes seconds.
+    [ $((count % 8)) -eq 0 ] && wait
+  done
+  wait
+  for file in "$tests"/test-*.R; do
+    sensitive "$file" && r "$file"
+  done
+  cat "$folder"/*.r >"$log"
+  [ -f "$folder/r-failed" ] && while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
+  skipped=$(sed -n 's/^skipped: *//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  row "R: testthat, expectations (skipped: $skipped)" "$log" "$started" >>"$result"
 }
 
 case $parts in *" rust "*) rust_part ;; esac

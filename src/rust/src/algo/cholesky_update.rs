@@ -139,7 +139,12 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
         if steady && ordinary {
             let known = dev.is_factor(r);
             dev.set_factor(r, false);
-            if interrupt::later(|| dev.chud_guarded(largest_square::<T>(), r, v))? {
+            let done = interrupt::later(|| dev.chud_guarded(largest_square::<T>(), r, v));
+            // Where there was no room nothing was begun.
+            if matches!(done, Err(Error::DeviceMemory { .. })) {
+                dev.set_factor(r, known);
+            }
+            if done? {
                 if !known {
                     dev.keep_part(Part::Upper, r)?;
                 }

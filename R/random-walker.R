@@ -107,8 +107,8 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   if (!(tol > 0 && is.finite(tol))) {
     abort_argument("tol", "'tol' must be positive and finite", call)
   }
-  if (!(maxit >= 1 && maxit <= 1e9)) {
-    abort_argument("maxit", "'maxit' must be at least 1", call)
+  if (!(maxit >= 1 && maxit <= 1e9 && maxit == round(maxit))) {
+    abort_argument("maxit", "'maxit' must be a whole number from 1 to 1e9", call)
   }
   where <- how(device, "double", call)
   if (asked == "direct" && startsWith(device, "cuda")) {
@@ -125,7 +125,7 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   attributes(labels) <- seeds$attributes
   if (found$iterative && !isTRUE(found$error <= tol)) {
     warn("not_converged", sprintf(
-      "probabilities have not converged in %.0f iterations: estimated error %.2g, 'tol' is %.2g", found$iterations, found$error, tol
+      "probabilities have not converged in %s: estimated error %.2g, 'tol' is %.2g", counted(found$iterations, "iteration"), found$error, tol
     ), call, error = found$error)
   }
   structure(class = "random_walker", list(
@@ -155,7 +155,7 @@ walker_method <- function(method, call) {
     return("auto")
   }
   if (!(is.character(method) && length(method) == 1L && method %in% walker_methods)) {
-    abort_argument("method", paste0("'method' must be ", paste0("\"", walker_methods, "\"", collapse = ", ")), call)
+    abort_argument("method", paste0("'method' must be one of ", paste0("\"", walker_methods, "\"", collapse = ", ")), call)
   }
   method
 }

@@ -18,7 +18,7 @@ given <- commandArgs(trailingOnly = TRUE)
 device <- Sys.getenv("CUDAFACTOR_BENCH_DEVICE", "auto")
 data <- file.path(Sys.getenv("CUDAFACTOR_DATA", "../shared/data"), "segmentation")
 beta <- 130
-images <- c("phantom192", "ct192", "cat341x256")
+images <- c("phantom192", "phantom192_masked", "ct192", "cat341x256")
 
 read_image <- function(name) {
   file <- function(...) file.path(data, paste0(name, ...))
@@ -30,7 +30,7 @@ read_image <- function(name) {
   labels <- max(seeds)
   p <- readBin(con, "double", labels * length(seeds), size = 4L, endian = "little")
   list(
-    image = png::readPNG(file(".png")), seeds = seeds, labels = whole(file("_seeds_b", beta, "_labels.png")),
+    image = png::readPNG(file.path(data, paste0(sub("_masked", "", name), ".png"))), seeds = seeds, labels = whole(file("_seeds_b", beta, "_labels.png")),
     probabilities = matrix(aperm(array(p, c(rev(dim(seeds)), labels)), c(2, 1, 3)), length(seeds))
   )
 }

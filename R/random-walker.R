@@ -13,7 +13,7 @@
 #' `beta` depends on the scale of the image, and is meant for values between 0 and 1: divide 8-bit values by 255. The image is taken in double precision whatever it was.
 #'
 #' @section Seeds:
-#' A matrix, or an array of three extents: labels above 0, which need not be consecutive; 0 where a label is sought; and any number below 0, such as -1, for a pixel that is left out, so that no walk goes through it. A pixel from which no
+#' A matrix, or an array of three extents: labels above 0, which need not be consecutive; 0 where a label is sought; and any number below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
 #' seed can be reached has the label -1 in the answer, and is counted in `unreached`. Seeds keep their labels, also those that no pixel without a label touches. Of labels that are as likely, to 1e-12, the lowest is taken.
 #'
 #' @section Images:

@@ -8,7 +8,7 @@ LIBRARY = build/library
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
 
-demo: ## a first look: builds the package, runs inst/examples/quakes.R, writes demo-output/
+demo: ## a first look: builds the package, runs two of inst/examples, writes demo-output/
 	sh tools/demo.sh
 
 test: ## everything CI runs; ends with "N passed, N failed"

@@ -150,6 +150,8 @@ raise <- function(kind, message, fields, call, routine) {
     device_memory = device_memory_text(fields),
     stale = stale_text(fields$reason),
     disk_space = disk_space_text(fields),
+    indefinite = if (is.null(fields$cosine)) message else indefinite_text(fields),
+    argument = if (identical(routine, "image")) sprintf("'%s' %s", fields$argument, message) else message,
     device_failed = paste0(message, "; gpu_sitrep() says more"),
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
@@ -218,6 +220,16 @@ non_finite_text <- function(routine, argument) {
   } else {
     base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)
   }
+}
+
+# A product that is zero has no angle.
+indefinite_text <- function(fields) {
+  met <- if (is.finite(fields$cosine)) {
+    sprintf("a vector and its product have an angle of cosine %.3g", fields$cosine)
+  } else {
+    "the product of a vector is zero"
+  }
+  sprintf("'%s' is not positive definite: in iteration %.0f for right-hand side %.0f %s", fields$argument, fields$iteration, fields$column, met)
 }
 
 singular_text <- function(routine, fields, message) {

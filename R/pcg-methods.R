@@ -35,8 +35,9 @@ plot.pcg <- function(x, ...) {
   if (all(is.na(values))) {
     abort_argument("x", "there are no residuals to plot", sys.call())
   }
+  # One point is no line.
   settings <- utils::modifyList(list(
-    x = seq_len(nrow(values)) - 1L, y = values, type = "l", log = "y", lty = 1L, xlab = "iteration", ylab = "relative residual", main = "Convergence"
+    x = seq_len(nrow(values)) - 1L, y = values, type = if (nrow(values) > 1L) "l" else "p", pch = 1L, log = "y", lty = 1L, xlab = "iteration", ylab = "relative residual", main = "Convergence"
   ), list(...))
   do.call(graphics::matplot, settings)
   graphics::abline(h = x$tolerance, lty = 3L)

@@ -20,7 +20,7 @@
 #'   \item{`"jacobi"`}{the diagonal of `A`.}
 #'   \item{`"none"`}{the identity.}
 #'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix], of which the upper triangle is read; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
-#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}. The matrix \eqn{M} itself is refused: give `chol(M)`.}
+#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
 #' Where `M` is not given it is `"ic0"` for a sparse matrix, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of

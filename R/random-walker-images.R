@@ -7,6 +7,9 @@ as_pixels <- function(x, argument, call) {
   }
   what <- "a matrix or an array of numbers"
   check_numbers(x, argument, what, call)
+  if (is.factor(x) || is.data.frame(x)) {
+    abort_not_numbers(x, argument, what, call)
+  }
   horizontal_first <- inherits(x, c("cimg", "pixset", "Image"))
   cimg <- inherits(x, c("cimg", "pixset"))
   # 2 is EBImage's mark of an image whose third extent is that of colours; further ones are frames.
@@ -103,5 +106,3 @@ walker_channels <- function(channels, count, call) {
   }
   as.integer(channels)
 }
-
-extents_text <- function(extents) paste(extents, collapse = " x ")

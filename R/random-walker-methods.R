@@ -18,7 +18,7 @@ print.random_walker <- function(x, ...) {
   }
   cat(sprintf("%.0f labels sought, method \"%s\"%s, on %s\n", x$unknowns, x$method, if (x$auto) " (by \"auto\")" else "", x$device))
   if (x$method == "cg") {
-    cat(sprintf("%.0f iterations, estimated error of probabilities %.2g\n", x$iterations, x$error))
+    cat(sprintf("%s, estimated error of probabilities %.2g\n", counted(x$iterations, "iteration"), x$error))
   }
   out <- length(x$labels) - sum(counts) - x$unreached
   if (out > 0) {

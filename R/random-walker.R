@@ -13,7 +13,7 @@
 #' `beta` depends on the scale of the image, and is meant for values between 0 and 1: divide 8-bit values by 255. The image is taken in double precision whatever it was.
 #'
 #' @section Seeds:
-#' A matrix, or an array of three extents: labels above 0, which need not be consecutive; 0 where a label is sought; and any number below 0, such as -1, for a pixel that is left out, so that no walk goes through it. A pixel from which no
+#' A matrix, or an array of three extents: labels above 0, which need not be consecutive; 0 where a label is sought; and any number below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
 #' seed can be reached has the label -1 in the answer, and is counted in `unreached`. Seeds keep their labels, also those that no pixel without a label touches. Of labels that are as likely, to 1e-12, the lowest is taken.
 #'
 #' @section Images:
@@ -107,8 +107,8 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   if (!(tol > 0 && is.finite(tol))) {
     abort_argument("tol", "'tol' must be positive and finite", call)
   }
-  if (!(maxit >= 1 && maxit <= 1e9)) {
-    abort_argument("maxit", "'maxit' must be at least 1", call)
+  if (!(maxit >= 1 && maxit <= 1e9 && maxit == round(maxit))) {
+    abort_argument("maxit", "'maxit' must be a whole number from 1 to 1e9", call)
   }
   where <- how(device, "double", call)
   if (asked == "direct" && startsWith(device, "cuda")) {
@@ -125,7 +125,7 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   attributes(labels) <- seeds$attributes
   if (found$iterative && !isTRUE(found$error <= tol)) {
     warn("not_converged", sprintf(
-      "probabilities have not converged in %.0f iterations: estimated error %.2g, 'tol' is %.2g", found$iterations, found$error, tol
+      "probabilities have not converged in %s: estimated error %.2g, 'tol' is %.2g", counted(found$iterations, "iteration"), found$error, tol
     ), call, error = found$error)
   }
   structure(class = "random_walker", list(
@@ -155,7 +155,7 @@ walker_method <- function(method, call) {
     return("auto")
   }
   if (!(is.character(method) && length(method) == 1L && method %in% walker_methods)) {
-    abort_argument("method", paste0("'method' must be ", paste0("\"", walker_methods, "\"", collapse = ", ")), call)
+    abort_argument("method", paste0("'method' must be one of ", paste0("\"", walker_methods, "\"", collapse = ", ")), call)
   }
   method
 }

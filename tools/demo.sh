@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make demo`: builds the package into build/library and runs inst/examples/quakes.R.
+# `make demo`: builds the package into build/library and runs inst/examples/quakes.R and segmentation.R.
 
 set -e
 cd "$(dirname "$0")/.."
@@ -15,3 +15,5 @@ if ! R CMD INSTALL --no-docs --no-test-load -l build/library . >"$log" 2>&1; the
 fi
 
 R_LIBS=build/library Rscript inst/examples/quakes.R demo-output
+echo
+R_LIBS=build/library Rscript inst/examples/segmentation.R demo-output

@@ -57,6 +57,8 @@ test_that("a tolerance is kept, and limits are told of", {
   off <- function(tol) max(abs(random_walker(image, seeds, method = "cg", tol = tol, prob = TRUE)$probabilities - direct$probabilities))
   expect_lt(off(1e-3), 1e-2)
   expect_lt(off(1e-12), 1e-10)
+  expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 1), "in 1 iteration:", class = "cudafactor_warning_not_converged")
+  expect_output(print(r), "\n1 iteration,")
   expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 2), class = "cudafactor_warning_not_converged")
   expect_identical(list(r$iterations, r$error), list(2, Inf))
   expect_output(print(r), "2 iterations")

@@ -79,6 +79,23 @@ fn images_and_volumes_of_any_shape() {
     }
 }
 
+/// More than are solved for at a time; one touches no pixel whose label is sought.
+#[test]
+fn many_labels() {
+    let picture = Picture::new([60, 50, 1], 2, 8);
+    let places: Vec<(usize, i32)> = (0..11)
+        .map(|k| (37 + 263 * k, 2 * (k as i32 % 6) + 1))
+        .collect();
+    let mut seeds = seeded(3000, &places);
+    for (p, label) in [(1000, 40), (999, 1), (1001, 1), (940, 1), (1060, 1)] {
+        seeds[p] = label;
+    }
+    for p in 2900..2950 {
+        seeds[p] = -7;
+    }
+    agree(&picture, &seeds, 130.0, 2, 1e-7);
+}
+
 #[test]
 fn iterations_do_not_grow_with_the_image() {
     let count = |side: usize| {

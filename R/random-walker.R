@@ -117,7 +117,7 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   labels <- .External(alloc_integers, length(seeds$values))
   attributes(labels) <- seeds$attributes
   probabilities <- if (prob) {
-    walker_probabilities(seeds$space, unwrap(native_random_walker_labels(seeds$values), call)$values)
+    walker_probabilities(seeds$space, unwrap(native_random_walker_labels(seeds$values), call, "image")$values)
   }
   found <- unwrap(native_random_walker(
     image$values, seeds$values, parts$dim, parts$model, c(match(asked, walker_methods) - 1, tol, maxit), labels, probabilities, where

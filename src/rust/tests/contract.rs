@@ -142,7 +142,7 @@ fn interrupts_are_heard<T: Scalar, D: Elementwise<T>>(device: &D) {
         });
     }
     heard("scale_columns", &|c| {
-        device.scale_columns(&a, &[1.0; 100], true, c)
+        device.scale_columns(&a, &vec![1.0; n], true, c)
     });
     heard("column_dots", &|c| device.column_dots(&a, c).map(drop));
     let all = || Index::From(0);

@@ -93,7 +93,7 @@ fn many_labels() {
     for p in 2900..2950 {
         seeds[p] = -7;
     }
-    agree(&picture, &seeds, 130.0, 2, 1e-7);
+    agree(&picture, &seeds, 30.0, 2, 1e-7);
 }
 
 #[test]

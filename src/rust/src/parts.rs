@@ -12,6 +12,15 @@ const AT_ONCE: usize = 1 << 20;
 /// Entries that are not cut: a part begins at a multiple of it.
 pub const UNIT: usize = 4096;
 
+/// Entries whose results are kept apart until a device takes or gives them: memory for all of them would be fresh, and the system hands it out slowly.
+pub const BAND: usize = 1 << 21;
+
+/// So many entries in bands.
+pub fn bands(entries: usize) -> impl Iterator<Item = Range<usize>> {
+    let from = (0..entries).step_by(BAND);
+    from.map(move |first| first..entries.min(first + BAND))
+}
+
 /// What work on a number of entries is cut from: the numbers themselves, vectors of them, and several of these beside each other.
 pub trait Cut: Sized + Send {
     fn count(&self) -> usize;

@@ -1,8 +1,10 @@
 //! The graph of an image whose pixels are joined to their neighbours, and its Laplacian reduced to the pixels without a seed.
 
+use std::borrow::Cow;
+
 use super::lp_csc::Csc;
 use super::random_walker_image::{weights, wrong, Along, Image, AT_ONCE};
-use super::random_walker_seeds::{classes, Seen, OUT, UNKNOWN};
+use super::random_walker_seeds::{Seen, OUT, UNKNOWN};
 use super::random_walker_system::{Link, System};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -28,7 +30,8 @@ pub struct Graph<'a> {
     image: Image<'a>,
     /// What squared differences are multiplied by.
     scale: f64,
-    classes: Vec<u32>,
+    /// A pixel that no seed reaches is left out, too.
+    seeds: Cow<'a, [i32]>,
     /// In ascending order.
     labels: Vec<i32>,
     unknowns: usize,
@@ -44,7 +47,8 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// [`Error::Dimension`] where sizes do not fit together, [`Error::Argument`] for a `beta`, `spacing` or `seeds` that make no sense (without any label, for one), and
     /// [`Error::NonFiniteIn`] for an image with NaN or infinite values, and for seeds with [`MISSING`](super::random_walker_seeds::MISSING).
-    pub fn new(image: Image<'a>, seeds: &[i32], beta: f64) -> Result<Self> {
+    pub fn new(image: Image<'a>, seeds: impl Into<Cow<'a, [i32]>>, beta: f64) -> Result<Self> {
+        let seeds = seeds.into();
         let pixels = image.check()?;
         if seeds.len() != pixels {
             return Err(Error::Dimension {
@@ -54,7 +58,7 @@ impl<'a> Graph<'a> {
         if !(beta.is_finite() && beta >= 0.0) {
             return Err(wrong("beta", "must be finite and not negative"));
         }
-        let seen = Seen::new(seeds)?;
+        let seen = Seen::new(&seeds)?;
         let deviation = image.deviation()?;
         let channels = (image.channels as f64).sqrt();
         // Where all pixels are equal there is no difference to scale.
@@ -65,7 +69,7 @@ impl<'a> Graph<'a> {
         let mut graph = Graph {
             image,
             scale,
-            classes: classes(seeds, &seen.labels)?,
+            seeds,
             labels: seen.labels,
             unknowns: seen.unknowns,
             unreached: 0,
@@ -88,7 +92,7 @@ impl<'a> Graph<'a> {
     }
 
     pub fn pixels(&self) -> usize {
-        self.classes.len()
+        self.seeds.len()
     }
 
     /// How many pixels were to get a label, but no seed reaches them.
@@ -103,18 +107,25 @@ impl<'a> Graph<'a> {
 
     /// Whether the label of this pixel is sought.
     pub fn is_unknown(&self, pixel: usize) -> bool {
-        self.classes[pixel] == UNKNOWN
+        self.seeds[pixel] == UNKNOWN
     }
 
     /// The number of a seed's label.
     pub fn seed(&self, pixel: usize) -> Option<usize> {
-        let class = self.classes[pixel];
-        (class < UNKNOWN).then_some(class as usize)
+        self.number(self.seeds[pixel])
     }
 
-    /// The class of a pixel as it is compared.
-    pub(super) fn classes(&self) -> &[u32] {
-        &self.classes
+    /// The number of a label; none of what is no label.
+    pub(super) fn number(&self, seed: i32) -> Option<usize> {
+        if seed <= 0 {
+            return None;
+        }
+        self.labels.binary_search(&seed).ok()
+    }
+
+    /// Of all pixels.
+    pub(super) fn seeds(&self) -> &[i32] {
+        &self.seeds
     }
 
     /// What makes the weights along each axis that has neighbours.
@@ -148,7 +159,7 @@ impl<'a> Graph<'a> {
             if first % AT_ONCE == 0 {
                 interrupt::poll()?;
             }
-            if self.seed(first).is_none() {
+            if self.seeds[first] <= 0 {
                 continue;
             }
             front.push(first);
@@ -161,10 +172,12 @@ impl<'a> Graph<'a> {
                 });
             }
         }
-        for (class, reached) in self.classes.iter_mut().zip(reached) {
-            if *class == UNKNOWN && !reached {
-                *class = OUT;
-                self.unreached += 1;
+        self.unreached = self.unknowns - reached.iter().filter(|r| **r).count();
+        if self.unreached > 0 {
+            for (seed, reached) in self.seeds.to_mut().iter_mut().zip(reached) {
+                if *seed == UNKNOWN && !reached {
+                    *seed = OUT;
+                }
             }
         }
         self.unknowns -= self.unreached;
@@ -174,7 +187,7 @@ impl<'a> Graph<'a> {
     /// The pixels whose labels are sought, in ascending order.
     pub fn unknown(&self) -> Result<Vec<u32>> {
         let mut unknown = room(self.unknowns)?;
-        let all = (0u32..).zip(&self.classes);
+        let all = (0u32..).zip(&self.seeds[..]);
         unknown.extend(all.filter(|(_, c)| **c == UNKNOWN).map(|(p, _)| p));
         Ok(unknown)
     }
@@ -204,15 +217,15 @@ impl<'a> Graph<'a> {
             let mut column = [(0, 0.0); 7];
             let (mut length, mut diagonal) = (1, 0.0);
             self.neighbours(*p as usize, |q, axis, first| {
-                let (class, weight) = (self.classes[q], all[axis][first]);
-                if class == OUT {
+                let (seed, weight) = (self.seeds[q], all[axis][first]);
+                if seed < UNKNOWN {
                     return;
                 }
                 diagonal += weight;
-                if class != UNKNOWN {
+                if let Some(label) = self.number(seed) {
                     links.push(Link {
                         unknown: j as u32,
-                        label: class,
+                        label: label as u32,
                         weight,
                     });
                     return;

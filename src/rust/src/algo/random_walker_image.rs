@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use super::random_walker_seeds::UNKNOWN;
 use crate::error::{Error, Result};
 use crate::parts::{chained, in_parts, UNIT};
 use crate::scalar;
 
 /// What every weight is at least: joined pixels stay joined, however much they differ.
 const LEAST: f64 = 1e-10;
+
+/// Pixels are numbered by 32 bits, of which two numbers mean something else.
+const MOST: usize = u32::MAX as usize - 1;
 
 /// Pixels between two looks at the user's wish to stop.
 pub(super) const AT_ONCE: usize = 1 << 20;
@@ -34,7 +36,7 @@ impl Image<'_> {
     pub(super) fn check(&self) -> Result<usize> {
         let product = |n: usize, d: &usize| n.checked_mul(*d);
         let pixels = self.dims.iter().try_fold(1, product);
-        let Some(pixels) = pixels.filter(|n| *n < UNKNOWN as usize) else {
+        let Some(pixels) = pixels.filter(|n| *n < MOST) else {
             return Err(Error::Dimension {
                 what: "an image has too many pixels".into(),
             });

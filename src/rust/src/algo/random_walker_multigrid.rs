@@ -9,12 +9,14 @@ use super::multigrid::Multigrid;
 use super::pcg::{pcg, Stopping};
 use super::pcg_blocks::{Blocks, Operator as Multiplies, Preconditioner};
 use super::pcg_device::OnDevice;
-use super::random_walker_choice::Choices;
+use super::random_walker_choice::{Choices, Turn};
 use super::random_walker_graph::{filled, Graph};
 use super::random_walker_grid::{links, operator, right_hand_sides};
 use super::random_walker_system::Link;
 use crate::elementwise::{Fold, Lines};
 use crate::error::{Error, Result};
+use crate::matrix::Block;
+use crate::parts::{bands, BAND};
 use crate::scalar::try_zeroed;
 use crate::stencil::Stencil;
 
@@ -88,27 +90,44 @@ pub fn segment_graph_multigrid<D: Stencil>(
     };
     let links = links(graph)?;
     let touching = touching(graph, &links)?;
-    let mut choices = Choices::new(graph, labels, probabilities);
-    let rest = touching.last().copied();
-    let sought = &touching[..touching.len().saturating_sub(1)];
-    let together: Vec<&[u32]> = sought.chunks(TOGETHER).collect();
-    let Some((last, others)) = together.split_last() else {
-        choices.finish(&[], &[], rest)?;
+    let (rest, sought) = match touching.split_last() {
+        Some((rest, sought)) => (Some(*rest), sought),
+        None => (None, &[][..]),
+    };
+    let several = sought.len() > TOGETHER;
+    let mut choices = Choices::new(graph, labels, probabilities, rest, several)?;
+    if sought.is_empty() {
+        let turn = Turn {
+            labels: &[],
+            first: true,
+            last: true,
+        };
+        choices.take(0..graph.pixels(), turn, &[])?;
         return Ok(done);
-    };
-    let multigrid = Multigrid::new(dev, operator(dev, graph, &links)?)?;
-    let mut x = try_zeroed(graph.pixels() * others.first().unwrap_or(last).len())?;
-    let mut solve = |labels: &[u32], x: &mut [f64]| {
-        let b = right_hand_sides(dev, graph.pixels(), &links, labels)?;
-        solve(&multigrid, dev, &b, accuracy, &mut done, x)
-    };
-    for labels in others {
-        solve(labels, &mut x)?;
-        choices.take(labels, &x)?;
     }
-    x.truncate(graph.pixels() * last.len());
-    solve(last, &mut x)?;
-    choices.finish(last, &x, rest)?;
+    let multigrid = Multigrid::new(dev, operator(dev, graph, &links)?)?;
+    let mut room = try_zeroed(graph.pixels().min(BAND) * sought.len().min(TOGETHER))?;
+    for (k, labels) in sought.chunks(TOGETHER).enumerate() {
+        let b = right_hand_sides(dev, graph.pixels(), &links, labels)?;
+        let x = solve(&multigrid, dev, &b, accuracy, &mut done)?;
+        let turn = Turn {
+            labels,
+            first: k == 0,
+            last: (k + 1) * TOGETHER >= sought.len(),
+        };
+        for band in bands(graph.pixels()) {
+            let block = Block {
+                row: band.start,
+                col: 0,
+                rows: band.len(),
+                cols: labels.len(),
+            };
+            let here = &mut room[..block.rows * block.cols];
+            let home = MatMut::from_column_major_slice_mut(here, block.rows, block.cols);
+            dev.read_block(&x, block, home)?;
+            choices.take(band, turn, here)?;
+        }
+    }
     Ok(done)
 }
 
@@ -127,8 +146,7 @@ fn solve<D: Stencil>(
     b: &D::Mat<'static>,
     accuracy: Accuracy,
     done: &mut Iterated,
-    out: &mut [f64],
-) -> Result<()> {
+) -> Result<D::Mat<'static>> {
     let blocks = OnDevice::new(dev);
     let (n, k) = dev.shape(b);
     let (mut r, mut z) = (dev.blank(n, k)?, dev.blank(n, k)?);
@@ -162,12 +180,9 @@ fn solve<D: Stencil>(
     } else {
         error
     };
-    let Some(x) = x else {
-        return Err(Error::Internal {
-            what: "a segmentation without an iteration".into(),
-        });
-    };
-    dev.read(&x, MatMut::from_column_major_slice_mut(out, n, k))
+    x.ok_or_else(|| Error::Internal {
+        what: "a segmentation without an iteration".into(),
+    })
 }
 
 fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {

@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::parts::in_parts;
 use crate::scalar::try_zeroed;
 
-/// The class of a pixel that is not in the graph, and of one without a seed; smaller classes are numbers of labels.
-pub(super) const OUT: u32 = u32::MAX;
-pub(super) const UNKNOWN: u32 = u32::MAX - 1;
+/// Where a label is sought, and where a pixel is left out, as any number below 0 says; others are labels.
+pub(super) const UNKNOWN: i32 = 0;
+pub(super) const OUT: i32 = -1;
 
 /// A seed that is not there: R's NA.
 pub const MISSING: i32 = i32::MIN;
@@ -63,11 +63,11 @@ impl Seen {
             };
             let mut last = 0;
             for seed in &seeds[range] {
-                seen.unknowns += usize::from(*seed == 0);
-                seen.left_out |= *seed < 0;
+                seen.unknowns += usize::from(*seed == UNKNOWN);
+                seen.left_out |= *seed < UNKNOWN;
                 seen.missing |= *seed == MISSING;
                 // Seeds come in runs.
-                if *seed > 0 && *seed != last {
+                if *seed > UNKNOWN && *seed != last {
                     last = *seed;
                     seen.add(last);
                 }
@@ -100,23 +100,4 @@ impl Seen {
 /// The labels above 0 that seeds have, in ascending order. Errors as [`Graph::new`](super::random_walker_graph::Graph::new).
 pub fn labels(seeds: &[i32]) -> Result<Vec<i32>> {
     Ok(Seen::new(seeds)?.labels)
-}
-
-/// The class of every pixel.
-pub(super) fn classes(seeds: &[i32], labels: &[i32]) -> Result<Vec<u32>> {
-    let class = |seed: &i32| match *seed {
-        0 => UNKNOWN,
-        s if s < 0 => OUT,
-        s => labels.binary_search(&s).map_or(OUT, |at| at as u32),
-    };
-    let mut classes = try_zeroed(seeds.len())?;
-    let fill = |(range, classes): (Range<usize>, &mut [u32])| {
-        let seeds = seeds[range].iter();
-        classes
-            .iter_mut()
-            .zip(seeds)
-            .for_each(|(c, s)| *c = class(s));
-    };
-    in_parts((0..seeds.len(), &mut classes[..]), VALUE, fill, |(), ()| ())?;
-    Ok(classes)
 }

@@ -142,7 +142,7 @@ fn seeds(x: &Robj) -> Result<Cow<'_, [i32]>> {
     })
 }
 
-fn graph<'a>(image: &'a Robj, of: &Robj, dim: &Robj, model: &Robj) -> Result<Graph<'a>> {
+fn graph<'a>(image: &'a Robj, of: &'a Robj, dim: &Robj, model: &Robj) -> Result<Graph<'a>> {
     let (&[rows, columns, slices, channels], &[beta, ref spacing @ ..]) =
         (args::doubles(dim)?, args::doubles(model)?)
     else {
@@ -154,7 +154,7 @@ fn graph<'a>(image: &'a Robj, of: &Robj, dim: &Robj, model: &Robj) -> Result<Gra
         channels: channels as usize,
         spacing: <[f64; 3]>::try_from(spacing).map_err(|_| broken())?,
     };
-    Graph::new(image, &seeds(of)?, beta)
+    Graph::new(image, seeds(of)?, beta)
 }
 
 /// The labels above 0 that seeds have, ascending

@@ -117,7 +117,7 @@ fn iterations_do_not_grow_with_the_image() {
 #[test]
 fn what_does_not_converge_says_so() {
     let picture = Picture::new([50, 40, 1], 1, 1);
-    let graph = Graph::new(picture.image(), &seeded(2000, &[(0, 1), (1999, 2)]), 130.0).unwrap();
+    let graph = Graph::new(picture.image(), seeded(2000, &[(0, 1), (1999, 2)]), 130.0).unwrap();
     let mut labels = vec![0; 2000];
     let few = Accuracy {
         tol: 1e-9,
@@ -155,7 +155,7 @@ fn beside_the_direct_solver() {
         }
         let graph = Graph::new(
             picture.image(),
-            &seeded(n, &[(n / 2 + dims[0] / 2, 1), (3, 2), (n - 5, 3)]),
+            seeded(n, &[(n / 2 + dims[0] / 2, 1), (3, 2), (n - 5, 3)]),
             130.0,
         )
         .unwrap();

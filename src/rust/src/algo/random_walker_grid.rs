@@ -18,7 +18,7 @@ use crate::stencil::{Grid, Operator, Reach, Stencil};
 /// Pixels that are looked over for seeds together.
 const GLANCE: usize = 256;
 
-/// Some pixels of a line, and where lines beside them begin: by axis, the one before and the one after, if there are these.
+/// Some pixels of a line, and whether there are lines before and after it along the other axes.
 struct Run {
     pixels: Range<usize>,
     beside: [(bool, bool); 2],

@@ -90,9 +90,7 @@ fn many_labels() {
     for (p, label) in [(1000, 40), (999, 1), (1001, 1), (940, 1), (1060, 1)] {
         seeds[p] = label;
     }
-    for p in 2900..2950 {
-        seeds[p] = -7;
-    }
+    seeds[2900..2950].fill(-7);
     agree(&picture, &seeds, 30.0, 2, 1e-7);
 }
 

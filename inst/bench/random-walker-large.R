@@ -50,7 +50,7 @@ table_of <- function() {
   peers <- read.csv(text = lines[!startsWith(lines, "#")], header = FALSE, col.names = c("name", "method", "s"), colClasses = "character")
   all <- readRDS(file.path(work, "ours.rds"))
   methods <- c("matrix", "bf", "cg_j", "cg")
-  cell <- function(value) if (grepl("^[0-9.]+(e[-+]?[0-9]+)?$", value)) formatC(as.double(value), digits = 3, format = "g") else value
+  cell <- function(value) if (grepl("^[0-9.]+(e[-+]?[0-9]+)?$", value)) trimws(formatC(as.double(value), digits = 3, format = "g")) else value
   times <- vapply(methods, function(m) vapply(all$name, function(n) {
     value <- peers$s[peers$name == n & peers$method == m]
     if (length(value)) cell(value[[1]]) else ""

@@ -239,6 +239,9 @@ native_held_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__
 # out = the handle of the coefficients for the right-hand sides y, `missing` where a column has none
 native_held_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_held_qr_coef, factor, tau, pivot, missing, y, out, how)
 
+# The labels above 0 that seeds have, ascending
+native_random_walker_labels <- function(x) .Call(wrap__native_random_walker_labels, x)
+
 # labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
 # spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
 native_random_walker <- function(image, seeds, dim, model, way, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, way, labels, probabilities, how)

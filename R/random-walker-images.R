@@ -29,7 +29,7 @@ as_pixels <- function(x, argument, call) {
   list(values = x, cimg = cimg, colours = colours, horizontal_first = horizontal_first)
 }
 
-# Seeds as integers, with their extents in space.
+# Seeds with their extents in space, as integers or, to be looked at in Rust, as doubles.
 as_seeds <- function(seeds, call) {
   x <- as_pixels(seeds, "seeds", call)
   values <- x$values
@@ -40,20 +40,14 @@ as_seeds <- function(seeds, call) {
   if (length(space) > 3L || x$colours) {
     abort_dimension(sprintf("'seeds' must have two or three extents, without channels, not %s", extents_text(dim(values))), call)
   }
-  if (anyNA(values)) {
-    abort_non_finite("seeds", call)
-  }
   attributes <- attributes(values)[c("dim", "dimnames")]
-  if (is.double(values)) {
-    # Round numbers in R's range of integers.
-    if (!all(abs(values) <= .Machine$integer.max) || any(values != trunc(values))) {
-      abort_argument("seeds", "'seeds' must be whole numbers: labels, 0 where one is sought, -1 where a pixel is left out", call)
-    }
+  if (is.logical(values)) {
+    values <- as.integer(values)
   }
-  list(values = as.integer(values), space = space, attributes = attributes[!vapply(attributes, is.null, NA)])
+  list(values = values, space = space, attributes = attributes[!vapply(attributes, is.null, NA)])
 }
 
-# An image as doubles, with the channels that are used last, which are `count`.
+# An image as doubles, with the channels that are used last, which are `count`. One that is as it shall be is not copied.
 as_image <- function(image, space, channels, call) {
   x <- as_pixels(image, "image", call)
   values <- x$values
@@ -73,14 +67,16 @@ as_image <- function(image, space, channels, call) {
     ), call)
   }
   values <- as_double(values, call)
-  dimnames(values) <- NULL
+  if (!is.null(dimnames(values))) {
+    dimnames(values) <- NULL
+  }
   count <- if (has_channels) extents[[length(extents)]] else 1
-  dim(values) <- c(prod(space), count)
+  pixels <- prod(space)
   chosen <- seq_len(count)
   if (!is.null(channels)) {
     chosen <- walker_channels(channels, count, call)
   } else if (count %in% c(2, 4)) {
-    last <- range(values[, count])
+    last <- range(values[seq(pixels * (count - 1) + 1, length.out = pixels)])
     if (isTRUE(last[[1L]] < last[[2L]])) {
       abort_argument("channels", sprintf(paste(
         "the last of the image's %d channels may be alpha, and it varies: choose by 'channels', such as 1:%d without it"
@@ -91,9 +87,13 @@ as_image <- function(image, space, channels, call) {
     }
   }
   if (length(chosen) < count || is.unsorted(chosen)) {
+    dim(values) <- c(pixels, count)
     values <- values[, chosen, drop = FALSE]
   }
-  dim(values) <- c(space, if (length(chosen) > 1L) length(chosen))
+  extents <- c(space, if (length(chosen) > 1L) length(chosen))
+  if (!identical(as.double(dim(values)), as.double(extents))) {
+    dim(values) <- extents
+  }
   list(
     values = values, count = length(chosen), channels = if (has_channels) chosen, horizontal_first = x$horizontal_first
   )

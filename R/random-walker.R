@@ -114,15 +114,14 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
   if (asked == "direct" && startsWith(device, "cuda")) {
     abort_argument("device", "method \"direct\" runs on the CPU: use device = \"cpu\" or \"auto\", or method \"cg\"", call)
   }
-  labels <- integer(length(seeds$values))
-  values <- if (prob) sort(unique(seeds$values[seeds$values > 0L]))
+  labels <- .External(alloc_integers, length(seeds$values))
+  attributes(labels) <- seeds$attributes
   probabilities <- if (prob) {
-    array(0, c(seeds$space, length(values)), c(vector("list", length(seeds$space)), list(as.character(values))))
+    walker_probabilities(seeds$space, unwrap(native_random_walker_labels(seeds$values), call, "image")$values)
   }
   found <- unwrap(native_random_walker(
     image$values, seeds$values, parts$dim, parts$model, c(match(asked, walker_methods) - 1, tol, maxit), labels, probabilities, where
   ), call, "image")
-  attributes(labels) <- seeds$attributes
   if (found$iterative && !isTRUE(found$error <= tol)) {
     warn("not_converged", sprintf(
       "probabilities have not converged in %s: estimated error %.2g, 'tol' is %.2g", counted(found$iterations, "iteration"), found$error, tol
@@ -148,6 +147,15 @@ walker_parts <- function(image, seeds, beta, spacing, channels, call) {
   list(
     image = image, seeds = seeds, beta = beta, spacing = spacing, dim = c(three(seeds$space), image$count), model = c(beta, three(spacing))
   )
+}
+
+# Room for the probabilities of labels.
+walker_probabilities <- function(space, labels) {
+  extents <- c(space, length(labels))
+  longest <- max(extents)
+  out <- .External(alloc_matrix, longest, prod(extents) / longest)
+  attributes(out) <- list(dim = extents, dimnames = c(vector("list", length(space)), list(as.character(labels))))
+  out
 }
 
 walker_method <- function(method, call) {

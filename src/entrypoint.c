@@ -18,13 +18,20 @@ static SEXP alloc_matrix(SEXP args) {
   if (!(m >= 0 && m <= INT_MAX && n >= 0 && n <= INT_MAX)) {
     Rf_error("a matrix extent is missing, negative or above 2^31 - 1");
   }
-  const SEXP out = PROTECT(result_vector((R_xlen_t)m * (R_xlen_t)n));
+  const SEXP out = PROTECT(result_vector(REALSXP, (R_xlen_t)m * (R_xlen_t)n));
   const SEXP dim = PROTECT(Rf_allocVector(INTSXP, 2));
   INTEGER(dim)[0] = (int)m;
   INTEGER(dim)[1] = (int)n;
   Rf_setAttrib(out, R_DimSymbol, dim);
   UNPROTECT(2);
   return out;
+}
+
+// .External(alloc_integers, length): an uninitialised integer vector.
+static SEXP alloc_integers(SEXP args) {
+  const double n = Rf_asReal(CADR(args));
+  if (!(n >= 0 && n <= R_XLEN_T_MAX)) Rf_error("a length is missing, negative or too large");
+  return result_vector(INTSXP, (R_xlen_t)n);
 }
 
 // .External(release_results): gives back the memory kept of results that are gone; the number of bytes.
@@ -236,6 +243,7 @@ void cudafactor_show_progress(double share, double rate, double left, const char
 
 static const R_ExternalMethodDef external_methods[] = {
     {"alloc_matrix", (DL_FUNC)&alloc_matrix, 2},
+    {"alloc_integers", (DL_FUNC)&alloc_integers, 1},
     {"release_results", (DL_FUNC)&release_results, 0},
     {"kept_results", (DL_FUNC)&kept_results, 0},
     {"alloc_alike", (DL_FUNC)&alloc_alike, 1},

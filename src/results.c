@@ -141,11 +141,12 @@ static void release(R_allocator_t *allocator, void *memory) {
   bytes_kept += block->bytes;
 }
 
-SEXP result_vector(R_xlen_t length) {
-  if ((double)length * sizeof(double) < LARGE) return Rf_allocVector(REALSXP, length);
-  look_for_garbage((size_t)length * sizeof(double));
+SEXP result_vector(SEXPTYPE type, R_xlen_t length) {
+  const size_t size = type == INTSXP ? sizeof(int) : sizeof(double);
+  if ((double)length * size < LARGE) return Rf_allocVector(type, length);
+  look_for_garbage((size_t)length * size);
   R_allocator_t allocator = {allocate, release, NULL, NULL};
-  return Rf_allocVector3(REALSXP, length, &allocator);
+  return Rf_allocVector3(type, length, &allocator);
 }
 
 size_t results_release(void) {
@@ -156,7 +157,7 @@ size_t results_release(void) {
 
 #else
 
-SEXP result_vector(R_xlen_t length) { return Rf_allocVector(REALSXP, length); }
+SEXP result_vector(SEXPTYPE type, R_xlen_t length) { return Rf_allocVector(type, length); }
 size_t results_release(void) { return 0; }
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <Rinternals.h>
 
-// An uninitialised double vector. R raises its own error when memory is short.
-SEXP result_vector(R_xlen_t length);
+// An uninitialised vector of doubles or of integers. R raises its own error when memory is short.
+SEXP result_vector(SEXPTYPE type, R_xlen_t length);
 
 // Gives the system the memory kept of results that are gone; the number of bytes.
 size_t results_release(void);

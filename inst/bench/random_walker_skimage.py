@@ -88,4 +88,5 @@ def main():
                     pass
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,8 +2,8 @@
 //!
 //! Entries are computed in double precision and rounded to the element type once, whatever that is: the four operations and the
 //! root are then the same on every machine, and other functions within a few units in the last place.
-//! Results go to matrices of the caller's; nothing of them is read, except by [`Elementwise::scatter`] and
-//! [`Elementwise::set_diagonal`], and they are never one of the operands.
+//! Results go to matrices of the caller's; nothing of them is read, except by [`Elementwise::scatter`],
+//! [`Elementwise::set_diagonal`] and [`Elementwise::scale_columns`], and they are never one of the operands.
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -285,6 +285,18 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// A number for each of the lines, in an order of operations that depends on the shape alone. NaN makes NaN, unless `skip`
     /// leaves it out ([`Fold::Count`] always does).
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
+
+    /// `y <- x diag(by)`, or `y + x diag(by)`, of matrices of one shape. A column of y depends on that of x alone.
+    fn scale_columns(
+        &self,
+        x: &Self::Mat<'_>,
+        by: &[f64],
+        add: bool,
+        y: &mut Self::Mat<'_>,
+    ) -> Result<()>;
+
+    /// The inner product of every column of x with that of y, in an order of operations that depends on the number of rows alone.
+    fn column_dots(&self, x: &Self::Mat<'_>, y: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
     /// As [`Device::chud`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
     fn chud_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {

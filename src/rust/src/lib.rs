@@ -25,6 +25,7 @@ pub mod held;
 mod host_memory;
 pub mod interrupt;
 pub mod matrix;
+mod parts;
 pub mod progress;
 #[cfg(feature = "r")]
 mod r;

@@ -38,7 +38,7 @@ pub trait Scalar:
 
 /// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what filled it. The system hands out its pages when they are first
 /// written, by whichever thread that is.
-pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
+pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let failed = Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<T>() as u64),
     };
@@ -48,8 +48,7 @@ pub fn try_zeroed<T: Scalar>(len: usize) -> Result<Vec<T>> {
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are the number zero in
-    // both types that are `Scalar`.
+    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are a value of a type that is `Zeroable`.
     unsafe {
         let mut memory = alloc_zeroed(layout).cast::<T>();
         if memory.is_null() {

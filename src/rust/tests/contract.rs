@@ -141,6 +141,10 @@ fn interrupts_are_heard<T: Scalar, D: Elementwise<T>>(device: &D) {
             device.fold(Fold::Sum, lines, false, c).map(drop)
         });
     }
+    heard("scale_columns", &|c| {
+        device.scale_columns(&a, &vec![1.0; n], true, c)
+    });
+    heard("column_dots", &|c| device.column_dots(&a, c).map(drop));
     let all = || Index::From(0);
     heard("gather", &|c| device.gather(all(), all(), zero, &a, c));
     heard("scatter", &|c| {

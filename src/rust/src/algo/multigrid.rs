@@ -106,17 +106,12 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
         let Some(columns) = held.as_mut() else {
             return Ok(());
         };
-        self.cycle(0, b, &mut columns.levels, &mut columns.last)?;
-        let x = match columns.levels.first() {
-            Some(finest) => &finest.other,
-            None => {
-                // The grid is its own coarsest.
-                self.dev.map(Map::Copy, b, out)?;
-                return self.solve_last(out);
-            }
-        };
-        self.dev.map(Map::Copy, x, out)?;
-        Ok(())
+        if columns.levels.is_empty() {
+            // The grid is its own coarsest.
+            self.dev.map(Map::Copy, b, out)?;
+            return self.solve_last(out);
+        }
+        self.cycle(0, b, &mut columns.levels, &mut columns.last, Some(out))
     }
 
     fn room(&self, count: usize) -> Result<Columns<D::Mat<'static>>> {
@@ -148,13 +143,14 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
         Ok(())
     }
 
-    /// Solves approximately on a level and those below for `b`; the solution is `levels[0].other`, or, on the coarsest, `last` where its right-hand side was.
+    /// Solves approximately on a level and those below for `b`; the solution is `out`, without that `levels[0].other`, or, on the coarsest, `last` where its right-hand side was.
     fn cycle(
         &self,
         level: usize,
         b: &D::Mat<'static>,
         levels: &mut [Work<D::Mat<'static>>],
         last: &mut D::Mat<'static>,
+        out: Option<&mut D::Mat<'static>>,
     ) -> Result<()> {
         let Some((work, below)) = levels.split_first_mut() else {
             return Ok(());
@@ -168,7 +164,7 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
             Some(next) => {
                 dev.stencil_restrict(a.grid, weights, x, &mut next.b)?;
                 let b = std::mem::replace(&mut next.b, dev.blank(0, 0)?);
-                let done = self.cycle(level + 1, &b, below, last);
+                let done = self.cycle(level + 1, &b, below, last, None);
                 below[0].b = b;
                 done?;
                 dev.stencil_prolong(a.grid, weights, &below[0].other, other)?;
@@ -180,7 +176,7 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
             }
         }
         dev.stencil_relax(a, b, Some(other), FIRST, p, x)?;
-        dev.stencil_relax(a, b, Some(x), SECOND, p, other)
+        dev.stencil_relax(a, b, Some(x), SECOND, p, out.unwrap_or(other))
     }
 }
 

@@ -21,7 +21,7 @@ pub trait Blocks {
     fn dots(&self, x: &Self::Block, y: &Self::Block) -> Result<Vec<f64>>;
     /// The Euclidean norm of every column, without overflow or underflow.
     fn norms(&self, x: &Self::Block) -> Result<Vec<f64>>;
-    /// `y <- y + x diag(by)`. What is not finite in a column of x may reach every column of y.
+    /// `y <- y + x diag(by)`. What is not finite in a column of x reaches that column of y alone.
     fn add(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()>;
     /// `y <- y - x`.
     fn subtract(&self, x: &Self::Block, y: &mut Self::Block) -> Result<()>;

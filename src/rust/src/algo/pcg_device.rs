@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use faer::{MatMut, MatRef};
 
 use super::pcg_blocks::Blocks;
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Operand, Zip};
+use super::pcg_host::PLAIN;
+use crate::elementwise::{Elementwise, Index, Map, Operand, Zip};
 use crate::error::{Error, Result};
-use crate::matrix::{Part, Trans};
+use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};
 
 /// The arithmetic of matrices of a device. Their numbers may be in single precision.
@@ -55,25 +56,6 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         let (rows, cols) = self.dev.shape(x);
         rows * cols == 0
     }
-
-    /// Columns are multiplied by a product with a diagonal matrix: this costs 2 n k^2 operations, of matrices that are read once.
-    fn combine(
-        &self,
-        x: &D::Mat<'static>,
-        by: &[f64],
-        beta: f64,
-        y: &mut D::Mat<'static>,
-    ) -> Result<()> {
-        let k = by.len();
-        let mut diagonal = try_zeroed::<T>(k * k)?;
-        let entries = diagonal.iter_mut().step_by(k + 1).zip(by);
-        entries.for_each(|(d, by)| *d = T::from_f64(*by));
-        let diagonal = MatRef::from_column_major_slice(&diagonal, k, k);
-        let diagonal = self.dev.load_temporary(diagonal, Part::All)?;
-        let (one, beta) = (T::from_f64(1.0), T::from_f64(beta));
-        self.dev
-            .gemm(one, Trans::No, x, Trans::No, &diagonal, beta, y)
-    }
 }
 
 impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
@@ -99,45 +81,47 @@ impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
     }
 
     fn assign(&self, x: &Self::Block, to: &mut Self::Block) -> Result<()> {
-        *to = self.copy(x)?;
+        if !self.is_empty(x) {
+            self.dev.map(Map::Copy, x, to)?;
+        }
         Ok(())
     }
 
     fn dots(&self, x: &Self::Block, y: &Self::Block) -> Result<Vec<f64>> {
-        let (rows, cols) = self.dev.shape(x);
-        if rows * cols == 0 {
-            return Ok(vec![0.0; cols]);
+        if self.is_empty(x) {
+            return Ok(vec![0.0; self.dev.shape(x).1]);
         }
-        let mut products = self.dev.blank(rows, cols)?;
-        let (x, y) = (Operand::Matrix(x), Operand::Matrix(y));
-        self.dev.zip(Zip::Multiply, x, y, &mut products)?;
-        self.dev.fold(Fold::Sum, Lines::Columns, false, &products)
+        self.dev.column_dots(x, y)
     }
 
     fn norms(&self, x: &Self::Block) -> Result<Vec<f64>> {
         if self.is_empty(x) {
             return Ok(vec![0.0; self.dev.shape(x).1]);
         }
-        self.dev.column_norms(x)
+        let squares = self.dev.column_dots(x, x)?;
+        if squares.iter().all(|s| PLAIN.contains(s)) {
+            return Ok(squares.into_iter().map(f64::sqrt).collect());
+        }
+        let careful = self.dev.column_norms(x)?;
+        let both = squares.into_iter().zip(careful);
+        Ok(both
+            .map(|(s, norm)| if PLAIN.contains(&s) { s.sqrt() } else { norm })
+            .collect())
     }
 
     fn add(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()> {
         if self.is_empty(x) {
             return Ok(());
         }
-        self.combine(x, by, 1.0, y)
+        self.dev.scale_columns(x, by, true, y)
     }
 
     fn subtract(&self, x: &Self::Block, y: &mut Self::Block) -> Result<()> {
         if self.is_empty(x) {
             return Ok(());
         }
-        let (rows, cols) = self.dev.shape(x);
-        let mut out = self.dev.blank(rows, cols)?;
-        let (from, x) = (Operand::Matrix(&*y), Operand::Matrix(x));
-        self.dev.zip(Zip::Subtract, from, x, &mut out)?;
-        *y = out;
-        Ok(())
+        let all = vec![-1.0; self.dev.shape(x).1];
+        self.dev.scale_columns(x, &all, true, y)
     }
 
     fn exponents(&self) -> f64 {
@@ -152,7 +136,7 @@ impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
         let (rows, cols) = self.dev.shape(x);
         let mut out = self.dev.blank(rows, cols)?;
         if rows * cols > 0 {
-            self.combine(x, by, 0.0, &mut out)?;
+            self.dev.scale_columns(x, by, false, &mut out)?;
         }
         Ok(out)
     }

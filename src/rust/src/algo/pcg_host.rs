@@ -118,7 +118,7 @@ fn pairs(x: &[f64], y: &mut [f64], threads: usize, f: &(impl Fn(f64, &mut f64) +
 }
 
 /// Squares of numbers in this range neither overflow nor lose digits by underflow, nor do their sums.
-const PLAIN: std::ops::Range<f64> = 1e-280..1e300;
+pub(super) const PLAIN: std::ops::Range<f64> = 1e-280..1e300;
 
 fn norm(x: &[f64], threads: usize) -> f64 {
     let square = dot(x, x, threads);

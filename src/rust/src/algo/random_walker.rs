@@ -4,6 +4,7 @@
 //! neighbours' by the weights of the edges. A pixel gets the label of the largest (Grady 2006, "Random walks for image segmentation", IEEE Trans. Pattern Anal. Mach. Intell. 28,
 //! 1768-1783). Weights and the treatment of seeds are those of scikit-image's `random_walker`.
 
+use super::random_walker_choice::{without_label, Choice};
 use super::random_walker_direct::Factor;
 use super::random_walker_graph::{filled, Graph};
 use super::random_walker_image::Image;
@@ -14,9 +15,6 @@ use crate::{interrupt, scalar};
 
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 8;
-
-/// Probabilities that differ by less are the same.
-const TIE: f64 = 1e-12;
 
 /// What the expected error of a solution may be without refinement, and how much a step of refinement may change where none follows: errors shrink by as much as in the step before.
 const SOUND: f64 = 1e-9;
@@ -76,7 +74,7 @@ pub fn segment(
 /// # Errors
 /// [`Error::Dimension`] where there is no room for just these; [`Error::HostMemory`] where the factor does not fit; [`Error::Interrupted`].
 pub fn segment_graph(
-    graph: &Graph,
+    graph: &Graph<'_>,
     labels: &mut [i32],
     probabilities: Option<&mut [f64]>,
 ) -> Result<Solved> {
@@ -108,7 +106,7 @@ pub fn segment_graph(
 }
 
 pub(super) fn require_room(
-    graph: &Graph,
+    graph: &Graph<'_>,
     labels: &[i32],
     probabilities: Option<&[f64]>,
 ) -> Result<()> {
@@ -145,81 +143,60 @@ fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Re
 }
 
 /// Solutions on their way to labels: those of each label are asked for once, in any order, and of one what is left.
-pub struct Answer<'a> {
-    graph: &'a Graph,
+struct Answer<'a> {
+    graph: &'a Graph<'a>,
     /// The pixel of each unknown.
     order: &'a [u32],
-    /// Of each unknown the likeliest label so far, its probability, and the sum of all so far.
-    label: Vec<u32>,
-    best: Vec<f64>,
-    sum: Vec<f64>,
+    /// Of each unknown.
+    choices: Vec<Choice>,
     probabilities: Option<&'a mut [f64]>,
 }
 
 impl<'a> Answer<'a> {
-    pub fn new(
-        graph: &'a Graph,
+    fn new(
+        graph: &'a Graph<'a>,
         order: &'a [u32],
         mut probabilities: Option<&'a mut [f64]>,
     ) -> Result<Self> {
-        let n = order.len();
         if let Some(all) = &mut probabilities {
             all.fill(0.0);
         }
         Ok(Answer {
             graph,
             order,
-            label: filled(n, u32::MAX)?,
-            best: filled(n, f64::NEG_INFINITY)?,
-            sum: scalar::try_zeroed(n)?,
+            choices: filled(order.len(), Choice::NONE)?,
             probabilities,
         })
     }
 
     /// The solutions of these labels, named by number: a row for each unknown.
-    pub fn take(&mut self, labels: &[u32], x: &[f64]) -> Result<()> {
+    fn take(&mut self, labels: &[u32], x: &[f64]) -> Result<()> {
         for (k, label) in labels.iter().enumerate() {
             interrupt::poll()?;
             let column = x.iter().skip(k).step_by(labels.len());
             for (j, x) in column.enumerate() {
-                self.put(j, *label, *x);
+                let x = self.choices[j].take(*label, *x);
+                self.put(j, *label, x);
             }
         }
         Ok(())
     }
 
-    /// The solution of this label at all pixels.
-    pub fn take_pixels(&mut self, label: u32, x: &[f64]) -> Result<()> {
-        interrupt::poll()?;
-        for (j, pixel) in self.order.iter().enumerate() {
-            self.put(j, label, x[*pixel as usize]);
-        }
-        Ok(())
-    }
-
     /// Gives this label what the others leave.
-    pub fn take_rest(&mut self, label: u32) -> Result<()> {
+    fn take_rest(&mut self, label: u32) -> Result<()> {
         interrupt::poll()?;
-        for j in 0..self.sum.len() {
-            let sum = self.sum[j];
-            self.put(j, label, 1.0 - sum);
-            // Solutions that are not exact may leave less than nothing.
-            if let (true, Some(all)) = (sum > 1.0, &mut self.probabilities) {
+        for j in 0..self.choices.len() {
+            let (x, by) = self.choices[j].take_rest(label);
+            self.put(j, label, x);
+            if let (true, Some(all)) = (by > 1.0, &mut self.probabilities) {
                 let own = all.iter_mut().skip(self.order[j] as usize);
-                own.step_by(self.graph.pixels()).for_each(|p| *p /= sum);
+                own.step_by(self.graph.pixels()).for_each(|p| *p /= by);
             }
         }
         Ok(())
     }
 
     fn put(&mut self, unknown: usize, label: u32, x: f64) {
-        // Rounding can leave that range.
-        let x = x.clamp(0.0, 1.0);
-        let (best, held) = (&mut self.best[unknown], &mut self.label[unknown]);
-        if x > *best + TIE || (x >= *best - TIE && label < *held) {
-            (*best, *held) = (x, label);
-        }
-        self.sum[unknown] += x;
         if let Some(all) = &mut self.probabilities {
             let pixel = self.order[unknown] as usize;
             all[label as usize * self.graph.pixels() + pixel] = x;
@@ -227,7 +204,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Fills in the labels of all pixels, and the probabilities of seeds, when every label that touches an unknown was given.
-    pub fn write(mut self, labels: &mut [i32]) -> Result<()> {
+    fn write(mut self, labels: &mut [i32]) -> Result<()> {
         let (graph, pixels) = (self.graph, self.graph.pixels());
         let values = graph.labels();
         for (pixel, label) in labels.iter_mut().enumerate() {
@@ -239,11 +216,9 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        for (pixel, label) in self.order.iter().zip(&self.label) {
-            let Some(value) = values.get(*label as usize) else {
-                return Err(Error::Internal {
-                    what: "a pixel without a label".into(),
-                });
+        for (pixel, choice) in self.order.iter().zip(&self.choices) {
+            let Some(value) = values.get(choice.label as usize) else {
+                return Err(without_label());
             };
             labels[*pixel as usize] = *value;
         }

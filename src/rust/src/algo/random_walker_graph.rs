@@ -1,14 +1,13 @@
 //! The graph of an image whose pixels are joined to their neighbours, and its Laplacian reduced to the pixels without a seed.
 
+use std::borrow::Cow;
+
 use super::lp_csc::Csc;
-use super::random_walker_image::{weights, wrong, Image, AT_ONCE};
+use super::random_walker_image::{weights, wrong, Along, Image, AT_ONCE};
+use super::random_walker_seeds::{Seen, OUT, UNKNOWN};
 use super::random_walker_system::{Link, System};
 use crate::error::{Error, Result};
 use crate::interrupt;
-
-/// The class of a pixel that is not in the graph, and of one without a seed; smaller classes are numbers of labels.
-const OUT: u32 = u32::MAX;
-pub(super) const UNKNOWN: u32 = u32::MAX - 1;
 
 /// An empty vector with room for `len` entries.
 pub(super) fn room<T>(len: usize) -> Result<Vec<T>> {
@@ -25,26 +24,21 @@ pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     Ok(v)
 }
 
-/// What is beside a pixel.
-pub(super) enum Neighbour {
-    Unknown,
-    /// With the number of its label.
-    Seed(u32),
-}
-
 /// The grid of an image with a weight on every pair of neighbours, and what is known of its pixels.
 #[derive(Debug)]
-pub struct Graph {
-    dims: [usize; 3],
-    /// Of an axis, the weight between each pixel and the next along it; empty where that has one pixel.
-    weights: [Vec<f64>; 3],
-    classes: Vec<u32>,
+pub struct Graph<'a> {
+    image: Image<'a>,
+    /// What squared differences are multiplied by.
+    scale: f64,
+    /// A pixel that no seed reaches is left out, too.
+    seeds: Cow<'a, [i32]>,
     /// In ascending order.
     labels: Vec<i32>,
+    unknowns: usize,
     unreached: usize,
 }
 
-impl Graph {
+impl<'a> Graph<'a> {
     /// The graph of an image and its seeds: labels above 0, 0 where the label is sought, below 0 where a pixel is left out. A pixel that no seed reaches is left out as well.
     ///
     /// Neighbours whose values differ by `d_c` in channel c have the weight `exp(-beta sum_c d_c^2 / (10 s sqrt(C))) + 1e-10`, `s` the standard deviation of all values and `C` the
@@ -52,8 +46,9 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Dimension`] where sizes do not fit together, [`Error::Argument`] for a `beta`, `spacing` or `seeds` that make no sense (without any label, for one), and
-    /// [`Error::NonFiniteIn`] for an image with NaN or infinite values.
-    pub fn new(image: Image<'_>, seeds: &[i32], beta: f64) -> Result<Self> {
+    /// [`Error::NonFiniteIn`] for an image with NaN or infinite values, and for seeds with [`MISSING`](super::random_walker_seeds::MISSING).
+    pub fn new(image: Image<'a>, seeds: impl Into<Cow<'a, [i32]>>, beta: f64) -> Result<Self> {
+        let seeds = seeds.into();
         let pixels = image.check()?;
         if seeds.len() != pixels {
             return Err(Error::Dimension {
@@ -63,7 +58,7 @@ impl Graph {
         if !(beta.is_finite() && beta >= 0.0) {
             return Err(wrong("beta", "must be finite and not negative"));
         }
-        let (labels, classes) = classes(seeds)?;
+        let seen = Seen::new(&seeds)?;
         let deviation = image.deviation()?;
         let channels = (image.channels as f64).sqrt();
         // Where all pixels are equal there is no difference to scale.
@@ -72,24 +67,23 @@ impl Graph {
             _ => 0.0,
         };
         let mut graph = Graph {
-            dims: image.dims,
-            weights: [Vec::new(), Vec::new(), Vec::new()],
-            classes,
-            labels,
+            image,
+            scale,
+            seeds,
+            labels: seen.labels,
+            unknowns: seen.unknowns,
             unreached: 0,
         };
-        for axis in 0..3 {
-            if image.dims[axis] > 1 {
-                graph.weights[axis] = weights(&image, axis, scale)?;
-            }
+        // A whole grid has no islands.
+        if seen.left_out {
+            graph.leave_islands_out()?;
         }
-        graph.leave_islands_out()?;
         Ok(graph)
     }
 
     /// The extents of the grid.
     pub fn dims(&self) -> [usize; 3] {
-        self.dims
+        self.image.dims
     }
 
     /// Every label there is, in ascending order.
@@ -98,7 +92,7 @@ impl Graph {
     }
 
     pub fn pixels(&self) -> usize {
-        self.classes.len()
+        self.seeds.len()
     }
 
     /// How many pixels were to get a label, but no seed reaches them.
@@ -106,110 +100,71 @@ impl Graph {
         self.unreached
     }
 
+    /// How many pixels' labels are sought.
+    pub fn unknowns(&self) -> usize {
+        self.unknowns
+    }
+
     /// Whether the label of this pixel is sought.
     pub fn is_unknown(&self, pixel: usize) -> bool {
-        self.classes[pixel] == UNKNOWN
+        self.seeds[pixel] == UNKNOWN
     }
 
     /// The number of a seed's label.
     pub fn seed(&self, pixel: usize) -> Option<usize> {
-        let class = self.classes[pixel];
-        (class < UNKNOWN).then_some(class as usize)
+        self.number(self.seeds[pixel])
     }
 
-    /// Calls `f` with the class and number of every neighbour in the graph, and the weight between.
+    /// The number of a label; none of what is no label.
+    pub(super) fn number(&self, seed: i32) -> Option<usize> {
+        if seed <= 0 {
+            return None;
+        }
+        self.labels.binary_search(&seed).ok()
+    }
+
+    /// Of all pixels.
+    pub(super) fn seeds(&self) -> &[i32] {
+        &self.seeds
+    }
+
+    /// What makes the weights along each axis that has neighbours.
+    pub(super) fn along(&self) -> [Option<Along<'_>>; 3] {
+        let axis = |a: usize| (self.dims()[a] > 1).then(|| self.image.along(a, self.scale));
+        [0, 1, 2].map(axis)
+    }
+
+    /// Calls `f` with every neighbour of a pixel, the axis, and the first of the two along it.
     #[inline]
-    fn neighbours(&self, pixel: usize, mut f: impl FnMut(usize, f64)) {
+    fn neighbours(&self, pixel: usize, mut f: impl FnMut(usize, usize, usize)) {
         let (mut stride, mut rest) = (1, pixel);
-        for (extent, weights) in self.dims.iter().zip(&self.weights) {
+        for (axis, extent) in self.dims().into_iter().enumerate() {
             let at = rest % extent;
             rest /= extent;
             if at > 0 {
-                f(pixel - stride, weights[pixel - stride]);
+                f(pixel - stride, axis, pixel - stride);
             }
-            if at + 1 < *extent {
-                f(pixel + stride, weights[pixel]);
-            }
-            stride *= extent;
-        }
-    }
-
-    /// Calls `f` with what is beside a pixel in the graph, and the weight between.
-    pub(super) fn beside(&self, pixel: usize, mut f: impl FnMut(Neighbour, f64)) {
-        self.neighbours(pixel, |q, weight| match self.classes[q] {
-            OUT => {}
-            UNKNOWN => f(Neighbour::Unknown, weight),
-            label => f(Neighbour::Seed(label), weight),
-        });
-    }
-
-    /// The numbers of labels with a seed beside one of these pixels, in ascending order.
-    pub(super) fn touching(&self, unknown: &[u32]) -> Result<Vec<u32>> {
-        let mut touching = filled(self.labels.len(), false)?;
-        for (j, p) in unknown.iter().enumerate() {
-            if j % AT_ONCE == 0 {
-                interrupt::poll()?;
-            }
-            self.beside(*p as usize, |q, _| {
-                if let Neighbour::Seed(label) = q {
-                    touching[label as usize] = true;
-                }
-            });
-        }
-        let labels = (0u32..).zip(touching);
-        Ok(labels.filter_map(|(k, t)| t.then_some(k)).collect())
-    }
-
-    /// The matrix of the unknown pixels' system as [`crate::stencil`] has operators, on the whole grid: of other pixels the diagonal is 1.
-    pub(super) fn couplings(&self, out: &mut [f64]) -> Result<()> {
-        let n = self.pixels();
-        let (excess, couplings) = out.split_at_mut(n);
-        for (p, e) in excess.iter_mut().enumerate() {
-            if p % AT_ONCE == 0 {
-                interrupt::poll()?;
-            }
-            if !self.is_unknown(p) {
-                *e = 1.0;
-                continue;
-            }
-            self.beside(p, |q, weight| {
-                if let Neighbour::Seed(_) = q {
-                    *e += weight;
-                }
-            });
-        }
-        let mut stride = 1;
-        let axes = self.weights.iter().zip(self.dims);
-        for ((weights, extent), to) in axes.zip(couplings.chunks_exact_mut(n.max(1))) {
-            interrupt::poll()?;
-            for (p, w) in weights.iter().enumerate().take(n.saturating_sub(stride)) {
-                if self.is_unknown(p) && self.is_unknown(p + stride) {
-                    to[p] = *w;
-                }
+            if at + 1 < extent {
+                f(pixel + stride, axis, pixel);
             }
             stride *= extent;
         }
-        Ok(())
     }
 
     /// Unknown pixels that no path of unknown pixels joins to a seed have no solution.
     fn leave_islands_out(&mut self) -> Result<()> {
-        // A whole grid has no islands.
-        if !self.classes.contains(&OUT) {
-            return Ok(());
-        }
         let mut reached = filled(self.pixels(), false)?;
         let mut front = Vec::new();
         for first in 0..self.pixels() {
             if first % AT_ONCE == 0 {
                 interrupt::poll()?;
             }
-            if self.seed(first).is_none() {
+            if self.seeds[first] <= 0 {
                 continue;
             }
             front.push(first);
             while let Some(pixel) = front.pop() {
-                self.neighbours(pixel, |q, _| {
+                self.neighbours(pixel, |q, _, _| {
                     if self.is_unknown(q) && !reached[q] {
                         reached[q] = true;
                         front.push(q);
@@ -217,20 +172,22 @@ impl Graph {
                 });
             }
         }
-        for (class, reached) in self.classes.iter_mut().zip(reached) {
-            if *class == UNKNOWN && !reached {
-                *class = OUT;
-                self.unreached += 1;
+        self.unreached = self.unknowns - reached.iter().filter(|r| **r).count();
+        if self.unreached > 0 {
+            for (seed, reached) in self.seeds.to_mut().iter_mut().zip(reached) {
+                if *seed == UNKNOWN && !reached {
+                    *seed = OUT;
+                }
             }
         }
+        self.unknowns -= self.unreached;
         Ok(())
     }
 
     /// The pixels whose labels are sought, in ascending order.
     pub fn unknown(&self) -> Result<Vec<u32>> {
-        let count = self.classes.iter().filter(|c| **c == UNKNOWN).count();
-        let mut unknown = room(count)?;
-        let all = (0u32..).zip(&self.classes);
+        let mut unknown = room(self.unknowns)?;
+        let all = (0u32..).zip(&self.seeds[..]);
         unknown.extend(all.filter(|(_, c)| **c == UNKNOWN).map(|(p, _)| p));
         Ok(unknown)
     }
@@ -242,7 +199,13 @@ impl Graph {
         for (j, p) in (0u32..).zip(&order) {
             places[*p as usize] = j;
         }
-        let axes = self.weights.iter().filter(|w| !w.is_empty()).count();
+        let mut all = [Vec::new(), Vec::new(), Vec::new()];
+        for (to, along) in all.iter_mut().zip(self.along()) {
+            if let Some(along) = along {
+                *to = weights(&along)?;
+            }
+        }
+        let axes = all.iter().filter(|w| !w.is_empty()).count();
         let most = (1 + axes * if full { 2 } else { 1 }) * n;
         let (mut starts, mut index, mut values) = (room(n + 1)?, room(most)?, room(most)?);
         let mut links = Vec::new();
@@ -253,23 +216,24 @@ impl Graph {
             }
             let mut column = [(0, 0.0); 7];
             let (mut length, mut diagonal) = (1, 0.0);
-            self.neighbours(*p as usize, |q, weight| match self.classes[q] {
-                OUT => {}
-                UNKNOWN => {
-                    diagonal += weight;
-                    let i = places[q] as usize;
-                    if full || i > j {
-                        column[length] = (i, -weight);
-                        length += 1;
-                    }
+            self.neighbours(*p as usize, |q, axis, first| {
+                let (seed, weight) = (self.seeds[q], all[axis][first]);
+                if seed < UNKNOWN {
+                    return;
                 }
-                label => {
-                    diagonal += weight;
+                diagonal += weight;
+                if let Some(label) = self.number(seed) {
                     links.push(Link {
                         unknown: j as u32,
-                        label,
+                        label: label as u32,
                         weight,
                     });
+                    return;
+                }
+                let i = places[q] as usize;
+                if full || i > j {
+                    column[length] = (i, -weight);
+                    length += 1;
                 }
             });
             column[0] = (j, diagonal);
@@ -290,29 +254,4 @@ impl Graph {
             links,
         })
     }
-}
-
-/// The labels there are, in ascending order, and the class of every pixel.
-fn classes(seeds: &[i32]) -> Result<(Vec<i32>, Vec<u32>)> {
-    let mut labels = Vec::new();
-    let mut last = 0;
-    for seed in seeds {
-        // Seeds come in runs.
-        if *seed > 0 && *seed != last {
-            last = *seed;
-            if let Err(at) = labels.binary_search(seed) {
-                labels.insert(at, *seed);
-            }
-        }
-    }
-    if labels.is_empty() {
-        return Err(wrong("seeds", "must have a label above 0 somewhere"));
-    }
-    let mut classes = room(seeds.len())?;
-    classes.extend(seeds.iter().map(|seed| match seed {
-        0 => UNKNOWN,
-        s if *s < 0 => OUT,
-        s => labels.binary_search(s).map_or(OUT, |at| at as u32),
-    }));
-    Ok((labels, classes))
 }

@@ -1,18 +1,25 @@
 //! An image, and the weights between its neighbouring pixels.
 
-use super::random_walker_graph::UNKNOWN;
+use std::ops::Range;
+
 use crate::error::{Error, Result};
-use crate::threads;
-use crate::{interrupt, scalar};
+use crate::parts::{chained, in_parts, UNIT};
+use crate::scalar;
 
 /// What every weight is at least: joined pixels stay joined, however much they differ.
 const LEAST: f64 = 1e-10;
+
+/// Pixels are numbered by 32 bits, of which two numbers mean something else.
+const MOST: usize = u32::MAX as usize - 1;
 
 /// Pixels between two looks at the user's wish to stop.
 pub(super) const AT_ONCE: usize = 1 << 20;
 
 /// A weight costs as much as this many multiplications.
-const WEIGHT: f64 = 30.0;
+pub(super) const WEIGHT: f64 = 30.0;
+
+/// As does a value that is looked at.
+pub(super) const VALUE: f64 = 8.0;
 
 /// An image of `dims` pixels (rows, columns, slices; rows vary fastest) and so many channels, which vary slowest.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +36,7 @@ impl Image<'_> {
     pub(super) fn check(&self) -> Result<usize> {
         let product = |n: usize, d: &usize| n.checked_mul(*d);
         let pixels = self.dims.iter().try_fold(1, product);
-        let Some(pixels) = pixels.filter(|n| *n < UNKNOWN as usize) else {
+        let Some(pixels) = pixels.filter(|n| *n < MOST) else {
             return Err(Error::Dimension {
                 what: "an image has too many pixels".into(),
             });
@@ -49,16 +56,30 @@ impl Image<'_> {
     pub(super) fn deviation(&self) -> Result<f64> {
         let count = self.values.len() as f64;
         // Sums of sums, whose rounding does not grow with the image.
-        let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
-            let parts = self.values.chunks(4096);
-            parts.map(|c| c.iter().map(|v| f(*v)).sum::<f64>()).sum()
+        let sum = |f: &(dyn Fn(f64) -> f64 + Sync)| -> Result<f64> {
+            let blocks = |range: Range<usize>| -> Vec<f64> {
+                let blocks = self.values[range].chunks(UNIT);
+                blocks.map(|c| c.iter().map(|v| f(*v)).sum()).collect()
+            };
+            let sums = in_parts(0..self.values.len(), VALUE, blocks, chained)?;
+            Ok(sums.iter().sum())
         };
-        let mean = sum(&|v| v) / count;
-        let variance = sum(&|v| (v - mean) * (v - mean)) / count;
+        let mean = sum(&|v| v)? / count;
+        let variance = sum(&|v| (v - mean) * (v - mean))? / count;
         if variance.is_finite() {
             Ok(variance.sqrt())
         } else {
             Err(Error::NonFiniteIn { argument: "image" })
+        }
+    }
+
+    /// What makes the weights along an axis of differences, which `scale` multiplies when they are squared.
+    pub(super) fn along(&self, axis: usize, scale: f64) -> Along<'_> {
+        Along {
+            values: self.values,
+            pixels: self.values.len() / self.channels,
+            stride: self.dims[..axis].iter().product(),
+            per: scale / (self.spacing[axis] * self.spacing[axis]),
         }
     }
 }
@@ -70,47 +91,53 @@ pub(super) fn wrong(argument: &'static str, what: &str) -> Error {
     }
 }
 
-/// The weight of each pixel and the next along an axis.
-pub(super) fn weights(image: &Image<'_>, axis: usize, scale: f64) -> Result<Vec<f64>> {
-    let stride: usize = image.dims[..axis].iter().product();
-    let pixels = image.values.len() / image.channels;
-    let per = scale / (image.spacing[axis] * image.spacing[axis]);
-    let mut out = scalar::try_zeroed(pixels)?;
-    // Past an axis's end stands a weight that nobody reads.
-    let few = |first: usize, out: &mut [f64]| {
-        let count = out.len().min(pixels.saturating_sub(first + stride));
-        let out = &mut out[..count];
-        for channel in image.values.chunks_exact(pixels) {
-            let next = &channel[first + stride..];
-            for ((w, a), b) in out.iter_mut().zip(&channel[first..]).zip(next) {
-                *w += (b - a) * (b - a);
-            }
-        }
-        out.iter_mut().for_each(|w| *w = (per * *w).exp() + LEAST);
-    };
-    for (k, part) in out.chunks_mut(AT_ONCE).enumerate() {
-        interrupt::poll()?;
-        let threads = threads::share(threads::wanted(), WEIGHT * part.len() as f64);
-        in_parts(threads, k * AT_ONCE, part, &few);
-    }
-    Ok(out)
+/// The weights of pixels and the next ones along an axis, made of their values.
+pub(super) struct Along<'a> {
+    values: &'a [f64],
+    pixels: usize,
+    /// From a pixel to the next.
+    pub stride: usize,
+    per: f64,
 }
 
-/// Calls `f` with parts of a vector and where each begins, one for each thread.
-fn in_parts(
-    threads: usize,
-    first: usize,
-    all: &mut [f64],
-    f: &(impl Fn(usize, &mut [f64]) + Sync),
-) {
-    if threads < 2 {
-        return f(first, all);
+impl Along<'_> {
+    fn weight(&self, squares: f64) -> f64 {
+        (self.per * squares).exp() + LEAST
     }
-    let half = all.len() / 2;
-    let (a, b) = all.split_at_mut(half);
-    threads::join(
-        threads,
-        |t| in_parts(t, first, a, f),
-        |t| in_parts(t, first + half, b, f),
-    );
+
+    /// Of a pixel that has a next one.
+    pub fn of(&self, pixel: usize) -> f64 {
+        let channels = self.values.chunks_exact(self.pixels);
+        let squares = channels.map(|c| (c[pixel + self.stride] - c[pixel]).powi(2));
+        self.weight(squares.fold(0.0, |sum, d| sum + d))
+    }
+
+    /// Of adjacent pixels from `first` on. Past the axis's end stand weights that nobody reads.
+    pub fn fill(&self, first: usize, out: &mut [f64]) {
+        let next = first + self.stride;
+        let count = out.len().min(self.pixels.saturating_sub(next));
+        let (out, rest) = out.split_at_mut(count);
+        rest.fill(0.0);
+        out.fill(0.0);
+        if count > 0 {
+            for channel in self.values.chunks_exact(self.pixels) {
+                for ((w, a), b) in out.iter_mut().zip(&channel[first..]).zip(&channel[next..]) {
+                    *w += (b - a) * (b - a);
+                }
+            }
+        }
+        out.iter_mut().for_each(|w| *w = self.weight(*w));
+    }
+}
+
+/// The weight of each pixel and the next along an axis.
+pub(super) fn weights(along: &Along<'_>) -> Result<Vec<f64>> {
+    let mut out = scalar::try_zeroed(along.pixels)?;
+    let fill = |(range, out): (Range<usize>, &mut [f64])| {
+        for (first, out) in range.step_by(UNIT).zip(out.chunks_mut(UNIT)) {
+            along.fill(first, out);
+        }
+    };
+    in_parts((0..along.pixels, &mut out[..]), WEIGHT, fill, |(), ()| ())?;
+    Ok(out)
 }

@@ -3,18 +3,22 @@
 //! Seeds and pixels that are left out stay points of the grid, without couplings and with the solution 0, so that the grid keeps its shape. What a residual says about probabilities depends on the
 //! weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in probabilities, and so that is asked for, too, before a solution is believed.
 
-use faer::{MatMut, MatRef};
+use faer::MatMut;
 
 use super::multigrid::Multigrid;
 use super::pcg::{pcg, Stopping};
 use super::pcg_blocks::{Blocks, Operator as Multiplies, Preconditioner};
 use super::pcg_device::OnDevice;
-use super::random_walker::Answer;
-use super::random_walker_graph::{Graph, Neighbour};
+use super::random_walker_choice::{Choices, Turn};
+use super::random_walker_graph::{filled, Graph};
+use super::random_walker_grid::{links, operator, right_hand_sides};
+use super::random_walker_system::Link;
 use crate::elementwise::{Fold, Lines};
 use crate::error::{Error, Result};
+use crate::matrix::Block;
+use crate::parts::{bands, BAND};
 use crate::scalar::try_zeroed;
-use crate::stencil::{Grid, Operator, Reach, Stencil};
+use crate::stencil::Stencil;
 
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
@@ -74,64 +78,77 @@ impl<D: Stencil> Preconditioner<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
 /// [`Error::Dimension`] where there is no room for just these; [`Error::NotPositiveDefinite`] where rounding keeps the coarsest grid from being factored; [`Error::Interrupted`] and what the device answers.
 pub fn segment_graph_multigrid<D: Stencil>(
     dev: &D,
-    graph: &Graph,
+    graph: &Graph<'_>,
     accuracy: Accuracy,
     labels: &mut [i32],
     probabilities: Option<&mut [f64]>,
 ) -> Result<Iterated> {
     super::random_walker::require_room(graph, labels, probabilities.as_deref())?;
-    let unknown = graph.unknown()?;
     let mut done = Iterated {
-        unknowns: unknown.len(),
+        unknowns: graph.unknowns(),
         ..Iterated::default()
     };
-    let touching = graph.touching(&unknown)?;
-    let mut answer = Answer::new(graph, &unknown, probabilities)?;
-    if let Some((rest, sought)) = touching.split_last() {
-        if !sought.is_empty() {
-            let multigrid = Multigrid::new(dev, operator(dev, graph)?)?;
-            for labels in sought.chunks(TOGETHER) {
-                let x = solve(
-                    &multigrid,
-                    dev,
-                    graph,
-                    (&unknown, labels),
-                    accuracy,
-                    &mut done,
-                )?;
-                for (label, x) in labels.iter().zip(x.chunks_exact(graph.pixels())) {
-                    answer.take_pixels(*label, x)?;
-                }
-            }
-        }
-        answer.take_rest(*rest)?;
+    let links = links(graph)?;
+    let touching = touching(graph, &links)?;
+    let (rest, sought) = match touching.split_last() {
+        Some((rest, sought)) => (Some(*rest), sought),
+        None => (None, &[][..]),
+    };
+    let several = sought.len() > TOGETHER;
+    let mut choices = Choices::new(graph, labels, probabilities, rest, several)?;
+    if sought.is_empty() {
+        let turn = Turn {
+            labels: &[],
+            first: true,
+            last: true,
+        };
+        choices.take(0..graph.pixels(), turn, &[])?;
+        return Ok(done);
     }
-    answer.write(labels)?;
+    let multigrid = Multigrid::new(dev, operator(dev, graph, &links)?)?;
+    let mut room = try_zeroed(graph.pixels().min(BAND) * sought.len().min(TOGETHER))?;
+    for (k, labels) in sought.chunks(TOGETHER).enumerate() {
+        let b = right_hand_sides(dev, graph.pixels(), &links, labels)?;
+        let x = solve(&multigrid, dev, &b, accuracy, &mut done)?;
+        let turn = Turn {
+            labels,
+            first: k == 0,
+            last: (k + 1) * TOGETHER >= sought.len(),
+        };
+        for band in bands(graph.pixels()) {
+            let block = Block {
+                row: band.start,
+                col: 0,
+                rows: band.len(),
+                cols: labels.len(),
+            };
+            let here = &mut room[..block.rows * block.cols];
+            let home = MatMut::from_column_major_slice_mut(here, block.rows, block.cols);
+            dev.read_block(&x, block, home)?;
+            choices.take(band, turn, here)?;
+        }
+    }
     Ok(done)
 }
 
-/// The solutions of some labels at all pixels.
+/// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
+fn touching(graph: &Graph<'_>, links: &[Link]) -> Result<Vec<u32>> {
+    let mut touching = filled(graph.labels().len(), false)?;
+    links.iter().for_each(|l| touching[l.label as usize] = true);
+    let labels = (0u32..).zip(touching);
+    Ok(labels.filter_map(|(k, t)| t.then_some(k)).collect())
+}
+
+/// The solutions at all pixels, for right-hand sides `b`.
 fn solve<D: Stencil>(
     multigrid: &Multigrid<'_, D>,
     dev: &D,
-    graph: &Graph,
-    (unknown, labels): (&[u32], &[u32]),
+    b: &D::Mat<'static>,
     accuracy: Accuracy,
     done: &mut Iterated,
-) -> Result<Vec<f64>> {
-    let (n, k) = (graph.pixels(), labels.len());
-    let mut host = try_zeroed(n * k)?;
-    for p in unknown {
-        graph.beside(*p as usize, |q, weight| {
-            if let Neighbour::Seed(label) = q {
-                if let Ok(c) = labels.binary_search(&label) {
-                    host[c * n + *p as usize] += weight;
-                }
-            }
-        });
-    }
+) -> Result<D::Mat<'static>> {
     let blocks = OnDevice::new(dev);
-    let b = blocks.bring(MatRef::from_column_major_slice(&host, n, k))?;
+    let (n, k) = dev.shape(b);
     let (mut r, mut z) = (dev.blank(n, k)?, dev.blank(n, k)?);
     let mut stop = Stopping {
         tol: accuracy.tol,
@@ -140,13 +157,13 @@ fn solve<D: Stencil>(
     let mut x: Option<D::Mat<'static>> = None;
     let mut error = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let solution = pcg(&blocks, multigrid, multigrid, &b, x.as_ref(), stop)?;
+        let solution = pcg(&blocks, multigrid, multigrid, b, x.as_ref(), stop)?;
         let took = solution.iterations.iter().copied().max().unwrap_or(0);
         done.iterations = done.iterations.max(accuracy.maxit - stop.maxit + took);
         stop.maxit = stop.maxit.saturating_sub(took);
         let converged = solution.converged().iter().all(|c| *c);
         let mut found = solution.x;
-        dev.stencil_residual(multigrid.operator(), Some(&b), &found, &mut r)?;
+        dev.stencil_residual(multigrid.operator(), Some(b), &found, &mut r)?;
         multigrid.apply(&r, &mut z)?;
         error = largest(dev, &z)?;
         blocks.add(&z, &vec![1.0; k], &mut found)?;
@@ -163,13 +180,9 @@ fn solve<D: Stencil>(
     } else {
         error
     };
-    let Some(x) = x else {
-        return Err(Error::Internal {
-            what: "a segmentation without an iteration".into(),
-        });
-    };
-    dev.read(&x, MatMut::from_column_major_slice_mut(&mut host, n, k))?;
-    Ok(host)
+    x.ok_or_else(|| Error::Internal {
+        what: "a segmentation without an iteration".into(),
+    })
 }
 
 fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {
@@ -177,21 +190,4 @@ fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {
     let (low, high) = (all(Fold::Min)?, all(Fold::Max)?);
     let both = low.iter().map(|v| -v).chain(high);
     Ok(both.fold(0.0, |most, v| if v <= most { most } else { v }))
-}
-
-/// The system's matrix as an operator on the grid.
-fn operator<D: Stencil>(dev: &D, graph: &Graph) -> Result<Operator<D::Mat<'static>>> {
-    let grid = Grid { dims: graph.dims() };
-    let (n, reach) = (graph.pixels(), Reach::Axes);
-    let columns = grid.entries(reach);
-    let mut entries = try_zeroed(n * columns)?;
-    graph.couplings(&mut entries)?;
-    Ok(Operator {
-        grid,
-        reach,
-        entries: dev.load_temporary(
-            MatRef::from_column_major_slice(&entries, n, columns),
-            crate::matrix::Part::All,
-        )?,
-    })
 }

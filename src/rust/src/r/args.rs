@@ -46,8 +46,11 @@ pub fn integers(x: &Robj) -> Result<&[i32]> {
     if x.rtype() == Rtype::Integers && x.len() == 0 {
         return Ok(&[]);
     }
-    x.as_integer_slice()
-        .ok_or_else(|| broken("an integer vector"))
+    if x.rtype() != Rtype::Integers {
+        return Err(broken("an integer vector"));
+    }
+    // SAFETY: R's memory of so many integers, which the caller of the native routine keeps alive and unchanged.
+    Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
 pub fn flag(x: &Robj) -> Result<bool> {

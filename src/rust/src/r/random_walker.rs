@@ -1,11 +1,14 @@
 //! `random_walker`.
 
+use std::borrow::Cow;
+
 use extendr_api::prelude::*;
 
 use crate::algo::random_walker::segment_graph;
 use crate::algo::random_walker_graph::Graph;
 use crate::algo::random_walker_image::Image;
 use crate::algo::random_walker_multigrid::{segment_graph_multigrid, Accuracy, Iterated};
+use crate::algo::random_walker_seeds::{labels, whole};
 use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};
 use crate::r::args::{self, Out};
@@ -43,7 +46,7 @@ struct Done {
     iterated: Option<Iterated>,
 }
 
-fn directly(graph: &Graph, labels: &mut [i32], all: Option<&mut [f64]>) -> Result<Done> {
+fn directly(graph: &Graph<'_>, labels: &mut [i32], all: Option<&mut [f64]>) -> Result<Done> {
     set_last(Target::Cpu);
     let solved = segment_graph(graph, labels, all)?;
     Ok(Done {
@@ -56,7 +59,7 @@ fn directly(graph: &Graph, labels: &mut [i32], all: Option<&mut [f64]>) -> Resul
 fn iteratively(
     how: &How,
     target: Target,
-    graph: &Graph,
+    graph: &Graph<'_>,
     accuracy: Accuracy,
     labels: &mut [i32],
     all: Option<&mut [f64]>,
@@ -86,7 +89,7 @@ fn iteratively(
 
 fn run(
     how: &How,
-    graph: &Graph,
+    graph: &Graph<'_>,
     method: Method,
     accuracy: Accuracy,
     labels: &mut [i32],
@@ -131,7 +134,15 @@ fn run(
     first
 }
 
-fn graph(image: &Robj, seeds: &Robj, dim: &Robj, model: &Robj) -> Result<Graph> {
+/// Seeds that R has as integers or as doubles.
+fn seeds(x: &Robj) -> Result<Cow<'_, [i32]>> {
+    Ok(match x.rtype() {
+        Rtype::Doubles => Cow::Owned(whole(args::doubles(x)?)?),
+        _ => Cow::Borrowed(args::integers(x)?),
+    })
+}
+
+fn graph<'a>(image: &'a Robj, of: &'a Robj, dim: &Robj, model: &Robj) -> Result<Graph<'a>> {
     let (&[rows, columns, slices, channels], &[beta, ref spacing @ ..]) =
         (args::doubles(dim)?, args::doubles(model)?)
     else {
@@ -143,7 +154,13 @@ fn graph(image: &Robj, seeds: &Robj, dim: &Robj, model: &Robj) -> Result<Graph> 
         channels: channels as usize,
         spacing: <[f64; 3]>::try_from(spacing).map_err(|_| broken())?,
     };
-    Graph::new(image, args::integers(seeds)?, beta)
+    Graph::new(image, seeds(of)?, beta)
+}
+
+/// The labels above 0 that seeds have, ascending
+#[extendr]
+fn native_random_walker_labels(x: Robj) -> Robj {
+    reply(|| Ok(list!(values = labels(&seeds(&x)?)?)))
 }
 
 /// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
@@ -224,6 +241,7 @@ fn native_random_walker_system(image: Robj, seeds: Robj, dim: Robj, model: Robj)
 
 extendr_module! {
     mod random_walker;
+    fn native_random_walker_labels;
     fn native_random_walker;
     fn native_random_walker_system;
 }

@@ -34,7 +34,7 @@ fn large_fronts_and_blocks_solve_the_system() {
     for (dims, columns) in [([150, 160, 1], 1), ([150, 160, 1], 5), ([18, 19, 20], 3)] {
         let picture = Picture::new(dims, 1, 9);
         let n = picture.pixels();
-        let graph = Graph::new(picture.image(), &seeded(n, &[(n / 2, 1), (1, 2)]), 90.0).unwrap();
+        let graph = Graph::new(picture.image(), seeded(n, &[(n / 2, 1), (1, 2)]), 90.0).unwrap();
         let d = dissect(dims, |p| graph.is_unknown(p)).unwrap();
         let system = graph.system(d.order.clone(), false).unwrap();
         let full = graph.system(d.order, true).unwrap().matrix;
@@ -63,7 +63,7 @@ fn the_full_matrix_is_symmetric_and_sums_to_the_links() {
     let picture = Picture::new([9, 8, 3], 1, 9);
     let graph = Graph::new(
         picture.image(),
-        &seeded(216, &[(20, 1), (100, 2), (101, -1)]),
+        seeded(216, &[(20, 1), (100, 2), (101, -1)]),
         90.0,
     )
     .unwrap();
@@ -90,7 +90,7 @@ fn the_full_matrix_is_symmetric_and_sums_to_the_links() {
 #[test]
 fn an_indefinite_matrix_is_refused() {
     let picture = Picture::new([60, 60, 1], 1, 9);
-    let graph = Graph::new(picture.image(), &seeded(3600, &[(20, 1)]), 90.0).unwrap();
+    let graph = Graph::new(picture.image(), seeded(3600, &[(20, 1)]), 90.0).unwrap();
     let d = dissect([60, 60, 1], |p| graph.is_unknown(p)).unwrap();
     let mut a = graph.system(d.order, false).unwrap().matrix;
     for j in [5, a.rows - 3] {
@@ -109,7 +109,7 @@ fn a_factorization_on_several_threads_hears_the_user() {
     let dims = [800, 800, 1];
     let picture = Picture::new(dims, 1, 9);
     let n = picture.pixels();
-    let graph = Graph::new(picture.image(), &seeded(n, &[(20, 1)]), 90.0).unwrap();
+    let graph = Graph::new(picture.image(), seeded(n, &[(20, 1)]), 90.0).unwrap();
     let d = dissect(dims, |p| graph.is_unknown(p)).unwrap();
     let system = graph.system(d.order, false).unwrap();
     let factor = Factor::new(&system.matrix, &d.nodes).unwrap();

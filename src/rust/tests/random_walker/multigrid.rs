@@ -79,6 +79,21 @@ fn images_and_volumes_of_any_shape() {
     }
 }
 
+/// More than are solved for at a time; one touches no pixel whose label is sought.
+#[test]
+fn many_labels() {
+    let picture = Picture::new([60, 50, 1], 2, 8);
+    let places: Vec<(usize, i32)> = (0..11)
+        .map(|k| (37 + 263 * k, 2 * (k as i32 % 6) + 1))
+        .collect();
+    let mut seeds = seeded(3000, &places);
+    for (p, label) in [(1000, 40), (999, 1), (1001, 1), (940, 1), (1060, 1)] {
+        seeds[p] = label;
+    }
+    seeds[2900..2950].fill(-7);
+    agree(&picture, &seeds, 30.0, 2, 1e-7);
+}
+
 #[test]
 fn iterations_do_not_grow_with_the_image() {
     let count = |side: usize| {
@@ -100,7 +115,7 @@ fn iterations_do_not_grow_with_the_image() {
 #[test]
 fn what_does_not_converge_says_so() {
     let picture = Picture::new([50, 40, 1], 1, 1);
-    let graph = Graph::new(picture.image(), &seeded(2000, &[(0, 1), (1999, 2)]), 130.0).unwrap();
+    let graph = Graph::new(picture.image(), seeded(2000, &[(0, 1), (1999, 2)]), 130.0).unwrap();
     let mut labels = vec![0; 2000];
     let few = Accuracy {
         tol: 1e-9,
@@ -138,7 +153,7 @@ fn beside_the_direct_solver() {
         }
         let graph = Graph::new(
             picture.image(),
-            &seeded(n, &[(n / 2 + dims[0] / 2, 1), (3, 2), (n - 5, 3)]),
+            seeded(n, &[(n / 2 + dims[0] / 2, 1), (3, 2), (n - 5, 3)]),
             130.0,
         )
         .unwrap();

@@ -18,6 +18,37 @@ fn pixels_that_are_left_out_cut_the_graph() {
 }
 
 #[test]
+fn numbers_that_are_no_seeds_are_refused() {
+    use cudafactor::algo::random_walker_image::Image;
+    use cudafactor::algo::random_walker_seeds::{labels, whole};
+    use cudafactor::error::Error;
+    let missing = Error::NonFiniteIn { argument: "seeds" };
+    assert_eq!(
+        whole(&[3.0, 0.0, -1.0, 2147483647.0]),
+        Ok(vec![3, 0, -1, i32::MAX])
+    );
+    for x in [f64::NAN, f64::INFINITY] {
+        assert_eq!(whole(&[1.0, x]), Err(missing.clone()));
+    }
+    for x in [0.5, 2147483648.0, -2147483648.0] {
+        assert!(
+            matches!(whole(&[1.0, x]), Err(Error::Argument { .. })),
+            "{x}"
+        );
+    }
+    assert_eq!(labels(&[0, 7, 7, -3, 2, 7]), Ok(vec![2, 7]));
+    assert_eq!(labels(&[5, i32::MIN]), Err(missing.clone()));
+    let image = Image {
+        values: &[0.0; 4],
+        dims: [2, 2, 1],
+        channels: 1,
+        spacing: [1.0; 3],
+    };
+    let segmented = segment(image, &[1, 0, i32::MIN, 2], 130.0, false);
+    assert_eq!(segmented, Err(missing));
+}
+
+#[test]
 fn islands_without_a_seed_have_no_label() {
     let picture = Picture::new([9, 9, 1], 1, 5);
     let mut seeds = seeded(81, &[(40, 6), (80, 2)]);

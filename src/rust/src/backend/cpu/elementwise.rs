@@ -17,7 +17,7 @@ pub(super) const CHUNK: usize = 512;
 
 /// What an entry costs in multiplications: a function of the C library, or the way to and from memory.
 const FUNCTION: f64 = 60.0;
-const ARITHMETIC: f64 = 16.0;
+pub(super) const ARITHMETIC: f64 = 16.0;
 
 /// Calls `f` with each chunk of each column of `out`, its column and its first row, on up to `threads` threads.
 pub(super) fn each_chunk<T: Scalar>(

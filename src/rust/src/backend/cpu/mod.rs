@@ -8,6 +8,7 @@ mod cholesky_batch;
 mod cholesky_inverse;
 mod cholesky_pivoted;
 mod cholesky_update;
+mod columns;
 mod copy;
 mod covariance;
 mod elementwise;
@@ -538,6 +539,20 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
 
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
         fold::fold(f, lines, skip, a.view(), self.threads)
+    }
+
+    fn scale_columns(
+        &self,
+        x: &CpuMat<'_, T>,
+        by: &[f64],
+        add: bool,
+        y: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        columns::scale(x.view(), by, add, y.view_mut()?, self.threads)
+    }
+
+    fn column_dots(&self, x: &CpuMat<'_, T>, y: &CpuMat<'_, T>) -> Result<Vec<f64>> {
+        columns::dots(x.view(), y.view(), self.threads)
     }
 
     fn transpose(&self, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<()> {

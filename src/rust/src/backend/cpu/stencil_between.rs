@@ -21,18 +21,22 @@ struct Lines<'a> {
     weights: Vec<&'a [f64]>,
 }
 
+/// Weights of interpolation to a grid, by columns of cells.
+pub(super) fn by_cells(grid: Grid, weights: &[f64]) -> Result<Vec<&[f64]>> {
+    let cells = grid.coarse().points();
+    require(
+        weights.len() == cells * grid.weights(),
+        "interpolation and grid do not fit",
+    )?;
+    Ok(weights.chunks_exact(cells.max(1)).collect())
+}
+
 impl<'a> Lines<'a> {
     fn new(grid: Grid, weights: &'a [f64]) -> Result<Self> {
-        let coarse = grid.coarse();
-        let cells = coarse.points();
-        require(
-            weights.len() == cells * grid.weights(),
-            "interpolation and grid do not fit",
-        )?;
         Ok(Lines {
             grid,
-            coarse,
-            weights: weights.chunks_exact(cells.max(1)).collect(),
+            coarse: grid.coarse(),
+            weights: by_cells(grid, weights)?,
         })
     }
 
@@ -69,6 +73,31 @@ fn split(line: usize, height: usize) -> [isize; 2] {
     [(line % height) as isize, (line / height) as isize]
 }
 
+/// Calls `f` with the number of each line of vectors on the grid `to`, the vector on the grid `from` that goes there, and the line.
+fn each_line(
+    (from, x): (Grid, &[f64]),
+    (to, out): (Grid, &mut [f64]),
+    threads: usize,
+    f: impl Fn(usize, &[f64], &mut [f64]) + Sync,
+) -> Result<()> {
+    let (here, there) = (from.points(), to.points());
+    require(
+        x.len() * there == out.len() * here,
+        "vectors and grids do not fit",
+    )?;
+    let work = x.len().max(out.len()) as f64 * 4.0;
+    let x: Vec<_> = x.chunks_exact(here.max(1)).collect();
+    let (columns, length) = (out.chunks_exact_mut(there.max(1)), to.dims[0]);
+    in_parts(columns, length, threads, work, &|mut part| {
+        for (x, column) in x.iter().zip(&mut part.columns) {
+            for (line, out) in (part.first..).zip(column.chunks_exact_mut(length)) {
+                f(line, x, out);
+            }
+        }
+    });
+    Ok(())
+}
+
 /// `out <- P' x`.
 pub(super) fn restrict(
     grid: Grid,
@@ -78,47 +107,29 @@ pub(super) fn restrict(
     threads: usize,
 ) -> Result<()> {
     let lines = Lines::new(grid, weights)?;
-    let (points, cells) = (grid.points(), lines.coarse.points());
-    require(
-        x.len() * cells == out.len() * points,
-        "vectors and grids do not fit",
-    )?;
-    let x: Vec<_> = x.chunks_exact(points.max(1)).collect();
-    let (length, from) = (lines.coarse.dims[0], grid.dims[0]);
-    let work = (x.len() * points) as f64 * 4.0;
-    in_parts(
-        out.chunks_exact_mut(cells.max(1)),
-        length,
-        threads,
-        work,
-        &|mut part| {
-            for (x, column) in x.iter().zip(&mut part.columns) {
-                for (line, out) in (part.first..).zip(column.chunks_exact_mut(length)) {
-                    out.fill(0.0);
-                    let of = split(line, lines.coarse.dims[1]);
-                    for beside in lines.steps().filter_map(|step| lines.beside(of, step)) {
-                        let x = &x[beside.fine * from..(beside.fine + 1) * from];
-                        let (even, odd) = (x.iter().step_by(2), x.iter().skip(1).step_by(2));
-                        match beside.same {
-                            Some(same) => out
-                                .iter_mut()
-                                .zip(same)
-                                .zip(even)
-                                .for_each(|((o, w), x)| *o += w * x),
-                            None => out.iter_mut().zip(even).for_each(|(o, x)| *o += x),
-                        }
-                        for (i, x) in odd.enumerate() {
-                            out[i] += beside.below[i] * x;
-                            if let Some(o) = out.get_mut(i + 1) {
-                                *o += beside.above[i] * x;
-                            }
-                        }
-                    }
+    let from = grid.dims[0];
+    each_line((grid, x), (lines.coarse, out), threads, |line, x, out| {
+        out.fill(0.0);
+        let of = split(line, lines.coarse.dims[1]);
+        for beside in lines.steps().filter_map(|step| lines.beside(of, step)) {
+            let x = &x[beside.fine * from..(beside.fine + 1) * from];
+            let (even, odd) = (x.iter().step_by(2), x.iter().skip(1).step_by(2));
+            match beside.same {
+                Some(same) => out
+                    .iter_mut()
+                    .zip(same)
+                    .zip(even)
+                    .for_each(|((o, w), x)| *o += w * x),
+                None => out.iter_mut().zip(even).for_each(|(o, x)| *o += x),
+            }
+            for (i, x) in odd.enumerate() {
+                out[i] += beside.below[i] * x;
+                if let Some(o) = out.get_mut(i + 1) {
+                    *o += beside.above[i] * x;
                 }
             }
-        },
-    );
-    Ok(())
+        }
+    })
 }
 
 /// `out <- out + P x`.
@@ -130,47 +141,29 @@ pub(super) fn prolong(
     threads: usize,
 ) -> Result<()> {
     let lines = Lines::new(grid, weights)?;
-    let (points, cells) = (grid.points(), lines.coarse.points());
-    require(
-        out.len() * cells == x.len() * points,
-        "vectors and grids do not fit",
-    )?;
-    let x: Vec<_> = x.chunks_exact(cells.max(1)).collect();
-    let (length, from) = (grid.dims[0], lines.coarse.dims[0]);
-    let work = out.len() as f64 * 4.0;
-    in_parts(
-        out.chunks_exact_mut(points.max(1)),
-        length,
-        threads,
-        work,
-        &|mut part| {
-            for (x, column) in x.iter().zip(&mut part.columns) {
-                for (line, out) in (part.first..).zip(column.chunks_exact_mut(length)) {
-                    let at = split(line, grid.dims[1]);
-                    // Coarse lines are at it, or on both sides.
-                    for step in lines.steps() {
-                        let of = [at[0] - step[0], at[1] - step[1]];
-                        if of.iter().any(|c| c % 2 != 0) {
-                            continue;
-                        }
-                        let Some(beside) = lines.beside(of.map(|c| c / 2), step) else {
-                            continue;
-                        };
-                        let x = &x[beside.coarse * from..(beside.coarse + 1) * from];
-                        let even = out.iter_mut().step_by(2).zip(x);
-                        match beside.same {
-                            Some(same) => even.zip(same).for_each(|((o, x), w)| *o += w * x),
-                            None => even.for_each(|(o, x)| *o += x),
-                        }
-                        let odd = out.iter_mut().skip(1).step_by(2);
-                        for (i, o) in odd.enumerate() {
-                            let next = x.get(i + 1).copied().unwrap_or(0.0);
-                            *o += beside.below[i] * x[i] + beside.above[i] * next;
-                        }
-                    }
-                }
+    let from = lines.coarse.dims[0];
+    each_line((lines.coarse, x), (grid, out), threads, |line, x, out| {
+        let at = split(line, grid.dims[1]);
+        // Coarse lines are at it, or on both sides.
+        for step in lines.steps() {
+            let of = [at[0] - step[0], at[1] - step[1]];
+            if of.iter().any(|c| c % 2 != 0) {
+                continue;
             }
-        },
-    );
-    Ok(())
+            let Some(beside) = lines.beside(of.map(|c| c / 2), step) else {
+                continue;
+            };
+            let x = &x[beside.coarse * from..(beside.coarse + 1) * from];
+            let even = out.iter_mut().step_by(2).zip(x);
+            match beside.same {
+                Some(same) => even.zip(same).for_each(|((o, x), w)| *o += w * x),
+                None => even.for_each(|(o, x)| *o += x),
+            }
+            let odd = out.iter_mut().skip(1).step_by(2);
+            for (i, o) in odd.enumerate() {
+                let next = x.get(i + 1).copied().unwrap_or(0.0);
+                *o += beside.below[i] * x[i] + beside.above[i] * next;
+            }
+        }
+    })
 }

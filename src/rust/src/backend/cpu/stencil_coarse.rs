@@ -1,7 +1,7 @@
 //! Interpolation from a coarser grid, and the operator there.
 
-use super::matrix::require;
 use super::stencil::{in_parts, Slices};
+use super::stencil_between::by_cells;
 use crate::error::Result;
 use crate::scalar::try_zeroed;
 use crate::stencil::{Grid, Offset, Reach};
@@ -52,15 +52,9 @@ struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     fn new(grid: Grid, weights: &'a [f64]) -> Result<Self> {
-        let coarse = grid.coarse();
-        let cells = coarse.points();
-        require(
-            weights.len() == cells * grid.weights(),
-            "interpolation and grid do not fit",
-        )?;
         Ok(Weights {
-            coarse,
-            columns: weights.chunks_exact(cells.max(1)).collect(),
+            coarse: grid.coarse(),
+            columns: by_cells(grid, weights)?,
         })
     }
 

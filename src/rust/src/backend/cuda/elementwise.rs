@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
-use super::{cholesky_update, fold, movement, require, CudaDevice};
+use super::{cholesky_update, columns, fold, movement, require, CudaDevice};
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -102,6 +102,20 @@ impl<T: Scalar> Elementwise<T> for CudaDevice {
 
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
         fold::fold(self.ctx, f, lines, skip, a)
+    }
+
+    fn scale_columns(
+        &self,
+        x: &Matrix<'_, T>,
+        by: &[f64],
+        add: bool,
+        y: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        columns::scale(self.ctx, x, by, add, y)
+    }
+
+    fn column_dots(&self, x: &Matrix<'_, T>, y: &Matrix<'_, T>) -> Result<Vec<f64>> {
+        columns::dots(self.ctx, x, y)
     }
 
     fn chud_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {

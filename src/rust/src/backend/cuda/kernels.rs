@@ -47,10 +47,11 @@ pub(super) enum Family {
     Covariance,
     Stencil,
     StencilCoarse,
+    Columns,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 30] = [
+    pub(super) const ALL: [Family; 31] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -81,6 +82,7 @@ impl Family {
         Family::Covariance,
         Family::Stencil,
         Family::StencilCoarse,
+        Family::Columns,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -163,6 +165,7 @@ impl Family {
             Family::Covariance => packed!("covariance"),
             Family::Stencil => packed!("stencil"),
             Family::StencilCoarse => packed!("stencil_coarse"),
+            Family::Columns => packed!("columns"),
         })
     }
 }

@@ -29,6 +29,7 @@ mod cholesky_batch;
 mod cholesky_tiles;
 mod cholesky_update;
 mod cholesky_update_host;
+mod columns;
 mod context;
 mod covariance;
 mod elementwise;

@@ -1,0 +1,209 @@
+//! The system of a random walker on the whole grid of its image, which the iterative method solves.
+
+use std::ops::Range;
+
+use faer::MatRef;
+
+use super::random_walker_graph::Graph;
+use super::random_walker_image::{Along, VALUE, WEIGHT};
+use super::random_walker_seeds::UNKNOWN;
+use super::random_walker_system::Link;
+use crate::elementwise::{Index, Operand};
+use crate::error::{Error, Result};
+use crate::matrix::{Block, Part};
+use crate::parts::{bands, chained, in_parts, BAND, UNIT};
+use crate::scalar::try_zeroed;
+use crate::stencil::{Grid, Operator, Reach, Stencil};
+
+/// Pixels that are looked over for seeds together.
+const GLANCE: usize = 256;
+
+/// Some pixels of a line, and whether there are lines before and after it along the other axes.
+struct Run {
+    pixels: Range<usize>,
+    beside: [(bool, bool); 2],
+}
+
+/// What joins unknown pixels to seeds beside them, in the order of the pixels; an unknown is named by its pixel.
+pub(super) fn links(graph: &Graph<'_>) -> Result<Vec<Link>> {
+    let [length, height, depth] = graph.dims();
+    let part = |range: Range<usize>| {
+        let mut links = Vec::new();
+        let mut pixel = range.start;
+        while pixel < range.end {
+            let line = pixel / length;
+            let end = range.end.min((line + 1) * length).min(pixel + GLANCE);
+            let beside = |at: usize, extent: usize| (at > 0, at + 1 < extent);
+            let run = Run {
+                pixels: pixel..end,
+                beside: [beside(line % height, height), beside(line / height, depth)],
+            };
+            if has_seeds(graph, &run) {
+                links_of(graph, &run, &mut links);
+            }
+            pixel = end;
+        }
+        links
+    };
+    in_parts(0..graph.pixels(), VALUE, part, chained)
+}
+
+/// Whether a seed may be beside one of these pixels.
+fn has_seeds(graph: &Graph<'_>, run: &Run) -> bool {
+    let (seeds, [length, height, _]) = (graph.seeds(), graph.dims());
+    let any = |range: Range<usize>| {
+        let largest = |most: i32, seed: &i32| most.max(*seed);
+        seeds[range].iter().fold(UNKNOWN, largest) > UNKNOWN
+    };
+    let (first, end) = (run.pixels.start, run.pixels.end);
+    let strides = [length, length * height];
+    any(first.saturating_sub(1)..(end + 1).min(seeds.len()))
+        || run
+            .beside
+            .iter()
+            .zip(strides)
+            .any(|((before, after), stride)| {
+                (*before && any(first - stride..end - stride))
+                    || (*after && any(first + stride..end + stride))
+            })
+}
+
+fn links_of(graph: &Graph<'_>, run: &Run, links: &mut Vec<Link>) {
+    let (seeds, length, along) = (graph.seeds(), graph.dims()[0], graph.along());
+    for p in run.pixels.clone() {
+        if seeds[p] != UNKNOWN {
+            continue;
+        }
+        let mut look = |q: usize, along: &Along<'_>, first: usize| {
+            if let Some(label) = graph.number(seeds[q]) {
+                links.push(Link {
+                    unknown: p as u32,
+                    label: label as u32,
+                    weight: along.of(first),
+                });
+            }
+        };
+        let x = p % length;
+        let all = [(x > 0, x + 1 < length), run.beside[0], run.beside[1]];
+        for (along, (before, after)) in along.iter().zip(all) {
+            let Some(along) = along else { continue };
+            if before {
+                look(p - along.stride, along, p - along.stride);
+            }
+            if after {
+                look(p + along.stride, along, p);
+            }
+        }
+    }
+}
+
+/// The system's matrix as an operator: seeds and pixels that are left out are points without couplings, with 1 on the diagonal. It goes to the device band by band, so that the host needs no room for it.
+pub(super) fn operator<D: Stencil>(
+    dev: &D,
+    graph: &Graph<'_>,
+    links: &[Link],
+) -> Result<Operator<D::Mat<'static>>> {
+    let grid = Grid { dims: graph.dims() };
+    let (n, reach) = (graph.pixels(), Reach::Axes);
+    let columns = grid.entries(reach);
+    let mut entries = dev.blank(n, columns)?;
+    let (mut room, along) = (try_zeroed(n.min(BAND))?, graph.along());
+    for k in 0..columns {
+        for band in bands(n) {
+            let (row, rows) = (band.start, band.len());
+            let out = &mut room[..rows];
+            match k.checked_sub(1).and_then(|axis| along.get(axis)) {
+                None => excess(graph, links, band, out)?,
+                Some(Some(along)) => couplings(graph, along, band, out)?,
+                // Nobody has a neighbour.
+                Some(None) => out.fill(0.0),
+            }
+            let whole = Block {
+                row: 0,
+                col: 0,
+                rows,
+                cols: 1,
+            };
+            let there = dev.load(MatRef::from_column_major_slice(out, rows, 1))?;
+            dev.copy_block(&there, whole, &mut entries, (row, k))?;
+        }
+    }
+    Ok(Operator {
+        grid,
+        reach,
+        entries,
+    })
+}
+
+/// What rows sum up to.
+fn excess(graph: &Graph<'_>, links: &[Link], band: Range<usize>, out: &mut [f64]) -> Result<()> {
+    let seeds = graph.seeds();
+    let fill = |(range, out): (Range<usize>, &mut [f64])| {
+        for (out, seed) in out.iter_mut().zip(&seeds[range]) {
+            *out = if *seed == UNKNOWN { 0.0 } else { 1.0 };
+        }
+    };
+    in_parts((band.clone(), &mut *out), VALUE, fill, |(), ()| ())?;
+    let before = |end: usize| links.partition_point(|l| (l.unknown as usize) < end);
+    for link in &links[before(band.start)..before(band.end)] {
+        out[link.unknown as usize - band.start] += link.weight;
+    }
+    Ok(())
+}
+
+/// The couplings of pixels and the next ones along an axis. Past its end stand some that nobody reads.
+fn couplings(
+    graph: &Graph<'_>,
+    along: &Along<'_>,
+    band: Range<usize>,
+    out: &mut [f64],
+) -> Result<()> {
+    let seeds = graph.seeds();
+    let fill = |(range, out): (Range<usize>, &mut [f64])| {
+        for (first, out) in range.step_by(UNIT).zip(out.chunks_mut(UNIT)) {
+            along.fill(first, out);
+            let next = seeds[first..].iter().skip(along.stride);
+            for ((out, seed), next) in out.iter_mut().zip(&seeds[first..]).zip(next) {
+                if *seed != UNKNOWN || *next != UNKNOWN {
+                    *out = 0.0;
+                }
+            }
+        }
+    };
+    in_parts((band, out), WEIGHT, fill, |(), ()| ())
+}
+
+/// The right-hand sides of labels, named by ascending numbers. They are zero but beside seeds, so that few numbers go to the device.
+pub(super) fn right_hand_sides<D: Stencil>(
+    dev: &D,
+    pixels: usize,
+    links: &[Link],
+    labels: &[u32],
+) -> Result<D::Mat<'static>> {
+    let (mut rows, mut sides) = (Vec::new(), vec![Vec::new(); labels.len()]);
+    for link in links {
+        let Ok(k) = labels.binary_search(&link.label) else {
+            continue;
+        };
+        let row = i32::try_from(link.unknown).map_err(|_| Error::Dimension {
+            what: "an image has too many pixels for method \"cg\"".into(),
+        })?;
+        if rows.last() != Some(&row) {
+            rows.push(row);
+            sides.iter_mut().for_each(|s| s.push(0.0));
+        }
+        if let Some(last) = sides[k].last_mut() {
+            *last += link.weight;
+        }
+    }
+    let mut out = dev.zeros(pixels, labels.len())?;
+    if !rows.is_empty() {
+        let (m, k) = (rows.len(), labels.len());
+        let sides = sides.concat();
+        let sides = MatRef::from_column_major_slice(&sides, m, k);
+        let sides = dev.load_temporary(sides, Part::All)?;
+        let (rows, columns) = (Index::List(&rows), Index::From(0));
+        dev.scatter(rows, columns, (m, k), Operand::Matrix(&sides), &mut out)?;
+    }
+    Ok(out)
+}

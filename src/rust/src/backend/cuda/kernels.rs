@@ -47,10 +47,13 @@ pub(super) enum Family {
     Covariance,
     Stencil,
     StencilCoarse,
+    Sparse,
+    SparseLoad,
+    SparseCoarse,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 30] = [
+    pub(super) const ALL: [Family; 33] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -81,6 +84,9 @@ impl Family {
         Family::Covariance,
         Family::Stencil,
         Family::StencilCoarse,
+        Family::Sparse,
+        Family::SparseLoad,
+        Family::SparseCoarse,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -163,6 +169,9 @@ impl Family {
             Family::Covariance => packed!("covariance"),
             Family::Stencil => packed!("stencil"),
             Family::StencilCoarse => packed!("stencil_coarse"),
+            Family::Sparse => packed!("sparse"),
+            Family::SparseLoad => packed!("sparse_load"),
+            Family::SparseCoarse => packed!("sparse_coarse"),
         })
     }
 }

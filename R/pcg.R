@@ -99,7 +99,7 @@
 #' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
 #' pcg(circle, diag(50)[, 1:3])
 #' @export
-pcg <- function(A, b, M = c("ic0", "jacobi", "none"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
+pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
                 device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(A) || missing(b)) {

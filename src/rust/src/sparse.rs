@@ -117,12 +117,8 @@ pub trait Sparse: Elementwise<f64> {
     ) -> Result<Self::Aggregates>;
 
     /// `scale P' A P`, in an order of operations that depends on the matrix alone.
-    fn sparse_coarsen(
-        &self,
-        a: &Self::Csr,
-        of: &Self::Aggregates,
-        scale: f64,
-    ) -> Result<Self::Csr>;
+    fn sparse_coarsen(&self, a: &Self::Csr, of: &Self::Aggregates, scale: f64)
+        -> Result<Self::Csr>;
 
     /// `out <- P' x`.
     fn sparse_restrict(

@@ -281,7 +281,11 @@ fn what_is_stored_becomes_all<D: Sparse>(dev: &D) {
         assert!((0..a.n).all(|i| own[i] == wanted[(i, i)]), "{name}");
     }
     // What is outside the triangle is not read.
-    let (starts, index, values) = (vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 1.0, f64::NAN, 3.0]);
+    let (starts, index, values) = (
+        vec![0, 2, 4],
+        vec![0, 1, 0, 1],
+        vec![2.0, 1.0, f64::NAN, 3.0],
+    );
     let a = dev
         .sparse_load(Columns {
             starts: &starts,
@@ -294,9 +298,12 @@ fn what_is_stored_becomes_all<D: Sparse>(dev: &D) {
     assert_eq!(all.values, [2.0, 1.0, 1.0, 3.0]);
 }
 
+/// What is done to the parts of a matrix.
+type Change<'c> = &'c dyn Fn(&mut Vec<i32>, &mut Vec<i32>, &mut Vec<f64>);
+
 fn faults_are_found<D: Sparse>(dev: &D) {
     let good = grid([9, 9, 1], [1.0; 3], 0.1);
-    let with = |change: &dyn Fn(&mut Vec<i32>, &mut Vec<i32>, &mut Vec<f64>)| {
+    let with = |change: Change| {
         let (mut starts, mut index, mut values) = good.columns(Stored::All);
         change(&mut starts, &mut index, &mut values);
         dev.sparse_load(Columns {
@@ -381,7 +388,10 @@ fn aggregates_are_pairs_and_what_joins<D: Sparse>(dev: &D) {
     for (name, made) in cases() {
         let csr = made.load(dev);
         let found = dev.sparse_aggregate(&csr).unwrap();
-        let (count, of) = (dev.sparse_count(&found), dev.sparse_members(&found).unwrap());
+        let (count, of) = (
+            dev.sparse_count(&found),
+            dev.sparse_members(&found).unwrap(),
+        );
         assert_eq!(of.len(), made.n);
         let a = made.dense();
         let mut sizes = vec![0; count];
@@ -423,7 +433,12 @@ fn coarser_matrices_are_products<D: Sparse>(dev: &D) {
         let scale = 1.0 + a.norm_max() * n as f64;
         // A row that is apart in the second pass alone is in the middle matrix, and of no aggregate of both.
         let wanted = faer::Scale(0.5) * (p.transpose() * &a * &p);
-        close(name, &dense(&dev.sparse_read(&last).unwrap()), &wanted, scale);
+        close(
+            name,
+            &dense(&dev.sparse_read(&last).unwrap()),
+            &wanted,
+            scale,
+        );
         let x = numbers(n * 5, 6);
         let mut down = dev.blank(count, 5).unwrap();
         dev.sparse_restrict(&both, &block(dev, n, 5, &x), &mut down)
@@ -495,7 +510,11 @@ fn systems_of_any_shape_are_solved<D: Sparse>(dev: &D) {
             assert!(slow || off <= 1.01e-9, "{name}: {off:e}");
             if ["plane", "space", "slanted", "parts"].contains(&name) && made == Made::Multigrid {
                 let most = if name == "slanted" { 60 } else { 35 };
-                assert!(found.iterations[0] <= most, "{name}: {:?}", found.iterations);
+                assert!(
+                    found.iterations[0] <= most,
+                    "{name}: {:?}",
+                    found.iterations
+                );
             }
         }
     }

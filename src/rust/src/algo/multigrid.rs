@@ -9,9 +9,9 @@ use std::cell::RefCell;
 
 use faer::{MatMut, MatRef};
 
+use crate::device::Device;
 use crate::elementwise::{Elementwise, Map};
 use crate::error::{Error, Result};
-use crate::device::Device;
 use crate::interrupt;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::try_zeroed;
@@ -281,11 +281,7 @@ fn solve<D: Elementwise<f64>>(dev: &D, factor: &Own<D>, b: &mut Own<D>) -> Resul
 const SHIFTS: [f64; 4] = [0.0, 1e-14, 1e-11, 1e-8];
 
 /// The Cholesky factor of a dense matrix of the host, if it has one.
-fn factor<D: Elementwise<f64>>(
-    dev: &D,
-    n: usize,
-    mut dense: Vec<f64>,
-) -> Result<Option<Own<D>>> {
+fn factor<D: Elementwise<f64>>(dev: &D, n: usize, mut dense: Vec<f64>) -> Result<Option<Own<D>>> {
     for shift in SHIFTS {
         dense
             .iter_mut()

@@ -136,12 +136,7 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Algebraic<'_, D> {
         self.0.finest().rows
     }
 
-    fn multiply(
-        &self,
-        blocks: &OnDevice<'_, f64, D>,
-        x: &Own<D>,
-        out: &mut Own<D>,
-    ) -> Result<()> {
+    fn multiply(&self, blocks: &OnDevice<'_, f64, D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
         let a = &self.0.finest().matrix;
         blocks.dev.sparse_residual(a, None, x, out)
     }

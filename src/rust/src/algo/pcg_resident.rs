@@ -28,12 +28,7 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
         blocks.dev.sparse_order(&self.0)
     }
 
-    fn multiply(
-        &self,
-        blocks: &OnDevice<'_, f64, D>,
-        x: &Own<D>,
-        out: &mut Own<D>,
-    ) -> Result<()> {
+    fn multiply(&self, blocks: &OnDevice<'_, f64, D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
         blocks.dev.sparse_residual(&self.0, None, x, out)
     }
 }

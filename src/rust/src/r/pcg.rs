@@ -12,10 +12,10 @@ use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
 use crate::r::args::{self, Out};
-use crate::r::{pcg_dense, pcg_sparse};
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
 use crate::r::reply::reply;
 use crate::r::target::{last, set_last, How, Target};
+use crate::r::{pcg_dense, pcg_sparse};
 use crate::scalar::try_zeroed;
 
 /// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.

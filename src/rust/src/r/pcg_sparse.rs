@@ -25,12 +25,7 @@ fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
 }
 
 /// Where a preconditioner is made on a device, and the device is one for so many rows.
-pub fn on_device(
-    s: &Systems,
-    how: &How,
-    a: &SparseMatrix,
-    kind: Kind,
-) -> Result<Option<Solved>> {
+pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result<Option<Solved>> {
     let target = how.target(if s.n < ENOUGH { 0.0 } else { f64::MAX });
     if let (Target::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
         check_free(target)?;

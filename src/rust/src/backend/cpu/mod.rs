@@ -42,9 +42,9 @@ use faer::{MatMut, MatRef};
 use self::bands::in_bands;
 pub use self::cholesky_update::Reflections;
 pub use self::matrix::CpuMat;
-pub use self::sparse::{HostAggregates, HostCsr};
 pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
 use self::matrix::{op, require, submatrix};
+pub use self::sparse::{HostAggregates, HostCsr};
 pub use self::usage::memory;
 
 use crate::covariance::{Covariance, Points};

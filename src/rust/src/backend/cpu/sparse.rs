@@ -224,13 +224,7 @@ impl Sparse for CpuDevice {
         Ok(a.own.clone())
     }
 
-    fn sparse_residual(
-        &self,
-        a: &HostCsr,
-        b: Option<&Mat>,
-        x: &Mat,
-        out: &mut Mat,
-    ) -> Result<()> {
+    fn sparse_residual(&self, a: &HostCsr, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         let n = a.order();
         let b = b.map(numbers).transpose()?;
         let (x, out) = (numbers(x)?, numbers_mut(out)?);

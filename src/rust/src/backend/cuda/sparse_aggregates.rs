@@ -92,7 +92,8 @@ impl CudaDevice {
     ) -> Result<DeviceAggregates> {
         let ctx = self.ctx;
         let aggregate = Buffer::of::<i32>(ctx, rows)?;
-        let by_row = |kernel, args: &[_]| ctx.launch::<f64>(kernel, blocks_for(rows), 1, THREADS, args);
+        let by_row =
+            |kernel, args: &[_]| ctx.launch::<f64>(kernel, blocks_for(rows), 1, THREADS, args);
         by_row(NUMBER, &args![rows, of.ptr, number.ptr, aggregate.ptr])?;
         let taken = Buffer::zeroed::<i32>(ctx, count)?;
         by_row(SIZES, &args![rows, aggregate.ptr, taken.ptr])?;

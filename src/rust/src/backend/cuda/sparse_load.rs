@@ -123,11 +123,16 @@ pub(super) fn finish(
 
 pub(super) fn load(ctx: &'static Context, a: Columns<'_>) -> Result<DeviceCsr> {
     let (n, entries) = (a.starts.len().saturating_sub(1), a.index.len());
-    let ends = a.starts.first() == Some(&0) && a.starts.last() == i32::try_from(entries).ok().as_ref();
+    let ends =
+        a.starts.first() == Some(&0) && a.starts.last() == i32::try_from(entries).ok().as_ref();
     if !ends || a.values.len() != entries || a.starts.windows(2).any(|w| w[0] > w[1]) {
         return Err(broken("parts that do not fit together"));
     }
-    let most = if a.stored == Stored::All { MOST } else { MOST / 2 };
+    let most = if a.stored == Stored::All {
+        MOST
+    } else {
+        MOST / 2
+    };
     if entries > most || n > MOST {
         return Err(too_large());
     }
@@ -179,12 +184,7 @@ pub(super) fn load(ctx: &'static Context, a: Columns<'_>) -> Result<DeviceCsr> {
 }
 
 /// All entries from those of a triangle.
-fn mirror(
-    ctx: &'static Context,
-    n: usize,
-    stored: i32,
-    parts: &[Buffer; 3],
-) -> Result<DeviceCsr> {
+fn mirror(ctx: &'static Context, n: usize, stored: i32, parts: &[Buffer; 3]) -> Result<DeviceCsr> {
     let [starts, index, values] = [0, 1, 2].map(|k: usize| parts[k].ptr);
     let own = Buffer::of::<i32>(ctx, n)?;
     let mirrored = Buffer::zeroed::<i32>(ctx, n)?;

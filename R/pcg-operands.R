@@ -114,7 +114,7 @@ choose_preconditioner <- function(M, method, free, matrix, where, call) {
   } else if (auto && free) {
     "auto"
   } else if (matrix$kind == "sparse") {
-    "ic0"
+    "default"
   } else {
     "jacobi"
   }
@@ -123,10 +123,13 @@ choose_preconditioner <- function(M, method, free, matrix, where, call) {
 
 as_preconditioner <- function(M, matrix, where, call) {
   if (is.character(M)) {
-    known <- c("ic0", "jacobi", "none")
+    known <- c("ic0", "jacobi", "none", "amg")
     kind <- if (identical(M, known)) "ic0" else as_pcg_choice(M, known, "M", call)
     if (matrix$kind == "function" && kind != "none") {
       abort_argument("M", sprintf("M = \"%s\" is made of the matrix, which a function does not tell: give M = \"none\", a factor or a function", kind), call)
+    }
+    if (kind == "amg" && matrix$kind != "sparse") {
+      abort_argument("M", "M = \"amg\" is for sparse matrices: give 'A' as one of package Matrix", call)
     }
     return(list(kind = kind, name = kind))
   }
@@ -160,7 +163,7 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (is.unsorted(attr(M, "pivot", exact = TRUE))) {
     abort_argument("M", "'M' is a pivoted factor, of a matrix in another order: give chol() without pivoting", call)
   }
-  check_numbers(M, "M", "one of \"ic0\", \"jacobi\" and \"none\", a Cholesky factor or a function", call)
+  check_numbers(M, "M", "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function", call)
   list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))
 }
 

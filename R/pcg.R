@@ -19,17 +19,19 @@
 #'   \item{`"ic0"`}{the incomplete Cholesky factor without fill, [ichol()]; of a dense matrix, where nothing is left out, the Cholesky factor itself.}
 #'   \item{`"jacobi"`}{the diagonal of `A`.}
 #'   \item{`"none"`}{the identity.}
+#'   \item{`"amg"`}{of a sparse matrix, algebraic multigrid: a cycle over ever coarser matrices, of aggregates of about four rows each, with relaxation by Chebyshev's polynomial of degree 2 on each of them. It is made for matrices
+#'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. All of it is computed on the device.}
 #'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix], of which the upper triangle is read; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
 #'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
-#' Where `M` is not given it is `"ic0"` for a sparse matrix, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of
+#' Where `M` is not given it is `"ic0"` for a sparse matrix on the CPU and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of
 #' \eqn{n^2} operations instead of another factorization of \eqn{n^3 / 3}.
 #'
 #' @section Method:
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
 #' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on: so it is with grids in the plane, up to millions of points, and
-#' not with those in space from some thousand points on. The order itself takes as long as half of the iterations in space may take: `M = "ic0"`, or `method = "cg"`, does without. The value and `print()` say what was chosen.
+#' not with those in space from some thousand points on. The order itself takes as long as half of the iterations in space may take: `M = "ic0"`, or `method = "cg"`, does without. On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The value and `print()` say what was chosen.
 #'
 #' @section Value:
 #' A list of class `"pcg"`:
@@ -42,7 +44,7 @@
 #'   \item{`end`}{why each ended: `"converged"`; `"iterations"`, at `maxit`; `"stagnated"`, where rounding allows no smaller residual.}
 #'   \item{`tolerance`, `maxit`}{the limits.}
 #'   \item{`method`, `auto`}{`"cg"` or `"direct"`, and whether `"auto"` chose it.}
-#'   \item{`preconditioner`}{`"ic0"`, `"jacobi"`, `"none"`, `"cholesky"`, `"ichol"`, `"factor"` or `"function"`.}
+#'   \item{`preconditioner`}{`"ic0"`, `"jacobi"`, `"none"`, `"amg"`, `"cholesky"`, `"ichol"`, `"factor"` or `"function"`.}
 #'   \item{`shift`}{where `"ic0"` broke down, the factor is of \eqn{A + shift\,diag(A)}{A + shift diag(A)}; else 0.}
 #'   \item{`dim`, `device`}{order of `A` and number of right-hand sides; where it was computed.}
 #' }
@@ -58,7 +60,9 @@
 #' The warning `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) comes where right-hand sides have not converged. Then `x` has the last iterate, whose error, in the norm of `A`, is the least of all.
 #'
 #' @section Device:
-#' Dense matrices are computed with where they are, or on the device that `device` chooses, `"auto"` by the work of a Cholesky factorization. Sparse matrices and functions are on the CPU, beside a factor that is a `gpu_matrix`, too: blocks of vectors then go to the device and back. A `gpu_matrix` in single precision
+#' Dense matrices are computed with where they are, or on the device that `device` chooses, `"auto"` by the work of a Cholesky factorization. Sparse matrices are on a GPU, from upload to solution, where `M` is not given or is
+#' `"amg"`, `"jacobi"` or `"none"`, and `device` names a GPU or is `"auto"`, there is one, and `A` has 50,000 rows or more. Other preconditioners of sparse matrices, `method = "direct"` and functions are on the CPU: the incomplete factor of a grid of 1000 x 1000 points in natural order has 1999 levels that depend on each other, in
+#' each of two solves of each of 850 iterations. Beside a factor that is a `gpu_matrix` blocks of vectors go to the device and back. A `gpu_matrix` in single precision
 #' allows for residuals of some 1e-6.
 #'
 #' @param A A symmetric positive definite matrix, or a function that multiplies by it: see below.
@@ -70,6 +74,8 @@
 #' @param method `"cg"`, `"direct"`, or `"auto"`, which chooses: see below.
 #' @inheritParams gpu_matmult
 #' @references Hestenes, M. R. and Stiefel, E. (1952) Methods of conjugate gradients for solving linear systems. *Journal of Research of the National Bureau of Standards* **49**, 409-436.
+#'
+#' Notay, Y. (2010) An aggregation-based algebraic multigrid method. *Electronic Transactions on Numerical Analysis* **37**, 123-146.
 #'
 #' Meijerink, J. A. and van der Vorst, H. A. (1977) An iterative solution method for linear systems of which the coefficient matrix is a symmetric M-matrix. *Mathematics of Computation* **31**, 148-162.
 #' @seealso [ichol()], [chol_solve()], [gpu_solve()]
@@ -99,7 +105,7 @@
 #' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
 #' pcg(circle, diag(50)[, 1:3])
 #' @export
-pcg <- function(A, b, M = c("ic0", "jacobi", "none"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
+pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
                 device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(A) || missing(b)) {

@@ -5,6 +5,7 @@
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`stencil`]: operators on grids, and the steps of multigrid with them
+//! - [`sparse`]: sparse matrices, and the steps of algebraic multigrid with them
 //! - [`covariance`]: functions that make covariances of points
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`tiles`]: a file of tiles, for matrices that no memory holds
@@ -30,6 +31,7 @@ pub mod progress;
 #[cfg(feature = "r")]
 mod r;
 pub mod scalar;
+pub mod sparse;
 pub mod stencil;
 mod threads;
 pub mod tiles;

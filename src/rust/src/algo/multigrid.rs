@@ -1,22 +1,24 @@
-//! Multigrid for symmetric positive definite operators on grids, as an approximate inverse.
+//! Multigrid for symmetric positive definite operators, as an approximate inverse.
 //!
-//! Grids of half the points along each axis follow each other down to one whose system is solved by Cholesky. On the way down and on the way up errors that a coarser grid does not see are damped by
-//! Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum, which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric
-//! operator. Interpolation follows the operator ([`crate::stencil`]), which keeps the number of iterations small where couplings differ by many orders of magnitude.
+//! Ever coarser levels ([`Level`]) follow each other down to one whose system is solved by Cholesky: grids of half the points along each axis ([`Grids`]), or aggregates of the rows of a sparse matrix
+//! (`multigrid_sparse`). On the way down and on the way up errors that a coarser level does not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum,
+//! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::stencil`]), which keeps
+//! the number of iterations small where couplings differ by many orders of magnitude.
 
 use std::cell::RefCell;
 
 use faer::{MatMut, MatRef};
 
-use crate::elementwise::Map;
+use crate::device::Device;
+use crate::elementwise::{Elementwise, Map};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::scalar::try_zeroed;
 use crate::stencil::{Operator, Stencil, Step};
 
-/// A grid of at most so many points is not made coarser.
-const COARSEST: usize = 256;
+/// A level of at most so many points is not made coarser.
+pub(super) const COARSEST: usize = 256;
 
 /// Eigenvalues of `D^-1 A` are at most this; errors of those down to an eighth of it are damped here.
 const LARGEST: f64 = 2.0;
@@ -38,6 +40,94 @@ const SECOND: Step = {
     }
 };
 
+/// One level: an operator, and the way to the next one, once [`Level::coarser`] has made that.
+pub trait Level<D: Elementwise<f64>>: Sized {
+    fn points(&self) -> usize;
+    /// The next level; none where this is not made coarser.
+    fn coarser(&mut self, dev: &D) -> Result<Option<Self>>;
+    /// By columns, as a dense matrix.
+    fn dense(&self, dev: &D) -> Result<Vec<f64>>;
+
+    /// `out <- b - A x`.
+    fn residual(&self, dev: &D, b: &Own<D>, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
+    /// `p` as [`Step`] says, and `out <- x + p`. Without x that is 0, and nothing of p is read.
+    fn relax(
+        &self,
+        dev: &D,
+        b: &Own<D>,
+        x: Option<&Own<D>>,
+        step: Step,
+        p: &mut Own<D>,
+        out: &mut Own<D>,
+    ) -> Result<()>;
+    /// `out <- P' x`, of the next level.
+    fn restrict(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
+    /// `out <- out + P x`, x of the next level.
+    fn prolong(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
+}
+
+/// A matrix of a device.
+type Own<D> = <D as Device<f64>>::Mat<'static>;
+
+/// A level of grids, with the weights of the interpolation to it from the next one.
+pub struct Grids<M> {
+    operator: Operator<M>,
+    weights: Option<M>,
+}
+
+impl<M> Grids<M> {
+    fn weights(&self) -> Result<&M> {
+        self.weights.as_ref().ok_or_else(|| Error::Internal {
+            what: "multigrid went beyond its coarsest grid".into(),
+        })
+    }
+}
+
+impl<D: Stencil> Level<D> for Grids<Own<D>> {
+    fn points(&self) -> usize {
+        self.operator.grid.points()
+    }
+
+    fn coarser(&mut self, dev: &D) -> Result<Option<Self>> {
+        if self.operator.grid.points() <= COARSEST {
+            return Ok(None);
+        }
+        let weights = dev.stencil_interpolation(&self.operator)?;
+        let operator = dev.stencil_coarsen(&self.operator, &weights)?;
+        self.weights = Some(weights);
+        let weights = None;
+        Ok(Some(Grids { operator, weights }))
+    }
+
+    fn dense(&self, dev: &D) -> Result<Vec<f64>> {
+        dense(dev, &self.operator)
+    }
+
+    fn residual(&self, dev: &D, b: &Own<D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
+        dev.stencil_residual(&self.operator, Some(b), x, out)
+    }
+
+    fn relax(
+        &self,
+        dev: &D,
+        b: &Own<D>,
+        x: Option<&Own<D>>,
+        step: Step,
+        p: &mut Own<D>,
+        out: &mut Own<D>,
+    ) -> Result<()> {
+        dev.stencil_relax(&self.operator, b, x, step, p, out)
+    }
+
+    fn restrict(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
+        dev.stencil_restrict(self.operator.grid, self.weights()?, x, out)
+    }
+
+    fn prolong(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
+        dev.stencil_prolong(self.operator.grid, self.weights()?, x, out)
+    }
+}
+
 /// Vectors of one level: the right-hand side, which on the finest level is the caller's, and those of the iteration.
 struct Work<M> {
     b: M,
@@ -46,56 +136,75 @@ struct Work<M> {
     p: M,
 }
 
-/// Those of all levels but the coarsest, which has a right-hand side alone, for so many columns.
+/// Those of all levels, for so many columns.
 struct Columns<M> {
     count: usize,
     levels: Vec<Work<M>>,
-    last: M,
 }
 
 /// An approximate inverse of an operator.
-pub struct Multigrid<'d, D: Stencil> {
+pub struct Multigrid<'d, D: Elementwise<f64>, L = Grids<Own<D>>> {
     dev: &'d D,
     /// From the finest to the coarsest.
-    operators: Vec<Operator<D::Mat<'static>>>,
-    /// From each but the finest to the one before.
-    weights: Vec<D::Mat<'static>>,
-    /// The Cholesky factor of the coarsest.
-    factor: D::Mat<'static>,
-    columns: RefCell<Option<Columns<D::Mat<'static>>>>,
+    levels: Vec<L>,
+    /// The Cholesky factor of the coarsest; where there is none that is relaxed alone.
+    factor: Option<Own<D>>,
+    columns: RefCell<Option<Columns<Own<D>>>>,
 }
 
 impl<'d, D: Stencil> Multigrid<'d, D> {
     /// Of an operator that is positive definite: in every part of the grid that couplings join there is an excess.
-    pub fn new(dev: &'d D, finest: Operator<D::Mat<'static>>) -> Result<Self> {
-        let (mut operators, mut weights) = (Vec::new(), Vec::new());
-        let mut operator = finest;
-        while operator.grid.points() > COARSEST {
-            interrupt::poll()?;
-            let to = dev.stencil_interpolation(&operator)?;
-            let coarse = dev.stencil_coarsen(&operator, &to)?;
-            operators.push(operator);
-            weights.push(to);
-            operator = coarse;
+    pub fn new(dev: &'d D, finest: Operator<Own<D>>) -> Result<Self> {
+        let (operator, weights) = (finest, None);
+        let made = Multigrid::of_levels(dev, Grids { operator, weights })?;
+        match made.factor {
+            Some(_) => Ok(made),
+            None => Err(Error::NotPositiveDefinite { order: 1 }),
         }
-        let factor = factor(dev, &operator)?;
-        operators.push(operator);
+    }
+
+    /// The operator that this is an approximate inverse of.
+    pub fn operator(&self) -> &Operator<Own<D>> {
+        &self.levels[0].operator
+    }
+}
+
+impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
+    /// Of the finest level. The coarsest is factored if it is small and positive definite.
+    pub(super) fn of_levels(dev: &'d D, finest: L) -> Result<Self> {
+        let mut levels = vec![finest];
+        loop {
+            interrupt::poll()?;
+            let last = levels.len() - 1;
+            match levels[last].coarser(dev)? {
+                Some(next) => levels.push(next),
+                None => break,
+            }
+        }
+        let last = &levels[levels.len() - 1];
+        let factor = match last.points() {
+            0..=COARSEST => factor(dev, last.points(), last.dense(dev)?)?,
+            _ => None,
+        };
         Ok(Multigrid {
             dev,
-            operators,
-            weights,
+            levels,
             factor,
             columns: RefCell::new(None),
         })
     }
 
-    /// The operator that this is an approximate inverse of.
-    pub fn operator(&self) -> &Operator<D::Mat<'static>> {
-        &self.operators[0]
+    pub(super) fn finest(&self) -> &L {
+        &self.levels[0]
+    }
+
+    /// Those of each level.
+    pub(super) fn points(&self) -> Vec<usize> {
+        self.levels.iter().map(Level::points).collect()
     }
 
     /// `out` becomes the approximate inverse times `b`, of any number of columns.
-    pub fn apply(&self, b: &D::Mat<'static>, out: &mut D::Mat<'static>) -> Result<()> {
+    pub fn apply(&self, b: &Own<D>, out: &mut Own<D>) -> Result<()> {
         let count = self.dev.shape(b).1;
         let mut held = self.columns.borrow_mut();
         if held.as_ref().is_none_or(|c| c.count != count) {
@@ -106,88 +215,78 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
         let Some(columns) = held.as_mut() else {
             return Ok(());
         };
-        if columns.levels.is_empty() {
-            // The grid is its own coarsest.
-            self.dev.map(Map::Copy, b, out)?;
-            return self.solve_last(out);
-        }
-        self.cycle(0, b, &mut columns.levels, &mut columns.last, Some(out))
+        self.cycle(0, b, &mut columns.levels, Some(out))
     }
 
-    fn room(&self, count: usize) -> Result<Columns<D::Mat<'static>>> {
-        let levels = self.operators[..self.weights.len()].iter().enumerate();
-        let levels = levels.map(|(k, operator)| {
-            let points = operator.grid.points();
+    fn room(&self, count: usize) -> Result<Columns<Own<D>>> {
+        let levels = self.levels.iter().enumerate();
+        let levels = levels.map(|(k, level)| {
+            let points = level.points();
+            let blank = |needed: bool| self.dev.blank(if needed { points } else { 0 }, count);
+            let relaxed = k + 1 < self.levels.len() || self.factor.is_none();
             Ok(Work {
-                b: self.dev.blank(if k > 0 { points } else { 0 }, count)?,
-                x: self.dev.blank(points, count)?,
-                other: self.dev.blank(points, count)?,
-                p: self.dev.blank(points, count)?,
+                b: blank(k > 0)?,
+                x: blank(relaxed)?,
+                other: blank(true)?,
+                p: blank(relaxed)?,
             })
         });
-        let last = self.operators[self.weights.len()].grid.points();
         Ok(Columns {
             count,
             levels: levels.collect::<Result<_>>()?,
-            last: self.dev.blank(last, count)?,
         })
     }
 
-    fn solve_last(&self, b: &mut D::Mat<'static>) -> Result<()> {
-        let n = self.dev.shape(&self.factor).0;
-        for trans in [Trans::Yes, Trans::No] {
-            let diag = Diag::NonUnit;
-            self.dev
-                .trsm(Side::Left, Uplo::Upper, trans, diag, n, &self.factor, b)?;
-        }
-        Ok(())
-    }
-
-    /// Solves approximately on a level and those below for `b`; the solution is `out`, without that `levels[0].other`, or, on the coarsest, `last` where its right-hand side was.
+    /// Solves approximately on a level and those below for `b`; the solution is `out`, or `levels[0].other` without that.
     fn cycle(
         &self,
-        level: usize,
-        b: &D::Mat<'static>,
-        levels: &mut [Work<D::Mat<'static>>],
-        last: &mut D::Mat<'static>,
-        out: Option<&mut D::Mat<'static>>,
+        number: usize,
+        b: &Own<D>,
+        levels: &mut [Work<Own<D>>],
+        out: Option<&mut Own<D>>,
     ) -> Result<()> {
         let Some((work, below)) = levels.split_first_mut() else {
             return Ok(());
         };
-        let (dev, a, weights) = (self.dev, &self.operators[level], &self.weights[level]);
+        let (dev, level) = (self.dev, &self.levels[number]);
         let Work { x, other, p, .. } = work;
-        dev.stencil_relax(a, b, None, FIRST, p, x)?;
-        dev.stencil_relax(a, b, Some(x), SECOND, p, other)?;
-        dev.stencil_residual(a, Some(b), other, x)?;
-        match below.first_mut() {
-            Some(next) => {
-                dev.stencil_restrict(a.grid, weights, x, &mut next.b)?;
-                let b = std::mem::replace(&mut next.b, dev.blank(0, 0)?);
-                let done = self.cycle(level + 1, &b, below, last, None);
-                below[0].b = b;
-                done?;
-                dev.stencil_prolong(a.grid, weights, &below[0].other, other)?;
-            }
-            None => {
-                dev.stencil_restrict(a.grid, weights, x, last)?;
-                self.solve_last(last)?;
-                dev.stencil_prolong(a.grid, weights, last, other)?;
-            }
+        if let (Some(factor), true) = (&self.factor, below.is_empty()) {
+            let to = out.unwrap_or(other);
+            dev.map(Map::Copy, b, to)?;
+            return solve(dev, factor, to);
         }
-        dev.stencil_relax(a, b, Some(other), FIRST, p, x)?;
-        dev.stencil_relax(a, b, Some(x), SECOND, p, out.unwrap_or(other))
+        level.relax(dev, b, None, FIRST, p, x)?;
+        let Some(next) = below.first_mut() else {
+            return level.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other));
+        };
+        level.relax(dev, b, Some(x), SECOND, p, other)?;
+        level.residual(dev, b, other, x)?;
+        level.restrict(dev, x, &mut next.b)?;
+        let lower = std::mem::replace(&mut next.b, dev.blank(0, 0)?);
+        let done = self.cycle(number + 1, &lower, below, None);
+        below[0].b = lower;
+        done?;
+        level.prolong(dev, &below[0].other, other)?;
+        level.relax(dev, b, Some(other), FIRST, p, x)?;
+        level.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other))
     }
+}
+
+/// `b` becomes the solution.
+fn solve<D: Elementwise<f64>>(dev: &D, factor: &Own<D>, b: &mut Own<D>) -> Result<()> {
+    let n = dev.shape(factor).0;
+    for trans in [Trans::Yes, Trans::No] {
+        let diag = Diag::NonUnit;
+        dev.trsm(Side::Left, Uplo::Upper, trans, diag, n, factor, b)?;
+    }
+    Ok(())
 }
 
 /// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this is an approximate inverse anyway.
 const SHIFTS: [f64; 4] = [0.0, 1e-14, 1e-11, 1e-8];
 
-/// The Cholesky factor of an operator as a dense matrix.
-fn factor<D: Stencil>(dev: &D, a: &Operator<D::Mat<'static>>) -> Result<D::Mat<'static>> {
-    let mut dense = dense(dev, a)?;
-    let n = a.grid.points();
-    let mut failed = Error::NotPositiveDefinite { order: 1 };
+/// The Cholesky factor of a dense matrix of the host, if it has one.
+fn factor<D: Elementwise<f64>>(dev: &D, n: usize, mut dense: Vec<f64>) -> Result<Option<Own<D>>> {
     for shift in SHIFTS {
         dense
             .iter_mut()
@@ -196,12 +295,12 @@ fn factor<D: Stencil>(dev: &D, a: &Operator<D::Mat<'static>>) -> Result<D::Mat<'
         let matrix = MatRef::from_column_major_slice(&dense, n, n);
         let mut factor = dev.load_temporary(matrix, Part::All)?;
         match dev.potrf(Uplo::Upper, &mut factor) {
-            Ok(()) => return Ok(factor),
-            Err(e @ Error::NotPositiveDefinite { .. }) => failed = e,
+            Ok(()) => return Ok(Some(factor)),
+            Err(Error::NotPositiveDefinite { .. }) => (),
             Err(e) => return Err(e),
         }
     }
-    Err(failed)
+    Ok(None)
 }
 
 /// An operator as a dense matrix of the host.

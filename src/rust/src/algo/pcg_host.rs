@@ -69,6 +69,11 @@ impl Host {
         }
     }
 
+    /// At most so many are used.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     fn share(&self, numbers: usize) -> usize {
         share(self.threads, PASSING * numbers as f64)
     }

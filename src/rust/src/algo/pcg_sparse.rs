@@ -5,17 +5,8 @@ use super::pcg_blocks::Operator;
 use super::pcg_host::{Host, HostBlock};
 use crate::error::{Error, Result};
 use crate::scalar::try_zeroed;
+pub use crate::sparse::Stored;
 use crate::threads::{join, share};
-
-/// Which entries of a symmetric matrix are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
-    /// All of them; that they are their mirror images is the caller's word (see [`is_symmetric_sparse`](super::symmetry::is_symmetric_sparse)).
-    All,
-    /// Those of one triangle, with the diagonal; others are not read.
-    Lower,
-    Upper,
-}
 
 /// All entries of a symmetric matrix by rows, or columns. Both triangles are kept, so that rows of a product are independent of each other; places are
 /// numbers of four bytes, as a product takes as long as its matrix takes from memory.

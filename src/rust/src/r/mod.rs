@@ -27,6 +27,7 @@ mod operand;
 mod pcg;
 mod pcg_dense;
 mod pcg_operands;
+mod pcg_sparse;
 mod qr;
 mod qr_resident;
 mod random_walker;

@@ -12,10 +12,10 @@ use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
 use crate::r::args::{self, Out};
-use crate::r::pcg_dense;
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
 use crate::r::reply::reply;
 use crate::r::target::{last, set_last, How, Target};
+use crate::r::{pcg_dense, pcg_sparse};
 use crate::scalar::try_zeroed;
 
 /// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
@@ -108,7 +108,8 @@ impl Systems<'_> {
                 let m = Ordered::new(a, stored)?.factor(&self.host)?;
                 Ok(self.on_host(&product, &m)?.by(kind))
             }
-            Kind::Ic0 => {
+            Kind::Amg => pcg_sparse::copied(self, a, stored),
+            Kind::Ic0 | Kind::Default => {
                 let m = IncompleteCholesky::new(a, stored, Fill::None)?;
                 let solved = self.on_host(&product, &m)?.by(kind);
                 Ok(Solved {
@@ -129,6 +130,15 @@ impl Systems<'_> {
         }
     }
 
+    /// Of a sparse matrix of the host: all of it where the preconditioner is made of it.
+    fn on_host_with(&self, a: Csc, stored: Stored, m: &AnyPreconditioner) -> Result<Begun> {
+        check_symmetric(&a, stored)?;
+        match m {
+            AnyPreconditioner::Kind(kind) => Ok(Begun::Solved(self.sparse(&a, stored, *kind)?)),
+            _ => Ok(Begun::Operator(Sparse::new(&a, stored)?)),
+        }
+    }
+
     fn solve(&self, how: &How, a: AnyMatrix, m: &AnyPreconditioner) -> Result<Solved> {
         let n = self.n;
         let op: Box<dyn Operator<Host>> = match a {
@@ -140,14 +150,22 @@ impl Systems<'_> {
                     return pcg_dense::host(self, how, x, m);
                 }
                 let a = Csc::from_dense(n, x);
-                return self.solve(how, AnyMatrix::Sparse(a, Stored::All), m);
-            }
-            AnyMatrix::Sparse(a, stored) => {
-                check_symmetric(&a, stored)?;
-                if let AnyPreconditioner::Kind(kind) = m {
-                    return self.sparse(&a, stored, *kind);
+                match self.on_host_with(a, Stored::All, m)? {
+                    Begun::Solved(solved) => return Ok(solved),
+                    Begun::Operator(op) => Box::new(op),
                 }
-                Box::new(Sparse::new(&a, stored)?)
+            }
+            AnyMatrix::Sparse(a) => {
+                if let AnyPreconditioner::Kind(kind) = m {
+                    if let Some(solved) = pcg_sparse::on_device(self, how, &a, *kind)? {
+                        return Ok(solved);
+                    }
+                }
+                let (a, stored) = a.csc()?;
+                match self.on_host_with(a, stored, m)? {
+                    Begun::Solved(solved) => return Ok(solved),
+                    Begun::Operator(op) => Box::new(op),
+                }
             }
             AnyMatrix::Function(f) => Box::new(Product {
                 order: n,
@@ -167,6 +185,12 @@ impl Systems<'_> {
             }
         }
     }
+}
+
+/// What is left to do with a sparse matrix.
+enum Begun {
+    Solved(Solved),
+    Operator(Sparse),
 }
 
 fn end(e: End) -> &'static str {

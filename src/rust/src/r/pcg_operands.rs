@@ -4,12 +4,12 @@ use extendr_api::prelude::*;
 
 use crate::algo::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::lp_csc::Csc;
-use crate::algo::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::r::args;
 use crate::r::callback::Callback;
 use crate::r::resident::{held, Held, Pin};
 use crate::r::sparse;
+use crate::sparse::{Columns, Stored};
 
 /// A preconditioner that is made of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,12 @@ pub enum Kind {
     Ic0,
     /// The complete Cholesky factor.
     Cholesky,
-    /// IC(0) or the complete factor.
+    /// Algebraic multigrid.
+    Amg,
+    /// On a GPU algebraic multigrid; else IC(0) or the complete factor.
     Auto,
+    /// On a GPU algebraic multigrid; else IC(0).
+    Default,
 }
 
 impl Kind {
@@ -29,14 +33,48 @@ impl Kind {
         match self {
             Kind::None => "none",
             Kind::Jacobi => "jacobi",
-            Kind::Ic0 => "ic0",
+            Kind::Ic0 | Kind::Default => "ic0",
+            Kind::Amg => "amg",
             Kind::Cholesky | Kind::Auto => "cholesky",
         }
     }
 }
 
+/// A sparse matrix as R has it.
+pub struct SparseMatrix {
+    n: usize,
+    starts: Robj,
+    rows: Robj,
+    values: Robj,
+    stored: Stored,
+}
+
+impl SparseMatrix {
+    /// A copy whose parts were checked, and which entries it has.
+    pub fn csc(&self) -> Result<(Csc, Stored)> {
+        let a = sparse::csc(&self.starts, &self.rows, &self.values, (self.n, self.n))?;
+        Ok((a, self.stored))
+    }
+
+    /// R's memory, unchecked.
+    pub fn columns(&self) -> Result<Columns<'_>> {
+        let starts = args::integers(&self.starts)?;
+        if starts.len() != self.n + 1 {
+            return Err(Error::Dimension {
+                what: "a sparse matrix has parts that do not fit together".into(),
+            });
+        }
+        Ok(Columns {
+            starts,
+            index: args::integers(&self.rows)?,
+            values: args::doubles(&self.values)?,
+            stored: self.stored,
+        })
+    }
+}
+
 pub enum AnyMatrix {
-    Sparse(Csc, Stored),
+    Sparse(SparseMatrix),
     Function(Callback),
     /// Values by columns.
     Dense(Robj),
@@ -71,8 +109,15 @@ impl AnyMatrix {
         let (kind, parts) = parts(x)?;
         match (kind.as_str(), &parts[..]) {
             ("sparse", [starts, rows, values, stored]) => {
-                let a = sparse::csc(starts, rows, values, (n, n))?;
-                Ok(AnyMatrix::Sparse(a, sparse::stored(stored)))
+                let [starts, rows, values] = [starts, rows, values].map(Robj::clone);
+                let stored = sparse::stored(stored);
+                Ok(AnyMatrix::Sparse(SparseMatrix {
+                    n,
+                    starts,
+                    rows,
+                    values,
+                    stored,
+                }))
             }
             ("function", [f, continuation]) => {
                 Ok(AnyMatrix::Function(Callback::new(f, continuation)))
@@ -104,7 +149,9 @@ impl AnyPreconditioner {
             ("jacobi", []) => named(Kind::Jacobi),
             ("ic0", []) => named(Kind::Ic0),
             ("cholesky", []) => named(Kind::Cholesky),
+            ("amg", []) => named(Kind::Amg),
             ("auto", []) => named(Kind::Auto),
+            ("default", []) => named(Kind::Default),
             ("ichol", [starts, rows, values]) => {
                 let l = sparse::csc(starts, rows, values, (n, n))?;
                 let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {

@@ -26,6 +26,8 @@ mod qr_pivoted;
 mod reflect;
 mod reflections;
 mod reflector;
+mod sparse;
+mod sparse_coarse;
 mod stencil;
 mod stencil_between;
 mod stencil_coarse;
@@ -43,6 +45,7 @@ pub use self::cholesky_update::Reflections;
 pub use self::matrix::CpuMat;
 pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
 use self::matrix::{op, require, submatrix};
+pub use self::sparse::{HostAggregates, HostCsr};
 pub use self::usage::memory;
 
 use crate::covariance::{Covariance, Points};

@@ -338,18 +338,18 @@ impl Stencil for CpuDevice {
 
 fn not_own() -> Error {
     Error::Internal {
-        what: "a vector on a grid is not the device's own".into(),
+        what: "a vector is not the device's own".into(),
     }
 }
 
-fn numbers(x: &Mat) -> Result<&[f64]> {
+pub(super) fn numbers(x: &Mat) -> Result<&[f64]> {
     match x {
         CpuMat::Own { data, .. } => Ok(data),
         _ => Err(not_own()),
     }
 }
 
-fn numbers_mut(x: &mut Mat) -> Result<&mut [f64]> {
+pub(super) fn numbers_mut(x: &mut Mat) -> Result<&mut [f64]> {
     match x {
         CpuMat::Own { data, .. } => Ok(data),
         _ => Err(not_own()),

@@ -48,10 +48,13 @@ pub(super) enum Family {
     Stencil,
     StencilCoarse,
     Columns,
+    Sparse,
+    SparseLoad,
+    SparseCoarse,
 }
 
 impl Family {
-    pub(super) const ALL: [Family; 31] = [
+    pub(super) const ALL: [Family; 34] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -83,6 +86,9 @@ impl Family {
         Family::Stencil,
         Family::StencilCoarse,
         Family::Columns,
+        Family::Sparse,
+        Family::SparseLoad,
+        Family::SparseCoarse,
     ];
 
     /// The oldest driver that reads its code, as the driver counts.
@@ -166,6 +172,9 @@ impl Family {
             Family::Stencil => packed!("stencil"),
             Family::StencilCoarse => packed!("stencil_coarse"),
             Family::Columns => packed!("columns"),
+            Family::Sparse => packed!("sparse"),
+            Family::SparseLoad => packed!("sparse_load"),
+            Family::SparseCoarse => packed!("sparse_coarse"),
         })
     }
 }

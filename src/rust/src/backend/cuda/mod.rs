@@ -18,6 +18,7 @@
 //! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
 //! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
 //! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices; `covariance`: covariances of points
+//! - `sparse`, `sparse_load`, `sparse_aggregates`, `sparse_coarse`: sparse matrices, their way to the device, and coarser ones
 //! - `guards`: shapes that fit, and another way where memory is short; `tiles`: tiles of a file on their way to the device and back
 //! - `interop`: the stream, addresses and clock of the device, for other users of it
 //! - [`usage`]: how much memory is in use, and how it is given back
@@ -72,6 +73,10 @@ mod qr_pipeline;
 mod qr_reflectors;
 #[cfg(test)]
 mod shortage;
+mod sparse;
+mod sparse_aggregates;
+mod sparse_coarse;
+mod sparse_load;
 pub mod speed;
 mod staging;
 mod stencil;
@@ -96,6 +101,8 @@ pub use self::covariance::DevicePoints;
 use self::gemm::Update;
 use self::guards::{in_blocks, require, require_indexable};
 pub use self::memory::Matrix;
+pub use self::sparse::DeviceCsr;
+pub use self::sparse_aggregates::DeviceAggregates;
 pub use self::usage::Usage;
 use crate::covariance::{Covariance, Points};
 use crate::device::{

@@ -1,0 +1,262 @@
+//! Sparse symmetric matrices on a GPU: products, relaxation, and the ways between levels (`kernels/sparse.cu`).
+
+use super::buffer::Buffer;
+use super::kernels::{args, Family, Kernel};
+use super::memory::{blocks_for, Matrix};
+use super::sparse_aggregates::DeviceAggregates;
+use super::{require, sparse_load, CudaDevice};
+use crate::error::Result;
+use crate::scalar::try_zeroed;
+use crate::sparse::{Columns, Rows, Sparse};
+use crate::stencil::Step;
+
+const RESIDUAL: Kernel = Kernel::untyped(Family::Sparse, "sparse_residual_plain");
+const RELAX: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_plain");
+const RELAX_ZERO: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_zero_plain");
+const RESTRICT: Kernel = Kernel::untyped(Family::Sparse, "sparse_restrict_plain");
+const PROLONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_prolong_plain");
+
+/// Vectors of a launch.
+const TOGETHER: usize = 4;
+pub(super) const THREADS: u32 = 256;
+/// Entries that the kernels of products have in shared memory at once.
+const STAGED: usize = 2048;
+
+type Mat = Matrix<'static, f64>;
+
+/// A matrix by rows, all entries of both triangles.
+pub struct DeviceCsr {
+    pub(super) n: usize,
+    pub(super) entries: usize,
+    /// Four bytes each.
+    pub(super) starts: Buffer,
+    pub(super) index: Buffer,
+    pub(super) values: Buffer,
+    /// `a_ii`, and the diagonal for relaxation.
+    pub(super) own: Buffer,
+    pub(super) diagonal: Buffer,
+}
+
+impl DeviceCsr {
+    /// Threads to a row of a product: a block's rows fill what it has in shared memory.
+    fn lanes(&self) -> usize {
+        let rows = STAGED * self.n / self.entries.max(1);
+        let lanes = (THREADS as usize).div_ceil(rows.max(1));
+        lanes.next_power_of_two().min(32)
+    }
+
+    /// Threads to a row where rows are gone through as they lie: a few entries for each.
+    pub(super) fn few_lanes(&self) -> usize {
+        let mean = self.entries / self.n.max(1);
+        (mean / 2).next_power_of_two().clamp(1, 32)
+    }
+}
+
+/// The address of a matrix of so many rows whose columns follow each other, and their number.
+fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
+    let view = x.view();
+    require(
+        view.rows == rows && (view.cols < 2 || view.cs == rows as i64) && view.rs == 1,
+        "vectors and matrix do not fit",
+    )?;
+    Ok((view.ptr, view.cols))
+}
+
+/// Calls `f` with the first of some columns and their number, as many as a launch has.
+fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) -> Result<()> {
+    for first in (0..count).step_by(TOGETHER) {
+        f(first, TOGETHER.min(count - first) as i32)?;
+    }
+    Ok(())
+}
+
+/// Where column `first` of a vector of so many entries begins.
+fn at(ptr: u64, first: usize, rows: usize) -> u64 {
+    ptr + (first * rows * size_of::<f64>()) as u64
+}
+
+/// Numbers of four bytes of the device.
+pub(super) fn whole(from: &Buffer, count: usize) -> Result<Vec<i32>> {
+    let mut all = vec![0; count];
+    from.to_slice(&mut all)?;
+    Ok(all)
+}
+
+impl Sparse for CudaDevice {
+    type Csr = DeviceCsr;
+    type Aggregates = DeviceAggregates;
+
+    fn sparse_load(&self, a: Columns<'_>) -> Result<DeviceCsr> {
+        sparse_load::load(self.ctx, a)
+    }
+
+    fn sparse_read(&self, a: &DeviceCsr) -> Result<Rows> {
+        let mut values = try_zeroed(a.entries)?;
+        a.values.to_slice(&mut values)?;
+        Ok(Rows {
+            starts: whole(&a.starts, a.n + 1)?,
+            index: whole(&a.index, a.entries)?,
+            values,
+        })
+    }
+
+    fn sparse_order(&self, a: &DeviceCsr) -> usize {
+        a.n
+    }
+
+    fn sparse_diagonal(&self, a: &DeviceCsr) -> Result<Vec<f64>> {
+        let mut own = try_zeroed(a.n)?;
+        a.own.to_slice(&mut own)?;
+        Ok(own)
+    }
+
+    fn sparse_residual(
+        &self,
+        a: &DeviceCsr,
+        b: Option<&Mat>,
+        x: &Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = a.n;
+        let ((x, count), out) = (columns(x, n)?, columns(out, n)?);
+        let b = b.map(|b| columns(b, n)).transpose()?;
+        let same = out.1 == count && b.is_none_or(|b| b.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let lanes = a.lanes();
+        let [starts, index, values] = [&a.starts, &a.index, &a.values].map(|b| b.ptr);
+        each(count, |first, count| {
+            let b = b.map_or(0, |b| at(b.0, first, n));
+            let (x, out) = (at(x, first, n), at(out.0, first, n));
+            self.ctx.launch::<f64>(
+                RESIDUAL,
+                n.div_ceil(THREADS as usize / lanes),
+                1,
+                THREADS,
+                &args![lanes as i32, n, starts, index, values, b, x, out, count],
+            )
+        })
+    }
+
+    fn sparse_relax(
+        &self,
+        a: &DeviceCsr,
+        b: &Mat,
+        x: Option<&Mat>,
+        step: Step,
+        p: &mut Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = a.n;
+        let ((b, count), p, out) = (columns(b, n)?, columns(p, n)?, columns(out, n)?);
+        let x = x.map(|x| columns(x, n)).transpose()?;
+        let same = p.1 == count && out.1 == count && x.is_none_or(|x| x.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let Step { rate, momentum } = step;
+        let lanes = a.lanes();
+        let [starts, index, values, diagonal] =
+            [&a.starts, &a.index, &a.values, &a.diagonal].map(|b| b.ptr);
+        each(count, |first, count| {
+            let (b, p, out) = (at(b, first, n), at(p.0, first, n), at(out.0, first, n));
+            let Some(x) = x else {
+                return self.ctx.launch::<f64>(
+                    RELAX_ZERO,
+                    blocks_for(n),
+                    1,
+                    THREADS,
+                    &args![n, diagonal, b, rate, p, out, count],
+                );
+            };
+            let x = at(x.0, first, n);
+            self.ctx.launch::<f64>(
+                RELAX,
+                n.div_ceil(THREADS as usize / lanes),
+                1,
+                THREADS,
+                &args![
+                    lanes as i32,
+                    n,
+                    starts,
+                    index,
+                    values,
+                    diagonal,
+                    b,
+                    x,
+                    rate,
+                    momentum,
+                    p,
+                    out,
+                    count
+                ],
+            )
+        })
+    }
+
+    fn sparse_aggregate(&self, a: &DeviceCsr) -> Result<DeviceAggregates> {
+        self.aggregate(a)
+    }
+
+    fn sparse_count(&self, of: &DeviceAggregates) -> usize {
+        of.count
+    }
+
+    fn sparse_members(&self, of: &DeviceAggregates) -> Result<Vec<i32>> {
+        whole(&of.aggregate, of.rows)
+    }
+
+    fn sparse_compose(
+        &self,
+        inner: &DeviceAggregates,
+        outer: &DeviceAggregates,
+    ) -> Result<DeviceAggregates> {
+        require(inner.count == outer.rows, "aggregates do not fit")?;
+        self.compose(inner, outer)
+    }
+
+    fn sparse_coarsen(
+        &self,
+        a: &DeviceCsr,
+        of: &DeviceAggregates,
+        scale: f64,
+    ) -> Result<DeviceCsr> {
+        require(of.rows == a.n, "aggregates and matrix do not fit")?;
+        self.coarser(a, of, scale)
+    }
+
+    fn sparse_restrict(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, of.rows)?, columns(out, of.count)?);
+        require(out.1 == count, "vectors and aggregates do not fit")?;
+        each(count, |first, count| {
+            let (x, out) = (at(x, first, of.rows), at(out.0, first, of.count));
+            self.ctx.launch::<f64>(
+                RESTRICT,
+                blocks_for(of.count),
+                1,
+                THREADS,
+                &args![
+                    of.rows,
+                    of.count,
+                    of.starts.ptr,
+                    of.members.ptr,
+                    x,
+                    out,
+                    count
+                ],
+            )
+        })
+    }
+
+    fn sparse_prolong(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, of.count)?, columns(out, of.rows)?);
+        require(out.1 == count, "vectors and aggregates do not fit")?;
+        each(count, |first, count| {
+            let (x, out) = (at(x, first, of.count), at(out.0, first, of.rows));
+            self.ctx.launch::<f64>(
+                PROLONG,
+                blocks_for(of.rows),
+                1,
+                THREADS,
+                &args![of.rows, of.count, of.aggregate.ptr, x, out, count],
+            )
+        })
+    }
+}

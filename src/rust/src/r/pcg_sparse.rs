@@ -1,0 +1,87 @@
+//! `pcg` with a sparse matrix on a device, by what is made of the matrix there.
+
+use crate::algo::lp_csc::Csc;
+use crate::algo::pcg_device::OnDevice;
+use crate::algo::pcg_resident::{pcg_resident, Made};
+use crate::backend::cpu::CpuDevice;
+use crate::error::{Error, Result};
+use crate::r::args;
+use crate::r::pcg::{Solved, Systems};
+use crate::r::pcg_operands::{Kind, SparseMatrix};
+use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::sparse::{Columns, Sparse, Stored};
+
+/// Rows from which `auto` takes a GPU.
+const ENOUGH: usize = 50_000;
+
+/// What is made on a GPU, and what it is called; none of what is a matter of the host.
+fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
+    match kind {
+        Kind::None => Some((Made::None, kind)),
+        Kind::Jacobi => Some((Made::Jacobi, kind)),
+        Kind::Amg | Kind::Auto | Kind::Default => Some((Made::Multigrid, Kind::Amg)),
+        Kind::Ic0 | Kind::Cholesky => None,
+    }
+}
+
+/// Where a preconditioner is made on a device, and the device is one for so many rows.
+pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result<Option<Solved>> {
+    let target = how.target(if s.n < ENOUGH { 0.0 } else { f64::MAX });
+    if let (Target::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
+        check_free(target)?;
+        match by_cuda(s, ordinal, a, made) {
+            Err(e) if how.may_fall_back(&e) => note_fallback(&e),
+            solved => return Ok(Some(solved?.by(kind))),
+        }
+    }
+    if kind == Kind::Amg {
+        return by_cpu(s, a.columns()?).map(Some);
+    }
+    Ok(None)
+}
+
+#[cfg(feature = "cuda")]
+fn by_cuda(s: &Systems, ordinal: usize, a: &SparseMatrix, made: Made) -> Result<Solved> {
+    let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
+    set_last(Target::Cuda(ordinal));
+    run(s, &dev, a.columns()?, made)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn by_cuda(_: &Systems, _: usize, _: &SparseMatrix, _: Made) -> Result<Solved> {
+    crate::r::target::no_cuda()
+}
+
+fn by_cpu(s: &Systems, a: Columns<'_>) -> Result<Solved> {
+    set_last(Target::Cpu);
+    let dev = CpuDevice::new(s.host.threads());
+    Ok(run(s, &dev, a, Made::Multigrid)?.by(Kind::Amg))
+}
+
+/// By algebraic multigrid on the host, of a matrix that R does not have as a sparse one.
+pub fn copied(s: &Systems, a: &Csc, stored: Stored) -> Result<Solved> {
+    let whole = |v: &[usize]| -> Result<Vec<i32>> {
+        let all: std::result::Result<_, _> = v.iter().map(|i| i32::try_from(*i)).collect();
+        all.map_err(|_| Error::Dimension {
+            what: "a sparse matrix has too many entries".into(),
+        })
+    };
+    let (starts, index) = (whole(&a.starts)?, whole(&a.index)?);
+    let columns = Columns {
+        starts: &starts,
+        index: &index,
+        values: &a.values,
+        stored,
+    };
+    by_cpu(s, columns)
+}
+
+fn run<D: Sparse>(s: &Systems, dev: &D, a: Columns<'_>, made: Made) -> Result<Solved> {
+    let blocks = OnDevice::<f64, D>::new(dev);
+    let bring = |x: &[f64]| blocks.bring(args::view(x, (s.n, s.columns)));
+    let a = dev.sparse_load(a)?;
+    let b = bring(s.b)?;
+    let start = s.start.map(bring).transpose()?;
+    let found = pcg_resident(dev, a, made, &b, start.as_ref(), s.stop)?;
+    Solved::new(found, |x| blocks.fetch(&x))
+}

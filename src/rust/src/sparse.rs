@@ -1,0 +1,152 @@
+//! The contract for sparse symmetric matrices, and for the steps of algebraic multigrid with them.
+//!
+//! A matrix is stored by rows with the entries of both triangles, columns ascending. Beside it is a diagonal D for relaxation, `d_i = max(a_ii, sum_j |a_ij| / 2)`: of any symmetric
+//! positive definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above those of the diagonal of the sums.
+//!
+//! A coarser matrix has a row for each aggregate, a set of rows: interpolation P has an entry 1 for each row that is in one, and `P' A P` sums entries up by aggregates. Aggregates are pairs of rows
+//! that are each other's strongest neighbours among those that are left, and rows that join them. Two rows are neighbours where their entry is negative, by as much as
+//! `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so that rounding decides nothing; a number made of both rows' numbers ([`priority`]) decides between those that are alike.
+
+use crate::elementwise::Elementwise;
+use crate::error::Result;
+use crate::stencil::Step;
+
+/// Which entries of a symmetric matrix are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// All of them.
+    All,
+    /// Those of one triangle, with the diagonal; others are not read.
+    Lower,
+    Upper,
+}
+
+/// A symmetric matrix of the host by columns, as R has it: where each begins and the last one ends, rows counted from 0, values.
+#[derive(Debug, Clone, Copy)]
+pub struct Columns<'a> {
+    pub starts: &'a [i32],
+    pub index: &'a [i32],
+    pub values: &'a [f64],
+    pub stored: Stored,
+}
+
+/// A matrix by rows, on the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    pub starts: Vec<i32>,
+    pub index: Vec<i32>,
+    pub values: Vec<f64>,
+}
+
+/// How many times every row that is left is asked for its strongest neighbour. What four leave are a few rows in a hundred, which join others.
+pub const ROUNDS: usize = 4;
+
+/// A row whose other entries sum up to less than this part of its own is in no aggregate: relaxation alone solves it.
+pub const DOMINANT: f64 = 1.0 / 8.0;
+
+/// Bits of a strength in single precision that do not count: neighbours that differ by 1e-4 are alike.
+pub const ALIKE: u32 = !0x3ff;
+
+fn mixed(mut x: u32) -> u32 {
+    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
+}
+
+/// What decides between neighbours: the strength first, then a number that looks drawn at random and is the same seen from either row.
+pub fn priority(i: u32, j: u32, strength: f64) -> u64 {
+    let (low, high) = (i.min(j), i.max(j));
+    let drawn = mixed(mixed(low).wrapping_add(high.wrapping_mul(0x9e37_79b1)));
+    u64::from((strength as f32).to_bits() & ALIKE) << 32 | u64::from(drawn)
+}
+
+/// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other; no result is an operand.
+pub trait Sparse: Elementwise<f64> {
+    /// A matrix with its diagonal for relaxation.
+    type Csr;
+    /// Which aggregate each row is in, if it is in one, and the rows of each, ascending.
+    type Aggregates;
+
+    /// A matrix from the host. Errors: [`Dimension`](crate::error::Error::Dimension) of parts that do not fit together or are out of order,
+    /// [`NonFiniteIn`](crate::error::Error::NonFiniteIn) of an entry, and [`NotSymmetric`](crate::error::Error::NotSymmetric), each naming `A`. What is not stored is zero.
+    fn sparse_load(&self, a: Columns<'_>) -> Result<Self::Csr>;
+
+    /// All entries, brought to the host.
+    fn sparse_read(&self, a: &Self::Csr) -> Result<Rows>;
+
+    /// Rows.
+    fn sparse_order(&self, a: &Self::Csr) -> usize;
+
+    /// Entries `a_ii`, zero where none is stored.
+    fn sparse_diagonal(&self, a: &Self::Csr) -> Result<Vec<f64>>;
+
+    /// `out <- b - A x`, or `A x` where there is no b.
+    fn sparse_residual(
+        &self,
+        a: &Self::Csr,
+        b: Option<&Self::Mat<'static>>,
+        x: &Self::Mat<'static>,
+        out: &mut Self::Mat<'static>,
+    ) -> Result<()>;
+
+    /// `p` as [`Step`] says with the diagonal for relaxation, and `out <- x + p`. Without x that is 0, and nothing of p is read.
+    fn sparse_relax(
+        &self,
+        a: &Self::Csr,
+        b: &Self::Mat<'static>,
+        x: Option<&Self::Mat<'static>>,
+        step: Step,
+        p: &mut Self::Mat<'static>,
+        out: &mut Self::Mat<'static>,
+    ) -> Result<()>;
+
+    /// Aggregates of a pair of rows or a few more. Rows that are [`DOMINANT`] by their diagonal are in none.
+    fn sparse_aggregate(&self, a: &Self::Csr) -> Result<Self::Aggregates>;
+
+    /// How many there are.
+    fn sparse_count(&self, of: &Self::Aggregates) -> usize;
+
+    /// The aggregate of each row, -1 of none, brought to the host.
+    fn sparse_members(&self, of: &Self::Aggregates) -> Result<Vec<i32>>;
+
+    /// The aggregates of aggregates as aggregates of rows.
+    fn sparse_compose(
+        &self,
+        inner: &Self::Aggregates,
+        outer: &Self::Aggregates,
+    ) -> Result<Self::Aggregates>;
+
+    /// `scale P' A P`, in an order of operations that depends on the matrix alone.
+    fn sparse_coarsen(&self, a: &Self::Csr, of: &Self::Aggregates, scale: f64)
+        -> Result<Self::Csr>;
+
+    /// `out <- P' x`.
+    fn sparse_restrict(
+        &self,
+        of: &Self::Aggregates,
+        x: &Self::Mat<'static>,
+        out: &mut Self::Mat<'static>,
+    ) -> Result<()>;
+
+    /// `out <- out + P x`.
+    fn sparse_prolong(
+        &self,
+        of: &Self::Aggregates,
+        x: &Self::Mat<'static>,
+        out: &mut Self::Mat<'static>,
+    ) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::priority;
+
+    #[test]
+    fn priorities_are_symmetric_and_led_by_strength() {
+        assert_eq!(priority(3, 70, 0.25), priority(70, 3, 0.25));
+        assert!(priority(1, 2, 0.5) > priority(5, 6, 0.25));
+        assert_ne!(priority(1, 2, 0.5), priority(2, 3, 0.5));
+        let by_a_little = priority(1, 2, 0.5 * (1.0 + 1e-12));
+        assert_eq!(by_a_little, priority(1, 2, 0.5));
+    }
+}

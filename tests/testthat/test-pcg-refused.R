@@ -38,7 +38,9 @@ test_that("a matrix that is not symmetric, or not positive definite, is an error
     expect_identical(e$argument, "A")
     expect_true(e$cosine < 0 && is.integer(e$column) && is.integer(e$iteration))
     expect_match(conditionMessage(e), sprintf("right-hand side 1 .* cosine %.3g", e$cosine))
-    e <- expect_error(pcg(matrix(1, 3, 3), 1:3, "none", device = device), "product of a vector is zero", class = "cudafactor_error_indefinite")
+    expect_error(pcg(diag(c(1, 1, 0)), c(0, 0, 1), "none", device = device), "product of a vector is zero", class = "cudafactor_error_indefinite")
+    # Singular to the precision.
+    expect_error(pcg(matrix(1, 3, 3), 1:3, "none", device = device), class = "cudafactor_error_indefinite")
     e <- expect_error(pcg(d, b, method = "direct", device = device), class = "cudafactor_error_not_positive_definite")
     expect_true(e$order %in% 1:20)
     expect_error(pcg(-a, b, "jacobi", device = device), class = "cudafactor_error_not_positive_definite")

@@ -56,6 +56,11 @@ pub(super) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
 /// A residual of the recurrence below this part of b is far below rounding: going on, its square would underflow.
 const NOTHING: f64 = 1e-17;
 
+/// Residuals of a matrix that is not singular to the precision grow to less than this multiple of b, the square root of its condition, unless the preconditioner's scale makes them. Where one is
+/// larger, the direction's curvature is looked at: `p'Ap` of a cosine below [`SINGULAR`] is rounding.
+const GROWN: f64 = 1e10;
+const SINGULAR: f64 = 16.0 * f64::EPSILON;
+
 /// The power of 2 that brings a positive number near 1, as far as one within the range does.
 fn scale(norm: f64, most: f64) -> f64 {
     (-norm.log2().floor().clamp(-most, most)).exp2()
@@ -161,7 +166,17 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         blocks.add(&self.p, &steps, &mut self.x)?;
         blocks.add(&self.q, &back, &mut self.r)?;
         self.iteration += 1;
-        for (c, norm) in self.columns.iter_mut().zip(blocks.norms(&self.r)?) {
+        let norms = blocks.norms(&self.r)?;
+        let grown = self
+            .columns
+            .iter()
+            .zip(&norms)
+            .any(|(c, n)| n / c.norm > GROWN);
+        let cosines = match grown {
+            true => self.cosines(&self.p, &self.q, &curvatures)?,
+            false => Vec::new(),
+        };
+        for (k, (c, norm)) in self.columns.iter_mut().zip(norms).enumerate() {
             let relative = norm / c.norm;
             done.history[c.number].push(relative);
             done.iterations[c.number] = self.iteration;
@@ -169,6 +184,12 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
                 c.fail();
             } else if relative <= self.stop.tol.max(NOTHING) {
                 c.end = Some((End::Converged, Look::Needed));
+            } else if let Some(cosine) = cosines
+                .get(k)
+                .copied()
+                .filter(|cosine| relative > GROWN && *cosine <= SINGULAR)
+            {
+                c.end = Some((End::Indefinite { cosine }, Look::Needed));
             } else if self.iteration >= self.stop.maxit {
                 c.end = Some((End::Iterations, Look::Needed));
             }

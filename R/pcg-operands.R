@@ -164,23 +164,16 @@ as_preconditioner <- function(M, matrix, where, call) {
   list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))
 }
 
-# A triangular matrix as an upper one. One that is diagonal could be a factor, and could be meant for the matrix itself.
+# A triangular matrix as an upper one.
 upper_factor <- function(M, n, where, call) {
   if (any(dim(M) != n)) {
     abort_dimension(sprintf("'M' (%d x %d) must be compatible with 'A' (%.0f x %.0f)", nrow(M), ncol(M), n, n), call)
   }
-  empty <- unwrap(native_triangles(M, dim(M)), call)
-  if (n > 1L && empty$below == empty$above) {
-    abort_argument("M", if (empty$below) {
-      "'M' is diagonal, and may be a matrix or its factor: M = \"jacobi\" is the diagonal of 'A'; of another one give a function"
-    } else {
-      "'M' must be a triangular matrix, the Cholesky factor of a matrix near 'A': give chol() of that"
-    }, call)
-  }
+  found <- unwrap(native_triangles(M, dim(M)), call, "pcg")
   if (!all_finite(M, where, call)) {
     abort_non_finite("M", call)
   }
-  if (empty$below) M else t(M)
+  if (found$upper) M else t(M)
 }
 
 # A lower triangular matrix of package Matrix, as the native routine takes a sparse factor.

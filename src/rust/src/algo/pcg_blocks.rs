@@ -63,12 +63,15 @@ pub(super) fn require_order(order: usize, rows: usize) -> Result<()> {
     })
 }
 
-/// An error unless all entries are positive and finite.
+/// An error unless all entries are positive and finite, and so are their reciprocals.
 pub(super) fn check_diagonal(diagonal: &[f64]) -> Result<()> {
     if diagonal.iter().any(|d| d.is_nan() || *d == f64::INFINITY) {
         return Err(Error::NonFiniteIn { argument: "A" });
     }
-    match diagonal.iter().position(|d| *d <= 0.0) {
+    match diagonal
+        .iter()
+        .position(|d| *d <= 0.0 || (1.0 / d).is_infinite())
+    {
         Some(i) => Err(Error::NotPositiveDefinite { order: i + 1 }),
         None => Ok(()),
     }
@@ -116,8 +119,8 @@ pub struct Jacobi<B> {
 }
 
 impl<B> Jacobi<B> {
-    /// From the diagonal of A. An entry that is not greater than zero (NaN too) is [`Error::NotPositiveDefinite`] with the order of a minor
-    /// that has it in its corner; one that is infinite, [`Error::NonFiniteIn`].
+    /// From the diagonal of A. An entry that is not greater than zero, or so small that its reciprocal is infinite, is [`Error::NotPositiveDefinite`] with the order of a
+    /// minor that has it in its corner; one that is infinite or NaN, [`Error::NonFiniteIn`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
         let mut inverse = crate::scalar::try_zeroed(diagonal.len())?;

@@ -63,15 +63,12 @@ pub(super) fn require_order(order: usize, rows: usize) -> Result<()> {
     })
 }
 
-/// An error unless all entries are positive and finite, and so are their reciprocals.
+/// An error unless all entries are positive and finite.
 pub(super) fn check_diagonal(diagonal: &[f64]) -> Result<()> {
     if diagonal.iter().any(|d| d.is_nan() || *d == f64::INFINITY) {
         return Err(Error::NonFiniteIn { argument: "A" });
     }
-    match diagonal
-        .iter()
-        .position(|d| *d <= 0.0 || (1.0 / d).is_infinite())
-    {
+    match diagonal.iter().position(|d| *d <= 0.0) {
         Some(i) => Err(Error::NotPositiveDefinite { order: i + 1 }),
         None => Ok(()),
     }
@@ -123,9 +120,13 @@ impl<B> Jacobi<B> {
     /// minor that has it in its corner; one that is infinite or NaN, [`Error::NonFiniteIn`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
-        let mut inverse = crate::scalar::try_zeroed(diagonal.len())?;
-        let entries = inverse.iter_mut().zip(diagonal);
-        entries.for_each(|(i, d): (&mut f64, &f64)| *i = 1.0 / d);
+        let mut inverse: Vec<f64> = crate::scalar::try_zeroed(diagonal.len())?;
+        for (at, (i, d)) in inverse.iter_mut().zip(diagonal).enumerate() {
+            *i = 1.0 / d;
+            if i.is_infinite() {
+                return Err(Error::NotPositiveDefinite { order: at + 1 });
+            }
+        }
         Ok(Jacobi {
             inverse: blocks.column(&inverse)?,
         })

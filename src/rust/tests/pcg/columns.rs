@@ -93,6 +93,26 @@ fn zero_in_spite_of_a_start() {
     assert!(s.x.values().iter().all(|x| *x == 0.0));
 }
 
+/// A start that overflows when b is brought near 1 is none.
+#[test]
+fn a_start_out_of_range_is_left_out() {
+    let a = poisson(&[12, 13]);
+    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let mut b = block(a.rows, 3, 8);
+    b.column_mut(1).iter_mut().for_each(|v| *v *= 1e-300);
+    let mut x0 = block(a.rows, 3, 9);
+    x0.column_mut(1).iter_mut().for_each(|v| *v *= 1e20);
+    let stop = Stopping {
+        tol: 1e-9,
+        maxit: 100,
+    };
+    let host = Host::new(1);
+    let s = pcg(&host, &operator, &Unpreconditioned, &b, Some(&x0), stop).unwrap();
+    assert_eq!(s.converged(), [true; 3], "{:?}", s.ends);
+    assert_eq!(s.history[1][0], 1.0);
+    assert!(s.history[0][0] > 1.0);
+}
+
 /// b's magnitude is of no account, to the last bit.
 #[test]
 fn ends_of_the_range() {

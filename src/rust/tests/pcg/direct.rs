@@ -71,3 +71,18 @@ fn what_pays() {
     }
     assert!(!pays(&[50, 50, 50]));
 }
+
+/// The answer changes at one number of right-hand sides, which is the same whatever is stored.
+#[test]
+fn what_is_stored_does_not_decide() {
+    let full = poisson(&[26, 27, 28]);
+    let least = |a: &Csc, stored| {
+        let order = Ordered::new(a, stored).unwrap();
+        (1..1000).find(|k| order.pays(*k)).unwrap()
+    };
+    let expected = least(&full, Stored::All);
+    assert!(expected > 3, "{expected}");
+    assert_eq!(least(&upper(&full), Stored::Upper), expected);
+    assert_eq!(least(&lower(&full), Stored::Lower), expected);
+    assert_eq!(least(&full, Stored::Lower), expected);
+}

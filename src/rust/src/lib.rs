@@ -30,6 +30,6 @@ pub mod progress;
 mod r;
 pub mod scalar;
 pub mod stencil;
-mod threads;
+pub mod threads;
 pub mod tiles;
 pub mod work;

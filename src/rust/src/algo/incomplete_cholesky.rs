@@ -140,6 +140,11 @@ impl IncompleteCholesky {
         self.each(x, threads, Half::Upper);
     }
 
+    /// How many of `threads` solve systems with so many right-hand sides.
+    pub fn share(&self, columns: usize, threads: usize) -> usize {
+        share(threads, ENTRY * (self.entries() * columns) as f64)
+    }
+
     /// Columns are independent of each other; within one each row waits for others.
     fn each(&self, x: &mut [f64], threads: usize, half: Half) {
         let n = self.order();
@@ -147,8 +152,7 @@ impl IncompleteCholesky {
             return;
         }
         let columns = x.len() / n;
-        let threads = share(threads, ENTRY * (self.entries() * columns) as f64);
-        self.part(x, columns, threads, half);
+        self.part(x, columns, self.share(columns, threads), half);
     }
 
     fn part(&self, x: &mut [f64], columns: usize, threads: usize, half: Half) {

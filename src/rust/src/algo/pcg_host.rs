@@ -69,7 +69,8 @@ impl Host {
         }
     }
 
-    fn share(&self, numbers: usize) -> usize {
+    /// How many threads pass over a vector of so many numbers.
+    pub fn share(&self, numbers: usize) -> usize {
         share(self.threads, PASSING * numbers as f64)
     }
 }

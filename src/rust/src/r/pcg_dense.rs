@@ -31,15 +31,12 @@ fn work(s: &Systems) -> Work {
 
 /// The triangle of a factor of order n that has zeros alone below its diagonal, or above. One that is diagonal could be a factor, and could be meant for the matrix itself.
 pub fn triangle(n: usize, below: bool, above: bool) -> Result<Uplo> {
+    // The sentences are in `R/pcg-operands.R`.
     let what = match (below, above) {
-        (true, true) if n > 1 => {
-            "'M' is diagonal, and may be a matrix or its factor: M = \"jacobi\" is the diagonal of 'A'; of another one give a function"
-        }
+        (true, true) if n > 1 => "diagonal",
         (true, _) => return Ok(Uplo::Upper),
         (false, true) => return Ok(Uplo::Lower),
-        (false, false) => {
-            "'M' must be a triangular matrix, the Cholesky factor of a matrix near 'A': give chol() of that"
-        }
+        (false, false) => "full",
     };
     Err(Error::Argument {
         argument: "M",

@@ -155,7 +155,8 @@ as_preconditioner <- function(M, matrix, where, call) {
     return(list(kind = "resident", name = "factor", x = M))
   }
   if (isS4(M) && inherits(M, "sparseMatrix")) {
-    return(c(lower_columns(if (sparse_triangle(M, call) == "U") Matrix::t(M) else M, call), name = "factor"))
+    uplo <- sparse_triangle(M, call)
+    return(c(lower_columns(if (uplo == "U") Matrix::t(M) else M, call), name = "factor"))
   }
   if (describes_matrix(M)) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)

@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 use crate::threads::{join, share, wanted};
 
 /// A comparison with the entry across the diagonal costs about as much as this many multiplications.
-const COMPARED: f64 = 8.0;
+const COMPARED: f64 = 16.0;
 
 /// Whether all of a range are, by so many threads.
 fn all(range: Range<usize>, threads: usize, is: &(impl Fn(usize) -> bool + Sync)) -> bool {

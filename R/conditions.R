@@ -151,7 +151,7 @@ raise <- function(kind, message, fields, call, routine) {
     stale = stale_text(fields$reason),
     disk_space = disk_space_text(fields),
     indefinite = if (is.null(fields$cosine)) message else indefinite_text(fields),
-    argument = if (identical(routine, "image")) sprintf("'%s' %s", fields$argument, message) else message,
+    argument = argument_text(routine, fields$argument, message),
     device_failed = paste0(message, "; gpu_sitrep() says more"),
     internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
     message
@@ -212,6 +212,14 @@ rank_deficient_text <- function() {
 }
 
 # Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
+argument_text <- function(routine, argument, message) {
+  switch(routine %||% "",
+    image = sprintf("'%s' %s", argument, message),
+    pcg = if (message %in% names(no_factor_texts)) no_factor_texts[[message]] else message,
+    message
+  )
+}
+
 non_finite_text <- function(routine, argument) {
   if (identical(routine, "pcg") && argument == "x") {
     "NA/NaN/Inf came up in the iteration: out of 'A' or 'M', or as numbers are too large"

@@ -203,7 +203,7 @@ native_held_finite <- function(x, how) .Call(wrap__native_held_finite, x, how)
 # out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are; `start` may be NULL; `limits` are the tolerance and iterations
 native_pcg <- function(a, m, b, dim, start, limits, out, how) .Call(wrap__native_pcg, a, m, b, dim, start, limits, out, how)
 
-# Whether a square matrix has zeros alone below its diagonal, and above
+# Whether a factor is upper triangular; an error unless it is triangular
 native_triangles <- function(x, dim) .Call(wrap__native_triangles, x, dim)
 
 # out = LINPACK's form of the QR factorization

@@ -66,7 +66,10 @@ checked_function <- function(f, argument, call) {
     if (isS4(y) || is.data.frame(y)) {
       y <- as_matrix(y, call)
     }
-    if (!is.numeric(y) || length(y) != length(x) || is.matrix(y) && !identical(dim(y), dim(x))) {
+    if (!is.numeric(y)) {
+      abort_type(sprintf("the function '%s' must give numbers, not an object of class \"%s\"", argument, class(y)[[1L]]), call)
+    }
+    if (length(y) != length(x) || is.matrix(y) && !identical(dim(y), dim(x))) {
       abort_dimension(sprintf("the function '%s' must give numbers for a matrix of %d x %d, of the same extents", argument, nrow(x), ncol(x)), call)
     }
     as.double(y)
@@ -154,8 +157,9 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (is_resident(M)) {
     return(list(kind = "resident", name = "factor", x = M))
   }
-  if (isS4(M) && inherits(M, "sparseMatrix") && inherits(M, "triangularMatrix")) {
-    return(c(lower_columns(if (M@uplo == "U") Matrix::t(M) else M, call), name = "factor"))
+  if (isS4(M) && inherits(M, "sparseMatrix")) {
+    uplo <- sparse_triangle(M, call)
+    return(c(lower_columns(if (uplo == "U") Matrix::t(M) else M, call), name = "factor"))
   }
   if (describes_matrix(M)) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)
@@ -167,23 +171,37 @@ as_preconditioner <- function(M, matrix, where, call) {
   list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))
 }
 
-# A triangular matrix as an upper one. One that is diagonal could be a factor, and could be meant for the matrix itself.
+# Why a matrix is not taken for a factor. One that is diagonal could be a factor, and could be meant for the matrix itself.
+no_factor_texts <- list(
+  diagonal = "'M' is diagonal, and may be a matrix or its factor: M = \"jacobi\" is the diagonal of 'A'; of another one give a function",
+  full = "'M' must be a triangular matrix, the Cholesky factor of a matrix near 'A': give chol() of that"
+)
+
+# "U" or "L", of a sparse matrix that stays sparse.
+sparse_triangle <- function(M, call) {
+  if (inherits(M, "triangularMatrix")) {
+    return(M@uplo)
+  }
+  if (nrow(M) > 1L && Matrix::isDiagonal(M)) {
+    abort_argument("M", no_factor_texts$diagonal, call)
+  }
+  found <- Matrix::isTriangular(M)
+  if (!found) {
+    abort_argument("M", no_factor_texts$full, call)
+  }
+  attr(found, "kind")
+}
+
+# A triangular matrix as an upper one.
 upper_factor <- function(M, n, where, call) {
   if (any(dim(M) != n)) {
     abort_dimension(sprintf("'M' (%d x %d) must be compatible with 'A' (%.0f x %.0f)", nrow(M), ncol(M), n, n), call)
   }
-  empty <- unwrap(native_triangles(M, dim(M)), call)
-  if (n > 1L && empty$below == empty$above) {
-    abort_argument("M", if (empty$below) {
-      "'M' is diagonal, and may be a matrix or its factor: M = \"jacobi\" is the diagonal of 'A'; of another one give a function"
-    } else {
-      "'M' must be a triangular matrix, the Cholesky factor of a matrix near 'A': give chol() of that"
-    }, call)
-  }
+  found <- unwrap(native_triangles(M, dim(M)), call, "pcg")
   if (!all_finite(M, where, call)) {
     abort_non_finite("M", call)
   }
-  if (empty$below) M else t(M)
+  if (found$upper) M else t(M)
 }
 
 # A lower triangular matrix of package Matrix, as the native routine takes a sparse factor.

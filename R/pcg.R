@@ -16,13 +16,13 @@
 #' @section Preconditioners:
 #' `M` is one of
 #' \describe{
-#'   \item{`"ic0"`}{the incomplete Cholesky factor without fill, [ichol()]; of a dense matrix, where nothing is left out, the Cholesky factor itself.}
+#'   \item{`"ic0"`}{the incomplete Cholesky factor without fill, [ichol()]; of a dense matrix, where nothing is left out, the Cholesky factor itself, which the value then names.}
 #'   \item{`"jacobi"`}{the diagonal of `A`.}
 #'   \item{`"none"`}{the identity.}
 #'   \item{`"amg"`}{of a sparse matrix, algebraic multigrid: a cycle over ever coarser matrices, of aggregates of about four rows each, with relaxation by Chebyshev's polynomial of degree 2 on each of them. It is made for matrices
 #'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. All of it is computed on the device.}
-#'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix], of which the upper triangle is read; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
-#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
+#'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix]; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
+#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
 #' Where `M` is not given it is `"ic0"` for a sparse matrix on the CPU and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of
@@ -31,7 +31,7 @@
 #' @section Method:
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
 #' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on: so it is with grids in the plane, up to millions of points, and
-#' not with those in space from some thousand points on. The order itself takes as long as half of the iterations in space may take: `M = "ic0"`, or `method = "cg"`, does without. On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The value and `print()` say what was chosen.
+#' not with those in space from some thousand points on. The order itself takes as long as half of the iterations in space may take: `M = "ic0"`, or `method = "cg"`, does without. On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The order and the factorization of a sparse matrix cannot be interrupted while they are computed. The value and `print()` say what was chosen.
 #'
 #' @section Value:
 #' A list of class `"pcg"`:
@@ -69,7 +69,7 @@
 #' @param b Right-hand sides: a vector, or a matrix with a column for each; a [gpu_matrix] or a matrix of package Matrix, too.
 #' @param M The preconditioner: see below.
 #' @param x0 Where to start: a vector or matrix of the extents of `b`, or what `pcg()` gave before; `NULL` for zero.
-#' @param tol The relative residual that is wanted.
+#' @param tol The relative residual that is wanted. `NULL` for 1e-8, and for 1e-5 where `A` or `M` is a `gpu_matrix` in single precision.
 #' @param maxit The most iterations. `NULL` for ten times the order of `A`, and not less than 100 or more than 10000.
 #' @param method `"cg"`, `"direct"`, or `"auto"`, which chooses: see below.
 #' @inheritParams gpu_matmult
@@ -105,15 +105,17 @@
 #' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
 #' pcg(circle, diag(50)[, 1:3])
 #' @export
-pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = 1e-8, maxit = NULL, method = c("auto", "cg", "direct"),
+pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = NULL, maxit = NULL, method = c("auto", "cg", "direct"),
                 device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(A) || missing(b)) {
     abort_missing(if (missing(A)) "A" else "b", call)
   }
-  tol <- as_number(tol, "tol", call)
-  if (!(tol >= 0)) {
-    abort_argument("tol", "'tol' must not be negative", call)
+  if (!is.null(tol)) {
+    tol <- as_number(tol, "tol", call)
+    if (!(tol >= 0)) {
+      abort_argument("tol", "'tol' must not be negative", call)
+    }
   }
   method <- as_pcg_choice(if (missing(method)) "auto" else method, c("auto", "cg", "direct"), "method", call)
   where <- how(device, "double", call)
@@ -136,6 +138,7 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = 1e
   columns <- count_right_sides(values, n)
   preconditioner <- choose_preconditioner(if (missing(M)) NULL else M, method, is.null(x0), matrix, where, call)
   matrix <- beside_factor(matrix, preconditioner, call)
+  tol <- tol %||% if (is_single(matrix) || is_single(preconditioner)) 1e-5 else 1e-8
   start <- as_pcg_start(x0, n, columns, call)
   maxit <- as_pcg_maxit(maxit, n, call)
   out <- .External(alloc_matrix, n, columns)
@@ -164,6 +167,9 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = 1e
   pcg_result(found, x, if (is.matrix(b)) dimnames(b)[[2L]], preconditioner, c(n, columns), tol, maxit, call)
 }
 
+# Whether an operand has blocks iterated on in single precision.
+is_single <- function(x) x$kind == "resident" && x$x@precision == "single"
+
 pcg_result <- function(found, x, names, preconditioner, dim, tol, maxit, call) {
   named <- function(x) if (is.null(names)) x else stats::setNames(x, names)
   longest <- max(lengths(found$history))
@@ -178,11 +184,12 @@ pcg_result <- function(found, x, names, preconditioner, dim, tol, maxit, call) {
     iterations = named(found$iterations),
     residuals = history,
     relative_residual = named(found$residuals),
-    converged = named(found$end == "converged"),
-    end = named(found$end),
+    converged = named(found$ends == "converged"),
+    end = named(found$ends),
     tolerance = tol,
     maxit = maxit,
-    method = if (made && kind == "cholesky") "direct" else "cg",
+    # "ic0" that is the factor, as of a dense matrix, is a preconditioner that was asked for.
+    method = if (kind == "cholesky" && preconditioner$kind != "ic0") "direct" else "cg",
     auto = preconditioner$auto,
     preconditioner = kind,
     shift = found$shift,

@@ -165,6 +165,40 @@ int cudafactor_interrupt_pending(void) {
   return R_ToplevelExec(check_and_keep, NULL) == FALSE || raised != NULL;
 }
 
+struct vector_request {
+  SEXPTYPE type;
+  R_xlen_t length;
+  // Whether R has begun to allocate it: what is signalled before is another's.
+  int begun;
+  // Preserved, so that it outlives the context that it was made in; NULL for none.
+  SEXP made;
+};
+
+static SEXP make_vector(void *data) {
+  struct vector_request *r = data;
+  r->begun = 1;
+  const SEXP made = PROTECT(r->type == REALSXP ? result_vector(r->length) : Rf_allocVector(r->type, r->length));
+  R_PreserveObject(made);
+  UNPROTECT(1);
+  r->made = made;
+  return R_NilValue;
+}
+
+static SEXP no_vector(SEXP condition, void *data) {
+  return ((struct vector_request *)data)->begun ? R_NilValue : keep_error(condition, NULL);
+}
+
+static void try_vector(void *data) { R_tryCatchError(make_vector, data, no_vector, data); }
+
+// An uninitialised vector of doubles, or of integers, which the caller releases by R_ReleaseObject(). NULL where memory is short, or where the user asked to stop, which
+// the next check for an interrupt tells. In a context of its own, so that R's error ends here.
+SEXP cudafactor_vector(int doubles, size_t length) {
+  if (length > (size_t)R_XLEN_T_MAX) return NULL;
+  struct vector_request r = {doubles ? REALSXP : INTSXP, (R_xlen_t)length, 0, NULL};
+  if (R_ToplevelExec(try_vector, &r) == FALSE) stopped = 1;
+  return r.made;
+}
+
 // .External(take_raised): the error that stopped the last computation, or NULL when the user did.
 static SEXP take_raised(SEXP args) {
   (void)args;

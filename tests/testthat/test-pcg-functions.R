@@ -48,7 +48,9 @@ test_that("functions multiply and solve, and what they signal is theirs", {
   # What is no product.
   expect_error(pcg(function(x) x[-1, ], b), class = "cudafactor_error_dimension")
   expect_error(pcg(function(x) t(x), b), class = "cudafactor_error_dimension")
-  expect_error(pcg(function(x) "a", b), class = "cudafactor_error_dimension")
+  expect_error(pcg(function(x) "a", b), class = "cudafactor_error_type")
+  expect_error(pcg(function(x) x > 0, b), class = "cudafactor_error_type")
+  expect_error(pcg(a, b, function(x) NULL), class = "cudafactor_error_type")
   expect_error(pcg(function(x) x + NA, b), class = "cudafactor_error_non_finite")
   expect_error(pcg(multiply, b, "ic0"), class = "cudafactor_error_argument")
   expect_error(pcg(multiply, b, method = "direct"), class = "cudafactor_error_argument")

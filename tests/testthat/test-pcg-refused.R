@@ -79,6 +79,44 @@ test_that("missing and infinite numbers are refused", {
   }
 })
 
+test_that("a gpu_matrix that is no factor is refused", {
+  set.seed(14)
+  a <- definite_matrix(6)
+  for_each_setting(function(device, precision) {
+    on <- function(x) as_gpu(x, device, precision)
+    refused <- function(m, kind, ...) {
+      for (matrix in list(on(a), a, function(x) a %*% x)) {
+        e <- expect_error(pcg(matrix, 1:6, on(m)), ..., class = paste0("cudafactor_error_", kind))
+        expect_identical(e$argument, "M")
+      }
+    }
+    refused(a, "argument", "chol")
+    refused(diag(6), "argument", "jacobi")
+    refused(-chol(a), "argument")
+    for (at in list(c(1, 2), c(3, 3))) {
+      r <- chol(a)
+      r[at[[1]], at[[2]]] <- NaN
+      refused(r, "non_finite")
+      refused(t(r), "non_finite")
+      r[at[[1]], at[[2]]] <- Inf
+      refused(r, "non_finite")
+    }
+  })
+})
+
+test_that("a sparse matrix that is no factor is refused as it is", {
+  skip_if_not_installed("Matrix")
+  a <- poisson(5)
+  b <- rep(1, 25)
+  expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, methods::as(a, "generalMatrix")), "chol", class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, Matrix::Diagonal(25)), "jacobi", class = "cudafactor_error_argument")
+  # As a plain one it would need 670 GiB.
+  n <- 300000
+  large <- Matrix::sparseMatrix(i = c(seq_len(n), 1, 2), j = c(seq_len(n), 2, 1), x = c(rep(2, n), 1, 1))
+  expect_error(pcg(large, numeric(n), large), "chol", class = "cudafactor_error_argument")
+})
+
 test_that("what makes no sense is refused", {
   a <- definite_matrix(5)
   b <- 1:5
@@ -103,7 +141,7 @@ test_that("what makes no sense is refused", {
   expect_error(pcg(a, b, 5), class = "cudafactor_error_dimension")
   expect_error(pcg(a, b, -chol(a)), class = "cudafactor_error_argument")
   expect_error(pcg(a, b, qr(a)), class = "cudafactor_error_type")
-  expect_error(pcg(a, b, list(1)), class = "cudafactor_error")
+  expect_error(pcg(a, b, list(1)), class = "cudafactor_error_type")
   for (odd in odd_operands[c("text", "raw", "factor", "null", "environment", "symbol", "array", "text_data", "bad_list")]) {
     expect_error(pcg(odd, b), class = "cudafactor_error")
     expect_error(pcg(a, odd), class = "cudafactor_error")

@@ -67,7 +67,7 @@ test_that("dense matrices are solved on every device", {
         for (m in c("ic0", "jacobi", "none")) {
           f <- pcg(a, b, m, device = device)
           expect_solved(f, a, b)
-          expect_identical(f$preconditioner, if (m == "ic0") "cholesky" else m)
+          expect_identical(c(f$method, f$preconditioner), c("cg", if (m == "ic0") "cholesky" else m))
           expect_match(f$device, device)
         }
         f <- pcg(a, b, device = device)
@@ -105,7 +105,13 @@ test_that("a gpu_matrix is computed with where it is", {
       expect_identical(f$preconditioner, "factor")
       expect_lte(max(f$iterations), 3L)
       expect_true(all(residuals_of(a, as.matrix(f$x), b) < 20 * tol))
+      # Either triangle.
+      expect_identical(pcg(matrix, b, t(r), tol = tol)$iterations, f$iterations)
+      # The tolerance that is not given is one of the precision.
+      f <- expect_silent(pcg(matrix, b, r))
+      expect_identical(f$tolerance, if (precision == "single") 1e-5 else 1e-8)
     }
+    expect_identical(expect_silent(pcg(there, b))$tolerance, if (precision == "single") 1e-5 else 1e-8)
     f <- pcg(function(x) a %*% x, b, r, tol = tol)
     expect_lte(max(f$iterations), 3L)
   })
@@ -136,7 +142,9 @@ test_that("a factor of a nearby matrix is a preconditioner, in every form", {
   shifted <- a + Matrix::Diagonal(81, 0.05)
   b <- rnorm(81)
   few <- pcg(a, b, "ic0")$iterations
-  for (m in list(Matrix::Cholesky(shifted), Matrix::chol(shifted), Matrix::t(Matrix::chol(shifted)), chol(as.matrix(shifted)))) {
+  sparse <- Matrix::chol(shifted)
+  general <- methods::as(sparse, "generalMatrix")
+  for (m in list(Matrix::Cholesky(shifted), sparse, Matrix::t(sparse), general, Matrix::t(general), chol(as.matrix(shifted)))) {
     f <- pcg(a, b, m)
     expect_solved(f, a, b)
     expect_lt(f$iterations, few)

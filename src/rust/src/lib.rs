@@ -33,6 +33,6 @@ mod r;
 pub mod scalar;
 pub mod sparse;
 pub mod stencil;
-mod threads;
+pub mod threads;
 pub mod tiles;
 pub mod work;

@@ -62,6 +62,22 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     }
 }
 
+/// An empty vector with room for so many entries, or an error where memory is short.
+pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
+        needed: (len as u64).saturating_mul(size_of::<V>() as u64),
+    })?;
+    Ok(v)
+}
+
+/// So many copies of a value, or an error where memory is short.
+pub(crate) fn filled<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
+    let mut v = room(len)?;
+    v.resize(len, value);
+    Ok(v)
+}
+
 /// Changes every entry of `from` into one of `to`, of the same length, by several threads if there are many. The user may stop it.
 fn convert<A: Copy + Sync, B: Send>(
     from: &[A],

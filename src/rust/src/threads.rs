@@ -59,7 +59,7 @@ fn positive_variable(name: &str) -> Option<usize> {
 ///
 /// A forked child (`parallel::mclapply`) inherits the pool's bookkeeping without its threads and
 /// would wait for them forever, so it stays sequential.
-pub(crate) fn share(threads: usize, work: f64) -> usize {
+pub fn share(threads: usize, work: f64) -> usize {
     let wanted = threads.min((work / GRAIN) as usize);
     if wanted < 2 || !owns_pool() {
         return 1;

@@ -3,8 +3,11 @@
 mod common;
 
 use cudafactor::algo::multigrid::Multigrid;
+use cudafactor::backend::cpu::CpuDevice;
+use cudafactor::device::Device;
 use cudafactor::matrix::Part;
 use cudafactor::stencil::{Grid, Operator, Reach, Stencil, Step};
+use cudafactor::threads::share;
 use faer::{Mat, MatMut};
 
 macro_rules! on_each_device {
@@ -12,11 +15,7 @@ macro_rules! on_each_device {
         mod $body {
             #[test]
             fn cpu() {
-                super::$body(&cudafactor::backend::cpu::CpuDevice::new(2));
-            }
-            #[test]
-            fn cpu_one_thread() {
-                super::$body(&cudafactor::backend::cpu::CpuDevice::new(1));
+                super::$body(&crate::CpuDevice::new(1));
             }
             #[cfg(feature = "cuda")]
             #[test]
@@ -335,5 +334,60 @@ fn systems_of_any_shape_are_solved<D: Stencil>(dev: &D) {
             x += e;
         }
         assert!(before < 1e-2 * first, "{dims:?}: {before:e} of {first:e}");
+    }
+}
+
+/// What a device makes of everything that it does with an operator.
+fn all_steps(threads: usize, grid: Grid, columns: usize) -> Vec<Mat<f64>> {
+    let reach = Reach::Axes;
+    let dev = &CpuDevice::new(threads);
+    let n = grid.points();
+    let op = Operator {
+        grid,
+        reach,
+        entries: load(
+            dev,
+            n,
+            grid.entries(reach),
+            &numbers(n * grid.entries(reach), 1),
+        ),
+    };
+    let draw = |seed| load(dev, n, columns, &numbers(n * columns, seed));
+    let (b, x, mut p) = (draw(2), draw(3), draw(4));
+    let mut out = dev.zeros(n, columns).unwrap();
+    let mut all = Vec::new();
+    dev.stencil_residual(&op, Some(&b), &x, &mut out).unwrap();
+    all.push(fetch(dev, &out));
+    let step = Step {
+        rate: 0.7,
+        momentum: 0.3,
+    };
+    dev.stencil_relax(&op, &b, Some(&x), step, &mut p, &mut out)
+        .unwrap();
+    all.extend([fetch(dev, &p), fetch(dev, &out)]);
+    let weights = dev.stencil_interpolation(&op).unwrap();
+    let coarse = dev.stencil_coarsen(&op, &weights).unwrap();
+    all.extend([fetch(dev, &weights), fetch(dev, &coarse.entries)]);
+    let mut down = dev.zeros(grid.coarse().points(), columns).unwrap();
+    dev.stencil_restrict(grid, &weights, &out, &mut down)
+        .unwrap();
+    dev.stencil_prolong(grid, &weights, &down, &mut out)
+        .unwrap();
+    all.extend([fetch(dev, &down), fetch(dev, &out)]);
+    all
+}
+
+/// Bit by bit.
+#[test]
+fn threads_change_nothing() {
+    for (dims, columns) in [([700, 601, 1], 5), ([40, 41, 42], 10)] {
+        let grid = Grid { dims };
+        // What costs least counts so many multiplications: the restriction in the plane, where it has enough of them, and else a product.
+        let least = match grid.axes() {
+            2 => 16 * grid.coarse().points(),
+            _ => 12 * grid.points(),
+        };
+        assert!(share(2, (least * columns) as f64) > 1);
+        assert!(all_steps(1, grid, columns) == all_steps(2, grid, columns));
     }
 }

@@ -19,7 +19,7 @@ use crate::threads::{join, share};
 pub enum Fill {
     /// IC(0): what has a place in A.
     None,
-    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the Cholesky factor.
+    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the Cholesky factor, which R's `droptol = 0` does not ask for.
     Threshold(f64),
 }
 
@@ -66,10 +66,12 @@ impl IncompleteCholesky {
 
     /// From a factor L, all of it below the diagonal or on that.
     ///
-    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an entry, [`Error::Argument`] of a diagonal entry that is not greater than zero.
+    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an entry, [`Error::Argument`] of a diagonal entry that is not greater than zero, or has an infinite
+    /// reciprocal.
     pub fn from_lower(l: &Csc) -> Result<Self> {
         let l = Lower::of(l, Stored::Lower)?;
-        if !l.diagonal.iter().all(|d| *d > 0.0) {
+        // As are their reciprocals, which a tiny one has not.
+        if !l.diagonal.iter().all(|d| *d > 0.0 && (1.0 / d).is_finite()) {
             return Err(Error::Argument {
                 argument: "M",
                 what: "the diagonal of a Cholesky factor must be positive".into(),
@@ -138,6 +140,11 @@ impl IncompleteCholesky {
         self.each(x, threads, Half::Upper);
     }
 
+    /// How many of `threads` solve systems with so many right-hand sides.
+    pub fn share(&self, columns: usize, threads: usize) -> usize {
+        share(threads, ENTRY * (self.entries() * columns) as f64)
+    }
+
     /// Columns are independent of each other; within one each row waits for others.
     fn each(&self, x: &mut [f64], threads: usize, half: Half) {
         let n = self.order();
@@ -145,8 +152,7 @@ impl IncompleteCholesky {
             return;
         }
         let columns = x.len() / n;
-        let threads = share(threads, ENTRY * (self.entries() * columns) as f64);
-        self.part(x, columns, threads, half);
+        self.part(x, columns, self.share(columns, threads), half);
     }
 
     fn part(&self, x: &mut [f64], columns: usize, threads: usize, half: Half) {

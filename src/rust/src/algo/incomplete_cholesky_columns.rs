@@ -8,7 +8,7 @@ use super::lp_csc::Csc;
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::scalar::try_zeroed;
+use crate::scalar::{filled, try_zeroed};
 
 /// A lower triangle: its diagonal, and by columns what is below that. Rows ascend.
 pub(super) struct Lower {
@@ -86,7 +86,8 @@ impl Lower {
         (0..n).for_each(|j| out.starts[j + 1] += out.starts[j]);
         out.index.resize(out.starts[n], 0);
         out.values.resize(out.starts[n], 0.0);
-        let mut next = out.starts.clone();
+        let mut next = filled(n + 1, 0)?;
+        next.copy_from_slice(&out.starts);
         for i in 0..n {
             let (rows, values) = a.column(i);
             for (j, v) in rows.iter().zip(values).filter(|(j, _)| **j <= i) {
@@ -106,8 +107,8 @@ impl Lower {
 /// A pivot below this part of its diagonal entry is nothing but rounding.
 const PIVOT: f64 = 1e-14;
 
-/// Columns between two looks at the user's wish to stop.
-const AT_ONCE: usize = 1 << 12;
+/// Entries that are worked on between two looks at the user's wish to stop: some milliseconds.
+const AT_ONCE: usize = 1 << 20;
 
 const NONE: usize = usize::MAX;
 
@@ -131,6 +132,18 @@ impl Waiting {
     }
 }
 
+/// Counts entries that are to be worked on, and asks for the user's wish when they are many.
+fn look(left: &mut usize, entries: usize) -> Result<()> {
+    match left.checked_sub(entries) {
+        Some(less) => *left = less,
+        None => {
+            interrupt::poll()?;
+            *left = AT_ONCE;
+        }
+    }
+    Ok(())
+}
+
 /// The factor of `A + shift diag(A)`, or the number of the column whose pivot is too small.
 pub(super) fn factor(
     a: &Lower,
@@ -140,18 +153,18 @@ pub(super) fn factor(
     let n = a.diagonal.len();
     let mut l = Lower::with_room(n, a.index.len())?;
     let mut waiting = Waiting {
-        first: vec![NONE; n],
-        behind: vec![NONE; n],
-        place: vec![0; n],
+        first: filled(n, NONE)?,
+        behind: filled(n, NONE)?,
+        place: filled(n, 0)?,
     };
     let mut work: Vec<f64> = try_zeroed(n)?;
     // The column that each row was last met in.
-    let mut seen = vec![NONE; n];
+    let mut seen = filled(n, NONE)?;
     let mut rows: Vec<usize> = Vec::new();
+    // What is left to be worked on until the next look.
+    let mut left = 0;
     for j in 0..n {
-        if j % AT_ONCE == 0 {
-            interrupt::poll()?;
-        }
+        look(&mut left, 1 + a.starts[j + 1] - a.starts[j])?;
         let diagonal = a.diagonal[j] * (1.0 + shift);
         let mut pivot = diagonal;
         let mut norm = a.diagonal[j].abs();
@@ -166,6 +179,7 @@ pub(super) fn factor(
         let mut k = waiting.first[j];
         while k != NONE {
             let (behind, place, end) = (waiting.behind[k], waiting.place[k], l.starts[k + 1]);
+            look(&mut left, end - place)?;
             let by = l.values[place];
             pivot -= by * by;
             for p in place + 1..end {

@@ -83,7 +83,8 @@ impl<B> Solution<B> {
 /// Solves `A X = B` for a block B of n x k from X = `x0`, or 0.
 ///
 /// A column ends as soon as its residual is within the tolerance. The recurrence's residual drifts from the true one, which is computed when the recurrence says so;
-/// where it is too large the recurrence is begun anew from there, for as long as that halves it. A zero column of B has the solution zero whatever `x0`.
+/// where it is too large the recurrence is begun anew from there, for as long as that halves it. A zero column of B has the solution zero whatever `x0`,
+/// and one beside which that of `x0` is too large for the range of numbers is begun from zero.
 ///
 /// Errors: [`Error::Dimension`] of shapes that do not fit, [`Error::Argument`] of a tolerance that is negative or NaN, [`Error::NonFiniteIn`] of B or `x0`, and what A,
 /// M and the blocks answer. What ends a single column is in [`Solution::ends`].

@@ -116,13 +116,17 @@ pub struct Jacobi<B> {
 }
 
 impl<B> Jacobi<B> {
-    /// From the diagonal of A. An entry that is not greater than zero (NaN too) is [`Error::NotPositiveDefinite`] with the order of a minor
-    /// that has it in its corner; one that is infinite, [`Error::NonFiniteIn`].
+    /// From the diagonal of A. An entry that is not greater than zero, or so small that its reciprocal is infinite, is [`Error::NotPositiveDefinite`] with the order of a
+    /// minor that has it in its corner; one that is infinite or NaN, [`Error::NonFiniteIn`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
-        let mut inverse = crate::scalar::try_zeroed(diagonal.len())?;
-        let entries = inverse.iter_mut().zip(diagonal);
-        entries.for_each(|(i, d): (&mut f64, &f64)| *i = 1.0 / d);
+        let mut inverse: Vec<f64> = crate::scalar::try_zeroed(diagonal.len())?;
+        for (at, (i, d)) in inverse.iter_mut().zip(diagonal).enumerate() {
+            *i = 1.0 / d;
+            if i.is_infinite() {
+                return Err(Error::NotPositiveDefinite { order: at + 1 });
+            }
+        }
         Ok(Jacobi {
             inverse: blocks.column(&inverse)?,
         })

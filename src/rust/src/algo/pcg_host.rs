@@ -74,7 +74,8 @@ impl Host {
         self.threads
     }
 
-    fn share(&self, numbers: usize) -> usize {
+    /// How many threads pass over a vector of so many numbers.
+    pub fn share(&self, numbers: usize) -> usize {
         share(self.threads, PASSING * numbers as f64)
     }
 }

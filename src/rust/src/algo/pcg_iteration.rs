@@ -66,6 +66,22 @@ fn scale(norm: f64, most: f64) -> f64 {
     (-norm.log2().floor().clamp(-most, most)).exp2()
 }
 
+/// A start, with zero in place of columns that are too large beside b for the range of numbers.
+fn finite<S: Blocks>(blocks: &S, x: S::Block) -> Result<S::Block> {
+    let norms = blocks.norms(&x)?;
+    let kept = norms
+        .iter()
+        .enumerate()
+        .filter(|(_, norm)| norm.is_finite());
+    let kept: Vec<usize> = kept.map(|(c, _)| c).collect();
+    if kept.len() == norms.len() {
+        return Ok(x);
+    }
+    let mut out = blocks.zeros(blocks.shape(&x).0, norms.len())?;
+    blocks.scatter(&blocks.gather(&x, &kept)?, &kept, &mut out)?;
+    Ok(out)
+}
+
 impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Running<'s, S, A, M> {
     pub fn new(
         blocks: &'s S,
@@ -98,7 +114,10 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             })
             .collect();
         let x = match x0 {
-            Some(x) => blocks.scaled(&blocks.gather(x, &numbers)?, &scales)?,
+            Some(x) => finite(
+                blocks,
+                blocks.scaled(&blocks.gather(x, &numbers)?, &scales)?,
+            )?,
             None => blocks.zeros(n, columns.len())?,
         };
         let blank = || blocks.zeros(n, columns.len());

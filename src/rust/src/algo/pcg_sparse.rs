@@ -4,7 +4,7 @@ use super::lp_csc::Csc;
 use super::pcg_blocks::Operator;
 use super::pcg_host::{Host, HostBlock};
 use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
+use crate::scalar::{filled, try_zeroed};
 pub use crate::sparse::Stored;
 use crate::threads::{join, share};
 
@@ -37,7 +37,7 @@ impl Sparse {
             Stored::Upper => i <= j,
         };
         let mirrored = |i: usize, j: usize| stored != Stored::All && i != j;
-        let mut starts = vec![0; n + 1];
+        let mut starts = filled(n + 1, 0)?;
         for j in 0..n {
             let (rows, values) = a.column(j);
             for (i, v) in rows.iter().zip(values).filter(|(i, _)| read(**i, j)) {
@@ -50,20 +50,14 @@ impl Sparse {
         }
         (0..n).for_each(|j| starts[j + 1] += starts[j]);
         let len = starts[n];
-        let mut index = Vec::new();
-        index
-            .try_reserve_exact(len)
-            .map_err(|_| Error::HostMemory {
-                needed: len as u64 * size_of::<u32>() as u64,
-            })?;
-        index.resize(len, 0);
         let mut out = Sparse {
-            index,
+            index: filled(len, 0)?,
             values: try_zeroed(len)?,
             starts,
         };
         // Columns are gone through in order, so that places within rows ascend whatever is stored.
-        let mut next = out.starts.clone();
+        let mut next = filled(n + 1, 0)?;
+        next.copy_from_slice(&out.starts);
         let mut put = |i: usize, j: usize, v: f64| {
             out.index[next[i]] = j as u32;
             out.values[next[i]] = v;
@@ -79,11 +73,6 @@ impl Sparse {
             }
         }
         Ok(out)
-    }
-
-    /// Entries, of both triangles.
-    pub fn entries(&self) -> usize {
-        self.values.len()
     }
 
     /// Zero where no entry is stored.

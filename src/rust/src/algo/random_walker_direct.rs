@@ -57,6 +57,13 @@ impl Front {
     }
 }
 
+/// For an unknown that a front has no row for, though what is below it or in its columns has one.
+fn misplaced() -> Error {
+    Error::Internal {
+        what: "an unknown is missing in a front".into(),
+    }
+}
+
 /// Calls `f` with the number of threads that so many multiplications are worth.
 pub(super) fn in_parallel<R: Send>(
     work: f64,
@@ -206,7 +213,8 @@ impl Factor {
                         *i - front.first as u32
                     } else {
                         let found = later.find(|(_, other)| *other == i);
-                        front.own() as u32 + found.map_or(0, |(at, _)| at)
+                        let (at, _) = found.ok_or_else(misplaced)?;
+                        front.own() as u32 + at
                     };
                 }
             }
@@ -261,7 +269,8 @@ impl Factor {
                     *i - front.first
                 } else {
                     let others = self.others_of(front);
-                    own + others.binary_search(&(*i as u32)).unwrap_or(0)
+                    let found = others.binary_search(&(*i as u32));
+                    own + found.map_err(|_| misplaced())?
                 };
                 column[at] += v;
             }

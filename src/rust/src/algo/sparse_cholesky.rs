@@ -20,7 +20,8 @@ use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
+use crate::interrupt;
+use crate::scalar::{filled, try_zeroed};
 use crate::threads::share;
 
 /// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's multiplications.
@@ -33,13 +34,14 @@ pub struct Ordered<'a> {
     forward: Vec<usize>,
     inverse: Vec<usize>,
     multiplications: f64,
+    /// Entries of both triangles, whatever is stored.
+    entries: f64,
 }
 
 /// The factor.
 pub struct SparseCholesky {
     symbolic: SymbolicCholesky<usize>,
     values: Vec<f64>,
-    multiplications: f64,
     /// For one right-hand side, kept from one to the next.
     memory: RefCell<MemBuffer>,
 }
@@ -86,7 +88,7 @@ impl<'a> Ordered<'a> {
             return Err(Error::NonFiniteIn { argument: "A" });
         }
         check_diagonal(&diagonal(a)?)?;
-        let (mut forward, mut inverse) = (vec![0; n], vec![0; n]);
+        let (mut forward, mut inverse) = (filled(n, 0)?, filled(n, 0)?);
         let needed = amd::order_maybe_unsorted_scratch::<usize>(n, a.index.len());
         let mut memory = room(needed)?;
         let flops = amd::order_maybe_unsorted(
@@ -97,12 +99,21 @@ impl<'a> Ordered<'a> {
             MemStack::new(&mut memory),
         )
         .map_err(by_faer)?;
+        let side = match stored {
+            Stored::Lower => Side::Lower,
+            Stored::Upper | Stored::All => Side::Upper,
+        };
+        let beside = |j: usize| {
+            let rows = a.column(j).0;
+            match side {
+                Side::Lower => rows.len() - rows.partition_point(|i| *i <= j),
+                Side::Upper => rows.partition_point(|i| *i < j),
+            }
+        };
         Ok(Ordered {
             a,
-            side: match stored {
-                Stored::Lower => Side::Lower,
-                Stored::Upper | Stored::All => Side::Upper,
-            },
+            side,
+            entries: (0..n).map(|j| 1.0 + 2.0 * beside(j) as f64).sum(),
             forward,
             inverse,
             multiplications: flops.n_mult_subs_ldl,
@@ -118,14 +129,13 @@ impl<'a> Ordered<'a> {
     /// on a grid they grow as its sides, and what is counted on is what Poisson's equation in the plane takes to half of the digits. In space, where there are fewer, factors
     /// cost so much more that it makes no difference.
     pub fn pays(&self, columns: usize) -> bool {
-        let (n, entries) = (self.a.rows as f64, self.a.index.len() as f64);
-        let iterations = (0.5 * n.sqrt()).max(10.0);
-        self.multiplications <= iterations * ITERATION * entries * columns.max(1) as f64
+        let iterations = (0.5 * (self.a.rows as f64).sqrt()).max(10.0);
+        self.multiplications <= iterations * ITERATION * self.entries * columns.max(1) as f64
     }
 
     /// Errors: [`Error::IndefinitePivot`] of a matrix that is not positive definite.
     pub fn factor(&self, host: &Host) -> Result<SparseCholesky> {
-        crate::interrupt::poll()?;
+        interrupt::poll()?;
         let (n, a) = (self.a.rows, self.a);
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &a.starts, None, &a.index);
         let order = PermRef::new_checked(&self.forward, &self.inverse, n);
@@ -155,7 +165,6 @@ impl<'a> Ordered<'a> {
         Ok(SparseCholesky {
             symbolic,
             values,
-            multiplications: self.multiplications,
             memory: RefCell::new(one),
         })
     }
@@ -173,10 +182,6 @@ impl SparseCholesky {
     pub fn entries(&self) -> usize {
         self.values.len()
     }
-
-    pub fn multiplications(&self) -> f64 {
-        self.multiplications
-    }
 }
 
 impl Preconditioner<Host> for SparseCholesky {
@@ -190,6 +195,7 @@ impl Preconditioner<Host> for SparseCholesky {
         })?;
         // One by one: each is then what it would be alone.
         for j in 0..k {
+            interrupt::poll()?;
             let x = MatMut::from_column_major_slice_mut(out.column_mut(j), n, 1);
             factor.solve_in_place_with_conj(Conj::No, x, Par::Seq, MemStack::new(&mut one));
         }

@@ -1,15 +1,34 @@
 //! Whether a stored matrix is symmetric, entry by entry.
 
+use std::ops::Range;
+
 use faer::MatRef;
-use rayon::prelude::*;
 
 use super::lp_csc::Csc;
 use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 use crate::error::Result;
 use crate::interrupt;
-use crate::matrix::Block;
+use crate::matrix::{Block, Part};
 use crate::scalar::Scalar;
-use crate::threads::owns_pool;
+use crate::threads::{join, share, wanted};
+
+/// A comparison with the entry across the diagonal costs about as much as this many multiplications.
+const COMPARED: f64 = 16.0;
+
+/// Whether all of a range are, by so many threads.
+fn all(range: Range<usize>, threads: usize, is: &(impl Fn(usize) -> bool + Sync)) -> bool {
+    if threads < 2 || range.len() < 2 {
+        return range.into_iter().all(is);
+    }
+    let middle = range.start + range.len() * (threads / 2) / threads;
+    let middle = middle.max(range.start + 1);
+    let (left, right) = join(
+        threads,
+        |t| all(range.start..middle, t, is),
+        |t| all(middle..range.end, t, is),
+    );
+    left && right
+}
 
 /// Whether all entries of a square matrix of the host are their mirror images; NaN is not.
 pub fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
@@ -27,12 +46,8 @@ pub fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
             );
             (0..cols).all(|j| (0..rows).all(|i| x[(i, j)] == y[(j, i)]))
         };
-        let all = if owns_pool() {
-            (i..blocks).into_par_iter().all(same)
-        } else {
-            (i..blocks).all(same)
-        };
-        if !all {
+        let work = COMPARED * (SIDE * SIDE * (blocks - i)) as f64;
+        if !all(i..blocks, share(wanted(), work), &same) {
             return Ok(false);
         }
     }
@@ -77,6 +92,51 @@ pub fn is_symmetric_resident<T: Scalar, D: Elementwise<T>>(
         }
     }
     Ok(true)
+}
+
+/// The largest magnitudes of a square matrix on a device, below its diagonal and above it, with room for two strips of it; NaN where there is one.
+pub fn triangles_resident<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+) -> Result<(f64, f64)> {
+    let n = dev.shape(a).0;
+    // What is on the diagonal of the block that begins beside that of the matrix is next to it.
+    let largest = |block: Block, part: Part| -> Result<f64> {
+        let mut strip = dev.blank(block.rows, block.cols)?;
+        dev.copy_block(a, block, &mut strip, (0, 0))?;
+        let triangle = dev.duplicate(&strip, part)?;
+        let found = dev.fold(Fold::Largest, Lines::All, false, &triangle)?;
+        Ok(found.into_iter().fold(0.0, larger))
+    };
+    let (mut below, mut above) = (0.0, 0.0);
+    for first in (0..n.saturating_sub(1)).step_by(STRIP) {
+        interrupt::poll()?;
+        let (long, width) = (n - first - 1, STRIP.min(n - first - 1));
+        let tall = Block {
+            row: first + 1,
+            col: first,
+            rows: long,
+            cols: width,
+        };
+        let wide = Block {
+            row: first,
+            col: first + 1,
+            rows: width,
+            cols: long,
+        };
+        below = larger(below, largest(tall, Part::Lower)?);
+        above = larger(above, largest(wide, Part::Upper)?);
+    }
+    Ok((below, above))
+}
+
+/// As `f64::max`, but NaN stays.
+fn larger(x: f64, y: f64) -> f64 {
+    if x.is_nan() || x > y {
+        x
+    } else {
+        y
+    }
 }
 
 /// As [`is_symmetric`], of a sparse matrix, in O(entries) operations. What is not stored is zero.

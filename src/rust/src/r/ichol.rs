@@ -3,8 +3,8 @@
 use extendr_api::prelude::*;
 
 use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use crate::algo::pcg_blocks::Preconditioner;
-use crate::algo::pcg_host::{Host, HostBlock};
+use crate::algo::pcg_blocks::{Blocks, Preconditioner};
+use crate::algo::pcg_host::Host;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::sparse;
@@ -58,11 +58,13 @@ fn native_ichol_solve(
         let how = How::parse(&how)?;
         let l = sparse::csc(&starts, &rows, &values, args::dims(&dim)?)?;
         let bdim = args::dims(&bdim)?;
-        let b = HostBlock::new(bdim.0, bdim.1, args::matrix(&b, bdim)?.to_vec())?;
+        let host = Host::new(how.threads);
+        let mut own = host.zeros(bdim.0, bdim.1)?;
+        own.values_mut().copy_from_slice(args::matrix(&b, bdim)?);
         let mut out = Out::new(&out, bdim)?;
-        let mut x = HostBlock::new(bdim.0, bdim.1, vec![0.0; bdim.0 * bdim.1])?;
+        let mut x = host.zeros(bdim.0, bdim.1)?;
         set_last(Target::Cpu);
-        IncompleteCholesky::from_lower(&l)?.solve(&Host::new(how.threads), &b, &mut x)?;
+        IncompleteCholesky::from_lower(&l)?.solve(&host, &own, &mut x)?;
         out.slice().copy_from_slice(x.values());
         Ok(())
     })

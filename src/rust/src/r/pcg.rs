@@ -11,6 +11,7 @@ use crate::algo::pcg_sparse::{Sparse, Stored};
 use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
+use crate::matrix::Uplo;
 use crate::r::args::{self, Out};
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
 use crate::r::reply::reply;
@@ -262,7 +263,7 @@ fn native_pcg(
     })
 }
 
-/// Whether a square matrix has zeros alone below its diagonal, and above
+/// Whether a factor is upper triangular; an error unless it is triangular
 #[extendr]
 fn native_triangles(x: Robj, dim: Robj) -> Robj {
     reply(|| {
@@ -278,7 +279,8 @@ fn native_triangles(x: Robj, dim: Robj) -> Robj {
                 break;
             }
         }
-        Ok(list!(below = below, above = above))
+        let upper = pcg_dense::triangle(dim.1, below, above)? == Uplo::Upper;
+        Ok(list!(upper = upper))
     })
 }
 

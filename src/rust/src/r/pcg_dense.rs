@@ -8,7 +8,7 @@ use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Solve, Unprecond
 use crate::algo::pcg_dense::{Dense, Factor, ThroughHost};
 use crate::algo::pcg_device::OnDevice;
 use crate::algo::pcg_host::{Host, HostBlock};
-use crate::algo::symmetry::{is_symmetric, is_symmetric_resident};
+use crate::algo::symmetry::{is_symmetric, is_symmetric_resident, triangles_resident};
 use crate::device::Device;
 use crate::elementwise::Elementwise;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::r::args;
 use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{AnyPreconditioner, Kind};
 use crate::r::resident::{held, on_held, on_pair, watch};
-use crate::r::target::{on_device, How};
+use crate::r::target::{last_target, on_device, set_last, How};
 use crate::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::work::Work;
 
@@ -29,6 +29,21 @@ fn work(s: &Systems) -> Work {
     Work::cholesky(s.n)
 }
 
+/// The triangle of a factor of order n that has zeros alone below its diagonal, or above. One that is diagonal could be a factor, and could be meant for the matrix itself.
+pub fn triangle(n: usize, below: bool, above: bool) -> Result<Uplo> {
+    // The sentences are in `R/pcg-operands.R`.
+    let what = match (below, above) {
+        (true, true) if n > 1 => "diagonal",
+        (true, _) => return Ok(Uplo::Upper),
+        (false, true) => return Ok(Uplo::Lower),
+        (false, false) => "full",
+    };
+    Err(Error::Argument {
+        argument: "M",
+        what: what.into(),
+    })
+}
+
 /// A matrix behind a handle; a factor behind one is on the same device.
 pub fn resident(s: &Systems, how: &How, a: &Robj, m: &AnyPreconditioner) -> Result<Solved> {
     let a = held(a)?;
@@ -38,7 +53,7 @@ pub fn resident(s: &Systems, how: &How, a: &Robj, m: &AnyPreconditioner) -> Resu
             if !is_symmetric_resident::<T, _>(dev, a)? {
                 return Err(asymmetric());
             }
-            with_factor::<T, _>(s, dev, &Dense(a), f)
+            with_resident::<T, _>(s, dev, &Dense(a), f)
         });
     }
     on_held!(how, a, |dev, T, a| {
@@ -73,7 +88,9 @@ pub fn through_host(
     let op = ThroughHost { host, inner };
     if let Some(factor) = m.resident()? {
         let _shown = watch(how, factor, work(s));
-        return on_held!(how, factor, |dev, T, f| with_factor::<T, _>(s, dev, &op, f));
+        return on_held!(how, factor, |dev, T, f| {
+            with_resident::<T, _>(s, dev, &op, f)
+        });
     }
     on_device!(how, work(s), |dev, T| {
         with_factor_of_host::<T, _>(s, dev, &op, m)
@@ -94,7 +111,22 @@ fn with_factor_of_host<T: Scalar, D: Elementwise<T>>(
     let dim = (s.n, s.n);
     let f = T::borrow_host(args::matrix(f, dim)?)?;
     let factor = dev.load(args::view(&f, dim))?;
-    with_factor(s, dev, a, &factor)
+    with_factor(s, dev, a, &factor, Uplo::Upper)
+}
+
+/// With a factor of either triangle.
+fn with_resident<T: Scalar, D: Elementwise<T>>(
+    s: &Systems,
+    dev: &D,
+    a: &dyn for<'d> Operator<OnDevice<'d, T, D>>,
+    factor: &D::Mat<'_>,
+) -> Result<Solved> {
+    let (below, above) = triangles_resident::<T, _>(dev, factor)?;
+    let uplo = triangle(s.n, below == 0.0, above == 0.0)?;
+    if !below.is_finite() || !above.is_finite() {
+        return Err(Error::NonFiniteIn { argument: "M" });
+    }
+    with_factor(s, dev, a, factor, uplo)
 }
 
 fn with_factor<T: Scalar, D: Elementwise<T>>(
@@ -102,16 +134,19 @@ fn with_factor<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: &dyn for<'d> Operator<OnDevice<'d, T, D>>,
     factor: &D::Mat<'_>,
+    uplo: Uplo,
 ) -> Result<Solved> {
     let diagonal = dev.diagonal(factor)?;
-    let positive = |d: &T| (*d).into() > 0.0 && (*d).into() < f64::INFINITY;
+    if !diagonal.iter().all(|d| (*d).into().is_finite()) {
+        return Err(Error::NonFiniteIn { argument: "M" });
+    }
+    let positive = |d: &T| (*d).into() > 0.0;
     if !diagonal.iter().all(positive) {
         return Err(Error::Argument {
             argument: "M",
             what: "the diagonal of a Cholesky factor must be positive".into(),
         });
     }
-    let uplo = Uplo::Upper;
     run(s, dev, a, &Factor::<T, D> { factor, uplo })
 }
 
@@ -163,6 +198,9 @@ fn run<T: Scalar, D: Elementwise<T>>(
     };
     let b = bring(s.b)?;
     let start = s.start.map(bring).transpose()?;
+    // A function that is called may compute elsewhere.
+    let here = last_target();
     let found = pcg(&blocks, a, m, &b, start.as_ref(), s.stop)?;
+    here.into_iter().for_each(set_last);
     Solved::new(found, |x| widened(&blocks.fetch(&x)?))
 }

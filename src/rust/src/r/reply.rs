@@ -36,7 +36,7 @@ thread_local! {
 }
 
 /// Calls R, which comes back without a jump. It may run finalizers and event handlers meanwhile.
-fn in_r<V>(call: impl FnOnce() -> V) -> V {
+pub fn in_r<V>(call: impl FnOnce() -> V) -> V {
     let (before, threads) = (IN_R.replace(true), threads::want(0));
     let value = call();
     threads::want(threads);
@@ -56,7 +56,8 @@ fn collect(search: Search) {
     in_r(|| unsafe { cudafactor_collect(i32::from(search == Search::Full)) });
 }
 
-fn interrupt_pending() -> bool {
+/// Whether the user asked R to stop.
+pub fn interrupt_pending() -> bool {
     // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`).
     in_r(|| unsafe { cudafactor_interrupt_pending() != 0 })
 }

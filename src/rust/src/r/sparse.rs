@@ -1,23 +1,38 @@
 //! Sparse matrices of R, compressed by columns: where each column begins, rows, values.
 
+use std::ffi::c_void;
+
 use extendr_api::prelude::*;
 
 use crate::algo::lp_csc::Csc;
 use crate::algo::pcg_sparse::Stored;
 use crate::error::{Error, Result};
-use crate::r::args;
+use crate::r::args::{self, Out};
+use crate::r::reply::{in_r, interrupt_pending};
+use crate::scalar::room;
+
+extern "C" {
+    /// In `entrypoint.c`. Preserved, or null; jumps nowhere.
+    fn cudafactor_vector(doubles: i32, length: usize) -> *mut c_void;
+    fn R_ReleaseObject(x: *mut c_void);
+}
 
 fn places(x: &Robj) -> Result<Vec<usize>> {
-    let all = args::integers(x)?.iter().map(|i| usize::try_from(*i));
-    let all: std::result::Result<Vec<usize>, _> = all.collect();
-    all.map_err(|_| Error::Dimension {
-        what: "a sparse matrix has rows that are out of order or range".into(),
-    })
+    let all = args::integers(x)?;
+    let mut out = room(all.len())?;
+    for i in all {
+        out.push(usize::try_from(*i).map_err(|_| Error::Dimension {
+            what: "a sparse matrix has rows that are out of order or range".into(),
+        })?);
+    }
+    Ok(out)
 }
 
 /// The matrix of these extents.
 pub fn csc(starts: &Robj, rows: &Robj, values: &Robj, dim: (usize, usize)) -> Result<Csc> {
-    let values = args::doubles(values)?.to_vec();
+    let from = args::doubles(values)?;
+    let mut values = room(from.len())?;
+    values.extend_from_slice(from);
     let a = Csc::new(dim.0, places(starts)?, places(rows)?, values)?;
     if a.columns() == dim.1 {
         return Ok(a);
@@ -36,17 +51,46 @@ pub fn stored(x: &Robj) -> Stored {
     }
 }
 
+/// A fresh vector of R's, to be filled by the caller, to whom alone it is known.
+fn fresh(doubles: bool, length: usize) -> Result<Robj> {
+    // SAFETY: called on R's thread, which runs the native routine.
+    let made = in_r(|| unsafe { cudafactor_vector(i32::from(doubles), length) });
+    if made.is_null() {
+        let size = if doubles { 8 } else { 4 };
+        return Err(match interrupt_pending() {
+            true => Error::Interrupted,
+            false => Error::HostMemory {
+                needed: (length as u64).saturating_mul(size),
+            },
+        });
+    }
+    // SAFETY: a vector of R's, preserved until it is released here; `Robj` protects it from then on.
+    unsafe {
+        let x = Robj::from_sexp(made.cast());
+        R_ReleaseObject(made);
+        Ok(x)
+    }
+}
+
+fn whole(v: &[usize]) -> Result<Robj> {
+    if v.iter().any(|i| i32::try_from(*i).is_err()) {
+        return Err(Error::Dimension {
+            what: "a sparse matrix has more entries than R can count".into(),
+        });
+    }
+    let x = fresh(false, v.len())?;
+    let mut out = Out::integers(&x, v.len())?;
+    let entries = out.slice().iter_mut().zip(v);
+    entries.for_each(|(to, from)| *to = *from as i32);
+    Ok(x)
+}
+
 /// Starts, rows and values for R.
 pub fn parts(a: &Csc) -> Result<[Robj; 3]> {
-    let whole = |v: &[usize]| -> Result<Vec<i32>> {
-        let all: std::result::Result<_, _> = v.iter().map(|i| i32::try_from(*i)).collect();
-        all.map_err(|_| Error::Dimension {
-            what: "a sparse matrix has more entries than R can count".into(),
-        })
-    };
-    Ok([
-        whole(&a.starts)?.into(),
-        whole(&a.index)?.into(),
-        a.values.clone().into(),
-    ])
+    let (starts, index) = (whole(&a.starts)?, whole(&a.index)?);
+    let values = fresh(true, a.values.len())?;
+    Out::new(&values, (a.values.len(), 1))?
+        .slice()
+        .copy_from_slice(&a.values);
+    Ok([starts, index, values])
 }

@@ -247,9 +247,14 @@ pub fn set_last(target: Target) {
     LAST.with(|l| l.set(Some(target)));
 }
 
+/// None before the first computation.
+pub fn last_target() -> Option<Target> {
+    LAST.with(Cell::get)
+}
+
 /// `""` before the first computation.
 pub fn last() -> String {
-    LAST.with(Cell::get).map(Target::name).unwrap_or_default()
+    last_target().map(Target::name).unwrap_or_default()
 }
 
 thread_local! {

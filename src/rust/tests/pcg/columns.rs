@@ -22,7 +22,7 @@ fn mixed(side: usize, k: usize) -> HostBlock {
     HostBlock::new(n, k, values).unwrap()
 }
 
-/// Bit by bit, with any number of threads.
+/// Bit by bit.
 #[test]
 fn the_same_as_one_at_a_time() {
     let a = poisson(&[40, 40]);
@@ -34,8 +34,8 @@ fn the_same_as_one_at_a_time() {
     };
     for k in [1, 3, 4, 5, 9] {
         let b = mixed(40, k);
-        let all = pcg(&Host::new(2), &a, &m, &b, None, stop).unwrap();
         let host = Host::new(1);
+        let all = pcg(&host, &a, &m, &b, None, stop).unwrap();
         for c in 0..k {
             let b = host.gather(&b, &[c]).unwrap();
             let one = pcg(&host, &a, &m, &b, None, stop).unwrap();
@@ -45,6 +45,28 @@ fn the_same_as_one_at_a_time() {
             assert_eq!(one.ends[0], all.ends[c]);
         }
     }
+}
+
+/// Bit by bit, where vectors are long enough for several threads.
+#[test]
+fn the_same_with_any_number_of_threads() {
+    let a = poisson(&[730, 720]);
+    let (n, k) = (a.rows, 3);
+    let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+    let a = Sparse::new(&a, Stored::All).unwrap();
+    let (one, two) = (Host::new(1), Host::new(2));
+    assert_eq!((two.share(n), m.share(k, 2)), (2, 2));
+    let b = block(n, k, 7);
+    let stop = Stopping {
+        tol: 1e-9,
+        maxit: 3,
+    };
+    let alone = pcg(&one, &a, &m, &b, None, stop).unwrap();
+    let shared = pcg(&two, &a, &m, &b, None, stop).unwrap();
+    assert_eq!(alone.ends, [End::Iterations; 3]);
+    assert_eq!(alone.history, shared.history);
+    assert_eq!(alone.residuals, shared.residuals);
+    assert!(alone.x == shared.x);
 }
 
 #[test]
@@ -91,6 +113,26 @@ fn zero_in_spite_of_a_start() {
     let s = pcg(&Host::new(1), &a, &Unpreconditioned, &b, Some(&x0), stop).unwrap();
     assert_eq!((s.ends[0], s.iterations[0]), (End::Converged, 0));
     assert!(s.x.values().iter().all(|x| *x == 0.0));
+}
+
+/// A start that overflows when b is brought near 1 is none.
+#[test]
+fn a_start_out_of_range_is_left_out() {
+    let a = poisson(&[12, 13]);
+    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let mut b = block(a.rows, 3, 8);
+    b.column_mut(1).iter_mut().for_each(|v| *v *= 1e-300);
+    let mut x0 = block(a.rows, 3, 9);
+    x0.column_mut(1).iter_mut().for_each(|v| *v *= 1e20);
+    let stop = Stopping {
+        tol: 1e-9,
+        maxit: 100,
+    };
+    let host = Host::new(1);
+    let s = pcg(&host, &operator, &Unpreconditioned, &b, Some(&x0), stop).unwrap();
+    assert_eq!(s.converged(), [true; 3], "{:?}", s.ends);
+    assert_eq!(s.history[1][0], 1.0);
+    assert!(s.history[0][0] > 1.0);
 }
 
 /// b's magnitude is of no account, to the last bit.

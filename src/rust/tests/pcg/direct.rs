@@ -4,13 +4,20 @@ use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::pcg_host::Host;
 use cudafactor::algo::pcg_sparse::Stored;
 use cudafactor::algo::sparse_cholesky::Ordered;
+use cudafactor::threads::share;
 
 use crate::problem::{block, lower, poisson, residual, run, upper};
 
 fn check(full: &Csc, a: &Csc, stored: Stored) {
+    check_on(&[1], full, a, stored);
+}
+
+/// With each of these numbers of threads, all of which have a share.
+fn check_on(threads: &[usize], full: &Csc, a: &Csc, stored: Stored) {
     let b = block(full.rows, 3, 5);
     let order = Ordered::new(a, stored).unwrap();
-    for threads in [1, 2] {
+    for threads in threads.iter().copied() {
+        assert_eq!(share(threads, order.multiplications()), threads);
         let m = order.factor(&Host::new(threads)).unwrap();
         assert!(m.entries() >= full.rows);
         let s = run(full, &m, &b, 1e-13, 3);
@@ -33,6 +40,12 @@ fn either_triangle() {
         check(&a, &a, Stored::Lower);
         check(&a, &a, Stored::Upper);
     }
+}
+
+#[test]
+fn several_threads() {
+    let a = poisson(&[20, 21, 22]);
+    check_on(&[1, 2, 3], &a, &a, Stored::All);
 }
 
 #[test]
@@ -70,4 +83,19 @@ fn what_pays() {
         assert!(pays(sides), "{sides:?}");
     }
     assert!(!pays(&[50, 50, 50]));
+}
+
+/// The answer changes at one number of right-hand sides, which is the same whatever is stored.
+#[test]
+fn what_is_stored_does_not_decide() {
+    let full = poisson(&[26, 27, 28]);
+    let least = |a: &Csc, stored| {
+        let order = Ordered::new(a, stored).unwrap();
+        (1..1000).find(|k| order.pays(*k)).unwrap()
+    };
+    let expected = least(&full, Stored::All);
+    assert!(expected > 3, "{expected}");
+    assert_eq!(least(&upper(&full), Stored::Upper), expected);
+    assert_eq!(least(&lower(&full), Stored::Lower), expected);
+    assert_eq!(least(&full, Stored::Lower), expected);
 }

@@ -152,13 +152,37 @@ fn systems_are_solved() {
                 .collect()
         };
         let (mut down, mut up) = (flat(&l * x), flat(l.transpose() * x));
-        m.solve_lower(&mut down, 2);
-        m.solve_upper(&mut up, 2);
+        m.solve_lower(&mut down, 1);
+        m.solve_upper(&mut up, 1);
         for (solved, x) in [down, up]
             .iter()
             .flat_map(|s| s.iter().zip(flat(x.to_owned())))
         {
             assert!((solved - x).abs() <= 1e-13);
         }
+    }
+}
+
+/// Bit by bit, each column as if it were alone.
+#[test]
+fn threads_change_nothing() {
+    let a = poisson(&[200, 200]);
+    let (n, k) = (a.rows, 30);
+    let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+    let x = numbers(n * k, 5);
+    let solved = |x: &[f64], threads| {
+        let mut x = x.to_vec();
+        m.solve_lower(&mut x, threads);
+        m.solve_upper(&mut x, threads);
+        x
+    };
+    let expected = solved(&x, 1);
+    for threads in [2, 3] {
+        assert_eq!(m.share(k, threads), threads);
+        assert!(solved(&x, threads) == expected);
+    }
+    for c in [0, 14, 29] {
+        let column = c * n..(c + 1) * n;
+        assert!(solved(&x[column.clone()], 2) == expected[column]);
     }
 }

@@ -9,6 +9,7 @@ mod direct;
 mod ends;
 mod hard;
 mod incomplete;
+mod interrupt;
 mod operators;
 mod poisson;
 mod problem;

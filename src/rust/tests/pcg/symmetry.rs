@@ -1,14 +1,17 @@
 //! Whether a stored matrix is symmetric.
 
 use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::symmetry::{is_symmetric, is_symmetric_resident, is_symmetric_sparse};
+use cudafactor::algo::symmetry::{
+    is_symmetric, is_symmetric_resident, is_symmetric_sparse, triangles_resident,
+};
 use cudafactor::elementwise::Elementwise;
 use cudafactor::scalar::Scalar;
+use cudafactor::threads::share;
 
 use crate::common::{for_each_device, Host};
 use crate::problem::{lower, numbers, poisson, sparse, upper};
 
-for_each_device!(dense_matrices);
+for_each_device!(dense_matrices, triangles);
 
 /// On the host and on the device.
 fn both<T: Scalar, D: Elementwise<T>>(dev: &D, a: &Host<T>) -> bool {
@@ -38,6 +41,49 @@ fn dense_matrices<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert!(is_symmetric_resident(dev, &empty).unwrap());
     let wide = dev.zeros(2, 3).unwrap();
     assert!(!is_symmetric_resident(dev, &wide).unwrap());
+}
+
+/// Enough work for threads in the first rows of blocks; what is off is found in any share.
+#[test]
+fn several_threads() {
+    let n = 2200;
+    assert!(share(2, 16.0 * 256.0 * n as f64) > 1);
+    let mut a = Host::<f64>::from_fn(n, n, |i, j| (i.min(j) + 3 * i.max(j)) as f64);
+    assert!(is_symmetric(a.view()).unwrap());
+    for (i, j) in [(1, 0), (n - 1, 0), (700, 100), (1300, 3), (n - 1, n - 2)] {
+        let was = a.at(i, j);
+        a.set(i, j, was + 1.0);
+        assert!(!is_symmetric(a.view()).unwrap(), "[{i}, {j}]");
+        a.set(i, j, was);
+    }
+}
+
+/// One entry off the diagonal, wherever that is, and none; the diagonal is of no account.
+fn triangles<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let found = |a: &Host<T>| triangles_resident(dev, &dev.load(a.view()).unwrap()).unwrap();
+    for n in [1, 2, 3, 65, 512, 513, 514, 1100] {
+        let mut a = Host::<T>::from_fn(n, n, |i, j| if i == j { f64::NAN } else { 0.0 });
+        assert_eq!(found(&a), (0.0, 0.0));
+        let places = [(n - 1, 0), (n / 2, n / 3), (n - 1, n - 1), (1, 0)];
+        let far = [(n - 1, n.saturating_sub(2)), (512, 511), (513, 512)];
+        for (i, j) in places.into_iter().chain(far) {
+            if i >= n || i <= j {
+                continue;
+            }
+            for value in [-3.0, f64::NAN, f64::INFINITY] {
+                a.set(i, j, value);
+                let (below, above) = found(&a);
+                assert!(below == value.abs() || below.is_nan() && value.is_nan());
+                assert_eq!(above, 0.0, "{n}: [{i}, {j}]");
+                a.set(i, j, 0.0);
+                a.set(j, i, value);
+                let (below, above) = found(&a);
+                assert!(above == value.abs() || above.is_nan() && value.is_nan());
+                assert_eq!(below, 0.0, "{n}: [{j}, {i}]");
+                a.set(j, i, 0.0);
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,60 @@
+//! The user's wish to stop is asked for by the work that is done.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::lp_csc::Csc;
+use cudafactor::algo::pcg_blocks::{Blocks, Preconditioner};
+use cudafactor::algo::pcg_host::Host;
+use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::sparse_cholesky::Ordered;
+use cudafactor::error::Error;
+use cudafactor::interrupt;
+
+use crate::problem::{block, poisson};
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The user wants to stop when asked for the time of this number. The answer takes so long that each look is another question.
+fn stop_at(question: usize) {
+    LEFT.set(question);
+    interrupt::install(|| {
+        std::thread::sleep(Duration::from_millis(60));
+        LEFT.set(LEFT.get() - 1);
+        LEFT.get() == 0
+    });
+}
+
+/// A matrix whose few columns fill up.
+#[test]
+fn an_incomplete_factor_with_few_columns() {
+    let n = 400;
+    let mut a = Csc::with_rows(n);
+    a.push(
+        (0..n)
+            .map(|i| (i, if i == 0 { n as f64 } else { 0.5 }))
+            .collect(),
+    );
+    (1..n).for_each(|j| a.push(vec![(j, 2.0)]));
+    let fill = Fill::Threshold(0.0);
+    stop_at(5);
+    let stopped = IncompleteCholesky::new(&a, Stored::Lower, fill);
+    assert_eq!(stopped.err(), Some(Error::Interrupted));
+}
+
+#[test]
+fn solutions_with_a_complete_factor() {
+    let a = poisson(&[30, 31]);
+    let host = Host::new(1);
+    let m = Ordered::new(&a, Stored::All)
+        .unwrap()
+        .factor(&host)
+        .unwrap();
+    let b = block(a.rows, 4, 3);
+    let mut x = host.zeros(a.rows, 4).unwrap();
+    stop_at(3);
+    assert_eq!(m.solve(&host, &b, &mut x), Err(Error::Interrupted));
+}

@@ -58,45 +58,35 @@ __device__ __forceinline__ void rows_of(Stage& stage, i64 n, const int* starts, 
     }
 }
 
-template <int LANES, typename Done>
-__device__ __forceinline__ void rows_by(Stage& stage, i64 n, const int* starts, const int* index, const double* values, const double* x, int columns,
-                                        Done done) {
-    if (columns == 1)
-        rows_of<LANES, 1>(stage, n, starts, index, values, x, columns, done);
-    else
-        rows_of<LANES, TOGETHER>(stage, n, starts, index, values, x, columns, done);
-}
-
-template <typename Done>
+template <int COLUMNS, typename Done>
 __device__ __forceinline__ void products(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* x, int columns,
                                          Done done) {
     __shared__ Stage stage;
     switch (lanes) {
-        case 1: return rows_by<1>(stage, n, starts, index, values, x, columns, done);
-        case 2: return rows_by<2>(stage, n, starts, index, values, x, columns, done);
-        case 4: return rows_by<4>(stage, n, starts, index, values, x, columns, done);
-        case 8: return rows_by<8>(stage, n, starts, index, values, x, columns, done);
-        case 16: return rows_by<16>(stage, n, starts, index, values, x, columns, done);
-        default: return rows_by<32>(stage, n, starts, index, values, x, columns, done);
+        case 1: return rows_of<1, COLUMNS>(stage, n, starts, index, values, x, columns, done);
+        case 2: return rows_of<2, COLUMNS>(stage, n, starts, index, values, x, columns, done);
+        case 4: return rows_of<4, COLUMNS>(stage, n, starts, index, values, x, columns, done);
+        case 8: return rows_of<8, COLUMNS>(stage, n, starts, index, values, x, columns, done);
+        case 16: return rows_of<16, COLUMNS>(stage, n, starts, index, values, x, columns, done);
+        default: return rows_of<32, COLUMNS>(stage, n, starts, index, values, x, columns, done);
     }
 }
 
-}  // namespace
-
-// out <- b - A x, or A x where b is null. Of `lanes` threads to a row, as the two after it.
-extern "C" __global__ void __launch_bounds__(THREADS) sparse_residual_plain(int lanes, i64 n, const int* starts, const int* index, const double* values,
-                                                                            const double* b, const double* x, double* out, int columns) {
-    products(lanes, n, starts, index, values, x, columns, [&](i64 row, int c, double product) {
+// out <- b - A x, or A x where b is null.
+template <int COLUMNS>
+__device__ __forceinline__ void residual(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* b, const double* x,
+                                         double* out, int columns) {
+    products<COLUMNS>(lanes, n, starts, index, values, x, columns, [&](i64 row, int c, double product) {
         const i64 at = row + c * n;
         out[at] = b == nullptr ? product : b[at] - product;
     });
 }
 
 // p <- momentum p + rate D^-1 (b - A x), out <- x + p.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_relax_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const double* b, const double* x,
-                       double rate, double momentum, double* step, double* out, int columns) {
-    products(lanes, n, starts, index, values, x, columns, [&](i64 row, int c, double product) {
+template <int COLUMNS>
+__device__ __forceinline__ void relax(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const double* b,
+                                      const double* x, double rate, double momentum, double* step, double* out, int columns) {
+    products<COLUMNS>(lanes, n, starts, index, values, x, columns, [&](i64 row, int c, double product) {
         const i64 at = row + c * n;
         const double before = momentum == 0 ? 0 : momentum * step[at];
         const double moved = fma(rate / diagonal[row], b[at] - product, before);
@@ -104,6 +94,24 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         out[at] = x[at] + moved;
     });
 }
+
+}  // namespace
+
+// Of `lanes` threads to a row, and of one vector, or of up to four. What reads memory as fast as it comes is many blocks at once: so few registers are there for a thread.
+#define PRODUCTS(SUFFIX, COLUMNS, BLOCKS)                                                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                                                     \
+        sparse_residual_##SUFFIX(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* b, const double* x,       \
+                                 double* out, int columns) {                                                                                          \
+        residual<COLUMNS>(lanes, n, starts, index, values, b, x, out, columns);                                                                       \
+    }                                                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                                                     \
+        sparse_relax_##SUFFIX(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const double* b,   \
+                              const double* x, double rate, double momentum, double* step, double* out, int columns) {                                \
+        relax<COLUMNS>(lanes, n, starts, index, values, diagonal, b, x, rate, momentum, step, out, columns);                                          \
+    }
+
+PRODUCTS(single, 1, 5)
+PRODUCTS(several, TOGETHER, 3)
 
 // The same of x = 0 and p = 0.
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -66,6 +66,19 @@ impl<'a> Graph<'a> {
             s if s > 0.0 => -beta / s,
             _ => 0.0,
         };
+        if !scale.is_finite() {
+            return Err(wrong(
+                "beta",
+                "is too large for values that differ as little as these",
+            ));
+        }
+        // Of equal values 0 is multiplied by this.
+        if !image.spacing.iter().all(|s| (scale / (s * s)).is_finite()) {
+            return Err(wrong(
+                "spacing",
+                "is too small: squared differences over its square leave the range",
+            ));
+        }
         let mut graph = Graph {
             image,
             scale,

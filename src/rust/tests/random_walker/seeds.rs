@@ -1,5 +1,7 @@
 use super::model::{seeded, Picture};
 use cudafactor::algo::random_walker::segment;
+use cudafactor::algo::random_walker_image::Image;
+use cudafactor::error::Error;
 
 #[test]
 fn pixels_that_are_left_out_cut_the_graph() {
@@ -138,4 +140,55 @@ fn many_labels_are_solved_in_blocks() {
     let plain = segment(picture.image(), &seeds, 130.0, false).unwrap();
     assert_eq!(plain.probabilities, None);
     assert_eq!(plain.labels, answer.labels);
+}
+
+/// Pixels are gone through some at a time, and the last ones of an axis have no next one.
+#[test]
+fn large_images_are_gone_through_to_their_ends() {
+    for dims in [
+        [1025, 1024, 1],
+        [300, 300, 12],
+        [600, 600, 3],
+        [1 << 20, 2, 1],
+    ] {
+        let pixels: usize = dims.iter().product();
+        let values = vec![0.5; pixels];
+        let image = Image {
+            values: &values,
+            dims,
+            channels: 1,
+            spacing: [1.0; 3],
+        };
+        let mut seeds = vec![1; pixels];
+        seeds[pixels - 1] = 0;
+        seeds[pixels / 2] = 2;
+        let answer = segment(image, &seeds, 130.0, false).unwrap();
+        assert_eq!(answer.labels[pixels - 1], 1);
+        assert_eq!(answer.labels[pixels / 2], 2);
+    }
+}
+
+#[test]
+fn weights_that_leave_the_range_are_refused() {
+    let values = [0.0, 0.0, 1e-3, 1e-3];
+    let image = Image {
+        values: &values,
+        dims: [2, 2, 1],
+        channels: 1,
+        spacing: [1.0; 3],
+    };
+    let refused = |image, beta| match segment(image, &[1, 0, 0, 2], beta, false) {
+        Err(Error::Argument { argument, .. }) => argument,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(image, 1e308), "beta");
+    let values = [0.0, 0.0, 1.0, 1.0];
+    let spacing = [1e-170, 1.0, 1.0];
+    let near = Image {
+        values: &values,
+        spacing,
+        ..image
+    };
+    assert_eq!(refused(near, 130.0), "spacing");
+    assert_eq!(refused(near, 0.0), "spacing");
 }

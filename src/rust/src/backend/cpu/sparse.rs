@@ -239,8 +239,7 @@ impl Sparse for CpuDevice {
                     *out = b.as_ref().map_or(product, |b| b[c][i] - product);
                 }
             }
-        });
-        Ok(())
+        })
     }
 
     fn sparse_relax(
@@ -281,8 +280,7 @@ impl Sparse for CpuDevice {
                     }
                 }
             }
-        });
-        Ok(())
+        })
     }
 
     fn sparse_aggregate(&self, a: &HostCsr) -> Result<HostAggregates> {
@@ -332,8 +330,7 @@ impl Sparse for CpuDevice {
                     *out = of.of(k).iter().map(|i| x[c][*i as usize]).sum();
                 }
             }
-        });
-        Ok(())
+        })
     }
 
     fn sparse_prolong(&self, of: &HostAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
@@ -354,7 +351,6 @@ impl Sparse for CpuDevice {
                     }
                 }
             }
-        });
-        Ok(())
+        })
     }
 }

@@ -7,11 +7,15 @@ use super::stencil_between::{prolong, restrict};
 use super::stencil_coarse::{coarsen, interpolation};
 use super::{CpuDevice, CpuMat};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::stencil::{Grid, Offset, Operator, Reach, Stencil, Step};
 use crate::threads::{join, share};
 
 /// An entry on its way from memory costs about as much as this many multiplications.
 const READ: f64 = 4.0;
+
+/// Multiplications of a thread between two looks at the user's wish to stop.
+const AT_ONCE: f64 = 1e8;
 
 /// Some lines of a grid, from number `first` on, of several vectors.
 pub(super) struct Part<'a> {
@@ -26,8 +30,8 @@ pub(super) fn in_parts<'a>(
     threads: usize,
     work: f64,
     f: &(impl Fn(Part<'_>) + Sync),
-) {
-    let columns: Vec<_> = columns.collect();
+) -> Result<()> {
+    let mut columns: Vec<_> = columns.collect();
     let lines = columns.first().map_or(0, |c| c.len() / length.max(1));
     fn halve(
         part: Part<'_>,
@@ -56,8 +60,22 @@ pub(super) fn in_parts<'a>(
             |t| halve(b, lines - half, length, t, f),
         );
     }
-    let part = Part { first: 0, columns };
-    halve(part, lines, length, share(threads, work * READ), f);
+    let looks = (work * READ / (AT_ONCE * threads as f64)).ceil().max(1.0);
+    let few = lines.div_ceil(looks as usize).max(1);
+    for first in (0..lines).step_by(few) {
+        interrupt::poll()?;
+        let now = few.min(lines - first);
+        let cut = |c| <[f64]>::split_at_mut(c, now * length);
+        let (part, later) = columns.into_iter().map(cut).unzip();
+        columns = later;
+        let part = Part {
+            first,
+            columns: part,
+        };
+        let work = work * READ * now as f64 / lines as f64;
+        halve(part, now, length, share(threads, work), f);
+    }
+    Ok(())
 }
 
 /// An operator's entries as slices.
@@ -183,8 +201,7 @@ pub(super) fn residual(
                 }
             }
         },
-    );
-    Ok(())
+    )
 }
 
 pub(super) fn relax(
@@ -243,8 +260,7 @@ pub(super) fn relax(
                 }
             }
         }
-    });
-    Ok(())
+    })
 }
 
 type Mat = CpuMat<'static, f64>;

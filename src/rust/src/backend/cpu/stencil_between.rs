@@ -94,8 +94,7 @@ fn each_line(
                 f(line, x, out);
             }
         }
-    });
-    Ok(())
+    })
 }
 
 /// `out <- P' x`.

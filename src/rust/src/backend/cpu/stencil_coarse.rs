@@ -167,7 +167,7 @@ pub(super) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
                     }
                 }
             }
-        });
+        })?;
     }
     Ok(all)
 }
@@ -232,7 +232,7 @@ pub(super) fn coarsen(a: &Slices<'_>, weights: &[f64], threads: usize) -> Result
                 }
             }
         },
-    );
+    )?;
     Ok(all)
 }
 

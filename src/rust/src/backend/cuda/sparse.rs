@@ -10,8 +10,15 @@ use crate::scalar::try_zeroed;
 use crate::sparse::{Columns, Rows, Sparse};
 use crate::stencil::Step;
 
-const RESIDUAL: Kernel = Kernel::untyped(Family::Sparse, "sparse_residual_plain");
-const RELAX: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_plain");
+/// Of one vector, and of several.
+const RESIDUAL: [Kernel; 2] = [
+    Kernel::untyped(Family::Sparse, "sparse_residual_single"),
+    Kernel::untyped(Family::Sparse, "sparse_residual_several"),
+];
+const RELAX: [Kernel; 2] = [
+    Kernel::untyped(Family::Sparse, "sparse_relax_single"),
+    Kernel::untyped(Family::Sparse, "sparse_relax_several"),
+];
 const RELAX_ZERO: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_zero_plain");
 const RESTRICT: Kernel = Kernel::untyped(Family::Sparse, "sparse_restrict_plain");
 const PROLONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_prolong_plain");
@@ -128,7 +135,7 @@ impl Sparse for CudaDevice {
             let b = b.map_or(0, |b| at(b.0, first, n));
             let (x, out) = (at(x, first, n), at(out.0, first, n));
             self.ctx.launch::<f64>(
-                RESIDUAL,
+                RESIDUAL[usize::from(count > 1)],
                 n.div_ceil(THREADS as usize / lanes),
                 1,
                 THREADS,
@@ -168,7 +175,7 @@ impl Sparse for CudaDevice {
             };
             let x = at(x.0, first, n);
             self.ctx.launch::<f64>(
-                RELAX,
+                RELAX[usize::from(count > 1)],
                 n.div_ceil(THREADS as usize / lanes),
                 1,
                 THREADS,

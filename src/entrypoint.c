@@ -177,7 +177,7 @@ struct vector_request {
 static SEXP make_vector(void *data) {
   struct vector_request *r = data;
   r->begun = 1;
-  const SEXP made = PROTECT(r->type == REALSXP ? result_vector(r->length) : Rf_allocVector(r->type, r->length));
+  const SEXP made = PROTECT(result_vector(r->type, r->length));
   R_PreserveObject(made);
   UNPROTECT(1);
   r->made = made;

@@ -36,11 +36,12 @@ row() {
   echo "| $1 | $(count passed "$2") | $(count failed "$2") | $(($(date +%s) - $3)) |"
 }
 
-# rust PROGRAM LOG: runs a program of tests and prints its row; where it fails, LOG says why and stays.
+# rust PROGRAM: runs a program of tests and leaves its row; where it fails, its log, too.
 rust() {
   began=$(date +%s)
-  "$1" --test-threads 8 >"$2" 2>&1 || { cat "$2" >>"$folder/failed"; }
-  row "Rust: $(basename "$1")" "$2" "$began"
+  name=$(basename "$1")
+  "$1" --test-threads 8 >"$folder/$name.rust" 2>&1 || cat "$folder/$name.rust" >>"$folder/failed"
+  row "Rust: $name" "$folder/$name.rust" "$began" >"$folder/$name.row"
 }
 
 # Whether a program looks at all of the GPU's memory, or fills it, so that nothing else may run.
@@ -73,14 +74,21 @@ checkers() {
 
 rust_part() {
   checkers >"$folder/checked" &
+  started=
   for program in "$programs"/*; do
-    [ -x "$program" ] && ! alone "$program" && rust "$program" "$log" >>"$result"
+    [ -x "$program" ] && ! alone "$program" || continue
+    rust "$program" &
+    started="$started $!"
+    # Four at a time, beside the checkers.
+    [ "$(echo "$started" | wc -w)" -ge 4 ] || continue
+    wait $started
+    started=
   done
   wait
   for program in "$programs"/*; do
-    [ -x "$program" ] && alone "$program" && rust "$program" "$log" >>"$result"
+    [ -x "$program" ] && alone "$program" && rust "$program"
   done
-  cat "$folder/checked" >>"$result"
+  cat "$folder"/*.row "$folder/checked" >>"$result"
 }
 
 # Whether a file of R tests looks at the memory there is, fills it, or waits for something that takes some time.
@@ -106,13 +114,15 @@ r() {
 
 r_part() {
   started=$(date +%s)
-  count=0
+  pids=
   for file in "$tests"/test-*.R; do
     sensitive "$file" && continue
     r "$file" &
-    count=$((count + 1))
-    # Eight at a time, since starting R and loading the GPU's code takes seconds.
-    [ $((count % 8)) -eq 0 ] && wait
+    pids="$pids $!"
+    # Eight at a time: starting R and loading the GPU's code takes seconds.
+    [ "$(echo "$pids" | wc -w)" -ge 8 ] || continue
+    wait $pids
+    pids=
   done
   wait
   for file in "$tests"/test-*.R; do

@@ -4,6 +4,7 @@
 # for a crate that is also an rlib, and the archive would be twice the size.
 
 set -e
+manifest=rust/Cargo.toml
 PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:$HOME/.cargo/bin"
 export PATH
 
@@ -11,7 +12,8 @@ target_dir=$1 profile=$2 features=$3 source=$4
 shift 4
 
 # With the archive, everything cargo needs comes from the tree, and all it writes stays in the target folder.
-# A kept target folder keeps the unpacked crates too, because cargo compiles again what it finds at another path.
+# A kept target folder keeps the unpacked crates and a copy of our own too, because cargo compiles again what it finds at another
+# path, or with other times: R unpacks a source package somewhere else each time.
 if [ "$source" = vendor ]; then
   mkdir -p "$target_dir"
   target_dir=$(cd "$target_dir" && pwd)
@@ -21,8 +23,15 @@ if [ "$source" = vendor ]; then
     xz -dc rust/vendor.tar.xz | (cd "$target_dir" && tar xf -)
     echo "$sum" >"$target_dir/vendor.sum"
   fi
-  # A source package brings the times of its files along: next to older objects, newer sources could pass for older.
-  touch rust/src/lib.rs
+  own() { find rust -path rust/target -prune -o -type f ! -name 'vendor.tar.xz' ! -name '.*' "$@"; }
+  sum=$(own -exec cksum {} + | LC_ALL=C sort -k 3 | cksum)
+  if [ "$(cat "$target_dir/crate.sum" 2>/dev/null)" != "$sum" ]; then
+    rm -rf "$target_dir/crate"
+    mkdir "$target_dir/crate"
+    own -print | tar cf - -T - | (cd "$target_dir/crate" && tar xmf -)
+    echo "$sum" >"$target_dir/crate.sum"
+  fi
+  manifest=$target_dir/crate/rust/Cargo.toml
   CARGO_HOME=$target_dir/cargo-home
   export CARGO_HOME
   set -- "$@" --offline \
@@ -32,4 +41,4 @@ fi
 
 exec cargo rustc --lib --crate-type staticlib --locked -j 2 --profile "$profile" \
   --no-default-features --features "$features" \
-  --manifest-path rust/Cargo.toml --target-dir "$target_dir" "$@"
+  --manifest-path "$manifest" --target-dir "$target_dir" "$@"

@@ -7,7 +7,9 @@ sh tools/setup.sh test || exit 1
 . tools/env.sh
 # Quicker to build; a panic names its line all the same.
 CARGO_PROFILE_DEV_DEBUG=0
-export CARGO_PROFILE_DEV_DEBUG
+# What is built once has no use for what builds it faster a second time.
+CARGO_INCREMENTAL=0
+export CARGO_PROFILE_DEV_DEBUG CARGO_INCREMENTAL
 
 logs=build/logs
 rm -rf "$logs"

@@ -14,7 +14,7 @@ use cudafactor::device::Device;
 use cudafactor::elementwise::Elementwise;
 use cudafactor::error::Result;
 use cudafactor::matrix::Part;
-use cudafactor::sparse::{Columns, Sparse, Stored};
+use cudafactor::sparse::{Columns, Sparse, Stored, DOMINANT};
 use cudafactor::stencil::{Grid, Reach, Step};
 use faer::MatRef;
 
@@ -137,10 +137,11 @@ fn stages(dev: &CudaDevice, name: &str, a: &Matrix) -> Result<()> {
     drop(Algebraic::new(dev, dev.sparse_load(a.columns())?)?);
     let (load, mut csr) = once(dev, || dev.sparse_load(a.columns()))?;
     let (mut aggregate, mut coarsen, mut compose) = (0.0, 0.0, 0.0);
-    while dev.sparse_order(&csr) > 256 {
+    loop {
         let mut passes = Vec::new();
-        for _ in 0..2 {
-            let (s, of) = once(dev, || dev.sparse_aggregate(&csr))?;
+        let before = dev.sparse_order(&csr);
+        for apart in [DOMINANT, -1.0] {
+            let (s, of) = once(dev, || dev.sparse_aggregate(&csr, apart))?;
             aggregate += s;
             let (s, next) = once(dev, || dev.sparse_coarsen(&csr, &of, 1.0))?;
             coarsen += s;
@@ -148,6 +149,11 @@ fn stages(dev: &CudaDevice, name: &str, a: &Matrix) -> Result<()> {
             csr = next;
         }
         compose += once(dev, || dev.sparse_compose(&passes[0], &passes[1]))?.0;
+        // As far as multigrid goes, which ends where rows find no partners.
+        let rows = dev.sparse_order(&csr);
+        if rows <= 256 || 5 * rows > 4 * before {
+            break;
+        }
     }
     let (all, m) = once(dev, || Algebraic::new(dev, dev.sparse_load(a.columns())?))?;
     let levels = m.levels();
@@ -181,6 +187,8 @@ fn solutions(dev: &CudaDevice, name: &str, a: &Matrix) -> Result<()> {
             let (s, found) = once(dev, || pcg_resident(dev, csr, made, &b, None, stop))?;
             least = least.min(s);
             iterations = found.iterations[0];
+            found.verdict()?;
+            assert!(found.converged()[0], "{name} {made:?}: not converged");
         }
         println!(
             "| {name} | {made:?} | {iterations} | {:.2} | {:.4} |",

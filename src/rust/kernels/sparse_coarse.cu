@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) aggregate_draw_plain(i64 n
     }
 }
 
-// The same, ascending; and how many entries the row of each has.
+// The same, ascending.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_order_plain(i64 count, const int* aggregate, const int* starts, const int* drawn, int* members) {
     for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count; m += (i64)gridDim.x * THREADS) {
@@ -127,6 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
+// How many entries the row of each member has.
 extern "C" __global__ void __launch_bounds__(THREADS) coarsen_lengths_plain(i64 count, const int* members, const int* starts, int* lengths) {
     for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count; m += (i64)gridDim.x * THREADS)
         lengths[m] = starts[members[m] + 1] - starts[members[m]];

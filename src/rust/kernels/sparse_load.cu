@@ -193,9 +193,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads have a row.
+// The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads have a row. Rows with more than `most` entries are listed, in any order: long_rows[0] is how many, and
+// begins with 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_diagonals_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, double* entries, double* diagonal) {
+    sparse_diagonals_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, double* entries, double* diagonal,
+                           int most, int* long_rows) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     double own = 0, sum = 0;
@@ -210,7 +212,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     }
     if (row >= n || lane > 0) return;
-    const double most = fmax(own, sum / 2);
+    const double bound = fmax(own, sum / 2);
     entries[row] = own;
-    diagonal[row] = most > 0 ? most : 1;
+    diagonal[row] = bound > 0 ? bound : 1;
+    if (starts[row + 1] - starts[row] > most) long_rows[1 + atomicAdd(long_rows, 1)] = (int)row;
 }

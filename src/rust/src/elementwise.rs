@@ -10,6 +10,17 @@ use crate::error::{Error, Result};
 use crate::matrix::{Change, Part};
 use crate::scalar::Scalar;
 
+/// What [`Elementwise::scale_columns`] makes of y, x and `by`, of matrices of one shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    /// `y <- x diag(by)`.
+    Replace,
+    /// `y <- y + x diag(by)`.
+    Add,
+    /// `y <- x + y diag(by)`.
+    Onto,
+}
+
 /// A function of one number, as R has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Map {
@@ -286,16 +297,16 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// leaves it out ([`Fold::Count`] always does).
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
-    /// `y <- x diag(by)`, or `y + x diag(by)`, of matrices of one shape. A column of y depends on that of x alone.
+    /// Changes y by x, columns of one multiplied with numbers: see [`Scaling`]. [`Error::Dimension`] unless both have one shape and there is a number for each column. A column of y depends on that of x and itself alone.
     fn scale_columns(
         &self,
         x: &Self::Mat<'_>,
         by: &[f64],
-        add: bool,
+        how: Scaling,
         y: &mut Self::Mat<'_>,
     ) -> Result<()>;
 
-    /// The inner product of every column of x with that of y, in an order of operations that depends on the number of rows alone.
+    /// The inner product of every column of x with that of y, of one shape (else [`Error::Dimension`]), in an order of operations that depends on the number of rows alone.
     fn column_dots(&self, x: &Self::Mat<'_>, y: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
     /// As [`Device::chud`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.

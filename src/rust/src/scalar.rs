@@ -71,6 +71,13 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     Ok(v)
 }
 
+/// Makes room for more entries, and for some beyond, so that growing step by step is not dear.
+pub(crate) fn more<V>(v: &mut Vec<V>, entries: usize) -> Result<()> {
+    v.try_reserve(entries).map_err(|_| Error::HostMemory {
+        needed: ((v.len() + entries) as u64).saturating_mul(size_of::<V>() as u64),
+    })
+}
+
 /// So many copies of a value, or an error where memory is short.
 pub(crate) fn filled<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
     let mut v = room(len)?;

@@ -1,11 +1,13 @@
 //! The contract for sparse symmetric matrices, and for the steps of algebraic multigrid with them.
 //!
 //! A matrix is stored by rows with the entries of both triangles, columns ascending. Beside it is a diagonal D for relaxation, `d_i = max(a_ii, sum_j |a_ij| / 2)`: of any symmetric
-//! positive definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above those of the diagonal of the sums.
+//! positive definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above those of the diagonal of the sums. Of a row without entries `d_i` is 1.
 //!
 //! A coarser matrix has a row for each aggregate, a set of rows: interpolation P has an entry 1 for each row that is in one, and `P' A P` sums entries up by aggregates. Aggregates are pairs of rows
 //! that are each other's strongest neighbours among those that are left, and rows that join them. Two rows are neighbours where their entry is negative, by as much as
-//! `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so that rounding decides nothing; a number made of both rows' numbers ([`priority`]) decides between those that are alike.
+//! `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so that rounding hardly ever decides; a number made of both rows' numbers ([`priority`]) decides between those that are alike.
+
+use std::ops::Range;
 
 use crate::elementwise::Elementwise;
 use crate::error::Result;
@@ -41,7 +43,7 @@ pub struct Rows {
 /// How many times every row that is left is asked for its strongest neighbour. What four leave are a few rows in a hundred, which join others.
 pub const ROUNDS: usize = 4;
 
-/// A row whose other entries sum up to less than this part of its own is in no aggregate: relaxation alone solves it.
+/// A row whose other entries sum up to no more than this part of its own is in no aggregate: relaxation alone solves it.
 pub const DOMINANT: f64 = 1.0 / 8.0;
 
 /// Bits of a strength in single precision that do not count: neighbours that differ by 1e-4 are alike.
@@ -60,15 +62,65 @@ pub fn priority(i: u32, j: u32, strength: f64) -> u64 {
     u64::from((strength as f32).to_bits() & ALIKE) << 32 | u64::from(drawn)
 }
 
-/// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other; no result is an operand.
+impl Stored {
+    /// Whether what is stored at row i of column j is read.
+    pub(crate) fn reads(self, i: usize, j: usize) -> bool {
+        match self {
+            Stored::All => true,
+            Stored::Lower => i >= j,
+            Stored::Upper => i <= j,
+        }
+    }
+}
+
+/// Calls `f` with row, column and inner product, of rows of a matrix, whose places and values `row` gives, and columns of x. A sum is in the order of its row's entries; some columns at once go
+/// through a row together.
+pub(crate) fn each_product<'a>(
+    rows: Range<usize>,
+    row: impl Fn(usize) -> (&'a [i32], &'a [f64]),
+    x: &[&[f64]],
+    mut f: impl FnMut(usize, usize, f64),
+) {
+    fn some<'a, const K: usize>(
+        rows: Range<usize>,
+        row: &impl Fn(usize) -> (&'a [i32], &'a [f64]),
+        x: [&[f64]; K],
+        mut f: impl FnMut(usize, usize, f64),
+    ) {
+        for i in rows {
+            let (index, values) = row(i);
+            let mut sums = [0.0; K];
+            for (j, v) in index.iter().zip(values) {
+                for (sum, x) in sums.iter_mut().zip(&x) {
+                    *sum += v * x[*j as usize];
+                }
+            }
+            let sums = sums.into_iter().enumerate();
+            sums.for_each(|(c, sum)| f(i, c, sum));
+        }
+    }
+    for (k, x) in x.chunks(4).enumerate() {
+        let f = |i, c, sum| f(i, 4 * k + c, sum);
+        match *x {
+            [a] => some(rows.clone(), &row, [a], f),
+            [a, b] => some(rows.clone(), &row, [a, b], f),
+            [a, b, c] => some(rows.clone(), &row, [a, b, c], f),
+            [a, b, c, d] => some(rows.clone(), &row, [a, b, c, d], f),
+            _ => (),
+        }
+    }
+}
+
+/// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What does not
+/// fit together is [`Dimension`](crate::error::Error::Dimension).
 pub trait Sparse: Elementwise<f64> {
     /// A matrix with its diagonal for relaxation.
     type Csr;
     /// Which aggregate each row is in, if it is in one, and the rows of each, ascending.
     type Aggregates;
 
-    /// A matrix from the host. Errors: [`Dimension`](crate::error::Error::Dimension) of parts that do not fit together or are out of order,
-    /// [`NonFiniteIn`](crate::error::Error::NonFiniteIn) of an entry, and [`NotSymmetric`](crate::error::Error::NotSymmetric), each naming `A`. What is not stored is zero.
+    /// A matrix from the host. Errors: [`Dimension`](crate::error::Error::Dimension) of parts that do not fit together or are out of order, and of more entries than 31 bits count;
+    /// [`NonFiniteIn`](crate::error::Error::NonFiniteIn) of an entry and [`NotSymmetric`](crate::error::Error::NotSymmetric), which name `A`; and of memory. What is not stored is zero.
     fn sparse_load(&self, a: Columns<'_>) -> Result<Self::Csr>;
 
     /// All entries, brought to the host.
@@ -100,8 +152,8 @@ pub trait Sparse: Elementwise<f64> {
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 
-    /// Aggregates of a pair of rows or a few more. Rows that are [`DOMINANT`] by their diagonal are in none.
-    fn sparse_aggregate(&self, a: &Self::Csr) -> Result<Self::Aggregates>;
+    /// Aggregates of a pair of rows or a few more. Rows whose other entries sum up to no more than `apart` times their own, as [`DOMINANT`] has it, are in none; with -1 rows without entries alone.
+    fn sparse_aggregate(&self, a: &Self::Csr, apart: f64) -> Result<Self::Aggregates>;
 
     /// How many there are.
     fn sparse_count(&self, of: &Self::Aggregates) -> usize;

@@ -5,7 +5,7 @@ mod common;
 use common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::algo::pcg_blocks::Blocks;
 use cudafactor::algo::pcg_device::OnDevice;
-use cudafactor::elementwise::Elementwise;
+use cudafactor::elementwise::{Elementwise, Scaling};
 use cudafactor::matrix::Part;
 use cudafactor::scalar::Scalar;
 use faer::Mat;
@@ -37,13 +37,17 @@ fn columns_are_scaled<T: Scalar, D: Elementwise<T>>(device: &D) {
             matrices::random::<T>(m, n, 2),
         );
         let (there, by) = (device.load(x.view()).unwrap(), factors(n));
-        for add in [false, true] {
+        for how in [Scaling::Replace, Scaling::Add, Scaling::Onto] {
             let mut out = device.load_temporary(y.view(), Part::All).unwrap();
-            device.scale_columns(&there, &by, add, &mut out).unwrap();
+            device.scale_columns(&there, &by, how, &mut out).unwrap();
             let got = read(device, &out);
-            for (i, j) in [(0, 0), (m - 1, n - 1), (m / 2, n / 2), (m / 3, n - 1)] {
-                let product = by[j] * x.at(i, j);
-                let want = if add { y.at(i, j) + product } else { product };
+            for (i, j) in (0..n).flat_map(|j| (0..m).map(move |i| (i, j))) {
+                let (x, y) = (x.at(i, j), y.at(i, j));
+                let want = match how {
+                    Scaling::Replace => by[j] * x,
+                    Scaling::Add => y + by[j] * x,
+                    Scaling::Onto => x + by[j] * y,
+                };
                 // Rounded alike everywhere.
                 assert_eq!(got[(i, j)], T::from_f64(want), "{m} x {n}, {i} {j}");
             }
@@ -85,14 +89,16 @@ fn a_column_is_as_if_it_were_alone<T: Scalar, D: Elementwise<T>>(device: &D) {
     let all = device.load(x.view()).unwrap();
     let by = factors(10);
     let mut out = device.zeros(m, 10).unwrap();
-    device.scale_columns(&all, &by, true, &mut out).unwrap();
+    device
+        .scale_columns(&all, &by, Scaling::Add, &mut out)
+        .unwrap();
     let (scaled, dots) = (read(device, &out), device.column_dots(&all, &all).unwrap());
     for j in 0..10 {
         let column = Host::<T>::from_fn(m, 1, |i, _| entry(i, j));
         let one = device.load(column.view()).unwrap();
         let mut out = device.zeros(m, 1).unwrap();
         device
-            .scale_columns(&one, &by[j..j + 1], true, &mut out)
+            .scale_columns(&one, &by[j..j + 1], Scaling::Add, &mut out)
             .unwrap();
         let dot = device.column_dots(&one, &one).unwrap()[0];
         assert_eq!((dots[j].is_nan(), dot.is_nan()), (j == 3, j == 3));
@@ -125,7 +131,13 @@ fn shapes_must_fit<T: Scalar, D: Elementwise<T>>(device: &D) {
     let (a, b) = (device.zeros(4, 3).unwrap(), device.zeros(4, 2).unwrap());
     let mut c = device.zeros(4, 3).unwrap();
     assert!(device.column_dots(&a, &b).is_err());
-    assert!(device.scale_columns(&b, &[1.0; 2], true, &mut c).is_err());
-    assert!(device.scale_columns(&a, &[1.0; 2], true, &mut c).is_err());
-    assert!(device.scale_columns(&a, &[1.0; 3], true, &mut c).is_ok());
+    assert!(device
+        .scale_columns(&b, &[1.0; 2], Scaling::Add, &mut c)
+        .is_err());
+    assert!(device
+        .scale_columns(&a, &[1.0; 2], Scaling::Add, &mut c)
+        .is_err());
+    assert!(device
+        .scale_columns(&a, &[1.0; 3], Scaling::Add, &mut c)
+        .is_ok());
 }

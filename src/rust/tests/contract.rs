@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::{matrices, Host};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::{Device, ProblemShape, Problems, Ranks};
-use cudafactor::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand};
+use cudafactor::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling};
 use cudafactor::error::{Error, Result};
 use cudafactor::interrupt;
 use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
@@ -142,7 +142,7 @@ fn interrupts_are_heard<T: Scalar, D: Elementwise<T>>(device: &D) {
         });
     }
     heard("scale_columns", &|c| {
-        device.scale_columns(&a, &vec![1.0; n], true, c)
+        device.scale_columns(&a, &vec![1.0; n], Scaling::Add, c)
     });
     heard("column_dots", &|c| device.column_dots(&a, c).map(drop));
     let all = || Index::From(0);

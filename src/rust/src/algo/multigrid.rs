@@ -156,11 +156,7 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
     /// Of an operator that is positive definite: in every part of the grid that couplings join there is an excess.
     pub fn new(dev: &'d D, finest: Operator<Own<D>>) -> Result<Self> {
         let (operator, weights) = (finest, None);
-        let made = Multigrid::of_levels(dev, Grids { operator, weights })?;
-        match made.factor {
-            Some(_) => Ok(made),
-            None => Err(Error::NotPositiveDefinite { order: 1 }),
-        }
+        Multigrid::of_levels(dev, Grids { operator, weights }, true)
     }
 
     /// The operator that this is an approximate inverse of.
@@ -170,8 +166,8 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
 }
 
 impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
-    /// Of the finest level. The coarsest is factored if it is small and positive definite.
-    pub(super) fn of_levels(dev: &'d D, finest: L) -> Result<Self> {
+    /// Of the finest level. The coarsest is factored if it is small and positive definite; where it `must` be, what keeps it from that is an error.
+    pub(super) fn of_levels(dev: &'d D, finest: L, must: bool) -> Result<Self> {
         let mut levels = vec![finest];
         loop {
             interrupt::poll()?;
@@ -182,9 +178,14 @@ impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
             }
         }
         let last = &levels[levels.len() - 1];
-        let factor = match last.points() {
-            0..=COARSEST => factor(dev, last.points(), last.dense(dev)?)?,
-            _ => None,
+        let small = last.points() <= COARSEST;
+        let factor = match small || must {
+            true => Some(factor(dev, last.points(), last.dense(dev)?)),
+            false => None,
+        };
+        let factor = match factor {
+            Some(Err(Error::NotPositiveDefinite { .. })) if !must => None,
+            factor => factor.transpose()?,
         };
         Ok(Multigrid {
             dev,
@@ -285,8 +286,9 @@ fn solve<D: Elementwise<f64>>(dev: &D, factor: &Own<D>, b: &mut Own<D>) -> Resul
 /// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this is an approximate inverse anyway.
 const SHIFTS: [f64; 4] = [0.0, 1e-14, 1e-11, 1e-8];
 
-/// The Cholesky factor of a dense matrix of the host, if it has one.
-fn factor<D: Elementwise<f64>>(dev: &D, n: usize, mut dense: Vec<f64>) -> Result<Option<Own<D>>> {
+/// The Cholesky factor of a dense matrix of the host; the last error where no shift is enough.
+fn factor<D: Elementwise<f64>>(dev: &D, n: usize, mut dense: Vec<f64>) -> Result<Own<D>> {
+    let mut order = n;
     for shift in SHIFTS {
         dense
             .iter_mut()
@@ -295,12 +297,12 @@ fn factor<D: Elementwise<f64>>(dev: &D, n: usize, mut dense: Vec<f64>) -> Result
         let matrix = MatRef::from_column_major_slice(&dense, n, n);
         let mut factor = dev.load_temporary(matrix, Part::All)?;
         match dev.potrf(Uplo::Upper, &mut factor) {
-            Ok(()) => return Ok(Some(factor)),
-            Err(Error::NotPositiveDefinite { .. }) => (),
+            Ok(()) => return Ok(factor),
+            Err(Error::NotPositiveDefinite { order: minor }) => order = minor,
             Err(e) => return Err(e),
         }
     }
-    Ok(None)
+    Err(Error::NotPositiveDefinite { order })
 }
 
 /// An operator as a dense matrix of the host.

@@ -10,13 +10,13 @@ use super::pcg_device::OnDevice;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::scalar::try_zeroed;
-use crate::sparse::Sparse;
+use crate::sparse::{Sparse, DOMINANT};
 use crate::stencil::Step;
 
 /// What a correction is larger by for the steps between aggregates. 1.5 to 2 take about as many iterations on grids in the plane and in space.
 const OVERCORRECTION: f64 = 1.8;
 
-/// A coarser level must have fewer rows than this part of those of the one before.
+/// A coarser level must have no more rows than this part of those of the one before.
 const WORTH: f64 = 0.8;
 
 /// More levels below the finest are not made.
@@ -53,9 +53,10 @@ impl<D: Sparse> Level<D> for Of<D> {
         if self.rows <= COARSEST || self.depth >= DEEPEST {
             return Ok(None);
         }
-        let pairs = dev.sparse_aggregate(&self.matrix)?;
+        let pairs = dev.sparse_aggregate(&self.matrix, DOMINANT)?;
         let between = dev.sparse_coarsen(&self.matrix, &pairs, 1.0)?;
-        let pairs_of_pairs = dev.sparse_aggregate(&between)?;
+        // Nothing relaxes between: whatever is here goes on, also what has no neighbour.
+        let pairs_of_pairs = dev.sparse_aggregate(&between, -1.0)?;
         let rows = dev.sparse_count(&pairs_of_pairs);
         if rows == 0 || rows as f64 > WORTH * self.rows as f64 {
             return Ok(None);
@@ -117,7 +118,7 @@ impl<'d, D: Sparse> Algebraic<'d, D> {
             depth: 0,
             aggregates: None,
         };
-        Ok(Algebraic(Multigrid::of_levels(dev, finest)?))
+        Ok(Algebraic(Multigrid::of_levels(dev, finest, false)?))
     }
 
     /// Rows of each level.

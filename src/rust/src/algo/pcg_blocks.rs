@@ -23,8 +23,22 @@ pub trait Blocks {
     fn norms(&self, x: &Self::Block) -> Result<Vec<f64>>;
     /// `y <- y + x diag(by)`. What is not finite in a column of x reaches that column of y alone.
     fn add(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()>;
+    /// `y <- x + y diag(by)`, as [`Blocks::add`] otherwise.
+    fn add_to(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()>;
     /// `y <- y - x`.
     fn subtract(&self, x: &Self::Block, y: &mut Self::Block) -> Result<()>;
+    /// One iteration's step: `x <- x + p diag(steps)`, `r <- r - q diag(steps)`; the norms of r's columns.
+    fn advance(
+        &self,
+        steps: &[f64],
+        (p, x): (&Self::Block, &mut Self::Block),
+        (q, r): (&Self::Block, &mut Self::Block),
+    ) -> Result<Vec<f64>> {
+        let back: Vec<f64> = steps.iter().map(|s| -s).collect();
+        self.add(p, steps, x)?;
+        self.add(q, &back, r)?;
+        self.norms(r)
+    }
     /// Powers of 2 with exponents up to this magnitude may be factors.
     fn exponents(&self) -> f64;
     /// `x diag(by)`, of finite x.
@@ -51,6 +65,10 @@ pub trait Operator<S: Blocks> {
 pub trait Preconditioner<S: Blocks> {
     /// `out <- M^-1 r`, for blocks of any number of columns. M must be the same in every iteration.
     fn solve(&self, blocks: &S, r: &S::Block, out: &mut S::Block) -> Result<()>;
+    /// Whether M = I, so that there is nothing to solve.
+    fn is_identity(&self) -> bool {
+        false
+    }
 }
 
 /// An error unless a preconditioner has the order of the matrix.
@@ -106,6 +124,10 @@ pub struct Unpreconditioned;
 impl<S: Blocks> Preconditioner<S> for Unpreconditioned {
     fn solve(&self, blocks: &S, r: &S::Block, out: &mut S::Block) -> Result<()> {
         blocks.assign(r, out)
+    }
+
+    fn is_identity(&self) -> bool {
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::pcg::{End, Solution};
 use super::pcg_blocks::{Blocks, Operator};
-use super::pcg_iteration::{Look, Running};
+use super::pcg_iteration::{Look, Running, NOTHING};
 use crate::error::Result;
 
 impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
@@ -34,11 +34,13 @@ impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
             let end = match end {
                 _ if c.checked <= self.stop.tol => End::Converged,
                 End::Converged if self.iteration >= self.stop.maxit => End::Iterations,
-                End::Converged if c.checked <= 0.5 * before => {
+                // Of residuals below that squares vanish.
+                End::Converged if c.checked <= 0.5 * before && c.checked > NOTHING => {
                     from.push(at);
                     resumed.push(place);
                     c.end = None;
                     c.rho = None;
+                    c.residual = norm;
                     continue;
                 }
                 End::Converged => End::Stagnated,

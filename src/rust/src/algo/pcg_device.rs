@@ -6,7 +6,7 @@ use faer::{MatMut, MatRef};
 
 use super::pcg_blocks::Blocks;
 use super::pcg_host::PLAIN;
-use crate::elementwise::{Elementwise, Index, Map, Operand, Zip};
+use crate::elementwise::{Elementwise, Index, Map, Operand, Scaling, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};
@@ -113,7 +113,14 @@ impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
         if self.is_empty(x) {
             return Ok(());
         }
-        self.dev.scale_columns(x, by, true, y)
+        self.dev.scale_columns(x, by, Scaling::Add, y)
+    }
+
+    fn add_to(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()> {
+        if self.is_empty(x) {
+            return Ok(());
+        }
+        self.dev.scale_columns(x, by, Scaling::Onto, y)
     }
 
     fn subtract(&self, x: &Self::Block, y: &mut Self::Block) -> Result<()> {
@@ -121,7 +128,7 @@ impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
             return Ok(());
         }
         let all = vec![-1.0; self.dev.shape(x).1];
-        self.dev.scale_columns(x, &all, true, y)
+        self.dev.scale_columns(x, &all, Scaling::Add, y)
     }
 
     fn exponents(&self) -> f64 {
@@ -136,7 +143,7 @@ impl<T: Scalar, D: Elementwise<T>> Blocks for OnDevice<'_, T, D> {
         let (rows, cols) = self.dev.shape(x);
         let mut out = self.dev.blank(rows, cols)?;
         if rows * cols > 0 {
-            self.dev.scale_columns(x, by, false, &mut out)?;
+            self.dev.scale_columns(x, by, Scaling::Replace, &mut out)?;
         }
         Ok(out)
     }

@@ -123,11 +123,55 @@ fn pairs(x: &[f64], y: &mut [f64], threads: usize, f: &(impl Fn(f64, &mut f64) +
     join(threads, |t| pairs(x1, y1, t, f), |t| pairs(x2, y2, t, f));
 }
 
+/// Products of pairs of entries.
+fn products((x, y): (&[f64], &[f64]), out: &mut [f64], threads: usize) {
+    if threads < 2 || out.len() <= CHUNK {
+        let both = x.iter().zip(y);
+        out.iter_mut().zip(both).for_each(|(o, (x, y))| *o = x * y);
+        return;
+    }
+    let at = half(out.len());
+    let ((x1, x2), (y1, y2)) = (x.split_at(at), y.split_at(at));
+    let (a, b) = out.split_at_mut(at);
+    join(
+        threads,
+        |t| products((x1, y1), a, t),
+        |t| products((x2, y2), b, t),
+    );
+}
+
+/// The step of [`Blocks::advance`] for one column; the sum of squares of r, as [`dot`] has it.
+fn advance(
+    step: f64,
+    (p, x): (&[f64], &mut [f64]),
+    (q, r): (&[f64], &mut [f64]),
+    threads: usize,
+) -> f64 {
+    if x.len() <= CHUNK {
+        p.iter().zip(x).for_each(|(p, x)| *x += step * p);
+        q.iter().zip(r.iter_mut()).for_each(|(q, r)| *r -= step * q);
+        return dot(r, r, 1);
+    }
+    let at = half(x.len());
+    let ((p1, p2), (q1, q2)) = (p.split_at(at), q.split_at(at));
+    let ((x1, x2), (r1, r2)) = (x.split_at_mut(at), r.split_at_mut(at));
+    let (left, right) = join(
+        threads,
+        |t| advance(step, (p1, x1), (q1, r1), t),
+        |t| advance(step, (p2, x2), (q2, r2), t),
+    );
+    left + right
+}
+
 /// Squares of numbers in this range neither overflow nor lose digits by underflow, nor do their sums.
 pub(super) const PLAIN: std::ops::Range<f64> = 1e-280..1e300;
 
 fn norm(x: &[f64], threads: usize) -> f64 {
-    let square = dot(x, x, threads);
+    norm_of(dot(x, x, threads), x)
+}
+
+/// The norm of x, whose squares have this sum.
+fn norm_of(square: f64, x: &[f64]) -> f64 {
     if PLAIN.contains(&square) {
         return square.sqrt();
     }
@@ -182,6 +226,33 @@ impl Blocks for Host {
         Ok(())
     }
 
+    fn add_to(&self, x: &HostBlock, by: &[f64], y: &mut HostBlock) -> Result<()> {
+        let threads = self.share(x.rows);
+        for (j, by) in by.iter().enumerate() {
+            let y = y.column_mut(j);
+            pairs(x.column(j), y, threads, &|x, y| *y = x + by * *y);
+        }
+        Ok(())
+    }
+
+    fn advance(
+        &self,
+        steps: &[f64],
+        (p, x): (&HostBlock, &mut HostBlock),
+        (q, r): (&HostBlock, &mut HostBlock),
+    ) -> Result<Vec<f64>> {
+        let threads = self.share(2 * x.rows);
+        let of = |(j, step): (usize, &f64)| {
+            let (x, to) = (
+                (p.column(j), x.column_mut(j)),
+                (q.column(j), r.column_mut(j)),
+            );
+            let square = advance(*step, x, to, threads);
+            norm_of(square, r.column(j))
+        };
+        Ok(steps.iter().enumerate().map(of).collect())
+    }
+
     fn subtract(&self, x: &HostBlock, y: &mut HostBlock) -> Result<()> {
         let threads = self.share(x.values.len());
         pairs(&x.values, &mut y.values, threads, &|x, y| *y -= x);
@@ -204,9 +275,9 @@ impl Blocks for Host {
 
     fn multiply_rows(&self, d: &HostBlock, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
         let threads = self.share(x.rows);
-        self.assign(x, out)?;
         for j in 0..x.columns {
-            pairs(&d.values, out.column_mut(j), threads, &|d, x| *x *= d);
+            let both = (&d.values[..], x.column(j));
+            products(both, out.column_mut(j), threads);
         }
         Ok(())
     }

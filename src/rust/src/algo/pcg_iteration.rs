@@ -16,6 +16,8 @@ pub(super) struct Column {
     pub norm: f64,
     /// `r'M^-1 r` of the direction's residual; none where the recurrence begins.
     pub rho: Option<f64>,
+    /// Of r, the recurrence's or the true one.
+    pub residual: f64,
     /// The residual computed last, over b's norm.
     pub checked: f64,
     /// Why it leaves, which does not need another look at its residual, or does.
@@ -47,14 +49,14 @@ pub(super) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
     pub(super) columns: Vec<Column>,
     pub(super) x: S::Block,
     pub(super) r: S::Block,
-    /// The directions; `M^-1 r` before they are that.
+    /// The directions.
     pub(super) p: S::Block,
     /// `A p`, then `M^-1 r`.
     pub(super) q: S::Block,
 }
 
 /// A residual of the recurrence below this part of b is far below rounding: going on, its square would underflow.
-const NOTHING: f64 = 1e-17;
+pub(super) const NOTHING: f64 = 1e-17;
 
 /// Residuals of a matrix that is not singular to the precision grow to less than this multiple of b, the square root of its condition, unless the preconditioner's scale makes them. Where one is
 /// larger, the direction's curvature is looked at: `p'Ap` of a cosine below [`SINGULAR`] is rounding.
@@ -109,6 +111,7 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
                 scale: *scale,
                 norm,
                 rho: None,
+                residual: norm,
                 checked: f64::INFINITY,
                 end: None,
             })
@@ -143,6 +146,7 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             done.history[c.number].clear();
         }
         for (c, norm) in all.columns.iter_mut().zip(blocks.norms(&all.r)?) {
+            c.residual = norm;
             c.checked = norm / c.norm;
             done.history[c.number].push(c.checked);
             if !norm.is_finite() {
@@ -181,11 +185,9 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         }
         let rhos = self.columns.iter().map(|c| c.rho.unwrap_or(0.0));
         let steps: Vec<f64> = rhos.zip(&curvatures).map(|(rho, c)| rho / c).collect();
-        let back: Vec<f64> = steps.iter().map(|s| -s).collect();
-        blocks.add(&self.p, &steps, &mut self.x)?;
-        blocks.add(&self.q, &back, &mut self.r)?;
+        let (x, r) = ((&self.p, &mut self.x), (&self.q, &mut self.r));
+        let norms = blocks.advance(&steps, x, r)?;
         self.iteration += 1;
-        let norms = blocks.norms(&self.r)?;
         let grown = self
             .columns
             .iter()
@@ -197,6 +199,7 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         };
         for (k, (c, norm)) in self.columns.iter_mut().zip(norms).enumerate() {
             let relative = norm / c.norm;
+            c.residual = norm;
             done.history[c.number].push(relative);
             done.iterations[c.number] = self.iteration;
             if !norm.is_finite() {
@@ -223,9 +226,17 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             return Ok(());
         }
         let blocks = self.blocks;
-        self.m.solve(blocks, &self.r, &mut self.q)?;
-        let mut rhos = blocks.dots(&self.r, &self.q)?;
-        if !rhos.iter().all(|c| c.is_finite() && *c > 0.0) {
+        let plain = self.m.is_identity();
+        let mut rhos = if plain {
+            self.columns
+                .iter()
+                .map(|c| c.residual * c.residual)
+                .collect()
+        } else {
+            self.m.solve(blocks, &self.r, &mut self.q)?;
+            blocks.dots(&self.r, &self.q)?
+        };
+        if !plain && !rhos.iter().all(|c| c.is_finite() && *c > 0.0) {
             let cosines = self.cosines(&self.r, &self.q, &rhos)?;
             for ((c, rho), cosine) in self.columns.iter_mut().zip(&rhos).zip(cosines) {
                 if !rho.is_finite() {
@@ -247,10 +258,12 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             .zip(&rhos)
             .map(|(c, rho)| ratio(c, *rho))
             .collect();
+        let z = if plain { &self.r } else { &self.q };
         if betas.iter().any(|beta| *beta != 0.0) {
-            blocks.add(&self.p, &betas, &mut self.q)?;
+            blocks.add_to(z, &betas, &mut self.p)?;
+        } else {
+            blocks.assign(z, &mut self.p)?;
         }
-        std::mem::swap(&mut self.p, &mut self.q);
         let columns = self.columns.iter_mut().zip(rhos);
         columns.for_each(|(c, rho)| c.rho = Some(rho));
         Ok(())

@@ -5,6 +5,7 @@ use super::pcg_blocks::Operator;
 use super::pcg_host::{Host, HostBlock};
 use crate::error::{Error, Result};
 use crate::scalar::{filled, try_zeroed};
+use crate::sparse::each_product;
 pub use crate::sparse::Stored;
 use crate::threads::{join, share};
 
@@ -12,35 +13,31 @@ use crate::threads::{join, share};
 /// numbers of four bytes, as a product takes as long as its matrix takes from memory.
 pub struct Sparse {
     starts: Vec<usize>,
-    index: Vec<u32>,
+    index: Vec<i32>,
     values: Vec<f64>,
 }
-
-/// Right-hand sides that are multiplied together.
-const TOGETHER: usize = 4;
 
 /// An entry of the matrix costs about as much as this many multiplications.
 const ENTRY: f64 = 4.0;
 
 impl Sparse {
-    /// Errors: [`Error::Dimension`] of a matrix that is not square or has 2^32 rows, [`Error::NonFiniteIn`] of an entry.
+    /// Errors: [`Error::Dimension`] of a matrix that is not square or has 2^31 rows, [`Error::NonFiniteIn`] of an entry.
     pub fn new(a: &Csc, stored: Stored) -> Result<Self> {
         let n = a.columns();
-        if a.rows != n || u32::try_from(n).is_err() {
+        if a.rows != n || i32::try_from(n).is_err() {
             return Err(Error::Dimension {
                 what: "a sparse matrix is not square, or too large".into(),
             });
         }
-        let read = |i: usize, j: usize| match stored {
-            Stored::All => true,
-            Stored::Lower => i >= j,
-            Stored::Upper => i <= j,
-        };
         let mirrored = |i: usize, j: usize| stored != Stored::All && i != j;
         let mut starts = filled(n + 1, 0)?;
         for j in 0..n {
             let (rows, values) = a.column(j);
-            for (i, v) in rows.iter().zip(values).filter(|(i, _)| read(**i, j)) {
+            for (i, v) in rows
+                .iter()
+                .zip(values)
+                .filter(|(i, _)| stored.reads(**i, j))
+            {
                 if !v.is_finite() {
                     return Err(Error::NonFiniteIn { argument: "A" });
                 }
@@ -59,13 +56,17 @@ impl Sparse {
         let mut next = filled(n + 1, 0)?;
         next.copy_from_slice(&out.starts);
         let mut put = |i: usize, j: usize, v: f64| {
-            out.index[next[i]] = j as u32;
+            out.index[next[i]] = j as i32;
             out.values[next[i]] = v;
             next[i] += 1;
         };
         for j in 0..n {
             let (rows, values) = a.column(j);
-            for (i, v) in rows.iter().zip(values).filter(|(i, _)| read(**i, j)) {
+            for (i, v) in rows
+                .iter()
+                .zip(values)
+                .filter(|(i, _)| stored.reads(**i, j))
+            {
                 put(j, *i, *v);
                 if mirrored(*i, j) {
                     put(*i, j, *v);
@@ -106,31 +107,12 @@ impl Sparse {
             );
             return;
         }
-        match (x, &mut out[..]) {
-            ([a, b, c, d], [p, q, r, s]) => {
-                for i in 0..rows {
-                    let row = self.starts[first + i]..self.starts[first + i + 1];
-                    let mut sums = [0.0; TOGETHER];
-                    for (j, v) in self.index[row.clone()].iter().zip(&self.values[row]) {
-                        let j = *j as usize;
-                        sums[0] += v * a[j];
-                        sums[1] += v * b[j];
-                        sums[2] += v * c[j];
-                        sums[3] += v * d[j];
-                    }
-                    [p[i], q[i], r[i], s[i]] = sums;
-                }
-            }
-            (x, out) => {
-                for (x, out) in x.iter().zip(out) {
-                    for (i, out) in out.iter_mut().enumerate() {
-                        let row = self.starts[first + i]..self.starts[first + i + 1];
-                        let entries = self.index[row.clone()].iter().zip(&self.values[row]);
-                        *out = entries.map(|(j, v)| v * x[*j as usize]).sum();
-                    }
-                }
-            }
-        }
+        let row = |i: usize| {
+            let at = self.starts[i]..self.starts[i + 1];
+            (&self.index[at.clone()], &self.values[at])
+        };
+        let all = first..first + rows;
+        each_product(all, row, x, |i, c, product| out[c][i - first] = product);
     }
 }
 
@@ -145,13 +127,9 @@ impl Operator<Host> for Sparse {
             return Ok(());
         }
         let columns: Vec<&[f64]> = (0..k).map(|j| x.column(j)).collect();
-        let mut outs = out.values_mut().chunks_exact_mut(n);
-        for x in columns.chunks(TOGETHER) {
-            let work = ENTRY * (self.values.len() * x.len()) as f64;
-            let threads = share(host.threads, work);
-            let out = outs.by_ref().take(x.len()).collect();
-            self.rows(0, x, out, threads);
-        }
+        let outs = out.values_mut().chunks_exact_mut(n);
+        let threads = share(host.threads, ENTRY * (self.values.len() * k) as f64);
+        self.rows(0, &columns, outs.collect(), threads);
         Ok(())
     }
 }

@@ -213,6 +213,23 @@ fn iterations_are_counted() {
     }
 }
 
+/// A residual whose square is nothing is no reason to go on.
+#[test]
+fn squares_of_tiny_residuals_vanish() {
+    let mut a = crate::problem::only(&poisson(&[2]), |i, j| i == j);
+    a.values = vec![1.0, 2.0];
+    let host = Host::new(1);
+    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let b = HostBlock::new(2, 1, vec![1.0, 1e-200]).unwrap();
+    let stop = Stopping {
+        tol: 0.0,
+        maxit: 10,
+    };
+    let s = pcg(&host, &sparse, &Unpreconditioned, &b, None, stop).unwrap();
+    s.verdict().unwrap();
+    assert_eq!(s.x.values()[0], 1.0);
+}
+
 /// As far as rounding allows, and no further: the recurrence's residuals would go on to where their squares underflow.
 #[test]
 fn no_tolerance_at_all() {

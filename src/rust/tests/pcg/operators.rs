@@ -83,6 +83,18 @@ fn the_same_arithmetic_on_a_device() {
     host.add(&x, &by, &mut w).unwrap();
     dev.add(&u, &by, &mut v).unwrap();
     near(w.values(), &dev.fetch(&v).unwrap());
+    host.add_to(&x, &by, &mut w).unwrap();
+    dev.add_to(&u, &by, &mut v).unwrap();
+    near(w.values(), &dev.fetch(&v).unwrap());
+    // One step of both, by a device's composition and in one pass.
+    let (mut xs, mut rs) = (host.copy(&w).unwrap(), host.copy(&y).unwrap());
+    let (mut us, mut vs) = (dev.copy(&v).unwrap(), dev.bring(view(&y)).unwrap());
+    let norms = host.advance(&by, (&x, &mut xs), (&w, &mut rs)).unwrap();
+    let others = dev.advance(&by, (&u, &mut us), (&v, &mut vs)).unwrap();
+    near(&norms, &others);
+    near(xs.values(), &dev.fetch(&us).unwrap());
+    near(rs.values(), &dev.fetch(&vs).unwrap());
+    assert_eq!(norms, host.norms(&rs).unwrap());
     host.subtract(&x, &mut w).unwrap();
     dev.subtract(&u, &mut v).unwrap();
     near(w.values(), &dev.fetch(&v).unwrap());

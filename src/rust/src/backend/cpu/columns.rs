@@ -4,6 +4,7 @@ use faer::{MatMut, MatRef};
 
 use super::elementwise::{each_chunk, ARITHMETIC};
 use super::{columns, require};
+use crate::elementwise::Scaling;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::Scalar;
@@ -16,7 +17,7 @@ const LANES: usize = 8;
 pub(super) fn scale<T: Scalar>(
     x: MatRef<'_, T>,
     by: &[f64],
-    add: bool,
+    how: Scaling,
     y: MatMut<'_, T>,
     threads: usize,
 ) -> Result<()> {
@@ -27,8 +28,11 @@ pub(super) fn scale<T: Scalar>(
         let from = &x.col(j).as_slice()[i..i + y.len()];
         for (y, x) in y.iter_mut().zip(from) {
             let (x, before): (f64, f64) = ((*x).into(), (*y).into());
-            let product = by[j] * x;
-            *y = T::from_f64(if add { before + product } else { product });
+            *y = T::from_f64(match how {
+                Scaling::Replace => by[j] * x,
+                Scaling::Add => before + by[j] * x,
+                Scaling::Onto => x + by[j] * before,
+            });
         }
     })
 }

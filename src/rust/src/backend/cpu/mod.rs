@@ -52,7 +52,7 @@ use crate::covariance::{Covariance, Points};
 use crate::device::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::scalar::{try_zeroed, Scalar};
@@ -548,10 +548,10 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
         &self,
         x: &CpuMat<'_, T>,
         by: &[f64],
-        add: bool,
+        how: Scaling,
         y: &mut CpuMat<'_, T>,
     ) -> Result<()> {
-        columns::scale(x.view(), by, add, y.view_mut()?, self.threads)
+        columns::scale(x.view(), by, how, y.view_mut()?, self.threads)
     }
 
     fn column_dots(&self, x: &CpuMat<'_, T>, y: &CpuMat<'_, T>) -> Result<Vec<f64>> {

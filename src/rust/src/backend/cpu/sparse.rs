@@ -5,8 +5,9 @@ use super::sparse_coarse::{aggregate, coarsen, numbered};
 use super::stencil::{in_parts, numbers, numbers_mut};
 use super::{CpuDevice, CpuMat};
 use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
-use crate::sparse::{Columns, Rows, Sparse, Stored};
+use crate::interrupt;
+use crate::scalar::{room, try_zeroed};
+use crate::sparse::{each_product, Columns, Rows, Sparse, Stored};
 use crate::stencil::Step;
 
 /// A matrix by rows, all entries of both triangles.
@@ -39,6 +40,7 @@ impl HostCsr {
         let n = rows.starts.len() - 1;
         let (mut own, mut diagonal) = (try_zeroed(n)?, try_zeroed(n)?);
         for i in 0..n {
+            look(i)?;
             let mut sum = 0.0;
             for e in rows.starts[i] as usize..rows.starts[i + 1] as usize {
                 let v: f64 = rows.values[e];
@@ -68,13 +70,6 @@ impl HostCsr {
         (&self.rows.index[at.clone()], &self.rows.values[at])
     }
 
-    #[inline]
-    fn product(&self, i: usize, x: &[f64]) -> f64 {
-        let (index, values) = self.row(i);
-        let entries = index.iter().zip(values);
-        entries.map(|(j, v)| v * x[*j as usize]).sum()
-    }
-
     fn work(&self, columns: usize) -> f64 {
         ((self.rows.index.len() + 2 * self.order()) * columns) as f64
     }
@@ -95,6 +90,7 @@ fn check(a: &Columns<'_>, n: usize) -> Result<()> {
     }
     let mut finite = true;
     for j in 0..n {
+        look(j)?;
         let at = a.starts[j] as usize..a.starts[j + 1] as usize;
         let (index, values) = (&a.index[at.clone()], &a.values[at]);
         let ascending = index.windows(2).all(|w| w[0] < w[1]);
@@ -104,7 +100,7 @@ fn check(a: &Columns<'_>, n: usize) -> Result<()> {
         }
         let entries = index.iter().zip(values);
         finite &= entries
-            .filter(|(i, _)| reads(a.stored, **i as usize, j))
+            .filter(|(i, _)| a.stored.reads(**i as usize, j))
             .all(|(_, v)| v.is_finite());
     }
     if finite {
@@ -114,64 +110,72 @@ fn check(a: &Columns<'_>, n: usize) -> Result<()> {
     }
 }
 
-fn reads(stored: Stored, i: usize, j: usize) -> bool {
-    match stored {
-        Stored::All => true,
-        Stored::Lower => i >= j,
-        Stored::Upper => i <= j,
-    }
-}
-
 /// Calls `f` with row, column and value of all entries that are read, by columns.
-fn each(a: &Columns<'_>, n: usize, mut f: impl FnMut(usize, usize, f64)) {
+fn each(a: &Columns<'_>, n: usize, mut f: impl FnMut(usize, usize, f64)) -> Result<()> {
     for j in 0..n {
+        look(j)?;
         for e in a.starts[j] as usize..a.starts[j + 1] as usize {
             let i = a.index[e] as usize;
-            if reads(a.stored, i, j) {
+            if a.stored.reads(i, j) {
                 f(i, j, a.values[e]);
             }
         }
     }
+    Ok(())
+}
+
+/// Looks for the user's wish to stop, at some rows.
+pub(super) fn look(row: usize) -> Result<()> {
+    if row.is_multiple_of(1 << 14) {
+        interrupt::poll()?;
+    }
+    Ok(())
 }
 
 /// Whether each entry is its mirror image.
-fn is_symmetric(a: &Columns<'_>, n: usize) -> bool {
+fn is_symmetric(a: &Columns<'_>, n: usize) -> Result<bool> {
     let mut same = true;
     each(a, n, |i, j, v| {
         let at = a.starts[i] as usize..a.starts[i + 1] as usize;
         let place = a.index[at.clone()].binary_search(&(j as i32));
         let image = place.map_or(0.0, |p| a.values[at.start + p]);
         same &= image == v;
-    });
-    same
+    })?;
+    Ok(same)
+}
+
+fn copy<T: Clone>(x: &[T]) -> Result<Vec<T>> {
+    let mut out = room(x.len())?;
+    out.extend_from_slice(x);
+    Ok(out)
 }
 
 fn load(a: &Columns<'_>) -> Result<Rows> {
     let n = a.starts.len().saturating_sub(1);
     check(a, n)?;
     if a.stored == Stored::All {
-        if !is_symmetric(a, n) {
+        if !is_symmetric(a, n)? {
             return Err(Error::NotSymmetric { argument: "A" });
         }
         return Ok(Rows {
-            starts: a.starts.to_vec(),
-            index: a.index.to_vec(),
-            values: a.values.to_vec(),
+            starts: copy(a.starts)?,
+            index: copy(a.index)?,
+            values: copy(a.values)?,
         });
     }
     if a.index.len() > i32::MAX as usize / 2 {
         return Err(broken("too many entries"));
     }
-    let mut starts = vec![0; n + 1];
+    let mut starts: Vec<i32> = try_zeroed(n + 1)?;
     each(a, n, |i, j, _| {
         starts[j + 1] += 1;
         starts[i + 1] += i32::from(i != j);
-    });
+    })?;
     (0..n).for_each(|j| starts[j + 1] += starts[j]);
     let len = starts[n] as usize;
-    let (mut index, mut values) = (vec![0; len], try_zeroed(len)?);
+    let (mut index, mut values) = (try_zeroed(len)?, try_zeroed(len)?);
     // Columns are gone through in order, so that places within rows ascend whatever is stored.
-    let mut next = starts.clone();
+    let mut next = copy(&starts)?;
     let mut put = |i: usize, j: usize, v: f64| {
         let at = next[i] as usize;
         index[at] = j as i32;
@@ -183,7 +187,7 @@ fn load(a: &Columns<'_>) -> Result<Rows> {
         if i != j {
             put(i, j, v);
         }
-    });
+    })?;
     Ok(Rows {
         starts,
         index,
@@ -213,7 +217,16 @@ impl Sparse for CpuDevice {
     }
 
     fn sparse_read(&self, a: &HostCsr) -> Result<Rows> {
-        Ok(a.rows.clone())
+        let Rows {
+            starts,
+            index,
+            values,
+        } = &a.rows;
+        Ok(Rows {
+            starts: copy(starts)?,
+            index: copy(index)?,
+            values: copy(values)?,
+        })
     }
 
     fn sparse_order(&self, a: &HostCsr) -> usize {
@@ -221,7 +234,7 @@ impl Sparse for CpuDevice {
     }
 
     fn sparse_diagonal(&self, a: &HostCsr) -> Result<Vec<f64>> {
-        Ok(a.own.clone())
+        copy(&a.own)
     }
 
     fn sparse_residual(&self, a: &HostCsr, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
@@ -233,12 +246,16 @@ impl Sparse for CpuDevice {
         let work = a.work(x.len());
         let outs = out.chunks_exact_mut(n.max(1));
         in_parts(outs, 1, self.threads(), work, &|part| {
-            for (c, out) in part.columns.into_iter().enumerate() {
-                for (i, out) in (part.first..).zip(out) {
-                    let product = a.product(i, x[c]);
-                    *out = b.as_ref().map_or(product, |b| b[c][i] - product);
-                }
-            }
+            let (first, mut out) = (part.first, part.columns);
+            let rows = first..first + out.first().map_or(0, |o| o.len());
+            each_product(
+                rows,
+                |i| a.row(i),
+                &x,
+                |i, c, product| {
+                    out[c][i - first] = b.as_ref().map_or(product, |b| b[c][i] - product);
+                },
+            );
         })
     }
 
@@ -264,27 +281,35 @@ impl Sparse for CpuDevice {
             .chain(out.chunks_exact_mut(n.max(1)));
         in_parts(all, 1, self.threads(), work, &|mut part| {
             let (p, out) = part.columns.split_at_mut(count);
-            for (c, (p, out)) in p.iter_mut().zip(out).enumerate() {
-                for (i, (p, out)) in (part.first..).zip(p.iter_mut().zip(out.iter_mut())) {
-                    let scale = step.rate / a.diagonal[i];
-                    match &x {
-                        Some(x) => {
-                            let product = a.product(i, x[c]);
-                            *p = step.momentum * *p + scale * (b[c][i] - product);
-                            *out = x[c][i] + *p;
-                        }
-                        None => {
-                            *p = scale * b[c][i];
-                            *out = *p;
-                        }
+            let (first, rows) = (part.first, p.first().map_or(0, |p| p.len()));
+            let Some(x) = &x else {
+                for (c, (p, out)) in p.iter_mut().zip(out).enumerate() {
+                    for (i, (p, out)) in (first..).zip(p.iter_mut().zip(out.iter_mut())) {
+                        *p = step.rate / a.diagonal[i] * b[c][i];
+                        *out = *p;
                     }
                 }
-            }
+                return;
+            };
+            each_product(
+                first..first + rows,
+                |i| a.row(i),
+                x,
+                |i, c, product| {
+                    let p = &mut p[c][i - first];
+                    let before = match step.momentum {
+                        0.0 => 0.0,
+                        momentum => momentum * *p,
+                    };
+                    *p = before + step.rate / a.diagonal[i] * (b[c][i] - product);
+                    out[c][i - first] = x[c][i] + *p;
+                },
+            );
         })
     }
 
-    fn sparse_aggregate(&self, a: &HostCsr) -> Result<HostAggregates> {
-        Ok(aggregate(a))
+    fn sparse_aggregate(&self, a: &HostCsr, apart: f64) -> Result<HostAggregates> {
+        aggregate(a, apart)
     }
 
     fn sparse_count(&self, of: &HostAggregates) -> usize {
@@ -292,7 +317,7 @@ impl Sparse for CpuDevice {
     }
 
     fn sparse_members(&self, of: &HostAggregates) -> Result<Vec<i32>> {
-        Ok(of.aggregate.clone())
+        copy(&of.aggregate)
     }
 
     fn sparse_compose(
@@ -302,11 +327,11 @@ impl Sparse for CpuDevice {
     ) -> Result<HostAggregates> {
         let same = inner.count() == outer.aggregate.len();
         require(same, "aggregates do not fit")?;
-        let of = |k: &i32| usize::try_from(*k).map_or(-1, |k| outer.aggregate[k]);
-        Ok(numbered(
-            inner.aggregate.iter().map(of).collect(),
-            outer.count(),
-        ))
+        let mut aggregate = copy(&inner.aggregate)?;
+        for k in &mut aggregate {
+            *k = usize::try_from(*k).map_or(-1, |k| outer.aggregate[k]);
+        }
+        numbered(aggregate, outer.count())
     }
 
     fn sparse_coarsen(&self, a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<HostCsr> {

@@ -1,9 +1,9 @@
 //! Aggregates of the rows of a sparse matrix, and the matrix of aggregates.
 
-use super::sparse::{HostAggregates, HostCsr};
+use super::sparse::{look, HostAggregates, HostCsr};
 use crate::error::Result;
-use crate::scalar::try_zeroed;
-use crate::sparse::{priority, Rows, DOMINANT, ROUNDS};
+use crate::scalar::{filled, more, room, try_zeroed};
+use crate::sparse::{priority, Rows, ROUNDS};
 
 /// What is left, and what takes no part; else the first row of the aggregate.
 const LEFT: i32 = -1;
@@ -30,20 +30,27 @@ fn strongest(a: &HostCsr, i: usize, counts: impl Fn(usize) -> bool) -> Option<us
     best.map(|(_, j)| j)
 }
 
-fn is_dominant(a: &HostCsr, i: usize) -> bool {
+fn is_apart(a: &HostCsr, i: usize, apart: f64) -> bool {
     let (index, values) = a.row(i);
     let others = index.iter().zip(values).filter(|(j, _)| **j as usize != i);
-    others.map(|(_, v)| v.abs()).sum::<f64>() <= DOMINANT * a.own[i]
+    others.map(|(_, v)| v.abs()).sum::<f64>() <= apart * a.own[i]
 }
 
-pub(super) fn aggregate(a: &HostCsr) -> HostAggregates {
+pub(super) fn aggregate(a: &HostCsr, apart: f64) -> Result<HostAggregates> {
     let n = a.order();
-    let start = |i| if is_dominant(a, i) { APART } else { LEFT };
-    let mut root: Vec<i32> = (0..n).map(start).collect();
-    let mut left: Vec<usize> = (0..n).filter(|i| root[*i] == LEFT).collect();
-    let mut best = vec![None; n];
+    let (mut root, mut left) = (filled(n, LEFT)?, room(n)?);
+    for (i, root) in root.iter_mut().enumerate() {
+        look(i)?;
+        if is_apart(a, i, apart) {
+            *root = APART;
+        } else {
+            left.push(i);
+        }
+    }
+    let mut best = filled(n, None)?;
     for _ in 0..ROUNDS {
-        for i in &left {
+        for (at, i) in left.iter().enumerate() {
+            look(at)?;
             best[*i] = strongest(a, *i, |j| root[j] == LEFT);
         }
         for i in &left {
@@ -53,58 +60,66 @@ pub(super) fn aggregate(a: &HostCsr) -> HostAggregates {
         }
         left.retain(|i| root[*i] == LEFT);
     }
-    let joined: Vec<i32> = left
-        .iter()
-        .map(|i| strongest(a, *i, |j| root[j] >= 0).map_or(*i as i32, |j| root[j]))
-        .collect();
+    // Whatever joins does so at once: a row that has joined draws no other.
+    for i in &left {
+        best[*i] = strongest(a, *i, |j| root[j] >= 0);
+    }
+    let of = |i: usize| best[i].map_or(i as i32, |j| root[j]);
+    let mut joined: Vec<i32> = room(left.len())?;
+    joined.extend(left.iter().map(|i| of(*i)));
     left.iter().zip(joined).for_each(|(i, to)| root[*i] = to);
-    let (mut number, mut count) = (vec![0; n], 0);
+    let (mut number, mut count) = (try_zeroed::<i32>(n)?, 0);
     for (i, root) in root.iter().enumerate() {
         if *root == i as i32 {
             number[i] = count as i32;
             count += 1;
         }
     }
-    let of = |k: &i32| usize::try_from(*k).map_or(-1, |k| number[k]);
-    numbered(root.iter().map(of).collect(), count)
+    for k in &mut root {
+        *k = usize::try_from(*k).map_or(-1, |k| number[k]);
+    }
+    numbered(root, count)
 }
 
 /// With the members of each.
-pub(super) fn numbered(aggregate: Vec<i32>, count: usize) -> HostAggregates {
-    let mut starts = vec![0; count + 1];
+pub(super) fn numbered(aggregate: Vec<i32>, count: usize) -> Result<HostAggregates> {
+    let mut starts = filled(count + 1, 0usize)?;
     let known = |k: &i32| usize::try_from(*k).ok();
     for k in aggregate.iter().filter_map(known) {
         starts[k + 1] += 1;
     }
     (0..count).for_each(|k| starts[k + 1] += starts[k]);
-    let mut next = starts.clone();
-    let mut members = vec![0; starts[count]];
+    let mut next = filled(count + 1, 0usize)?;
+    next.copy_from_slice(&starts);
+    let mut members = try_zeroed::<u32>(starts[count])?;
     for (i, k) in aggregate.iter().enumerate() {
         if let Some(k) = known(k) {
             members[next[k]] = i as u32;
             next[k] += 1;
         }
     }
-    HostAggregates {
+    Ok(HostAggregates {
         aggregate,
         starts,
         members,
-    }
+    })
 }
 
 /// Entries of a coarse row are added up in the order in which the members' rows have them.
 pub(super) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Rows> {
     let count = of.count();
     let mut out = Rows {
-        starts: vec![0; count + 1],
+        starts: try_zeroed(count + 1)?,
         index: Vec::new(),
         values: Vec::new(),
     };
-    let (mut sums, mut met) = (try_zeroed::<f64>(count)?, vec![usize::MAX; count]);
+    let (mut sums, mut met) = (try_zeroed::<f64>(count)?, filled(count, usize::MAX)?);
     for k in 0..count {
+        look(k)?;
         let first = out.index.len();
         for i in of.of(k) {
             let (index, values) = a.row(*i as usize);
+            more(&mut out.index, index.len())?;
             for (j, v) in index.iter().zip(values) {
                 let Ok(to) = usize::try_from(of.aggregate[*j as usize]) else {
                     continue;
@@ -119,6 +134,7 @@ pub(super) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Ro
             }
         }
         out.index[first..].sort_unstable();
+        more(&mut out.values, out.index.len() - first)?;
         let found = out.index[first..].iter().map(|to| sums[*to as usize]);
         out.values.extend(found.map(|sum| scale * sum));
         out.starts[k + 1] = out.index.len() as i32;

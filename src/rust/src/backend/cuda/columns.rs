@@ -1,11 +1,16 @@
 //! Columns times numbers, and their inner products (`kernels/columns.cu`).
 
+use faer::MatMut;
+
 use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
 use super::require;
+use super::transfer::download;
+use crate::elementwise::Scaling;
 use crate::error::Result;
+use crate::matrix::Part;
 use crate::scalar::{try_zeroed, Scalar};
 
 const SCALE: Kernel = Kernel::new(Family::Columns, "columns_scale_plain");
@@ -22,7 +27,7 @@ pub(super) fn scale<T: Scalar>(
     ctx: &'static Context,
     x: &Matrix<'_, T>,
     by: &[f64],
-    add: bool,
+    how: Scaling,
     y: &Matrix<'_, T>,
 ) -> Result<()> {
     let fits = x.shape() == y.shape() && by.len() == x.shape().1;
@@ -48,7 +53,7 @@ pub(super) fn scale<T: Scalar>(
                 f(5),
                 f(6),
                 f(7),
-                i32::from(add),
+                how as i32,
                 y.address(0, first),
                 y.ld()
             ],
@@ -81,6 +86,7 @@ pub(super) fn dots<T: Scalar>(
     )?;
     // So few are added up sooner here than by another launch.
     let mut parts = try_zeroed::<f64>(cut * x.cols)?;
-    there.to_slice(&mut parts)?;
+    let home = MatMut::from_column_major_slice_mut(&mut parts, cut * x.cols, 1);
+    download(ctx, there.ptr, Part::All, home)?;
     Ok(parts.chunks_exact(cut).map(|c| c.iter().sum()).collect())
 }

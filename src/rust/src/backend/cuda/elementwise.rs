@@ -5,7 +5,7 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
 use super::{cholesky_update, columns, fold, movement, require, CudaDevice};
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -108,10 +108,10 @@ impl<T: Scalar> Elementwise<T> for CudaDevice {
         &self,
         x: &Matrix<'_, T>,
         by: &[f64],
-        add: bool,
+        how: Scaling,
         y: &mut Matrix<'_, T>,
     ) -> Result<()> {
-        columns::scale(self.ctx, x, by, add, y)
+        columns::scale(self.ctx, x, by, how, y)
     }
 
     fn column_dots(&self, x: &Matrix<'_, T>, y: &Matrix<'_, T>) -> Result<Vec<f64>> {

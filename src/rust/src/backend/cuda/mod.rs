@@ -90,6 +90,7 @@ mod triangular;
 mod triangular_tiles;
 mod triangular_vector;
 mod usage;
+mod vectors;
 mod widened;
 
 use faer::prelude::*;

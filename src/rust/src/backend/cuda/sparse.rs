@@ -2,8 +2,9 @@
 
 use super::buffer::Buffer;
 use super::kernels::{args, Family, Kernel};
-use super::memory::{blocks_for, Matrix};
+use super::memory::blocks_for;
 use super::sparse_aggregates::DeviceAggregates;
+use super::vectors::{at, columns, each, Mat, THREADS};
 use super::{require, sparse_load, CudaDevice};
 use crate::error::Result;
 use crate::scalar::try_zeroed;
@@ -19,17 +20,19 @@ const RELAX: [Kernel; 2] = [
     Kernel::untyped(Family::Sparse, "sparse_relax_single"),
     Kernel::untyped(Family::Sparse, "sparse_relax_several"),
 ];
+/// Of rows with more entries than [`LONG`].
+const RESIDUAL_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_residual_long");
+const RELAX_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_long");
 const RELAX_ZERO: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_zero_plain");
 const RESTRICT: Kernel = Kernel::untyped(Family::Sparse, "sparse_restrict_plain");
 const PROLONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_prolong_plain");
 
-/// Vectors of a launch.
-const TOGETHER: usize = 4;
-pub(super) const THREADS: u32 = 256;
 /// Entries that the kernels of products have in shared memory at once.
 const STAGED: usize = 2048;
 
-type Mat = Matrix<'static, f64>;
+/// Rows with more entries have a block each, as the kernels have it, and that many threads.
+pub(super) const LONG: usize = 4096;
+const LONG_THREADS: u32 = 1024;
 
 /// A matrix by rows, all entries of both triangles.
 pub struct DeviceCsr {
@@ -42,9 +45,22 @@ pub struct DeviceCsr {
     /// `a_ii`, and the diagonal for relaxation.
     pub(super) own: Buffer,
     pub(super) diagonal: Buffer,
+    /// How many rows have more entries than [`LONG`], and these rows from the second place on.
+    pub(super) long: usize,
+    pub(super) long_rows: Buffer,
 }
 
 impl DeviceCsr {
+    /// Which of two kernels takes so many vectors: the one for single vectors does not leave long rows out.
+    fn kernel(&self, of: [Kernel; 2], count: i32) -> Kernel {
+        of[usize::from(count > 1 || self.long > 0)]
+    }
+
+    /// The address of the list of long rows.
+    fn listed(&self) -> u64 {
+        self.long_rows.ptr + size_of::<i32>() as u64
+    }
+
     /// Threads to a row of a product: a block's rows fill what it has in shared memory.
     fn lanes(&self) -> usize {
         let rows = STAGED * self.n / self.entries.max(1);
@@ -57,29 +73,6 @@ impl DeviceCsr {
         let mean = self.entries / self.n.max(1);
         (mean / 2).next_power_of_two().clamp(1, 32)
     }
-}
-
-/// The address of a matrix of so many rows whose columns follow each other, and their number.
-fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
-    let view = x.view();
-    require(
-        view.rows == rows && (view.cols < 2 || view.cs == rows as i64) && view.rs == 1,
-        "vectors and matrix do not fit",
-    )?;
-    Ok((view.ptr, view.cols))
-}
-
-/// Calls `f` with the first of some columns and their number, as many as a launch has.
-fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) -> Result<()> {
-    for first in (0..count).step_by(TOGETHER) {
-        f(first, TOGETHER.min(count - first) as i32)?;
-    }
-    Ok(())
-}
-
-/// Where column `first` of a vector of so many entries begins.
-fn at(ptr: u64, first: usize, rows: usize) -> u64 {
-    ptr + (first * rows * size_of::<f64>()) as u64
 }
 
 /// Numbers of four bytes of the device.
@@ -135,12 +128,18 @@ impl Sparse for CudaDevice {
             let b = b.map_or(0, |b| at(b.0, first, n));
             let (x, out) = (at(x, first, n), at(out.0, first, n));
             self.ctx.launch::<f64>(
-                RESIDUAL[usize::from(count > 1)],
+                a.kernel(RESIDUAL, count),
                 n.div_ceil(THREADS as usize / lanes),
                 1,
                 THREADS,
                 &args![lanes as i32, n, starts, index, values, b, x, out, count],
-            )
+            )?;
+            if a.long == 0 {
+                return Ok(());
+            }
+            let args = args![a.listed(), n, starts, index, values, b, x, out, count];
+            self.ctx
+                .launch::<f64>(RESIDUAL_LONG, a.long, 1, LONG_THREADS, &args)
         })
     }
 
@@ -174,32 +173,24 @@ impl Sparse for CudaDevice {
                 );
             };
             let x = at(x.0, first, n);
-            self.ctx.launch::<f64>(
-                RELAX[usize::from(count > 1)],
-                n.div_ceil(THREADS as usize / lanes),
-                1,
-                THREADS,
-                &args![
-                    lanes as i32,
-                    n,
-                    starts,
-                    index,
-                    values,
-                    diagonal,
-                    b,
-                    x,
-                    rate,
-                    momentum,
-                    p,
-                    out,
-                    count
-                ],
-            )
+            let same =
+                args![n, starts, index, values, diagonal, b, x, rate, momentum, p, out, count];
+            let by_lanes = [&args![lanes as i32][..], &same].concat();
+            let blocks = n.div_ceil(THREADS as usize / lanes);
+            let kernel = a.kernel(RELAX, count);
+            self.ctx
+                .launch::<f64>(kernel, blocks, 1, THREADS, &by_lanes)?;
+            if a.long == 0 {
+                return Ok(());
+            }
+            let by_row = [&args![a.listed()][..], &same].concat();
+            self.ctx
+                .launch::<f64>(RELAX_LONG, a.long, 1, LONG_THREADS, &by_row)
         })
     }
 
-    fn sparse_aggregate(&self, a: &DeviceCsr) -> Result<DeviceAggregates> {
-        self.aggregate(a)
+    fn sparse_aggregate(&self, a: &DeviceCsr, apart: f64) -> Result<DeviceAggregates> {
+        self.aggregate(a, apart)
     }
 
     fn sparse_count(&self, of: &DeviceAggregates) -> usize {

@@ -3,11 +3,12 @@
 use super::buffer::Buffer;
 use super::kernels::{args, Family, Kernel};
 use super::memory::blocks_for;
-use super::sparse::{DeviceCsr, THREADS};
+use super::sparse::DeviceCsr;
 use super::sparse_load::scan;
+use super::vectors::THREADS;
 use super::CudaDevice;
 use crate::error::Result;
-use crate::sparse::{DOMINANT, ROUNDS};
+use crate::sparse::ROUNDS;
 
 const BEGIN: Kernel = Kernel::untyped(Family::SparseCoarse, "aggregate_begin_plain");
 const PROPOSE: Kernel = Kernel::untyped(Family::SparseCoarse, "aggregate_propose_plain");
@@ -30,7 +31,7 @@ pub struct DeviceAggregates {
 }
 
 impl CudaDevice {
-    pub(super) fn aggregate(&self, a: &DeviceCsr) -> Result<DeviceAggregates> {
+    pub(super) fn aggregate(&self, a: &DeviceCsr, apart: f64) -> Result<DeviceAggregates> {
         let (ctx, n) = (self.ctx, a.n);
         let room = || Buffer::of::<i32>(ctx, n);
         let (root, best) = (room()?, room()?);
@@ -43,7 +44,7 @@ impl CudaDevice {
             blocks,
             1,
             THREADS,
-            &args![lanes, n, starts, index, values, own, DOMINANT, root.ptr],
+            &args![lanes, n, starts, index, values, own, apart, root.ptr],
         )?;
         for round in 0..=ROUNDS {
             let joining = i32::from(round == ROUNDS);

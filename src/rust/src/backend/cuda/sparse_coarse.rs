@@ -3,9 +3,10 @@
 use super::buffer::Buffer;
 use super::kernels::{args, Family, Kernel};
 use super::memory::blocks_for;
-use super::sparse::{whole, DeviceCsr, THREADS};
+use super::sparse::{whole, DeviceCsr};
 use super::sparse_aggregates::DeviceAggregates;
 use super::sparse_load::{finish, scan};
+use super::vectors::THREADS;
 use super::CudaDevice;
 use crate::error::Result;
 
@@ -45,60 +46,20 @@ impl CudaDevice {
         let [groups, members, before] = [&of.starts, &of.members, &before].map(|b| b.ptr);
         let [starts, index, values] = [&a.starts, &a.index, &a.values].map(|b| b.ptr);
         let aggregate = of.aggregate.ptr;
-        // Counts, or fills what is given.
+        let both = args![n, groups, members, before, starts, index, values, aggregate, scale];
+        // Each counts, or fills the starts, places and values that are given.
         let short_rows = |out: [u64; 3]| {
-            let [out_starts, out_index, out_values] = out;
-            ctx.launch::<f64>(
-                SHORT,
-                n.div_ceil(ROWS).min(BLOCKS),
-                1,
-                32 * ROWS as u32,
-                &args![
-                    n,
-                    groups,
-                    members,
-                    before,
-                    starts,
-                    index,
-                    values,
-                    aggregate,
-                    scale,
-                    lengths.ptr,
-                    long.ptr,
-                    out_starts,
-                    out_index,
-                    out_values
-                ],
-            )
+            let own = args![lengths.ptr, long.ptr, out[0], out[1], out[2]];
+            let args = [&both[..], &own].concat();
+            let blocks = n.div_ceil(ROWS).min(BLOCKS);
+            ctx.launch::<f64>(SHORT, blocks, 1, 32 * ROWS as u32, &args)
         };
         let long_rows = |room: &Room, out: [u64; 3]| {
-            let [out_starts, out_index, out_values] = out;
-            let [keys_a, sums_a, keys_b, sums_b] = [0, 1, 2, 3].map(|k: usize| room.0[k].ptr);
-            ctx.launch::<f64>(
-                LONG,
-                n.min(BLOCKS),
-                1,
-                THREADS,
-                &args![
-                    n,
-                    groups,
-                    members,
-                    before,
-                    starts,
-                    index,
-                    values,
-                    aggregate,
-                    scale,
-                    keys_a,
-                    sums_a,
-                    keys_b,
-                    sums_b,
-                    lengths.ptr,
-                    out_starts,
-                    out_index,
-                    out_values
-                ],
-            )
+            let [keys_a, sums_a, keys_b, sums_b] = room.0.each_ref().map(|b| b.ptr);
+            let sorted = args![keys_a, sums_a, keys_b, sums_b];
+            let own = args![lengths.ptr, out[0], out[1], out[2]];
+            let args = [&both[..], &sorted, &own].concat();
+            ctx.launch::<f64>(LONG, n.min(BLOCKS), 1, THREADS, &args)
         };
         short_rows([0; 3])?;
         let room = if whole(&long, 1)?[0] != 0 {

@@ -6,8 +6,9 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::blocks_for;
-use super::sparse::{DeviceCsr, THREADS};
+use super::sparse::{whole, DeviceCsr, LONG};
 use super::transfer::upload;
+use super::vectors::THREADS;
 use crate::error::{Error, Result};
 use crate::matrix::Part;
 use crate::scalar::Scalar;
@@ -93,7 +94,7 @@ pub(super) fn finish(
     (n, entries): (usize, usize),
     [starts, index, values]: [Buffer; 3],
 ) -> Result<DeviceCsr> {
-    let a = DeviceCsr {
+    let mut a = DeviceCsr {
         n,
         entries,
         starts,
@@ -101,7 +102,10 @@ pub(super) fn finish(
         values,
         own: Buffer::of::<f64>(ctx, n)?,
         diagonal: Buffer::of::<f64>(ctx, n)?,
+        long: 0,
+        long_rows: Buffer::of::<i32>(ctx, 1 + entries / LONG)?,
     };
+    a.long_rows.clear(size_of::<i32>())?;
     let lanes = a.few_lanes();
     ctx.launch::<f64>(
         DIAGONALS,
@@ -115,9 +119,14 @@ pub(super) fn finish(
             a.index.ptr,
             a.values.ptr,
             a.own.ptr,
-            a.diagonal.ptr
+            a.diagonal.ptr,
+            LONG as i32,
+            a.long_rows.ptr
         ],
     )?;
+    if entries > LONG {
+        a.long = whole(&a.long_rows, 1)?[0] as usize;
+    }
     Ok(a)
 }
 

@@ -1,7 +1,8 @@
 //! Operators on grids, and multigrid's ways between two of them (`kernels/stencil.cu`, `stencil_coarse.cu`).
 
 use super::kernels::{args, Family, Kernel};
-use super::memory::{blocks_for, Matrix};
+use super::memory::blocks_for;
+use super::vectors::{at, columns, each, Mat, THREADS};
 use super::{require, CudaDevice};
 use crate::error::Result;
 use crate::stencil::{Grid, Operator, Reach, Stencil, Step};
@@ -13,12 +14,6 @@ const PROLONG: Kernel = Kernel::untyped(Family::Stencil, "stencil_prolong_plain"
 const INTERPOLATE: Kernel = Kernel::untyped(Family::StencilCoarse, "stencil_interpolate_plain");
 const COARSEN: Kernel = Kernel::untyped(Family::StencilCoarse, "stencil_coarsen_plain");
 
-/// Vectors of a launch.
-const TOGETHER: usize = 4;
-const THREADS: u32 = 256;
-
-type Mat = Matrix<'static, f64>;
-
 /// Extents as kernels take them, which number points in 32 bits.
 fn extents(grid: Grid) -> Result<[i32; 3]> {
     require(
@@ -26,16 +21,6 @@ fn extents(grid: Grid) -> Result<[i32; 3]> {
         "a grid has too many points",
     )?;
     Ok(grid.dims.map(|n| n as i32))
-}
-
-/// The address of a matrix of so many rows whose columns follow each other, and their number.
-fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
-    let view = x.view();
-    require(
-        view.rows == rows && (view.cols < 2 || view.cs == rows as i64) && view.rs == 1,
-        "vectors and grid do not fit",
-    )?;
-    Ok((view.ptr, view.cols))
 }
 
 /// The address of an operator's entries.
@@ -58,19 +43,6 @@ fn weights_of(grid: Grid, weights: &Mat) -> Result<u64> {
 
 fn all(reach: Reach) -> i32 {
     i32::from(reach == Reach::All)
-}
-
-/// Calls `f` with the first of some columns and their number, as many as a launch has.
-fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) -> Result<()> {
-    for first in (0..count).step_by(TOGETHER) {
-        f(first, TOGETHER.min(count - first) as i32)?;
-    }
-    Ok(())
-}
-
-/// Where column `first` of a vector of so many entries begins.
-fn at(ptr: u64, first: usize, rows: usize) -> u64 {
-    ptr + (first * rows * size_of::<f64>()) as u64
 }
 
 impl Stencil for CudaDevice {

@@ -1,32 +1,13 @@
 //! Operators on grids against what their definitions say, as dense matrices, and multigrid with them.
 
-mod common;
-
+use super::matrices::{block, close as near, fetch, numbers};
+use super::on_each_device;
 use cudafactor::algo::multigrid::Multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
-use cudafactor::matrix::Part;
 use cudafactor::stencil::{Grid, Operator, Reach, Stencil, Step};
 use cudafactor::threads::share;
-use faer::{Mat, MatMut};
-
-macro_rules! on_each_device {
-    ($($body:ident),* $(,)?) => {$(
-        mod $body {
-            #[test]
-            fn cpu() {
-                super::$body(&crate::CpuDevice::new(1));
-            }
-            #[cfg(feature = "cuda")]
-            #[test]
-            fn cuda() {
-                if let Some(gpu) = crate::common::gpu() {
-                    super::$body(&gpu);
-                }
-            }
-        }
-    )*};
-}
+use faer::Mat;
 
 on_each_device!(
     products_and_steps,
@@ -48,18 +29,6 @@ const SHAPES: [[usize; 3]; 9] = [
     [3, 1, 4],
     [1, 1, 5],
 ];
-
-/// Numbers in [0, 1) that repeat themselves from run to run.
-fn numbers(count: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let next = || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
-    std::iter::repeat_with(next).take(count).collect()
-}
 
 /// An operator's entries: couplings over orders of magnitude, some of them none, and an excess at some points.
 fn entries(grid: Grid, reach: Reach, seed: u64) -> Vec<f64> {
@@ -92,19 +61,6 @@ fn dense(grid: Grid, reach: Reach, entries: &[f64]) -> Mat<f64> {
     a
 }
 
-fn load<D: Stencil>(dev: &D, rows: usize, cols: usize, values: &[f64]) -> D::Mat<'static> {
-    let x = faer::MatRef::from_column_major_slice(values, rows, cols);
-    dev.load_temporary(x, Part::All).unwrap()
-}
-
-fn fetch<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Mat<f64> {
-    let (rows, cols) = dev.shape(x);
-    let mut all = vec![0.0; rows * cols];
-    dev.read(x, MatMut::from_column_major_slice_mut(&mut all, rows, cols))
-        .unwrap();
-    Mat::from_fn(rows, cols, |i, j| all[j * rows + i])
-}
-
 fn operator<D: Stencil>(
     dev: &D,
     grid: Grid,
@@ -112,7 +68,7 @@ fn operator<D: Stencil>(
     seed: u64,
 ) -> (Operator<D::Mat<'static>>, Mat<f64>) {
     let all = entries(grid, reach, seed);
-    let made = load(dev, grid.points(), grid.entries(reach), &all);
+    let made = block(dev, grid.points(), grid.entries(reach), &all);
     let a = dense(grid, reach, &all);
     (
         Operator {
@@ -125,9 +81,7 @@ fn operator<D: Stencil>(
 }
 
 fn close(x: &Mat<f64>, y: &Mat<f64>, scale: f64) {
-    assert_eq!(x.shape(), y.shape());
-    let off = (x - y).norm_max();
-    assert!(off <= 1e-13 * scale.max(1.0), "off by {off:e}, {scale:e}");
+    near("stencil", x, y, 0.1 * scale.max(1.0));
 }
 
 fn shapes(mut f: impl FnMut(Grid, Reach)) {
@@ -146,8 +100,8 @@ fn products_and_steps<D: Stencil>(dev: &D) {
             let draw = |seed| numbers(n * columns, seed);
             let (b, x, p) = (draw(2), draw(3), draw(4));
             let of = |v: &[f64]| Mat::from_fn(n, columns, |i, j| v[j * n + i]);
-            let [db, dx] = [&b, &x].map(|v| load(dev, n, columns, v));
-            let mut dp = load(dev, n, columns, &p);
+            let [db, dx] = [&b, &x].map(|v| block(dev, n, columns, v));
+            let mut dp = block(dev, n, columns, &p);
             let mut out = dev.zeros(n, columns).unwrap();
             let (b, x, p) = (of(&b), of(&x), of(&p));
             dev.stencil_residual(&op, None, &dx, &mut out).unwrap();
@@ -171,7 +125,7 @@ fn products_and_steps<D: Stencil>(dev: &D) {
             close(&fetch(dev, &dp), &wanted, scale);
             close(&fetch(dev, &out), &(&x + &wanted), scale);
             // Without x nothing of p is read.
-            let mut dp = load(dev, n, columns, &vec![f64::NAN; n * columns]);
+            let mut dp = block(dev, n, columns, &vec![f64::NAN; n * columns]);
             dev.stencil_relax(&op, &db, None, step, &mut dp, &mut out)
                 .unwrap();
             let wanted = scaled(&b, 0.7);
@@ -189,7 +143,7 @@ fn interpolation<D: Stencil>(dev: &D, grid: Grid, weights: &D::Mat<'static>) -> 
         .map(|k| unit[(k % coarse, k / coarse)])
         .collect();
     let mut out = dev.zeros(fine, coarse).unwrap();
-    dev.stencil_prolong(grid, weights, &load(dev, coarse, coarse, &all), &mut out)
+    dev.stencil_prolong(grid, weights, &block(dev, coarse, coarse, &all), &mut out)
         .unwrap();
     fetch(dev, &out)
 }
@@ -215,12 +169,12 @@ fn coarse_operators_are_products<D: Stencil>(dev: &D) {
         let fine = grid.points();
         let x = numbers(fine * 3, 6);
         let mut down = dev.zeros(n, 3).unwrap();
-        dev.stencil_restrict(grid, &weights, &load(dev, fine, 3, &x), &mut down)
+        dev.stencil_restrict(grid, &weights, &block(dev, fine, 3, &x), &mut down)
             .unwrap();
         let x = Mat::from_fn(fine, 3, |i, j| x[j * fine + i]);
         close(&fetch(dev, &down), &(p.transpose() * x), 10.0);
         // Prolongation adds.
-        let mut out = load(dev, fine, 3, &vec![2.0; fine * 3]);
+        let mut out = block(dev, fine, 3, &vec![2.0; fine * 3]);
         dev.stencil_prolong(grid, &weights, &down, &mut out)
             .unwrap();
         let wanted = &p * fetch(dev, &down) + Mat::from_fn(fine, 3, |_, _| 2.0);
@@ -236,7 +190,7 @@ fn weights_are_means<D: Stencil>(dev: &D) {
         all.iter_mut().skip(n).for_each(|w| *w += 1e-3);
         for excess in [0.0, 0.1] {
             all[..n].fill(excess);
-            let entries = load(dev, n, grid.entries(reach), &all);
+            let entries = block(dev, n, grid.entries(reach), &all);
             let weights = dev
                 .stencil_interpolation(&Operator {
                     grid,
@@ -266,7 +220,7 @@ fn joined<D: Stencil>(dev: &D, grid: Grid, reach: Reach) -> (Operator<D::Mat<'st
     let mut all = entries(grid, reach, 11);
     let n = grid.points();
     all.iter_mut().skip(n).for_each(|w| *w += 1e-6);
-    let made = load(dev, n, grid.entries(reach), &all);
+    let made = block(dev, n, grid.entries(reach), &all);
     (
         Operator {
             grid,
@@ -285,10 +239,10 @@ fn approximate_inverses_are_symmetric<D: Stencil>(dev: &D) {
         let m = Multigrid::new(dev, op).unwrap();
         let x = numbers(n * 4, 3);
         let mut out = dev.zeros(n, 4).unwrap();
-        m.apply(&load(dev, n, 4, &x), &mut out).unwrap();
+        m.apply(&block(dev, n, 4, &x), &mut out).unwrap();
         let x = Mat::from_fn(n, 4, |i, j| x[j * n + i] - 0.5);
         let values: Vec<f64> = (0..n * 4).map(|k| x[(k % n, k / n)]).collect();
-        m.apply(&load(dev, n, 4, &values), &mut out).unwrap();
+        m.apply(&block(dev, n, 4, &values), &mut out).unwrap();
         let products = x.transpose() * fetch(dev, &out);
         let scale = products.norm_max();
         for i in 0..4 {
@@ -321,7 +275,7 @@ fn systems_of_any_shape_are_solved<D: Stencil>(dev: &D) {
         for _ in 0..60 {
             let r = &b - &a * &x;
             let values: Vec<f64> = (0..n * 2).map(|k| r[(k % n, k / n)]).collect();
-            m.apply(&load(dev, n, 2, &values), &mut out).unwrap();
+            m.apply(&block(dev, n, 2, &values), &mut out).unwrap();
             let e = fetch(dev, &out);
             let energy = (e.transpose() * &r).norm_max();
             // In the norm of A the error shrinks in every step.
@@ -345,14 +299,14 @@ fn all_steps(threads: usize, grid: Grid, columns: usize) -> Vec<Mat<f64>> {
     let op = Operator {
         grid,
         reach,
-        entries: load(
+        entries: block(
             dev,
             n,
             grid.entries(reach),
             &numbers(n * grid.entries(reach), 1),
         ),
     };
-    let draw = |seed| load(dev, n, columns, &numbers(n * columns, seed));
+    let draw = |seed| block(dev, n, columns, &numbers(n * columns, seed));
     let (b, x, mut p) = (draw(2), draw(3), draw(4));
     let mut out = dev.zeros(n, columns).unwrap();
     let mut all = Vec::new();

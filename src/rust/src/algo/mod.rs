@@ -81,6 +81,7 @@ pub mod random_walker_system;
 pub mod solve;
 pub mod solve_definite;
 pub mod sparse_cholesky;
+pub mod sparse_levels;
 pub mod symmetry;
 mod tiled_device;
 pub mod tiled_factor;

@@ -76,6 +76,20 @@ impl Sparse {
         Ok(out)
     }
 
+    /// How many rows there are, and entries of both triangles.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub fn entries(&self) -> usize {
+        self.index.len()
+    }
+
+    /// The columns of a row's entries, its own among them.
+    pub(super) fn neighbours(&self, row: usize) -> &[i32] {
+        &self.index[self.starts[row]..self.starts[row + 1]]
+    }
+
     /// Zero where no entry is stored.
     pub fn diagonal(&self) -> Result<Vec<f64>> {
         let n = self.starts.len() - 1;
@@ -91,7 +105,7 @@ impl Sparse {
     }
 
     /// Rows from `first` on of `A x`, for columns of x and of the product.
-    fn rows(&self, first: usize, x: &[&[f64]], mut out: Vec<&mut [f64]>, threads: usize) {
+    fn part(&self, first: usize, x: &[&[f64]], mut out: Vec<&mut [f64]>, threads: usize) {
         let rows = out.first().map_or(0, |o| o.len());
         if threads > 1 && rows > 1 {
             // As many entries for each of the threads.
@@ -102,8 +116,8 @@ impl Sparse {
             let (top, bottom) = out.into_iter().map(|o| o.split_at_mut(at)).unzip();
             join(
                 threads,
-                |t| self.rows(first, x, top, t),
-                |t| self.rows(first + at, x, bottom, t),
+                |t| self.part(first, x, top, t),
+                |t| self.part(first + at, x, bottom, t),
             );
             return;
         }
@@ -118,7 +132,7 @@ impl Sparse {
 
 impl Operator<Host> for Sparse {
     fn order(&self, _: &Host) -> usize {
-        self.starts.len() - 1
+        self.rows()
     }
 
     fn multiply(&self, host: &Host, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
@@ -129,7 +143,7 @@ impl Operator<Host> for Sparse {
         let columns: Vec<&[f64]> = (0..k).map(|j| x.column(j)).collect();
         let outs = out.values_mut().chunks_exact_mut(n);
         let threads = share(host.threads, ENTRY * (self.values.len() * k) as f64);
-        self.rows(0, &columns, outs.collect(), threads);
+        self.part(0, &columns, outs.collect(), threads);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::algo::pcg::{pcg, End, Solution, Stopping};
 use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned};
 use crate::algo::pcg_host::{Host, HostBlock};
 use crate::algo::pcg_sparse::{Sparse, Stored};
-use crate::algo::sparse_cholesky::Ordered;
+use crate::algo::sparse_cholesky::{may_pay, Ordered};
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
@@ -109,7 +109,10 @@ impl Systems<'_> {
                 let m = Ordered::new(a, stored)?.factor(&self.host)?;
                 Ok(self.on_host(&product, &m)?.by(kind))
             }
-            Kind::Amg => pcg_sparse::copied(self, a, stored),
+            // On a device, where R's matrix is.
+            Kind::Amg => Err(Error::Internal {
+                what: "algebraic multigrid of a matrix that is not sparse in R".into(),
+            }),
             Kind::Ic0 | Kind::Default => {
                 let m = IncompleteCholesky::new(a, stored, Fill::None)?;
                 let solved = self.on_host(&product, &m)?.by(kind);
@@ -119,14 +122,15 @@ impl Systems<'_> {
                 })
             }
             Kind::Auto => {
-                let order = Ordered::new(a, stored)?;
-                if order.pays(self.columns) {
-                    let m = order.factor(&self.host)?;
-                    Ok(self.on_host(&product, &m)?.by(Kind::Cholesky))
-                } else {
-                    drop(order);
-                    self.sparse(a, stored, Kind::Ic0)
+                if may_pay(&product, self.columns)? {
+                    let order = Ordered::new(a, stored)?;
+                    if order.pays(self.columns) {
+                        let m = order.factor(&self.host)?;
+                        return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
+                    }
                 }
+                drop(product);
+                self.sparse(a, stored, Kind::Ic0)
             }
         }
     }

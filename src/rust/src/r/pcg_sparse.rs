@@ -1,18 +1,18 @@
 //! `pcg` with a sparse matrix on a device, by what is made of the matrix there.
 
-use crate::algo::lp_csc::Csc;
 use crate::algo::pcg_device::OnDevice;
 use crate::algo::pcg_resident::{pcg_resident, Made};
 use crate::backend::cpu::CpuDevice;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::r::args;
 use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{Kind, SparseMatrix};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::sparse::{Columns, Sparse, Stored};
+use crate::sparse::{Columns, Sparse};
 
-/// Rows from which `auto` takes a GPU.
+/// Rows from which `auto` takes a GPU, and entries up to which: both triangles' are counted in 31 bits there.
 const ENOUGH: usize = 50_000;
+const MOST: usize = 1 << 30;
 
 /// What is made on a GPU, and what it is called; none of what is a matter of the host.
 fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
@@ -26,7 +26,8 @@ fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
 
 /// Where a preconditioner is made on a device, and the device is one for so many rows.
 pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result<Option<Solved>> {
-    let target = how.target(if s.n < ENOUGH { 0.0 } else { f64::MAX });
+    let fits = s.n >= ENOUGH && a.columns()?.index.len() < MOST;
+    let target = how.target(if fits { f64::MAX } else { 0.0 });
     if let (Target::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
         check_free(target)?;
         match by_cuda(s, ordinal, a, made) {
@@ -56,24 +57,6 @@ fn by_cpu(s: &Systems, a: Columns<'_>) -> Result<Solved> {
     set_last(Target::Cpu);
     let dev = CpuDevice::new(s.host.threads());
     Ok(run(s, &dev, a, Made::Multigrid)?.by(Kind::Amg))
-}
-
-/// By algebraic multigrid on the host, of a matrix that R does not have as a sparse one.
-pub fn copied(s: &Systems, a: &Csc, stored: Stored) -> Result<Solved> {
-    let whole = |v: &[usize]| -> Result<Vec<i32>> {
-        let all: std::result::Result<_, _> = v.iter().map(|i| i32::try_from(*i)).collect();
-        all.map_err(|_| Error::Dimension {
-            what: "a sparse matrix has too many entries".into(),
-        })
-    };
-    let (starts, index) = (whole(&a.starts)?, whole(&a.index)?);
-    let columns = Columns {
-        starts: &starts,
-        index: &index,
-        values: &a.values,
-        stored,
-    };
-    by_cpu(s, columns)
 }
 
 fn run<D: Sparse>(s: &Systems, dev: &D, a: Columns<'_>, made: Made) -> Result<Solved> {

@@ -2,8 +2,9 @@
 
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::pcg_host::Host;
-use cudafactor::algo::pcg_sparse::Stored;
-use cudafactor::algo::sparse_cholesky::Ordered;
+use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::sparse_cholesky::{may_pay, Ordered};
+use cudafactor::algo::sparse_levels::widest_level;
 use cudafactor::threads::share;
 
 use crate::problem::{block, lower, poisson, residual, run, upper};
@@ -83,6 +84,54 @@ fn what_pays() {
         assert!(pays(sides), "{sides:?}");
     }
     assert!(!pays(&[50, 50, 50]));
+}
+
+fn levels(a: &Csc) -> (usize, bool) {
+    let a = Sparse::new(a, Stored::All).unwrap();
+    (widest_level(&a).unwrap(), may_pay(&a, 1).unwrap())
+}
+
+/// A graph of n rows, joined by a function of a row to others after it.
+fn graph(n: usize, after: impl Fn(usize) -> Vec<usize>) -> Csc {
+    let mut columns = vec![std::collections::BTreeSet::new(); n];
+    for i in 0..n {
+        for j in after(i).into_iter().chain([i]).filter(|j| *j < n) {
+            columns[i].insert(j);
+            columns[j].insert(i);
+        }
+    }
+    let mut a = Csc::with_rows(n);
+    for (j, rows) in columns.into_iter().enumerate() {
+        for i in rows {
+            a.index.push(i);
+            a.values.push(if i == j { 100.0 } else { -1.0 });
+        }
+        a.starts.push(a.index.len());
+    }
+    a
+}
+
+/// Levels lie across grids, and rows that nearly all others hang on make none.
+#[test]
+fn levels_tell_what_may_pay() {
+    assert_eq!(levels(&poisson(&[5000])), (1, true));
+    assert_eq!(levels(&poisson(&[300, 20])), (20, true));
+    assert_eq!(levels(&poisson(&[200, 200])), (200, true));
+    assert!(levels(&poisson(&[10, 10, 200])).1);
+    let (width, may) = levels(&poisson(&[50, 50, 50]));
+    assert!(1250 < width && width < 2500 && !may, "{width} {may}");
+    let drawn = graph(20_000, |i| {
+        (1..4).map(|k| (i * 7919 * k + 13 * k) % 20_000).collect()
+    });
+    assert!(!levels(&drawn).1);
+    let hub = graph(20_000, |i| match i {
+        0 => (1..20_000).collect(),
+        i => vec![i + 1],
+    });
+    assert_eq!(levels(&hub), (1, true));
+    let parts = graph(1000, |i| if i % 10 < 9 { vec![i + 1] } else { vec![] });
+    assert_eq!(levels(&parts), (1, true));
+    assert_eq!(levels(&graph(0, |_| vec![])), (0, true));
 }
 
 /// The answer changes at one number of right-hand sides, which is the same whatever is stored.

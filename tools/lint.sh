@@ -1,6 +1,6 @@
 #!/bin/sh
-# Formatting, and clippy for the three feature sets. With an argument, one of them:
-# format, core (no R, no CUDA), cuda (no R), default.
+# Formatting, and clippy for the four feature sets. With an argument, one of them:
+# format, core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no R), default.
 
 set -e
 cd "$(dirname "$0")/.."
@@ -24,5 +24,6 @@ clippy() {
 what=${1:-all}
 case $what in all | format) cargo fmt --check ;; esac
 case $what in all | core) clippy --no-default-features ;; esac
+case $what in all | r) clippy --no-default-features --features r ;; esac
 case $what in all | cuda) clippy --no-default-features --features cuda ;; esac
 case $what in all | default) clippy ;; esac

@@ -1,8 +1,13 @@
+use std::cell::Cell;
+use std::time::Duration;
+
 use super::model::{seeded, Picture};
 use cudafactor::algo::random_walker::segment;
+use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_image::Image;
 use cudafactor::algo::random_walker_seeds::{labels, whole};
 use cudafactor::error::Error;
+use cudafactor::interrupt;
 
 #[test]
 fn pixels_that_are_left_out_cut_the_graph() {
@@ -229,4 +234,38 @@ fn differences_beyond_the_range_count_for_nothing_without_beta() {
     );
     let far = segment(image, &[1, 0, 2], 130.0, true).unwrap();
     assert!(far.probabilities.unwrap().iter().all(|p| p.is_finite()));
+}
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How often the user is asked while a graph of 1025 x 1025 pixels is made with one seed, at the end.
+fn looks(first: i32) -> usize {
+    let made = move || {
+        // So long that each look asks again.
+        interrupt::install(|| {
+            std::thread::sleep(Duration::from_millis(60));
+            ASKED.set(ASKED.get() + 1);
+            false
+        });
+        let values = vec![0.5; 1025 * 1025];
+        let image = Image {
+            values: &values,
+            dims: [1025, 1025, 1],
+            channels: 1,
+            spacing: [1.0; 3],
+        };
+        let seeds = seeded(values.len(), &[(0, first), (values.len() - 1, 1)]);
+        Graph::new(image, seeds, 1.0).unwrap();
+        ASKED.get()
+    };
+    // A thread of its own, as the question stays installed.
+    std::thread::spawn(made).join().unwrap()
+}
+
+/// Only where a pixel is left out those that a seed reaches are sought: two looks are for the pixels that may be a seed, and one is for those that the last pixel reaches.
+#[test]
+fn the_wish_to_stop_is_heard_among_pixels_that_a_seed_reaches() {
+    assert_eq!(looks(-1), looks(0) + 3);
 }

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::threads::{join, share, wanted};
 
-/// Entries that a thread takes between two looks at the user's wish to stop.
-const AT_ONCE: usize = 1 << 20;
+/// Entries that a loop on one thread takes between two looks at the user's wish to stop.
+pub const AT_ONCE: usize = 1 << 20;
+
+/// Multiplications of each thread between two looks.
+const BUSY: f64 = 1e8;
 
 /// Entries that are not cut: a part begins at a multiple of it.
 pub const UNIT: usize = 4096;
@@ -77,22 +80,40 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
 /// Both must be such that the cuts make no difference.
 ///
 /// # Errors
-/// [`Error::Interrupted`](crate::error::Error::Interrupted), after which not all parts are done.
+/// Those of `f` and `both`, and [`Error::Interrupted`]. After an error not all parts are done.
 pub fn in_parts<C: Cut, R: Send>(
+    work: C,
+    cost: f64,
+    f: impl Fn(C) -> Result<R> + Sync,
+    both: impl Fn(R, R) -> Result<R> + Sync,
+) -> Result<R> {
+    in_parts_of(UNIT, wanted(), work, cost, f, both)
+}
+
+/// As [`in_parts`], by at most so many threads. Parts begin at a multiple of `unit` entries, which is not 0.
+pub fn in_parts_of<C: Cut, R: Send>(
+    unit: usize,
+    threads: usize,
     mut work: C,
     cost: f64,
-    f: impl Fn(C) -> R + Sync,
-    both: impl Fn(R, R) -> R + Sync,
+    f: impl Fn(C) -> Result<R> + Sync,
+    both: impl Fn(R, R) -> Result<R> + Sync,
 ) -> Result<R> {
-    let threads = wanted();
+    // Little work does not start the pool. More parts than that has threads would wait for each other between two looks.
+    let threads = match share(threads, cost * work.count() as f64) {
+        1 => 1,
+        several => several.min(rayon::current_num_threads()),
+    };
+    let entries = BUSY * threads as f64 / cost.max(1.0);
+    let at_once = (entries as usize).max(1).next_multiple_of(unit);
     let mut so_far = None;
     loop {
         interrupt::poll()?;
-        let (now, later) = work.cut(AT_ONCE * threads);
+        let (now, later) = work.cut(at_once);
         let of = share(threads, cost * now.count() as f64);
-        let made = halves(now, of, &f, &both);
+        let made = halves(now, unit, of, &f, &both)?;
         let all = match so_far {
-            Some(before) => both(before, made),
+            Some(before) => both(before, made)?,
             None => made,
         };
         if later.count() == 0 {
@@ -102,62 +123,141 @@ pub fn in_parts<C: Cut, R: Send>(
     }
 }
 
+/// Memory for so many more entries of a vector, or an error where it is short.
+pub fn reserve<T>(all: &mut Vec<T>, more: usize) -> Result<()> {
+    let entries = (all.len() as u64).saturating_add(more as u64);
+    all.try_reserve(more).map_err(|_| Error::HostMemory {
+        needed: entries.saturating_mul(size_of::<T>() as u64),
+    })
+}
+
 /// Lists one after the other.
-pub fn chained<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
+pub fn chained<T>(mut a: Vec<T>, b: Vec<T>) -> Result<Vec<T>> {
+    reserve(&mut a, b.len())?;
     a.extend(b);
-    a
+    Ok(a)
 }
 
 fn halves<C: Cut, R: Send>(
     work: C,
+    unit: usize,
     threads: usize,
-    f: &(impl Fn(C) -> R + Sync),
-    both: &(impl Fn(R, R) -> R + Sync),
-) -> R {
-    let half = (work.count() / 2).next_multiple_of(UNIT);
-    if threads < 2 || half >= work.count() {
+    f: &(impl Fn(C) -> Result<R> + Sync),
+    both: &(impl Fn(R, R) -> Result<R> + Sync),
+) -> Result<R> {
+    // In proportion to the threads of either side.
+    let first = work.count() * (threads / 2) / threads;
+    let first = first.max(1).next_multiple_of(unit);
+    if threads < 2 || first >= work.count() {
         return f(work);
     }
-    let (a, b) = work.cut(half);
+    let (a, b) = work.cut(first);
     let (a, b) = join(
         threads,
-        |t| halves(a, t, f, both),
-        |t| halves(b, t, f, both),
+        |t| halves(a, unit, t, f, both),
+        |t| halves(b, unit, t, f, both),
     );
-    both(a, b)
+    both(a?, b?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{chained, in_parts, AT_ONCE, UNIT};
+    use std::cell::Cell;
+    use std::ops::Range;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::{chained, halves, in_parts, in_parts_of, reserve, BUSY, UNIT};
+    use crate::error::Error;
+    use crate::interrupt;
+
+    /// Ranges must follow each other from 0 to `n`.
+    fn in_order(seen: &[Range<usize>], n: usize) {
+        let ends = seen.iter().map(|r| r.end);
+        let starts = seen.iter().map(|r| r.start);
+        assert!(starts.eq([0].into_iter().chain(ends.take(seen.len() - 1))));
+        assert_eq!(seen.last().unwrap().end, n);
+    }
 
     #[test]
     fn every_entry_is_met_once_and_answers_keep_their_order() {
-        for n in [0, 1, UNIT, 3 * UNIT + 5, 2 * AT_ONCE + 7] {
+        // Of the largest the last part comes after a look.
+        let several = 2 * (BUSY / 1e4) as usize * rayon::current_num_threads() + 7;
+        for n in [0, 1, UNIT, 3 * UNIT + 5, several] {
             let (mut single, mut double) = (vec![0u32; n], vec![vec![0u8; n]; 2]);
             let columns: Vec<_> = double.iter_mut().map(|c| &mut c[..]).collect();
             let seen = in_parts(
                 (0..n, (&mut single[..], columns)),
-                1e3,
+                1e4,
                 |(range, (single, columns))| {
                     for (p, s) in range.clone().zip(single) {
                         *s += p as u32;
                     }
                     columns.into_iter().flatten().for_each(|c| *c += 1);
-                    vec![range]
+                    Ok(vec![range])
                 },
                 chained,
             )
             .unwrap();
             assert!(single.iter().enumerate().all(|(p, s)| *s == p as u32));
             assert!(double.iter().flatten().all(|c| *c == 1));
-            let ends = seen.iter().map(|r| r.end);
-            assert!(seen
-                .iter()
-                .skip(1)
-                .map(|r| r.start)
-                .eq(ends.take(seen.len() - 1)));
-            assert_eq!(seen.last().unwrap().end, n);
+            in_order(&seen, n);
         }
+    }
+
+    #[test]
+    fn parts_are_as_large_as_their_threads_are_many() {
+        for unit in [1, 7, UNIT] {
+            for (n, threads) in [(30, 3), (31, 3), (2, 3), (1, 2), (0, 3), (8, 8), (100, 7)] {
+                let n = n * unit;
+                let seen = halves(0..n, unit, threads, &|r| Ok(vec![r]), &chained).unwrap();
+                in_order(&seen, n);
+                assert!(seen.iter().all(|r| r.start % unit == 0));
+                let most = n.div_ceil(threads).div_ceil(unit) * unit + 2 * unit;
+                assert!(seen.len() <= threads && seen.iter().all(|r| r.len() <= most));
+                assert!(n == 0 || seen.iter().all(|r| !r.is_empty()));
+            }
+        }
+        let thirds = halves(0..30 * UNIT, UNIT, 3, &|r| Ok(vec![r.len()]), &chained);
+        assert_eq!(thirds, Ok(vec![10 * UNIT; 3]));
+    }
+
+    #[test]
+    fn errors_of_parts_end_it() {
+        let failed = || Error::HostMemory { needed: 1 };
+        let part = |r: Range<usize>| if r.end > 50 { Err(failed()) } else { Ok(()) };
+        for threads in [1, 3] {
+            let joined = halves(0..60, 1, threads, &part, &|(), ()| Ok(()));
+            assert_eq!(joined, Err(failed()));
+        }
+        let not_joined = halves(0..60, 1, 2, &|_| Ok(()), &|(), ()| Err(failed()));
+        assert_eq!(not_joined, Err(failed()));
+        let all = reserve(&mut vec![1.5], usize::MAX / 16);
+        assert!(matches!(all, Err(Error::HostMemory { .. })));
+    }
+
+    thread_local! {
+        static ASKED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn the_wish_to_stop_is_heard_between_parts() {
+        // A thread of its own, as the question stays installed.
+        let stopped = std::thread::spawn(|| {
+            interrupt::install(|| {
+                // So long that the next look asks again.
+                std::thread::sleep(Duration::from_millis(60));
+                ASKED.set(ASKED.get() + 1);
+                ASKED.get() == 3
+            });
+            let met = AtomicUsize::new(0);
+            let count = |r: Range<usize>| {
+                met.fetch_add(r.len(), Ordering::Relaxed);
+                Ok(())
+            };
+            let done = in_parts_of(5, 1, 0..1000, BUSY / 10.0, count, |(), ()| Ok(()));
+            (done, met.into_inner())
+        });
+        assert_eq!(stopped.join().unwrap(), (Err(Error::Interrupted), 20));
     }
 }

@@ -8,7 +8,8 @@ use super::lp_csc::Csc;
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::scalar::{filled, try_zeroed};
+use crate::parts::reserve;
+use crate::scalar::{filled, room, try_zeroed};
 
 /// A lower triangle: its diagonal, and by columns what is below that. Rows ascend.
 pub(super) struct Lower {
@@ -16,12 +17,6 @@ pub(super) struct Lower {
     pub starts: Vec<usize>,
     pub index: Vec<u32>,
     pub values: Vec<f64>,
-}
-
-fn reserve<V>(all: &mut Vec<V>, more: usize) -> Result<()> {
-    let bytes = (all.len() + more) as u64 * size_of::<V>() as u64;
-    let failed = |_| Error::HostMemory { needed: bytes };
-    all.try_reserve(more).map_err(failed)
 }
 
 impl Lower {
@@ -160,7 +155,8 @@ pub(super) fn factor(
     let mut work: Vec<f64> = try_zeroed(n)?;
     // The column that each row was last met in.
     let mut seen = filled(n, NONE)?;
-    let mut rows: Vec<usize> = Vec::new();
+    // No row is met twice in a column.
+    let mut rows: Vec<usize> = room(n)?;
     // What is left to be worked on until the next look.
     let mut left = 0;
     for j in 0..n {

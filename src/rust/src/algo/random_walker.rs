@@ -6,11 +6,12 @@
 
 use super::random_walker_choice::{without_label, Choice};
 use super::random_walker_direct::Factor;
-use super::random_walker_graph::{filled, Graph};
+use super::random_walker_graph::Graph;
 use super::random_walker_image::Image;
 use super::random_walker_order::dissect;
 use super::random_walker_system::System;
 use crate::error::{Error, Result};
+use crate::scalar::filled;
 use crate::{interrupt, scalar};
 
 /// As many labels are solved for at a time.

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::random_walker_graph::{filled, Graph};
+use super::random_walker_graph::Graph;
 use super::random_walker_image::VALUE;
 use super::random_walker_seeds::UNKNOWN;
 use crate::error::{Error, Result};
 use crate::parts::in_parts;
+use crate::scalar::filled;
 
 /// Probabilities that differ by less are the same.
 const TIE: f64 = 1e-12;
@@ -147,11 +148,11 @@ impl<'a> Choices<'a> {
                 whole &= label.is_some();
                 out[i] = label.copied().unwrap_or(-1);
             }
-            whole
+            Ok(whole)
         };
         let work = (so_far, (&mut self.labels[band.clone()], columns));
         let cost = VALUE * (2 + turn.labels.len()) as f64;
-        if in_parts((band.clone(), work), cost, part, |a, b| a && b)? {
+        if in_parts((band.clone(), work), cost, part, |a, b| Ok(a && b))? {
             return Ok(());
         }
         Err(without_label())

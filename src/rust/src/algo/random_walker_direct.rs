@@ -13,10 +13,10 @@ use faer::Par;
 
 use super::lp_csc::Csc;
 use super::random_walker_front::eliminate;
-use super::random_walker_graph::{filled, room};
 use super::random_walker_order::{Node, NONE};
 use crate::error::{Error, Result};
 use crate::interrupt::{attended, Stop};
+use crate::scalar::{filled, room};
 use crate::{scalar, threads};
 
 /// Multiplications between two looks at the user's wish to stop.

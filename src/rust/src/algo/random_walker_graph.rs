@@ -3,26 +3,16 @@
 use std::borrow::Cow;
 
 use super::lp_csc::Csc;
-use super::random_walker_image::{weights, wrong, Along, Image, AT_ONCE};
+use super::random_walker_image::{weights, wrong, Along, Image};
 use super::random_walker_seeds::{Seen, OUT, UNKNOWN};
 use super::random_walker_system::{Link, System};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::parts::{reserve, AT_ONCE};
+use crate::scalar::{filled, room};
 
-/// An empty vector with room for `len` entries.
-pub(super) fn room<T>(len: usize) -> Result<Vec<T>> {
-    let mut v = Vec::new();
-    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
-        needed: (len as u64).saturating_mul(size_of::<T>() as u64),
-    })?;
-    Ok(v)
-}
-
-pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
-    let mut v = room(len)?;
-    v.resize(len, value);
-    Ok(v)
-}
+/// Neighbours of a pixel, at most.
+pub(super) const NEIGHBOURS: usize = 6;
 
 /// The grid of an image with a weight on every pair of neighbours, and what is known of its pixels.
 #[derive(Debug)]
@@ -167,7 +157,7 @@ impl<'a> Graph<'a> {
     /// Unknown pixels that no path of unknown pixels joins to a seed have no solution.
     fn leave_islands_out(&mut self) -> Result<()> {
         let mut reached = filled(self.pixels(), false)?;
-        let mut front = Vec::new();
+        let (mut front, mut gone_through) = (Vec::new(), 0);
         for first in 0..self.pixels() {
             if first % AT_ONCE == 0 {
                 interrupt::poll()?;
@@ -175,8 +165,14 @@ impl<'a> Graph<'a> {
             if self.seeds[first] <= 0 {
                 continue;
             }
+            reserve(&mut front, 1)?;
             front.push(first);
             while let Some(pixel) = front.pop() {
+                gone_through += 1;
+                if gone_through % AT_ONCE == 0 {
+                    interrupt::poll()?;
+                }
+                reserve(&mut front, NEIGHBOURS)?;
                 self.neighbours(pixel, |q, _, _| {
                     if self.is_unknown(q) && !reached[q] {
                         reached[q] = true;
@@ -227,7 +223,8 @@ impl<'a> Graph<'a> {
             if j % AT_ONCE == 0 {
                 interrupt::poll()?;
             }
-            let mut column = [(0, 0.0); 7];
+            reserve(&mut links, NEIGHBOURS)?;
+            let mut column = [(0, 0.0); 1 + NEIGHBOURS];
             let (mut length, mut diagonal) = (1, 0.0);
             self.neighbours(*p as usize, |q, axis, first| {
                 let (seed, weight) = (self.seeds[q], all[axis][first]);

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use faer::MatRef;
 
-use super::random_walker_graph::Graph;
+use super::random_walker_graph::{Graph, NEIGHBOURS};
 use super::random_walker_image::{Along, VALUE, WEIGHT};
 use super::random_walker_seeds::UNKNOWN;
 use super::random_walker_system::Link;
 use crate::elementwise::{Index, Operand};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{Block, Part};
-use crate::parts::{bands, chained, in_parts, BAND, UNIT};
+use crate::parts::{bands, chained, in_parts, reserve, BAND, UNIT};
 use crate::scalar::try_zeroed;
 use crate::stencil::{Grid, Operator, Reach, Stencil};
 
@@ -39,11 +39,11 @@ pub(super) fn links(graph: &Graph<'_>) -> Result<Vec<Link>> {
                 beside: [beside(line % height, height), beside(line / height, depth)],
             };
             if has_seeds(graph, &run) {
-                links_of(graph, &run, &mut links);
+                links_of(graph, &run, &mut links)?;
             }
             pixel = end;
         }
-        links
+        Ok(links)
     };
     in_parts(0..graph.pixels(), VALUE, part, chained)
 }
@@ -68,12 +68,13 @@ fn has_seeds(graph: &Graph<'_>, run: &Run) -> bool {
             })
 }
 
-fn links_of(graph: &Graph<'_>, run: &Run, links: &mut Vec<Link>) {
+fn links_of(graph: &Graph<'_>, run: &Run, links: &mut Vec<Link>) -> Result<()> {
     let (seeds, length, along) = (graph.seeds(), graph.dims()[0], graph.along());
     for p in run.pixels.clone() {
         if seeds[p] != UNKNOWN {
             continue;
         }
+        reserve(links, NEIGHBOURS)?;
         let mut look = |q: usize, along: &Along<'_>, first: usize| {
             if let Some(label) = graph.number(seeds[q]) {
                 links.push(Link {
@@ -95,6 +96,7 @@ fn links_of(graph: &Graph<'_>, run: &Run, links: &mut Vec<Link>) {
             }
         }
     }
+    Ok(())
 }
 
 /// The system's matrix as an operator: seeds and pixels that are left out are points without couplings, with 1 on the diagonal. It goes to the device band by band, so that the host needs no room for it.
@@ -142,8 +144,9 @@ fn excess(graph: &Graph<'_>, links: &[Link], band: Range<usize>, out: &mut [f64]
         for (out, seed) in out.iter_mut().zip(&seeds[range]) {
             *out = if *seed == UNKNOWN { 0.0 } else { 1.0 };
         }
+        Ok(())
     };
-    in_parts((band.clone(), &mut *out), VALUE, fill, |(), ()| ())?;
+    in_parts((band.clone(), &mut *out), VALUE, fill, |(), ()| Ok(()))?;
     let before = |end: usize| links.partition_point(|l| (l.unknown as usize) < end);
     for link in &links[before(band.start)..before(band.end)] {
         out[link.unknown as usize - band.start] += link.weight;
@@ -169,41 +172,41 @@ fn couplings(
                 }
             }
         }
+        Ok(())
     };
-    in_parts((band, out), WEIGHT, fill, |(), ()| ())
+    in_parts((band, out), WEIGHT, fill, |(), ()| Ok(()))
 }
 
-/// The right-hand sides of labels, named by ascending numbers. They are zero but beside seeds, so that few numbers go to the device.
+/// The right-hand sides of labels, named by ascending numbers, of fewer than 2^31 pixels. They are zero but beside seeds, so that few numbers go to the device.
 pub(super) fn right_hand_sides<D: Stencil>(
     dev: &D,
     pixels: usize,
     links: &[Link],
     labels: &[u32],
 ) -> Result<D::Mat<'static>> {
-    let (mut rows, mut sides) = (Vec::new(), vec![Vec::new(); labels.len()]);
-    for link in links {
-        let Ok(k) = labels.binary_search(&link.label) else {
-            continue;
-        };
-        let row = i32::try_from(link.unknown).map_err(|_| Error::Dimension {
-            what: "an image has too many pixels for method \"cg\"".into(),
-        })?;
+    let column = |link: &Link| labels.binary_search(&link.label).ok();
+    let own = || links.iter().filter_map(|l| Some((l, column(l)?)));
+    let mut rows: Vec<i32> = Vec::new();
+    for (link, _) in own() {
+        let row = link.unknown as i32;
         if rows.last() != Some(&row) {
+            reserve(&mut rows, 1)?;
             rows.push(row);
-            sides.iter_mut().for_each(|s| s.push(0.0));
-        }
-        if let Some(last) = sides[k].last_mut() {
-            *last += link.weight;
         }
     }
-    let mut out = dev.zeros(pixels, labels.len())?;
-    if !rows.is_empty() {
-        let (m, k) = (rows.len(), labels.len());
-        let sides = sides.concat();
-        let sides = MatRef::from_column_major_slice(&sides, m, k);
-        let sides = dev.load_temporary(sides, Part::All)?;
-        let (rows, columns) = (Index::List(&rows), Index::From(0));
-        dev.scatter(rows, columns, (m, k), Operand::Matrix(&sides), &mut out)?;
+    let (m, k) = (rows.len(), labels.len());
+    let mut out = dev.zeros(pixels, k)?;
+    if m == 0 {
+        return Ok(out);
     }
+    let (mut sides, mut at) = (try_zeroed(m * k)?, 0);
+    for (link, k) in own() {
+        at += usize::from(rows[at] != link.unknown as i32);
+        sides[k * m + at] += link.weight;
+    }
+    let sides = MatRef::from_column_major_slice(&sides, m, k);
+    let sides = dev.load_temporary(sides, Part::All)?;
+    let (rows, columns) = (Index::List(&rows), Index::From(0));
+    dev.scatter(rows, columns, (m, k), Operand::Matrix(&sides), &mut out)?;
     Ok(out)
 }

@@ -9,11 +9,8 @@ use crate::scalar;
 /// What every weight is at least: joined pixels stay joined, however much they differ.
 const LEAST: f64 = 1e-10;
 
-/// Pixels are numbered by 32 bits, of which two numbers mean something else.
-const MOST: usize = u32::MAX as usize - 1;
-
-/// Pixels between two looks at the user's wish to stop.
-pub(super) const AT_ONCE: usize = 1 << 20;
+/// There are fewer pixels than this: their numbers, and how many there are, have 32 bits, of which the largest number means none.
+const MOST: usize = u32::MAX as usize;
 
 /// A weight costs as much as this many multiplications.
 pub(super) const WEIGHT: f64 = 30.0;
@@ -57,9 +54,10 @@ impl Image<'_> {
         let count = self.values.len() as f64;
         // Sums of sums, whose rounding does not grow with the image.
         let sum = |f: &(dyn Fn(f64) -> f64 + Sync)| -> Result<f64> {
-            let blocks = |range: Range<usize>| -> Vec<f64> {
+            let blocks = |range: Range<usize>| -> Result<Vec<f64>> {
                 let blocks = self.values[range].chunks(UNIT);
-                blocks.map(|c| c.iter().map(|v| f(*v)).sum()).collect()
+                let sums = blocks.map(|c| c.iter().map(|v| f(*v)).sum());
+                Ok(sums.collect())
             };
             let sums = in_parts(0..self.values.len(), VALUE, blocks, chained)?;
             Ok(sums.iter().sum())
@@ -102,7 +100,8 @@ pub(super) struct Along<'a> {
 
 impl Along<'_> {
     fn weight(&self, squares: f64) -> f64 {
-        (self.per * squares).exp() + LEAST
+        // Squares of finite values may be infinite, and where nothing is to count that is 0 times infinity.
+        (self.per * squares.min(f64::MAX)).exp() + LEAST
     }
 
     /// Of a pixel that has a next one.
@@ -137,7 +136,36 @@ pub(super) fn weights(along: &Along<'_>) -> Result<Vec<f64>> {
         for (first, out) in range.step_by(UNIT).zip(out.chunks_mut(UNIT)) {
             along.fill(first, out);
         }
+        Ok(())
     };
-    in_parts((0..along.pixels, &mut out[..]), WEIGHT, fill, |(), ()| ())?;
+    in_parts((0..along.pixels, &mut out[..]), WEIGHT, fill, |(), ()| {
+        Ok(())
+    })?;
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Image;
+    use crate::error::Error;
+
+    #[test]
+    fn pixels_are_numbered_by_32_bits() {
+        let refused = |dims| {
+            let image = Image {
+                values: &[],
+                dims,
+                channels: 1,
+                spacing: [1.0; 3],
+            };
+            match image.check() {
+                Err(Error::Dimension { what }) => what.contains("too many pixels"),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(refused([65535, 65537, 1]));
+        assert!(refused([usize::MAX, 2, 1]));
+        // That there are no values comes later.
+        assert!(!refused([2, u32::MAX as usize / 2, 1]));
+    }
 }

@@ -10,14 +10,15 @@ use super::pcg::{pcg, Stopping};
 use super::pcg_blocks::{Blocks, Operator as Multiplies, Preconditioner};
 use super::pcg_device::OnDevice;
 use super::random_walker_choice::{Choices, Turn};
-use super::random_walker_graph::{filled, Graph};
+use super::random_walker_graph::Graph;
 use super::random_walker_grid::{links, operator, right_hand_sides};
 use super::random_walker_system::Link;
+use super::symmetry::larger;
 use crate::elementwise::{Fold, Lines};
 use crate::error::{Error, Result};
 use crate::matrix::Block;
 use crate::parts::{bands, BAND};
-use crate::scalar::try_zeroed;
+use crate::scalar::{filled, try_zeroed};
 use crate::stencil::Stencil;
 
 /// As many labels are solved for at a time.
@@ -42,7 +43,7 @@ pub struct Iterated {
     pub unknowns: usize,
     /// The most there were for a label.
     pub iterations: usize,
-    /// The largest estimate of an error of a probability. Infinite where an iteration ended early.
+    /// The largest estimate of an error of a probability. Infinite where an iteration ended early and the estimate does not say that the solution is accurate enough all the same.
     pub error: f64,
 }
 
@@ -75,7 +76,8 @@ impl<D: Stencil> Preconditioner<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
 /// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has not converged is in the answer as far as it came, and `error` says so.
 ///
 /// # Errors
-/// [`Error::Dimension`] where there is no room for just these; [`Error::NotPositiveDefinite`] where rounding keeps the coarsest grid from being factored; [`Error::Interrupted`] and what the device answers.
+/// [`Error::Dimension`] where there is no room for just these, and of an image with 2^31 pixels or more; [`Error::NotPositiveDefinite`] where rounding keeps the coarsest grid from being factored;
+/// [`Error::NonFinite`] where an estimate of an error is NaN; [`Error::HostMemory`], [`Error::Interrupted`] and what the device answers.
 pub fn segment_graph_multigrid<D: Stencil>(
     dev: &D,
     graph: &Graph<'_>,
@@ -83,6 +85,7 @@ pub fn segment_graph_multigrid<D: Stencil>(
     labels: &mut [i32],
     probabilities: Option<&mut [f64]>,
 ) -> Result<Iterated> {
+    require_indices(graph.pixels())?;
     super::random_walker::require_room(graph, labels, probabilities.as_deref())?;
     let mut done = Iterated {
         unknowns: graph.unknowns(),
@@ -131,6 +134,16 @@ pub fn segment_graph_multigrid<D: Stencil>(
     Ok(done)
 }
 
+/// Devices take rows by 32-bit numbers with a sign.
+fn require_indices(pixels: usize) -> Result<()> {
+    if i32::try_from(pixels).is_err() {
+        return Err(Error::Dimension {
+            what: "an image has too many pixels for method \"cg\"".into(),
+        });
+    }
+    Ok(())
+}
+
 /// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
 fn touching(graph: &Graph<'_>, links: &[Link]) -> Result<Vec<u32>> {
     let mut touching = filled(graph.labels().len(), false)?;
@@ -168,26 +181,90 @@ fn solve<D: Stencil>(
         error = largest(dev, &z)?;
         blocks.add(&z, &vec![1.0; k], &mut found)?;
         x = Some(found);
-        if error <= accuracy.tol || !converged || stop.maxit == 0 {
-            error = if converged { error } else { f64::INFINITY };
+        if error.is_nan() {
+            return Err(Error::NonFinite);
+        }
+        // The estimate is of the solution itself, whatever its residual.
+        if error <= accuracy.tol {
+            break;
+        }
+        if !converged {
+            error = f64::INFINITY;
+            break;
+        }
+        if stop.maxit == 0 {
             break;
         }
         stop.tol *= TIGHTER;
     }
-    // NaN counts.
-    done.error = if error <= done.error {
-        done.error
-    } else {
-        error
-    };
+    done.error = done.error.max(error);
     x.ok_or_else(|| Error::Internal {
         what: "a segmentation without an iteration".into(),
     })
 }
 
+/// The largest magnitude; NaN where there is one.
 fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {
     let all = |f| dev.fold(f, Lines::Columns, false, x);
     let (low, high) = (all(Fold::Min)?, all(Fold::Max)?);
     let both = low.iter().map(|v| -v).chain(high);
-    Ok(both.fold(0.0, |most, v| if v <= most { most } else { v }))
+    Ok(both.fold(0.0, larger))
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::MatRef;
+
+    use super::*;
+    use crate::backend::cpu::CpuDevice;
+    use crate::device::Device;
+    use crate::stencil::{Grid, Operator, Reach};
+
+    fn loaded(
+        dev: &CpuDevice,
+        values: &[f64],
+        rows: usize,
+    ) -> <CpuDevice as Device<f64>>::Mat<'static> {
+        let matrix = MatRef::from_column_major_slice(values, rows, values.len() / rows);
+        dev.load_temporary(matrix, crate::matrix::Part::All)
+            .unwrap()
+    }
+
+    #[test]
+    fn rows_have_32_bits_with_a_sign() {
+        assert_eq!(require_indices(i32::MAX as usize), Ok(()));
+        let refused = require_indices(1 + i32::MAX as usize);
+        assert!(matches!(refused, Err(Error::Dimension { .. })));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_the_largest() {
+        let dev = CpuDevice::new(1);
+        let most = |values: &[f64]| largest(&dev, &loaded(&dev, values, 2)).unwrap();
+        assert_eq!(most(&[1.0, -3.0, 2.0, 0.5]), 3.0);
+        assert!(most(&[1.0, f64::NAN, 2.0, 0.5]).is_nan());
+    }
+
+    /// Two points on their own, one of whose solution is beyond the range of numbers.
+    #[test]
+    fn an_estimate_that_is_not_a_number_is_an_error() {
+        let dev = CpuDevice::new(1);
+        let operator = Operator {
+            grid: Grid { dims: [2, 1, 1] },
+            reach: Reach::Axes,
+            entries: loaded(&dev, &[0.1, 0.1, 0.0, 0.0, 0.0, 0.0], 2),
+        };
+        let multigrid = Multigrid::new(&dev, operator).unwrap();
+        let accuracy = Accuracy {
+            tol: 1e-9,
+            maxit: 9,
+        };
+        let mut done = Iterated::default();
+        let b = loaded(&dev, &[1.7e308, 0.0], 2);
+        let x = solve(&multigrid, &dev, &b, accuracy, &mut done);
+        assert_eq!(x.err(), Some(Error::NonFinite));
+        let b = loaded(&dev, &[0.5, 0.0], 2);
+        solve(&multigrid, &dev, &b, accuracy, &mut done).unwrap();
+        assert!(done.error <= accuracy.tol);
+    }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::random_walker_image::{wrong, VALUE};
 use crate::error::{Error, Result};
-use crate::parts::in_parts;
-use crate::scalar::try_zeroed;
+use crate::parts::{in_parts, reserve, UNIT};
+use crate::scalar::{room, try_zeroed};
 
 /// Where a label is sought, and where a pixel is left out, as any number below 0 says; others are labels.
 pub(super) const UNKNOWN: i32 = 0;
@@ -28,10 +28,10 @@ pub fn whole(seeds: &[f64]) -> Result<Vec<i32>> {
             finite &= seed.is_finite();
             fits &= f64::from(*out) == *seed && *out != MISSING;
         }
-        (finite, fits)
+        Ok((finite, fits))
     };
     let work = (0..seeds.len(), &mut out[..]);
-    let (finite, fits) = in_parts(work, VALUE, fill, |a, b| (a.0 && b.0, a.1 && b.1))?;
+    let (finite, fits) = in_parts(work, VALUE, fill, |a, b| Ok((a.0 && b.0, a.1 && b.1)))?;
     if !finite {
         return Err(Error::NonFiniteIn { argument: "seeds" });
     }
@@ -69,17 +69,19 @@ impl Seen {
                 // Seeds come in runs.
                 if *seed > UNKNOWN && *seed != last {
                     last = *seed;
-                    seen.add(last);
+                    seen.add(last)?;
                 }
             }
-            seen
+            seen.sort();
+            Ok(seen)
         };
-        let seen = in_parts(0..seeds.len(), VALUE, part, |mut a, b| {
-            b.labels.into_iter().for_each(|label| a.add(label));
-            a.unknowns += b.unknowns;
-            a.left_out |= b.left_out;
-            a.missing |= b.missing;
-            a
+        let seen = in_parts(0..seeds.len(), VALUE, part, |a, b| {
+            Ok(Seen {
+                labels: merged(a.labels, b.labels)?,
+                unknowns: a.unknowns + b.unknowns,
+                left_out: a.left_out || b.left_out,
+                missing: a.missing || b.missing,
+            })
         })?;
         if seen.missing {
             return Err(Error::NonFiniteIn { argument: "seeds" });
@@ -90,14 +92,64 @@ impl Seen {
         Ok(seen)
     }
 
-    fn add(&mut self, label: i32) {
-        if let Err(at) = self.labels.binary_search(&label) {
-            self.labels.insert(at, label);
+    /// The labels are in no order until they are sorted.
+    fn add(&mut self, label: i32) -> Result<()> {
+        if self.labels.len() == self.labels.capacity() {
+            // Runs of the same labels must not take more and more memory.
+            self.sort();
+            let more = self.labels.len().max(UNIT);
+            reserve(&mut self.labels, more)?;
         }
+        self.labels.push(label);
+        Ok(())
     }
+
+    fn sort(&mut self) {
+        self.labels.sort_unstable();
+        self.labels.dedup();
+    }
+}
+
+/// All labels of two ascending lists.
+fn merged(a: Vec<i32>, b: Vec<i32>) -> Result<Vec<i32>> {
+    let mut all = room(a.len() + b.len())?;
+    let (mut i, mut j) = (0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        all.push(*x.min(y));
+        (i, j) = (i + usize::from(x <= y), j + usize::from(y <= x));
+    }
+    all.extend(&a[i..]);
+    all.extend(&b[j..]);
+    Ok(all)
 }
 
 /// The labels above 0 that seeds have, in ascending order. Errors as [`Graph::new`](super::random_walker_graph::Graph::new).
 pub fn labels(seeds: &[i32]) -> Result<Vec<i32>> {
     Ok(Seen::new(seeds)?.labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{labels, merged};
+
+    /// Labels that change from pixel to pixel, in descending order, come again, and are more than what is sorted together.
+    #[test]
+    fn all_labels_are_found_once() {
+        for (count, pixels) in [(3, 100_000), (5000, 20_000), (70_000, 70_000)] {
+            let seeds: Vec<i32> = (0..pixels).map(|p| count - p % count).collect();
+            assert!(labels(&seeds).unwrap().into_iter().eq(1..=count));
+        }
+    }
+
+    #[test]
+    fn lists_of_labels_become_one() {
+        let list = |step: usize| -> Vec<i32> { (1..40).step_by(step).collect() };
+        for (a, b) in [(2, 3), (3, 2), (1, 7), (4, 4)] {
+            let mut all = [list(a), list(b)].concat();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(merged(list(a), list(b)), Ok(all));
+        }
+        assert_eq!(merged(Vec::new(), list(5)), Ok(list(5)));
+    }
 }

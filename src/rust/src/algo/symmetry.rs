@@ -131,7 +131,7 @@ pub fn triangles_resident<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As `f64::max`, but NaN stays.
-fn larger(x: f64, y: f64) -> f64 {
+pub(super) fn larger(x: f64, y: f64) -> f64 {
     if x.is_nan() || x > y {
         x
     } else {
@@ -182,4 +182,27 @@ pub fn is_symmetric_sparse(a: &Csc) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, larger};
+
+    #[test]
+    fn every_one_of_a_range_is_looked_at() {
+        for threads in [1, 2, 3, 7] {
+            for range in [0..0, 4..5, 3..5, 2..102, 0..7] {
+                assert!(all(range.clone(), threads, &|i| range.contains(&i)));
+                for off in range.clone() {
+                    assert!(!all(range.clone(), threads, &|i| i != off));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_larger_of_two_is_nan_where_one_is() {
+        assert_eq!((larger(1.0, 2.0), larger(2.0, 1.0)), (2.0, 2.0));
+        assert!(larger(f64::NAN, 1.0).is_nan() && larger(1.0, f64::NAN).is_nan());
+    }
 }

@@ -122,10 +122,8 @@ fn run(
         first => first,
     };
     let missed = match &first {
-        Ok(done) => done
-            .iterated
-            .is_some_and(|i| i.error.is_nan() || i.error > accuracy.tol),
-        Err(Error::NotPositiveDefinite { .. }) => true,
+        Ok(done) => done.iterated.is_some_and(|i| i.error > accuracy.tol),
+        Err(Error::NotPositiveDefinite { .. } | Error::NonFinite) => true,
         Err(_) => false,
     };
     if missed && method == Method::Auto && (!volume || pixels <= LAST_RESORT) {

@@ -1,7 +1,13 @@
+use std::cell::Cell;
+use std::time::Duration;
+
 use super::model::{seeded, Picture};
 use cudafactor::algo::random_walker::segment;
+use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_image::Image;
+use cudafactor::algo::random_walker_seeds::{labels, whole};
 use cudafactor::error::Error;
+use cudafactor::interrupt;
 
 #[test]
 fn pixels_that_are_left_out_cut_the_graph() {
@@ -21,9 +27,6 @@ fn pixels_that_are_left_out_cut_the_graph() {
 
 #[test]
 fn numbers_that_are_no_seeds_are_refused() {
-    use cudafactor::algo::random_walker_image::Image;
-    use cudafactor::algo::random_walker_seeds::{labels, whole};
-    use cudafactor::error::Error;
     let missing = Error::NonFiniteIn { argument: "seeds" };
     assert_eq!(
         whole(&[3.0, 0.0, -1.0, 2147483647.0]),
@@ -142,7 +145,7 @@ fn many_labels_are_solved_in_blocks() {
     assert_eq!(plain.labels, answer.labels);
 }
 
-/// Pixels are gone through some at a time, and the last ones of an axis have no next one.
+/// Pixels are gone through some at a time, and the last ones of an axis have no next one. Only the last pixel has no seed, and beside it are those of labels 1, 2 and so on.
 #[test]
 fn large_images_are_gone_through_to_their_ends() {
     for dims in [
@@ -152,19 +155,40 @@ fn large_images_are_gone_through_to_their_ends() {
         [1 << 20, 2, 1],
     ] {
         let pixels: usize = dims.iter().product();
-        let values = vec![0.5; pixels];
+        let values: Vec<f64> = (0..pixels).map(|p| (p * 37 % 101) as f64 / 101.0).collect();
         let image = Image {
             values: &values,
             dims,
             channels: 1,
             spacing: [1.0; 3],
         };
+        let (last, beta) = (pixels - 1, 20.0);
         let mut seeds = vec![1; pixels];
-        seeds[pixels - 1] = 0;
-        seeds[pixels / 2] = 2;
-        let answer = segment(image, &seeds, 130.0, false).unwrap();
-        assert_eq!(answer.labels[pixels - 1], 1);
-        assert_eq!(answer.labels[pixels / 2], 2);
+        seeds[last] = 0;
+        let mean = values.iter().sum::<f64>() / pixels as f64;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / pixels as f64;
+        let (mut weights, mut stride) = (Vec::new(), 1);
+        for extent in dims {
+            if extent > 1 {
+                let beside = last - stride;
+                let d = values[last] - values[beside];
+                weights.push((-beta * d * d / (10.0 * variance.sqrt())).exp() + 1e-10);
+                seeds[beside] = weights.len() as i32;
+            }
+            stride *= extent;
+        }
+        let answer = segment(image, &seeds, beta, true).unwrap();
+        let all = answer.probabilities.unwrap();
+        let sum: f64 = weights.iter().sum();
+        let mut best = 0;
+        for (k, w) in weights.iter().enumerate() {
+            let p = all[k * pixels + last];
+            assert!((p - w / sum).abs() < 1e-9, "{dims:?}, label {k}: {p}");
+            best = if *w > weights[best] { k } else { best };
+        }
+        assert!(weights.windows(2).all(|w| (w[0] - w[1]).abs() > 1e-3));
+        assert_eq!(answer.labels[last], 1 + best as i32);
+        assert!(answer.labels[..last] == seeds[..last]);
     }
 }
 
@@ -191,4 +215,57 @@ fn weights_that_leave_the_range_are_refused() {
     };
     assert_eq!(refused(near, 130.0), "spacing");
     assert_eq!(refused(near, 0.0), "spacing");
+}
+
+/// A squared difference beyond the range of numbers is as good as the largest number, which 0 makes 0.
+#[test]
+fn differences_beyond_the_range_count_for_nothing_without_beta() {
+    let image = Image {
+        values: &[9e153, -9e153, 0.0],
+        dims: [3, 1, 1],
+        channels: 1,
+        spacing: [1.0; 3],
+    };
+    let half = segment(image, &[1, 0, 2], 0.0, true).unwrap();
+    let p = half.probabilities.unwrap();
+    assert!(
+        (p[1] - 0.5).abs() < 1e-15 && (p[4] - 0.5).abs() < 1e-15,
+        "{p:?}"
+    );
+    let far = segment(image, &[1, 0, 2], 130.0, true).unwrap();
+    assert!(far.probabilities.unwrap().iter().all(|p| p.is_finite()));
+}
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How often the user is asked while a graph of 1025 x 1025 pixels is made with one seed, at the end.
+fn looks(first: i32) -> usize {
+    let made = move || {
+        // So long that each look asks again.
+        interrupt::install(|| {
+            std::thread::sleep(Duration::from_millis(60));
+            ASKED.set(ASKED.get() + 1);
+            false
+        });
+        let values = vec![0.5; 1025 * 1025];
+        let image = Image {
+            values: &values,
+            dims: [1025, 1025, 1],
+            channels: 1,
+            spacing: [1.0; 3],
+        };
+        let seeds = seeded(values.len(), &[(0, first), (values.len() - 1, 1)]);
+        Graph::new(image, seeds, 1.0).unwrap();
+        ASKED.get()
+    };
+    // A thread of its own, as the question stays installed.
+    std::thread::spawn(made).join().unwrap()
+}
+
+/// Only where a pixel is left out those that a seed reaches are sought: two looks are for the pixels that may be a seed, and one is for those that the last pixel reaches.
+#[test]
+fn the_wish_to_stop_is_heard_among_pixels_that_a_seed_reaches() {
+    assert_eq!(looks(-1), looks(0) + 3);
 }

@@ -7,15 +7,11 @@ use super::stencil_between::{prolong, restrict};
 use super::stencil_coarse::{coarsen, interpolation};
 use super::{CpuDevice, CpuMat};
 use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::parts::{in_parts_of, Cut};
 use crate::stencil::{Grid, Offset, Operator, Reach, Stencil, Step};
-use crate::threads::{join, share};
 
 /// An entry on its way from memory costs about as much as this many multiplications.
 const READ: f64 = 4.0;
-
-/// Multiplications of a thread between two looks at the user's wish to stop.
-const AT_ONCE: f64 = 1e8;
 
 /// Some lines of a grid, from number `first` on, of several vectors.
 pub(super) struct Part<'a> {
@@ -31,51 +27,18 @@ pub(super) fn in_parts<'a>(
     work: f64,
     f: &(impl Fn(Part<'_>) + Sync),
 ) -> Result<()> {
-    let mut columns: Vec<_> = columns.collect();
-    let lines = columns.first().map_or(0, |c| c.len() / length.max(1));
-    fn halve(
-        part: Part<'_>,
-        lines: usize,
-        length: usize,
-        threads: usize,
-        f: &(impl Fn(Part<'_>) + Sync),
-    ) {
-        if threads < 2 || lines < 2 {
-            return f(part);
-        }
-        let half = lines / 2;
-        let cut = |c| <[f64]>::split_at_mut(c, half * length);
-        let (a, b) = part.columns.into_iter().map(cut).unzip();
-        let (first, columns) = (part.first, a);
-        let (a, b) = (
-            Part { first, columns },
-            Part {
-                first: first + half,
-                columns: b,
-            },
-        );
-        join(
-            threads,
-            |t| halve(a, half, length, t, f),
-            |t| halve(b, lines - half, length, t, f),
-        );
+    let columns: Vec<_> = columns.collect();
+    let points = columns.count();
+    if points == 0 {
+        return Ok(());
     }
-    let looks = (work * READ / (AT_ONCE * threads as f64)).ceil().max(1.0);
-    let few = lines.div_ceil(looks as usize).max(1);
-    for first in (0..lines).step_by(few) {
-        interrupt::poll()?;
-        let now = few.min(lines - first);
-        let cut = |c| <[f64]>::split_at_mut(c, now * length);
-        let (part, later) = columns.into_iter().map(cut).unzip();
-        columns = later;
-        let part = Part {
-            first,
-            columns: part,
-        };
-        let work = work * READ * now as f64 / lines as f64;
-        halve(part, now, length, share(threads, work), f);
-    }
-    Ok(())
+    let part = |(range, columns): (Range<usize>, _)| {
+        let first = range.start / length;
+        f(Part { first, columns });
+        Ok(())
+    };
+    let (cost, all) = (READ * work / points as f64, (0..points, columns));
+    in_parts_of(length, threads, all, cost, part, |(), ()| Ok(()))
 }
 
 /// An operator's entries as slices.

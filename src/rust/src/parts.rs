@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interrupt;
+use crate::scalar::reserve;
 use crate::threads::{join, share, wanted};
 
 /// Entries that a loop on one thread takes between two looks at the user's wish to stop.
@@ -80,7 +81,7 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
 /// Both must be such that the cuts make no difference.
 ///
 /// # Errors
-/// Those of `f` and `both`, and [`Error::Interrupted`]. After an error not all parts are done.
+/// Those of `f` and `both`, and [`Error::Interrupted`](crate::error::Error::Interrupted). After an error not all parts are done.
 pub fn in_parts<C: Cut, R: Send>(
     work: C,
     cost: f64,
@@ -121,14 +122,6 @@ pub fn in_parts_of<C: Cut, R: Send>(
         }
         (so_far, work) = (Some(all), later);
     }
-}
-
-/// Memory for so many more entries of a vector, or an error where it is short.
-pub fn reserve<T>(all: &mut Vec<T>, more: usize) -> Result<()> {
-    let entries = (all.len() as u64).saturating_add(more as u64);
-    all.try_reserve(more).map_err(|_| Error::HostMemory {
-        needed: entries.saturating_mul(size_of::<T>() as u64),
-    })
 }
 
 /// Lists one after the other.

@@ -71,10 +71,11 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     Ok(v)
 }
 
-/// Makes room for more entries, and for some beyond, so that growing step by step is not dear.
-pub(crate) fn more<V>(v: &mut Vec<V>, entries: usize) -> Result<()> {
-    v.try_reserve(entries).map_err(|_| Error::HostMemory {
-        needed: ((v.len() + entries) as u64).saturating_mul(size_of::<V>() as u64),
+/// Memory for so many more entries of a vector, and for some beyond, so that growing step by step is not dear; an error where it is short.
+pub(crate) fn reserve<V>(v: &mut Vec<V>, more: usize) -> Result<()> {
+    let entries = (v.len() as u64).saturating_add(more as u64);
+    v.try_reserve(more).map_err(|_| Error::HostMemory {
+        needed: entries.saturating_mul(size_of::<V>() as u64),
     })
 }
 

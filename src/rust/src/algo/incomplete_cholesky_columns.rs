@@ -8,8 +8,7 @@ use super::lp_csc::Csc;
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::parts::reserve;
-use crate::scalar::{filled, room, try_zeroed};
+use crate::scalar::{filled, reserve, room, try_zeroed};
 
 /// A lower triangle: its diagonal, and by columns what is below that. Rows ascend.
 pub(super) struct Lower {

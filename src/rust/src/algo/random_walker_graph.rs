@@ -8,8 +8,8 @@ use super::random_walker_seeds::{Seen, OUT, UNKNOWN};
 use super::random_walker_system::{Link, System};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::parts::{reserve, AT_ONCE};
-use crate::scalar::{filled, room};
+use crate::parts::AT_ONCE;
+use crate::scalar::{filled, reserve, room};
 
 /// Neighbours of a pixel, at most.
 pub(super) const NEIGHBOURS: usize = 6;

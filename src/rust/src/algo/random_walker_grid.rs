@@ -11,8 +11,8 @@ use super::random_walker_system::Link;
 use crate::elementwise::{Index, Operand};
 use crate::error::Result;
 use crate::matrix::{Block, Part};
-use crate::parts::{bands, chained, in_parts, reserve, BAND, UNIT};
-use crate::scalar::try_zeroed;
+use crate::parts::{bands, chained, in_parts, BAND, UNIT};
+use crate::scalar::{reserve, try_zeroed};
 use crate::stencil::{Grid, Operator, Reach, Stencil};
 
 /// Pixels that are looked over for seeds together.

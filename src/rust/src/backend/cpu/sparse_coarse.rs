@@ -2,7 +2,7 @@
 
 use super::sparse::{look, HostAggregates, HostCsr};
 use crate::error::Result;
-use crate::scalar::{filled, more, room, try_zeroed};
+use crate::scalar::{filled, reserve, room, try_zeroed};
 use crate::sparse::{priority, Rows, ROUNDS};
 
 /// What is left, and what takes no part; else the first row of the aggregate.
@@ -119,7 +119,7 @@ pub(super) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Ro
         let first = out.index.len();
         for i in of.of(k) {
             let (index, values) = a.row(*i as usize);
-            more(&mut out.index, index.len())?;
+            reserve(&mut out.index, index.len())?;
             for (j, v) in index.iter().zip(values) {
                 let Ok(to) = usize::try_from(of.aggregate[*j as usize]) else {
                     continue;
@@ -134,7 +134,7 @@ pub(super) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Ro
             }
         }
         out.index[first..].sort_unstable();
-        more(&mut out.values, out.index.len() - first)?;
+        reserve(&mut out.values, out.index.len() - first)?;
         let found = out.index[first..].iter().map(|to| sums[*to as usize]);
         out.values.extend(found.map(|sum| scale * sum));
         out.starts[k + 1] = out.index.len() as i32;

@@ -34,7 +34,7 @@ pub(crate) unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize)
 /// Bytes of a huge page.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages where whole ones lie in this memory: the system gives them sooner than as many small ones.
+/// Asks for huge pages where whole ones lie in this memory: the system gives them sooner than as many small ones, and whoever reads memory from end to end finds their places sooner.
 ///
 /// # Safety
 /// The memory exists.

@@ -6,6 +6,7 @@ use std::mem::size_of;
 
 use crate::error::{Error, Result};
 use crate::held::{self, Search};
+use crate::host_memory::want_huge_pages;
 use crate::interrupt;
 use crate::threads::{join, share, wanted};
 
@@ -37,7 +38,7 @@ pub trait Scalar:
 }
 
 /// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what filled it. The system hands out its pages when they are first
-/// written, by whichever thread that is.
+/// written, by whichever thread that is; huge ones, if it has them, where there is use for some.
 pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let failed = Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<T>() as u64),
@@ -58,6 +59,7 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
         if memory.is_null() {
             return Err(failed);
         }
+        want_huge_pages(memory.cast(), layout.size());
         Ok(Vec::from_raw_parts(memory, len, len))
     }
 }
@@ -68,6 +70,8 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<V>() as u64),
     })?;
+    // SAFETY: the vector has room for these bytes.
+    unsafe { want_huge_pages(v.as_mut_ptr().cast(), len * size_of::<V>()) };
     Ok(v)
 }
 

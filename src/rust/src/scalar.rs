@@ -66,7 +66,7 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
 
 /// An empty vector with room for so many entries, or an error where memory is short.
 pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
-    let mut v = Vec::new();
+    let mut v = Vec::<V>::new();
     v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<V>() as u64),
     })?;

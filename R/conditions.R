@@ -211,7 +211,6 @@ rank_deficient_text <- function() {
   }
 }
 
-# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
 argument_text <- function(routine, argument, message) {
   switch(routine %||% "",
     image = sprintf("'%s' %s", argument, message),
@@ -220,6 +219,7 @@ argument_text <- function(routine, argument, message) {
   )
 }
 
+# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
   if (identical(routine, "pcg") && argument == "x") {
     "NA/NaN/Inf came up in the iteration: out of 'A' or 'M', or as numbers are too large"

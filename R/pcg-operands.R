@@ -154,6 +154,10 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (isS4(M) && inherits(M, "CHMfactor")) {
     return(by(function(r) as.matrix(Matrix::solve(M, r, system = "A")), "factor"))
   }
+  # NA is in no order, either.
+  if (!isFALSE(is.unsorted(attr(M, "pivot", exact = TRUE)))) {
+    abort_argument("M", "'M' is a pivoted factor, of a matrix in another order: give chol() without pivoting", call)
+  }
   if (is_resident(M)) {
     return(list(kind = "resident", name = "factor", x = M))
   }
@@ -163,9 +167,6 @@ as_preconditioner <- function(M, matrix, where, call) {
   }
   if (describes_matrix(M)) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)
-  }
-  if (is.unsorted(attr(M, "pivot", exact = TRUE))) {
-    abort_argument("M", "'M' is a pivoted factor, of a matrix in another order: give chol() without pivoting", call)
   }
   check_numbers(M, "M", "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function", call)
   list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))

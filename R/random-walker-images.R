@@ -75,7 +75,7 @@ as_image <- function(image, space, channels, call) {
   chosen <- seq_len(count)
   if (!is.null(channels)) {
     chosen <- walker_channels(channels, count, call)
-  } else if (count %in% c(2, 4)) {
+  } else if (count %in% c(2, 4) && pixels > 0) {
     last <- range(values[seq(pixels * (count - 1) + 1, length.out = pixels)])
     if (isTRUE(last[[1L]] < last[[2L]])) {
       abort_argument("channels", sprintf(paste(

@@ -39,7 +39,7 @@ random_walker_system <- function(image, seeds, beta = 130, spacing = NULL, chann
     abort_missing(names(absent)[absent][[1L]], call)
   }
   if (!requireNamespace("Matrix", quietly = TRUE)) {
-    abort_argument("A", "package Matrix must be installed for its sparse matrices", call)
+    abort_type("the system's matrix is an object of package Matrix, which is not installed", call)
   }
   parts <- walker_parts(image, seeds, beta, spacing, channels, call)
   found <- unwrap(native_random_walker_system(parts$image$values, parts$seeds$values, parts$dim, parts$model), call, "image")

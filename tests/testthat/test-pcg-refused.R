@@ -111,6 +111,18 @@ test_that("a sparse matrix that is no factor is refused as it is", {
   expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
   expect_error(pcg(a, b, methods::as(a, "generalMatrix")), "chol", class = "cudafactor_error_argument")
   expect_error(pcg(a, b, Matrix::Diagonal(25)), "jacobi", class = "cudafactor_error_argument")
+  # Its factor in another order than that of the rows has them in `pivot`.
+  r <- Matrix::chol(a)
+  attr(r, "pivot") <- c(2:25, 1L)
+  expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
+  attr(r, "pivot")[[3L]] <- NA
+  expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
+  attr(r, "pivot") <- seq_len(25)
+  expect_solved(pcg(a, b, r), a, b)
+  # Not every version of package Matrix keeps them.
+  r <- Matrix::chol(a, pivot = TRUE)
+  skip_if(is.null(attr(r, "pivot")))
+  expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
   # As a plain one it would need 670 GiB.
   n <- 300000
   large <- Matrix::sparseMatrix(i = c(seq_len(n), 1, 2), j = c(seq_len(n), 2, 1), x = c(rep(2, n), 1, 1))

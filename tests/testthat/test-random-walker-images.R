@@ -22,6 +22,8 @@ test_that("an alpha channel is left out where it is plain that it is one", {
   expect_identical(random_walker(varying, seeds, prob = TRUE, channels = 1:3)$probabilities, wanted)
   expect_identical(random_walker(varying, seeds, channels = 1:4)$channels, 1:4)
   expect_error(random_walker(with_alpha(rgb, NA, 4), seeds), class = "cudafactor_error_non_finite")
+  # No pixels: no alpha channel, and no warning.
+  expect_warning(expect_error(random_walker(array(0, c(0, 0, 4)), matrix(0, 0, 0)), "label above 0", class = "cudafactor_error_argument"), NA)
 })
 
 test_that("pictures read by png", {

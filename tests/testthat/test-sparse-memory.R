@@ -1,6 +1,5 @@
 test_that("a factor that R has no memory for is an error of this package", {
   skip_if_not_installed("Matrix")
-  skip_if(getRversion() < "4.2")
   n <- 1200L
   # The first column fills all others.
   a <- Matrix::sparseMatrix(i = c(seq_len(n), rep(1L, n - 1L)), j = c(seq_len(n), 2:n), x = rep(c(n + 0, rep(2, n - 1L), rep(0.5, n - 1L))), symmetric = TRUE)

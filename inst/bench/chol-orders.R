@@ -64,4 +64,4 @@ notes <- c(
   sprintf("- `paper`: %.1f GFLOP/s on four Tesla C2050, where PLASMA on the CPU took %d times as long", paper[["gflops"]], as.integer(paper[["over_plasma"]])),
   paste("-", sub("^# *", "", grep("^#", readLines(given[[1L]]), value = TRUE)))
 )
-bench_write("chol-orders", "Time of a Cholesky factorization by order", list(Seconds = table), notes)
+bench_write("chol-orders", "Time of a Cholesky factorization by order", list(Seconds = table), notes, by = "inst/bench/chol-orders.sh")

@@ -38,20 +38,40 @@ bench_markdown <- function(d) {
   )
 }
 
-# Writes <stem>.csv and <stem>.md under the folder in CUDAFACTOR_BENCH_DIR.
-bench_write <- function(stem, title, tables, notes = character()) {
+# The program that runs, for its results to name it. Where another one starts it that one is named instead, in `by` of bench_write().
+bench_program <- function() {
+  file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+  if (length(file)) file.path("inst", "bench", basename(file[[1]]))
+}
+
+# Writes <stem>.csv and <stem>.md under the folder in CUDAFACTOR_BENCH_DIR: what ran, where and when, notes, and tables under their names. The .csv has `all`, or the
+# tables one below another, which then have the same columns.
+bench_write <- function(stem, title, tables, notes = character(), by = bench_program(), all = NULL) {
   dir <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
   dir.create(dir, recursive = TRUE, showWarnings = FALSE)
-  about <- bench_machine()
+  about <- c(bench_machine(), by = if (!is.null(by)) sprintf("`%s`", by))
   lines <- c(paste("#", title), "", paste0("- ", names(about), ": ", about), "", notes)
   for (name in names(tables)) {
     lines <- c(lines, "", paste("##", name), "", bench_markdown(tables[[name]]))
   }
   writeLines(lines, file.path(dir, paste0(stem, ".md")))
-  all <- do.call(rbind, lapply(names(tables), function(n) cbind(table = n, tables[[n]])))
-  utils::write.csv(all, file.path(dir, paste0(stem, ".csv")), row.names = FALSE, quote = FALSE)
+  if (is.null(all)) {
+    all <- do.call(rbind, lapply(names(tables), function(n) cbind(table = n, tables[[n]])))
+  }
+  commas <- any(vapply(all, function(v) any(grepl(",", v, fixed = TRUE)), NA))
+  utils::write.csv(all, file.path(dir, paste0(stem, ".csv")), row.names = FALSE, quote = commas)
   invisible(lines)
 }
+
+# What `f` gives, and the seconds it takes.
+timed <- function(f) {
+  start <- as.double(Sys.time())
+  value <- f()
+  list(value = value, s = as.double(Sys.time()) - start)
+}
+
+# The largest relative residual of the columns of `x`.
+relative_residual <- function(a, x, b) max(sqrt(colSums(as.matrix(b - a %*% x)^2) / colSums(as.matrix(b)^2)))
 
 median_ms <- function(f, times) {
   f()

@@ -89,7 +89,7 @@ if (!nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))) {
   print(transfers)
   bench_write("transfers", "One GiB to the GPU and back", list(`Transfers alone` = transfers), c(
     "- a matrix of order 11585 (1 GiB); medians of 7 after at least 0.3 s of others; of 5 with new memory"
-  ))
+  ), by = "inst/bench/host.sh")
 }
 
 bench_write("host", "From R matrix to R matrix", list(`Beside PyTorch and base R` = results), c(
@@ -99,4 +99,4 @@ bench_write("host", "From R matrix to R matrix", list(`Beside PyTorch and base R
   "- floor: the largest of bytes in and bytes out over the bus, arithmetic (PyTorch's, data on the device), and the host's own work",
   "  (copies to and from pinned memory, first touch of the result), each at the rate measured in the same run",
   paste0("- ", utils::capture.output(print(peers[peers$n == 2^30, ], row.names = FALSE)))
-))
+), by = "inst/bench/host.sh")

@@ -14,15 +14,9 @@ side <- if (length(arguments)) arguments[[1L]] else 1000L
 device <- Sys.getenv("CUDAFACTOR_BENCH_DEVICE", "cpu")
 tol <- 1e-8
 
-seconds <- function(f) {
-  start <- as.double(Sys.time())
-  value <- f()
-  list(value = value, s = as.double(Sys.time()) - start)
-}
 row <- function(way, iterations, took, off, note = "") {
   data.frame(way = way, iterations = iterations, s = took, relative_residual = off, note = note)
 }
-relative <- function(a, x, b) max(sqrt(colSums(as.matrix(b - a %*% x)^2) / colSums(as.matrix(b)^2)))
 
 poisson <- function(side) {
   line <- bandSparse(side, k = 0:1, diagonals = list(rep(2, side), rep(-1, side - 1L)), symmetric = TRUE)
@@ -48,14 +42,14 @@ a <- poisson(side)
 b <- rnorm(side^2)
 # On a GPU the best of three, after one that loads the code.
 by_pcg <- function(way, ..., repeats = 1L) {
-  runs <- lapply(seq_len(repeats), function(k) seconds(function() pcg(a, b, ..., tol = tol, maxit = 100000, device = device)))
+  runs <- lapply(seq_len(repeats), function(k) timed(function() pcg(a, b, ..., tol = tol, maxit = 100000, device = device)))
   done <- runs[[which.min(vapply(runs, function(run) run$s, 0))]]
   f <- done$value
   row(way, f$iterations, done$s, f$relative_residual, if (f$auto) sprintf("auto: %s", f$method) else "")
 }
 by_matrix <- function() {
-  done <- seconds(function() solve(Cholesky(a, LDL = FALSE, super = TRUE), b, system = "A"))
-  row("Matrix::Cholesky, solve", NA, done$s, relative(a, done$value, b))
+  done <- timed(function() solve(Cholesky(a, LDL = FALSE, super = TRUE), b, system = "A"))
+  row("Matrix::Cholesky, solve", NA, done$s, relative_residual(a, done$value, b))
 }
 plane <- if (device != "cpu") {
   rbind(

@@ -154,20 +154,11 @@ paper$unknowns <- as.integer(paper$unknowns)
 times <- all[c("image", "pixels", "seeds", "unknowns", "device", "system_s", "making_s", "factoring_s", "gflops", "solving_s", "sparse_s")]
 memory <- all[c("image", "unknowns", "file_GiB", "host_memory", "gpu_memory", "host_peak_GiB", "gpu_peak_GiB", "read_GiB", "written_GiB")]
 answers <- all[c("image", "unknowns", "off_sparse", "labels_off_sparse", "off_reference", "labels_off_reference")]
-about <- bench_machine()
-out <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
-dir.create(out, recursive = TRUE, showWarnings = FALSE)
-stem <- file.path(out, "random-walker-dense")
-writeLines(c(
-  "# Segmentations as dense systems on disk", "", paste0("- ", names(about), ": ", about), "",
-  sprintf("By `inst/bench/random-walker-dense.R`, beta = %g, one run each: the matrix of `random_walker_system()` is written to a file of tiles, its upper triangle, dense", beta),
-  "(`making_s`), factored there (`chol_file()`, `factoring_s`), and solved with for all labels (`chol_solve()`, `solving_s`). `sparse_s`: all of `random_walker()`, `method = \"direct\"`, on the CPU.",
-  "", "## Seconds", "", bench_markdown(times),
-  "", "## Memory", "", bench_markdown(memory), "",
-  "`host_peak_GiB` is of the process, with R and the block that is being made; `gpu_peak_GiB` of all processes on the GPU, by nvidia-smi; what is read and written is `chol_file()`'s.",
-  "", "## Largest difference of probabilities, and number of labels that differ", "", bench_markdown(answers), "",
-  "From `random_walker()`, and from scikit-image's exact mode (stored in single precision), which is there for all seeds.",
-  "", "## The paper's", "", bench_markdown(paper), "",
-  "Of the paper's text; it has no times of these. For 65536 unknowns it has 886 seconds, on four Tesla C2050. The photographs are others, of the same extents."
-), paste0(stem, ".md"))
-write.csv(all, paste0(stem, ".csv"), row.names = FALSE, quote = FALSE)
+tables <- list("Seconds" = times, "Memory" = memory, "Largest difference of probabilities, and number of labels that differ" = answers, "The paper's" = paper)
+bench_write("random-walker-dense", "Segmentations as dense systems on disk", tables, c(
+  sprintf("- beta = %g, one run each: the matrix of `random_walker_system()` is written to a file of tiles, its upper triangle, dense (`making_s`), factored there (`chol_file()`, `factoring_s`), and solved with for all labels (`chol_solve()`, `solving_s`)", beta),
+  "- `sparse_s`: all of `random_walker()`, `method = \"direct\"`, on the CPU",
+  "- `host_peak_GiB` is of the process, with R and the block that is being made; `gpu_peak_GiB` of all processes on the GPU, by nvidia-smi; what is read and written is `chol_file()`'s",
+  "- probabilities and labels beside those of `random_walker()`, and of scikit-image's exact mode (stored in single precision), which is there for all seeds",
+  "- the paper's are of its text, which has no times of these; for 65536 unknowns it has 886 seconds, on four Tesla C2050. The photographs are others, of the same extents"
+), all = all)

@@ -69,20 +69,14 @@ table_of <- function() {
     "Seconds" = cbind(all[c("name", "unknowns", "labels", "first_s", "s")], shaped(times, "_s")),
     "Iterations, the estimate of the largest error of a probability, and labels that differ from a peer's" = cbind(all[c("name", "iterations", "error")], shaped(off, "_off"))
   )
-  about <- bench_machine()
-  folder <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
-  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
-  stem <- file.path(folder, paste0("random-walker-", sub(":.*", "", all$device[[1]])))
+  stem <- paste0("random-walker-", sub(":.*", "", all$device[[1]]))
   # The GPU machine's cpu results have a file of their own: random-walker.sh writes that.
   if (endsWith(stem, "-cpu")) stem <- paste0(stem, "-large")
-  writeLines(c(
-    "# Segmentation of large images by random walks beside scikit-image and package Matrix", "", paste0("- ", names(about), ": ", about), "",
-    sprintf("By `inst/bench/random-walker-large.sh`. Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, from R call to R result, with all cores for what is done on the host: `s` is the least of three calls, `first_s` the one before, which compiles kernels.", all$device[[1]]),
+  bench_write(stem, "Segmentation of large images by random walks beside scikit-image and package Matrix", tables, c(
+    sprintf("Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, from R call to R result, with all cores for what is done on the host: `s` is the least of three calls, `first_s` the one before, which compiles kernels.", all$device[[1]]),
     sprintf("Then the peers, once, all at the same time, each on a core of its own and stopped after %s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory bandwidth is shared.", Sys.getenv("CUDAFACTOR_RW_SECONDS", "180"), version),
-    "`matrix` and `bf` were given planes of at most 5 million pixels.",
-    unlist(lapply(names(tables), function(name) c("", paste("##", name), "", bench_markdown(tables[[name]]))))
-  ), paste0(stem, ".md"))
-  write.csv(cbind(tables[[1]], tables[[2]][-1]), paste0(stem, ".csv"), row.names = FALSE, quote = FALSE)
+    "`matrix` and `bf` were given planes of at most 5 million pixels."
+  ), by = "inst/bench/random-walker-large.sh", all = cbind(tables[[1]], tables[[2]][-1]))
 }
 
 switch(arguments[[1]], ours = ours(), matrix = by_matrix_of(arguments[[3]]), table = table_of())

@@ -53,15 +53,8 @@ tables <- list(
   "Largest difference of probabilities from bf, and labels that differ from the route by Matrix" =
     all[c("case", "off_bf", "matrix_off_bf", "labels_off_matrix")]
 )
-about <- bench_machine()
-folder <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
-dir.create(folder, recursive = TRUE, showWarnings = FALSE)
-stem <- file.path(folder, "random-walker-cpu")
-writeLines(c(
-  "# Segmentation by random walks beside scikit-image and package Matrix", "", paste0("- ", names(about), ": ", about), "",
-  sprintf("By `inst/bench/random-walker.sh`, all in one run, with %s threads each: ours from R call to R result; the route by package Matrix %s (`Cholesky(super = TRUE)`); %s, modes `bf`, which is exact, and `cg_j` with a tolerance of 1e-6.",
+bench_write("random-walker-cpu", "Segmentation by random walks beside scikit-image and package Matrix", tables, c(
+  sprintf("All in one run, with %s threads each: ours from R call to R result; the route by package Matrix %s (`Cholesky(super = TRUE)`); %s, modes `bf`, which is exact, and `cg_j` with a tolerance of 1e-6.",
     Sys.getenv("CUDAFACTOR_NUM_THREADS", "all"), utils::packageVersion("Matrix"), version),
-  "The least of five runs of ours, three of the others, fewer of large images. What is missing did not end in its time.",
-  unlist(lapply(names(tables), function(name) c("", paste("##", name), "", bench_markdown(tables[[name]]))))
-), paste0(stem, ".md"))
-write.csv(all, paste0(stem, ".csv"), row.names = FALSE, quote = FALSE)
+  "The least of five runs of ours, three of the others, fewer of large images. What is missing did not end in its time."
+), by = "inst/bench/random-walker.sh", all = all)

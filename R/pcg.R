@@ -25,8 +25,8 @@
 #'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
-#' Where `M` is not given it is `"ic0"` for a sparse matrix on the CPU and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little is as good a preconditioner as there is: some iterations of
-#' \eqn{n^2} operations instead of another factorization of \eqn{n^3 / 3}.
+#' Where `M` is not given it is `"ic0"` for a sparse matrix on the CPU and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little leaves few iterations, of
+#' \eqn{n^2} operations for each right-hand side, instead of another factorization of \eqn{n^3 / 3}. That is faster on the CPU, where the matrix has changed by a percent or less and there are few right-hand sides; on a GPU another factorization is.
 #'
 #' @section Method:
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
@@ -53,7 +53,8 @@
 #' @section Failure:
 #' `cudafactor_error_not_symmetric`. `cudafactor_error_indefinite` (fields `argument`, `"A"` or `"M"`; `column`, `iteration`; `cosine`): the iteration met a vector \eqn{v} with \eqn{v^T A v \le 0}{v'Av <= 0}, or the same of \eqn{M^{-1}}{M^-1}.
 #' The cosine of the angle between the vector and its product is about -1 where it is an eigenvector of a negative eigenvalue, and tiny where the matrix is singular to the precision; conjugate gradients need not come across such a vector, and factorizations do. Also of
-#' a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, or a dense factorization fails.
+#' a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, where `"ic0"`, `"jacobi"` or a complete factor is made of it, or a dense factorization fails. With `"amg"`, `"none"` and
+#' what is given as `M` such a matrix is found by the iteration.
 #' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration.
 #' `cudafactor_error_dimension`, `cudafactor_error_argument` and `cudafactor_error_type`: operands that do not go together or are none. Errors of the user's functions are what they are.
 #'

@@ -52,20 +52,36 @@ alone() {
   esac
 }
 
-# sanitize TOOL SHAPES
-sanitize() {
-  began=$(date +%s)
-  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/cuda_agreement" \
-    --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
-  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$1" | sed 's/^=* *//')
-  row "compute-sanitizer $1 over cuda_agreement: $summary" "$folder/$1" "$began"
+# batches N COMMAND: runs COMMAND for each line of what it reads, N at a time, and waits for all of them.
+batches() {
+  started=
+  while read -r each; do
+    "$2" "$each" &
+    started="$started $!"
+    [ "$(echo "$started" | wc -w)" -ge "$1" ] || continue
+    wait $started
+    started=
+  done
+  wait
 }
 
-# The checkers slow one program down that leaves most of the GPU and of the processor to others.
+# sanitize TOOL SHAPES PROGRAM [FILTER]: FILTER is of the names of its tests.
+sanitize() {
+  began=$(date +%s)
+  found=$folder/$1-$3
+  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/$3" ${4:+"$4"} \
+    --test-threads 1 >"$found" 2>&1 || tail -n 60 "$found" >>"$folder/failed"
+  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$found" | sed 's/^=* *//')
+  row "compute-sanitizer $1 over $3${4:+, $4}: $summary" "$found" "$began"
+}
+
+# The checkers slow programs down that leave most of the GPU and of the processor to others.
 checkers() {
   if command -v compute-sanitizer >/dev/null 2>&1; then
-    sanitize memcheck all
-    sanitize racecheck few
+    sanitize memcheck all cuda_agreement
+    sanitize racecheck few cuda_agreement
+    # Its kernels are none of those of cuda_agreement.
+    if [ -x "$programs/multigrid" ]; then sanitize racecheck few multigrid cuda; fi
   else
     echo "compute-sanitizer: not found" >>"$folder/failed"
     echo "| compute-sanitizer: not found | 0 | 1 | 0 |"
@@ -74,16 +90,10 @@ checkers() {
 
 rust_part() {
   checkers >"$folder/checked" &
-  started=
+  # Four at a time, beside the checkers.
   for program in "$programs"/*; do
-    [ -x "$program" ] && ! alone "$program" || continue
-    rust "$program" &
-    started="$started $!"
-    # Four at a time, beside the checkers.
-    [ "$(echo "$started" | wc -w)" -ge 4 ] || continue
-    wait $started
-    started=
-  done
+    if [ -x "$program" ] && ! alone "$program"; then echo "$program"; fi
+  done | batches 4 rust
   wait
   for program in "$programs"/*; do
     [ -x "$program" ] && alone "$program" && rust "$program"
@@ -105,7 +115,7 @@ r() {
     ))
     # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
     bad <- sum(r$failed) + sum(r$error)
-    cat(sprintf("test result: %d passed; %d failed\n", sum(r$nb) - sum(r$failed) - sum(r$skipped), bad))
+    cat(sprintf("test result: %d passed; %d failed\n", sum(r$passed), bad))
     cat("skipped:", sum(r$skipped), "\n")
     quit(status = bad > 0)' >"$folder/$name.r" 2>&1 && return
   grep -q '^test result:' "$folder/$name.r" || echo "test result: 0 passed; 1 failed" >>"$folder/$name.r"
@@ -113,25 +123,18 @@ r() {
 }
 
 r_part() {
-  started=$(date +%s)
-  pids=
+  begun=$(date +%s)
+  # Eight at a time: starting R and loading the GPU's code takes seconds.
   for file in "$tests"/test-*.R; do
-    sensitive "$file" && continue
-    r "$file" &
-    pids="$pids $!"
-    # Eight at a time: starting R and loading the GPU's code takes seconds.
-    [ "$(echo "$pids" | wc -w)" -ge 8 ] || continue
-    wait $pids
-    pids=
-  done
-  wait
+    sensitive "$file" || echo "$file"
+  done | batches 8 r
   for file in "$tests"/test-*.R; do
     sensitive "$file" && r "$file"
   done
   cat "$folder"/*.r >"$log"
   [ -f "$folder/r-failed" ] && while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
   skipped=$(sed -n 's/^skipped: *//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
-  row "R: testthat, expectations (skipped: $skipped)" "$log" "$started" >>"$result"
+  row "R: testthat, expectations (skipped: $skipped)" "$log" "$begun" >>"$result"
 }
 
 case $parts in *" rust "*) rust_part ;; esac

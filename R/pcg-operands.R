@@ -37,7 +37,7 @@ as_pcg_matrix <- function(A, rows, where, call, what = "a matrix of numbers, or 
 }
 
 as_coefficients_of <- function(A, call) {
-  x <- as_matrix(A, call)
+  x <- tryCatch(as_matrix(A, call), cudafactor_error_type = function(e) abort_not_numbers(A, "A", "a matrix of numbers", call))
   if (is.complex(x)) {
     abort_complex("base::solve()", call)
   }
@@ -168,8 +168,10 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (describes_matrix(M)) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)
   }
-  check_numbers(M, "M", "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function", call)
-  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(M, call, "a real one"), n, where, call))
+  what <- "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function"
+  check_numbers(M, "M", what, call)
+  x <- tryCatch(as_matrix(M, call), cudafactor_error_type = function(e) abort_not_numbers(M, "M", what, call))
+  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(x, call, "a real one"), n, where, call))
 }
 
 # Why a matrix is not taken for a factor. One that is diagonal could be a factor, and could be meant for the matrix itself.
@@ -247,7 +249,7 @@ as_pcg_maxit <- function(maxit, n, call) {
   }
   maxit <- as_number(maxit, "maxit", call)
   if (!(maxit >= 0 && maxit == round(maxit) && maxit <= .Machine$integer.max)) {
-    abort_argument("maxit", "'maxit' must be a whole number, not negative", call)
+    abort_argument("maxit", sprintf("'maxit' must be a whole number from 0 to %d", .Machine$integer.max), call)
   }
   maxit
 }

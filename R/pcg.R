@@ -19,7 +19,7 @@
 #'   \item{`"ic0"`}{the incomplete Cholesky factor without fill, [ichol()]; of a dense matrix, where nothing is left out, the Cholesky factor itself, which the value then names.}
 #'   \item{`"jacobi"`}{the diagonal of `A`.}
 #'   \item{`"none"`}{the identity.}
-#'   \item{`"amg"`}{of a sparse matrix, algebraic multigrid: a cycle over ever coarser matrices, of aggregates of about four rows each, with relaxation by Chebyshev's polynomial of degree 2 on each of them. It is made for matrices
+#'   \item{`"amg"`}{of a sparse matrix, one of package Matrix or slam, algebraic multigrid: a cycle over ever coarser matrices, of aggregates of about four rows each, with relaxation by Chebyshev's polynomial of degree 2 on each of them. It is made for matrices
 #'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. All of it is computed on the device.}
 #'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix]; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
 #'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
@@ -67,7 +67,7 @@
 #' allows for residuals of some 1e-6.
 #'
 #' @param A A symmetric positive definite matrix, or a function that multiplies by it: see below.
-#' @param b Right-hand sides: a vector, or a matrix with a column for each; a [gpu_matrix] or a matrix of package Matrix, too.
+#' @param b Right-hand sides: a vector, or a matrix with a column for each; a [gpu_matrix], a data frame, or a matrix of package Matrix or slam, too.
 #' @param M The preconditioner: see below.
 #' @param x0 Where to start: a vector or matrix of the extents of `b`, or what `pcg()` gave before; `NULL` for zero.
 #' @param tol The relative residual that is wanted. `NULL` for 1e-8, and for 1e-5 where `A` or `M` is a `gpu_matrix` in single precision.
@@ -120,7 +120,7 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = NU
   }
   method <- as_pcg_choice(if (missing(method)) "auto" else method, c("auto", "cg", "direct"), "method", call)
   where <- how(device, "double", call)
-  b <- as_side(b, call)
+  b <- as_side(if (is.data.frame(b) || inherits(b, "simple_triplet_matrix")) as_matrix(b, call) else b, call)
   there <- is_resident(b)
   if (there) {
     beside <- b

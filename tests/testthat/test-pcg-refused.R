@@ -129,6 +129,16 @@ test_that("a sparse matrix that is no factor is refused as it is", {
   expect_error(pcg(large, numeric(n), large), "chol", class = "cudafactor_error_argument")
 })
 
+test_that("objects that are no matrix are told by their class", {
+  skip_if_not_installed("Matrix")
+  a <- poisson(5)
+  factor <- Matrix::Cholesky(a)
+  expect_error(pcg(factor, rep(1, 25)), "'A' must be a matrix of numbers, not of class \"dCHM", class = "cudafactor_error_type")
+  expect_error(ichol(factor), "'A' must be a matrix of numbers, not of class \"dCHM", class = "cudafactor_error_type")
+  lu <- Matrix::lu(methods::as(a, "generalMatrix"))
+  expect_error(pcg(a, rep(1, 25), lu), "'M' must be one of .* not of class", class = "cudafactor_error_type")
+})
+
 test_that("what makes no sense is refused", {
   a <- definite_matrix(5)
   b <- 1:5
@@ -145,6 +155,7 @@ test_that("what makes no sense is refused", {
   expect_error(pcg(a, b, tol = NA), class = "cudafactor_error_argument")
   expect_error(pcg(a, b, maxit = 1.5), class = "cudafactor_error_argument")
   expect_error(pcg(a, b, maxit = -1), class = "cudafactor_error_argument")
+  expect_error(pcg(a, b, maxit = 3e9), "from 0 to 2147483647", class = "cudafactor_error_argument")
   expect_error(pcg(a, b, device = "gpu"), class = "cudafactor_error_device_unavailable")
   expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
   expect_error(pcg(a, b, diag(5)), "jacobi", class = "cudafactor_error_argument")

@@ -183,6 +183,16 @@ test_that("names and shapes are those of solve()", {
   expect_equal(pcg(a, Matrix::Matrix(b, sparse = FALSE), tol = 1e-13)$x, solve(a, b))
 })
 
+test_that("right-hand sides may be a data frame, or a matrix of package slam", {
+  set.seed(7)
+  a <- definite_matrix(6)
+  b <- matrix(rnorm(12), 6, dimnames = list(NULL, c("p", "q")))
+  expected <- pcg(a, b)
+  expect_identical(pcg(a, as.data.frame(b)), expected)
+  skip_if_not_installed("slam")
+  expect_identical(pcg(a, slam::as.simple_triplet_matrix(b))$x, expected$x)
+})
+
 test_that("columns are as if they were alone", {
   skip_if_not_installed("Matrix")
   set.seed(9)

@@ -63,7 +63,7 @@
 #'
 #' @section Device:
 #' Dense matrices are computed with where they are, or on the device that `device` chooses, `"auto"` by the work of a Cholesky factorization. Sparse matrices are on a GPU, from upload to solution, where `M` is not given or is
-#' `"amg"`, `"jacobi"` or `"none"`, and `device` names a GPU or is `"auto"`, there is one, and `A` has 50,000 rows or more. Other preconditioners of sparse matrices, `method = "direct"` and functions are on the CPU: the incomplete factor of a grid of 1000 x 1000 points in natural order has 1999 levels that depend on each other, in
+#' `"amg"`, `"jacobi"` or `"none"`, and `device` names a GPU or is `"auto"`, there is one, and `A` has 50,000 rows or more. Other preconditioners of sparse matrices, `method = "direct"` and functions are on the CPU, whatever `device` says: the incomplete factor of a grid of 1000 x 1000 points in natural order has 1999 levels that depend on each other, in
 #' each of two solves of each of 850 iterations. Beside a factor that is a `gpu_matrix` blocks of vectors go to the device and back. A `gpu_matrix` in single precision
 #' allows for residuals of some 1e-6.
 #'
@@ -106,6 +106,7 @@
 #' # The matrix as a function: the Laplacian of a circle of points, and a multiple of the identity
 #' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
 #' pcg(circle, diag(50)[, 1:3])
+#' @order 1
 #' @export
 pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = NULL, maxit = NULL, method = c("auto", "cg", "direct"),
                 device = getOption("cudafactor.device", "auto")) {

@@ -121,8 +121,7 @@ test_that("a sparse matrix that is no factor is refused as it is", {
   expect_solved(pcg(a, b, r), a, b)
   # Not every version of package Matrix keeps them.
   r <- Matrix::chol(a, pivot = TRUE)
-  skip_if(is.null(attr(r, "pivot")))
-  expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
+  if (!is.null(attr(r, "pivot"))) expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
   # As a plain one it would need 670 GiB.
   n <- 300000
   large <- Matrix::sparseMatrix(i = c(seq_len(n), 1, 2), j = c(seq_len(n), 2, 1), x = c(rep(2, n), 1, 1))

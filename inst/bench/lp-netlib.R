@@ -102,17 +102,10 @@ sums <- data.frame(
   value = c(sum(all$iterations), sum(all$ipx_iterations), max(ten$iterations), sum(ten$ms), sum(ten$ipx_ms), sum(ten$ms) / sum(ten$ipx_ms))
 )
 tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums, "Random dense problems" = random, "How an iteration's time splits (the paper's Figure 10)" = split)
-about <- bench_machine()
-folder_out <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("inst", "bench", "results"))
-dir.create(folder_out, recursive = TRUE, showWarnings = FALSE)
-stem <- file.path(folder_out, paste0("lp-netlib-", device))
-writeLines(c(
-  "# Linear programs beside HiGHS", "", paste0("- ", names(about), ": ", about), "",
-  sprintf("By `inst/bench/lp-netlib.sh`. Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as dense ones on a GPU; %s without presolve and crossover, all in one run. Milliseconds of",
+bench_write(paste0("lp-netlib-", device), "Linear programs beside HiGHS", tables, c(
+  sprintf("Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as dense ones on a GPU; %s without presolve and crossover, all in one run. Milliseconds of",
     device, attr(peers, "version")),
   "NETLIB's problems are the least of 7 runs, of HiGHS 5, without reading the file; those of dense ones the least of 3, of HiGHS one. A method that is missing is not in that build of HiGHS.",
   attr(dense, "notes"),
-  "The paper's times are of its Table 3, on a GPU of 2006 in single precision, with tolerances of 3e-5 to 2e-3; ours go to 1e-8.",
-  unlist(lapply(names(tables), function(name) c("", paste("##", name), "", bench_markdown(tables[[name]]))))
-), paste0(stem, ".md"))
-write.csv(all, paste0(stem, ".csv"), row.names = FALSE, quote = FALSE)
+  "The paper's times are of its Table 3, on a GPU of 2006 in single precision, with tolerances of 3e-5 to 2e-3; ours go to 1e-8."
+), by = "inst/bench/lp-netlib.sh", all = all)

@@ -64,7 +64,7 @@ bench_write <- function(stem, title, tables, notes = character(), by = bench_pro
 }
 
 # What `f` gives, and the seconds it takes.
-timed <- function(f) {
+value_and_seconds <- function(f) {
   start <- as.double(Sys.time())
   value <- f()
   list(value = value, s = as.double(Sys.time()) - start)

@@ -30,7 +30,7 @@ near <- function(n) {
     now <- covariance(0.2 * (1 + change))
     one <- function(way, columns, f) {
       y <- rhs[, seq_len(columns), drop = FALSE]
-      done <- timed(function() f(y))
+      done <- value_and_seconds(function() f(y))
       data.frame(
         order = n, change = change, columns = columns, way = way, iterations = iterations_of(done$value), s = done$s,
         relative_residual = relative_residual(now, x_of(done$value), y)
@@ -67,16 +67,16 @@ disk <- do.call(rbind, lapply(disks, function(case) {
   on.exit(unlink(file(c("before", "now"))))
   written <- function(range, name) tile_matrix(covariance(points, "exponential", range = range, nugget = 0.01), file(name), device = device)
   factor <- function(k) chol_file(k, host_memory = host, gpu_memory = gpu, device = device)
-  before <- timed(function() factor(written(0.2, "before")))
+  before <- value_and_seconds(function() factor(written(0.2, "before")))
   print(attr(before$value, "report")[c("seconds", "gflops")])
   rhs <- matrix(rnorm(n * 4L), n)
   do.call(rbind, lapply(c(0.001, 0.01, 0.1), function(change) {
     unlink(file("now"))
-    made <- timed(function() written(0.2 * (1 + change), "now"))
+    made <- value_and_seconds(function() written(0.2 * (1 + change), "now"))
     now <- made$value
     one <- function(way, columns, f) {
       y <- rhs[, seq_len(columns), drop = FALSE]
-      done <- timed(function() f(y))
+      done <- value_and_seconds(function() f(y))
       data.frame(
         order = n, host_memory = host, gpu_memory = if (device == "cpu") "" else gpu, change = change, columns = columns, way = way,
         iterations = iterations_of(done$value), s = done$s, making_s = made$s,
@@ -88,7 +88,7 @@ disk <- do.call(rbind, lapply(disks, function(case) {
       one("pcg, factor from before", columns, function(y) pcg(product, y, before$value, tol = tol, device = device))
     }))
     # In place, so that it comes last.
-    anew <- timed(function() factor(now))
+    anew <- value_and_seconds(function() factor(now))
     rows <- rbind(rows, do.call(rbind, lapply(c(1L, 4L), function(columns) {
       row <- one("another factor", columns, function(y) chol_solve(anew$value, y, host_memory = host, device = device))
       row$s <- row$s + anew$s

@@ -42,13 +42,13 @@ a <- poisson(side)
 b <- rnorm(side^2)
 # On a GPU the best of three, after one that loads the code.
 by_pcg <- function(way, ..., repeats = 1L) {
-  runs <- lapply(seq_len(repeats), function(k) timed(function() pcg(a, b, ..., tol = tol, maxit = 100000, device = device)))
+  runs <- lapply(seq_len(repeats), function(k) value_and_seconds(function() pcg(a, b, ..., tol = tol, maxit = 100000, device = device)))
   done <- runs[[which.min(vapply(runs, function(run) run$s, 0))]]
   f <- done$value
   row(way, f$iterations, done$s, f$relative_residual, if (f$auto) sprintf("auto: %s", f$method) else "")
 }
 by_matrix <- function() {
-  done <- timed(function() solve(Cholesky(a, LDL = FALSE, super = TRUE), b, system = "A"))
+  done <- value_and_seconds(function() solve(Cholesky(a, LDL = FALSE, super = TRUE), b, system = "A"))
   row("Matrix::Cholesky, solve", NA, done$s, relative_residual(a, done$value, b))
 }
 plane <- if (device != "cpu") {

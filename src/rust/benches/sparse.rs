@@ -159,7 +159,7 @@ fn stages(dev: &CudaDevice, name: &str, a: &Matrix) -> Result<()> {
     let levels = m.levels();
     let x = vector(dev, n)?;
     let mut out = dev.blank(n, 1)?;
-    let cycle = timed(dev, REPEATS, || m.apply(&x, &mut out))?;
+    let cycle = timed(dev, REPEATS, || m.apply(dev, &x, &mut out))?;
     println!(
         "| {name} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} | {levels:?} |",
         1e3 * load,

@@ -193,6 +193,23 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
+// diag(by) A diag(by), whose places are those of A. `lanes` threads have a row.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sparse_scaled_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* by, int* out_starts, int* out_index,
+                        double* out_values) {
+    const int lane = threadIdx.x & (lanes - 1);
+    const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
+    if (row >= n) return;
+    const int first = starts[row], last = starts[row + 1];
+    if (lane == 0) out_starts[row] = first;
+    if (lane == 0 && row == n - 1) out_starts[n] = last;
+    const double mine = by[row];
+    for (int e = first + lane; e < last; e += lanes) {
+        out_index[e] = index[e];
+        out_values[e] = mine * values[e] * by[index[e]];
+    }
+}
+
 // The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads have a row. Rows with more than `most` entries are listed, in any order: long_rows[0] is how many, and
 // begins with 0.
 extern "C" __global__ void __launch_bounds__(THREADS)

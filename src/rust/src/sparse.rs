@@ -132,6 +132,9 @@ pub trait Sparse: Elementwise<f64> {
     /// Entries `a_ii`, zero where none is stored.
     fn sparse_diagonal(&self, a: &Self::Csr) -> Result<Vec<f64>>;
 
+    /// `diag(by) A diag(by)`, for one column of finite numbers.
+    fn sparse_scaled(&self, a: &Self::Csr, by: &Self::Mat<'static>) -> Result<Self::Csr>;
+
     /// `out <- b - A x`, or `A x` where there is no b.
     fn sparse_residual(
         &self,

@@ -14,6 +14,7 @@ on_each_device!(
     approximate_inverses_are_symmetric,
     systems_of_any_shape_are_solved,
     small_parts_are_solved_on_coarser_levels,
+    units_of_measurement_make_little_difference,
     many_columns_are_solved,
     what_is_not_definite_ends,
     answers_are_the_same_twice,
@@ -28,7 +29,7 @@ fn approximate_inverses_are_symmetric<D: Sparse>(dev: &D) {
         if n == 0 {
             continue;
         }
-        m.apply(&block(dev, n, 4, &x), &mut out).unwrap();
+        m.apply(dev, &block(dev, n, 4, &x), &mut out).unwrap();
         let products = of(n, 4, &x).transpose() * fetch(dev, &out);
         let scale = products.norm_max();
         for i in 0..4 {
@@ -91,6 +92,38 @@ fn small_parts_are_solved_on_coarser_levels<D: Sparse>(dev: &D) {
     let (found, _) = solved(dev, &a, Made::Multigrid, &numbers(a.n, 8));
     assert!(found.converged()[0], "{:?}", found.ends);
     assert!(found.iterations[0] <= 25, "{:?}", found.iterations);
+}
+
+/// The same systems with unknowns and equations scaled, by numbers over two orders of magnitude.
+fn units_of_measurement_make_little_difference<D: Sparse>(dev: &D) {
+    let side = if few() { 20 } else { 70 };
+    for mut a in [
+        grid([side, side, 1], [1.0; 3], 1e-3),
+        graph(side * side, 3, 1e-3, 3),
+    ] {
+        let b = numbers(a.n, 8);
+        let (plain, _) = solved(dev, &a, Made::Multigrid, &b);
+        let by: Vec<f64> = numbers(a.n, 12)
+            .iter()
+            .map(|v| 10f64.powf(2.0 * v - 1.0))
+            .collect();
+        a.entries
+            .iter_mut()
+            .for_each(|(i, j, v)| *v *= by[*i] * by[*j]);
+        let (scaled, x) = solved(dev, &a, Made::Multigrid, &[&b[..], &b[..]].concat());
+        assert!(scaled.converged().iter().all(|c| *c));
+        let most = 3 * plain.iterations[0];
+        assert!(
+            scaled.iterations[0] <= most,
+            "{:?} {most}",
+            scaled.iterations
+        );
+        let x: Vec<f64> = (0..a.n).map(|i| x[(i, 1)]).collect();
+        let product = a.times(&x);
+        let off = product.iter().zip(&b).map(|(p, b)| (p - b).powi(2));
+        let norm: f64 = b.iter().map(|b| b * b).sum();
+        assert!(off.sum::<f64>().sqrt() <= 1.01e-9 * norm.sqrt());
+    }
 }
 
 fn many_columns_are_solved<D: Sparse>(dev: &D) {

@@ -237,6 +237,19 @@ impl Sparse for CpuDevice {
         copy(&a.own)
     }
 
+    fn sparse_scaled(&self, a: &HostCsr, by: &Mat) -> Result<HostCsr> {
+        let (n, by) = (a.order(), numbers(by)?);
+        require(by.len() == n, "vectors and matrix do not fit")?;
+        let mut rows = self.sparse_read(a)?;
+        for (i, mine) in by.iter().enumerate() {
+            look(i)?;
+            for e in rows.starts[i] as usize..rows.starts[i + 1] as usize {
+                rows.values[e] = mine * rows.values[e] * by[rows.index[e] as usize];
+            }
+        }
+        HostCsr::new(rows)
+    }
+
     fn sparse_residual(&self, a: &HostCsr, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         let n = a.order();
         let b = b.map(numbers).transpose()?;

@@ -110,6 +110,12 @@ impl Sparse for CudaDevice {
         Ok(own)
     }
 
+    fn sparse_scaled(&self, a: &DeviceCsr, by: &Mat) -> Result<DeviceCsr> {
+        let (by, count) = columns(by, a.n)?;
+        require(count == 1, "vectors and matrix do not fit")?;
+        sparse_load::scaled(self.ctx, a, by)
+    }
+
     fn sparse_residual(
         &self,
         a: &DeviceCsr,

@@ -23,6 +23,7 @@ const LENGTHS: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_lengths_plai
 const ADD: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_add_plain");
 const FILL: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_fill_plain");
 const ORDER: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_order_plain");
+const SCALED: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_scaled_plain");
 const DIAGONALS: Kernel = Kernel::untyped(Family::SparseLoad, "sparse_diagonals_plain");
 
 /// Faults, as the kernels note them.
@@ -128,6 +129,32 @@ pub(super) fn finish(
         a.long = whole(&a.long_rows, 1)?[0] as usize;
     }
     Ok(a)
+}
+
+/// `diag(by) A diag(by)`, for the address of as many numbers as A has rows.
+pub(super) fn scaled(ctx: &'static Context, a: &DeviceCsr, by: u64) -> Result<DeviceCsr> {
+    let made = [
+        Buffer::of::<i32>(ctx, a.n + 1)?,
+        Buffer::of::<i32>(ctx, a.entries)?,
+        Buffer::of::<f64>(ctx, a.entries)?,
+    ];
+    let [starts, index, values] = [&a.starts, &a.index, &a.values].map(|b| b.ptr);
+    let [to_starts, to_index, to_values] = made.each_ref().map(|b| b.ptr);
+    let lanes = a.few_lanes();
+    let args = args![
+        lanes as i32,
+        a.n,
+        starts,
+        index,
+        values,
+        by,
+        to_starts,
+        to_index,
+        to_values
+    ];
+    let blocks = (a.n * lanes).div_ceil(THREADS as usize);
+    ctx.launch::<f64>(SCALED, blocks, 1, THREADS, &args)?;
+    finish(ctx, (a.n, a.entries), made)
 }
 
 pub(super) fn load(ctx: &'static Context, a: Columns<'_>) -> Result<DeviceCsr> {

@@ -20,7 +20,7 @@
 #'   \item{`"jacobi"`}{the diagonal of `A`.}
 #'   \item{`"none"`}{the identity.}
 #'   \item{`"amg"`}{of a sparse matrix, one of package Matrix or slam, algebraic multigrid: a cycle over ever coarser matrices, of aggregates of about four rows each, with relaxation by Chebyshev's polynomial of degree 2 on each of them. It is made for matrices
-#'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. Give them as they arise: where rows and columns have been scaled by factors of different size, as to a unit diagonal where coefficients jump, there are ten to a hundred times as many.
+#'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. Units of measurement that differ from row to row are found by relaxation and taken out, where they do so by a factor of up to some tens; where rows and columns have been scaled by factors of a hundred or more there are many times as many iterations, and `"ic0"` is better.
 #'     All of it is computed on the device.}
 #'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix]; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
 #'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}

@@ -65,23 +65,20 @@ batches() {
   wait
 }
 
-# sanitize TOOL SHAPES PROGRAM [FILTER]: FILTER is of the names of its tests.
+# sanitize TOOL SHAPES
 sanitize() {
   began=$(date +%s)
-  found=$folder/$1-$3
-  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/$3" ${4:+"$4"} \
-    --test-threads 1 >"$found" 2>&1 || tail -n 60 "$found" >>"$folder/failed"
-  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$found" | sed 's/^=* *//')
-  row "compute-sanitizer $1 over $3${4:+, $4}: $summary" "$found" "$began"
+  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/cuda_agreement" \
+    --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
+  summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$1" | sed 's/^=* *//')
+  row "compute-sanitizer $1 over cuda_agreement: $summary" "$folder/$1" "$began"
 }
 
-# The checkers slow programs down that leave most of the GPU and of the processor to others.
+# The checkers slow one program down that leaves most of the GPU and of the processor to others.
 checkers() {
   if command -v compute-sanitizer >/dev/null 2>&1; then
-    sanitize memcheck all cuda_agreement
-    sanitize racecheck few cuda_agreement
-    # Its kernels are none of those of cuda_agreement.
-    if [ -x "$programs/multigrid" ]; then sanitize racecheck few multigrid cuda; fi
+    sanitize memcheck all
+    sanitize racecheck few
   else
     echo "compute-sanitizer: not found" >>"$folder/failed"
     echo "| compute-sanitizer: not found | 0 | 1 | 0 |"

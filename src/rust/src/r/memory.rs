@@ -157,12 +157,10 @@ fn native_max_order(what: Robj, how: Robj) -> Robj {
 /// Lets a kernel on a GPU fail, so that the tests can see what becomes of the session
 #[extendr]
 fn native_gpu_fault(ordinal: Robj) -> Robj {
-    reply(|| {
-        let ordinal = args::size(&ordinal)?;
+    reply(|| match Target::Cuda(args::size(&ordinal)?) {
         #[cfg(feature = "cuda")]
-        return crate::backend::cuda::CudaDevice::open(ordinal)?.fault();
-        #[cfg(not(feature = "cuda"))]
-        crate::r::target::no_cuda::<()>()
+        Target::Cuda(ordinal) => crate::backend::cuda::CudaDevice::open(ordinal)?.fault(),
+        _ => crate::r::target::no_cuda(),
     })
 }
 

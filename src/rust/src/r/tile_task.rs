@@ -24,6 +24,8 @@ pub const LEAST_COLUMNS: usize = 64;
 /// Bytes of memory for tiles that the user asked for; NaN where nothing was said.
 pub struct Wanted {
     host: f64,
+    /// Of a GPU.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     device: f64,
 }
 

@@ -154,14 +154,20 @@ fn native_max_order(what: Robj, how: Robj) -> Robj {
     })
 }
 
+#[cfg(feature = "cuda")]
+fn fault(ordinal: usize) -> Result<()> {
+    crate::backend::cuda::CudaDevice::open(ordinal)?.fault()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn fault(_: usize) -> Result<()> {
+    crate::r::target::no_cuda()
+}
+
 /// Lets a kernel on a GPU fail, so that the tests can see what becomes of the session
 #[extendr]
 fn native_gpu_fault(ordinal: Robj) -> Robj {
-    reply(|| match Target::Cuda(args::size(&ordinal)?) {
-        #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => crate::backend::cuda::CudaDevice::open(ordinal)?.fault(),
-        _ => crate::r::target::no_cuda(),
-    })
+    reply(|| fault(args::size(&ordinal)?))
 }
 
 extendr_module! {

@@ -28,7 +28,8 @@
 #' @seealso [pcg()]
 #' @examples
 #' if (requireNamespace("Matrix", quietly = TRUE)) {
-#'   line <- Matrix::bandSparse(30, k = 0:1, diagonals = list(rep(2, 30), rep(-1, 29)), symmetric = TRUE)
+#'   diagonals <- list(rep(2, 30), rep(-1, 29))
+#'   line <- Matrix::bandSparse(30, k = 0:1, diagonals = diagonals, symmetric = TRUE)
 #'   one <- Matrix::Diagonal(30)
 #'   a <- Matrix::kronecker(line, one) + Matrix::kronecker(one, line)
 #'   b <- rep(1, 900)

@@ -94,8 +94,11 @@
 #' x <- cbind(1, stackloss[, 1:3])
 #' n <- nrow(x)
 #' p <- ncol(x)
-#' fit <- lp_ipm(c(rep(0, p), rep(1, 2 * n)), cbind(as.matrix(x), diag(n), -diag(n)), rep("==", n), stackloss$stack.loss,
-#'   bounds = list(lower = list(ind = 1:p, val = rep(-Inf, p))))
+#' fit <- lp_ipm(
+#'   c(rep(0, p), rep(1, 2 * n)),
+#'   cbind(as.matrix(x), diag(n), -diag(n)), rep("==", n), stackloss$stack.loss,
+#'   bounds = list(lower = list(ind = 1:p, val = rep(-Inf, p)))
+#' )
 #' round(fit$solution[1:p], 4)
 #'
 #' # Two rows that contradict each other

@@ -16,8 +16,10 @@
 #' @examples
 #' file <- tempfile(fileext = ".mps")
 #' writeLines(c(
-#'   "NAME          PLAN", "ROWS", " N  COST", " G  NEED", "COLUMNS", "    X         COST               2.0   NEED               1.0",
-#'   "    Y         COST               3.0   NEED               2.0", "RHS", "    RHS       NEED               4.0", "ENDATA"
+#'   "NAME          PLAN", "ROWS", " N  COST", " G  NEED", "COLUMNS",
+#'   "    X         COST               2.0   NEED               1.0",
+#'   "    Y         COST               3.0   NEED               2.0",
+#'   "RHS", "    RHS       NEED               4.0", "ENDATA"
 #' ), file)
 #' if (requireNamespace("Rglpk", quietly = TRUE)) {
 #'   do.call(lp_ipm, lp_read_mps(file))

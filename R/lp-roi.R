@@ -11,7 +11,8 @@
 #' if (requireNamespace("ROI", quietly = TRUE)) {
 #'   problem <- ROI::OP(
 #'     ROI::L_objective(c(2, 4, 3)),
-#'     ROI::L_constraint(matrix(c(3, 2, 1, 4, 1, 3, 2, 2, 2), 3), rep("<=", 3), c(60, 40, 80)), maximum = TRUE
+#'     ROI::L_constraint(matrix(c(3, 2, 1, 4, 1, 3, 2, 2, 2), 3), rep("<=", 3), c(60, 40, 80)),
+#'     maximum = TRUE
 #'   )
 #'   ROI::ROI_solve(problem, "cudafactor")
 #' }

@@ -107,13 +107,16 @@ sensitive() {
 r() {
   name=$(basename "$1" .R)
   TESTTHAT_DIR=$tests TESTTHAT_FILE=^${name#test-}\$ Rscript -e '
-    r <- as.data.frame(testthat::test_dir(
+    tests <- testthat::test_dir(
       Sys.getenv("TESTTHAT_DIR"), filter = Sys.getenv("TESTTHAT_FILE"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
-    ))
+    )
+    r <- as.data.frame(tests)
     # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
     bad <- sum(r$failed) + sum(r$error)
     cat(sprintf("test result: %d passed; %d failed\n", sum(r$passed), bad))
-    cat("skipped:", sum(r$skipped), "\n")
+    for (test in tests) for (result in test$results) {
+      if (inherits(result, "expectation_skip")) cat("skipped:", sub("^Reason: ", "", result$message[1]), "\n")
+    }
     quit(status = bad > 0)' >"$folder/$name.r" 2>&1 && return
   grep -q '^test result:' "$folder/$name.r" || echo "test result: 0 passed; 1 failed" >>"$folder/$name.r"
   echo "$name" >>"$folder/r-failed"
@@ -130,8 +133,14 @@ r_part() {
   done
   cat "$folder"/*.r >"$log"
   [ -f "$folder/r-failed" ] && while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
-  skipped=$(sed -n 's/^skipped: *//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
-  row "R: testthat, expectations (skipped: $skipped)" "$log" "$begun" >>"$result"
+  row "R: testthat, expectations (tests skipped: $(grep -c '^skipped: ' "$log"))" "$log" "$begun" >>"$result"
+  {
+    echo
+    echo "Tests of R that were skipped, none of them for want of a GPU:"
+    echo
+    sed -n 's/^skipped: *//p' "$log" | sort | uniq -c | awk '{ n = $1; $1 = ""; sub(/^ */, ""); print "- " $0 ": " n }'
+  } >"$folder/skipped"
+  grep -q '^skipped: ' "$log" && cat "$folder/skipped" >>"$result"
 }
 
 case $parts in *" rust "*) rust_part ;; esac

@@ -11,11 +11,12 @@ use super::random_walker_image::Image;
 use super::random_walker_order::dissect;
 use super::random_walker_system::System;
 use crate::error::{Error, Result};
+use crate::parts::AT_ONCE;
 use crate::scalar::filled;
 use crate::{interrupt, scalar};
 
-/// As many labels are solved for at a time.
-const TOGETHER: usize = 8;
+/// At most so many labels are solved for at a time: each time the factor is read twice.
+const TOGETHER: usize = 16;
 
 /// What the expected error of a solution may be without refinement, and how much a step of refinement may change where none follows: errors shrink by as much as in the step before.
 const SOUND: f64 = 1e-9;
@@ -92,7 +93,8 @@ pub fn segment_graph(
         if !solved.is_empty() {
             let factor = Factor::new(&system.matrix, &dissection.nodes)?;
             done.entries = factor.entries();
-            for labels in solved.chunks(TOGETHER) {
+            let times = solved.len().div_ceil(TOGETHER);
+            for labels in solved.chunks(solved.len().div_ceil(times)) {
                 let mut x = scalar::try_zeroed(system.unknowns() * labels.len())?;
                 system.right_hand_sides(labels, &mut x);
                 factor.solve(&mut x, labels.len())?;
@@ -172,10 +174,11 @@ impl<'a> Answer<'a> {
 
     /// The solutions of these labels, named by number: a row for each unknown.
     fn take(&mut self, labels: &[u32], x: &[f64]) -> Result<()> {
-        for (k, label) in labels.iter().enumerate() {
-            interrupt::poll()?;
-            let column = x.iter().skip(k).step_by(labels.len());
-            for (j, x) in column.enumerate() {
+        for (j, row) in x.chunks_exact(labels.len()).enumerate() {
+            if j % AT_ONCE == 0 {
+                interrupt::poll()?;
+            }
+            for (label, x) in labels.iter().zip(row) {
                 let x = self.choices[j].take(*label, *x);
                 self.put(j, *label, x);
             }

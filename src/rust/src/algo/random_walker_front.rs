@@ -10,6 +10,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par};
 
+use crate::backend::cpu::vector::on_widest;
 use crate::error::{Error, Result};
 use crate::interrupt::Stop;
 use crate::threads::BRIEF;
@@ -32,7 +33,7 @@ pub(super) fn eliminate(
         return Ok(true);
     }
     if own < SMALL {
-        return Ok(pulp::Arch::new().dispatch(
+        return Ok(on_widest(
             #[inline(always)]
             || eliminate_small(panel, own, update),
         ));

@@ -1,32 +1,28 @@
 //! Solves with a multifrontal factor: up the tree of nodes with L, down with its transpose.
 
 use super::random_walker_direct::{in_parallel, Factor, BRIEF};
-use super::random_walker_front_solve::{backward, forward, WIDEST};
+use super::random_walker_front_solve::{backward, forward};
 use super::random_walker_order::NONE;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interrupt::Stop;
 use crate::{scalar, threads};
 
 impl Factor {
-    /// Solves for a block of up to eight right-hand sides, in place: n rows of `columns` numbers.
+    /// Solves for a block of right-hand sides, in place: n rows of `columns` numbers.
     pub fn solve(&self, x: &mut [f64], columns: usize) -> Result<()> {
-        if columns > WIDEST {
-            return Err(Error::Dimension {
-                what: "too many right-hand sides at once".into(),
-            });
-        }
         if !self.fronts.is_empty() && columns > 0 {
             let root = self.fronts.len() - 1;
             let work = self.entries() as f64 * columns as f64;
             in_parallel(work, |threads, stop| {
                 self.forward(root, x, columns, threads, stop)?;
-                self.backward(root, x, &[], columns, threads, stop)
+                self.backward(root, x, (&[], 0), columns, threads, stop)
             })?;
         }
         Ok(())
     }
 
-    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by rows for all its unknowns.
+    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by columns for all its unknowns; there is none where that is
+    /// nothing, since no seed is near.
     fn forward(
         &self,
         node: usize,
@@ -39,7 +35,7 @@ impl Factor {
         if front.work > BRIEF {
             stop.poll()?;
         }
-        let (own, rows) = (front.own() * columns, front.rows());
+        let rows = front.rows();
         let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
         let [left, right] = front.children;
         let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
@@ -50,29 +46,35 @@ impl Factor {
         };
         let share = threads::share(threads, front.work);
         let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
+        let (p, q) = (p?, q?);
+        if p.is_empty() && q.is_empty() && mine.iter().all(|x| *x == 0.0) {
+            return Ok(Vec::new());
+        }
         let mut y = scalar::try_zeroed(rows * columns)?;
-        y[..own].copy_from_slice(mine);
-        for (child, part) in [(left, p?), (right, q?)] {
+        load(mine, rows, &mut y, columns);
+        for (child, part) in [(left, p), (right, q)] {
             let Some(child) = self.child(child) else {
                 continue;
             };
-            let part = part[child.own() * columns..].chunks_exact(columns);
-            for (i, part) in self.above_of(child).iter().zip(part) {
-                let y = &mut y[*i as usize * columns..][..columns];
-                y.iter_mut().zip(part).for_each(|(y, v)| *y += v);
+            let above = self.above_of(child);
+            let parts = part.chunks_exact(child.rows().max(1));
+            for (y, part) in y.chunks_exact_mut(rows.max(1)).zip(parts) {
+                for (i, part) in above.iter().zip(&part[child.own()..]) {
+                    y[*i as usize] += part;
+                }
             }
         }
-        forward(self.panel(front), rows, &mut y, columns);
-        mine.copy_from_slice(&y[..own]);
+        forward(self.panel(front), rows, &mut y);
+        store(&y, rows, mine, columns);
         Ok(y)
     }
 
-    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of the unknowns of the node above, by rows.
+    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of the unknowns of the node above, which has so many, by columns.
     fn backward(
         &self,
         node: usize,
         x: &mut [f64],
-        above: &[f64],
+        (above, above_rows): (&[f64], usize),
         columns: usize,
         threads: usize,
         stop: Stop<'_>,
@@ -81,26 +83,46 @@ impl Factor {
         if front.work > BRIEF {
             stop.poll()?;
         }
-        let (own, rows) = (front.own() * columns, front.rows());
+        let (own, rows) = (front.own(), front.rows());
         let (below, mine) = x.split_at_mut((front.first - front.lowest) * columns);
         let mut y = scalar::try_zeroed(rows * columns)?;
-        let (y_own, y_others) = y.split_at_mut(own);
-        y_own.copy_from_slice(mine);
-        let places = self.above_of(front).iter();
-        for (y, i) in y_others.chunks_exact_mut(columns).zip(places) {
-            y.copy_from_slice(&above[*i as usize * columns..][..columns]);
+        load(mine, rows, &mut y, columns);
+        let places = self.above_of(front);
+        let columns_above = above.chunks_exact(above_rows.max(1));
+        for (y, above) in y.chunks_exact_mut(rows.max(1)).zip(columns_above) {
+            for (y, i) in y[own..].iter_mut().zip(places) {
+                *y = above[*i as usize];
+            }
         }
-        backward(self.panel(front), rows, &mut y, columns);
-        mine.copy_from_slice(&y[..own]);
+        backward(self.panel(front), rows, &mut y);
+        store(&y, rows, mine, columns);
         let [left, right] = front.children;
         let cut = self.child(left).map_or(0, |c| (c.end - c.lowest) * columns);
         let (first, second) = below.split_at_mut(cut);
         let half = |child: u32, x: &mut [f64], threads| match child {
             NONE => Ok(()),
-            child => self.backward(child as usize, x, &y, columns, threads, stop),
+            child => self.backward(child as usize, x, (&y, rows), columns, threads, stop),
         };
         let share = threads::share(threads, front.work);
         let (p, q) = threads::join(share, |t| half(left, first, t), |t| half(right, second, t));
         p.and(q)
+    }
+}
+
+/// Brings rows of `columns` numbers to the beginnings of columns of `rows`.
+fn load(x: &[f64], rows: usize, y: &mut [f64], columns: usize) {
+    for (i, x) in x.chunks_exact(columns).enumerate() {
+        for (k, x) in x.iter().enumerate() {
+            y[k * rows + i] = *x;
+        }
+    }
+}
+
+/// The other way.
+fn store(y: &[f64], rows: usize, x: &mut [f64], columns: usize) {
+    for (i, x) in x.chunks_exact_mut(columns).enumerate() {
+        for (k, x) in x.iter_mut().enumerate() {
+            *x = y[k * rows + i];
+        }
     }
 }

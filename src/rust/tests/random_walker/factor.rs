@@ -1,4 +1,5 @@
 use super::model::{seeded, Picture};
+use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::random_walker_direct::Factor;
 use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_order::{dissect, NONE};
@@ -28,10 +29,33 @@ fn a_dissection_names_each_wanted_pixel_once() {
     assert!(dissect([50, 50, 1], |_| false).unwrap().nodes.is_empty());
 }
 
-/// Both triangles of the matrix times a block of vectors.
+/// A matrix of which both triangles are there, times a block of vectors by rows.
+fn times(full: &Csc, x: &[f64], columns: usize) -> Vec<f64> {
+    let mut y = vec![0.0; x.len()];
+    for j in 0..full.rows {
+        let (index, values) = full.column(j);
+        for (i, v) in index.iter().zip(values) {
+            for c in 0..columns {
+                y[i * columns + c] += v * x[j * columns + c];
+            }
+        }
+    }
+    y
+}
+
+fn furthest(x: &[f64], y: &[f64]) -> f64 {
+    let off = x.iter().zip(y).map(|(a, b)| (a - b).abs());
+    off.fold(0.0, f64::max)
+}
+
 #[test]
 fn large_fronts_and_blocks_solve_the_system() {
-    for (dims, columns) in [([150, 160, 1], 1), ([150, 160, 1], 5), ([18, 19, 20], 3)] {
+    for (dims, columns) in [
+        ([150, 160, 1], 1),
+        ([150, 160, 1], 5),
+        ([61, 47, 1], 17),
+        ([18, 19, 20], 3),
+    ] {
         let picture = Picture::new(dims, 1, 9);
         let n = picture.pixels();
         let graph = Graph::new(picture.image(), seeded(n, &[(n / 2, 1), (1, 2)]), 90.0).unwrap();
@@ -43,19 +67,49 @@ fn large_fronts_and_blocks_solve_the_system() {
         let wanted: Vec<f64> = (0..full.rows * columns)
             .map(|i| (0.1 * i as f64).sin())
             .collect();
-        let mut x = vec![0.0; wanted.len()];
-        for j in 0..full.rows {
-            let (index, values) = full.column(j);
-            for (i, v) in index.iter().zip(values) {
-                for c in 0..columns {
-                    x[i * columns + c] += v * wanted[j * columns + c];
-                }
-            }
-        }
+        let mut x = times(&full, &wanted, columns);
         factor.solve(&mut x, columns).unwrap();
-        let off = x.iter().zip(&wanted).map(|(a, b)| (a - b).abs());
-        assert!(off.fold(0.0, f64::max) < 1e-9);
+        assert!(furthest(&x, &wanted) < 1e-9);
     }
+}
+
+/// Of a picture that pixels left out cut in two, so that fronts between the halves have no unknowns.
+#[test]
+fn right_hand_sides_that_are_zero_nearly_everywhere_solve_the_system() {
+    let dims = [41, 37, 1];
+    let picture = Picture::new(dims, 1, 9);
+    let n = picture.pixels();
+    let mut seeds = vec![0; n];
+    (0..dims[0]).for_each(|row| seeds[row + dims[0] * 18] = -1);
+    (0..dims[1]).for_each(|column| seeds[20 + dims[0] * column] = -1);
+    for (pixel, label) in [(3, 1), (30, 1), (n - 3, 2), (n - 30, 2)] {
+        seeds[pixel] = label;
+    }
+    let graph = Graph::new(picture.image(), &seeds, 90.0).unwrap();
+    let d = dissect(dims, |p| graph.is_unknown(p)).unwrap();
+    assert!(d.nodes.iter().any(|node| node.first == node.end));
+    let system = graph.system(d.order.clone(), false).unwrap();
+    let full = graph.system(d.order, true).unwrap().matrix;
+    let factor = Factor::new(&system.matrix, &d.nodes).unwrap();
+    let unknowns = full.rows;
+    for (columns, places) in [
+        (1, vec![]),
+        (1, vec![unknowns / 3]),
+        (2, vec![5, 6]),
+        (3, vec![0, 3 * unknowns - 1]),
+    ] {
+        let mut b = vec![0.0; columns * unknowns];
+        places.iter().for_each(|at| b[*at] = 1.0);
+        let mut x = b.clone();
+        factor.solve(&mut x, columns).unwrap();
+        assert!(furthest(&times(&full, &x, columns), &b) < 1e-13);
+        assert_eq!(x.iter().any(|x| *x != 0.0), !places.is_empty());
+    }
+    // What is not a number is not taken for nothing.
+    let mut x = vec![0.0; unknowns];
+    x[7] = f64::NAN;
+    factor.solve(&mut x, 1).unwrap();
+    assert!(x[7].is_nan());
 }
 
 #[test]

@@ -37,7 +37,7 @@ mod tiles;
 mod triangular;
 mod update_panels;
 mod usage;
-mod vector;
+pub(crate) mod vector;
 
 use faer::{MatMut, MatRef};
 

@@ -43,6 +43,22 @@ macro_rules! vectorized {
 }
 pub(crate) use vectorized;
 
+/// Calls a closure compiled for the widest vectors this processor has: it, and what it calls, has to be `#[inline(always)]`.
+///
+/// `FnMut`, although it is called once: a closure that could be called again is called through a function of the compiler's where `FnOnce` is asked for, and that is compiled for the oldest processor.
+pub(crate) fn on_widest<R>(f: impl FnMut() -> R) -> R {
+    struct Call<F>(F);
+    impl<R, F: FnMut() -> R> pulp::WithSimd for Call<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(mut self, _: S) -> R {
+            (self.0)()
+        }
+    }
+    pulp::Arch::new().dispatch(Call(f))
+}
+
 /// `x > limit`, with a name so that its negation visibly includes NaN.
 #[inline(always)]
 pub(crate) fn exceeds<T: PartialOrd>(x: T, limit: T) -> bool {

@@ -1,7 +1,9 @@
-# Covariances that change by a little, with the Cholesky factor from before as preconditioner of pcg(): in memory, and on disk, where the factor is chol_file()'s.
-#   Rscript inst/bench/pcg-nearby.R [ORDER | disk,ORDER[,HOST_MEMORY,GPU_MEMORY]]...
+# Covariances that change by a little, with the Cholesky factor from before as preconditioner of pcg(): in R's memory, as matrices that stay on a GPU, and on disk, where the factor
+# is chol_file()'s.
+#   Rscript inst/bench/pcg-nearby.R [ORDER | resident,ORDER | disk,ORDER[,HOST_MEMORY,GPU_MEMORY]]...
 # ORDER: of the covariances (2000 4000 disk,4000). On disk there are two files of 4 ORDER^2 bytes, in the folder CUDAFACTOR_BENCH_FOLDER (that of temporary files),
-# and memory is for tiles ("1GiB", "1GiB"). Writes pcg-nearby-DEVICE.md and .csv, and of disk pcg-nearby-disk-DEVICE, of CUDAFACTOR_BENCH_DEVICE (cpu).
+# and memory is for tiles ("1GiB", "1GiB"). Writes pcg-nearby-DEVICE.md and .csv, of disk pcg-nearby-disk-DEVICE, and of what stays there pcg-nearby-resident-DEVICE, of
+# CUDAFACTOR_BENCH_DEVICE (cpu).
 
 suppressPackageStartupMessages(library(cudafactor))
 scripts <- Sys.getenv("CUDAFACTOR_BENCH_SCRIPTS", "inst/bench")
@@ -10,7 +12,9 @@ folder <- Sys.getenv("CUDAFACTOR_BENCH_FOLDER", tempdir())
 arguments <- commandArgs(trailingOnly = TRUE)
 if (!length(arguments)) arguments <- c("2000", "4000", "disk,4000")
 on_disk <- startsWith(arguments, "disk,")
-orders <- as.integer(arguments[!on_disk])
+staying <- startsWith(arguments, "resident,")
+orders <- as.integer(arguments[!on_disk & !staying])
+residents <- as.integer(sub("^resident,", "", arguments[staying]))
 disks <- strsplit(sub("^disk,", "", arguments[on_disk]), ",", fixed = TRUE)
 device <- Sys.getenv("CUDAFACTOR_BENCH_DEVICE", "cpu")
 # Of products and systems within pcg(), too.
@@ -54,6 +58,37 @@ invisible(near(500L))
 set.seed(2)
 nearby <- do.call(rbind, lapply(orders, near))
 if (!is.null(nearby)) print(nearby, row.names = FALSE, digits = 3)
+
+# The same where the covariance and the factor from before are on the device already, and right-hand sides and solutions are R's.
+stay <- function(n) {
+  points <- cbind(runif(n), runif(n))
+  covariance <- function(range) gpu_covariance(points, kernel = "exponential", range = range, nugget = 0.01, device = device)
+  before <- chol(as_gpu(covariance(0.2), device = device))
+  rhs <- matrix(rnorm(n * 4L), n)
+  do.call(rbind, lapply(c(0.001, 0.01, 0.1), function(change) {
+    plain <- covariance(0.2 * (1 + change))
+    now <- as_gpu(plain, device = device)
+    one <- function(way, columns, f) {
+      y <- rhs[, seq_len(columns), drop = FALSE]
+      runs <- lapply(1:4, function(k) value_and_seconds(function() f(y)))
+      done <- runs[[which.min(vapply(runs, function(run) run$s, 0))]]
+      data.frame(
+        order = n, change = change, columns = columns, way = way, iterations = iterations_of(done$value), s = done$s,
+        relative_residual = relative_residual(plain, as.matrix(x_of(done$value)), y)
+      )
+    }
+    do.call(rbind, lapply(c(1L, 4L), function(columns) {
+      rbind(
+        one("pcg, factor from before", columns, function(y) pcg(now, y, before, tol = tol)),
+        one("another factor", columns, function(y) chol_solve(chol(now), y))
+      )
+    }))
+  }))
+}
+if (length(residents)) invisible(stay(500L))
+set.seed(2)
+resident <- do.call(rbind, lapply(residents, stay))
+if (!is.null(resident)) print(resident, row.names = FALSE, digits = 3)
 
 # The same with both matrices on disk, where the one before has been factored: none of them is in memory as a whole.
 set.seed(2)
@@ -102,10 +137,17 @@ disk <- do.call(rbind, lapply(disks, function(case) {
 }))
 if (!is.null(disk)) print(disk, row.names = FALSE, digits = 3)
 
-changes <- "- exponential covariances of points in the unit square, range 0.2, nugget 0.01; `change` is the relative one of the range; to a relative residual of %g, one run each, after calls of order 500 in memory, which load code"
+about <- "- exponential covariances of points in the unit square, range 0.2, nugget 0.01; `change` is the relative one of the range; to a relative residual of %g, "
+changes <- paste0(about, "one run each, after calls of order 500 in memory, which load code")
 again <- "- `another factor`: the time to make it and to solve with it"
 if (!is.null(nearby)) {
   bench_write(paste0("pcg-nearby-", device), "Conjugate gradients with the factor of a nearby covariance", list(`A covariance that has changed by a little` = nearby), c(sprintf(changes, tol), again))
+}
+if (!is.null(resident)) {
+  bench_write(paste0("pcg-nearby-resident-", device), "Conjugate gradients with the factor of a nearby covariance, both on the device", list(`A covariance that has changed by a little` = resident), c(
+    sprintf(paste0(about, "the best of four runs each"), tol), again,
+    "- the covariance and the factor from before are on the device as each run begins (`as_gpu()`); right-hand sides and solutions are plain matrices"
+  ))
 }
 if (!is.null(disk)) {
   bench_write(paste0("pcg-nearby-disk-", device), "Conjugate gradients with the factor of a nearby covariance, on disk", list(`A covariance on disk that has changed by a little` = disk), c(

@@ -122,7 +122,7 @@ rows <- lapply(cases, function(case) {
   done <- watched(function() {
     factor <- chol_file(a, host_memory = field(3L, "8GiB"), gpu_memory = field(4L, "4GiB"), device = device, verbose = TRUE)
     start <- now()
-    p <- chol_solve(factor, system$b, host_memory = field(3L, "8GiB"), device = device)
+    p <- chol_solve(factor, system$b, host_memory = field(3L, "8GiB"), gpu_memory = field(4L, "4GiB"), device = device)
     list(report = attr(factor, "report"), p = p, solving_s = now() - start)
   })
   report <- done$value$report

@@ -25,13 +25,15 @@
 #'
 #' @section Method:
 #' `"direct"` factors the matrix once for all labels, by a sparse Cholesky factorization along a nested dissection of the grid, on the CPU. It is exact to rounding at any `beta`; where weights are so small that rounding shows, solutions are refined. `"auto"`
-#' takes it for pictures on the CPU. An image of \eqn{n} pixels takes about \eqn{n \log n}{n log(n)} numbers (3.2 GB of memory in all at 2048 x 2048); a volume \eqn{n^{4/3}}{n^(4/3)} (2.8 GB at 64 x 64 x 64).
+#' takes it for pictures on the CPU. An image of \eqn{n} pixels takes about \eqn{n \log n}{n log(n)} numbers (3.8 GB of memory in all, with R's, at 2048 x 2048); a volume \eqn{n^{4/3}}{n^(4/3)} (3.2 GB at 64 x 64 x 64).
 #'
 #' `"cg"` iterates, on a GPU or on the CPU: conjugate gradients for all labels together, with a multigrid method along the grid as preconditioner, whose interpolation follows the weights (Dendy 1982). Memory is proportional to the number of pixels, for volumes too, and
-#' so is the time of an iteration, of which there are 8 to 32 in images that were tried at `beta = 130`, 8 in synthetic ones of millions of pixels, and more where weights are tiny (33 to 82 at `beta = 1000`). It ends when probabilities are estimated to be within `tol`. Where `maxit` iterations
-#' do not do, or weights are so small, as in mere noise, that rounding allows no more, there is a warning, and the answer as far as it came.
+#' so is the time of an iteration, of which there are 8 to 32 in images that were tried at `beta = 130`, 8 in synthetic ones of millions of pixels. Where regions hang on by weights of 1e-10, as in binary images, noise, or at a large `beta`, that method does not know them. A few iterations for a random
+#' right-hand side tell, and then an algebraic multigrid method, whose levels follow strong weights, takes its place (17 to 300 iterations). It ends when probabilities are estimated to be within `tol`, which makes allowance for what the preconditioner does not know. Where `maxit` iterations
+#' do not do, or rounding allows no more, there is a warning, and the answer as far as it came. Ties are decided to the accuracy of probabilities, not to 1e-12.
 #'
-#' `"auto"` takes `"cg"` where there is a GPU and the image has 100,000 pixels, and for volumes from 20,000 on, and else `"direct"`; where `"cg"` does not reach `tol`, `"direct"` takes over, but for volumes of more than 200,000 pixels.
+#' `"auto"` takes `"cg"` where there is a GPU and the image has 100,000 pixels, and on the CPU where a factor would take long: for volumes of 26 pixels a side and more, and pictures of more than some 16 million pixels, but not for volumes of a few slices. Else it takes `"direct"`, and so it does where `"cg"`
+#' does not reach `tol`, but for volumes whose factor would take some minutes, of more than 80 pixels a side; there the warning comes.
 #'
 #' @section Value:
 #' A list of class `"random_walker"`:
@@ -124,8 +126,9 @@ random_walker <- function(image, seeds, beta = 130, method = c("auto", "direct",
     image$values, seeds$values, parts$dim, parts$model, c(match(asked, walker_methods) - 1, tol, maxit), labels, probabilities, where
   ), call, "image")
   if (found$iterative && !isTRUE(found$error <= tol)) {
+    why <- if (found$iterations < maxit) "weights are so different that rounding allows no more" else "more of them may do, by 'maxit'"
     warn("not_converged", sprintf(
-      "probabilities have not converged in %s: estimated error %.2g, 'tol' is %.2g", counted(found$iterations, "iteration"), found$error, tol
+      "probabilities have not converged in %s, and labels may be wrong: %s; method = \"direct\" is exact", counted(found$iterations, "iteration"), why
     ), call, error = found$error)
   }
   structure(class = "random_walker", list(

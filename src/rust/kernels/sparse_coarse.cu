@@ -8,6 +8,9 @@ constexpr int THREADS = 256;
 // What is left, and what takes no part.
 constexpr int LEFT = -1, APART = -2;
 
+// As in src/sparse.rs.
+constexpr float WEAK = 1.0f / 64, FAINT = 1.0f / 256;
+
 __device__ __forceinline__ unsigned mixed(unsigned x) {
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
@@ -53,21 +56,25 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (row < n && lane == 0) root[row] = sum <= dominant * entries[row] ? APART : LEFT;
 }
 
-// The strongest neighbour among those that are left of each row that is; or, `joining`, the aggregate of the strongest that is in one, else the row itself.
+// The strongest neighbour among those that are left of each row that is; or, `joining`, the aggregate of the strongest that is in one, else the row itself. One that is weak is none: where something
+// `relaxes` beside the row's strongest, else by itself.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    aggregate_propose_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const int* root, int joining,
-                            int* best) {
+    aggregate_propose_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, int relaxes, const int* root,
+                            int joining, int* best) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     unsigned long long most = 0;
     int found = -1;
+    float top = 0;
     if (row < n && root[row] == LEFT) {
         const double own = sqrt(diagonal[row]);
         for (int e = starts[row] + lane; e < starts[row + 1]; e += lanes) {
             const int j = index[e];
-            if (j == row || values[e] >= 0 || (joining ? root[j] < 0 : root[j] != LEFT)) continue;
+            if (j == row || values[e] >= 0) continue;
             const double strength = -values[e] / (own * sqrt(diagonal[j]));
             if (!(strength > 0)) continue;
+            top = fmaxf(top, (float)strength);
+            if (joining ? root[j] < 0 : root[j] != LEFT) continue;
             const unsigned long long p = priority((unsigned)row, (unsigned)j, strength);
             if (found < 0 || p > most) most = p, found = j;
         }
@@ -75,10 +82,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int d = lanes >> 1; d > 0; d >>= 1) {
         const unsigned long long other = __shfl_xor_sync(0xffffffffu, most, d);
         const int j = __shfl_xor_sync(0xffffffffu, found, d);
+        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, d));
         // Of equal ones the first, as if one thread had gone through the row.
         if (j >= 0 && (found < 0 || other > most || (other == most && j < found))) most = other, found = j;
     }
     if (row >= n || lane > 0 || root[row] != LEFT) return;
+    if (found >= 0 && __uint_as_float((unsigned)(most >> 32)) < (relaxes ? WEAK * top : FAINT)) found = -1;
     best[row] = !joining ? found : found < 0 ? (int)row : root[found];
 }
 

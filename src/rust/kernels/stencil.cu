@@ -5,13 +5,16 @@ namespace {
 
 constexpr int TOGETHER = 4;  // vectors that a launch has at most
 
-// (A x)_p of `columns` vectors: the excess times x_p, and couplings times differences; and the diagonal.
+// What a row is divided by in relaxation, of a diagonal entry and the sum of the couplings' magnitudes: eigenvalues of D^-1 A are then at most 2, whatever signs couplings have.
+__device__ __forceinline__ double divisor(double diagonal, double around) { return fmax(diagonal, 0.5 * (fabs(diagonal) + around)); }
+
+// (A x)_p of `columns` vectors: the excess times x_p, and couplings times differences; and the row's divisor.
 template <int AXES, bool ALL>
 __device__ __forceinline__ double row(const Grid& g, const double* a, i64 p, const double* vectors, int columns, double (&product)[TOGETHER]) {
     const i64 n = g.points();
     int x, y, z;
     g.find(p, x, y, z);
-    double diagonal = a[p], own[TOGETHER];
+    double diagonal = a[p], around = 0, own[TOGETHER];
 #pragma unroll
     for (int c = 0; c < TOGETHER; ++c) {
         own[c] = c < columns ? vectors[p + c * n] : 0;
@@ -19,20 +22,24 @@ __device__ __forceinline__ double row(const Grid& g, const double* a, i64 p, con
     }
     neighbours<AXES, ALL>(g, a, p, x, y, z, [&](double w, i64 q, int, int, int) {
         diagonal += w;
+        around += fabs(w);
 #pragma unroll
         for (int c = 0; c < TOGETHER; ++c)
             if (c < columns) product[c] = fma(w, own[c] - vectors[q + c * n], product[c]);
     });
-    return diagonal;
+    return divisor(diagonal, around);
 }
 
 template <int AXES, bool ALL>
-__device__ __forceinline__ double diagonal_of(const Grid& g, const double* a, i64 p) {
+__device__ __forceinline__ double divisor_of(const Grid& g, const double* a, i64 p) {
     int x, y, z;
     g.find(p, x, y, z);
-    double diagonal = a[p];
-    neighbours<AXES, ALL>(g, a, p, x, y, z, [&](double w, i64, int, int, int) { diagonal += w; });
-    return diagonal;
+    double diagonal = a[p], around = 0;
+    neighbours<AXES, ALL>(g, a, p, x, y, z, [&](double w, i64, int, int, int) {
+        diagonal += w;
+        around += fabs(w);
+    });
+    return divisor(diagonal, around);
 }
 
 // out <- b - A x, or A x where b is null.
@@ -55,7 +62,7 @@ __device__ __forceinline__ void relax(const Grid& g, const double* a, const doub
     const i64 n = g.points();
     for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n; p += (i64)gridDim.x * blockDim.x) {
         double product[TOGETHER];
-        const double scale = rate / (x == nullptr ? diagonal_of<AXES, ALL>(g, a, p) : row<AXES, ALL>(g, a, p, x, columns, product));
+        const double scale = rate / (x == nullptr ? divisor_of<AXES, ALL>(g, a, p) : row<AXES, ALL>(g, a, p, x, columns, product));
 #pragma unroll
         for (int c = 0; c < TOGETHER; ++c) {
             if (c >= columns) continue;

@@ -4,7 +4,7 @@
 //! positive definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above those of the diagonal of the sums. Of a row without entries `d_i` is 1.
 //!
 //! A coarser matrix has a row for each aggregate, a set of rows: interpolation P has an entry 1 for each row that is in one, and `P' A P` sums entries up by aggregates. Aggregates are pairs of rows
-//! that are each other's strongest neighbours among those that are left, and rows that join them. Two rows are neighbours where their entry is negative, by as much as
+//! that are each other's strongest neighbours among those that are left, and rows that join them, where these are not weak ([`WEAK`]). Two rows are neighbours where their entry is negative, by as much as
 //! `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so that rounding hardly ever decides; a number made of both rows' numbers ([`priority`]) decides between those that are alike.
 
 use std::ops::Range;
@@ -45,6 +45,11 @@ pub const ROUNDS: usize = 4;
 
 /// A row whose other entries sum up to no more than this part of its own is in no aggregate: relaxation alone solves it.
 pub const DOMINANT: f64 = 1.0 / 8.0;
+
+/// A neighbour whose strength is a smaller part of that of the row's strongest is none: so a region that small entries join to the rest becomes one row by itself, whatever its shape, before it is
+/// joined to others. Where nothing relaxes it is the strength itself that must not be smaller than [`FAINT`].
+pub const WEAK: f32 = 1.0 / 64.0;
+pub const FAINT: f32 = 1.0 / 256.0;
 
 /// Bits of a strength in single precision that do not count: neighbours that differ by 1e-4 are alike.
 pub const ALIKE: u32 = !0x3ff;
@@ -156,6 +161,8 @@ pub trait Sparse: Elementwise<f64> {
     ) -> Result<()>;
 
     /// Aggregates of a pair of rows or a few more. Rows whose other entries sum up to no more than `apart` times their own, as [`DOMINANT`] has it, are in none; with -1 rows without entries alone.
+    /// That is for a matrix with which nothing relaxes: aggregates of its rows are to be such as relaxation with the matrix before sees the difference of, by whose diagonal
+    /// ([`Sparse::sparse_inherit`]) neighbours are strong or [`FAINT`] then.
     fn sparse_aggregate(&self, a: &Self::Csr, apart: f64) -> Result<Self::Aggregates>;
 
     /// How many there are.
@@ -174,6 +181,14 @@ pub trait Sparse: Elementwise<f64> {
     /// `scale P' A P`, in an order of operations that depends on the matrix alone.
     fn sparse_coarsen(&self, a: &Self::Csr, of: &Self::Aggregates, scale: f64)
         -> Result<Self::Csr>;
+
+    /// The coarse matrix's diagonal for relaxation becomes `P' D` of this one's.
+    fn sparse_inherit(
+        &self,
+        a: &Self::Csr,
+        of: &Self::Aggregates,
+        coarse: &mut Self::Csr,
+    ) -> Result<()>;
 
     /// `out <- P' x`.
     fn sparse_restrict(

@@ -103,7 +103,8 @@ pub struct Operator<M> {
     pub entries: M,
 }
 
-/// A step of an iteration with the diagonal of the operator, D: `p <- momentum p + rate D^-1 (b - A x)`.
+/// A step of an iteration: `p <- momentum p + rate D^-1 (b - A x)`, with D diagonal and `d_i = max(a_ii, sum_j |a_ij| / 2)`, so that eigenvalues of `D^-1 A` are at most 2. That is the operator's
+/// diagonal where no coupling is negative, as on an image's grid; coarser ones may have some.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     pub rate: f64,

@@ -156,7 +156,7 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
     /// Of an operator that is positive definite: in every part of the grid that couplings join there is an excess.
     pub fn new(dev: &'d D, finest: Operator<Own<D>>) -> Result<Self> {
         let (operator, weights) = (finest, None);
-        Multigrid::of_levels(dev, Grids { operator, weights }, true)
+        Multigrid::of_levels(dev, Grids { operator, weights })
     }
 
     /// The operator that this is an approximate inverse of.
@@ -166,8 +166,8 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
 }
 
 impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
-    /// Of the finest level. The coarsest is factored if it is small and positive definite; where it `must` be, what keeps it from that is an error.
-    pub(super) fn of_levels(dev: &'d D, finest: L, must: bool) -> Result<Self> {
+    /// Of the finest level. The coarsest is factored if it is small and, to rounding, positive definite.
+    pub(super) fn of_levels(dev: &'d D, finest: L) -> Result<Self> {
         let mut levels = vec![finest];
         loop {
             interrupt::poll()?;
@@ -178,13 +178,12 @@ impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
             }
         }
         let last = &levels[levels.len() - 1];
-        let small = last.points() <= COARSEST;
-        let factor = match small || must {
+        let factor = match last.points() <= COARSEST {
             true => Some(factor(dev, last.points(), last.dense(dev)?)),
             false => None,
         };
         let factor = match factor {
-            Some(Err(Error::NotPositiveDefinite { .. })) if !must => None,
+            Some(Err(Error::NotPositiveDefinite { .. })) => None,
             factor => factor.transpose()?,
         };
         Ok(Multigrid {

@@ -58,8 +58,9 @@ impl<D: Sparse> Level<D> for Of<D> {
             return Ok(None);
         }
         let pairs = dev.sparse_aggregate(&self.matrix, DOMINANT)?;
-        let between = dev.sparse_coarsen(&self.matrix, &pairs, 1.0)?;
-        // Nothing relaxes between: whatever is here goes on, also what has no neighbour.
+        let mut between = dev.sparse_coarsen(&self.matrix, &pairs, 1.0)?;
+        // Nothing relaxes between: whatever is here goes on, also what has no neighbour, and what joins must be near by this level's diagonal.
+        dev.sparse_inherit(&self.matrix, &pairs, &mut between)?;
         let pairs_of_pairs = dev.sparse_aggregate(&between, -1.0)?;
         let rows = dev.sparse_count(&pairs_of_pairs);
         if rows == 0 || rows as f64 > WORTH * self.rows as f64 {
@@ -180,7 +181,7 @@ impl<'d, D: Sparse> Algebraic<'d, D> {
             aggregates: None,
         };
         Ok(Algebraic {
-            multigrid: Multigrid::of_levels(dev, finest, false)?,
+            multigrid: Multigrid::of_levels(dev, finest)?,
             scaled,
         })
     }

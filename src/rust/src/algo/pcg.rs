@@ -6,6 +6,7 @@
 
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
 use super::pcg_iteration::Running;
+use super::pcg_spectrum::Coefficients;
 use crate::error::{Error, Result};
 
 /// When to stop.
@@ -62,6 +63,8 @@ pub struct Solution<B> {
     pub history: Vec<Vec<f64>>,
     /// `||b - A x|| / ||b||` computed at the end; 0 of b = 0. NaN where that came to nothing.
     pub residuals: Vec<f64>,
+    /// Of the recurrence, for each direction; what they tell of the matrix is in [`pcg_spectrum`](super::pcg_spectrum).
+    pub coefficients: Vec<Vec<Coefficients>>,
     pub ends: Vec<End>,
 }
 
@@ -122,6 +125,7 @@ pub fn pcg<S: Blocks>(
         iterations: vec![0; k],
         history: vec![vec![0.0]; k],
         residuals: vec![0.0; k],
+        coefficients: vec![Vec::new(); k],
         ends: vec![End::Converged; k],
     };
     let mut running = Running::new(blocks, (a, m), b, x0, norms, stop, &mut done)?;

@@ -4,6 +4,7 @@
 
 use super::pcg::{End, Solution, Stopping};
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
+use super::pcg_spectrum::Coefficients;
 use crate::error::Result;
 
 /// What one column is and has.
@@ -188,6 +189,11 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         let (x, r) = ((&self.p, &mut self.x), (&self.q, &mut self.r));
         let norms = blocks.advance(&steps, x, r)?;
         self.iteration += 1;
+        for (c, step) in self.columns.iter().zip(&steps) {
+            if let Some(last) = done.coefficients[c.number].last_mut() {
+                last.step = *step;
+            }
+        }
         let grown = self
             .columns
             .iter()
@@ -264,8 +270,10 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         } else {
             blocks.assign(z, &mut self.p)?;
         }
-        let columns = self.columns.iter_mut().zip(rhos);
-        columns.for_each(|(c, rho)| c.rho = Some(rho));
+        for ((c, rho), kept) in self.columns.iter_mut().zip(rhos).zip(betas) {
+            c.rho = Some(rho);
+            done.coefficients[c.number].push(Coefficients { step: 0.0, kept });
+        }
         Ok(())
     }
 

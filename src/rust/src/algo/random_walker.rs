@@ -146,7 +146,7 @@ fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Re
 }
 
 /// Solutions on their way to labels: those of each label are asked for once, in any order, and of one what is left.
-struct Answer<'a> {
+pub(super) struct Answer<'a> {
     graph: &'a Graph<'a>,
     /// The pixel of each unknown.
     order: &'a [u32],
@@ -156,7 +156,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn new(
+    pub(super) fn new(
         graph: &'a Graph<'a>,
         order: &'a [u32],
         mut probabilities: Option<&'a mut [f64]>,
@@ -173,7 +173,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The solutions of these labels, named by number: a row for each unknown.
-    fn take(&mut self, labels: &[u32], x: &[f64]) -> Result<()> {
+    pub(super) fn take(&mut self, labels: &[u32], x: &[f64]) -> Result<()> {
         for (j, row) in x.chunks_exact(labels.len()).enumerate() {
             if j % AT_ONCE == 0 {
                 interrupt::poll()?;
@@ -187,7 +187,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Gives this label what the others leave.
-    fn take_rest(&mut self, label: u32) -> Result<()> {
+    pub(super) fn take_rest(&mut self, label: u32) -> Result<()> {
         interrupt::poll()?;
         for j in 0..self.choices.len() {
             let (x, by) = self.choices[j].take_rest(label);
@@ -208,7 +208,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Fills in the labels of all pixels, and the probabilities of seeds, when every label that touches an unknown was given.
-    fn write(mut self, labels: &mut [i32]) -> Result<()> {
+    pub(super) fn write(mut self, labels: &mut [i32]) -> Result<()> {
         let (graph, pixels) = (self.graph, self.graph.pixels());
         let values = graph.labels();
         for (pixel, label) in labels.iter_mut().enumerate() {

@@ -6,6 +6,7 @@ use faer::MatRef;
 
 use super::random_walker_graph::{Graph, NEIGHBOURS};
 use super::random_walker_image::{Along, VALUE, WEIGHT};
+use super::random_walker_probe::draw;
 use super::random_walker_seeds::UNKNOWN;
 use super::random_walker_system::Link;
 use crate::elementwise::{Index, Operand};
@@ -175,6 +176,34 @@ fn couplings(
         Ok(())
     };
     in_parts((band, out), WEIGHT, fill, |(), ()| Ok(()))
+}
+
+/// A random number for each pixel whose label is sought, and else 0.
+pub(super) fn random<D: Stencil>(dev: &D, graph: &Graph<'_>) -> Result<D::Mat<'static>> {
+    let (n, seeds) = (graph.pixels(), graph.seeds());
+    let mut out = dev.blank(n, 1)?;
+    let mut room = try_zeroed(n.min(BAND))?;
+    for band in bands(n) {
+        let rows = band.len();
+        let here = &mut room[..rows];
+        draw(band.clone(), here)?;
+        let keep = |(range, out): (Range<usize>, &mut [f64])| {
+            let pixels = out.iter_mut().zip(&seeds[range]);
+            let known = pixels.filter(|(_, seed)| **seed != UNKNOWN);
+            known.for_each(|(out, _)| *out = 0.0);
+            Ok(())
+        };
+        in_parts((band.clone(), &mut *here), VALUE, keep, |(), ()| Ok(()))?;
+        let whole = Block {
+            row: 0,
+            col: 0,
+            rows,
+            cols: 1,
+        };
+        let there = dev.load(MatRef::from_column_major_slice(here, rows, 1))?;
+        dev.copy_block(&there, whole, &mut out, (band.start, 0))?;
+    }
+    Ok(out)
 }
 
 /// The right-hand sides of labels, named by ascending numbers, of fewer than 2^31 pixels. They are zero but beside seeds, so that few numbers go to the device.

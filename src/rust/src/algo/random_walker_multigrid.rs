@@ -1,7 +1,8 @@
 //! The systems of a random walker on the grid of its image, by conjugate gradients with multigrid, for all labels together.
 //!
 //! Seeds and pixels that are left out stay points of the grid, without couplings and with the solution 0, so that the grid keeps its shape. What a residual says about probabilities depends on the
-//! weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in probabilities, and so that is asked for, too, before a solution is believed.
+//! weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in probabilities, and so that is asked for, too, before a solution is believed. What it makes of an error is that error
+//! times eigenvalues of `M^-1 A`, and so it is divided by the smallest that the iteration has met.
 
 use faer::MatMut;
 
@@ -9,9 +10,12 @@ use super::multigrid::Multigrid;
 use super::pcg::{pcg, Stopping};
 use super::pcg_blocks::{Blocks, Operator as Multiplies, Preconditioner};
 use super::pcg_device::OnDevice;
+use super::pcg_spectrum::smallest_ritz_value;
 use super::random_walker_choice::{Choices, Turn};
 use super::random_walker_graph::Graph;
-use super::random_walker_grid::{links, operator, right_hand_sides};
+use super::random_walker_grid::{links, operator, random, right_hand_sides};
+use super::random_walker_iterative::{Accuracy, Iterated};
+use super::random_walker_probe::{smallest_met, UNFIT};
 use super::random_walker_system::Link;
 use super::symmetry::larger;
 use crate::elementwise::{Fold, Lines};
@@ -27,25 +31,6 @@ const TOGETHER: usize = 4;
 /// How often a solution whose error is too large is gone on with, to residuals smaller by this factor.
 const ROUNDS: usize = 3;
 const TIGHTER: f64 = 1e-2;
-
-/// When solutions are accurate enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Accuracy {
-    /// The estimated error of every probability.
-    pub tol: f64,
-    /// The most iterations for a label.
-    pub maxit: usize,
-}
-
-/// How it went.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Iterated {
-    pub unknowns: usize,
-    /// The most there were for a label.
-    pub iterations: usize,
-    /// The largest estimate of an error of a probability. Infinite where an iteration ended early and the estimate does not say that the solution is accurate enough all the same.
-    pub error: f64,
-}
 
 impl<D: Stencil> Multiplies<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
     fn order(&self, _: &OnDevice<'_, f64, D>) -> usize {
@@ -73,11 +58,11 @@ impl<D: Stencil> Preconditioner<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
     }
 }
 
-/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has not converged is in the answer as far as it came, and `error` says so.
+/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has not converged is in the answer as far as it came, and `error` says so. Where multigrid does not do for
+/// the image, since it does not know regions that hang on by little, nothing is filled in, and the error is infinite after no iteration.
 ///
 /// # Errors
-/// [`Error::Dimension`] where there is no room for just these, and of an image with 2^31 pixels or more; [`Error::NotPositiveDefinite`] where rounding keeps the coarsest grid from being factored;
-/// [`Error::NonFinite`] where an estimate of an error is NaN; [`Error::HostMemory`], [`Error::Interrupted`] and what the device answers.
+/// [`Error::Dimension`] where there is no room for just these, and of an image with 2^31 pixels or more; [`Error::NonFinite`] where an estimate of an error is NaN; [`Error::HostMemory`], [`Error::Interrupted`] and what the device answers.
 pub fn segment_graph_multigrid<D: Stencil>(
     dev: &D,
     graph: &Graph<'_>,
@@ -109,10 +94,18 @@ pub fn segment_graph_multigrid<D: Stencil>(
         return Ok(done);
     }
     let multigrid = Multigrid::new(dev, operator(dev, graph, &links)?)?;
+    let blocks = OnDevice::new(dev);
+    let b = random(dev, graph)?;
+    let mut smallest = smallest_met(&blocks, &multigrid, &multigrid, &b, graph.unknowns())?;
+    drop(b);
+    if smallest < UNFIT {
+        done.error = f64::INFINITY;
+        return Ok(done);
+    }
     let mut room = try_zeroed(graph.pixels().min(BAND) * sought.len().min(TOGETHER))?;
     for (k, labels) in sought.chunks(TOGETHER).enumerate() {
         let b = right_hand_sides(dev, graph.pixels(), &links, labels)?;
-        let x = solve(&multigrid, dev, &b, accuracy, &mut done)?;
+        let x = solve(&multigrid, dev, &b, accuracy, &mut smallest, &mut done)?;
         let turn = Turn {
             labels,
             first: k == 0,
@@ -152,12 +145,13 @@ fn touching(graph: &Graph<'_>, links: &[Link]) -> Result<Vec<u32>> {
     Ok(labels.filter_map(|(k, t)| t.then_some(k)).collect())
 }
 
-/// The solutions at all pixels, for right-hand sides `b`.
+/// The solutions at all pixels, for right-hand sides `b`; `smallest` is the smallest eigenvalue of `M^-1 A` met.
 fn solve<D: Stencil>(
     multigrid: &Multigrid<'_, D>,
     dev: &D,
     b: &D::Mat<'static>,
     accuracy: Accuracy,
+    smallest: &mut f64,
     done: &mut Iterated,
 ) -> Result<D::Mat<'static>> {
     let blocks = OnDevice::new(dev);
@@ -178,7 +172,10 @@ fn solve<D: Stencil>(
         let mut found = solution.x;
         dev.stencil_residual(multigrid.operator(), Some(b), &found, &mut r)?;
         multigrid.apply(&r, &mut z)?;
-        error = largest(dev, &z)?;
+        for c in &solution.coefficients {
+            *smallest = smallest.min(smallest_ritz_value(c));
+        }
+        error = largest(dev, &z)? / *smallest;
         blocks.add(&z, &vec![1.0; k], &mut found)?;
         x = Some(found);
         if error.is_nan() {
@@ -261,10 +258,10 @@ mod tests {
         };
         let mut done = Iterated::default();
         let b = loaded(&dev, &[1.7e308, 0.0], 2);
-        let x = solve(&multigrid, &dev, &b, accuracy, &mut done);
+        let x = solve(&multigrid, &dev, &b, accuracy, &mut 1.0, &mut done);
         assert_eq!(x.err(), Some(Error::NonFinite));
         let b = loaded(&dev, &[0.5, 0.0], 2);
-        solve(&multigrid, &dev, &b, accuracy, &mut done).unwrap();
+        solve(&multigrid, &dev, &b, accuracy, &mut 1.0, &mut done).unwrap();
         assert!(done.error <= accuracy.tol);
     }
 }

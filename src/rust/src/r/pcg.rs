@@ -65,6 +65,7 @@ impl Solved {
                 iterations: from.iterations,
                 history: from.history,
                 residuals: from.residuals,
+                coefficients: from.coefficients,
                 ends: from.ends,
             },
             kind: None,

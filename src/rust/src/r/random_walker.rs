@@ -7,7 +7,8 @@ use extendr_api::prelude::*;
 use crate::algo::random_walker::segment_graph;
 use crate::algo::random_walker_graph::Graph;
 use crate::algo::random_walker_image::Image;
-use crate::algo::random_walker_multigrid::{segment_graph_multigrid, Accuracy, Iterated};
+use crate::algo::random_walker_iterative::{segment_graph_iterative, Accuracy, Iterated};
+use crate::algo::random_walker_order::multiplications;
 use crate::algo::random_walker_seeds::{labels, whole};
 use crate::backend::cpu::CpuDevice;
 use crate::error::{Error, Result};
@@ -22,9 +23,11 @@ fn broken() -> Error {
     }
 }
 
-/// Pixels from which "auto" iterates on a GPU, and of a volume on the CPU, where the direct solver's factor grows faster.
+/// Pixels from which "auto" iterates on a GPU.
 const FOR_GPU: usize = 100_000;
-const FOR_VOLUMES: usize = 20_000;
+
+/// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with volumes of 25 pixels a side and more, not with pictures or volumes of a few slices.
+const FOR_FACTOR: f64 = 5e4;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,8 +37,8 @@ enum Method {
     Iterative,
 }
 
-/// The largest system of a volume that is factored where an iteration failed and nobody asked for one.
-const LAST_RESORT: usize = 200_000;
+/// The most multiplications of a factor where an iteration failed and nobody asked for one: minutes on two cores, and some gigabytes.
+const LAST_RESORT: f64 = 1e12;
 
 /// What was done, for R.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +63,7 @@ fn iteratively(
     how: &How,
     target: Target,
     graph: &Graph<'_>,
-    accuracy: Accuracy,
+    how_far: (Accuracy, bool),
     labels: &mut [i32],
     all: Option<&mut [f64]>,
 ) -> Result<Done> {
@@ -69,13 +72,13 @@ fn iteratively(
         Target::Cpu => {
             set_last(target);
             let device = CpuDevice::new(how.threads);
-            segment_graph_multigrid(&device, graph, accuracy, labels, all)?
+            segment_graph_iterative(&device, graph, how_far, labels, all)?
         }
         #[cfg(feature = "cuda")]
         Target::Cuda(ordinal) => {
             let device = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
-            segment_graph_multigrid(&device, graph, accuracy, labels, all)?
+            segment_graph_iterative(&device, graph, how_far, labels, all)?
         }
         #[cfg(not(feature = "cuda"))]
         Target::Cuda(_) => return crate::r::target::no_cuda(),
@@ -99,34 +102,30 @@ fn run(
     // A GPU that is there is taken, unless the image is small.
     let target = how.target(if pixels >= FOR_GPU { f64::MAX } else { 0.0 });
     let volume = graph.dims().iter().filter(|n| **n > 1).count() > 2;
+    let cost = multiplications(graph.dims());
     let iterates = match method {
         Method::Direct => false,
         Method::Iterative => true,
-        Method::Auto => target != Target::Cpu || (volume && pixels >= FOR_VOLUMES),
+        Method::Auto => target != Target::Cpu || cost > FOR_FACTOR * pixels as f64,
     };
     if !iterates {
         return directly(graph, labels, all);
     }
-    let first = match iteratively(how, target, graph, accuracy, labels, all.as_deref_mut()) {
+    let affordable = method == Method::Auto && (!volume || cost <= LAST_RESORT);
+    let how_far = (accuracy, !affordable);
+    let first = match iteratively(how, target, graph, how_far, labels, all.as_deref_mut()) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
-            iteratively(
-                how,
-                Target::Cpu,
-                graph,
-                accuracy,
-                labels,
-                all.as_deref_mut(),
-            )
+            iteratively(how, Target::Cpu, graph, how_far, labels, all.as_deref_mut())
         }
         first => first,
     };
     let missed = match &first {
         Ok(done) => done.iterated.is_some_and(|i| i.error > accuracy.tol),
-        Err(Error::NotPositiveDefinite { .. } | Error::NonFinite) => true,
+        Err(Error::NonFinite) => true,
         Err(_) => false,
     };
-    if missed && method == Method::Auto && (!volume || pixels <= LAST_RESORT) {
+    if missed && affordable {
         return directly(graph, labels, all);
     }
     first

@@ -3,6 +3,8 @@
 use super::matrices::{block, close as near, fetch, numbers};
 use super::on_each_device;
 use cudafactor::algo::multigrid::Multigrid;
+use cudafactor::algo::pcg::{pcg, Stopping};
+use cudafactor::algo::pcg_device::OnDevice;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::Device;
 use cudafactor::stencil::{Grid, Operator, Reach, Stencil, Step};
@@ -14,6 +16,7 @@ on_each_device!(
     coarse_operators_are_products,
     weights_are_means,
     approximate_inverses_are_symmetric,
+    approximate_inverses_are_positive_definite,
     systems_of_any_shape_are_solved,
 );
 
@@ -95,7 +98,26 @@ fn shapes(mut f: impl FnMut(Grid, Reach)) {
 fn products_and_steps<D: Stencil>(dev: &D) {
     shapes(|grid, reach| {
         let n = grid.points();
-        let (op, a) = operator(dev, grid, reach, 1);
+        let mut all = entries(grid, reach, 1);
+        // As on coarse grids, some couplings are negative.
+        if reach == Reach::All {
+            all.iter_mut().skip(n).step_by(3).for_each(|w| *w = -*w);
+        }
+        let entries = block(dev, n, grid.entries(reach), &all);
+        let (op, a) = (
+            Operator {
+                grid,
+                reach,
+                entries,
+            },
+            dense(grid, reach, &all),
+        );
+        let divisors: Vec<f64> = (0..n)
+            .map(|i| {
+                let sum: f64 = (0..n).map(|j| a[(i, j)].abs()).sum();
+                a[(i, i)].max(sum / 2.0)
+            })
+            .collect();
         for columns in [1, 2, 5] {
             let draw = |seed| numbers(n * columns, seed);
             let (b, x, p) = (draw(2), draw(3), draw(4));
@@ -108,11 +130,12 @@ fn products_and_steps<D: Stencil>(dev: &D) {
             close(&fetch(dev, &out), &(&a * &x), 1.0);
             dev.stencil_residual(&op, Some(&db), &dx, &mut out).unwrap();
             close(&fetch(dev, &out), &(&b - &a * &x), 1.0);
-            if (0..n).any(|i| a[(i, i)] == 0.0) {
+            if divisors.contains(&0.0) {
                 continue;
             }
-            let scaled =
-                |r: &Mat<f64>, by: f64| Mat::from_fn(n, columns, |i, j| by * r[(i, j)] / a[(i, i)]);
+            let scaled = |r: &Mat<f64>, by: f64| {
+                Mat::from_fn(n, columns, |i, j| by * r[(i, j)] / divisors[i])
+            };
             let step = Step {
                 rate: 0.7,
                 momentum: 0.3,
@@ -252,6 +275,43 @@ fn approximate_inverses_are_symmetric<D: Stencil>(dev: &D) {
                 assert!(off < 1e-11 * scale, "{off:e} {scale:e}");
             }
         }
+    }
+}
+
+/// Couplings over ten orders of magnitude, that are the same along an axis or everywhere else: coarse grids have negative ones, of the size of the others.
+fn approximate_inverses_are_positive_definite<D: Stencil>(dev: &D) {
+    for (dims, along) in [
+        ([24, 24, 24], true),
+        ([24, 24, 24], false),
+        ([90, 80, 1], false),
+    ] {
+        let grid = Grid { dims };
+        let n = grid.points();
+        let line = |i: usize| if along { i / dims[0] } else { i };
+        let draws = numbers(n * grid.entries(Reach::Axes), 4);
+        let mut all = vec![0.0; draws.len()];
+        for (k, w) in all.iter_mut().enumerate().skip(n) {
+            *w = (-23.0 * draws[n * (k / n) + line(k % n)]).exp();
+        }
+        if along {
+            all[n..2 * n].fill(1.0);
+        }
+        all[n / 3] = 1.0;
+        let made = block(dev, n, grid.entries(Reach::Axes), &all);
+        let op = Operator {
+            grid,
+            reach: Reach::Axes,
+            entries: made,
+        };
+        let m = Multigrid::new(dev, op).unwrap();
+        let b = block(dev, n, 1, &numbers(n, 8));
+        let stop = Stopping {
+            tol: 1e-12,
+            maxit: 60,
+        };
+        let found = pcg(&OnDevice::new(dev), &m, &m, &b, None, stop).unwrap();
+        assert_eq!(found.verdict(), Ok(()), "{dims:?}");
+        assert!(found.iterations[0] > 20, "{dims:?}: too easy");
     }
 }
 

@@ -57,6 +57,7 @@ fn solved<D: Sparse>(dev: &D, a: &Entries, made: Made, b: &[f64]) -> (Solution<(
         iterations: found.iterations,
         history: found.history,
         residuals: found.residuals,
+        coefficients: found.coefficients,
         ends: found.ends,
     };
     (rest, x)

@@ -3,7 +3,9 @@
 use super::model::{seeded, Picture};
 use cudafactor::algo::random_walker::segment_graph;
 use cudafactor::algo::random_walker_graph::Graph;
-use cudafactor::algo::random_walker_multigrid::{segment_graph_multigrid, Accuracy, Iterated};
+use cudafactor::algo::random_walker_image::Image;
+use cudafactor::algo::random_walker_iterative::{segment_graph_iterative, Accuracy, Iterated};
+use cudafactor::algo::random_walker_multigrid::segment_graph_multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::threads::share;
 
@@ -121,6 +123,104 @@ fn what_does_not_converge_says_so() {
     };
     let done = segment_graph_multigrid(&CpuDevice::new(1), &graph, few, &mut labels, None).unwrap();
     assert_eq!((done.iterations, done.error), (1, f64::INFINITY));
+    assert!(labels.iter().all(|l| [1, 2].contains(l)));
+}
+
+/// A number from 0 to 1 that looks drawn at random.
+fn drawn(place: usize) -> f64 {
+    let mut x = (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Flat regions that hang on by weights of 1e-10, of all sizes, and weights over ten orders of magnitude: a residual tells nothing of their probabilities, and the grid's multigrid does not know them.
+#[test]
+fn regions_that_hardly_hang_on() {
+    let step = |inside: bool| f64::from(u8::from(inside));
+    type Value<'v> = &'v dyn Fn(usize, usize, usize) -> f64;
+    let images: [(&str, [usize; 3], Value<'_>); 9] = [
+        ("checkerboard", [36, 36, 1], &|x, y, _| {
+            step((x / 4 + y / 4) % 2 == 1)
+        }),
+        ("square", [36, 36, 1], &|x, y, _| {
+            step((8..18).contains(&x) && (8..18).contains(&y))
+        }),
+        ("square in a large one", [100, 100, 1], &|x, y, _| {
+            step((8..18).contains(&x) && (8..18).contains(&y))
+        }),
+        ("cubes", [28, 28, 28], &|x, y, z| {
+            step(x % 4 > 1 && y % 4 > 1 && z % 4 > 1)
+        }),
+        ("half of the pixels", [150, 150, 1], &|x, y, _| {
+            step(drawn(x + 150 * y) < 0.5)
+        }),
+        ("most of the pixels", [150, 150, 1], &|x, y, _| {
+            step(drawn(x + 150 * y) < 0.9)
+        }),
+        ("most of a volume", [20, 20, 20], &|x, y, z| {
+            step(drawn(x + 20 * (y + 20 * z)) < 0.7)
+        }),
+        ("noise", [20, 20, 20], &|x, y, z| {
+            drawn(x + 20 * (y + 20 * z))
+        }),
+        ("fibres", [20, 20, 20], &|_, y, z| drawn(y + 20 * z)),
+    ];
+    for (name, dims, value) in images {
+        let n: usize = dims.iter().product();
+        let at = |p: usize| value(p % dims[0], p / dims[0] % dims[1], p / dims[0] / dims[1]);
+        let values: Vec<f64> = (0..n).map(at).collect();
+        let image = Image {
+            values: &values,
+            dims,
+            channels: 1,
+            spacing: [1.0; 3],
+        };
+        let seeds = seeded(n, &[(0, 1), (n - 1, 2), (n / 2 + dims[0] / 2, 3)]);
+        let graph = Graph::new(image, seeds, 130.0).unwrap();
+        let (mut labels, mut all) = (vec![0; n], vec![0.0; 3 * n]);
+        segment_graph(&graph, &mut labels, Some(&mut all)).unwrap();
+        let (mut found, mut probabilities) = (vec![7; n], vec![0.5; 3 * n]);
+        let done = segment_graph_iterative(
+            &CpuDevice::new(1),
+            &graph,
+            (
+                Accuracy {
+                    maxit: 500,
+                    ..ACCURACY
+                },
+                false,
+            ),
+            &mut found,
+            Some(&mut probabilities),
+        )
+        .unwrap();
+        assert!(done.error <= ACCURACY.tol, "{name}: {done:?}");
+        let off = all.iter().zip(&probabilities).map(|(a, b)| (a - b).abs());
+        let off = off.fold(0.0, f64::max);
+        assert!(off < 1e-8, "{name}: off by {off:e}, {done:?}");
+    }
+}
+
+/// Two iterations are not enough, and nobody is told that they were.
+#[test]
+fn what_hangs_on_and_does_not_converge_says_so() {
+    let values: Vec<f64> = (0..8000).map(drawn).collect();
+    let image = Image {
+        values: &values,
+        dims: [20, 20, 20],
+        channels: 1,
+        spacing: [1.0; 3],
+    };
+    let graph = Graph::new(image, seeded(8000, &[(0, 1), (7999, 2)]), 130.0).unwrap();
+    let mut labels = vec![0; 8000];
+    let few = Accuracy {
+        tol: 1e-9,
+        maxit: 2,
+    };
+    let done = segment_graph_iterative(&CpuDevice::new(1), &graph, (few, true), &mut labels, None)
+        .unwrap();
+    assert_eq!((done.iterations, done.error), (2, f64::INFINITY));
     assert!(labels.iter().all(|l| [1, 2].contains(l)));
 }
 

@@ -353,6 +353,15 @@ impl Sparse for CpuDevice {
         HostCsr::new(coarsen(a, of, scale)?)
     }
 
+    fn sparse_inherit(&self, a: &HostCsr, of: &HostAggregates, coarse: &mut HostCsr) -> Result<()> {
+        let fits = of.aggregate.len() == a.order() && of.count() == coarse.order();
+        require(fits, "aggregates and matrices do not fit")?;
+        for (k, d) in coarse.diagonal.iter_mut().enumerate() {
+            *d = of.of(k).iter().map(|i| a.diagonal[*i as usize]).sum();
+        }
+        Ok(())
+    }
+
     fn sparse_restrict(&self, of: &HostAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
         let (rows, count) = (of.aggregate.len(), of.count());
         let (x, out) = (columns(numbers(x)?, rows), numbers_mut(out)?);

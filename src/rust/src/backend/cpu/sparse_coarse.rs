@@ -3,30 +3,38 @@
 use super::sparse::{look, HostAggregates, HostCsr};
 use crate::error::Result;
 use crate::scalar::{filled, reserve, room, try_zeroed};
-use crate::sparse::{priority, Rows, ROUNDS};
+use crate::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};
 
 /// What is left, and what takes no part; else the first row of the aggregate.
 const LEFT: i32 = -1;
 const APART: i32 = -2;
 
-/// The strongest neighbour of a row among those that `counts` says, if there is one.
-fn strongest(a: &HostCsr, i: usize, counts: impl Fn(usize) -> bool) -> Option<usize> {
+/// The strongest neighbour of a row among those that `counts` says, if there is one that is not weak: where something `relaxes` beside the row's strongest, else by itself.
+fn strongest(
+    a: &HostCsr,
+    i: usize,
+    relaxes: bool,
+    counts: impl Fn(usize) -> bool,
+) -> Option<usize> {
     let (index, values) = a.row(i);
     let own = a.diagonal[i].sqrt();
-    let mut best: Option<(u64, usize)> = None;
+    let (mut best, mut top): (Option<(u64, usize)>, f32) = (None, 0.0);
     for (j, v) in index.iter().zip(values) {
         let j = *j as usize;
-        if j == i || *v >= 0.0 || !counts(j) {
+        if j == i || *v >= 0.0 {
             continue;
         }
         let strength = -v / (own * a.diagonal[j].sqrt());
         if strength > 0.0 {
+            top = top.max(strength as f32);
             let p = priority(i as u32, j as u32, strength);
-            if best.is_none_or(|(most, _)| p > most) {
+            if counts(j) && best.is_none_or(|(most, _)| p > most) {
                 best = Some((p, j));
             }
         }
     }
+    let least = if relaxes { WEAK * top } else { FAINT };
+    let best = best.filter(|(most, _)| f32::from_bits((most >> 32) as u32) >= least);
     best.map(|(_, j)| j)
 }
 
@@ -47,11 +55,12 @@ pub(super) fn aggregate(a: &HostCsr, apart: f64) -> Result<HostAggregates> {
             left.push(i);
         }
     }
+    let relaxes = apart >= 0.0;
     let mut best = filled(n, None)?;
     for _ in 0..ROUNDS {
         for (at, i) in left.iter().enumerate() {
             look(at)?;
-            best[*i] = strongest(a, *i, |j| root[j] == LEFT);
+            best[*i] = strongest(a, *i, relaxes, |j| root[j] == LEFT);
         }
         for i in &left {
             if let Some(j) = best[*i].filter(|j| best[*j] == Some(*i)) {
@@ -62,7 +71,7 @@ pub(super) fn aggregate(a: &HostCsr, apart: f64) -> Result<HostAggregates> {
     }
     // Whatever joins does so at once: a row that has joined draws no other.
     for i in &left {
-        best[*i] = strongest(a, *i, |j| root[j] >= 0);
+        best[*i] = strongest(a, *i, relaxes, |j| root[j] >= 0);
     }
     let of = |i: usize| best[i].map_or(i as i32, |j| root[j]);
     let mut joined: Vec<i32> = room(left.len())?;

@@ -95,13 +95,21 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// The diagonal of a line.
-    fn diagonal(&self, line: usize, out: &mut [f64]) {
+    /// What the rows of a line are divided by, as [`Step`] says. `around` has room for the sums of couplings' magnitudes.
+    fn divisors(&self, line: usize, around: &mut [f64], out: &mut [f64]) {
         let at = line * out.len();
         out.copy_from_slice(&self.excess[at..at + out.len()]);
+        around.fill(0.0);
         self.each(line, |here, w, _| {
-            out[here].iter_mut().zip(w).for_each(|(out, w)| *out += w);
+            let both = out[here.clone()].iter_mut().zip(&mut around[here]);
+            for ((out, around), w) in both.zip(w) {
+                *out += w;
+                *around += w.abs();
+            }
         });
+        for (out, around) in out.iter_mut().zip(around) {
+            *out = out.max(0.5 * (out.abs() + *around));
+        }
     }
 
     /// `A x` of a line.
@@ -191,12 +199,12 @@ pub(super) fn relax(
         .chunks_exact_mut(points.max(1))
         .chain(out.chunks_exact_mut(points.max(1)));
     in_parts(all, length, threads, work, &|mut part| {
-        let (mut diagonal, mut product) = (vec![0.0; length], vec![0.0; length]);
+        let (mut divisors, mut product) = (vec![0.0; length], vec![0.0; length]);
         let (p, out) = part.columns.split_at_mut(count);
         let lines = out.first().map_or(0, |c| c.len() / length);
         for k in 0..lines {
             let (line, at) = (part.first + k, k * length..(k + 1) * length);
-            a.diagonal(line, &mut diagonal);
+            a.divisors(line, &mut product, &mut divisors);
             for c in 0..count {
                 let whole = line * length..(line + 1) * length;
                 let (b, p, out) = (
@@ -210,13 +218,13 @@ pub(super) fn relax(
                         let x = &x[c][whole];
                         for i in 0..length {
                             p[i] = step.momentum * p[i]
-                                + step.rate * (b[i] - product[i]) / diagonal[i];
+                                + step.rate * (b[i] - product[i]) / divisors[i];
                             out[i] = x[i] + p[i];
                         }
                     }
                     None => {
                         for i in 0..length {
-                            p[i] = step.rate * b[i] / diagonal[i];
+                            p[i] = step.rate * b[i] / divisors[i];
                             out[i] = p[i];
                         }
                     }

@@ -226,6 +226,31 @@ impl Sparse for CudaDevice {
         self.coarser(a, of, scale)
     }
 
+    fn sparse_inherit(
+        &self,
+        a: &DeviceCsr,
+        of: &DeviceAggregates,
+        coarse: &mut DeviceCsr,
+    ) -> Result<()> {
+        let fits = of.rows == a.n && of.count == coarse.n;
+        require(fits, "aggregates and matrices do not fit")?;
+        self.ctx.launch::<f64>(
+            RESTRICT,
+            blocks_for(of.count),
+            1,
+            THREADS,
+            &args![
+                of.rows,
+                of.count,
+                of.starts.ptr,
+                of.members.ptr,
+                a.diagonal.ptr,
+                coarse.diagonal.ptr,
+                1
+            ],
+        )
+    }
+
     fn sparse_restrict(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
         let ((x, count), out) = (columns(x, of.rows)?, columns(out, of.count)?);
         require(out.1 == count, "vectors and aggregates do not fit")?;

@@ -46,6 +46,7 @@ impl CudaDevice {
             THREADS,
             &args![lanes, n, starts, index, values, own, apart, root.ptr],
         )?;
+        let relaxes = i32::from(apart >= 0.0);
         for round in 0..=ROUNDS {
             let joining = i32::from(round == ROUNDS);
             ctx.launch::<f64>(
@@ -53,7 +54,9 @@ impl CudaDevice {
                 blocks,
                 1,
                 THREADS,
-                &args![lanes, n, starts, index, values, diagonal, root.ptr, joining, best.ptr],
+                &args![
+                    lanes, n, starts, index, values, diagonal, relaxes, root.ptr, joining, best.ptr
+                ],
             )?;
             ctx.launch::<f64>(
                 ACCEPT,

@@ -154,7 +154,7 @@ impl Systems<'_> {
                 if on_gpu || !is_mostly_zero(x) {
                     return pcg_dense::host(self, how, x, m);
                 }
-                let a = Csc::from_dense(n, x);
+                let a = Csc::from_dense(n, x)?;
                 match self.on_host_with(a, Stored::All, m)? {
                     Begun::Solved(solved) => return Ok(solved),
                     Begun::Operator(op) => Box::new(op),

@@ -8,7 +8,8 @@ use crate::algo::pcg::{pcg, End, Solution, Stopping};
 use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned};
 use crate::algo::pcg_host::{Host, HostBlock};
 use crate::algo::pcg_sparse::{Sparse, Stored};
-use crate::algo::sparse_cholesky::{may_pay, Ordered};
+use crate::algo::sparse_choice::factor_that_pays;
+use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
@@ -122,12 +123,9 @@ impl Systems<'_> {
                 })
             }
             Kind::Auto => {
-                if may_pay(&product, self.columns)? {
-                    let order = Ordered::new(a, stored)?;
-                    if order.pays(self.columns) {
-                        let m = order.factor(&self.host)?;
-                        return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
-                    }
+                let m = factor_that_pays((a, stored), &product, self.columns, &self.host)?;
+                if let Some(m) = m {
+                    return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
                 }
                 drop(product);
                 self.sparse(a, stored, Kind::Ic0)

@@ -1,10 +1,13 @@
 //! The complete factor of a sparse matrix as preconditioner.
 
+use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg_host::Host;
+use cudafactor::algo::pcg_host::{Host, HostBlock};
 use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::sparse_choice::factor_that_pays;
 use cudafactor::algo::sparse_cholesky::{may_pay, Ordered};
 use cudafactor::algo::sparse_levels::widest_level;
+use cudafactor::error::{Error, Result};
 use cudafactor::threads::share;
 
 use crate::problem::{block, lower, poisson, residual, run, upper};
@@ -132,6 +135,32 @@ fn levels_tell_what_may_pay() {
     let parts = graph(1000, |i| if i % 10 < 9 { vec![i + 1] } else { vec![] });
     assert_eq!(levels(&parts), (1, true));
     assert_eq!(levels(&graph(0, |_| vec![])), (0, true));
+}
+
+fn chosen(a: &Csc) -> Result<bool> {
+    let product = Sparse::new(a, Stored::All)?;
+    let m = factor_that_pays((a, Stored::All), &product, 1, &Host::new(1))?;
+    Ok(m.is_some())
+}
+
+/// What has no factor is left to the iterations, with which a singular system that has solutions converges.
+#[test]
+fn iterations_where_there_is_no_factor() {
+    assert_eq!(chosen(&poisson(&[20, 20])), Ok(true));
+    // A path's Laplacian, whose pivots are exact: the last one is 0.
+    let mut a = poisson(&[60]);
+    a.values[0] = 1.0;
+    *a.values.last_mut().unwrap() = 1.0;
+    let refused = Ordered::new(&a, Stored::All).unwrap().factor(&Host::new(1));
+    assert_eq!(refused.err(), Some(Error::IndefinitePivot));
+    assert_eq!(chosen(&a), Ok(false));
+    let mut b = vec![0.0; 60];
+    (b[3], b[50]) = (1.0, -1.0);
+    let b = HostBlock::new(60, 1, b).unwrap();
+    let ic0 = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+    assert_eq!(run(&a, &ic0, &b, 1e-8, 100).converged(), [true]);
+    a.values[0] = -1.0;
+    assert_eq!(chosen(&a), Err(Error::NotPositiveDefinite { order: 1 }));
 }
 
 /// The answer changes at one number of right-hand sides, which is the same whatever is stored.

@@ -10,7 +10,7 @@ use cudafactor::algo::sparse_levels::widest_level;
 use cudafactor::error::{Error, Result};
 use cudafactor::threads::share;
 
-use crate::problem::{block, lower, poisson, residual, run, upper};
+use crate::problem::{block, lower, numbers, poisson, residual, run, upper};
 
 fn check(full: &Csc, a: &Csc, stored: Stored) {
     check_on(&[1], full, a, stored);
@@ -117,7 +117,7 @@ fn graph(n: usize, after: impl Fn(usize) -> Vec<usize>) -> Csc {
 /// Levels lie across grids, and rows that nearly all others hang on make none.
 #[test]
 fn levels_tell_what_may_pay() {
-    assert_eq!(levels(&poisson(&[5000])), (1, true));
+    assert_eq!(levels(&poisson(&[5000])), (0, true));
     assert_eq!(levels(&poisson(&[300, 20])), (20, true));
     assert_eq!(levels(&poisson(&[200, 200])), (200, true));
     assert!(levels(&poisson(&[10, 10, 200])).1);
@@ -131,9 +131,9 @@ fn levels_tell_what_may_pay() {
         0 => (1..20_000).collect(),
         i => vec![i + 1],
     });
-    assert_eq!(levels(&hub), (1, true));
+    assert_eq!(levels(&hub), (0, true));
     let parts = graph(1000, |i| if i % 10 < 9 { vec![i + 1] } else { vec![] });
-    assert_eq!(levels(&parts), (1, true));
+    assert_eq!(levels(&parts), (0, true));
     assert_eq!(levels(&graph(0, |_| vec![])), (0, true));
 }
 
@@ -141,6 +141,43 @@ fn chosen(a: &Csc) -> Result<bool> {
     let product = Sparse::new(a, Stored::All)?;
     let m = factor_that_pays((a, Stored::All), &product, 1, &Host::new(1))?;
     Ok(m.is_some())
+}
+
+/// Its factor has no fill, however wide it is; hung on a grid it leaves the levels as they are.
+#[test]
+fn trees_pay() {
+    let n = 20_000;
+    let before = |i: usize| ((numbers(1, i as u64)[0].abs() * i as f64) as usize).min(i - 1);
+    let tree = |from: usize| {
+        let mut after = vec![Vec::new(); n];
+        (from..n).for_each(|i| after[before(i)].push(i));
+        after
+    };
+    let edges = tree(1);
+    let a = graph(n, |i| edges[i].clone());
+    assert_eq!(levels(&a), (0, true));
+    let order = Ordered::new(&a, Stored::All).unwrap();
+    assert!(order.pays(1));
+    assert!(order.multiplications() <= 3.0 * n as f64);
+    // A grid of 40 rows and 30 columns first.
+    let edges = tree(1200);
+    let hung = graph(n, |i| {
+        let mut after = edges[i].clone();
+        if i < 1200 {
+            after.extend((i % 30 < 29).then_some(i + 1));
+            after.extend((i < 1170).then_some(i + 30));
+        }
+        after
+    });
+    assert_eq!(levels(&hung), (30, true));
+    // One that joins all leaves: they have two neighbours each, but an order puts it last.
+    let edges = tree(1);
+    let a = graph(n + 1, |i| match i {
+        20_000 => vec![],
+        i if edges[i].is_empty() => vec![n],
+        i => edges[i].clone(),
+    });
+    assert_eq!(levels(&a), (0, true));
 }
 
 /// What has no factor is left to the iterations, with which a singular system that has solutions converges.

@@ -123,7 +123,8 @@ impl Systems<'_> {
                 })
             }
             Kind::Auto => {
-                let m = factor_that_pays((a, stored), &product, self.columns, &self.host)?;
+                let wanted = (self.columns, self.stop.tol);
+                let m = factor_that_pays((a, stored), &product, wanted, &self.host)?;
                 if let Some(m) = m {
                     return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
                 }

@@ -4,8 +4,8 @@ use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::pcg_host::{Host, HostBlock};
 use cudafactor::algo::pcg_sparse::{Sparse, Stored};
-use cudafactor::algo::sparse_choice::factor_that_pays;
-use cudafactor::algo::sparse_cholesky::{may_pay, Ordered};
+use cudafactor::algo::sparse_choice::{factor_that_pays, may_pay, pays, Iterations};
+use cudafactor::algo::sparse_cholesky::Ordered;
 use cudafactor::algo::sparse_levels::widest_level;
 use cudafactor::error::{Error, Result};
 use cudafactor::threads::share;
@@ -79,19 +79,36 @@ fn what_has_no_factor() {
     assert_eq!(kind(&Csc::with_rows(3)), "dimension");
 }
 
+fn expected(a: &Csc, columns: usize) -> Iterations {
+    Iterations::expected(a, Stored::All, columns, 1e-8).unwrap()
+}
+
 /// Planes are for factors, and spaces for iterations, unless they are small.
 #[test]
 fn what_pays() {
-    let pays = |sides: &[usize]| Ordered::new(&poisson(sides), Stored::All).unwrap().pays(1);
+    let pays = |sides: &[usize]| {
+        let a = poisson(sides);
+        pays(&Ordered::new(&a, Stored::All).unwrap(), expected(&a, 1))
+    };
     for sides in [&[5000][..], &[30, 30], &[300, 200], &[10, 10, 10]] {
         assert!(pays(sides), "{sides:?}");
     }
     assert!(!pays(&[50, 50, 50]));
 }
 
+/// With a one for each entry.
+fn only_ones(a: &Csc) -> Csc {
+    let mut ones = a.clone();
+    ones.values.fill(1.0);
+    ones
+}
+
 fn levels(a: &Csc) -> (usize, bool) {
-    let a = Sparse::new(a, Stored::All).unwrap();
-    (widest_level(&a).unwrap(), may_pay(&a, 1).unwrap())
+    // As of a matrix whose diagonal does not dominate.
+    let product = Sparse::new(a, Stored::All).unwrap();
+    let iterations = expected(&only_ones(a), 1);
+    let may = may_pay(&product, iterations).unwrap();
+    (widest_level(&product).unwrap(), may)
 }
 
 /// A graph of n rows, joined by a function of a row to others after it.
@@ -139,7 +156,7 @@ fn levels_tell_what_may_pay() {
 
 fn chosen(a: &Csc) -> Result<bool> {
     let product = Sparse::new(a, Stored::All)?;
-    let m = factor_that_pays((a, Stored::All), &product, 1, &Host::new(1))?;
+    let m = factor_that_pays((a, Stored::All), &product, (1, 1e-8), &Host::new(1))?;
     Ok(m.is_some())
 }
 
@@ -157,7 +174,7 @@ fn trees_pay() {
     let a = graph(n, |i| edges[i].clone());
     assert_eq!(levels(&a), (0, true));
     let order = Ordered::new(&a, Stored::All).unwrap();
-    assert!(order.pays(1));
+    assert!(pays(&order, expected(&only_ones(&a), 1)));
     assert!(order.multiplications() <= 3.0 * n as f64);
     // A grid of 40 rows and 30 columns first.
     let edges = tree(1200);
@@ -206,11 +223,73 @@ fn what_is_stored_does_not_decide() {
     let full = poisson(&[26, 27, 28]);
     let least = |a: &Csc, stored| {
         let order = Ordered::new(a, stored).unwrap();
-        (1..1000).find(|k| order.pays(*k)).unwrap()
+        let expected = |k| Iterations::expected(a, stored, k, 1e-8).unwrap();
+        (1..1000).find(|k| pays(&order, expected(*k))).unwrap()
     };
     let expected = least(&full, Stored::All);
     assert!(expected > 3, "{expected}");
     assert_eq!(least(&upper(&full), Stored::Upper), expected);
     assert_eq!(least(&lower(&full), Stored::Lower), expected);
     assert_eq!(least(&full, Stored::Lower), expected);
+}
+
+/// Poisson's equation with something added to the diagonal.
+fn dominated(sides: &[usize], more: f64) -> Csc {
+    let mut a = poisson(sides);
+    let diagonal = a.values.iter_mut().filter(|v| **v > 0.0);
+    diagonal.for_each(|v| *v += more);
+    a
+}
+
+/// A diagonal that dominates leaves few iterations: about as many are counted on as there are.
+#[test]
+fn dominant_diagonals_do_not_pay() {
+    for sides in [&[100, 90][..], &[20, 21, 22]] {
+        for more in [100.0, 10.0, 1.0] {
+            let a = dominated(sides, more);
+            let ic0 = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
+            let found = run(&a, &ic0, &block(a.rows, 1, 3), 1e-8, 100).iterations[0] as f64;
+            let each = expected(&a, 1).each();
+            assert!(
+                0.4 * found <= each && each <= 1.5 * found,
+                "{each} for {found}"
+            );
+        }
+    }
+    let plane = [250, 250];
+    assert_eq!(expected(&poisson(&plane), 1).each(), 125.0);
+    assert_eq!(chosen(&poisson(&plane)), Ok(true));
+    assert_eq!(chosen(&dominated(&plane, 10.0)), Ok(false));
+    // The less of a residual is to be left, the more of them.
+    let a = dominated(&plane, 1.0);
+    let counts = [1e-2, 1e-8, 0.0].map(|tol| {
+        let i = Iterations::expected(&a, Stored::All, 1, tol).unwrap();
+        i.each()
+    });
+    assert!(
+        3.0 * counts[0] < counts[1] && counts[2] == 125.0,
+        "{counts:?}"
+    );
+}
+
+/// Units of rows and what is stored make no difference, a diagonal entry that is not positive leaves what is usual.
+#[test]
+fn scaled_diagonals_dominate_as_well() {
+    let a = dominated(&[30, 40], 2.0);
+    let each = expected(&a, 1).each();
+    for (a, stored) in [(lower(&a), Stored::Lower), (upper(&a), Stored::Upper)] {
+        let other = Iterations::expected(&a, stored, 1, 1e-8).unwrap().each();
+        assert!((other - each).abs() < 1e-10);
+    }
+    let mut scaled = a.clone();
+    let unit = |i: usize| 10f64.powi(i as i32 % 7 - 3);
+    for j in 0..a.columns() {
+        for p in a.starts[j]..a.starts[j + 1] {
+            scaled.values[p] *= unit(a.index[p]) * unit(j);
+        }
+    }
+    assert!((expected(&scaled, 1).each() - each).abs() < 1e-8);
+    let mut hole = a;
+    hole.values[0] = 0.0;
+    assert_eq!(expected(&hole, 1).each(), 0.5 * 1200f64.sqrt());
 }

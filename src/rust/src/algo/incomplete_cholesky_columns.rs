@@ -1,7 +1,8 @@
 //! The columns of an incomplete Cholesky factor, one after the other.
 //!
 //! Left-looking: column j is that of A less multiples of the tails, from row j on, of the columns k < j with `L[j, k]` not zero. A column waits in the list of the
-//! next row that it has an entry in, so that those are found without a search.
+//! next row that it has an entry in, so that those are found without a search. Without fill only that counts of a tail which has a place in column j too, and the shorter
+//! of the two is gone through: a tail of very many rows does not cost as many steps in each of them.
 
 use super::incomplete_cholesky::Fill;
 use super::lp_csc::Csc;
@@ -126,16 +127,41 @@ impl Waiting {
     }
 }
 
-/// Counts entries that are to be worked on, and asks for the user's wish when they are many.
-fn look(left: &mut usize, entries: usize) -> Result<()> {
-    match left.checked_sub(entries) {
-        Some(less) => *left = less,
-        None => {
-            interrupt::poll()?;
-            *left = AT_ONCE;
+/// A count of the entries that are worked on.
+#[derive(Default)]
+struct Work {
+    /// What is left until the next look.
+    left: usize,
+    done: usize,
+}
+
+impl Work {
+    /// Of entries that are to be worked on; asks for the user's wish when they are many.
+    fn count(&mut self, entries: usize) -> Result<()> {
+        self.done = self.done.saturating_add(entries);
+        match self.left.checked_sub(entries) {
+            Some(less) => self.left = less,
+            None => {
+                interrupt::poll()?;
+                self.left = AT_ONCE;
+            }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// A row is looked up in a tail of so many times as many entries: what is left out between two of them is then more than the steps of the search.
+const SEARCH: usize = 8;
+
+/// How many entries of a list that ascends are less than a row, in steps that are doubled and then halved: their number is the logarithm of the answer.
+fn less_than(list: &[u32], row: usize) -> usize {
+    let less = |i: &u32| (*i as usize) < row;
+    let mut step = 1;
+    while list.get(step - 1).is_some_and(less) {
+        step *= 2;
+    }
+    let from = step / 2;
+    from + list[from..list.len().min(step)].partition_point(less)
 }
 
 /// The factor of `A + shift diag(A)`, or the number of the column whose pivot is too small.
@@ -143,6 +169,15 @@ pub(super) fn factor(
     a: &Lower,
     fill: Fill,
     shift: f64,
+) -> Result<std::result::Result<Lower, usize>> {
+    factor_counted(a, fill, shift, &mut Work::default())
+}
+
+fn factor_counted(
+    a: &Lower,
+    fill: Fill,
+    shift: f64,
+    steps: &mut Work,
 ) -> Result<std::result::Result<Lower, usize>> {
     let n = a.diagonal.len();
     let mut l = Lower::with_room(n, a.index.len())?;
@@ -156,10 +191,8 @@ pub(super) fn factor(
     let mut seen = filled(n, NONE)?;
     // No row is met twice in a column.
     let mut rows: Vec<usize> = room(n)?;
-    // What is left to be worked on until the next look.
-    let mut left = 0;
     for j in 0..n {
-        look(&mut left, 1 + a.starts[j + 1] - a.starts[j])?;
+        steps.count(1 + a.starts[j + 1] - a.starts[j])?;
         let diagonal = a.diagonal[j] * (1.0 + shift);
         let mut pivot = diagonal;
         let mut norm = a.diagonal[j].abs();
@@ -174,17 +207,28 @@ pub(super) fn factor(
         let mut k = waiting.first[j];
         while k != NONE {
             let (behind, place, end) = (waiting.behind[k], waiting.place[k], l.starts[k + 1]);
-            look(&mut left, end - place)?;
             let by = l.values[place];
             pivot -= by * by;
-            for p in place + 1..end {
-                let i = l.index[p] as usize;
-                if seen[i] == j {
-                    work[i] -= by * l.values[p];
-                } else if fill != Fill::None {
-                    seen[i] = j;
-                    rows.push(i);
-                    work[i] = -by * l.values[p];
+            if fill == Fill::None && (end - place) / SEARCH > rows.len() {
+                steps.count(1 + SEARCH * rows.len())?;
+                let mut p = place + 1;
+                for i in &rows {
+                    p += less_than(&l.index[p..end], *i);
+                    if p < end && l.index[p] as usize == *i {
+                        work[*i] -= by * l.values[p];
+                    }
+                }
+            } else {
+                steps.count(end - place)?;
+                for p in place + 1..end {
+                    let i = l.index[p] as usize;
+                    if seen[i] == j {
+                        work[i] -= by * l.values[p];
+                    } else if fill != Fill::None {
+                        seen[i] = j;
+                        rows.push(i);
+                        work[i] = -by * l.values[p];
+                    }
                 }
             }
             waiting.put(&l, k, place + 1, end);
@@ -198,14 +242,17 @@ pub(super) fn factor(
         l.diagonal[j] = root;
         let least = match fill {
             Fill::None => 0.0,
-            Fill::Threshold(t) if norm > 0.0 => t * norm,
+            // A sum that overflowed would leave all out, and with t = 0 be NaN.
+            Fill::Threshold(t) if norm > 0.0 => t * norm.min(f64::MAX),
             Fill::Threshold(_) => 0.0,
         };
         if fill != Fill::None {
             rows.sort_unstable();
         }
         for i in &rows {
-            if work[*i].abs() >= least {
+            // NaN is kept too: it ends the attempt at the pivot of its row.
+            let small = work[*i].abs() < least;
+            if !small {
                 l.push(*i, work[*i] / root)?;
             }
         }
@@ -214,4 +261,38 @@ pub(super) fn factor(
         waiting.put(&l, j, from, to);
     }
     Ok(Ok(l))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that hangs on all others, first: each column has a few entries more, to either side of what the tail has.
+    fn arrow(n: usize, more: usize) -> Lower {
+        let mut a = Csc::with_rows(n);
+        a.push(
+            (0..n)
+                .map(|i| (i, if i == 0 { n as f64 } else { 0.5 }))
+                .collect(),
+        );
+        for j in 1..n {
+            let below = (1..=more).map(|k| (j + k * (1 + j % 7), -0.1));
+            let column = [(j, 3.0)].into_iter().chain(below.filter(|(i, _)| *i < n));
+            a.push(column.collect());
+        }
+        Lower::of(&a, Stored::Lower).unwrap()
+    }
+
+    #[test]
+    fn a_long_tail_is_not_gone_through_in_each_of_its_rows() {
+        let n = 5000;
+        for more in [0, 1, 4] {
+            let a = arrow(n, more);
+            let mut steps = Work::default();
+            let l = factor_counted(&a, Fill::None, 0.0, &mut steps).unwrap();
+            assert_eq!(l.ok().map(|l| l.index), Some(a.index));
+            let most = n * (4 + (SEARCH + 2) * more) + n * more * more;
+            assert!(steps.done <= most, "{} of {most}", steps.done);
+        }
+    }
 }

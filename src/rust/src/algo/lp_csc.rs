@@ -1,6 +1,7 @@
 //! Sparse matrices of linear programs, compressed by columns.
 
 use crate::error::{Error, Result};
+use crate::scalar::room;
 
 /// Rows within columns ascend, none is named twice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,16 +100,27 @@ impl Csc {
     }
 
     /// The entries that are not zero of a matrix stored by columns.
-    pub fn from_dense(rows: usize, values: &[f64]) -> Self {
-        let mut out = Csc::with_rows(rows);
-        for column in values.chunks_exact(rows.max(1)) {
+    ///
+    /// Errors: [`Error::HostMemory`].
+    pub fn from_dense(rows: usize, values: &[f64]) -> Result<Self> {
+        let columns = values.chunks_exact(rows.max(1));
+        // Counted first: what grows takes up to three times as much.
+        let entries = values.iter().filter(|v| **v != 0.0).count();
+        let mut out = Csc {
+            rows,
+            starts: room(columns.len() + 1)?,
+            index: room(entries)?,
+            values: room(entries)?,
+        };
+        out.starts.push(0);
+        for column in columns {
             for (i, v) in column.iter().enumerate().filter(|(_, v)| **v != 0.0) {
                 out.index.push(i);
                 out.values.push(*v);
             }
             out.starts.push(out.index.len());
         }
-        out
+        Ok(out)
     }
 
     /// Whether more than half of the entries of `A A'` are there, as far as a sample of rows tells, without some columns: then nothing is gained by leaving zeros out.
@@ -141,3 +153,24 @@ impl Csc {
 
 /// Rows that are looked at.
 const SAMPLE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_memory_than_entries() {
+        let values: Vec<f64> = (0..35).map(|i| f64::from(i % 3)).collect();
+        let a = Csc::from_dense(5, &values).unwrap();
+        assert_eq!(
+            (a.columns(), a.index.len(), a.column(1).0),
+            (7, 23, &[0, 2, 3][..])
+        );
+        assert_eq!(a.column(1).1, [2.0, 1.0, 2.0]);
+        let room = (a.starts.capacity(), a.index.capacity(), a.values.capacity());
+        assert_eq!(room, (8, 23, 23));
+        for (rows, columns) in [(0, 0), (3, 0)] {
+            assert_eq!(Csc::from_dense(rows, &[]).unwrap().columns(), columns);
+        }
+    }
+}

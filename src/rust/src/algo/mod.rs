@@ -84,6 +84,7 @@ mod random_walker_solve;
 pub mod random_walker_system;
 pub mod solve;
 pub mod solve_definite;
+pub mod sparse_choice;
 pub mod sparse_cholesky;
 pub mod sparse_levels;
 pub mod symmetry;

@@ -18,37 +18,11 @@ use faer::{Conj, MatMut, Par, Side};
 use super::lp_csc::Csc;
 use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
-use super::pcg_sparse::{Sparse, Stored};
-use super::sparse_levels::widest_level;
+use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::{filled, try_zeroed};
 use crate::threads::share;
-
-/// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's multiplications.
-const ITERATION: f64 = 20.0;
-
-/// What iterations with IC(0) are expected to cost, in the factor's multiplications.
-fn iterations_cost(rows: usize, entries: f64, columns: usize) -> f64 {
-    let iterations = (0.5 * (rows as f64).sqrt()).max(10.0);
-    iterations * ITERATION * entries * columns.max(1) as f64
-}
-
-/// Grids in the plane and in space take about this many times the cube of their widest level for a factor, in an order of minimum degree.
-const CUBES: f64 = 10.0;
-
-/// By how much that has to be too dear before the order, which may be dear itself, is not asked.
-const CLEARLY: f64 = 4.0;
-
-/// Whether a factor may pay, as far as the graph's levels tell: [`Ordered::pays`] knows it, but takes longer, for graphs without structure several times as long as all of the iterations.
-///
-/// # Errors
-/// As of [`widest_level`].
-pub fn may_pay(a: &Sparse, columns: usize) -> Result<bool> {
-    let width = widest_level(a)? as f64;
-    let cost = iterations_cost(a.rows(), a.entries() as f64, columns);
-    Ok(CUBES * width.powi(3) <= CLEARLY * cost)
-}
 
 /// A matrix and the order in which it is to be factored.
 pub struct Ordered<'a> {
@@ -57,7 +31,6 @@ pub struct Ordered<'a> {
     forward: Vec<usize>,
     inverse: Vec<usize>,
     multiplications: f64,
-    /// Entries of both triangles, whatever is stored.
     entries: f64,
 }
 
@@ -148,11 +121,9 @@ impl<'a> Ordered<'a> {
         self.multiplications
     }
 
-    /// Whether the factor is likely to take less time than conjugate gradients with IC(0), for so many right-hand sides. How many iterations there will be depends on numbers, too;
-    /// on a grid they grow as its sides, and what is counted on is what Poisson's equation in the plane takes to half of the digits. In space, where there are fewer, factors
-    /// cost so much more that it makes no difference.
-    pub fn pays(&self, columns: usize) -> bool {
-        self.multiplications <= iterations_cost(self.a.rows, self.entries, columns)
+    /// Entries of both triangles, whatever is stored.
+    pub fn entries(&self) -> f64 {
+        self.entries
     }
 
     /// Errors: [`Error::IndefinitePivot`] of a matrix that is not positive definite.

@@ -171,7 +171,7 @@ fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let call = Call::new(&parts, dim, &limits)?;
         let filled = x.iter().filter(|x| **x != 0.0).count();
         if !how.single && (filled as f64) < SPARSE * x.len() as f64 {
-            let a = Csc::from_dense(dim.0, x);
+            let a = Csc::from_dense(dim.0, x)?;
             if stays_sparse(&how, &a, &call.problem()) {
                 return call.sparse(&how, &a).map(answer);
             }

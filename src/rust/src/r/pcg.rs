@@ -8,7 +8,8 @@ use crate::algo::pcg::{pcg, End, Solution, Stopping};
 use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned};
 use crate::algo::pcg_host::{Host, HostBlock};
 use crate::algo::pcg_sparse::{Sparse, Stored};
-use crate::algo::sparse_cholesky::{may_pay, Ordered};
+use crate::algo::sparse_choice::factor_that_pays;
+use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
 use crate::error::{Error, Result};
 use crate::matrix::Uplo;
@@ -123,12 +124,10 @@ impl Systems<'_> {
                 })
             }
             Kind::Auto => {
-                if may_pay(&product, self.columns)? {
-                    let order = Ordered::new(a, stored)?;
-                    if order.pays(self.columns) {
-                        let m = order.factor(&self.host)?;
-                        return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
-                    }
+                let wanted = (self.columns, self.stop.tol);
+                let m = factor_that_pays((a, stored), &product, wanted, &self.host)?;
+                if let Some(m) = m {
+                    return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
                 }
                 drop(product);
                 self.sparse(a, stored, Kind::Ic0)
@@ -155,7 +154,7 @@ impl Systems<'_> {
                 if on_gpu || !is_mostly_zero(x) {
                     return pcg_dense::host(self, how, x, m);
                 }
-                let a = Csc::from_dense(n, x);
+                let a = Csc::from_dense(n, x)?;
                 match self.on_host_with(a, Stored::All, m)? {
                     Begun::Solved(solved) => return Ok(solved),
                     Begun::Operator(op) => Box::new(op),

@@ -160,9 +160,9 @@ fn least_absolute_values_stay_sparse() {
     assert_eq!(s.status, Status::Optimal);
     // Most observations are on one plane, which is then the fit.
     near(&s.x[..p], &[1.0, -2.0, 3.0]);
-    let sparse = Csc::from_dense(n, &problem.by_columns());
+    let sparse = Csc::from_dense(n, &problem.by_columns()).unwrap();
     assert!(problem.with(|p| !is_for_dense(&sparse, p)));
     let full = random(60, 90, 4);
-    let dense = Csc::from_dense(60, &full.by_columns());
+    let dense = Csc::from_dense(60, &full.by_columns()).unwrap();
     assert!(full.with(|p| is_for_dense(&dense, p)));
 }

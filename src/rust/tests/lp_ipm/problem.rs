@@ -73,7 +73,7 @@ impl Lp {
 
     pub fn sparse(&self, options: &Options) -> Result<Solution, Error> {
         let dev = CpuDevice::new(1);
-        let mut a = Csc::from_dense(self.a.len(), &self.by_columns());
+        let mut a = Csc::from_dense(self.a.len(), &self.by_columns()).unwrap();
         if self.a.is_empty() {
             a = Csc::new(0, vec![0; self.c.len() + 1], vec![], vec![])?;
         }

@@ -88,6 +88,37 @@ fn pattern_and_values_without_fill() {
     }
 }
 
+/// Some rows that hang on nearly all others come first, so that few entries of long columns count for later ones.
+#[test]
+fn long_columns_first() {
+    let n = 150;
+    let draws = numbers(n * n, 21);
+    let a = Mat::from_fn(n, n, |i, j| {
+        let (i, j) = (i.max(j), i.min(j));
+        let there = (j < 3 && (i + j) % 5 > 0) || draws[j * n + i].abs() < 0.03;
+        match there {
+            _ if i == j => 2.0 * n as f64,
+            true => draws[i * n + j],
+            false => 0.0,
+        }
+    });
+    let l = IncompleteCholesky::new(&sparse(&a), Stored::All, Fill::None).unwrap();
+    assert_eq!(l.failures(), 0);
+    same(&l.lower().unwrap(), &masked(&a, |i, j| a[(i, j)] != 0.0));
+}
+
+/// The sum of a column's entries overflows: what is large beside it is kept all the same, with a threshold of 0 everything.
+#[test]
+fn columns_near_overflow() {
+    let a = Mat::from_fn(3, 3, |i, j| if i == j { 1e308 } else { 0.6e308 });
+    let expected = a.llt(Side::Lower).unwrap().L().to_owned();
+    for t in [0.0, 1e-3] {
+        let m = IncompleteCholesky::new(&sparse(&a), Stored::All, Fill::Threshold(t)).unwrap();
+        assert_eq!((m.shift(), m.entries()), (0.0, 6));
+        same(&m.lower().unwrap(), &expected);
+    }
+}
+
 /// Where L has entries, L L' is A.
 #[test]
 fn products_are_the_matrix_on_its_pattern() {

@@ -62,7 +62,7 @@ pub fn sparse(a: &Mat<f64>) -> Csc {
     let values: Vec<f64> = (0..a.ncols())
         .flat_map(|j| (0..a.nrows()).map(move |i| a[(i, j)]))
         .collect();
-    Csc::from_dense(a.nrows(), &values)
+    Csc::from_dense(a.nrows(), &values).unwrap()
 }
 
 /// Numbers in (-1, 1) that look random.

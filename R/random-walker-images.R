@@ -44,6 +44,13 @@ as_seeds <- function(seeds, call) {
   if (is.logical(values)) {
     values <- as.integer(values)
   }
+  if (is.double(values) && length(values) > 0L) {
+    ends <- c(min(values), max(values))
+    # What is not finite is another error, and not whole numbers are a third one: both are seen in Rust.
+    if (all(is.finite(ends)) && any(abs(ends) > .Machine$integer.max)) {
+      abort_argument("seeds", sprintf("'seeds' must be whole numbers between -%1$d and %1$d, not %2$g", .Machine$integer.max, ends[[which.max(abs(ends))]]), call)
+    }
+  }
   list(values = values, space = space, attributes = attributes[!vapply(attributes, is.null, NA)])
 }
 
@@ -72,6 +79,9 @@ as_image <- function(image, space, channels, call) {
   }
   count <- if (has_channels) extents[[length(extents)]] else 1
   pixels <- prod(space)
+  if (count == 0 || length(values) < pixels) {
+    abort_dimension(sprintf("'image' is %s: it has no channel", extents_text(dim(values))), call)
+  }
   chosen <- seq_len(count)
   if (!is.null(channels)) {
     chosen <- walker_channels(channels, count, call)

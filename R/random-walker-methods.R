@@ -34,9 +34,9 @@ print.random_walker <- function(x, ...) {
 #' @order 3
 #' @param slice Of a volume, the slice to show; `NULL` for the middle one.
 #' @param alpha How much of a label's colour there is, from 0 to 1. Pixels without a label have none.
-#' @param col Colours of the labels, in ascending order; `NULL` for colours of the same lightness.
-#' @param legend Name the labels beside the image?
-#' @param ... Further arguments of [graphics::plot.default()], such as `main`; ignored by `print()`.
+#' @param col Colours of the labels, in ascending order; `NULL` for hues that lie far apart where labels follow each other, in several lightnesses where there are more than 8 labels.
+#' @param legend Name the labels beside the image? Many have smaller letters and stand in columns; of more than there is room for, the last ones are left out, and `...` stands for them.
+#' @param ... Of `plot()`, arguments of [graphics::plot.default()] for titles and axes, such as `main` and `las`, and `xlim`, `ylim` and `asp`. Ignored by `print()`.
 #' @export
 plot.random_walker <- function(x, slice = NULL, alpha = 0.4, col = NULL, legend = length(x$label_values) <= 20L, ...) {
   call <- sys.call()
@@ -45,7 +45,7 @@ plot.random_walker <- function(x, slice = NULL, alpha = 0.4, col = NULL, legend 
     abort_argument("alpha", "'alpha' must be between 0 and 1", call)
   }
   count <- length(x$label_values)
-  col <- col %||% grDevices::hcl.colors(max(count, 2L), "Dark 3")[seq_len(count)]
+  col <- col %||% label_colours(count)
   if (length(col) != count) {
     abort_argument("col", sprintf("'col' must have a colour for each of the %d labels", count), call)
   }
@@ -62,15 +62,10 @@ plot.random_walker <- function(x, slice = NULL, alpha = 0.4, col = NULL, legend 
     spacing <- rev(spacing)
   }
   settings <- utils::modifyList(list(
-    x = NA, xlim = c(0.5, extents[[2L]] + 0.5), ylim = c(extents[[1L]] + 0.5, 0.5), asp = spacing[[1L]] / spacing[[2L]],
-    xlab = if (x$horizontal_first) "x" else "column", ylab = if (x$horizontal_first) "y" else "row", main = picture$title,
-    bty = "n", xaxs = "i", yaxs = "i"
+    asp = spacing[[1L]] / spacing[[2L]], xlab = if (x$horizontal_first) "x" else "column", ylab = if (x$horizontal_first) "y" else "row", main = picture$title
   ), list(...))
-  do.call(graphics::plot, settings)
-  graphics::rasterImage(raster, 0.5, extents[[1L]] + 0.5, extents[[2L]] + 0.5, 0.5, interpolate = FALSE)
-  if (isTRUE(legend)) {
-    graphics::legend("topright", legend = x$label_values, fill = col, title = "label", bg = "white", cex = 0.8)
-  }
+  # Whole numbers in full: 100000 as text is "1e+05".
+  draw_picture(raster, settings, if (isTRUE(legend)) sprintf("%d", x$label_values), col)
   invisible(x)
 }
 

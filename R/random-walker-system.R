@@ -7,6 +7,10 @@
 #' With `u` the pixels whose labels are sought, the probabilities `p` of label `k` there solve `A p = b[, k]`, where `A` is the Laplacian of the image's graph reduced to `u`, symmetric and positive definite, and `b[, k]` has the weights between pixels of `u`
 #' and seeds of label `k`. They sum to 1, so that all labels but one are enough.
 #'
+#' @section Accuracy:
+#' A small residual does not bound the error of probabilities where weights are tiny: a region that only weights of 1e-10 join to its seeds, as behind strong edges or at a large `beta`, has an eigenvalue of about that size, and a residual of 1e-8 there leaves its probabilities
+#' undetermined. [pcg()] and other iterations end by their residual, and say that they have converged. [random_walker()] takes care of it: its `"cg"` estimates the error of the probabilities themselves, and `"direct"` refines its solutions.
+#'
 #' @section Value:
 #' A list of `A`, a sparse matrix (`dsCMatrix` of package Matrix, which must be installed); `b`, a matrix with a row for each pixel of `u` and a column for each label; `pixels`, where these rows are in the image, as one index; and `label_values`.
 #'

@@ -3,17 +3,19 @@
 #' Segmentation of an image from seeds, by random walks
 #'
 #' Marks in an image, the seeds, are spread to all of it: a pixel gets the label of the seed that a random walk from it most likely meets first, where a walk rarely steps between pixels that differ (Grady 2006). Weak
-#' edges hold as far as stronger ones leave no way round. Seeds, weights and `beta` are those of `random_walker()` of Python's scikit-image, and so are the answers, of its exact mode (`"bf"`).
+#' edges hold as far as stronger ones leave no way round. Seeds, weights and `beta` are those of `random_walker()` of Python's scikit-image, and so are the probabilities, of its exact mode (`"bf"`). Three conventions differ: labels
+#' that are not consecutive are renumbered 1, 2, ... there and kept here; pixels that no seed reaches are labelled 0 there and -1 here; and images of whole numbers are scaled there, by their type, and taken as they are here.
 #'
 #' @section Model:
 #' Pixels are joined to their neighbours along rows, columns and slices, with weights \eqn{w = \exp(-\beta \sum_c d_c^2 / (10 s \sqrt{C})) + 10^{-10}}{w = exp(-beta sum(d^2) / (10 s sqrt(C))) + 1e-10}, where \eqn{d_c} is their difference in channel
 #' \eqn{c} of \eqn{C}, divided by their `spacing`, and \eqn{s} the standard deviation (with divisor \eqn{n}) of all values of the image, those of pixels that are left out too. Grady's own beta is \eqn{\beta / (10 s \sqrt{C})}{beta / (10 s sqrt(C))}. The
 #' probabilities of a label are 1 at its seeds, 0 at others, and solve a linear system whose matrix is the same for all labels.
 #'
-#' `beta` depends on the scale of the image, and is meant for values between 0 and 1: divide 8-bit values by 255. The image is taken in double precision whatever it was.
+#' `beta` depends on the scale of the image, and is meant for values between 0 and 1. Values are taken as they are, in double precision whatever they were. Of values from 0 to 255 the squares of differences grow by 255^2 and \eqn{s} by 255, so that
+#' `beta = 130` is as 33150 would be for the image divided by 255: nearly every difference is an edge, noise too, weights fall to the least there is, and labels end at chance edges. Divide 8-bit values by 255.
 #'
 #' @section Seeds:
-#' A matrix, or an array of three extents: labels above 0, which need not be consecutive; 0 where a label is sought; and any number below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
+#' A matrix, or an array of three extents: whole numbers between -2147483647 and 2147483647, as integers or doubles. Those above 0 are labels, which need not be consecutive; 0 stands where a label is sought; and one below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
 #' seed can be reached has the label -1 in the answer, and is counted in `unreached`. Seeds keep their labels, also those that no pixel without a label touches. Of labels that are as likely, to 1e-12, the lowest is taken.
 #'
 #' @section Images:
@@ -53,7 +55,7 @@
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`: extents that do not go together. `cudafactor_error_non_finite`: NA or an infinite value in `image` or `seeds` (field `argument`); leave pixels out by -1 in `seeds`, and give them any value. `cudafactor_error_type`: what is no array of numbers.
-#' `cudafactor_error_argument`: no seed at all, labels that are not whole numbers, other values that make no sense. `cudafactor_error_host_memory`: the factor does not fit into memory.
+#' `cudafactor_error_argument`: no seed at all, seeds that are not whole numbers in the range above, values of `image` so large that their squares overflow, other values that make no sense. `cudafactor_error_host_memory`: the factor does not fit into memory.
 #'
 #' @param image Matrix or array, see below.
 #' @param seeds Whole numbers, see below.

@@ -204,7 +204,14 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, replace(seeds, 5, NA)), "non_finite", "seeds")
   refused(random_walker(image, replace(seeds + 0, 5, NaN)), "non_finite", "seeds")
   refused(random_walker(image, seeds + 0.5), "argument", "seeds", "whole numbers")
-  refused(random_walker(image, seeds * 1e10), "argument", "seeds", "whole numbers")
+  refused(random_walker(image, seeds - 0.5), "argument", "seeds", "whole numbers")
+  # Integers that are not NA, whose number is below them all.
+  for (bad in c(1e10, -3e9, 2^31, -2^31)) {
+    refused(random_walker(image, replace(seeds + 0, 5, bad)), "argument", "seeds", "between -2147483647 and 2147483647, not ")
+  }
+  ends <- random_walker(image, replace(replace(seeds + 0, 5, 2^31 - 1), 30, 1 - 2^31))
+  expect_identical(ends$label_values, c(1:2, .Machine$integer.max))
+  expect_identical(ends$labels[[30]], -1L)
   refused(random_walker(image, seeds * Inf), "non_finite", "seeds")
   refused(random_walker(image, seeds * 0L), "argument", "seeds", "^'seeds' must have a label above 0")
   refused(random_walker(image, -seeds), "argument", "seeds", "label above 0")
@@ -212,6 +219,13 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds[-1, ]), "dimension")
   refused(random_walker(image, array(seeds, c(12, 16, 1))), "dimension")
   refused(random_walker(image, array(seeds, c(12, 16, 1, 1))), "dimension", words = "two or three extents")
+  refused(random_walker(array(0, c(12, 16, 0)), seeds), "dimension", words = "12 x 16 x 0.*no channel")
+  refused(random_walker(array(0, c(12, 16, 0)), seeds, channels = 1), "dimension", words = "no channel")
+  refused(random_walker(structure(array(0, c(12, 16, 1, 0)), class = c("cimg", "numeric")), seeds), "dimension", words = "no channel")
+  # Finite, and their squares are not.
+  refused(random_walker(image * 1e160, seeds), "argument", "image", "^'image' has values too large")
+  refused(random_walker(image * 0 + 1e308, seeds), "argument", "image", "too large")
+  refused(random_walker(replace(image * 1e160, 5, NA), seeds), "non_finite", "image")
   refused(random_walker(c(image), seeds), "type", words = "extents")
   refused(random_walker(image, c(seeds)), "type", words = "extents")
   refused(random_walker(matrix("a", 12, 16), seeds), "type")

@@ -66,6 +66,11 @@ impl Image<'_> {
         let variance = sum(&|v| (v - mean) * (v - mean))? / count;
         if variance.is_finite() {
             Ok(variance.sqrt())
+        } else if self.values.iter().all(|v| v.is_finite()) {
+            Err(wrong(
+                "image",
+                "has values too large, whose squares overflow: divide them by the largest",
+            ))
         } else {
             Err(Error::NonFiniteIn { argument: "image" })
         }

@@ -222,7 +222,7 @@ argument_text <- function(routine, argument, message) {
 # Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
   if (identical(routine, "pcg") && argument == "x") {
-    "NA/NaN/Inf came up in the iteration: out of 'A' or 'M', or as numbers are too large"
+    "NA/NaN/Inf or numbers out of range came up in the iteration: out of 'A' or 'M', whose entries may be too large or too small"
   } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {

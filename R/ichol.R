@@ -11,7 +11,8 @@
 #' factored instead, with \eqn{\alpha}{alpha} of 0.001, and twice as much until it works. Whether that is of use only the iteration tells.
 #'
 #' @section Value:
-#' A list of class `"ichol"`: `L`, a `dtCMatrix` of package Matrix; `shift`, \eqn{\alpha}{alpha}, or 0; `attempts`, how many factorizations there were; `droptol`; `entries`, of the stored triangle of `A`. `solve(x, b)`: a vector or matrix, as by [solve()].
+#' A list of class `"ichol"`: `L`, a `dtCMatrix` of package Matrix; `shift`, \eqn{\alpha}{alpha}, or 0; `attempts`, how many factorizations there were; `droptol`; `entries`, of the stored triangle of `A`. Functions take it for the matrix \eqn{L L^T}{LL'}: `solve(a, b)` gives a vector or matrix, as [solve()]
+#' does, and a `gpu_matrix` where `b` is one; `as.matrix(x)` all of \eqn{L L^T}{LL'}, dense; `determinant(x)` its determinant, as [determinant()]; `t(x)` the same factor, as the matrix is symmetric; `dim(x)` and `dimnames(x)` are those of `A`. For other functions take `x$L` or `as.matrix(x)`.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_symmetric`; `cudafactor_error_not_positive_definite` (field `order`) of an entry on the diagonal that is not positive, or where no shift helps; `cudafactor_error_non_finite`, `cudafactor_error_dimension`, `cudafactor_error_type`, `cudafactor_error_argument`.
@@ -86,17 +87,44 @@ ichol <- function(A, droptol = 0) {
 
 #' @rdname ichol
 #' @param x,a What `ichol()` gave.
-#' @param b Right-hand sides; where there are none, `solve()` gives the inverse of \eqn{L L^T}{LL'}, which is dense.
+#' @param b Right-hand sides, as those of [pcg()]; where there are none, `solve()` gives the inverse of \eqn{L L^T}{LL'}, which is dense.
 #' @param ... Ignored.
 #' @export
 print.ichol <- function(x, ...) {
   kind <- if (x$droptol == 0) "without fill" else sprintf("with threshold %g", x$droptol)
   cat(sprintf("Incomplete Cholesky factor %s, of order %d\n", kind, nrow(x$L)))
-  cat(sprintf("%d entries, %.2f times those of a triangle of the matrix\n", length(x$L@x), length(x$L@x) / max(x$entries, 1)))
+  entries <- length(x$L@x)
+  cat(sprintf("%d %s, %.2f times those of a triangle of the matrix\n", entries, if (entries == 1L) "entry" else "entries", entries / max(x$entries, 1)))
   if (x$shift > 0) {
     cat(sprintf("of A + %.3g diag(A), as %s broke down\n", x$shift, counted(x$attempts - 1L, "factorization")))
   }
   invisible(x)
+}
+
+#' @rdname ichol
+#' @method as.matrix ichol
+#' @export
+as.matrix.ichol <- function(x, ...) {
+  out <- as.matrix(Matrix::tcrossprod(x$L))
+  dimnames(out) <- if (!all(vapply(dimnames(x), is.null, NA))) dimnames(x)
+  out
+}
+
+#' @rdname ichol
+#' @param logarithm Whether `determinant()` gives the logarithm.
+#' @method determinant ichol
+#' @export
+determinant.ichol <- function(x, logarithm = TRUE, ...) {
+  modulus <- 2 * sum(log(abs(Matrix::diag(x$L))))
+  structure(class = "det", list(modulus = structure(if (logarithm) modulus else exp(modulus), logarithm = logarithm), sign = 1L))
+}
+
+#' @rdname ichol
+#' @method t ichol
+#' @export
+t.ichol <- function(x) {
+  x$L@Dimnames <- rev(x$L@Dimnames)
+  x
 }
 
 #' @export
@@ -111,21 +139,32 @@ dimnames.ichol <- function(x) dimnames(x$L)
 solve.ichol <- function(a, b, ...) {
   call <- sys.call()
   n <- nrow(a$L)
-  b <- if (missing(b)) diag(n) else as_side(b, call)
-  if (is_resident(b)) {
-    b <- as.matrix(b)
+  names <- solution_dimnames(dimnames(a), NULL)
+  there <- FALSE
+  if (missing(b)) {
+    b <- diag(n)
+  } else {
+    b <- as_pcg_sides(b, call)
+    there <- is_resident(b)
+    if (there) {
+      beside <- b
+      b <- as.matrix(b)
+    }
+    names <- solution_dimnames(dimnames(a), b)
   }
   values <- as_right_side(b, n, call)
   columns <- count_right_sides(values, n)
   out <- .External(alloc_matrix, n, columns)
-  x <- lower_columns(a$L, call)
-  reply <- native_ichol_solve(x$starts, x$rows, x$values, c(n, n) + 0, values, c(n, columns) + 0, out, how("cpu", "double", call))
+  l <- lower_columns(a$L, call)
+  reply <- native_ichol_solve(l$starts, l$rows, l$values, c(n, n) + 0, values, c(n, columns) + 0, out, how("cpu", "double", call))
   unwrap(reply, call, "pcg")
   if (is.matrix(b)) {
-    dimnames(out) <- solution_dimnames(dimnames(a), b)
+    x <- if (there) upload_beside(out, dim(out), NULL, beside, call) else out
+    dimnames(x) <- names
   } else {
     dim(out) <- NULL
     names(out) <- colnames(a$L)
+    x <- out
   }
-  out
+  x
 }

@@ -16,11 +16,17 @@ print.pcg <- function(x, ...) {
   if (x$shift > 0) {
     cat(sprintf("the incomplete factor is of A + %.3g diag(A)\n", x$shift))
   }
-  left <- sum(!x$converged)
-  state <- if (left == 0L) "converged" else if (x$dim[[2L]] == 1L) "not converged" else sprintf("%d not converged", left)
-  span <- range(x$iterations)
+  left <- which(!x$converged)
+  state <- if (length(left) == 0L) "converged" else if (x$dim[[2L]] == 1L) "not converged" else sprintf("%d not converged", length(left))
+  # Those that have converged are of no interest beside others.
+  of <- if (length(left)) left else seq_along(x$converged)
+  span <- range(x$iterations[of])
   iterations <- if (span[[1L]] == span[[2L]]) counted(span[[1L]], "iteration") else sprintf("%d to %d iterations", span[[1L]], span[[2L]])
-  cat(sprintf("%s after %s: relative residual %.1e (tolerance %.1e)\n", state, iterations, max(x$relative_residual), x$tolerance))
+  cat(sprintf("%s after %s: relative residual %.1e (tolerance %.1e)\n", state, iterations, max(x$relative_residual[of]), x$tolerance))
+  stagnated <- sum(x$end == "stagnated")
+  if (stagnated > 0L) {
+    cat(if (stagnated < length(left)) sprintf("%d of them ", stagnated), "stagnated: rounding allows for no smaller residual\n", sep = "")
+  }
   invisible(x)
 }
 
@@ -32,14 +38,31 @@ plot.pcg <- function(x, ...) {
   values <- x$residuals
   # A logarithm has no zero.
   values[values <= 0] <- NA
-  if (all(is.na(values))) {
-    abort_argument("x", "there are no residuals to plot", sys.call())
-  }
+  last <- nrow(values) - 1L
   # One point is no line.
-  settings <- utils::modifyList(list(
-    x = seq_len(nrow(values)) - 1L, y = values, type = if (nrow(values) > 1L) "l" else "p", pch = 1L, log = "y", lty = 1L, xlab = "iteration", ylab = "relative residual", main = "Convergence"
-  ), list(...))
+  settings <- list(
+    x = 0:last, y = values, type = if (last > 0L) "l" else "p", pch = 1L, log = "y", lty = 1L, xlim = c(0L, max(last, 1L)), xlab = "iteration", ylab = "relative residual",
+    main = "Convergence"
+  )
+  # Of b = 0 there is nothing but axes.
+  if (all(is.na(values))) {
+    settings$y[] <- 1
+    settings[c("type", "ylim")] <- list("n", c(if (x$tolerance > 0 && x$tolerance < 1) x$tolerance else 1e-8, 1))
+  }
+  settings <- utils::modifyList(settings, list(...))
+  # No ticks between iterations.
+  own_axis <- !isFALSE(settings$axes) && !isTRUE(settings$add) && is.null(settings$xaxt)
+  if (own_axis) {
+    settings$xaxt <- "n"
+  }
   do.call(graphics::matplot, settings)
-  graphics::abline(h = x$tolerance, lty = 3L)
+  if (own_axis) {
+    at <- graphics::axTicks(1L)
+    at <- at[at == round(at)]
+    if (length(at)) graphics::axis(1L, at = at)
+  }
+  if (x$tolerance > 0) {
+    graphics::abline(h = x$tolerance, lty = 3L)
+  }
   invisible(x)
 }

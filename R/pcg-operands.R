@@ -15,6 +15,9 @@ as_pcg_matrix <- function(A, rows, where, call, what = "a matrix of numbers, or 
   found <- if (is_resident(A)) {
     list(kind = "resident", x = A, dim = dim(A), dimnames = dimnames(A))
   } else if (inherits(A, "simple_triplet_matrix")) {
+    if (is.logical(A$v)) {
+      A$v <- as.double(A$v)
+    }
     c(as_lp_triplets(A, "A", call), stored = "")
   } else if (isS4(A) && inherits(A, "sparseMatrix")) {
     symmetric_columns(A, call)
@@ -34,6 +37,11 @@ as_pcg_matrix <- function(A, rows, where, call, what = "a matrix of numbers, or 
     abort_non_finite("A", call)
   }
   found
+}
+
+# Right-hand sides: a vector, a plain matrix, or a `gpu_matrix`.
+as_pcg_sides <- function(b, call) {
+  as_side(if (is.data.frame(b) || inherits(b, "simple_triplet_matrix")) as_matrix(b, call) else b, call)
 }
 
 as_coefficients_of <- function(A, call) {
@@ -63,11 +71,13 @@ native_operand <- function(x, continuation, call) {
 checked_function <- function(f, argument, call) {
   function(x) {
     y <- f(x)
-    if (isS4(y) || is.data.frame(y)) {
+    given <- class(y)[[1L]]
+    # A factor in R's sense becomes text.
+    if (is.object(y)) {
       y <- as_matrix(y, call)
     }
     if (!is.numeric(y)) {
-      abort_type(sprintf("the function '%s' must give numbers, not an object of class \"%s\"", argument, class(y)[[1L]]), call)
+      abort_type(sprintf("the function '%s' must give numbers, not an object of class \"%s\"", argument, given), call)
     }
     if (length(y) != length(x) || is.matrix(y) && !identical(dim(y), dim(x))) {
       abort_dimension(sprintf("the function '%s' must give numbers for a matrix of %d x %d, of the same extents", argument, nrow(x), ncol(x)), call)
@@ -116,10 +126,9 @@ choose_preconditioner <- function(M, method, free, matrix, where, call) {
     "none"
   } else if (auto && free) {
     "auto"
-  } else if (matrix$kind == "sparse") {
-    "default"
   } else {
-    "jacobi"
+    # By kind and device, and of a plain matrix by its entries.
+    "default"
   }
   list(kind = kind, name = kind, auto = auto)
 }
@@ -132,7 +141,7 @@ as_preconditioner <- function(M, matrix, where, call) {
       abort_argument("M", sprintf("M = \"%s\" is made of the matrix, which a function does not tell: give M = \"none\", a factor or a function", kind), call)
     }
     if (kind == "amg" && matrix$kind != "sparse") {
-      abort_argument("M", "M = \"amg\" is for sparse matrices: give 'A' as one of package Matrix", call)
+      abort_argument("M", "M = \"amg\" is for sparse matrices: give 'A' as one of a sparse class of package Matrix, or of slam", call)
     }
     return(list(kind = kind, name = kind))
   }
@@ -154,8 +163,14 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (isS4(M) && inherits(M, "CHMfactor")) {
     return(by(function(r) as.matrix(Matrix::solve(M, r, system = "A")), "factor"))
   }
-  # NA is in no order, either.
-  if (!isFALSE(is.unsorted(attr(M, "pivot", exact = TRUE)))) {
+  what <- "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function"
+  # Some of these extend a class of triangular matrices.
+  if (isS4(M) && inherits(M, "MatrixFactorization") && !inherits(M, c("Cholesky", "pCholesky"))) {
+    abort_not_numbers(M, "M", what, call)
+  }
+  # NA is in no order, either. `perm` is a slot of later versions of package Matrix.
+  in_order <- function(name) isFALSE(is.unsorted(attr(M, name, exact = TRUE)))
+  if (!(in_order("pivot") && in_order("perm"))) {
     abort_argument("M", "'M' is a pivoted factor, of a matrix in another order: give chol() without pivoting", call)
   }
   if (is_resident(M)) {
@@ -168,10 +183,16 @@ as_preconditioner <- function(M, matrix, where, call) {
   if (describes_matrix(M)) {
     abort_type(sprintf("'M' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(M)[[1L]]), call)
   }
-  what <- "one of \"ic0\", \"jacobi\", \"none\" and \"amg\", a Cholesky factor or a function"
+  if (inherits(M, c("Cholesky", "pCholesky")) && !inherits(M, "triangularMatrix")) {
+    M <- coerced(M, if (inherits(M, "Cholesky")) "dtrMatrix" else "dtpMatrix", call)
+  }
   check_numbers(M, "M", what, call)
   x <- tryCatch(as_matrix(M, call), cudafactor_error_type = function(e) abort_not_numbers(M, "M", what, call))
-  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(x, call, "a real one"), n, where, call))
+  if (is.list(x)) {
+    abort_not_numbers(M, "M", what, call)
+  }
+  uplo <- if (isS4(M) && inherits(M, "triangularMatrix")) M@uplo
+  list(kind = "dense", name = "factor", x = upper_factor(as_real_matrix(x, call, "a real one"), uplo, n, where, call))
 }
 
 # Why a matrix is not taken for a factor. One that is diagonal could be a factor, and could be meant for the matrix itself.
@@ -195,16 +216,16 @@ sparse_triangle <- function(M, call) {
   attr(found, "kind")
 }
 
-# A triangular matrix as an upper one.
-upper_factor <- function(M, n, where, call) {
+# A triangular matrix as an upper one. `uplo` is of one whose class tells that it is a factor, even where it is diagonal.
+upper_factor <- function(M, uplo, n, where, call) {
   if (any(dim(M) != n)) {
     abort_dimension(sprintf("'M' (%d x %d) must be compatible with 'A' (%.0f x %.0f)", nrow(M), ncol(M), n, n), call)
   }
-  found <- unwrap(native_triangles(M, dim(M)), call, "pcg")
+  upper <- if (is.null(uplo)) unwrap(native_triangles(M, dim(M)), call, "pcg")$upper else uplo == "U"
   if (!all_finite(M, where, call)) {
     abort_non_finite("M", call)
   }
-  if (found$upper) M else t(M)
+  if (upper) M else t(M)
 }
 
 # A lower triangular matrix of package Matrix, as the native routine takes a sparse factor.
@@ -231,7 +252,7 @@ as_pcg_start <- function(x0, n, columns, call) {
   if (is.null(x0)) {
     return(NULL)
   }
-  if (isS4(x0)) {
+  if (is.object(x0)) {
     x0 <- as_matrix(x0, call)
   }
   if (!(is.numeric(x0) || is.logical(x0))) {

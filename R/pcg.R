@@ -23,21 +23,23 @@
 #'     whose entries beside the diagonal are mostly negative, as those of differential equations and graphs; the number of iterations hardly grows with their order. Units of measurement that differ from row to row are found by relaxation and taken out, where they do so by a factor of up to some tens; where rows and columns have been scaled by factors of a hundred or more there are many times as many iterations, and `"ic0"` is better.
 #'     All of it is computed on the device.}
 #'   \item{a factor}{of a matrix \eqn{M = R^T R}{M = R'R} near `A`: what [ichol()] gave; an upper triangular matrix, as `chol()` gives it, plain, of package Matrix or a [gpu_matrix]; a factor on disk by [chol_file()] or on GPUs by [chol_gpus()];
-#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order.}
+#'     what Matrix's `Cholesky()` gave. A lower triangular matrix is \eqn{R^T}{R'}, whatever its class. The matrix \eqn{M} itself is refused: give `chol(M)`; and so is a pivoted factor, which is of a matrix in another order. One that is diagonal could be \eqn{M} or its factor, and is refused too, unless its class
+#'     tells that it is a factor, triangular: `M = "jacobi"` is the diagonal of `A`, of another diagonal give a function, or [ichol()] of the matrix.}
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
-#' Where `M` is not given it is `"ic0"` for a sparse matrix on the CPU and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little leaves few iterations, of
+#' What `M` is where it is not given depends on the kind of `A`: `"ic0"` for a matrix that stays sparse, on the CPU, and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little leaves few iterations, of
 #' \eqn{n^2} operations for each right-hand side, instead of another factorization of \eqn{n^3 / 3}. That is faster on the CPU, where the matrix has changed by a percent or less and there are few right-hand sides; on a GPU another factorization is.
 #'
 #' @section Method:
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
 #' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on: so it is with grids in the plane, up to millions of points, and
-#' not with those in space from some thousand points on. The order may itself take longer than all of the iterations, so it is not asked for where the graph of the entries widens too fast: where a breadth-first search meets levels of so many rows that no order would help. On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The order and the factorization of a sparse matrix cannot be interrupted while they are computed. The value and `print()` say what was chosen.
+#' not with those in space from some thousand points on. The order may itself take longer than all of the iterations, so it is not asked for where the graph of the entries widens too fast: where a breadth-first search meets levels of so many rows that no order would help. Where `"auto"` chose a factorization of a sparse matrix and that fails, it goes on with `"cg"`. Where you know that `A` is well conditioned, so that there are few iterations, say `method = "cg"`: of that `"auto"` knows no more than the dominance of the diagonal tells.
+#' On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The order and the factorization of a sparse matrix cannot be interrupted while they are computed. The value and `print()` say what was chosen.
 #'
 #' @section Value:
 #' A list of class `"pcg"`:
 #' \describe{
-#'   \item{`x`}{the solution, a vector where `b` is one, else a matrix, with names as by [solve()]; a `gpu_matrix` where `b` is a matrix and `A` or `b` a `gpu_matrix`.}
+#'   \item{`x`}{the solution, a vector where `b` is a plain one, else a matrix, of one column where `b` is a `sparseVector` of package Matrix, with names as by [solve()]; a `gpu_matrix` where `b` is a matrix and `A` or `b` a `gpu_matrix`.}
 #'   \item{`iterations`}{how many iterations each right-hand side took.}
 #'   \item{`residuals`}{the history: a matrix with a column for each right-hand side and a row for each iteration, the first one for the start, of \eqn{\|b - A x\| / \|b\|}{||b - A x|| / ||b||}; NA from the end on. Those in between are the recurrence's.}
 #'   \item{`relative_residual`}{at the end, computed from `A`, `b` and `x`.}
@@ -46,17 +48,17 @@
 #'   \item{`tolerance`, `maxit`}{the limits.}
 #'   \item{`method`, `auto`}{`"cg"` or `"direct"`, and whether `"auto"` chose it.}
 #'   \item{`preconditioner`}{`"ic0"`, `"jacobi"`, `"none"`, `"amg"`, `"cholesky"`, `"ichol"`, `"factor"` or `"function"`.}
-#'   \item{`shift`}{where `"ic0"` broke down, the factor is of \eqn{A + shift\,diag(A)}{A + shift diag(A)}; else 0.}
+#'   \item{`shift`}{where `"ic0"` broke down, the factor is of \eqn{A + shift\,diag(A)}{A + shift diag(A)}, which is told here and by `print()`, without a warning; else 0.}
 #'   \item{`dim`, `device`}{order of `A` and number of right-hand sides; where it was computed.}
 #' }
 #' `print()` shows it, `plot()` draws the history.
 #'
 #' @section Failure:
 #' `cudafactor_error_not_symmetric`. `cudafactor_error_indefinite` (fields `argument`, `"A"` or `"M"`; `column`, `iteration`; `cosine`): the iteration met a vector \eqn{v} with \eqn{v^T A v \le 0}{v'Av <= 0}, or the same of \eqn{M^{-1}}{M^-1}.
-#' The cosine of the angle between the vector and its product is about -1 where it is an eigenvector of a negative eigenvalue, and tiny where the matrix is singular to the precision; conjugate gradients need not come across such a vector, and factorizations do. Also of
-#' a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, where `"ic0"`, `"jacobi"` or a complete factor is made of it, or a dense factorization fails. With `"amg"`, `"none"` and
-#' what is given as `M` such a matrix is found by the iteration.
-#' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration.
+#' The cosine of the angle between the vector and its product is about -1 where it is an eigenvector of a negative eigenvalue, and tiny where the matrix is singular to the precision; conjugate gradients need not come across such a vector, and factorizations do. Also, with
+#' `method = "direct"`, of a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, where `"ic0"`, `"jacobi"` or a complete factor is made of it, or a dense factorization fails. With `"amg"`, `"none"` and
+#' what is given as `M` such a matrix is found by the iteration. Systems whose matrix is singular, such as the Laplacian of a graph, and which have a solution nevertheless, since `b` is in the range of `A`, may be solved by `method = "cg"`; whether a factorization of such a matrix fails is up to rounding.
+#' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration, or inner products there that vanish because entries of `A` or `M` are too small, or too large.
 #' `cudafactor_error_dimension`, `cudafactor_error_argument` and `cudafactor_error_type`: operands that do not go together or are none. Errors of the user's functions are what they are.
 #'
 #' The warning `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) comes where right-hand sides have not converged. Then `x` has the last iterate, whose error, in the norm of `A`, is the least of all.
@@ -70,7 +72,7 @@
 #' @param A A symmetric positive definite matrix, or a function that multiplies by it: see below.
 #' @param b Right-hand sides: a vector, or a matrix with a column for each; a [gpu_matrix], a data frame, or a matrix of package Matrix or slam, too.
 #' @param M The preconditioner: see below.
-#' @param x0 Where to start: a vector or matrix of the extents of `b`, or what `pcg()` gave before; `NULL` for zero.
+#' @param x0 Where to start: numbers of the extents of `b`, in any form that `b` may have, or what `pcg()` gave before; `NULL` for zero. A right-hand side beside which its start is too large for the range of numbers begins from zero.
 #' @param tol The relative residual that is wanted. `NULL` for 1e-8, and for 1e-5 where `A` or `M` is a `gpu_matrix` in single precision.
 #' @param maxit The most iterations. `NULL` for ten times the order of `A`, and not less than 100 or more than 10000.
 #' @param method `"cg"`, `"direct"`, or `"auto"`, which chooses: see below.
@@ -123,7 +125,7 @@ pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = NU
   }
   method <- as_pcg_choice(if (missing(method)) "auto" else method, c("auto", "cg", "direct"), "method", call)
   where <- how(device, "double", call)
-  b <- as_side(if (is.data.frame(b) || inherits(b, "simple_triplet_matrix")) as_matrix(b, call) else b, call)
+  b <- as_pcg_sides(b, call)
   there <- is_resident(b)
   if (there) {
     beside <- b

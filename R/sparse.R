@@ -19,6 +19,10 @@ symmetric_columns <- function(x, call) {
 }
 
 coerced <- function(x, classes, call) {
+  # A slot of numbers may hold integers, which package Matrix's own code takes for doubles.
+  if (inherits(x, "dMatrix") && !is.double(x@x)) {
+    abort_type(sprintf("a matrix of class \"%s\" must have a slot 'x' of type \"double\", not \"%s\"", class(x)[[1L]], typeof(x@x)), call)
+  }
   tryCatch(
     Reduce(function(x, class) methods::as(x, class), classes, x),
     error = function(e) abort_type(conditionMessage(e), call)

@@ -110,4 +110,61 @@ test_that("it is printed", {
   skip_if_not_installed("Matrix")
   expect_output(print(ichol(poisson(4))), "without fill, of order 16")
   expect_output(print(ichol(poisson(4), 0.1)), "with threshold 0.1")
+  expect_output(print(ichol(4)), "\n1 entry, 1.00 times")
+  expect_output(print(ichol(diag(2))), "\n2 entries, ")
+})
+
+test_that("it stands for the matrix L L'", {
+  skip_if_not_installed("Matrix")
+  set.seed(3)
+  a <- poisson(4, 5)
+  m <- ichol(a, 0.1)
+  l <- as.matrix(m$L)
+  expect_equal(as.matrix(m), tcrossprod(l))
+  expect_identical(as.matrix(m), t(as.matrix(m)))
+  expect_null(dimnames(as.matrix(m)))
+  expect_equal(determinant(m), determinant(tcrossprod(l)))
+  expect_equal(determinant(m, logarithm = FALSE), determinant(tcrossprod(l), FALSE))
+  expect_equal(det(m), det(tcrossprod(l)))
+  expect_identical(t(m), m)
+  dimnames(a) <- rep(list(sprintf("v%d", 1:20)), 2)
+  m <- ichol(a, 0.1)
+  # Rows and columns told apart.
+  m$L@Dimnames <- list(sprintf("r%d", 1:20), sprintf("c%d", 1:20))
+  dense <- as.matrix(m)
+  expect_identical(dimnames(dense), dimnames(m))
+  expect_identical(dimnames(as.matrix(t(m))), rev(dimnames(m)))
+  expect_equal(solve(m), solve(dense))
+  expect_equal(solve(m, diag(20)), solve(dense, diag(20)))
+  expect_equal(solve(m, 1:20), solve(dense, 1:20))
+  expect_equal(as.matrix(ichol(matrix(0, 0, 0))), matrix(0, 0, 0))
+  expect_equal(det(ichol(matrix(0, 0, 0))), 1)
+})
+
+test_that("right-hand sides are those of pcg()", {
+  skip_if_not_installed("Matrix")
+  set.seed(4)
+  m <- ichol(poisson(4))
+  b <- random_matrix(16, 2)
+  colnames(b) <- c("p", "q")
+  x <- solve(m, b)
+  expect_equal(x, solve(as.matrix(m), b))
+  expect_identical(solve(m, data.frame(b)), x)
+  expect_identical(solve(m, methods::as(b, "CsparseMatrix")), x)
+  there <- solve(m, as_gpu(b, "cpu"))
+  expect_s4_class(there, "gpu_matrix")
+  expect_equal(as.matrix(there), x)
+  if (requireNamespace("slam", quietly = TRUE)) expect_identical(solve(m, slam::as.simple_triplet_matrix(b)), x)
+  e <- expect_error(solve(m, "a"), class = "cudafactor_error")
+  expect_match(conditionMessage(expect_error(solve(m, matrix(0, 3, 1)), class = "cudafactor_error_dimension")), "'b' (3 x 1)", fixed = TRUE)
+  expect_error(solve(m, qr(diag(16))), "'b' must be", class = "cudafactor_error_type")
+  for (bad in c(NaN, Inf)) {
+    broken <- m
+    broken$L@x[4] <- bad
+    e <- expect_error(solve(broken, b), "'a'", class = "cudafactor_error_non_finite")
+    expect_identical(e$argument, "a")
+  }
+  broken <- m
+  broken$L@x[1] <- -1
+  expect_identical(expect_error(solve(broken, b), class = "cudafactor_error_argument")$argument, "a")
 })

@@ -55,3 +55,29 @@ test_that("functions multiply and solve, and what they signal is theirs", {
   expect_error(pcg(multiply, b, "ic0"), class = "cudafactor_error_argument")
   expect_error(pcg(multiply, b, method = "direct"), class = "cudafactor_error_argument")
 })
+
+test_that("functions may give whatever as.matrix() makes a matrix of", {
+  skip_if_not_installed("Matrix")
+  set.seed(8)
+  a <- definite_matrix(12)
+  b <- random_matrix(12, 2)
+  as_sparse <- function(x) methods::as(x, "CsparseMatrix")
+  expect_solved(pcg(function(x) as_sparse(a %*% x), b, function(r) as_sparse(r)), a, b)
+  expect_solved(pcg(function(x) as.table(a %*% x), b), a, b)
+  if (requireNamespace("slam", quietly = TRUE)) {
+    triplets <- slam::as.simple_triplet_matrix
+    expect_solved(pcg(function(x) triplets(a %*% x), b, function(r) triplets(r)), a, b)
+  }
+  expect_error(pcg(function(x) pcg(a, x), b), "class \"pcg\"", class = "cudafactor_error_type")
+  expect_error(pcg(function(x) factor(x), b), "class \"factor\"", class = "cudafactor_error_type")
+})
+
+test_that("no number out of the last product is an error", {
+  a <- definite_matrix(12)
+  calls <- 0
+  f <- function(x) {
+    calls <<- calls + 1
+    if (calls > 1) x * NA else a %*% x
+  }
+  expect_error(pcg(f, rep(1, 12), maxit = 1), "came up in the iteration", class = "cudafactor_error_non_finite")
+})

@@ -172,3 +172,70 @@ test_that("what makes no sense is refused", {
   expect_equal(pcg(4, 2)$x, 0.5)
   expect_equal(pcg(matrix(4L), TRUE)$x, 0.25)
 })
+
+test_that("what is no Cholesky factor is told by its class", {
+  skip_if_not_installed("Matrix")
+  set.seed(15)
+  a <- definite_matrix(6)
+  b <- 1:6
+  expect_error(pcg(a, b, pcg(a, b)), "'M' must be one of .* not of class \"pcg\"", class = "cudafactor_error_type")
+  dense <- methods::as(methods::as(a, "symmetricMatrix"), "unpackedMatrix")
+  expect_error(pcg(a, b, Matrix::BunchKaufman(dense)), "not of class \"BunchKaufman\"", class = "cudafactor_error_type")
+  # It extends triangular matrices, and its rows may be in order.
+  expect_error(pcg(a, b, Matrix::BunchKaufman(methods::as(dense, "packedMatrix"))), "not of class \"pBunchKaufman\"", class = "cudafactor_error_type")
+  expect_error(pcg(a, b, Matrix::Schur(dense)), "not of class \"Schur\"", class = "cudafactor_error_type")
+  for (m in list(Matrix::chol(methods::as(dense, "dpoMatrix")), Matrix::chol(methods::as(dense, "dppMatrix")))) {
+    f <- pcg(a, b, m)
+    expect_solved(f, a, b)
+    expect_identical(f$iterations, 1L)
+  }
+  sparse <- Matrix::Matrix(diag(c(2, 1, 3)), sparse = TRUE)
+  sparse@x <- 1:3
+  expect_error(pcg(sparse, 1:3), "slot 'x'", class = "cudafactor_error_type")
+  full <- poisson(3)
+  full <- methods::as(full, "generalMatrix")
+  full@x <- as.integer(full@x)
+  expect_error(pcg(full, 1:9), "\"dgCMatrix\" must have a slot 'x' of type \"double\"", class = "cudafactor_error_type")
+  expect_error(ichol(full), "slot 'x'", class = "cudafactor_error_type")
+})
+
+test_that("a diagonal factor is one where its class tells", {
+  skip_if_not_installed("Matrix")
+  a <- diag(c(2, 3, 4))
+  b <- 1:3
+  for (m in list(chol(a), Matrix::Diagonal(3))) expect_error(pcg(a, b, m), "jacobi", class = "cudafactor_error_argument")
+  dense <- methods::as(methods::as(methods::as(a, "symmetricMatrix"), "unpackedMatrix"), "dpoMatrix")
+  sparse <- methods::as(methods::as(a, "symmetricMatrix"), "CsparseMatrix")
+  for (m in list(ichol(a), Matrix::chol(dense), Matrix::chol(sparse), Matrix::Cholesky(sparse))) {
+    for (x in list(a, sparse)) {
+      f <- pcg(x, b, m)
+      expect_solved(f, a, b)
+      expect_identical(f$iterations, 1L)
+    }
+  }
+})
+
+test_that("numbers out of range are nobody's definiteness", {
+  skip_if_not_installed("Matrix")
+  set.seed(16)
+  a <- poisson(20)
+  b <- rnorm(400)
+  out_of_range <- function(...) expect_error(pcg(...), "too large or too small", class = "cudafactor_error_non_finite")
+  out_of_range(a * 1e307, b, M = "jacobi")
+  out_of_range(a, b, M = function(r) r * 1e-200)
+  out_of_range(a * 1e-320, b, M = "none")
+  out_of_range(a * 1e-320, b, M = "jacobi")
+})
+
+test_that("a start that is far too large is none", {
+  skip_if_not_installed("Matrix")
+  a <- poisson(6, 5)
+  b <- cbind(rep(1e-200, 30), 1)
+  f <- pcg(a, b, x0 = cbind(rep(1, 30), 1e160))
+  expect_identical(f$x, pcg(a, b, method = "cg")$x)
+  # The first residual shows where one begins.
+  expect_identical(f$residuals[1, ], c(1, 1))
+  f <- pcg(as.matrix(a), b, x0 = cbind(rep(1, 30), 1e160))
+  expect_true(all(f$converged))
+  expect_solved(pcg(as_gpu(as.matrix(a), "cpu", "single"), rep(1, 30), x0 = rep(1e30, 30)), as.matrix(a), rep(1, 30), 1e-4)
+})

@@ -138,15 +138,15 @@ pub struct Jacobi<B> {
 }
 
 impl<B> Jacobi<B> {
-    /// From the diagonal of A. An entry that is not greater than zero, or so small that its reciprocal is infinite, is [`Error::NotPositiveDefinite`] with the order of a
-    /// minor that has it in its corner; one that is infinite or NaN, [`Error::NonFiniteIn`].
+    /// From the diagonal of A. An entry that is not greater than zero is [`Error::NotPositiveDefinite`] with the order of a minor that has it in its corner; one that is infinite or NaN,
+    /// [`Error::NonFiniteIn`]; one so small that its reciprocal is infinite, [`Error::NonFinite`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
         let mut inverse: Vec<f64> = crate::scalar::try_zeroed(diagonal.len())?;
-        for (at, (i, d)) in inverse.iter_mut().zip(diagonal).enumerate() {
+        for (i, d) in inverse.iter_mut().zip(diagonal) {
             *i = 1.0 / d;
             if i.is_infinite() {
-                return Err(Error::NotPositiveDefinite { order: at + 1 });
+                return Err(Error::NonFinite);
             }
         }
         Ok(Jacobi {

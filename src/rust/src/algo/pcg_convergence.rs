@@ -31,7 +31,12 @@ impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
                 *last = c.checked;
             }
             let Some((end, _)) = c.end else { continue };
+            if !norm.is_finite() {
+                c.checked = f64::NAN;
+            }
             let end = match end {
+                // A function may fail in this product alone.
+                End::Converged | End::Iterations if !norm.is_finite() => End::NonFinite,
                 _ if c.checked <= self.stop.tol => End::Converged,
                 End::Converged if self.iteration >= self.stop.maxit => End::Iterations,
                 // Of residuals below that squares vanish.

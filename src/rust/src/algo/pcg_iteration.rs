@@ -64,12 +64,19 @@ pub(super) const NOTHING: f64 = 1e-17;
 const GROWN: f64 = 1e10;
 const SINGULAR: f64 = 16.0 * f64::EPSILON;
 
+/// A start whose residual is larger than 2 to this part of the exponents that there are is no start: inner products would overflow.
+const START: f64 = 0.45;
+
+/// An inner product that is not positive is of no account where it is not below `-NEGATIVE`, and the product of the norms is below `VANISHING`: what it was a sum of underflowed.
+const VANISHING: f64 = 1e-290;
+const NEGATIVE: f64 = 1e-310;
+
 /// The power of 2 that brings a positive number near 1, as far as one within the range does.
 fn scale(norm: f64, most: f64) -> f64 {
     (-norm.log2().floor().clamp(-most, most)).exp2()
 }
 
-/// A start, with zero in place of columns that are too large beside b for the range of numbers.
+/// A start, with zero in place of columns that are not finite as they were too large beside b.
 fn finite<S: Blocks>(blocks: &S, x: S::Block) -> Result<S::Block> {
     let norms = blocks.norms(&x)?;
     let kept = norms
@@ -142,6 +149,7 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         if x0.is_some() && all.is_on() {
             all.a.multiply(blocks, &all.x, &mut all.q)?;
             blocks.subtract(&all.q, &mut all.r)?;
+            all.begin_again()?;
         }
         for c in &all.columns {
             done.history[c.number].clear();
@@ -163,6 +171,25 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         Ok(all)
     }
 
+    /// Begins columns from zero whose start leaves residuals that are too large.
+    fn begin_again(&mut self) -> Result<()> {
+        let blocks = self.blocks;
+        let most = (START * blocks.exponents()).exp2();
+        let norms = blocks.norms(&self.r)?;
+        let large = |c: &usize| norms[*c].is_nan() || norms[*c] > most;
+        let places: Vec<usize> = (0..norms.len()).filter(large).collect();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let columns = || places.iter().map(|c| &self.columns[*c]);
+        let numbers: Vec<usize> = columns().map(|c| c.number).collect();
+        let scales: Vec<f64> = columns().map(|c| c.scale).collect();
+        let b = blocks.scaled(&blocks.gather(self.b, &numbers)?, &scales)?;
+        blocks.scatter(&b, &places, &mut self.r)?;
+        let zeros = blocks.zeros(blocks.shape(&b).0, places.len())?;
+        blocks.scatter(&zeros, &places, &mut self.x)
+    }
+
     pub fn is_on(&self) -> bool {
         !self.columns.is_empty()
     }
@@ -173,12 +200,15 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         self.a.multiply(blocks, &self.p, &mut self.q)?;
         let curvatures = blocks.dots(&self.p, &self.q)?;
         if !curvatures.iter().all(|c| c.is_finite() && *c > 0.0) {
-            let cosines = self.cosines(&self.p, &self.q, &curvatures)?;
-            for ((c, curvature), cosine) in self.columns.iter_mut().zip(&curvatures).zip(cosines) {
+            let angles = self.angles(&self.p, &self.q, &curvatures)?;
+            for ((c, curvature), angle) in self.columns.iter_mut().zip(&curvatures).zip(angles) {
                 if !curvature.is_finite() {
                     c.fail();
                 } else if *curvature <= 0.0 {
-                    c.end = Some((End::Indefinite { cosine }, Look::Needed));
+                    match angle {
+                        Some(cosine) => c.end = Some((End::Indefinite { cosine }, Look::Needed)),
+                        None => c.fail(),
+                    }
                 }
             }
             // The others take the product again, and go on.
@@ -243,12 +273,16 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
             blocks.dots(&self.r, &self.q)?
         };
         if !plain && !rhos.iter().all(|c| c.is_finite() && *c > 0.0) {
-            let cosines = self.cosines(&self.r, &self.q, &rhos)?;
-            for ((c, rho), cosine) in self.columns.iter_mut().zip(&rhos).zip(cosines) {
+            let angles = self.angles(&self.r, &self.q, &rhos)?;
+            for ((c, rho), angle) in self.columns.iter_mut().zip(&rhos).zip(angles) {
                 if !rho.is_finite() {
                     c.fail();
                 } else if *rho <= 0.0 {
-                    c.end = Some((End::IndefinitePreconditioner { cosine }, Look::Needed));
+                    let end = |cosine| (End::IndefinitePreconditioner { cosine }, Look::Needed);
+                    match angle {
+                        Some(cosine) => c.end = Some(end(cosine)),
+                        None => c.fail(),
+                    }
                 }
             }
             let stay = self.staying();
@@ -282,5 +316,16 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         let (x, y) = (self.blocks.norms(x)?, self.blocks.norms(y)?);
         let norms = x.iter().zip(&y);
         Ok(norms.zip(dots).map(|((x, y), d)| d / x / y).collect())
+    }
+
+    /// The cosines, and none where vectors are so small that the sign of their inner product says nothing. A product that is zero, of a vector that is not so small, is what it is.
+    fn angles(&self, x: &S::Block, y: &S::Block, dots: &[f64]) -> Result<Vec<Option<f64>>> {
+        let (x, y) = (self.blocks.norms(x)?, self.blocks.norms(y)?);
+        let angle = |((x, y), d): ((&f64, &f64), &f64)| {
+            let both = if *y == 0.0 { *x } else { x * y };
+            let lost = *d > -NEGATIVE && both < VANISHING;
+            (!lost).then_some(d / x / y)
+        };
+        Ok(x.iter().zip(&y).zip(dots).map(angle).collect())
     }
 }

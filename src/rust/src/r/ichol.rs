@@ -5,6 +5,7 @@ use extendr_api::prelude::*;
 use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use crate::algo::pcg_blocks::{Blocks, Preconditioner};
 use crate::algo::pcg_host::Host;
+use crate::error::Error;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::sparse;
@@ -64,7 +65,15 @@ fn native_ichol_solve(
         let mut out = Out::new(&out, bdim)?;
         let mut x = host.zeros(bdim.0, bdim.1)?;
         set_last(Target::Cpu);
-        IncompleteCholesky::from_lower(&l)?.solve(&host, &own, &mut x)?;
+        let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {
+            Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument: "a" },
+            Error::Argument { what, .. } => Error::Argument {
+                argument: "a",
+                what,
+            },
+            other => other,
+        })?;
+        l.solve(&host, &own, &mut x)?;
         out.slice().copy_from_slice(x.values());
         Ok(())
     })

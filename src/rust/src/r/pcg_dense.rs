@@ -161,7 +161,7 @@ fn with_matrix<T: Scalar, D: Elementwise<T>>(
         AnyPreconditioner::Kind(Kind::None) => {
             Ok(run(s, dev, &op, &Unpreconditioned)?.by(Kind::None))
         }
-        AnyPreconditioner::Kind(Kind::Jacobi) => {
+        AnyPreconditioner::Kind(Kind::Jacobi | Kind::Default) => {
             let diagonal = widened(&dev.diagonal(a)?)?;
             let m = Jacobi::new(&OnDevice::<T, D>::new(dev), &diagonal)?;
             Ok(run(s, dev, &op, &m)?.by(Kind::Jacobi))

@@ -24,7 +24,7 @@ pub enum Kind {
     Amg,
     /// On a GPU algebraic multigrid; else IC(0) or the complete factor.
     Auto,
-    /// On a GPU algebraic multigrid; else IC(0).
+    /// On a GPU algebraic multigrid; else IC(0). Of a dense matrix, Jacobi's.
     Default,
 }
 

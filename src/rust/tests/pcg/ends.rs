@@ -134,6 +134,96 @@ fn what_becomes_no_number_ends_its_column() {
     assert_eq!(s.verdict(), Err(Error::NonFinite));
 }
 
+/// The last residual is computed by a product of its own, after which there is no other.
+#[test]
+fn what_becomes_no_number_at_the_end_is_found() {
+    for bad in [f64::NAN, f64::INFINITY] {
+        let products = std::cell::Cell::new(0);
+        let product = Product {
+            order: 6,
+            multiply: |x: &HostBlock, out: &mut HostBlock| -> Result<()> {
+                products.set(products.get() + 1);
+                for (i, (o, x)) in out.values_mut().iter_mut().zip(x.values()).enumerate() {
+                    let d = (i + 1) as f64;
+                    *o = if products.get() > 1 { bad } else { d * x };
+                }
+                Ok(())
+            },
+        };
+        let b = block(6, 1, 3);
+        let stop = Stopping {
+            tol: 1e-12,
+            maxit: 1,
+        };
+        let s = pcg(&Host::new(1), &product, &Unpreconditioned, &b, None, stop).unwrap();
+        assert_eq!(s.ends, [End::NonFinite]);
+        assert!(s.residuals[0].is_nan());
+    }
+}
+
+/// Squares of the first residual would overflow.
+#[test]
+fn a_start_that_is_far_too_large_is_none() {
+    let a = poisson(&[30]);
+    let host = Host::new(1);
+    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let stop = Stopping {
+        tol: 1e-10,
+        maxit: 90,
+    };
+    let mut b = HostBlock::new(30, 3, vec![1.0; 90]).unwrap();
+    let mut x0 = b.clone();
+    b.column_mut(1).fill(1e-200);
+    x0.column_mut(2).fill(1e160);
+    let of = |x0| pcg(&host, &sparse, &Unpreconditioned, &b, x0, stop).unwrap();
+    let (s, zero) = (of(Some(&x0)), of(None));
+    assert_eq!(s.ends, [End::Converged; 3]);
+    for c in 1..3 {
+        assert_eq!(s.x.column(c), zero.x.column(c));
+        assert_eq!(s.history[c], zero.history[c]);
+    }
+    // A small matrix has large solutions, and a start near one is kept.
+    let mut small = a.clone();
+    small.values.iter_mut().for_each(|v| *v *= 1e-180);
+    let sparse = Sparse::new(&small, Stored::All).unwrap();
+    let b = HostBlock::new(30, 1, vec![1.0; 30]).unwrap();
+    let of = |x0| pcg(&host, &sparse, &Unpreconditioned, &b, x0, stop).unwrap();
+    let again = of(Some(&of(None).x));
+    assert_eq!((again.ends[0], again.iterations[0]), (End::Converged, 0));
+}
+
+/// Of inner products that underflow nobody is to blame.
+#[test]
+fn numbers_out_of_range_are_not_indefinite() {
+    let a = poisson(&[10]);
+    let b = block(10, 1, 1);
+    let times = |by: f64| {
+        Solve(move |r: &HostBlock, out: &mut HostBlock| -> Result<()> {
+            let pairs = out.values_mut().iter_mut().zip(r.values());
+            pairs.for_each(|(o, r)| *o = by * r);
+            Ok(())
+        })
+    };
+    for by in [1e-200, -1e-320, 1e200] {
+        let s = run(&a, &times(by), &b, 1e-10, 50);
+        assert_eq!(s.ends, [End::NonFinite], "{by}");
+        assert_eq!(s.verdict(), Err(Error::NonFinite));
+    }
+    // What is as small and has a sign is said to be so.
+    let mut negative = a.clone();
+    negative.values.iter_mut().for_each(|v| *v *= -1e-300);
+    let s = run(&negative, &Unpreconditioned, &b, 1e-10, 50);
+    assert!(matches!(s.ends[0], End::Indefinite { cosine } if cosine < -0.01));
+    let s = run(
+        &diagonal(&[1.0, 0.0]),
+        &Unpreconditioned,
+        &columns(&[&[0.0, 1e-200]]),
+        1e-10,
+        50,
+    );
+    assert!(matches!(s.ends[0], End::Indefinite { .. }));
+}
+
 #[test]
 fn errors_of_functions_come_through() {
     let product = Product {

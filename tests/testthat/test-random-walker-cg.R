@@ -57,7 +57,7 @@ test_that("a tolerance is kept, and limits are told of", {
   off <- function(tol) max(abs(random_walker(image, seeds, method = "cg", tol = tol, prob = TRUE)$probabilities - direct$probabilities))
   expect_lt(off(1e-3), 1e-2)
   expect_lt(off(1e-12), 1e-10)
-  expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 1), "in 1 iteration:", class = "cudafactor_warning_not_converged")
+  expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 1), "in 1 iteration, and labels may be wrong: more of them may do", class = "cudafactor_warning_not_converged")
   expect_output(print(r), "\n1 iteration,")
   expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 2), class = "cudafactor_warning_not_converged")
   expect_identical(list(r$iterations, r$error), list(2, Inf))
@@ -66,6 +66,33 @@ test_that("a tolerance is kept, and limits are told of", {
   expect_error(random_walker(image, seeds, tol = NA), class = "cudafactor_error_argument")
   expect_error(random_walker(image, seeds, maxit = 0), class = "cudafactor_error_argument")
   expect_error(random_walker(image, seeds, method = "ls"), class = "cudafactor_error_argument")
+})
+
+test_that("regions that weights of 1e-10 join to the rest have the exact solution's probabilities", {
+  for_each_device(function(device) {
+    expect_right <- function(image, beta = 130) {
+      seeds <- array(0, dim(image))
+      seeds[c(1L, length(seeds))] <- 1:2
+      direct <- random_walker(image, seeds, beta, "direct", prob = TRUE, device = "cpu")
+      r <- random_walker(image, seeds, beta, "cg", prob = TRUE, device = device)
+      expect_lte(r$error, 1e-9)
+      expect_lt(max(abs(r$probabilities - direct$probabilities)), 1e-8)
+    }
+    expect_right(outer(1:36, 1:36, function(i, j) ((i %/% 4) + (j %/% 4)) %% 2))
+    square <- matrix(0, 36, 36)
+    square[9:18, 9:18] <- 1
+    expect_right(square)
+    set.seed(1)
+    expect_right(matrix(+(runif(60^2) < 0.6), 60))
+    expect_right(array(+(runif(14^3) < 0.7), c(14, 14, 14)))
+    expect_right(array(round(4 * runif(14^3)), c(14, 14, 14)), 1000)
+  })
+})
+
+test_that("slabs of a few slices are factored, and volumes are not", {
+  chosen <- function(space) random_walker(disc(space), three_seeds(space), device = "cpu")$method
+  expect_identical(chosen(c(150, 150, 3)), "direct")
+  expect_identical(chosen(c(28, 28, 28)), "cg")
 })
 
 test_that("a volume is iterated for by itself", {

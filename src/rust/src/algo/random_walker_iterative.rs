@@ -41,8 +41,16 @@ pub fn segment_graph_iterative<D: Stencil + Sparse>(
 ) -> Result<Iterated> {
     let first =
         segment_graph_multigrid(dev, graph, accuracy, labels, probabilities.as_deref_mut())?;
-    if first.error <= accuracy.tol {
+    let left = Accuracy {
+        maxit: accuracy.maxit.saturating_sub(first.iterations),
+        ..accuracy
+    };
+    if first.error <= accuracy.tol || left.maxit == 0 {
         return Ok(first);
     }
-    segment_graph_algebraic(dev, graph, accuracy, must, labels, probabilities)
+    let second = segment_graph_algebraic(dev, graph, left, must, labels, probabilities)?;
+    Ok(Iterated {
+        iterations: first.iterations + second.iterations,
+        ..second
+    })
 }

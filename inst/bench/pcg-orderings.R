@@ -62,7 +62,7 @@ by_order <- function(name) {
   write <- function(m, file) {
     con <- file(file, "wb")
     on.exit(close(con))
-    writeBin(c(nrow(m), length(m@x)), con)
+    writeBin(as.double(c(nrow(m), length(m@x))), con)
     writeBin(m@p, con)
     writeBin(m@i, con)
     writeBin(m@x, con)

@@ -25,9 +25,10 @@ use crate::sparse::{Columns, Sparse, Stored};
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
 
-/// Refinements, each of which iterates to this part of the residual.
-const ROUNDS: usize = 8;
+/// Refinements iterate to this part of the residual each, and follow each other until so many have left more than this part of the error: estimates, which a smaller eigenvalue enlarges.
 const SMALLER: f64 = 1e-6;
+const WORTH: f64 = 0.5;
+const STALLS: usize = 2;
 
 type Own<D> = <D as Device<f64>>::Mat<'static>;
 
@@ -61,7 +62,6 @@ pub fn segment_graph_algebraic<D: Sparse>(
             )?;
             let blocks = OnDevice::new(dev);
             let smallest = smallest_met(&blocks, &inverse, &inverse, &b, n)?;
-            eprintln!("probe {smallest:e} levels {:?}", inverse.levels());
             if smallest < UNFIT && !must {
                 done.error = f64::INFINITY;
                 return Ok(done);
@@ -121,8 +121,9 @@ impl<D: Sparse> Solver<'_, '_, D> {
         let (mut x, mut r) = (try_zeroed(n * k)?, try_zeroed(n * k)?);
         let (mut columns, mut left) = (try_zeroed(n * k)?, self.accuracy.maxit);
         let mut z: Own<D> = self.dev.blank(n, k)?;
-        let mut error = f64::INFINITY;
-        for round in 0..=ROUNDS {
+        let (mut error, mut stalls) = (f64::INFINITY, 0);
+        loop {
+            let before = error;
             self.system.residuals(labels, &x, &mut r)?;
             for (i, row) in r.chunks_exact(k).enumerate() {
                 row.iter()
@@ -133,10 +134,6 @@ impl<D: Sparse> Solver<'_, '_, D> {
             self.inverse.solve(&blocks, &b, &mut z)?;
             let step = blocks.fetch(&z)?;
             error = step.iter().map(|v| v.abs()).fold(0.0, larger) / self.smallest;
-            eprintln!(
-                "round {round} error {error:e} smallest {:e} left {left}",
-                self.smallest
-            );
             if error.is_nan() {
                 return Err(Error::NonFinite);
             }
@@ -144,7 +141,8 @@ impl<D: Sparse> Solver<'_, '_, D> {
                 add(&mut x, &step, k);
                 break;
             }
-            if round == ROUNDS || left == 0 {
+            stalls += usize::from(error > WORTH * before);
+            if left == 0 || stalls == STALLS {
                 error = f64::INFINITY;
                 break;
             }

@@ -28,7 +28,7 @@
 #'   \item{a function}{of a matrix of residuals \eqn{r}, which gives \eqn{M^{-1} r}{M^-1 r}, of the same extents, by something that is linear, symmetric and positive definite, and the same in each iteration.}
 #' }
 #' What `M` is where it is not given depends on the kind of `A`: `"ic0"` for a matrix that stays sparse, on the CPU, and `"amg"` for one on a GPU, `"jacobi"` for a dense one and `"none"` for a function. The Cholesky factor of a matrix that has changed since by a little leaves few iterations, of
-#' \eqn{n^2} operations for each right-hand side, instead of another factorization of \eqn{n^3 / 3}. That is faster on the CPU, where the matrix has changed by a percent or less and there are few right-hand sides; on a GPU another factorization is.
+#' \eqn{n^2} operations for each right-hand side, instead of another factorization of \eqn{n^3 / 3}. That is faster on the CPU, where the matrix has changed by a percent or less and there are few right-hand sides, and on a GPU for matrices of order 16000 and more that are there already ([gpu_matrix]); where they have to be brought there another factorization is.
 #'
 #' @section Method:
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is

@@ -26,7 +26,7 @@ fn broken() -> Error {
 /// Pixels from which "auto" iterates on a GPU.
 const FOR_GPU: usize = 100_000;
 
-/// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with volumes of 25 pixels a side and more, not with pictures or volumes of a few slices.
+/// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with volumes of 26 pixels a side and more and pictures of more than some 4000 a side, not with volumes of a few slices.
 const FOR_FACTOR: f64 = 5e4;
 
 /// What the user asked for.

@@ -66,7 +66,7 @@ fn thresholds() {
 
 /// The counts at the order of `inst/bench/pcg.R`, for a build with optimizations.
 #[test]
-#[ignore = "takes minutes without optimizations"]
+#[ignore = "takes more than a minute without optimizations"]
 fn a_million_unknowns() {
     let a = poisson(&[1000, 1000]);
     let b = block(a.rows, 1, 1);

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{matrices, residual, same, Host};
-use cudafactor::algo::cholesky_host::{factor, factor_by_tiles, factor_staying, Means};
+use cudafactor::algo::cholesky_host::{
+    factor, factor_by_tiles, factor_staying, factor_staying_by, Means,
+};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::error::{Error, Result};
 use cudafactor::scalar::Scalar;
@@ -172,7 +174,8 @@ fn stays_where_it_is_made<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     ));
 }
 
-/// Devices that do not reach one another cannot.
+/// Devices that exchange no memory cannot. By default the first one works alone then; devices
+/// that the user names must work together.
 fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     let a = matrices::positive::<T>(300).remove(0).1;
     let failed = factor_staying(devs, f64::INFINITY, 128, a.view()).err();
@@ -184,6 +187,17 @@ fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
         })
     ));
     assert!(factor_staying(&devs[..1], f64::INFINITY, 128, a.view()).is_ok());
+    let by = |together| {
+        let means = Means {
+            devices: Box::new(|| vec![0, 1, 2]),
+            together,
+            memory: f64::INFINITY,
+        };
+        factor_staying_by(&devs[0], &means, 128, a.view()).map(|(devs, made)| (devs.len(), made))
+    };
+    let (count, made) = by(false).unwrap();
+    assert_eq!((count, made.len()), (1, 6));
+    assert!(by(true).is_err());
 }
 
 fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {

@@ -7,7 +7,7 @@ use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::cholesky_tiled;
 use crate::algo::host_tiles::HostTiles;
 use crate::algo::tiled_device::Stayed;
-use crate::algo::tiled_peers::reach_all;
+use crate::algo::tiled_peers::{exchange_all, reach_all};
 use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
 use crate::error::{Error, Result};
@@ -272,6 +272,25 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     cholesky_tiled::factor(devs, &tiles, &work, copiers(&strips, devs.len())).map(|_| ())
 }
 
+/// [`factor_staying`] on the devices of a request, and these devices. Where the user named none,
+/// the first one works alone if the group cannot, as devices that exchange no memory cannot.
+pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    tile: usize,
+    x: MatRef<'_, T>,
+) -> Result<(Vec<D>, Vec<Stayed<D::Mat<'static>>>)> {
+    let mut devs = means.open(dev)?;
+    match factor_staying(&devs, means.memory, tile, x) {
+        Err(e) if !means.together && devs.len() > 1 && may_be_others(&e) => {
+            devs.truncate(1);
+            let made = factor_staying(&devs, means.memory, tile, x).map_err(|_| e)?;
+            Ok((devs, made))
+        }
+        made => Ok((devs, made?)),
+    }
+}
+
 /// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
 /// edges are filled up to whole ones with ones on the diagonal and zeros elsewhere.
 pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
@@ -294,6 +313,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
         let room = room::<T, D>(devs, memory, &layout)?;
         Ok(Room {
             host: waiting::<T>(&strips, devs.len()),
+            peers: exchange_all::<T, D>(devs)?,
             ..room
         })
     };

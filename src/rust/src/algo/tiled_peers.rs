@@ -23,11 +23,20 @@ pub(super) struct Peers<'a, D> {
     left: Condvar,
 }
 
-/// Whether each device reaches all others.
+/// Whether each device reads all others' memory directly.
 pub(super) fn reach_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> Result<bool> {
+    all_pairs(devs, D::reaches)
+}
+
+/// Whether each device gets copies from all others, directly or through the host's memory.
+pub(super) fn exchange_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> Result<bool> {
+    all_pairs(devs, D::copies_from)
+}
+
+fn all_pairs<D>(devs: &[D], holds: impl Fn(&D, &D) -> Result<bool>) -> Result<bool> {
     for dev in devs {
         for other in devs {
-            if !dev.reaches(other)? {
+            if !holds(dev, other)? {
                 return Ok(false);
             }
         }

@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_host::{factor_staying, Means};
+use crate::algo::cholesky_host::{factor_staying_by, Means};
 use crate::error::{Error, Result};
 use crate::r::args;
 use crate::r::reply::reply;
@@ -64,8 +64,7 @@ fn on_gpus<T: Scalar, D: TileMachine<T> + Holds<T>>(
             what: "the CPU was asked for a factor on GPUs".to_owned(),
         });
     }
-    let devs = means.open(dev)?;
-    let made = factor_staying(&devs, means.memory, tile, x)?;
+    let (devs, made) = factor_staying_by(dev, means, tile, x)?;
     let held = made
         .into_iter()
         .map(|made| (made.tile, devs[made.device].hold(made.matrix)));

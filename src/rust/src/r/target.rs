@@ -32,7 +32,10 @@ impl Target {
 /// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
+    /// The device follows from the amount of work.
     Auto,
+    /// `Auto` for work that is for GPUs: the first one starts it, all may share it.
+    Gpus,
     Exactly(Target),
 }
 
@@ -92,6 +95,7 @@ impl How {
     pub fn target(&self, work: impl Into<Work>) -> Target {
         match self.request {
             Request::Exactly(t) => t,
+            Request::Gpus => Target::Cuda(self.first()),
             Request::Auto if self.pays(&work.into()) => Target::Cuda(self.first()),
             Request::Auto => Target::Cpu,
         }
@@ -116,16 +120,30 @@ impl How {
         self.chosen.count_ones() > 1
     }
 
-    /// The same settings for work that is for a GPU, however little it is.
+    /// The same settings for work that belongs on GPUs, whatever its amount. The group of GPUs
+    /// that may share the work stays as the user asked for it.
     pub fn for_gpu(self) -> How {
-        How {
-            request: Request::Exactly(self.target(f64::INFINITY)),
-            ..self
-        }
+        let there = self.request == Request::Auto && self.pays(&f64::INFINITY.into());
+        self.settled(there)
     }
 
-    /// The numbers of GPUs that may work together on what is for a GPU.
+    /// As [`How::for_gpu`], where the caller knows whether there is a GPU.
+    fn settled(self, there: bool) -> How {
+        let request = match self.request {
+            Request::Auto if there => Request::Gpus,
+            Request::Auto => Request::Exactly(Target::Cpu),
+            settled => settled,
+        };
+        How { request, ..self }
+    }
+
+    /// The numbers of GPUs that may share work that is for a GPU.
     pub fn gpus(&self) -> Vec<usize> {
+        self.gpus_of(cuda_count())
+    }
+
+    /// As [`How::gpus`], on a machine with `count` GPUs.
+    fn gpus_of(&self, count: usize) -> Vec<usize> {
         match self.request {
             _ if self.chosen != 0 => {
                 let bits = 0..u64::BITS as usize;
@@ -133,7 +151,7 @@ impl How {
             }
             Request::Exactly(Target::Cuda(ordinal)) => vec![ordinal],
             Request::Exactly(Target::Cpu) => Vec::new(),
-            Request::Auto => (0..cuda_count()).collect(),
+            Request::Auto | Request::Gpus => (0..count).collect(),
         }
     }
 
@@ -329,3 +347,47 @@ macro_rules! on_device {
     }};
 }
 pub(crate) use on_device;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(request: Request, chosen: u64) -> How {
+        How {
+            request,
+            single: false,
+            threads: 1,
+            min_flops: f64::NAN,
+            delay: f64::INFINITY,
+            gpu_memory: f64::INFINITY,
+            chosen,
+            breakeven: [f64::NAN; Verb::NAMED.len()],
+        }
+    }
+
+    #[test]
+    fn a_default_request_for_gpus_keeps_all_of_them() {
+        let how = asked(Request::Auto, 0).settled(true);
+        assert_eq!(how.target(1.0), Target::Cuda(0));
+        assert_eq!(how.gpus_of(3), [0, 1, 2]);
+        assert!(!how.together());
+    }
+
+    #[test]
+    fn named_gpus_are_kept() {
+        let how = asked(Request::Auto, 0b110).settled(true);
+        assert_eq!(how.target(1.0), Target::Cuda(1));
+        assert_eq!(how.gpus_of(3), [1, 2]);
+        assert!(how.together());
+    }
+
+    #[test]
+    fn one_device_stays_one() {
+        let how = asked(Request::Exactly(Target::Cuda(1)), 0).settled(true);
+        assert_eq!(how.target(1.0), Target::Cuda(1));
+        assert_eq!(how.gpus_of(3), [1]);
+        let how = asked(Request::Auto, 0).settled(false);
+        assert_eq!(how.target(1.0), Target::Cpu);
+        assert!(how.gpus_of(0).is_empty());
+    }
+}

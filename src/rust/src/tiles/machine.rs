@@ -73,6 +73,14 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     {
         Ok(false)
     }
+    /// Whether [`TileMachine::copy`] brings the other device's memory, directly or through the
+    /// host's.
+    fn copies_from(&self, other: &Self) -> Result<bool>
+    where
+        Self: Sized,
+    {
+        self.reaches(other)
+    }
     /// Where a matrix is in the device's memory, for [`TileMachine::copy`].
     fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {
         unreachable_memory()
@@ -80,7 +88,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// Starts a copy of another device's matrix, which it has computed, to one of this device, as soon as `after` is past; the end of it.
     ///
     /// # Safety
-    /// `from` is reached, and a matrix of as many numbers lies there; both stay, and neither is changed, until the copy is done.
+    /// `from` is one that this device copies from, and a matrix of as many numbers lies there; both stay, and neither is changed, until the copy is done.
     unsafe fn copy(
         &self,
         _from: &Self,

@@ -47,8 +47,9 @@ impl<T: Scalar> TileMachine<T> for CpuDevice {
         !self.apart
     }
 
-    fn with(&self, _: &[usize], _: bool) -> Result<Vec<Self>> {
-        Ok(vec![self.clone()])
+    fn with(&self, numbers: &[usize], _: bool) -> Result<Vec<Self>> {
+        let count = if self.apart { numbers.len().max(1) } else { 1 };
+        Ok(vec![self.clone(); count])
     }
 
     fn free(&self) -> Result<u64> {

@@ -11,45 +11,81 @@ use super::memory::Matrix;
 use crate::error::{Error, Result};
 use crate::matrix::Part;
 
-/// What was found out, by the numbers of reader and owner.
-static KNOWN: Mutex<Option<HashMap<(usize, usize), bool>>> = Mutex::new(None);
+/// What was found out of a pair of GPUs.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// The reader reads the owner's memory over the bus or a link of their own.
+    direct: bool,
+    /// A copy arrives, if need be through the host's memory.
+    copied: bool,
+}
 
-/// Whether a GPU can read another's memory; it may from now on. No GPU does where the environment variable `CUDAFACTOR_PEERS` is 0.
-/// What has failed is tried again another time.
+/// By the numbers of reader and owner, and whether a direct way was allowed.
+static KNOWN: Mutex<Option<HashMap<(usize, usize, bool), Pair>>> = Mutex::new(None);
+
+/// Whether a GPU can read another's memory directly; it may from then on. No GPU does where the
+/// environment variable `CUDAFACTOR_PEERS` is 0. What has failed is tried again another time.
 pub(super) fn reaches(reader: &'static Context, owner: &'static Context) -> Result<bool> {
-    if std::env::var("CUDAFACTOR_PEERS").as_deref() == Ok("0") {
-        return Ok(false);
-    }
+    let known = known(reader, owner)?;
+    Ok(known.direct)
+}
+
+/// Whether copies arrive from another GPU's memory. The driver takes them through the host's
+/// memory where there is no direct way, as between most gaming cards.
+pub(super) fn copies(reader: &'static Context, owner: &'static Context) -> Result<bool> {
+    let known = known(reader, owner)?;
+    Ok(known.direct || known.copied)
+}
+
+fn known(reader: &'static Context, owner: &'static Context) -> Result<Pair> {
+    let allowed = std::env::var("CUDAFACTOR_PEERS").as_deref() != Ok("0");
     if reader.ordinal == owner.ordinal {
-        return Ok(true);
+        return Ok(Pair {
+            direct: allowed,
+            copied: true,
+        });
     }
-    let pair = (reader.ordinal, owner.ordinal);
-    let known = lock(&KNOWN)
+    let key = (reader.ordinal, owner.ordinal, allowed);
+    let found = lock(&KNOWN)
         .as_ref()
-        .and_then(|known| known.get(&pair).copied());
-    if let Some(known) = known {
-        return Ok(known);
+        .and_then(|known| known.get(&key).copied());
+    if let Some(found) = found {
+        return Ok(found);
     }
-    let found = match is_connected(reader, owner) {
-        true => arrives(reader, owner),
-        false => Ok(false),
-    };
-    if !matches!(found, Ok(true)) {
-        let _ = allow(
-            reader,
-            owner,
-            sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
-        );
-    }
-    match found {
+    match look(reader, owner, allowed) {
         Ok(found) => {
             let mut known = lock(&KNOWN);
-            known.get_or_insert_with(HashMap::new).insert(pair, found);
+            known.get_or_insert_with(HashMap::new).insert(key, found);
             Ok(found)
         }
         Err(Error::Interrupted) => Err(Error::Interrupted),
-        Err(_) => Ok(false),
+        Err(_) => Ok(Pair {
+            direct: false,
+            copied: false,
+        }),
     }
+}
+
+fn look(reader: &'static Context, owner: &'static Context, allowed: bool) -> Result<Pair> {
+    let connected = allowed && is_connected(reader, owner);
+    if connected {
+        match arrives(reader, owner) {
+            Ok(true) => {
+                return Ok(Pair {
+                    direct: true,
+                    copied: true,
+                })
+            }
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            _ => {}
+        }
+    }
+    let none = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    let _ = allow(reader, owner, none);
+    Ok(Pair {
+        direct: false,
+        copied: arrives(reader, owner)?,
+    })
 }
 
 /// Whether the driver says so, and lets it.

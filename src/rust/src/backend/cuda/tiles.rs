@@ -201,6 +201,10 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
         peers::reaches(self.ctx, other.ctx)
     }
 
+    fn copies_from(&self, other: &Self) -> Result<bool> {
+        peers::copies(self.ctx, other.ctx)
+    }
+
     fn place(&self, matrix: &mut Matrix<'_, T>) -> Result<usize> {
         Ok(matrix.view().ptr as usize)
     }

@@ -186,7 +186,7 @@ lp_result <- function(found, mat, rows, columns, max, constant, control, call) {
     seconds = stats::setNames(found$seconds, c("iterating", "forming", "factoring")),
     certificate = switch(found$kind,
       rows = list(rows = named(found$proof, row_names)),
-      ray = list(ray = named(found$proof, column_names))
+      ray = list(ray = named(found$proof, column_names), point = named(found$point, column_names))
     ),
     dependent_rows = as.integer(found$dropped),
     dependent_columns = as.integer(found$dropped_columns),

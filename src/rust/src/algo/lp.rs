@@ -1,5 +1,6 @@
 //! Linear programs: from the problem as it was given by way of its standard form to the answer, or to a certificate that there is none.
 
+use super::lp_csc::Csc;
 use super::lp_dependent::{independent_columns, independent_rows};
 use super::lp_far::without_far_bounds;
 use super::lp_form::{form, Form, Formed, Problem};
@@ -7,15 +8,122 @@ use super::lp_ipm::{self, Limits, Outcome, Status};
 use super::lp_layout::Constraints;
 use super::lp_normal::NormalEquations;
 use super::lp_point::{Data, Point};
+use super::lp_presolve::{presolve, Presolved};
 use super::lp_scale::{self, Scales};
 pub use super::lp_solution::{Certificate, Options, Solution};
 use super::lp_stop::{norm, Measures, Sizes, Verdict, Yardstick};
+use super::lp_undecided::{decide, CONTRADICTION};
 use super::lp_vectors::Vectors;
 use super::lp_verify::Verifier;
 use crate::error::{Error, Result};
 
-/// Solves a problem: without far bounds first, if there are any.
+/// Iterations after which a small problem is undecided: not where fewer were asked for.
+const ENOUGH: usize = 100;
+
+/// Solves a problem: without what rows say one by one first, and by the simplex method where a small one is left undecided.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+    p.check(a.shape())?;
+    let on_host = a.on_host()?;
+    let host = on_host.as_deref();
+    let found = match reduced(a, host, p, options) {
+        Ok(Some(solution)) => Ok(solution),
+        Ok(None) => feasible_or_not(a, p, options),
+        Err(e) => Err(e),
+    };
+    let undecided = match &found {
+        Ok(s) => {
+            let limit = s.status == Status::IterationLimit && options.iterations >= ENOUGH;
+            limit || s.status == Status::Stalled
+        }
+        Err(e) => matches!(e, Error::NonFinite | Error::NotPositiveDefinite { .. }),
+    };
+    if undecided {
+        if let Some(decided) = decide(a, host, p, options)? {
+            let decided = with_products(a, p, decided)?;
+            return Ok(match found {
+                Ok(s) => Solution {
+                    log: s.log,
+                    seconds: s.seconds,
+                    ..decided
+                },
+                Err(_) => decided,
+            });
+        }
+    }
+    found.map_err(out_of_range)
+}
+
+/// By way of the problem without rows that were settled; none where there are no such rows, or where the answer does not hold for the whole.
+fn reduced<C: Constraints>(
+    a: &C,
+    host: Option<&Csc>,
+    p: &Problem<'_>,
+    options: &Options,
+) -> Result<Option<Solution>> {
+    let tolerance = CONTRADICTION * options.tolerance.max(a.eps());
+    let Some(host) = host else {
+        return Ok(None);
+    };
+    let verifier = Verifier::new(a, p, options.tolerance);
+    let reduced = match presolve(host, p, tolerance) {
+        Presolved::Nothing => return Ok(None),
+        Presolved::Infeasible(y) => {
+            return Ok(verifier.rows(y)?.map(|y| Solution::infeasible(p, y)))
+        }
+        Presolved::Reduced(reduced) => reduced,
+    };
+    let smaller = Problem {
+        objective: p.objective,
+        rows: (&reduced.rows.0, &reduced.rows.1),
+        columns: (&reduced.columns.0, &reduced.columns.1),
+    };
+    let mut s = feasible_or_not(a, &smaller, options)?;
+    match s.certificate.take() {
+        Some(Certificate::Rows(y)) => {
+            let y = reduced.multipliers(y, &vec![0.0; p.objective.len()]);
+            s.certificate = verifier.rows(y)?.map(Certificate::Rows);
+        }
+        Some(Certificate::Ray(x)) => s.certificate = verifier.ray(x)?.map(Certificate::Ray),
+        None => {
+            s.y = reduced.multipliers(s.y, p.objective);
+            let holds = s.status != Status::Optimal || verifier.is_optimal(&s.x, &s.y)?;
+            return holds.then(|| with_products(a, p, s)).transpose();
+        }
+    }
+    Ok(s.certificate.is_some().then_some(s))
+}
+
+/// An unbounded problem is one that has a point.
+fn feasible_or_not<C: Constraints>(
+    a: &C,
+    p: &Problem<'_>,
+    options: &Options,
+) -> Result<Solution> {
+    let s = solve_near(a, p, options)?;
+    if s.status != Status::Unbounded {
+        return Ok(s);
+    }
+    let nothing = vec![0.0; p.objective.len()];
+    let feasible = Problem {
+        objective: &nothing,
+        ..*p
+    };
+    let first = solve_near(a, &feasible, options)?;
+    Ok(match first.status {
+        Status::Optimal => Solution {
+            point: Some(first.x),
+            ..s
+        },
+        Status::Infeasible => first,
+        status => Solution {
+            status,
+            ..first
+        },
+    })
+}
+
+/// Without far bounds first, if there are any.
+fn solve_near<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     if let Some((lower, upper)) = without_far_bounds(p) {
         let wider = Problem {
             columns: (&lower, &upper),
@@ -35,16 +143,21 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     solve_within(a, p, options)
 }
 
+/// With rows' values and reduced costs.
+fn with_products<C: Constraints>(a: &C, p: &Problem<'_>, mut s: Solution) -> Result<Solution> {
+    if s.certificate.is_none() {
+        s.activity = a.times(&s.x)?;
+        let priced = a.transposed_times(&s.y)?;
+        let costs = p.objective.iter().zip(priced);
+        s.reduced = costs.map(|(c, a)| c - a).collect();
+    }
+    Ok(s)
+}
+
 fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let mut verifier = Verifier::new(a, p, options.tolerance);
-    let mut solution = solve_form(a, p, options, &mut verifier).map_err(out_of_range)?;
-    if solution.certificate.is_none() {
-        solution.activity = a.times(&solution.x)?;
-        let priced = a.transposed_times(&solution.y)?;
-        let costs = p.objective.iter().zip(priced);
-        solution.reduced = costs.map(|(c, a)| c - a).collect();
-    }
-    Ok(solution)
+    let solution = solve_form(a, p, options, &mut verifier)?;
+    with_products(a, p, solution)
 }
 
 /// What it means that not even a starting point can be had of finite numbers.
@@ -146,10 +259,14 @@ fn iterate<C: Constraints>(
         .zip(&form.shifts)
         .map(|(c, s)| c * s)
         .sum();
+    fn largest<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
+        all.fold(0.0, |s, x| s.max(x.abs()))
+    }
     let sizes = Sizes {
         rhs: norm(form.given().iter().chain(&form.upper)),
         cost: norm(costs()),
-        largest_cost: costs().fold(0.0, |s, c| s.max(c.abs())),
+        largest_rhs: largest(form.given().iter().chain(&form.upper)),
+        largest_cost: largest(costs()),
         constant: shifted + options.constant,
     };
     let by = |x: &[f64], by: &[f64]| x.iter().zip(by).map(|(x, by)| x * by).collect::<Vec<_>>();

@@ -39,7 +39,7 @@ impl Problem<'_> {
     }
 
     /// An error unless it has this shape, no NaN, finite coefficients of the objective, and bounds that leave room.
-    fn check(&self, (m, n): (usize, usize)) -> Result<()> {
+    pub fn check(&self, (m, n): (usize, usize)) -> Result<()> {
         let lengths = [
             (self.objective.len(), n),
             (self.columns.0.len(), n),

@@ -51,6 +51,8 @@ pub struct Solution {
     pub log: Vec<Record>,
     pub seconds: Seconds,
     pub certificate: Option<Certificate>,
+    /// Of an unbounded problem a point from which the ray begins.
+    pub point: Option<Vec<f64>>,
     /// Rows, and free columns, that depend on others.
     pub dropped: usize,
     pub dropped_columns: usize,
@@ -68,6 +70,7 @@ impl Solution {
             log: Vec::new(),
             seconds: Seconds::default(),
             certificate: None,
+            point: None,
             dropped: 0,
             dropped_columns: 0,
         }

@@ -155,6 +155,7 @@ fn answer(s: Solution) -> List {
         seconds = vec![t.iterating, t.forming, t.factoring],
         proof = proof,
         kind = kind,
+        point = s.point.unwrap_or_default(),
         dropped = s.dropped as f64,
         dropped_columns = s.dropped_columns as f64
     )

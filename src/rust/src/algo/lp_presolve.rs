@@ -1,0 +1,281 @@
+//! What can be said of a linear program row by row: rows without coefficients are kept to or not, rows with one are bounds of a variable. Variables that cannot change count as numbers.
+//!
+//! Rows that are settled lose their bounds, and the matrix stays. Multipliers of these rows are found on the way back: a variable's reduced cost is that of the row whose bound it is at.
+
+use super::lp_csc::Csc;
+use super::lp_form::{Problem, INFINITE};
+
+/// Units of rounding, of a sum's magnitudes, that it may be off.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
+
+/// A problem without the rows that were settled.
+pub struct Reduced<'p> {
+    a: &'p Csc,
+    pub rows: (Vec<f64>, Vec<f64>),
+    pub columns: (Vec<f64>, Vec<f64>),
+    /// Rows that bound a variable: the row, the variable and its coefficient, in the order in which they were found.
+    bounding: Vec<(usize, usize, f64)>,
+    /// The row that each bound of a variable is of.
+    of_lower: Vec<Option<usize>>,
+    of_upper: Vec<Option<usize>>,
+    by_rows: ByRows,
+}
+
+/// The places of the entries of each row, by columns.
+struct ByRows {
+    starts: Vec<usize>,
+    entries: Vec<(usize, f64)>,
+}
+
+impl ByRows {
+    fn new(a: &Csc) -> Self {
+        let mut starts = vec![0; a.rows + 1];
+        a.index.iter().for_each(|i| starts[i + 1] += 1);
+        for i in 0..a.rows {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut entries = vec![(0, 0.0); a.index.len()];
+        for j in 0..a.columns() {
+            let (index, values) = a.column(j);
+            for (i, v) in index.iter().zip(values) {
+                entries[next[*i]] = (j, *v);
+                next[*i] += 1;
+            }
+        }
+        ByRows { starts, entries }
+    }
+
+    fn row(&self, i: usize) -> &[(usize, f64)] {
+        &self.entries[self.starts[i]..self.starts[i + 1]]
+    }
+}
+
+/// What looking at rows one by one came to.
+pub enum Presolved<'p> {
+    /// No row could be settled.
+    Nothing,
+    Reduced(Reduced<'p>),
+    /// Multipliers of rows that contradict each other.
+    Infeasible(Vec<f64>),
+}
+
+/// `tolerance` is what bounds may contradict each other by, relative to their size.
+pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p> {
+    let (m, n) = (a.rows, a.columns());
+    let (rows, columns): (Vec<_>, Vec<_>) = (
+        (0..m).map(|i| p.row(i)).collect(),
+        (0..n).map(|j| p.column(j)).collect(),
+    );
+    let mut left = vec![0_usize; m];
+    for j in (0..n).filter(|j| columns[*j].0 != columns[*j].1) {
+        let (index, values) = a.column(j);
+        let filled = index.iter().zip(values).filter(|(_, v)| **v != 0.0);
+        filled.for_each(|(i, _)| left[*i] += 1);
+    }
+    let is_row = |i: &usize| rows[*i] != (f64::NEG_INFINITY, f64::INFINITY);
+    let queue: Vec<usize> = (0..m).filter(|i| left[*i] <= 1 && is_row(i)).collect();
+    if queue.is_empty() {
+        return Presolved::Nothing;
+    }
+    let mut state = State {
+        left,
+        fixed: vec![(0.0, 0.0); m],
+        settled: vec![false; m],
+        queue,
+        tolerance,
+        units: units(a, &rows, &columns),
+        r: Reduced {
+            a,
+            rows: rows.into_iter().unzip(),
+            columns: columns.into_iter().unzip(),
+            bounding: Vec::new(),
+            of_lower: vec![None; n],
+            of_upper: vec![None; n],
+            by_rows: ByRows::new(a),
+        },
+    };
+    for j in 0..n {
+        if state.r.columns.0[j] == state.r.columns.1[j] {
+            state.count(j);
+        }
+    }
+    while let Some(i) = state.queue.pop() {
+        if std::mem::replace(&mut state.settled[i], true) {
+            continue;
+        }
+        if let Err(y) = state.settle(i) {
+            return Presolved::Infeasible(y);
+        }
+    }
+    Presolved::Reduced(state.r)
+}
+
+/// Of rows and columns what their bounds, where these are 0, may be compared with: the size of the numbers that meet there, 1 at most.
+fn units(a: &Csc, rows: &[(f64, f64)], columns: &[(f64, f64)]) -> (Vec<f64>, Vec<f64>) {
+    let size = |(l, u): (f64, f64)| {
+        let of = |b: f64| if b.is_finite() { b.abs() } else { 0.0 };
+        of(l).max(of(u))
+    };
+    let mut of_rows: Vec<f64> = rows.iter().map(|b| size(*b)).collect();
+    let mut of_columns: Vec<f64> = columns.iter().map(|b| size(*b)).collect();
+    let own = (of_rows.clone(), of_columns.clone());
+    for (j, of_column) in of_columns.iter_mut().enumerate() {
+        let (index, values) = a.column(j);
+        for (i, v) in index.iter().zip(values).filter(|(_, v)| **v != 0.0) {
+            *of_column = of_column.max(own.0[*i] / v.abs());
+            of_rows[*i] = of_rows[*i].max(own.1[j] * v.abs());
+        }
+    }
+    for all in [&mut of_rows, &mut of_columns] {
+        all.iter_mut().for_each(|x| *x = x.min(1.0));
+    }
+    (of_rows, of_columns)
+}
+
+struct State<'p> {
+    /// How many coefficients of variables that can change each row has, and what the others make of it: the sum, and that of magnitudes.
+    left: Vec<usize>,
+    fixed: Vec<(f64, f64)>,
+    settled: Vec<bool>,
+    queue: Vec<usize>,
+    tolerance: f64,
+    units: (Vec<f64>, Vec<f64>),
+    r: Reduced<'p>,
+}
+
+impl State<'_> {
+    /// Takes a fixed variable for a number. Rows count those that are not fixed from the outset.
+    fn count(&mut self, j: usize) {
+        let at = self.r.columns.0[j];
+        let (index, values) = self.r.a.column(j);
+        for (i, v) in index.iter().zip(values) {
+            self.fixed[*i].0 += v * at;
+            self.fixed[*i].1 += (v * at).abs();
+        }
+    }
+
+    /// What a bound may be off.
+    fn room(&self, b: f64, unit: f64, terms: f64) -> f64 {
+        self.tolerance * b.abs().max(unit) + ROUNDING * terms
+    }
+
+    fn settle(&mut self, i: usize) -> Result<(), Vec<f64>> {
+        let ((l, u), (sum, terms)) = ((self.r.rows.0[i], self.r.rows.1[i]), self.fixed[i]);
+        let free = |(j, v): &&(usize, f64)| *v != 0.0 && self.r.columns.0[*j] != self.r.columns.1[*j];
+        let Some((j, v)) = self.r.by_rows.row(i).iter().find(free).copied() else {
+            let unit = self.units.0[i];
+            let below = l.is_finite() && sum < l - self.room(l, unit, terms);
+            if below || u.is_finite() && sum > u + self.room(u, unit, terms) {
+                let mut y = vec![0.0; self.left.len()];
+                y[i] = if below { 1.0 } else { -1.0 };
+                let zeros = vec![0.0; self.units.1.len()];
+                return Err(self.r.multipliers(y, &zeros));
+            }
+            self.release(i);
+            return Ok(());
+        };
+        let (mut low, mut high) = ((l - sum) / v, (u - sum) / v);
+        if v < 0.0 {
+            std::mem::swap(&mut low, &mut high);
+        }
+        // What is as large as that would be no bound.
+        let fits = |b: f64| b.is_infinite() || b.abs() < INFINITE;
+        if low.is_nan() || high.is_nan() || !fits(low) || !fits(high) {
+            return Ok(());
+        }
+        let (own, upper) = (self.r.columns.0[j], self.r.columns.1[j]);
+        let terms = terms / v.abs();
+        let (before, after) = ((own, upper), (own.max(low), upper.min(high)));
+        if after.0 > before.0 {
+            self.r.of_lower[j] = Some(i);
+        }
+        if after.1 < before.1 {
+            self.r.of_upper[j] = Some(i);
+        }
+        self.r.bounding.push((i, j, v));
+        let (low, high) = after;
+        if low > high {
+            let size = low.abs().max(high.abs());
+            if low - high > self.room(size, self.units.1[j], terms) {
+                return Err(self.contradiction(j));
+            }
+        }
+        let equal = low == high || (low - high).abs() <= ROUNDING * (low.abs().max(high.abs()) + terms);
+        self.release(i);
+        if low > high || equal {
+            // The variable's own bound is kept to.
+            let at = match (self.r.of_lower[j], self.r.of_upper[j]) {
+                (None, _) => low,
+                (_, None) => high,
+                _ => 0.5 * (low + high),
+            };
+            self.r.columns.0[j] = at;
+            self.r.columns.1[j] = at;
+            self.fix(j);
+        } else {
+            self.r.columns.0[j] = low;
+            self.r.columns.1[j] = high;
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, i: usize) {
+        self.r.rows.0[i] = f64::NEG_INFINITY;
+        self.r.rows.1[i] = f64::INFINITY;
+    }
+
+    fn fix(&mut self, j: usize) {
+        self.count(j);
+        let (index, values) = self.r.a.column(j);
+        for (i, _) in index.iter().zip(values).filter(|(_, v)| **v != 0.0) {
+            self.left[*i] -= 1;
+            let bounds = (self.r.rows.0[*i], self.r.rows.1[*i]);
+            if self.left[*i] <= 1 && bounds != (f64::NEG_INFINITY, f64::INFINITY) {
+                self.settled[*i] = false;
+                self.queue.push(*i);
+            }
+        }
+    }
+
+    /// Of a variable whose bounds leave nothing: its lower bound, from above.
+    fn contradiction(&self, j: usize) -> Vec<f64> {
+        let mut y = vec![0.0; self.left.len()];
+        let mut reduced = vec![0.0; self.units.1.len()];
+        if let Some(lower) = self.r.of_lower[j] {
+            let entry = self.r.by_rows.row(lower).iter().find(|(k, _)| *k == j);
+            y[lower] = entry.map_or(0.0, |(_, v)| 1.0 / v);
+        }
+        // What of the row's combination the lower bound takes.
+        let asked = self.r.of_lower[j].map_or(0.0, |_| 1.0);
+        reduced[j] = asked - 1.0;
+        self.r.multipliers(y, &reduced)
+    }
+}
+
+impl Reduced<'_> {
+    /// Multipliers of all rows from those of the rows that are left, for these costs: those of 0 are a proof's.
+    pub fn multipliers(&self, mut y: Vec<f64>, costs: &[f64]) -> Vec<f64> {
+        let priced = self.a.transposed_times(&y);
+        let mut reduced: Vec<f64> = costs.iter().zip(priced).map(|(c, a)| c - a).collect();
+        for (i, j, v) in self.bounding.iter().rev() {
+            let of = if reduced[*j] > 0.0 {
+                self.of_lower[*j]
+            } else if reduced[*j] < 0.0 {
+                self.of_upper[*j]
+            } else {
+                None
+            };
+            if of != Some(*i) {
+                continue;
+            }
+            let by = reduced[*j] / v;
+            y[*i] += by;
+            for (k, v) in self.by_rows.row(*i) {
+                reduced[*k] -= v * by;
+            }
+            reduced[*j] = 0.0;
+        }
+        y
+    }
+}

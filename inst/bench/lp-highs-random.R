@@ -47,12 +47,17 @@ violation <- function(call, x) {
   upper <- c(upper, call$bounds$upper)
   at <- c(a %*% x, x)
   terms <- c(abs(a) %*% abs(x), abs(x))
-  sizes <- abs(c(lower, upper))
-  unit <- min(1, max(sizes[is.finite(sizes)], 0))
-  if (unit == 0) unit <- 1
+  unit <- min(1, largest(call))
   off <- pmax(lower - at, at - upper, 0)
   bound <- ifelse(lower > at, abs(lower), ifelse(upper < at, abs(upper), 0))
   max(off / pmax(bound, unit, terms))
+}
+
+# The largest of right-hand sides and bounds.
+largest <- function(call) {
+  sizes <- abs(c(call[[4]], call$range, unlist(call$bounds)))
+  sizes <- sizes[is.finite(sizes)]
+  if (any(sizes > 0)) max(sizes) else 1
 }
 
 same <- function(status, objective, is, optimum, size) {
@@ -64,7 +69,8 @@ began <- proc.time()[[3]]
 rows <- lapply(lines, function(line) {
   p <- read_problem(line)
   r <- tryCatch(suppressWarnings(do.call(lp_ipm, p$call)), error = function(e) list(status = 9L, optimum = NA, solution = NA))
-  size <- if (r$status == 0L) min(1, sum(abs(p$call[[1]] * r$solution))) else 0
+  # What an objective near 0 is compared with.
+  size <- min(1, max(abs(p$call[[1]])) * largest(p$call))
   data.frame(
     family = p$family, highs = p$highs, exact = p$exact, status = r$status, of_highs = p$of_highs, of_exact = p$of_exact, optimum = r$optimum,
     as_highs = same(r$status, r$optimum, p$highs, p$of_highs, size), as_exact = same(r$status, r$optimum, p$exact, p$of_exact, size), size = size,
@@ -107,7 +113,7 @@ text <- function(x) {
 print(counts, row.names = FALSE)
 cat(sprintf("largest violation of an optimum: %.1e; %d without a decision; %.1f s\n", max(d$outside, na.rm = TRUE), sum(d$status > 2L), took))
 if (Sys.getenv("CUDAFACTOR_LP_LIST") != "") {
-  print(listed[listed$kind %in% c("disagreement", "near-tie, not as HiGHS"), ], row.names = FALSE)
+  writeLines(do.call(paste, c(listed[listed$kind %in% c("disagreement", "near-tie, not as HiGHS"), ], sep = " | ")))
 }
 if (Sys.getenv("CUDAFACTOR_BENCH_DIR") != "none") {
   bench_write("lp-highs", "Small random linear programs beside HiGHS", list(Counts = text(counts), Statuses = text(statuses),

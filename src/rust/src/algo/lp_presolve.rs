@@ -15,6 +15,8 @@ pub struct Reduced<'p> {
     pub columns: (Vec<f64>, Vec<f64>),
     /// Rows that bound a variable: the row, the variable and its coefficient, in the order in which they were found.
     bounding: Vec<(usize, usize, f64)>,
+    /// How many equations follow from other rows.
+    pub dropped: usize,
     /// The row that each bound of a variable is of.
     of_lower: Vec<Option<usize>>,
     of_upper: Vec<Option<usize>>,
@@ -90,6 +92,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
             rows: rows.into_iter().unzip(),
             columns: columns.into_iter().unzip(),
             bounding: Vec::new(),
+            dropped: 0,
             of_lower: vec![None; n],
             of_upper: vec![None; n],
             by_rows: ByRows::new(a),
@@ -161,61 +164,66 @@ impl State<'_> {
     }
 
     fn settle(&mut self, i: usize) -> Result<(), Vec<f64>> {
+        let columns = &self.r.columns;
+        let changes = |(j, v): &&(usize, f64)| *v != 0.0 && columns.0[*j] != columns.1[*j];
+        match self.r.by_rows.row(i).iter().find(changes) {
+            Some((j, v)) => self.bound(i, *j, *v),
+            None => self.compare(i),
+        }
+    }
+
+    /// A row in which nothing can change.
+    fn compare(&mut self, i: usize) -> Result<(), Vec<f64>> {
         let ((l, u), (sum, terms)) = ((self.r.rows.0[i], self.r.rows.1[i]), self.fixed[i]);
-        let free = |(j, v): &&(usize, f64)| *v != 0.0 && self.r.columns.0[*j] != self.r.columns.1[*j];
-        let Some((j, v)) = self.r.by_rows.row(i).iter().find(free).copied() else {
-            let unit = self.units.0[i];
-            let below = l.is_finite() && sum < l - self.room(l, unit, terms);
-            if below || u.is_finite() && sum > u + self.room(u, unit, terms) {
-                let mut y = vec![0.0; self.left.len()];
-                y[i] = if below { 1.0 } else { -1.0 };
-                let zeros = vec![0.0; self.units.1.len()];
-                return Err(self.r.multipliers(y, &zeros));
-            }
-            self.release(i);
-            return Ok(());
-        };
-        let (mut low, mut high) = ((l - sum) / v, (u - sum) / v);
+        let unit = self.units.0[i];
+        let below = l.is_finite() && sum < l - self.room(l, unit, terms);
+        if below || u.is_finite() && sum > u + self.room(u, unit, terms) {
+            let mut y = vec![0.0; self.left.len()];
+            y[i] = if below { 1.0 } else { -1.0 };
+            let zeros = vec![0.0; self.units.1.len()];
+            return Err(self.r.multipliers(y, &zeros));
+        }
+        self.r.dropped += usize::from(l == u);
+        self.release(i);
+        Ok(())
+    }
+
+    /// A row that bounds variable j, whose coefficient is v.
+    fn bound(&mut self, i: usize, j: usize, v: f64) -> Result<(), Vec<f64>> {
+        let (sum, terms) = (self.fixed[i].0, self.fixed[i].1 / v.abs());
+        let mut of_row = ((self.r.rows.0[i] - sum) / v, (self.r.rows.1[i] - sum) / v);
         if v < 0.0 {
-            std::mem::swap(&mut low, &mut high);
+            of_row = (of_row.1, of_row.0);
         }
         // What is as large as that would be no bound.
         let fits = |b: f64| b.is_infinite() || b.abs() < INFINITE;
-        if low.is_nan() || high.is_nan() || !fits(low) || !fits(high) {
+        if !fits(of_row.0) || !fits(of_row.1) {
             return Ok(());
         }
-        let (own, upper) = (self.r.columns.0[j], self.r.columns.1[j]);
-        let terms = terms / v.abs();
-        let (before, after) = ((own, upper), (own.max(low), upper.min(high)));
-        if after.0 > before.0 {
+        let own = (self.r.columns.0[j], self.r.columns.1[j]);
+        let (low, high) = (own.0.max(of_row.0), own.1.min(of_row.1));
+        if low > own.0 {
             self.r.of_lower[j] = Some(i);
         }
-        if after.1 < before.1 {
+        if high < own.1 {
             self.r.of_upper[j] = Some(i);
         }
         self.r.bounding.push((i, j, v));
-        let (low, high) = after;
-        if low > high {
-            let size = low.abs().max(high.abs());
-            if low - high > self.room(size, self.units.1[j], terms) {
-                return Err(self.contradiction(j));
-            }
+        let size = low.abs().max(high.abs());
+        if low - high > self.room(size, self.units.1[j], terms) {
+            return Err(self.contradiction(j));
         }
-        let equal = low == high || (low - high).abs() <= ROUNDING * (low.abs().max(high.abs()) + terms);
         self.release(i);
-        if low > high || equal {
+        (self.r.columns.0[j], self.r.columns.1[j]) = (low, high);
+        if size.is_finite() && high - low <= ROUNDING * (size + terms) {
             // The variable's own bound is kept to.
             let at = match (self.r.of_lower[j], self.r.of_upper[j]) {
                 (None, _) => low,
                 (_, None) => high,
                 _ => 0.5 * (low + high),
             };
-            self.r.columns.0[j] = at;
-            self.r.columns.1[j] = at;
+            (self.r.columns.0[j], self.r.columns.1[j]) = (at, at);
             self.fix(j);
-        } else {
-            self.r.columns.0[j] = low;
-            self.r.columns.1[j] = high;
         }
         Ok(())
     }
@@ -238,18 +246,19 @@ impl State<'_> {
         }
     }
 
-    /// Of a variable whose bounds leave nothing: its lower bound, from above.
+    /// A proof that a variable's bounds leave no value: 1 of its lower bound, less 1 of its upper one.
     fn contradiction(&self, j: usize) -> Vec<f64> {
         let mut y = vec![0.0; self.left.len()];
-        let mut reduced = vec![0.0; self.units.1.len()];
-        if let Some(lower) = self.r.of_lower[j] {
-            let entry = self.r.by_rows.row(lower).iter().find(|(k, _)| *k == j);
-            y[lower] = entry.map_or(0.0, |(_, v)| 1.0 / v);
+        let mut costs = vec![0.0; self.units.1.len()];
+        match self.r.of_lower[j] {
+            Some(row) => {
+                let of_row = self.r.by_rows.row(row).iter();
+                let entry = of_row.filter(|(k, _)| *k == j).map(|(_, v)| 1.0 / v);
+                y[row] = entry.sum();
+            }
+            None => costs[j] = -1.0,
         }
-        // What of the row's combination the lower bound takes.
-        let asked = self.r.of_lower[j].map_or(0.0, |_| 1.0);
-        reduced[j] = asked - 1.0;
-        self.r.multipliers(y, &reduced)
+        self.r.multipliers(y, &costs)
     }
 }
 

@@ -53,7 +53,8 @@ pub fn scale<N: NormalEquations>(n: &mut N) -> Result<Scales> {
 pub fn scales_of(a: &Csc) -> (Vec<f64>, Vec<f64>) {
     let (mut rows, mut columns) = (vec![1.0; a.rows], vec![1.0; a.columns()]);
     for _ in 0..SWEEPS {
-        let (mut of_rows, mut of_columns) = (vec![0.0_f64; rows.len()], vec![0.0_f64; columns.len()]);
+        let (mut of_rows, mut of_columns) =
+            (vec![0.0_f64; rows.len()], vec![0.0_f64; columns.len()]);
         for (j, of_column) in of_columns.iter_mut().enumerate() {
             let (index, values) = a.column(j);
             for (i, v) in index.iter().zip(values) {

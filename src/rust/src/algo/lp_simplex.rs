@@ -24,10 +24,18 @@ const EXCHANGES: usize = 5000;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// A vertex, and duals of rows.
-    Optimal { x: Vec<f64>, y: Vec<f64> },
+    Optimal {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
     /// Multipliers of rows.
-    Infeasible { y: Vec<f64> },
-    Unbounded { point: Vec<f64>, ray: Vec<f64> },
+    Infeasible {
+        y: Vec<f64>,
+    },
+    Unbounded {
+        point: Vec<f64>,
+        ray: Vec<f64>,
+    },
     Undecided,
 }
 
@@ -299,7 +307,11 @@ impl Tableau {
     fn accepts(&mut self, off: &[f64]) -> bool {
         let excess = |i: usize| {
             let (k, v) = (self.basis[i], self.values[i].rounded());
-            let bound = if off[i] > 0.0 { self.lower[k] } else { self.upper[k] };
+            let bound = if off[i] > 0.0 {
+                self.lower[k]
+            } else {
+                self.upper[k]
+            };
             (v - bound).abs() <= self.tolerance * bound.abs().max(self.unit)
         };
         if !(0..self.rows).filter(|i| off[*i] != 0.0).all(excess) {

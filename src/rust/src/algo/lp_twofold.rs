@@ -104,7 +104,10 @@ impl Mul for Twofold {
     fn mul(self, other: Twofold) -> Twofold {
         let high = self.high * other.high;
         let error = self.high.mul_add(other.high, -high);
-        ordered_sum(high, error + (self.high * other.low + self.low * other.high))
+        ordered_sum(
+            high,
+            error + (self.high * other.low + self.low * other.high),
+        )
     }
 }
 

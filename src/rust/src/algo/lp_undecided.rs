@@ -13,6 +13,13 @@ use crate::error::Result;
 /// Of the tolerance: what bounds of small problems may contradict each other by, relative to their size.
 pub const CONTRADICTION: f64 = 0.1;
 
+/// Entries of a matrix up to which the simplex method is asked whether a point that is outside by more than that is one.
+const TINY: usize = 1000;
+
+pub fn is_tiny(on_host: Option<&Csc>) -> bool {
+    on_host.is_some_and(|a| a.rows * a.columns() <= TINY)
+}
+
 /// An answer, or none where the problem is large or what was found does not hold.
 pub fn decide<C: Constraints>(
     a: &C,

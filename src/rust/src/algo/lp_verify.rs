@@ -92,18 +92,20 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         let (near, rounding) = (SINGLY * self.tolerance, self.rounding());
         // Products of distances and duals fall with the square of what either is off.
         let apart = self.tolerance.sqrt();
-        let sound = |v: f64, (l, u): (f64, f64), d: f64, off: (f64, f64), cost: f64, units: (f64, f64)| {
-            let within = |by: f64, bound: f64| by <= near * (units.0 + bound.abs()) + rounding * off.0;
-            let (dual_near, size) = (near * (units.1 + cost.abs()) + rounding * off.1, d.abs());
-            let bound = if d > 0.0 { l } else { u };
-            let distance = (v - bound).abs() / (units.0 + v.abs());
-            let settled = size <= dual_near
-                || bound.is_finite() && distance * size <= apart * (units.1 + size)
-                || bound.is_finite() && within((v - bound).abs(), bound);
-            (l.is_infinite() || within(l - v, l))
-                && (u.is_infinite() || within(v - u, u))
-                && settled
-        };
+        let sound =
+            |v: f64, (l, u): (f64, f64), d: f64, off: (f64, f64), cost: f64, units: (f64, f64)| {
+                let within =
+                    |by: f64, bound: f64| by <= near * (units.0 + bound.abs()) + rounding * off.0;
+                let (dual_near, size) = (near * (units.1 + cost.abs()) + rounding * off.1, d.abs());
+                let bound = if d > 0.0 { l } else { u };
+                let distance = (v - bound).abs() / (units.0 + v.abs());
+                let settled = size <= dual_near
+                    || bound.is_finite() && distance * size <= apart * (units.1 + size)
+                    || bound.is_finite() && within((v - bound).abs(), bound);
+                (l.is_infinite() || within(l - v, l))
+                    && (u.is_infinite() || within(v - u, u))
+                    && settled
+            };
         let (of_bounds, of_costs) = self.sizes();
         let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
         // A dual counts in its row's own unit.
@@ -131,6 +133,18 @@ impl<'v, C: Constraints> Verifier<'v, C> {
             );
             sound(x[j], self.p.column(j), c - priced[j], off, c, units)
         }))
+    }
+
+    /// Whether rows and variables are outside their bounds by no more than a tenth of the tolerance, relative to their sizes.
+    pub fn is_within(&self, x: &[f64]) -> Result<bool> {
+        let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
+        let (unit, rounding) = (self.sizes().0.min(1.0), self.rounding());
+        let within = |v: f64, (l, u): (f64, f64), size: f64| {
+            let near = |b: f64| 0.1 * self.tolerance * b.abs().max(unit) + rounding * size;
+            (l.is_infinite() || l - v <= near(l)) && (u.is_infinite() || v - u <= near(u))
+        };
+        let rows = (0..activity.len()).all(|i| within(activity[i], self.p.row(i), sizes[i]));
+        Ok(rows && (0..x.len()).all(|j| within(x[j], self.p.column(j), x[j].abs())))
     }
 
     /// Multipliers of rows that prove that no point is within all bounds, such that what they ask for is 1 more than can be had: without those of a wrong sign. None where they do not prove it, rounding set against it.

@@ -52,6 +52,7 @@ mod lp_twofold;
 mod lp_undecided;
 pub mod lp_vectors;
 mod lp_verify;
+mod lp_within;
 pub mod lu;
 pub mod matmult;
 pub mod matmult_parts;

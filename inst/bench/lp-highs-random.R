@@ -17,7 +17,11 @@ if (!file.exists(file)) {
 # A tie is near where bounds, or costs, that differ by this share of their size make the other answer right.
 NEAR <- 1e-9
 
-numbers <- function(text) as.numeric(strsplit(text, " ", fixed = TRUE)[[1]])
+numbers <- function(text) {
+  all <- strsplit(text, " ", fixed = TRUE)[[1]]
+  all[all == "NA"] <- NA
+  as.numeric(all)
+}
 
 read_problem <- function(line) {
   f <- strsplit(line, ";", fixed = TRUE)[[1]]
@@ -25,7 +29,7 @@ read_problem <- function(line) {
   n <- as.integer(f[[7]])
   range <- numbers(f[[12]])
   list(
-    family = f[[1]], highs = as.integer(f[[2]]), of_highs = as.numeric(f[[3]]), exact = as.integer(f[[4]]), of_exact = as.numeric(f[[5]]),
+    family = f[[1]], highs = as.integer(f[[2]]), of_highs = numbers(f[[3]]), exact = as.integer(f[[4]]), of_exact = numbers(f[[5]]),
     call = list(numbers(f[[8]]), matrix(numbers(f[[9]]), m, n, byrow = TRUE), strsplit(f[[10]], " ", fixed = TRUE)[[1]], numbers(f[[11]]),
       bounds = list(lower = numbers(f[[13]]), upper = numbers(f[[14]])), range = if (!all(is.na(range))) range)
   )

@@ -1,5 +1,6 @@
 """Small random linear programs with two answers each: HiGHS's, and that of a simplex method in rational arithmetic.
     lp_highs_random.py make SEED COUNT FILE      writes problems and answers
+    lp_highs_random.py agreed SEED COUNT FILE    writes those whose answers agree, as tests/testthat/lp-highs.txt, of seed 33
     lp_highs_random.py decide FILE BY            for each problem status and objective in rational arithmetic, all bounds moved outwards by this share of their
                                                  size, and whether costs within this share of theirs keep the objective from being unbounded
 A line of FILE: family;status;objective of HiGHS;status;objective in rational arithmetic;rows;columns;obj;mat by rows;dir;rhs;range;lower;upper.
@@ -54,9 +55,9 @@ def general(g, number=None, most=5):
                    lower, upper)
 
 
-def within(g, m, n, number=None):
+def within(g, number=None, most=5):
     """A problem with a point."""
-    p = general(g, number)
+    p = general(g, number, most)
     m, n = len(p["rhs"]), len(p["obj"])
     x = [g.whole(3) for _ in range(n)]
     p["lower"] = [min(l, v) for l, v in zip(p["lower"], x)]
@@ -97,7 +98,7 @@ def negative_equations(g):
 
 
 def tiny_coefficients(g):
-    p = (general if g.random() < 0.5 else within_any)(g)
+    p = (general if g.random() < 0.5 else within)(g)
     for row in p["mat"]:
         for j in range(len(row)):
             if g.random() < 0.5:
@@ -107,12 +108,8 @@ def tiny_coefficients(g):
     return p
 
 
-def within_any(g):
-    return within(g, 0, 0)
-
-
 def zero_rows(g):
-    p = (general if g.random() < 0.4 else within_any)(g)
+    p = (general if g.random() < 0.4 else within)(g)
     m, n = len(p["rhs"]), len(p["obj"])
     for _ in range(g.randint(1, 2)):
         i = g.randrange(m)
@@ -123,7 +120,7 @@ def zero_rows(g):
 
 
 def zero_columns(g):
-    p = (general if g.random() < 0.4 else within_any)(g)
+    p = (general if g.random() < 0.4 else within)(g)
     j = g.randrange(len(p["obj"]))
     for row in p["mat"]:
         row[j] = 0.0
@@ -131,7 +128,7 @@ def zero_columns(g):
 
 
 def ranges(g):
-    p = (general if g.random() < 0.5 else within_any)(g, )
+    p = (general if g.random() < 0.5 else within)(g)
     p["range"] = [g.choice([NAN, g.whole(), float(g.randint(0, 3)), 0.0, 2000.0]) for _ in p["rhs"]]
     return p
 
@@ -155,7 +152,7 @@ def both_ways(g):
 
 
 def small_numbers(g):
-    p = (general if g.random() < 0.4 else within_any)(g)
+    p = (general if g.random() < 0.4 else within)(g)
     by = 10.0 ** -g.randint(5, 12)
     p["rhs"] = [b * by for b in p["rhs"]]
     p["lower"] = [b * by for b in p["lower"]]
@@ -164,7 +161,7 @@ def small_numbers(g):
 
 
 def scales(g, decades=4):
-    p = (general if g.random() < 0.4 else within_any)(g)
+    p = (general if g.random() < 0.4 else within)(g)
     m, n = len(p["rhs"]), len(p["obj"])
     rows = [10.0 ** g.randint(-decades, decades) for _ in range(m)]
     columns = [10.0 ** g.randint(-decades, decades) for _ in range(n)]
@@ -178,7 +175,7 @@ def scales(g, decades=4):
 
 def wide_scales(g):
     """All numbers of a kind by one power, to 1e-12 and 1e12."""
-    p = (general if g.random() < 0.4 else within_any)(g)
+    p = (general if g.random() < 0.4 else within)(g)
     a, b, c = (10.0 ** g.randint(-6, 6) for _ in range(3))
     p["mat"] = [[v * a for v in row] for row in p["mat"]]
     p["rhs"] = [v * a * b for v in p["rhs"]]
@@ -189,7 +186,7 @@ def wide_scales(g):
 
 
 def duplicates(g):
-    p = (general if g.random() < 0.5 else within_any)(g)
+    p = (general if g.random() < 0.5 else within)(g)
     if g.random() < 0.6:
         i, by = g.randrange(len(p["rhs"])), g.choice([1.0, 2.0, -1.0, 0.1])
         p["mat"].append([a * by for a in p["mat"][i]])
@@ -227,7 +224,7 @@ def degenerate(g):
 
 
 def unbounded(g):
-    p = within_any(g)
+    p = within(g)
     n = len(p["obj"])
     ray = [g.choice([0.0, 1.0, 2.0, -1.0]) for _ in range(n)]
     p["lower"] = [-INF if r < 0 else l for r, l in zip(ray, p["lower"])]
@@ -243,7 +240,7 @@ def unbounded(g):
 
 def infeasible(g):
     """Rows whose combination asks for more than there is, and others."""
-    p = within_any(g)
+    p = within(g)
     m, n = len(p["rhs"]), len(p["obj"])
     y = [float(g.choice([0, 1, 1, 2, -1])) for _ in range(m)]
     y = [abs(v) if d == ">=" else -abs(v) if d == "<=" else v for v, d in zip(y, p["dir"])]
@@ -268,7 +265,7 @@ def both(g):
 
 def one_point(g):
     """Equations or bounds that leave one point, or an edge."""
-    p = within_any(g)
+    p = within(g)
     m, n = len(p["rhs"]), len(p["obj"])
     x = [g.whole(3) for _ in range(n)]
     for j in range(n):
@@ -286,18 +283,22 @@ def decimals(g):
 
 
 def decimals_within(g):
-    return within(g, 0, 0, lambda: g.choice([0.1, 0.2, 0.3, 0.7, -0.1, -0.6, 1.1, 0.9, 0.0]))
+    return within(g, lambda: g.choice([0.1, 0.2, 0.3, 0.7, -0.1, -0.6, 1.1, 0.9, 0.0]))
 
 
 def reals(g):
     return general(g, g.real, 6)
 
 
-families = dict(free_sum=free_sum, general=general, with_point=within_any, negative_equations=negative_equations,
+def larger(g):
+    return (general if g.random() < 0.4 else within)(g, most=14)
+
+
+families = dict(free_sum=free_sum, general=general, with_point=within, negative_equations=negative_equations,
                 tiny_coefficients=tiny_coefficients, zero_rows=zero_rows, zero_columns=zero_columns, ranges=ranges, both_ways=both_ways,
                 small_numbers=small_numbers, scales=scales, wide_scales=wide_scales, duplicates=duplicates, degenerate=degenerate,
                 unbounded=unbounded, infeasible=infeasible, both=both, one_point=one_point, decimals=decimals,
-                decimals_within=decimals_within, reals=reals)
+                decimals_within=decimals_within, reals=reals, larger=larger)
 
 
 def rows_of(p):
@@ -503,12 +504,18 @@ def draw(seed, i):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
+    if sys.argv[1] in ("make", "agreed"):
         seed, count, file = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+        i = written = 0
         with open(file, "w") as out:
-            for i in range(count):
+            while written < count:
                 family, p = draw(seed, i)
-                write(family, p, by_highs(p), Exact(p).solve(), out)
+                i += 1
+                highs, exact = by_highs(p), Exact(p).solve()
+                same = highs[0] == exact[0] and (highs[0] != 0 or abs(highs[1] - exact[1]) <= 1e-9 * abs(exact[1]))
+                if same or sys.argv[1] == "make":
+                    write(family, p, highs, exact, out)
+                    written += 1
     else:
         by = float(sys.argv[3])
         with open(sys.argv[2]) as lines:

@@ -129,6 +129,8 @@ test_that("infeasible and unbounded problems come with a proof", {
     ray <- open$certificate$ray
     expect_true(all(ray > -1e-8) && ray[[1]] - ray[[2]] < 1e-7)
     expect_equal(ray[[1]], 1, tolerance = 1e-7)
+    point <- open$certificate$point
+    expect_true(all(point >= 0) && point[[1]] - point[[2]] <= 1 + 1e-7)
   }
   twice <- lp_ipm(1:3, rbind(1:3, 2 * (1:3)), c("==", "=="), c(1, 3))
   expect_identical(twice$status, 1L)

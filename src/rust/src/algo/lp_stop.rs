@@ -138,7 +138,7 @@ impl<V> Yardstick<V> {
             primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (self.rhs_unit + self.norm_rhs),
             dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (self.unit + self.norm_cost),
             gap: (objective - dual_objective).abs()
-                / (self.unit + (objective + self.constant).abs()),
+                / (self.unit * self.rhs_unit + (objective + self.constant).abs()),
             objective,
             dual_objective,
         })

@@ -76,11 +76,12 @@ fn measures<C: Constraints>(
         }
     }
     let objective: f64 = p.objective.iter().zip(x).map(|(c, x)| c * x).sum();
-    let unit = unit_of(p.objective.iter());
+    let units = (unit_of(bounds.iter()), unit_of(p.objective.iter()));
+    let size = units.0 * units.1 + (objective + options.constant).abs();
     Ok(Measures {
-        primal: norm(outside.iter()) / (unit_of(bounds.iter()) + norm(bounds.iter())),
-        dual: norm(signs.iter()) / (unit + norm(p.objective.iter())),
-        gap: (objective - dual_objective).abs() / (unit + (objective + options.constant).abs()),
+        primal: norm(outside.iter()) / (units.0 + norm(bounds.iter())),
+        dual: norm(signs.iter()) / (units.1 + norm(p.objective.iter())),
+        gap: (objective - dual_objective).abs() / size,
         objective,
         dual_objective,
     })

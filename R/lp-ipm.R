@@ -7,7 +7,8 @@
 #' solves with the factor a few times. On a GPU the matrix, the factor and all vectors stay there.
 #'
 #' What it gives is a solution *in the interior* of the set of all optimal ones, not a vertex: where the optimum is not unique, variables that a simplex method would put to a bound need not be there.
-#' Values are accurate to about `tol`, not exact. Only where the iteration leaves a small problem undecided is the answer a vertex (section Stopping).
+#' Values are accurate to about `tol`, not exact. The answer is a vertex only if the iteration leaves a
+#' small problem undecided (section Stopping).
 #'
 #' @section Dense and sparse:
 #' Random, dense matrices are what a GPU, or many cores, are for. A sparse matrix, of package Matrix or slam, is kept sparse, and so are the normal equations where they are sparse: these are factored on the CPU, in double precision,
@@ -43,20 +44,27 @@
 #'
 #' @section Stopping:
 #' Optimal means \eqn{\|b - A x\| \le tol (1 + \|b\|)}{||b - A x|| <= tol (1 + ||b||)}, \eqn{\|c - A^T y - z\| \le tol (1 + \|c\|)}{||c - A'y - z|| <= tol (1 + ||c||)} and a difference of the objectives of at most
-#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}. Tolerances are relative to the problem's own scale: the largest right-hand side or
-#' bound takes the place of 1 in the first condition where it is smaller, the largest of \eqn{|c|} in the second, and the product of both in the third. Besides, each row and each reduced cost by itself must be
+#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}.
+#' Tolerances are relative to the problem's own scale. If the largest right-hand side or bound is below 1,
+#' it replaces 1 in the first condition. So does the largest of \eqn{|c|} in the second, and the product of
+#' both in the third. Besides, each row and each reduced cost by itself must be
 #' within `100 * tol` of what is allowed, relative to its own bound or cost and to that scale, or to rounding, and none may be away from its bound and have a dual at once, to `sqrt(tol)`. Where the norms are small enough and this does not follow, the iteration goes on,
 #' and ends in status 6, or 3, if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
 #'
 #' That a problem is infeasible or unbounded is said with a certificate that was held against the problem as given and is exact to rounding: signs are, and what a combination of rows has in
-#' variables without a bound is no more than rounding of its terms. Proofs for a `gpu_matrix` in single precision are as coarse as its numbers. Unbounded is only what has a feasible point, too: after a ray was found, a second
-#' iteration without an objective looks for one. So a problem that no point fulfils is infeasible, whatever its objective.
+#' variables without a bound is no more than rounding of its terms. Proofs for a `gpu_matrix` in single precision are as coarse as its numbers.
 #'
-#' Before the iteration, rows without coefficients are checked, and rows with one become bounds of their variable, again and again, as variables become fixed. Rows and bounds may contradict each other
-#' by `tol / 10` of their size, as rounded data do.
+#' Status 2 requires a feasible point as well as a ray. After a ray, a second iteration with an objective
+#' of 0 finds such a point, or proves that the problem is infeasible (status 1).
 #'
-#' Where the iteration ends without a decision (status 6, or 3 after at least 100 iterations) and `mat` has at most 20,000 entries, a simplex method in twice the working precision decides. So it does where `mat` has
-#' at most 1000 entries and the solution is outside a bound by more than `tol / 10` of its size, for the problem may have no feasible point.
+#' A presolve comes before the iteration: empty rows are checked, singleton rows become bounds of their
+#' variable, fixed variables become constants. Rows and bounds may contradict each other by `tol / 10` of
+#' their size, as rounded data do.
+#'
+#' A simplex method in twice the working precision decides small problems (`mat` with at most 20,000
+#' entries) that the iteration leaves undecided: with status 6, or 3 after at least 100 iterations. It also
+#' checks tiny problems (at most 1000 entries) if the solution violates a bound by more than `tol / 10` of
+#' its size: these may be infeasible.
 #'
 #' Bounds of variables a thousand times beyond all right-hand sides, such as -1e8 for none, are left out at first; where the optimum is not within them, the problem is solved again with them, and iterations are those of that.
 #'

@@ -1,10 +1,16 @@
-"""Small random linear programs with two answers each: HiGHS's, and that of a simplex method in rational arithmetic.
-    lp_highs_random.py make SEED COUNT FILE      writes problems and answers
-    lp_highs_random.py agreed SEED COUNT FILE    writes those whose answers agree, as tests/testthat/lp-highs.txt, of seed 33
-    lp_highs_random.py decide FILE BY            for each problem status and objective in rational arithmetic, all bounds moved outwards by this share of their
-                                                 size, and whether costs within this share of theirs keep the objective from being unbounded
-A line of FILE: family;status;objective of HiGHS;status;objective in rational arithmetic;rows;columns;obj;mat by rows;dir;rhs;range;lower;upper.
-Statuses are those of lp_ipm(): 0 optimal, 1 infeasible, 2 unbounded. Run by lp-highs-random.R."""
+"""Small random linear programs with two answers each: HiGHS's, and that of a simplex method in
+rational arithmetic.
+    lp_highs_random.py make SEED COUNT FILE
+        writes problems and answers
+    lp_highs_random.py agreed SEED COUNT FILE
+        writes those whose answers agree: tests/testthat/lp-highs.txt has 500 of seed 33
+    lp_highs_random.py decide FILE BY
+        relaxes all bounds by this share of their size; prints for each problem the exact status and
+        optimum, and 1 if the dual problem is feasible for costs that change by this share
+A line of FILE: family;status;optimum;status;optimum;rows;columns;obj;mat by rows;dir;rhs;range;lower;
+upper. The first status and optimum are HiGHS's, the second ones exact. Statuses are those of lp_ipm():
+0 optimal, 1 infeasible, 2 unbounded. lp-highs-random.R runs this script."""
+
 import random
 import sys
 from fractions import Fraction
@@ -40,7 +46,15 @@ class Draw(random.Random):
 
 
 def problem(obj, mat, dir, rhs, lower, upper, range=None):
-    return dict(obj=obj, mat=mat, dir=dir, rhs=rhs, range=range or [NAN] * len(rhs), lower=lower, upper=upper)
+    return dict(
+        obj=obj,
+        mat=mat,
+        dir=dir,
+        rhs=rhs,
+        range=range or [NAN] * len(rhs),
+        lower=lower,
+        upper=upper,
+    )
 
 
 def extents(g, most=5):
@@ -51,8 +65,14 @@ def general(g, number=None, most=5):
     m, n = extents(g, most)
     number = number or g.whole
     lower, upper = g.bounds(n)
-    return problem([number() for _ in range(n)], g.entries(m, n, number=number), g.directions(m), [number() for _ in range(m)],
-                   lower, upper)
+    return problem(
+        [number() for _ in range(n)],
+        g.entries(m, n, number=number),
+        g.directions(m),
+        [number() for _ in range(m)],
+        lower,
+        upper,
+    )
 
 
 def within(g, number=None, most=5):
@@ -68,7 +88,10 @@ def within(g, number=None, most=5):
         p["rhs"][i] = at + (room if p["dir"][i] == "<=" else -room if p["dir"][i] == ">=" else 0.0)
     if g.random() < 0.6:
         # Costs that multipliers with the right signs bound.
-        y = [float(g.randint(0, 3)) * {"<=": -1, ">=": 1, "==": g.choice([-1, 1])}[d] for d in p["dir"]]
+        y = [
+            float(g.randint(0, 3)) * {"<=": -1, ">=": 1, "==": g.choice([-1, 1])}[d]
+            for d in p["dir"]
+        ]
         for j in range(n):
             z = float(g.randint(0, 2)) * ((p["lower"][j] > -INF) - (p["upper"][j] < INF))
             p["obj"][j] = z + sum(y[i] * p["mat"][i][j] for i in range(m))
@@ -93,7 +116,9 @@ def negative_equations(g):
     p["dir"] = [g.choice(["==", "==", ">="]) for _ in p["dir"]]
     for j in range(len(p["obj"])):
         if g.random() < 0.7:
-            p["lower"][j], p["upper"][j] = sorted([-float(g.randint(0, 6)), g.choice([-1.0, 0.0, 3.0, INF])])
+            p["lower"][j], p["upper"][j] = sorted(
+                [-float(g.randint(0, 6)), g.choice([-1.0, 0.0, 3.0, INF])]
+            )
     return p
 
 
@@ -115,7 +140,9 @@ def zero_rows(g):
         i = g.randrange(m)
         p["mat"][i] = [0.0] * n
         if g.random() < 0.7:
-            p["dir"][i], p["rhs"][i] = g.choice([("<=", 0.0), (">=", 0.0), ("==", 0.0), ("<=", 2.0), (">=", -2.0), ("<=", -1.0)])
+            p["dir"][i], p["rhs"][i] = g.choice(
+                [("<=", 0.0), (">=", 0.0), ("==", 0.0), ("<=", 2.0), (">=", -2.0), ("<=", -1.0)]
+            )
     return p
 
 
@@ -137,10 +164,18 @@ def both_ways(g):
     """Two rows, or a row and a bound, that contradict each other by little, or leave little."""
     by = g.choice([1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-10, -1e-6, -1e-3, 0.0])
     n = g.randint(1, 3)
-    row = [float(g.randint(1, 3)) for _ in range(n)] if g.random() < 0.6 else [1.0] + [0.0] * (n - 1)
+    row = (
+        [float(g.randint(1, 3)) for _ in range(n)] if g.random() < 0.6 else [1.0] + [0.0] * (n - 1)
+    )
     b = float(g.randint(0, 4))
-    p = problem([g.whole(3) for _ in range(n)], [row, list(row)], ["<=", ">="], [b, b + by], [g.choice([0.0, -INF, -2.0]) for _ in range(n)],
-                [g.choice([INF, 9.0]) for _ in range(n)])
+    p = problem(
+        [g.whole(3) for _ in range(n)],
+        [row, list(row)],
+        ["<=", ">="],
+        [b, b + by],
+        [g.choice([0.0, -INF, -2.0]) for _ in range(n)],
+        [g.choice([INF, 9.0]) for _ in range(n)],
+    )
     if n == 1 and g.random() < 0.5:
         p["mat"], p["dir"], p["rhs"] = [[row[0]]], [">="], [row[0] * (b + by)]
         p["lower"], p["upper"] = [min(p["lower"][0], 0.0)], [b]
@@ -220,7 +255,14 @@ def degenerate(g):
     for j in range(l):
         mat.append([1.0 if b == j else 0.0 for _ in range(k) for b in range(l)])
         rhs.append(sum(row[j] for row in x) + (g.choice([0.0, 0.0, 0.0, 1.0]) if j == 0 else 0.0))
-    return problem([g.whole(4) for _ in range(k * l)], mat, ["=="] * (k + l), rhs, [0.0] * (k * l), [INF] * (k * l))
+    return problem(
+        [g.whole(4) for _ in range(k * l)],
+        mat,
+        ["=="] * (k + l),
+        rhs,
+        [0.0] * (k * l),
+        [INF] * (k * l),
+    )
 
 
 def unbounded(g):
@@ -269,11 +311,17 @@ def one_point(g):
     m, n = len(p["rhs"]), len(p["obj"])
     x = [g.whole(3) for _ in range(n)]
     for j in range(n):
-        p["lower"][j], p["upper"][j] = g.choice([(x[j], INF), (-INF, x[j]), (x[j], x[j] + 2), (x[j] - 2, x[j])])
+        p["lower"][j], p["upper"][j] = g.choice(
+            [(x[j], INF), (-INF, x[j]), (x[j], x[j] + 2), (x[j] - 2, x[j])]
+        )
     for i in range(m):
         # A row whose extreme over the bounds is at x.
-        p["mat"][i] = [abs(a) if p["lower"][j] == x[j] else -abs(a) for j, a in enumerate(p["mat"][i])]
-        p["rhs"][i] = sum(a * v for a, v in zip(p["mat"][i], x)) + g.choice([0.0, 0.0, 0.0, 0.0, 1.0, -1.0])
+        p["mat"][i] = [
+            abs(a) if p["lower"][j] == x[j] else -abs(a) for j, a in enumerate(p["mat"][i])
+        ]
+        p["rhs"][i] = sum(a * v for a, v in zip(p["mat"][i], x)) + g.choice(
+            [0.0, 0.0, 0.0, 0.0, 1.0, -1.0]
+        )
         p["dir"][i] = g.choice(["<=", "=="])
     return p
 
@@ -294,11 +342,30 @@ def larger(g):
     return (general if g.random() < 0.4 else within)(g, most=14)
 
 
-families = dict(free_sum=free_sum, general=general, with_point=within, negative_equations=negative_equations,
-                tiny_coefficients=tiny_coefficients, zero_rows=zero_rows, zero_columns=zero_columns, ranges=ranges, both_ways=both_ways,
-                small_numbers=small_numbers, scales=scales, wide_scales=wide_scales, duplicates=duplicates, degenerate=degenerate,
-                unbounded=unbounded, infeasible=infeasible, both=both, one_point=one_point, decimals=decimals,
-                decimals_within=decimals_within, reals=reals, larger=larger)
+families = dict(
+    free_sum=free_sum,
+    general=general,
+    with_point=within,
+    negative_equations=negative_equations,
+    tiny_coefficients=tiny_coefficients,
+    zero_rows=zero_rows,
+    zero_columns=zero_columns,
+    ranges=ranges,
+    both_ways=both_ways,
+    small_numbers=small_numbers,
+    scales=scales,
+    wide_scales=wide_scales,
+    duplicates=duplicates,
+    degenerate=degenerate,
+    unbounded=unbounded,
+    infeasible=infeasible,
+    both=both,
+    one_point=one_point,
+    decimals=decimals,
+    decimals_within=decimals_within,
+    reals=reals,
+    larger=larger,
+)
 
 
 def rows_of(p):
@@ -318,10 +385,18 @@ def rows_of(p):
 
 def by_highs(p):
     import highspy
+
     m, n = len(p["rhs"]), len(p["obj"])
     h = highspy.Highs()
-    for name, value in (("output_flag", False), ("presolve", "off"), ("solver", "simplex"), ("threads", 1), ("small_matrix_value", 1e-12),
-                        ("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9)):
+    for name, value in (
+        ("output_flag", False),
+        ("presolve", "off"),
+        ("solver", "simplex"),
+        ("threads", 1),
+        ("small_matrix_value", 1e-12),
+        ("primal_feasibility_tolerance", 1e-9),
+        ("dual_feasibility_tolerance", 1e-9),
+    ):
         h.setOptionValue(name, value)
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = n, m
@@ -339,14 +414,19 @@ def by_highs(p):
     h.passModel(lp)
     h.run()
     s = h.getModelStatus()
-    known = {highspy.HighsModelStatus.kOptimal: 0, highspy.HighsModelStatus.kInfeasible: 1, highspy.HighsModelStatus.kUnbounded: 2,
-             highspy.HighsModelStatus.kModelEmpty: 0}
+    known = {
+        highspy.HighsModelStatus.kOptimal: 0,
+        highspy.HighsModelStatus.kInfeasible: 1,
+        highspy.HighsModelStatus.kUnbounded: 2,
+        highspy.HighsModelStatus.kModelEmpty: 0,
+    }
     status = known.get(s, 9)
     return status, h.getInfo().objective_function_value if status == 0 else NAN
 
 
 class Exact:
-    """A simplex method in rational arithmetic. Variables are columns, then rows; those in the basis are combinations of those outside it."""
+    """A simplex method in rational arithmetic. Variables are columns, then rows. Basic variables are
+    combinations of nonbasic ones."""
 
     def __init__(self, p, outwards=0.0):
         self.m, self.n = len(p["rhs"]), len(p["obj"])
@@ -357,15 +437,21 @@ class Exact:
 
         def moved(b, sign):
             return None if abs(b) == INF else Fraction(b) + sign * by * max(abs(Fraction(b)), unit)
+
         self.lower = [moved(b, -1) for b in p["lower"] + rl]
         self.upper = [moved(b, 1) for b in p["upper"] + ru]
         self.c = [Fraction(c) for c in p["obj"]]
         self.outside, self.basis = list(range(self.n)), list(range(self.n, self.n + self.m))
         self.t = [[Fraction(a) for a in row] for row in p["mat"]]
-        self.at = [l if l is not None else u if u is not None else Fraction(0) for l, u in zip(self.lower, self.upper)][:self.n]
+        self.at = [
+            l if l is not None else u if u is not None else Fraction(0)
+            for l, u in zip(self.lower, self.upper)
+        ][: self.n]
 
     def values(self):
-        return [sum((a * x for a, x in zip(row, self.at) if a and x), Fraction(0)) for row in self.t]
+        return [
+            sum((a * x for a, x in zip(row, self.at) if a and x), Fraction(0)) for row in self.t
+        ]
 
     def off(self, k, v):
         """1 below the lower bound, -1 above the upper one."""
@@ -414,7 +500,9 @@ class Exact:
         for other in range(self.m):
             f = self.t[other][k]
             if other != i and f:
-                self.t[other] = [(a if q != k else 0) + f * b for q, (a, b) in enumerate(zip(self.t[other], new))]
+                self.t[other] = [
+                    (a if q != k else 0) + f * b for q, (a, b) in enumerate(zip(self.t[other], new))
+                ]
         self.t[i] = new
         self.basis[i], self.outside[k] = j, self.basis[i]
         self.at[k] = end
@@ -422,7 +510,11 @@ class Exact:
 
     def solve(self):
         for k in range(self.n):
-            if self.lower[k] is not None and self.upper[k] is not None and self.lower[k] > self.upper[k]:
+            if (
+                self.lower[k] is not None
+                and self.upper[k] is not None
+                and self.lower[k] > self.upper[k]
+            ):
                 return 1, NAN
         while True:
             values = self.values()
@@ -468,15 +560,50 @@ def text(all):
     def one(v):
         if isinstance(v, str):
             return v
-        return "NA" if v != v else "Inf" if v == INF else "-Inf" if v == -INF else repr(int(v)) if v == int(v) and abs(v) < 1e6 else repr(v)
+        return (
+            "NA"
+            if v != v
+            else (
+                "Inf"
+                if v == INF
+                else (
+                    "-Inf"
+                    if v == -INF
+                    else repr(int(v)) if v == int(v) and abs(v) < 1e6 else repr(v)
+                )
+            )
+        )
+
     return " ".join(one(v) for v in all)
 
 
 def write(family, p, highs, exact, out):
     m, n = len(p["rhs"]), len(p["obj"])
     mat = [a for row in p["mat"] for a in row]
-    parts = [text(p[k] if k != "mat" else mat) for k in ("obj", "mat", "dir", "rhs", "range", "lower", "upper")]
-    print(";".join([family, *(text([v]) for v in (float(highs[0]), highs[1], float(exact[0]), exact[1], float(m), float(n))), *parts]), file=out)
+    parts = [
+        text(p[k] if k != "mat" else mat)
+        for k in ("obj", "mat", "dir", "rhs", "range", "lower", "upper")
+    ]
+    print(
+        ";".join(
+            [
+                family,
+                *(
+                    text([v])
+                    for v in (
+                        float(highs[0]),
+                        highs[1],
+                        float(exact[0]),
+                        exact[1],
+                        float(m),
+                        float(n),
+                    )
+                ),
+                *parts,
+            ]
+        ),
+        file=out,
+    )
 
 
 def read(line):
@@ -485,9 +612,17 @@ def read(line):
 
     def numbers(s):
         return [NAN if v == "NA" else float(v) for v in s.split()]
+
     mat = numbers(f[8])
-    return f[0], problem(numbers(f[7]), [mat[i * n:(i + 1) * n] for i in range(m)], f[9].split(), numbers(f[10]), numbers(f[12]),
-                         numbers(f[13]), numbers(f[11]))
+    return f[0], problem(
+        numbers(f[7]),
+        [mat[i * n : (i + 1) * n] for i in range(m)],
+        f[9].split(),
+        numbers(f[10]),
+        numbers(f[12]),
+        numbers(f[13]),
+        numbers(f[11]),
+    )
 
 
 def draw(seed, i):
@@ -498,7 +633,9 @@ def draw(seed, i):
         p = families[family](g)
         p["range"] += [NAN] * (len(p["rhs"]) - len(p["range"]))
         # What lp_ipm() refuses: bounds of one variable that leave no value.
-        if all(l <= u for l, u in zip(p["lower"], p["upper"])) and all(l <= u for l, u in zip(*rows_of(p))):
+        if all(l <= u for l, u in zip(p["lower"], p["upper"])) and all(
+            l <= u for l, u in zip(*rows_of(p))
+        ):
             return family, p
         i += 10**9
 
@@ -512,7 +649,9 @@ if __name__ == "__main__":
                 family, p = draw(seed, i)
                 i += 1
                 highs, exact = by_highs(p), Exact(p).solve()
-                same = highs[0] == exact[0] and (highs[0] != 0 or abs(highs[1] - exact[1]) <= 1e-9 * abs(exact[1]))
+                same = highs[0] == exact[0] and (
+                    highs[0] != 0 or abs(highs[1] - exact[1]) <= 1e-9 * abs(exact[1])
+                )
                 if same or sys.argv[1] == "make":
                     write(family, p, highs, exact, out)
                     written += 1

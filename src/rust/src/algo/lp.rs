@@ -13,10 +13,10 @@ use super::lp_verify::Verifier;
 use super::lp_within::{solve_within, with_products};
 use crate::error::{Error, Result};
 
-/// Iterations after which a small problem is undecided: not where fewer were asked for.
+/// A lower limit of iterations is the user's choice: the simplex method does not overrule it.
 const ENOUGH: usize = 100;
 
-/// Solves a problem: without what rows say one by one first, and by the simplex method where a small one is left undecided.
+/// Solves a problem: presolve, iteration, and the simplex method for small undecided problems.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     p.check(a.shape())?;
     let on_host = a.on_host()?;
@@ -40,7 +40,7 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
         if let Some(decided) = decide(a, host, p, options)? {
             let decided = with_products(a, p, decided)?;
             return Ok(match found {
-                // A point of the interior is what was asked for.
+                // The interior solution takes precedence over a vertex.
                 Ok(s) if s.status == decided.status => s,
                 Ok(s) => Solution {
                     log: s.log,
@@ -54,7 +54,8 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     found.map_err(out_of_range)
 }
 
-/// By way of the problem without rows that were settled; none where there are no such rows, or where the answer does not hold for the whole.
+/// Solves the reduced problem. None if presolve removes nothing, or if the verifier refuses the answer
+/// for the whole problem.
 fn reduced<C: Constraints>(
     a: &C,
     host: Option<&Csc>,
@@ -95,7 +96,8 @@ fn reduced<C: Constraints>(
     Ok(s.certificate.is_some().then_some(s))
 }
 
-/// An unbounded problem is one that has a point.
+/// Solves a problem. After a ray, a second solution with costs of 0 finds a feasible point, or proves
+/// that none exists.
 fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let s = solve_near(a, p, options)?;
     if s.status != Status::Unbounded {
@@ -131,7 +133,7 @@ fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) ->
     })
 }
 
-/// Without far bounds first, if there are any.
+/// Solves a problem without its far bounds first.
 fn solve_near<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     if let Some((lower, upper)) = without_far_bounds(p) {
         let wider = Problem {

@@ -65,7 +65,7 @@ pub trait Constraints {
     fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>>;
     /// The distance of 1 from the next number of the matrix's precision.
     fn eps(&self) -> f64;
-    /// The matrix in memory of the host, where it is sparse or small.
+    /// The matrix in host memory if it is sparse or small.
     fn on_host(&self) -> Result<Option<Cow<'_, Csc>>>;
     /// The matrix of the standard form. Rows may be put into another order, which the layout then has.
     fn arrange(&self, layout: &mut Layout) -> Result<Self::Normal>;

@@ -1,6 +1,8 @@
-//! What can be said of a linear program row by row: rows without coefficients are kept to or not, rows with one are bounds of a variable. Variables that cannot change count as numbers.
+//! Presolve: empty rows are checked, and singleton rows become bounds of their variable. Fixed
+//! variables count as constants.
 //!
-//! Rows that are settled lose their bounds, and the matrix stays. Multipliers of these rows are found on the way back: a variable's reduced cost is that of the row whose bound it is at.
+//! Removed rows lose their bounds, and the matrix stays unchanged. Postsolve assigns a variable's
+//! reduced cost to the singleton row whose bound is active.
 
 use super::lp_csc::Csc;
 use super::lp_form::{Problem, INFINITE};
@@ -8,22 +10,22 @@ use super::lp_form::{Problem, INFINITE};
 /// Units of rounding, of a sum's magnitudes, that it may be off.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
-/// A problem without the rows that were settled.
+/// The bounds of the reduced problem, and the data for postsolve.
 pub struct Reduced<'p> {
     a: &'p Csc,
     pub rows: (Vec<f64>, Vec<f64>),
     pub columns: (Vec<f64>, Vec<f64>),
-    /// Rows that bound a variable: the row, the variable and its coefficient, in the order in which they were found.
+    /// Singleton rows in order of removal: row, variable, coefficient.
     bounding: Vec<(usize, usize, f64)>,
-    /// How many equations follow from other rows.
+    /// The number of equations that other rows imply.
     pub dropped: usize,
-    /// The row that each bound of a variable is of.
+    /// The row from which each bound comes, if not the variable's own.
     of_lower: Vec<Option<usize>>,
     of_upper: Vec<Option<usize>>,
     by_rows: ByRows,
 }
 
-/// The places of the entries of each row, by columns.
+/// The matrix by rows: columns and values.
 struct ByRows {
     starts: Vec<usize>,
     entries: Vec<(usize, f64)>,
@@ -53,16 +55,16 @@ impl ByRows {
     }
 }
 
-/// What looking at rows one by one came to.
+/// The outcome of presolve.
 pub enum Presolved<'p> {
-    /// No row could be settled.
+    /// There is no empty row and no singleton row.
     Nothing,
     Reduced(Reduced<'p>),
-    /// Multipliers of rows that contradict each other.
+    /// Farkas multipliers of the rows.
     Infeasible(Vec<f64>),
 }
 
-/// `tolerance` is what bounds may contradict each other by, relative to their size.
+/// Bounds may contradict each other by `tolerance`, relative to their size.
 pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p> {
     let (m, n) = (a.rows, a.columns());
     let (rows, columns): (Vec<_>, Vec<_>) = (
@@ -114,7 +116,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
     Presolved::Reduced(state.r)
 }
 
-/// Of rows and columns what their bounds, where these are 0, may be compared with: the size of the numbers that meet there, 1 at most.
+/// Scales of rows and columns for bounds near 0: the largest bound that meets there, at most 1.
 fn units(a: &Csc, rows: &[(f64, f64)], columns: &[(f64, f64)]) -> (Vec<f64>, Vec<f64>) {
     let size = |(l, u): (f64, f64)| {
         let of = |b: f64| if b.is_finite() { b.abs() } else { 0.0 };
@@ -137,7 +139,8 @@ fn units(a: &Csc, rows: &[(f64, f64)], columns: &[(f64, f64)]) -> (Vec<f64>, Vec
 }
 
 struct State<'p> {
-    /// How many coefficients of variables that can change each row has, and what the others make of it: the sum, and that of magnitudes.
+    /// For each row the number of nonfixed entries, and the activity of fixed variables: sum, and sum
+    /// of magnitudes.
     left: Vec<usize>,
     fixed: Vec<(f64, f64)>,
     settled: Vec<bool>,
@@ -148,7 +151,7 @@ struct State<'p> {
 }
 
 impl State<'_> {
-    /// Takes a fixed variable for a number. Rows count those that are not fixed from the outset.
+    /// Adds a fixed variable to the activities of its rows.
     fn count(&mut self, j: usize) {
         let at = self.r.columns.0[j];
         let (index, values) = self.r.a.column(j);
@@ -158,7 +161,7 @@ impl State<'_> {
         }
     }
 
-    /// What a bound may be off.
+    /// The admissible violation of a bound.
     fn room(&self, b: f64, unit: f64, terms: f64) -> f64 {
         self.tolerance * b.abs().max(unit) + ROUNDING * terms
     }
@@ -172,7 +175,7 @@ impl State<'_> {
         }
     }
 
-    /// A row in which nothing can change.
+    /// Checks a row whose variables are all fixed.
     fn compare(&mut self, i: usize) -> Result<(), Vec<f64>> {
         let ((l, u), (sum, terms)) = ((self.r.rows.0[i], self.r.rows.1[i]), self.fixed[i]);
         let unit = self.units.0[i];
@@ -188,14 +191,14 @@ impl State<'_> {
         Ok(())
     }
 
-    /// A row that bounds variable j, whose coefficient is v.
+    /// Turns singleton row i, with coefficient v, into bounds of variable j.
     fn bound(&mut self, i: usize, j: usize, v: f64) -> Result<(), Vec<f64>> {
         let (sum, terms) = (self.fixed[i].0, self.fixed[i].1 / v.abs());
         let mut of_row = ((self.r.rows.0[i] - sum) / v, (self.r.rows.1[i] - sum) / v);
         if v < 0.0 {
             of_row = (of_row.1, of_row.0);
         }
-        // What is as large as that would be no bound.
+        // Bounds from this magnitude on would count as infinite.
         let fits = |b: f64| b.is_infinite() || b.abs() < INFINITE;
         if !fits(of_row.0) || !fits(of_row.1) {
             return Ok(());
@@ -216,7 +219,7 @@ impl State<'_> {
         self.release(i);
         (self.r.columns.0[j], self.r.columns.1[j]) = (low, high);
         if size.is_finite() && high - low <= ROUNDING * (size + terms) {
-            // The variable's own bound is kept to.
+            // The variable's own bound takes precedence over a row's.
             let at = match (self.r.of_lower[j], self.r.of_upper[j]) {
                 (None, _) => low,
                 (_, None) => high,
@@ -246,7 +249,7 @@ impl State<'_> {
         }
     }
 
-    /// A proof that a variable's bounds leave no value: 1 of its lower bound, less 1 of its upper one.
+    /// Farkas multipliers if a variable's lower bound exceeds its upper one: the difference of both.
     fn contradiction(&self, j: usize) -> Vec<f64> {
         let mut y = vec![0.0; self.left.len()];
         let mut costs = vec![0.0; self.units.1.len()];
@@ -263,7 +266,7 @@ impl State<'_> {
 }
 
 impl Reduced<'_> {
-    /// Multipliers of all rows from those of the rows that are left, for these costs: those of 0 are a proof's.
+    /// Postsolve: multipliers of all rows from those of the reduced problem. A proof has costs of 0.
     pub fn multipliers(&self, mut y: Vec<f64>, costs: &[f64]) -> Vec<f64> {
         let priced = self.a.transposed_times(&y);
         let mut reduced: Vec<f64> = costs.iter().zip(priced).map(|(c, a)| c - a).collect();

@@ -49,7 +49,7 @@ pub fn scale<N: NormalEquations>(n: &mut N) -> Result<Scales> {
     Ok(s)
 }
 
-/// The same of a matrix on the host: powers of 2 for rows and columns.
+/// Scales of rows and columns of a matrix in host memory, as powers of 2.
 pub fn scales_of(a: &Csc) -> (Vec<f64>, Vec<f64>) {
     let (mut rows, mut columns) = (vec![1.0; a.rows], vec![1.0; a.columns()]);
     for _ in 0..SWEEPS {

@@ -1,34 +1,34 @@
-//! A simplex method for small linear programs whose interior-point iteration ends without a decision, in twice the working precision.
+//! A bounded primal simplex method in twice the working precision, for small linear programs.
 //!
-//! Variables are columns and rows alike, each with bounds. Those in the basis are combinations of those outside of it, and these are at a bound, or 0. Bland's rule chooses, so that no basis comes
-//! twice. Rounding is far below everything that is to be told apart: what is 0 in exact arithmetic is 0 here but for 1e-22, of numbers that scaling brings near 1.
+//! Columns and rows are both variables with bounds. Basic variables are linear combinations of
+//! nonbasic ones. A nonbasic variable is at a bound, or 0 if it is free. Bland's rule chooses pivots,
+//! so the method cannot cycle. Scaling brings entries near 1. Rounding errors are then far below
+//! 1e-22, the threshold for zero.
 
 use std::time::Instant;
 
 use super::lp_csc::Csc;
 use super::lp_form::Problem;
-use super::lp_scale::scales_of;
-use super::lp_twofold::{Twofold, ZERO};
+use super::lp_tableau::{Tableau, NOTHING, ZERO};
 use crate::error::Result;
 use crate::interrupt;
+use qd::Quad;
 
-/// Magnitudes of coefficients that are none, of a matrix near 1.
-const NOTHING: f64 = 1e-22;
-/// Of a bound, or of costs: what is equal.
+/// Values this close to a bound, relative to it, are at the bound.
 const EQUAL: f64 = 1e-20;
-/// Entries of a matrix up to which a problem is small, and exchanges.
+/// The largest number of matrix entries of a small problem, and the most pivots.
 pub const SMALL: usize = 20_000;
-const EXCHANGES: usize = 5000;
+const PIVOTS: usize = 5000;
 
-/// What there is, in numbers of the problem.
+/// The result, in the units of the problem.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// A vertex, and duals of rows.
+    /// A vertex and the duals of the rows.
     Optimal {
         x: Vec<f64>,
         y: Vec<f64>,
     },
-    /// Multipliers of rows.
+    /// Farkas multipliers of the rows.
     Infeasible {
         y: Vec<f64>,
     },
@@ -39,38 +39,19 @@ pub enum Found {
     Undecided,
 }
 
-struct Tableau {
-    rows: usize,
-    columns: usize,
-    /// Row by row, a combination of what is outside for each in the basis.
-    t: Vec<Twofold>,
-    outside: Vec<usize>,
-    basis: Vec<usize>,
-    /// Values of what is outside and in the basis.
-    at: Vec<Twofold>,
-    values: Vec<Twofold>,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
-    cost: Vec<f64>,
-    scales: (Vec<f64>, Vec<f64>),
-    /// What bounds near 0 are compared with: 1, or less where all bounds are smaller.
-    unit: f64,
-    /// What a bound may be off, and a cost, of their sizes.
-    tolerance: f64,
-}
-
-/// What an exchange came to.
+/// The outcome of a pivot.
 enum Step {
     Done,
     None,
-    /// Along this variable outside, upwards or downwards, no bound comes.
+    /// This nonbasic variable can grow (1) or fall (-1) without limit.
     Ray(usize, f64),
 }
 
-/// Solves a problem; `tolerance` is what bounds may be off relative to their size, as those of data that were rounded are.
+/// Solves a problem. Bounds may be violated by `tolerance`, relative to their size: rounded data are
+/// rarely consistent to the last digit.
 pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -> Result<Found> {
     let mut t = Tableau::new(a, p, tolerance);
-    let mut left = EXCHANGES;
+    let mut left = PIVOTS;
     let mut go_on = || {
         interrupt::poll()?;
         left = left.saturating_sub(1);
@@ -99,8 +80,8 @@ pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -
     let none = vec![0.0; t.rows];
     loop {
         let mut gradient = t.combined(|i| t.cost[t.basis[i]]);
-        for (g, j) in gradient.iter_mut().zip(&t.outside) {
-            *g = *g + Twofold::from(t.cost[*j]);
+        for (g, j) in gradient.iter_mut().zip(&t.nonbasic) {
+            *g = *g + Quad::from(t.cost[*j]);
         }
         match t.step(&gradient, &none) {
             Step::Done => {}
@@ -123,78 +104,14 @@ pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -
 }
 
 impl Tableau {
-    fn new(a: &Csc, p: &Problem<'_>, tolerance: f64) -> Self {
-        let (m, n) = (a.rows, a.columns());
-        let (r, c) = scales_of(a);
-        let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        for (j, c) in c.iter().enumerate() {
-            let (l, u) = p.column(j);
-            lower.push(l / c);
-            upper.push(u / c);
-        }
-        for (i, r) in r.iter().enumerate() {
-            let (l, u) = p.row(i);
-            lower.push(l * r);
-            upper.push(u * r);
-        }
-        let mut t = vec![ZERO; m * n];
-        for j in 0..n {
-            let (index, values) = a.column(j);
-            for (i, v) in index.iter().zip(values) {
-                t[i * n + j] = Twofold::from(v * r[*i] * c[j]);
-            }
-        }
-        let at = (0..n).map(|j| match (lower[j], upper[j]) {
-            (l, _) if l.is_finite() => Twofold::from(l),
-            (_, u) if u.is_finite() => Twofold::from(u),
-            _ => ZERO,
-        });
-        let at = at.collect();
-        let sizes = lower.iter().chain(&upper).map(|b: &f64| b.abs());
-        let largest = sizes.filter(|b| b.is_finite()).fold(0.0, f64::max);
-        let mut cost: Vec<f64> = p.objective.iter().zip(&c).map(|(x, c)| x * c).collect();
-        cost.resize(n + m, 0.0);
-        Tableau {
-            rows: m,
-            columns: n,
-            t,
-            outside: (0..n).collect(),
-            basis: (n..n + m).collect(),
-            at,
-            values: vec![ZERO; m],
-            unit: if largest > 0.0 { largest.min(1.0) } else { 1.0 },
-            lower,
-            upper,
-            cost,
-            scales: (r, c),
-            tolerance,
-        }
-    }
-
-    fn row(&self, i: usize) -> &[Twofold] {
-        &self.t[i * self.columns..(i + 1) * self.columns]
-    }
-
-    fn evaluate(&mut self) {
-        let inner = |i: usize| {
-            let terms = self.row(i).iter().zip(&self.at);
-            terms.fold(ZERO, |s, (a, x)| s + *a * *x)
-        };
-        self.values = (0..self.rows).map(inner).collect();
-    }
-
-    fn is_finite(&self) -> bool {
-        self.values.iter().all(|v| v.is_finite())
-    }
-
-    /// Of each in the basis 1 where it is below its lower bound, -1 where it is above its upper one, else 0.
+    /// For each basic variable 1 below its lower bound, -1 above its upper one, else 0.
     fn off(&self) -> Vec<f64> {
-        let of = |(v, k): (&Twofold, &usize)| {
+        let of = |(v, k): (&Quad, &usize)| {
             let (l, u) = (self.lower[*k], self.upper[*k]);
-            let equal = |b: f64| Twofold::from(EQUAL * b.abs().max(self.unit));
-            if l.is_finite() && *v < Twofold::from(l) - equal(l) {
+            let equal = |b: f64| Quad::from(EQUAL * b.abs().max(self.unit));
+            if l.is_finite() && *v < Quad::from(l) - equal(l) {
                 1.0
-            } else if u.is_finite() && *v > Twofold::from(u) + equal(u) {
+            } else if u.is_finite() && *v > Quad::from(u) + equal(u) {
                 -1.0
             } else {
                 0.0
@@ -203,47 +120,33 @@ impl Tableau {
         self.values.iter().zip(&self.basis).map(of).collect()
     }
 
-    /// The combination of rows with these weights.
-    fn combined(&self, weight: impl Fn(usize) -> f64) -> Vec<Twofold> {
-        let mut out = vec![ZERO; self.columns];
-        for i in 0..self.rows {
-            let w = weight(i);
-            if w != 0.0 {
-                for (g, a) in out.iter_mut().zip(self.row(i)) {
-                    *g = *g + *a * Twofold::from(w);
-                }
-            }
-        }
-        out
-    }
-
-    /// Moves what is outside against the gradient, as far as bounds allow.
-    fn step(&mut self, gradient: &[Twofold], off: &[f64]) -> Step {
+    /// Moves a nonbasic variable against the gradient, as far as the bounds allow.
+    fn step(&mut self, gradient: &[Quad], off: &[f64]) -> Step {
         let largest = self.cost.iter().fold(0.0_f64, |s, c| s.max(c.abs()));
         let feasible = off.iter().all(|s| *s == 0.0);
         let least = if feasible { EQUAL * largest } else { NOTHING };
         let mut candidates: Vec<(usize, usize)> =
-            self.outside.iter().copied().zip(0..self.columns).collect();
+            self.nonbasic.iter().copied().zip(0..self.columns).collect();
         candidates.sort_unstable();
         for (j, k) in candidates {
             let (l, u, x, g) = (self.lower[j], self.upper[j], self.at[k], gradient[k]);
-            if g.abs().rounded() <= least {
+            if g.abs().0 <= least {
                 continue;
             }
             let up = g < ZERO;
             let (way, end) = if up { (1.0, u) } else { (-1.0, l) };
-            if up && x >= Twofold::from(u) || !up && x <= Twofold::from(l) {
+            if up && x >= Quad::from(u) || !up && x <= Quad::from(l) {
                 continue;
             }
-            let room = (Twofold::from(end) - x).abs();
+            let room = (Quad::from(end) - x).abs();
             let mut best = end.is_finite().then_some((room, usize::MAX, None));
             for i in 0..self.rows {
-                let slope = self.row(i)[k] * Twofold::from(way);
+                let slope = self.row(i)[k] * Quad::from(way);
                 let b = self.basis[i];
                 let bounds = (self.lower[b], self.upper[b]);
-                // One that is outside its bounds ends the step where it comes to them.
+                // A variable outside its bounds blocks at the violated bound.
                 let end = match (slope > ZERO, off[i]) {
-                    _ if slope.abs().rounded() <= NOTHING => continue,
+                    _ if slope.abs().0 <= NOTHING => continue,
                     (true, 1.0) | (false, 0.0) => bounds.0,
                     (true, 0.0) | (false, -1.0) => bounds.1,
                     _ => continue,
@@ -251,11 +154,11 @@ impl Tableau {
                 if !end.is_finite() {
                     continue;
                 }
-                let mut step = (Twofold::from(end) - self.values[i]) / slope;
+                let mut step = (Quad::from(end) - self.values[i]) / slope;
                 if step < ZERO {
                     step = ZERO;
                 }
-                let nearer = |(s, other, _): &(Twofold, usize, Option<(usize, f64)>)| {
+                let nearer = |(s, other, _): &(Quad, usize, Option<(usize, f64)>)| {
                     step < *s || step == *s && b < *other
                 };
                 if best.as_ref().is_none_or(nearer) {
@@ -265,48 +168,26 @@ impl Tableau {
             match best {
                 None if feasible && self.is_level(k, g) => continue,
                 None => return Step::Ray(k, way),
-                // To its other bound.
-                Some((_, _, None)) => self.at[k] = Twofold::from(end),
-                Some((_, _, Some((i, end)))) => self.exchange(i, k, end),
+                // The variable moves to its opposite bound, without a pivot.
+                Some((_, _, None)) => self.at[k] = Quad::from(end),
+                Some((_, _, Some((i, end)))) => self.pivot(i, k, end),
             }
             return Step::Done;
         }
         Step::None
     }
 
-    /// Whether a cost is no more than its terms may be off.
-    fn is_level(&self, k: usize, g: Twofold) -> bool {
-        let of_row = |i: usize| (self.cost[self.basis[i]] * self.row(i)[k].rounded()).abs();
-        let terms = (0..self.rows).map(of_row).sum::<f64>() + self.cost[self.outside[k]].abs();
-        g.abs().rounded() <= self.tolerance * terms
+    /// Whether a reduced cost is within the error of its terms.
+    fn is_level(&self, k: usize, g: Quad) -> bool {
+        let of_row = |i: usize| (self.cost[self.basis[i]] * self.row(i)[k].0).abs();
+        let terms = (0..self.rows).map(of_row).sum::<f64>() + self.cost[self.nonbasic[k]].abs();
+        g.abs().0 <= self.tolerance * terms
     }
 
-    /// Takes one out of the basis, to its bound, and another one in.
-    fn exchange(&mut self, i: usize, k: usize, end: f64) {
-        let n = self.columns;
-        let pivot = self.row(i)[k];
-        let mut new: Vec<Twofold> = self.row(i).iter().map(|a| -*a / pivot).collect();
-        new[k] = Twofold::from(1.0) / pivot;
-        for other in (0..self.rows).filter(|other| *other != i) {
-            let row = &mut self.t[other * n..(other + 1) * n];
-            let by = row[k];
-            if by == ZERO {
-                continue;
-            }
-            row[k] = ZERO;
-            for (a, b) in row.iter_mut().zip(&new) {
-                *a = *a + by * *b;
-            }
-        }
-        self.t[i * n..(i + 1) * n].copy_from_slice(&new);
-        std::mem::swap(&mut self.basis[i], &mut self.outside[k]);
-        self.at[k] = Twofold::from(end);
-    }
-
-    /// Where what is left outside bounds is within the tolerance: moves these bounds there.
+    /// Relaxes violated bounds to the values reached if all violations are within the tolerance.
     fn accepts(&mut self, off: &[f64]) -> bool {
         let excess = |i: usize| {
-            let (k, v) = (self.basis[i], self.values[i].rounded());
+            let (k, v) = (self.basis[i], self.values[i].0);
             let bound = if off[i] > 0.0 {
                 self.lower[k]
             } else {
@@ -318,7 +199,7 @@ impl Tableau {
             return false;
         }
         for (i, off) in off.iter().enumerate().filter(|(_, off)| **off != 0.0) {
-            let (k, v) = (self.basis[i], self.values[i].rounded());
+            let (k, v) = (self.basis[i], self.values[i].0);
             if *off > 0.0 {
                 self.lower[k] = v;
             } else {
@@ -326,49 +207,5 @@ impl Tableau {
             }
         }
         true
-    }
-
-    /// Of each row of the problem its multiplier: the entry of the gradient, or the weight of one in the basis.
-    fn multipliers(&self, gradient: &[Twofold], weights: &[f64]) -> Vec<f64> {
-        let mut y = vec![0.0; self.rows];
-        let outside = gradient.iter().map(|g| g.rounded()).zip(&self.outside);
-        for (w, j) in outside.chain(weights.iter().copied().zip(&self.basis)) {
-            if *j >= self.columns {
-                let i = j - self.columns;
-                y[i] = w * self.scales.0[i];
-            }
-        }
-        y
-    }
-
-    /// Columns of the problem, from values of what is outside and in the basis.
-    fn columns_of(&self, outside: &[Twofold], basis: &[Twofold]) -> Vec<f64> {
-        let mut x = vec![0.0; self.columns];
-        let both = self.outside.iter().zip(outside);
-        for (j, v) in both.chain(self.basis.iter().zip(basis)) {
-            if *j < self.columns {
-                x[*j] = v.rounded() * self.scales.1[*j];
-            }
-        }
-        x
-    }
-
-    fn point(&self) -> Vec<f64> {
-        self.columns_of(&self.at, &self.values)
-    }
-
-    fn ray(&self, k: usize, way: f64) -> Vec<f64> {
-        let mut outside = vec![ZERO; self.columns];
-        outside[k] = Twofold::from(way);
-        let along = |i: usize| {
-            let slope = self.row(i)[k] * outside[k];
-            if slope.abs().rounded() <= NOTHING {
-                ZERO
-            } else {
-                slope
-            }
-        };
-        let basis: Vec<Twofold> = (0..self.rows).map(along).collect();
-        self.columns_of(&outside, &basis)
     }
 }

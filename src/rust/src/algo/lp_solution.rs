@@ -51,7 +51,7 @@ pub struct Solution {
     pub log: Vec<Record>,
     pub seconds: Seconds,
     pub certificate: Option<Certificate>,
-    /// Of an unbounded problem a point from which the ray begins.
+    /// A feasible point of an unbounded problem.
     pub point: Option<Vec<f64>>,
     /// Rows, and free columns, that depend on others.
     pub dropped: usize,

@@ -1,4 +1,5 @@
-//! Small linear programs whose iteration ends undecided: the simplex method decides, and what it finds is held against the problem as anything else.
+//! The simplex method decides small linear programs that the iteration leaves undecided. The verifier
+//! checks its answers like all others.
 
 use super::lp_csc::Csc;
 use super::lp_form::Problem;
@@ -10,17 +11,18 @@ use super::lp_stop::{norm, Measures};
 use super::lp_verify::{unit_of, Verifier};
 use crate::error::Result;
 
-/// Of the tolerance: what bounds of small problems may contradict each other by, relative to their size.
+/// Bounds may contradict each other by this share of the tolerance, relative to their size.
 pub const CONTRADICTION: f64 = 0.1;
 
-/// Entries of a matrix up to which the simplex method is asked whether a point that is outside by more than that is one.
+/// The largest number of matrix entries for which the simplex method checks an optimal point that
+/// violates a bound by more than [`CONTRADICTION`].
 const TINY: usize = 1000;
 
 pub fn is_tiny(on_host: Option<&Csc>) -> bool {
     on_host.is_some_and(|a| a.rows * a.columns() <= TINY)
 }
 
-/// An answer, or none where the problem is large or what was found does not hold.
+/// A verified answer; none if the problem is large or the verifier refuses.
 pub fn decide<C: Constraints>(
     a: &C,
     on_host: Option<&Csc>,
@@ -50,7 +52,7 @@ pub fn decide<C: Constraints>(
     })
 }
 
-/// How far a point and multipliers of rows are from an optimum.
+/// Residuals and gap of a point and the duals of the rows.
 fn measures<C: Constraints>(
     a: &C,
     p: &Problem<'_>,

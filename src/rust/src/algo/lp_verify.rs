@@ -25,7 +25,7 @@ pub struct Verifier<'v, C> {
     columns: Vec<f64>,
 }
 
-/// What numbers near 0 are compared with beside these: 1, or less where all of them are smaller.
+/// The scale for errors of numbers near 0: the largest finite magnitude, at most 1.
 pub fn unit_of<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
     let finite = all.map(|x| x.abs()).filter(|x| x.is_finite());
     or_one(finite.fold(0.0, f64::max)).min(1.0)
@@ -69,7 +69,7 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         ROUNDING * self.a.eps()
     }
 
-    /// The largest bound, and the largest cost, of the problem as it is scaled.
+    /// The largest bound and the largest cost of the scaled problem.
     fn sizes(&self) -> (f64, f64) {
         let finite = |(l, u): (f64, f64)| {
             let of = |b: f64| if b.is_finite() { b.abs() } else { 0.0 };
@@ -87,7 +87,7 @@ impl<'v, C: Constraints> Verifier<'v, C> {
     }
 
     /// Whether each row and variable is within its bounds, each reduced cost and each row's dual has its sign, and none is far from its bound and has a dual at once.
-    /// What is near 0 counts relative to 1, or to the largest bound, or cost, where that is smaller.
+    /// Errors near 0 are relative to the largest scaled bound, or cost, at most 1.
     pub fn is_optimal(&self, x: &[f64], y: &[f64]) -> Result<bool> {
         let (near, rounding) = (SINGLY * self.tolerance, self.rounding());
         // Products of distances and duals fall with the square of what either is off.
@@ -135,7 +135,7 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         }))
     }
 
-    /// Whether rows and variables are outside their bounds by no more than a tenth of the tolerance, relative to their sizes.
+    /// Whether violations of all bounds are at most a tenth of the tolerance, relative to their size.
     pub fn is_within(&self, x: &[f64]) -> Result<bool> {
         let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
         let (unit, rounding) = (self.sizes().0.min(1.0), self.rounding());

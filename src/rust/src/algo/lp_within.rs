@@ -1,4 +1,5 @@
-//! One attempt at a linear program: from its standard form, scaled, without what depends on other rows and columns, by way of the iteration to the answer or a proof.
+//! The interior-point solution of a linear program: standard form, scaling, dependent rows and
+//! columns, iteration, answer or proof.
 
 use super::lp_dependent::{independent_columns, independent_rows};
 use super::lp_form::{form, Form, Formed, Problem};
@@ -13,7 +14,7 @@ use super::lp_vectors::Vectors;
 use super::lp_verify::Verifier;
 use crate::error::Result;
 
-/// With rows' values and reduced costs.
+/// Adds activities of rows and reduced costs.
 pub fn with_products<C: Constraints>(a: &C, p: &Problem<'_>, mut s: Solution) -> Result<Solution> {
     if s.certificate.is_none() {
         s.activity = a.times(&s.x)?;

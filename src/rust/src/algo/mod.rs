@@ -48,7 +48,7 @@ pub mod lp_solution;
 pub mod lp_sparse;
 mod lp_start;
 pub mod lp_stop;
-mod lp_twofold;
+mod lp_tableau;
 mod lp_undecided;
 pub mod lp_vectors;
 mod lp_verify;

@@ -1,4 +1,4 @@
-//! Problems without an interior, rows that bound a variable, and what small problems are decided by where the iteration is not enough.
+//! Presolve, feasible points of unbounded problems, problems without an interior, and tiny numbers.
 
 use cudafactor::algo::lp::{Certificate, Options};
 use cudafactor::algo::lp_ipm::Status;
@@ -12,7 +12,7 @@ fn rows_that_bound_a_variable_have_its_reduced_cost() {
     let s = fixed.solve();
     assert_eq!(s.status, Status::Optimal);
     near(&s.x, &[2.0]);
-    // The first row fixes the first variable, so that the second bounds the other one, and its dual is part of the first one's.
+    // Row 1 fixes x1, so row 2 bounds x2. The dual of row 2 enters the dual of row 1.
     let chain = Lp::new(
         &[1.0, 3.0],
         &[&[2.0, 0.0], &[1.0, -1.0], &[0.0, 0.0]],
@@ -37,7 +37,7 @@ fn bounds_that_leave_no_value_are_proved() {
         );
         assert_eq!(two.solve().status, Status::Infeasible);
     }
-    // By way of a variable that another row fixes.
+    // The contradiction needs a variable that another row fixes.
     let chain = Lp::new(
         &[1.0, 1.0],
         &[&[1.0, 0.0], &[1.0, 1.0]],
@@ -52,7 +52,7 @@ fn bounds_that_leave_no_value_are_proved() {
     )
     .bounded(&[(-4.0, 3.0), (-INF, INF)]);
     assert_eq!(zeros.solve().status, Status::Infeasible);
-    // What rounding of data leaves is none.
+    // Rounding of decimal data does not make a problem infeasible.
     let tenths = Lp::new(
         &[1.0, 1.0],
         &[&[1.0, 0.0], &[0.0, 1.0], &[1.0, 1.0]],
@@ -93,7 +93,7 @@ fn small_numbers_keep_to_their_bounds() {
     }
 }
 
-/// One iteration decides nothing, and the user asked for no more.
+/// The simplex method does not overrule the user's limit of iterations.
 #[test]
 fn a_limit_that_was_asked_for_is_kept_to() {
     let p = random(5, 9, 3);

@@ -59,7 +59,7 @@ impl ByRows {
 pub enum Presolved<'p> {
     /// There is no empty row and no singleton row.
     Nothing,
-    Reduced(Reduced<'p>),
+    Reduced(Box<Reduced<'p>>),
     /// Farkas multipliers of the rows.
     Infeasible(Vec<f64>),
 }
@@ -113,7 +113,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
             return Presolved::Infeasible(y);
         }
     }
-    Presolved::Reduced(state.r)
+    Presolved::Reduced(Box::new(state.r))
 }
 
 /// Scales of rows and columns for bounds near 0: the largest bound that meets there, at most 1.

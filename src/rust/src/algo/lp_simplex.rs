@@ -47,6 +47,20 @@ enum Step {
     Ray(usize, f64),
 }
 
+/// The variable that ends a step, at a bound; the row is none if it is the nonbasic variable itself.
+struct Block {
+    step: Quad,
+    variable: usize,
+    row: Option<usize>,
+    end: f64,
+}
+
+impl Block {
+    fn comes_before(&self, other: &Block) -> bool {
+        self.step < other.step || self.step == other.step && self.variable < other.variable
+    }
+}
+
 /// Solves a problem. Bounds may be violated by `tolerance`, relative to their size: rounded data are
 /// rarely consistent to the last digit.
 pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -> Result<Found> {
@@ -81,7 +95,7 @@ pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -
     loop {
         let mut gradient = t.combined(|i| t.cost[t.basis[i]]);
         for (g, j) in gradient.iter_mut().zip(&t.nonbasic) {
-            *g = *g + Quad::from(t.cost[*j]);
+            *g += Quad::from(t.cost[*j]);
         }
         match t.step(&gradient, &none) {
             Step::Done => {}
@@ -138,43 +152,57 @@ impl Tableau {
             if up && x >= Quad::from(u) || !up && x <= Quad::from(l) {
                 continue;
             }
-            let room = (Quad::from(end) - x).abs();
-            let mut best = end.is_finite().then_some((room, usize::MAX, None));
-            for i in 0..self.rows {
-                let slope = self.row(i)[k] * Quad::from(way);
-                let b = self.basis[i];
-                let bounds = (self.lower[b], self.upper[b]);
-                // A variable outside its bounds blocks at the violated bound.
-                let end = match (slope > ZERO, off[i]) {
-                    _ if slope.abs().0 <= NOTHING => continue,
-                    (true, 1.0) | (false, 0.0) => bounds.0,
-                    (true, 0.0) | (false, -1.0) => bounds.1,
-                    _ => continue,
-                };
-                if !end.is_finite() {
-                    continue;
-                }
-                let mut step = (Quad::from(end) - self.values[i]) / slope;
-                if step < ZERO {
-                    step = ZERO;
-                }
-                let nearer = |(s, other, _): &(Quad, usize, Option<(usize, f64)>)| {
-                    step < *s || step == *s && b < *other
-                };
-                if best.as_ref().is_none_or(nearer) {
-                    best = Some((step, b, Some((i, end))));
-                }
-            }
+            let best = self.ratio_test(k, way, end, off);
             match best {
                 None if feasible && self.is_level(k, g) => continue,
                 None => return Step::Ray(k, way),
-                // The variable moves to its opposite bound, without a pivot.
-                Some((_, _, None)) => self.at[k] = Quad::from(end),
-                Some((_, _, Some((i, end)))) => self.pivot(i, k, end),
+                Some(Block { row: None, end, .. }) => self.at[k] = Quad::from(end),
+                Some(Block {
+                    row: Some(i), end, ..
+                }) => self.pivot(i, k, end),
             }
             return Step::Done;
         }
         Step::None
+    }
+
+    /// The bound that blocks nonbasic variable k first: its own bound `end`, or one of a basic variable.
+    fn ratio_test(&self, k: usize, way: f64, end: f64, off: &[f64]) -> Option<Block> {
+        let mut best = end.is_finite().then(|| Block {
+            step: (Quad::from(end) - self.at[k]).abs(),
+            variable: usize::MAX,
+            row: None,
+            end,
+        });
+        for (i, off) in off.iter().enumerate() {
+            let (slope, variable) = (self.row(i)[k] * Quad::from(way), self.basis[i]);
+            if slope.abs().0 <= NOTHING {
+                continue;
+            }
+            // A variable outside its bounds blocks at the violated bound.
+            let end = match (slope > ZERO, *off) {
+                (true, 1.0) | (false, 0.0) => self.lower[variable],
+                (true, 0.0) | (false, -1.0) => self.upper[variable],
+                _ => continue,
+            };
+            if !end.is_finite() {
+                continue;
+            }
+            let mut step = (Quad::from(end) - self.values[i]) / slope;
+            if step < ZERO {
+                step = ZERO;
+            }
+            let block = Block {
+                step,
+                variable,
+                row: Some(i),
+                end,
+            };
+            if best.as_ref().is_none_or(|b| block.comes_before(b)) {
+                best = Some(block);
+            }
+        }
+        best
     }
 
     /// Whether a reduced cost is within the error of its terms.

@@ -103,7 +103,7 @@ impl Tableau {
             let w = weight(i);
             if w != 0.0 {
                 for (g, a) in out.iter_mut().zip(self.row(i)) {
-                    *g = *g + *a * Quad::from(w);
+                    *g += *a * Quad::from(w);
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Tableau {
             }
             row[k] = ZERO;
             for (a, b) in row.iter_mut().zip(&new) {
-                *a = *a + by * *b;
+                *a += by * *b;
             }
         }
         self.t[i * n..(i + 1) * n].copy_from_slice(&new);

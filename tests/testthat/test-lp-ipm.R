@@ -326,4 +326,8 @@ test_that("tolerances are relative to the problem's own scale", {
     r <- lp_ipm(c(1, 2, -1) * size, a, c("==", "<="), c(3, 2) * size, bounds)
     expect_equal(r$optimum / size^2, 2, tolerance = 1e-6)
   }
+  # Presolve leaves no bounds in this one but 0.
+  bounds <- list(lower = c(-Inf, -Inf, 0), upper = c(0, 5e-8, 2e-8))
+  r <- lp_ipm(c(-4, 1, 3), rbind(c(0, -3, 0), c(-4, 3, 0)), c(">=", ">="), c(0, 0), bounds)
+  expect_lt(max(abs(r$solution)), 1e-6 * 5e-8)
 })

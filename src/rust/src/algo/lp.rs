@@ -19,6 +19,10 @@ const ENOUGH: usize = 100;
 /// Solves a problem: presolve, iteration, and the simplex method for small undecided problems.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     p.check(a.shape())?;
+    let options = &Options {
+        scale: p.scale(),
+        ..*options
+    };
     let on_host = a.on_host()?;
     let host = on_host.as_deref();
     let found = match reduced(a, host, p, options) {

@@ -15,6 +15,8 @@ pub struct Options {
     pub began: Instant,
     /// What is added to the objective: the gap is relative to the sum.
     pub constant: f64,
+    /// The largest finite bound of the problem as given, for what presolve leaves without any.
+    pub scale: f64,
 }
 
 impl Default for Options {
@@ -25,6 +27,7 @@ impl Default for Options {
             time: None,
             began: Instant::now(),
             constant: 0.0,
+            scale: 0.0,
         }
     }
 }

@@ -123,10 +123,15 @@ fn iterate<C: Constraints>(
     fn largest<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
         all.fold(0.0, |s, x| s.max(x.abs()))
     }
+    let largest_rhs = largest(form.given().iter().chain(&form.upper));
     let sizes = Sizes {
         rhs: norm(form.given().iter().chain(&form.upper)),
         cost: norm(costs()),
-        largest_rhs: largest(form.given().iter().chain(&form.upper)),
+        largest_rhs: if largest_rhs > 0.0 {
+            largest_rhs
+        } else {
+            options.scale
+        },
         largest_cost: largest(costs()),
         constant: shifted + options.constant,
     };

@@ -50,6 +50,7 @@ impl<'r> Call<'r> {
                 time: Duration::try_from_secs_f64(seconds).ok(),
                 constant,
                 began: Instant::now(),
+                ..Options::default()
             },
         })
     }

@@ -7,7 +7,8 @@
 #' solves with the factor a few times. On a GPU the matrix, the factor and all vectors stay there.
 #'
 #' What it gives is a solution *in the interior* of the set of all optimal ones, not a vertex: where the optimum is not unique, variables that a simplex method would put to a bound need not be there.
-#' Values are accurate to about `tol`, not exact.
+#' Values are accurate to about `tol`, not exact. The answer is a vertex only if the iteration leaves a
+#' small problem undecided (section Stopping).
 #'
 #' @section Dense and sparse:
 #' Random, dense matrices are what a GPU, or many cores, are for. A sparse matrix, of package Matrix or slam, is kept sparse, and so are the normal equations where they are sparse: these are factored on the CPU, in double precision,
@@ -34,8 +35,8 @@
 #'     complementary products, the steps that led there, `primal_step` and `dual_step`, their `centring` and `correctors`, and `tau` and `kappa`, of which the first goes to 0 where there is no optimum.}
 #'   \item{`seconds`}{what all iterations took, `iterating`, and of that `forming` the normal equations and `factoring` them.}
 #'   \item{`certificate`}{for an infeasible problem multipliers `rows` of the rows: their combination cannot be had within the bounds, by 1. For an unbounded one a `ray` along which the objective
-#'     improves by 1 for ever, from any feasible point. Else `NULL`.}
-#'   \item{`dependent_rows`, `dependent_columns`}{how many equations followed from others and were left out; how many free variables did, which are 0 then.}
+#'     improves by 1 for ever, and a feasible `point` from which it begins. Else `NULL`.}
+#'   \item{`dependent_rows`, `dependent_columns`}{how many equations followed from other rows and were left out; how many free variables did, which are 0 then.}
 #'   \item{`at_bounds`}{how many `rows` and `variables` are at a bound, to 1e-6; `NULL` unless optimal.}
 #'   \item{`maximum`, `dim`, `device`}{whether it was maximized; the extents of `mat`; where it was computed.}
 #' }
@@ -43,12 +44,27 @@
 #'
 #' @section Stopping:
 #' Optimal means \eqn{\|b - A x\| \le tol (1 + \|b\|)}{||b - A x|| <= tol (1 + ||b||)}, \eqn{\|c - A^T y - z\| \le tol (1 + \|c\|)}{||c - A'y - z|| <= tol (1 + ||c||)} and a difference of the objectives of at most
-#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}. In the last two the largest of \eqn{|c|} takes the place of 1 where it is smaller. Besides, each row and each reduced cost by itself must be
-#' within `100 * tol` of what is allowed, relative to 1 and its own bound or cost, or to rounding, and none may be away from its bound and have a dual at once, to `sqrt(tol)`. Where the norms are small enough and this does not follow, the iteration goes on,
+#' \eqn{tol (1 + |objective|)}{tol (1 + |objective|)}, of the standard form as it was before scaling, with `rhs` as given for \eqn{b}.
+#' Tolerances are relative to the problem's own scale. If the largest right-hand side or bound is below 1,
+#' it replaces 1 in the first condition. So does the largest of \eqn{|c|} in the second, and the product of
+#' both in the third. Besides, each row and each reduced cost by itself must be
+#' within `100 * tol` of what is allowed, relative to its own bound or cost and to that scale, or to rounding, and none may be away from its bound and have a dual at once, to `sqrt(tol)`. Where the norms are small enough and this does not follow, the iteration goes on,
 #' and ends in status 6, or 3, if it cannot be had: so it may be where numbers differ by ten orders of magnitude.
 #'
 #' That a problem is infeasible or unbounded is said with a certificate that was held against the problem as given and is exact to rounding: signs are, and what a combination of rows has in
-#' variables without a bound is no more than rounding of its terms. Proofs for a `gpu_matrix` in single precision are as coarse as its numbers. A problem that is both is told by the proof that was met first.
+#' variables without a bound is no more than rounding of its terms. Proofs for a `gpu_matrix` in single precision are as coarse as its numbers.
+#'
+#' Status 2 requires a feasible point as well as a ray. After a ray, a second iteration with an objective
+#' of 0 finds such a point, or proves that the problem is infeasible (status 1).
+#'
+#' A presolve comes before the iteration: empty rows are checked, singleton rows become bounds of their
+#' variable, fixed variables become constants. Rows and bounds may contradict each other by `tol / 10` of
+#' their size, as rounded data do.
+#'
+#' A simplex method in twice the working precision decides small problems (`mat` with at most 20,000
+#' entries) that the iteration leaves undecided: with status 6, or 3 after at least 100 iterations. It also
+#' checks tiny problems (at most 1000 entries) if the solution violates a bound by more than `tol / 10` of
+#' its size: these may be infeasible.
 #'
 #' Bounds of variables a thousand times beyond all right-hand sides, such as -1e8 for none, are left out at first; where the optimum is not within them, the problem is solved again with them, and iterations are those of that.
 #'
@@ -186,7 +202,7 @@ lp_result <- function(found, mat, rows, columns, max, constant, control, call) {
     seconds = stats::setNames(found$seconds, c("iterating", "forming", "factoring")),
     certificate = switch(found$kind,
       rows = list(rows = named(found$proof, row_names)),
-      ray = list(ray = named(found$proof, column_names))
+      ray = list(ray = named(found$proof, column_names), point = named(found$point, column_names))
     ),
     dependent_rows = as.integer(found$dropped),
     dependent_columns = as.integer(found$dropped_columns),

@@ -129,6 +129,8 @@ test_that("infeasible and unbounded problems come with a proof", {
     ray <- open$certificate$ray
     expect_true(all(ray > -1e-8) && ray[[1]] - ray[[2]] < 1e-7)
     expect_equal(ray[[1]], 1, tolerance = 1e-7)
+    point <- open$certificate$point
+    expect_true(all(point >= 0) && point[[1]] - point[[2]] <= 1 + 1e-7)
   }
   twice <- lp_ipm(1:3, rbind(1:3, 2 * (1:3)), c("==", "=="), c(1, 3))
   expect_identical(twice$status, 1L)
@@ -289,4 +291,43 @@ test_that("GLPK's reason comes with a file that cannot be read", {
   on.exit(unlink(file))
   writeLines(c("NAME", "ROWS", " N  COST", "COLUMNS", " what", "ENDATA"), file)
   expect_error(lp_read_mps(file), "type = \"free\"", class = "cudafactor_error_file")
+})
+
+test_that("problems without an interior are decided", {
+  decided <- function(status, optimum, ...) {
+    r <- expect_silent(lp_ipm(...))
+    expect_identical(r$status, status)
+    expect_equal(r$optimum, optimum, tolerance = 1e-6)
+    r
+  }
+  free <- list(lower = c(-Inf, 0), upper = c(Inf, 2))
+  decided(1L, NA_real_, c(1, 1), rbind(c(1, 0), c(1, 1)), c("==", ">="), c(-2, 1), free)
+  decided(1L, NA_real_, c(1, 1), rbind(c(0, 1), 0, 0, c(2, -1)), c("==", ">=", "<=", "=="), c(4, 5, -5, 2),
+    list(lower = c(-4, -Inf), upper = c(3, Inf)))
+  decided(0L, 2e-5, 1e-5, matrix(1), "==", 2, list(upper = 2))
+  decided(0L, 0, .002, matrix(c(1e-5, 0)), c("<=", "<="), c(.01, 0), range = c(NA, 3))
+  decided(0L, 9, 3000, matrix(c(.3, 0)), c("==", "<="), c(.0009, 0), list(lower = -Inf), range = c(NA, 2000))
+  # A ray without a point is no proof of an unbounded problem.
+  decided(1L, NA_real_, c(-1, 0), rbind(c(0, 1)), "==", -1)
+  decided(2L, -Inf, c(-1, 0), rbind(c(0, 1)), "==", 1)
+  for (by in c(1e-5, 1e-6)) {
+    decided(1L, NA_real_, 1, matrix(1), ">=", 3 + by, list(upper = 3))
+    decided(1L, NA_real_, c(1, 1), rbind(1:2, 1:2), c("<=", ">="), c(3, 3 + by))
+  }
+})
+
+test_that("tolerances are relative to the problem's own scale", {
+  for (size in c(1e-8, 1e-10, 1e-12)) {
+    a <- rbind(c(1, 1, 1), c(1, -1, 2))
+    bounds <- list(upper = list(ind = c(1, 3), val = c(size, size)))
+    r <- lp_ipm(c(1, 2, -1), a, c("==", "<="), c(3, 2) * size, bounds)
+    expect_identical(r$status, 0L)
+    expect_equal(r$solution / size, c(1, 1, 1), tolerance = 1e-6)
+    r <- lp_ipm(c(1, 2, -1) * size, a, c("==", "<="), c(3, 2) * size, bounds)
+    expect_equal(r$optimum / size^2, 2, tolerance = 1e-6)
+  }
+  # Presolve leaves no bounds in this one but 0.
+  bounds <- list(lower = c(-Inf, -Inf, 0), upper = c(0, 5e-8, 2e-8))
+  r <- lp_ipm(c(-4, 1, 3), rbind(c(0, -3, 0), c(-4, 3, 0)), c(">=", ">="), c(0, 0), bounds)
+  expect_lt(max(abs(r$solution)), 1e-6 * 5e-8)
 })

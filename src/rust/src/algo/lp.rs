@@ -1,21 +1,144 @@
 //! Linear programs: from the problem as it was given by way of its standard form to the answer, or to a certificate that there is none.
 
-use super::lp_dependent::{independent_columns, independent_rows};
+use super::lp_csc::Csc;
 use super::lp_far::without_far_bounds;
-use super::lp_form::{form, Form, Formed, Problem};
-use super::lp_ipm::{self, Limits, Outcome, Status};
+use super::lp_form::Problem;
+use super::lp_ipm::Status;
 use super::lp_layout::Constraints;
-use super::lp_normal::NormalEquations;
-use super::lp_point::{Data, Point};
-use super::lp_scale::{self, Scales};
+use super::lp_presolve::{presolve, Presolved};
 pub use super::lp_solution::{Certificate, Options, Solution};
-use super::lp_stop::{norm, Measures, Sizes, Verdict, Yardstick};
-use super::lp_vectors::Vectors;
+use super::lp_stop::Measures;
+use super::lp_undecided::{decide, is_tiny, CONTRADICTION};
 use super::lp_verify::Verifier;
+use super::lp_within::{solve_within, with_products};
 use crate::error::{Error, Result};
 
-/// Solves a problem: without far bounds first, if there are any.
+/// A lower limit of iterations is the user's choice: the simplex method does not overrule it.
+const ENOUGH: usize = 100;
+
+/// Solves a problem: presolve, iteration, and the simplex method for small undecided problems.
 pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+    p.check(a.shape())?;
+    let options = &Options {
+        scale: p.scale(),
+        ..*options
+    };
+    let on_host = a.on_host()?;
+    let host = on_host.as_deref();
+    let found = match reduced(a, host, p, options) {
+        Ok(Some(solution)) => Ok(solution),
+        Ok(None) => feasible_or_not(a, p, options),
+        Err(e) => Err(e),
+    };
+    let undecided = match &found {
+        Ok(s) if s.status == Status::Optimal => {
+            is_tiny(host) && !Verifier::new(a, p, options.tolerance).is_within(&s.x)?
+        }
+        Ok(s) => {
+            let limit = s.status == Status::IterationLimit && options.iterations >= ENOUGH;
+            limit || s.status == Status::Stalled
+        }
+        Err(e) => matches!(e, Error::NonFinite | Error::NotPositiveDefinite { .. }),
+    };
+    if undecided {
+        if let Some(decided) = decide(a, host, p, options)? {
+            let decided = with_products(a, p, decided)?;
+            return Ok(match found {
+                // The interior solution takes precedence over a vertex.
+                Ok(s) if s.status == decided.status => s,
+                Ok(s) => Solution {
+                    log: s.log,
+                    seconds: s.seconds,
+                    ..decided
+                },
+                Err(_) => decided,
+            });
+        }
+    }
+    found.map_err(out_of_range)
+}
+
+/// Solves the reduced problem. None if presolve removes nothing, or if the verifier refuses the answer
+/// for the whole problem.
+fn reduced<C: Constraints>(
+    a: &C,
+    host: Option<&Csc>,
+    p: &Problem<'_>,
+    options: &Options,
+) -> Result<Option<Solution>> {
+    let tolerance = CONTRADICTION * options.tolerance.max(a.eps());
+    let Some(host) = host else {
+        return Ok(None);
+    };
+    let verifier = Verifier::new(a, p, options.tolerance);
+    let reduced = match presolve(host, p, tolerance) {
+        Presolved::Nothing => return Ok(None),
+        Presolved::Infeasible(y) => {
+            return Ok(verifier.rows(y)?.map(|y| Solution::infeasible(p, y)))
+        }
+        Presolved::Reduced(reduced) => reduced,
+    };
+    let smaller = Problem {
+        objective: p.objective,
+        rows: (&reduced.rows.0, &reduced.rows.1),
+        columns: (&reduced.columns.0, &reduced.columns.1),
+    };
+    let mut s = feasible_or_not(a, &smaller, options)?;
+    s.dropped += reduced.dropped;
+    match s.certificate.take() {
+        Some(Certificate::Rows(y)) => {
+            let y = reduced.multipliers(y, &vec![0.0; p.objective.len()]);
+            s.certificate = verifier.rows(y)?.map(Certificate::Rows);
+        }
+        Some(Certificate::Ray(x)) => s.certificate = verifier.ray(x)?.map(Certificate::Ray),
+        None => {
+            s.y = reduced.multipliers(s.y, p.objective);
+            let holds = s.status != Status::Optimal || verifier.is_optimal(&s.x, &s.y)?;
+            return holds.then(|| with_products(a, p, s)).transpose();
+        }
+    }
+    Ok(s.certificate.is_some().then_some(s))
+}
+
+/// Solves a problem. After a ray, a second solution with costs of 0 finds a feasible point, or proves
+/// that none exists.
+fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+    let s = solve_near(a, p, options)?;
+    if s.status != Status::Unbounded {
+        return Ok(s);
+    }
+    let nothing = vec![0.0; p.objective.len()];
+    let feasible = Problem {
+        objective: &nothing,
+        ..*p
+    };
+    let first = solve_near(a, &feasible, options)?;
+    Ok(match first.status {
+        Status::Optimal => Solution {
+            point: Some(first.x),
+            ..s
+        },
+        Status::Infeasible => first,
+        status => {
+            let objective = p.objective.iter().zip(&first.x).map(|(c, x)| c * x).sum();
+            let measures = Measures {
+                objective,
+                dual_objective: f64::NEG_INFINITY,
+                gap: f64::INFINITY,
+                ..first.measures
+            };
+            let point = Solution {
+                status,
+                measures,
+                ..first
+            };
+            with_products(a, p, point)?
+        }
+    })
+}
+
+/// Solves a problem without its far bounds first.
+fn solve_near<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     if let Some((lower, upper)) = without_far_bounds(p) {
         let wider = Problem {
             columns: (&lower, &upper),
@@ -35,18 +158,6 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     solve_within(a, p, options)
 }
 
-fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
-    let mut verifier = Verifier::new(a, p, options.tolerance);
-    let mut solution = solve_form(a, p, options, &mut verifier).map_err(out_of_range)?;
-    if solution.certificate.is_none() {
-        solution.activity = a.times(&solution.x)?;
-        let priced = a.transposed_times(&solution.y)?;
-        let costs = p.objective.iter().zip(priced);
-        solution.reduced = costs.map(|(c, a)| c - a).collect();
-    }
-    Ok(solution)
-}
-
 /// What it means that not even a starting point can be had of finite numbers.
 fn out_of_range(e: Error) -> Error {
     match e {
@@ -56,194 +167,4 @@ fn out_of_range(e: Error) -> Error {
         },
         e => e,
     }
-}
-
-fn solve_form<C: Constraints>(
-    a: &C,
-    p: &Problem<'_>,
-    options: &Options,
-    verifier: &mut Verifier<'_, C>,
-) -> Result<Solution> {
-    let mut form = match form(a, p)? {
-        Formed::Form(form) => *form,
-        Formed::Endless(j, direction) => {
-            let mut ray = vec![0.0; p.objective.len()];
-            ray[j] = direction / p.objective[j].abs();
-            return Ok(Solution::unbounded(p, ray));
-        }
-    };
-    let (mut dropped, mut dropped_columns) = (0, 0);
-    let mut arranged = None;
-    if !form.layout.is_empty() {
-        let mut n = a.arrange(&mut form.layout)?;
-        let mut s = lp_scale::scale(&mut n)?;
-        verifier.learn(&form, &s);
-        let tolerance = options.tolerance;
-        dropped = match independent_rows(a, &mut form, (&mut n, &mut s), verifier, tolerance)? {
-            Ok(dropped) => dropped,
-            Err(y) => return Ok(Solution::infeasible(p, y)),
-        };
-        dropped_columns = match independent_columns(a, &mut form, &s, verifier, tolerance)? {
-            Ok(dropped) => dropped,
-            Err(ray) => return Ok(Solution::unbounded(p, ray)),
-        };
-        arranged = Some((n, s));
-    }
-    let solution = match arranged {
-        Some((mut n, mut s)) if !form.layout.is_empty() => {
-            if dropped + dropped_columns > 0 {
-                n = a.arrange(&mut form.layout)?;
-                s = lp_scale::scale(&mut n)?;
-            }
-            iterate(&form, p, (&mut n, s), options, verifier)?
-        }
-        _ => settled(&form, p, verifier)?,
-    };
-    Ok(Solution {
-        dropped,
-        dropped_columns,
-        ..solution
-    })
-}
-
-/// Where no row or no column is left each variable is at its best.
-fn settled<C: Constraints>(
-    form: &Form,
-    p: &Problem<'_>,
-    verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
-    let (x, y) = (form.columns(&[], &[], true), form.rows(&[]));
-    let mut status = Status::Optimal;
-    if !verifier.is_optimal(&x, &y)? {
-        if let Some(y) = verifier.impossible_row(&x)? {
-            return Ok(Solution::infeasible(p, y));
-        }
-        status = Status::Stalled;
-    }
-    let objective = p.objective.iter().zip(&x).map(|(c, x)| c * x).sum();
-    Ok(Solution {
-        measures: Measures {
-            objective,
-            dual_objective: objective,
-            ..Measures::default()
-        },
-        ..Solution::without_iterations(status, x, y)
-    })
-}
-
-fn iterate<C: Constraints>(
-    form: &Form,
-    p: &Problem<'_>,
-    (n, mut s): (&mut C::Normal, Scales),
-    options: &Options,
-    verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
-    let mut b = form.b();
-    let costs = || form.cost.iter().chain(&form.free_cost);
-    let shifted: f64 = p
-        .objective
-        .iter()
-        .zip(&form.shifts)
-        .map(|(c, s)| c * s)
-        .sum();
-    let sizes = Sizes {
-        rhs: norm(form.given().iter().chain(&form.upper)),
-        cost: norm(costs()),
-        largest_cost: costs().fold(0.0, |s, c| s.max(c.abs())),
-        constant: shifted + options.constant,
-    };
-    let by = |x: &[f64], by: &[f64]| x.iter().zip(by).map(|(x, by)| x * by).collect::<Vec<_>>();
-    b = by(&b, &s.rows);
-    let (mut cost, mut free_cost) = (by(&form.cost, &s.bounded), by(&form.free_cost, &s.free));
-    s.rhs = lp_scale::towards_one(b.iter());
-    s.cost = lp_scale::towards_one(cost.iter().chain(&free_cost));
-    b.iter_mut().for_each(|b| *b *= s.rhs);
-    for c in cost.iter_mut().chain(&mut free_cost) {
-        *c *= s.cost;
-    }
-    let places = n.extents().capped.places();
-    let upper: Vec<f64> = places
-        .zip(&form.upper)
-        .map(|(j, u)| u / s.bounded[j] * s.rhs)
-        .collect();
-    let data = Data {
-        rhs: n.bring(&b)?,
-        rhs_size: b.iter().fold(0.0, |s, b| s.max(b.abs())),
-        cost: n.bring(&cost)?,
-        free_cost: n.bring(&free_cost)?,
-        upper: n.bring(&upper)?,
-    };
-    let yardstick = Yardstick::new(n, &data, &s, &sizes, options.tolerance)?;
-    let limits = Limits {
-        iterations: options.iterations,
-        time: options.time,
-        began: options.began,
-    };
-    let outcome = {
-        let holds = |n: &C::Normal, at: &Point<_>, verdict| {
-            let (x, y) = unscaled(form, n, &s, at, verdict == Verdict::Optimal)?;
-            match verdict {
-                Verdict::GoOn => Ok(false),
-                Verdict::Optimal => verifier.is_optimal(&x, &y),
-                Verdict::Infeasible => Ok(verifier.rows(y)?.is_some()),
-                Verdict::Unbounded => Ok(verifier.ray(x)?.is_some()),
-            }
-        };
-        n.coarsen(true)?;
-        lp_ipm::solve(n, &data, &yardstick, limits, &holds)?
-    };
-    answer(form, p, (n, &s), outcome, shifted, verifier)
-}
-
-/// Variables and duals of rows of the problem as it was given, or directions of both.
-fn unscaled<N: NormalEquations>(
-    form: &Form,
-    n: &N,
-    s: &Scales,
-    at: &Point<N::V>,
-    a_point: bool,
-) -> Result<(Vec<f64>, Vec<f64>)> {
-    let tau = if a_point { at.tau } else { 1.0 };
-    let by = |x: Vec<f64>, scales: &[f64], by: f64| -> Vec<f64> {
-        x.iter().zip(scales).map(|(x, s)| x * s * by).collect()
-    };
-    let bounded = by(n.fetch(&at.x)?, &s.bounded, 1.0 / (s.rhs * tau));
-    let free = by(n.fetch(&at.free)?, &s.free, 1.0 / (s.rhs * tau));
-    let rows = by(n.fetch(&at.y)?, &s.rows, 1.0 / (s.cost * tau));
-    Ok((form.columns(&bounded, &free, a_point), form.rows(&rows)))
-}
-
-fn answer<C: Constraints>(
-    form: &Form,
-    p: &Problem<'_>,
-    (n, s): (&C::Normal, &Scales),
-    outcome: Outcome<<C::Normal as Vectors>::V>,
-    shifted: f64,
-    verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
-    let whole = |m: Measures| Measures {
-        objective: m.objective + shifted,
-        dual_objective: m.dual_objective + shifted,
-        ..m
-    };
-    let mut log = outcome.log;
-    log.iter_mut().for_each(|r| r.measures = whole(r.measures));
-    let proves = matches!(outcome.status, Status::Infeasible | Status::Unbounded);
-    let (x, y) = unscaled(form, n, s, &outcome.point, !proves)?;
-    let proof = match outcome.status {
-        Status::Infeasible => verifier.rows(y.clone())?.map(Certificate::Rows),
-        Status::Unbounded => verifier.ray(x.clone())?.map(Certificate::Ray),
-        _ => None,
-    };
-    let solution = match proof {
-        Some(proof) => Solution::proved(outcome.status, p, proof),
-        None if proves => Solution::without_iterations(Status::Stalled, x, y),
-        None => Solution::without_iterations(outcome.status, x, y),
-    };
-    Ok(Solution {
-        measures: whole(outcome.measures),
-        log,
-        seconds: outcome.seconds,
-        ..solution
-    })
 }

@@ -1,17 +1,22 @@
 //! A dense matrix of constraints as it was given, on its device.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
+use faer::MatMut;
+
+use super::lp_csc::Csc;
 use super::lp_dense::{Dense, Slacks};
 use super::lp_device::OnDevice;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_rank;
+use super::lp_simplex::SMALL;
 use super::lp_vectors::Vectors;
 use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 use crate::error::{Error, Result};
 use crate::matrix::{Part, Trans};
-use crate::scalar::Scalar;
+use crate::scalar::{try_zeroed, Scalar};
 
 /// A matrix as it was given, rows by columns, on its device.
 pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {
@@ -154,6 +159,25 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
 
     fn eps(&self) -> f64 {
         T::EPS
+    }
+
+    fn on_host(&self) -> Result<Option<Cow<'_, Csc>>> {
+        let (rows, columns) = self.shape();
+        if rows * columns > SMALL {
+            return Ok(None);
+        }
+        let mut values = try_zeroed::<T>(rows * columns)?;
+        if !values.is_empty() {
+            let home = MatMut::from_column_major_slice_mut(&mut values, rows, columns);
+            self.dev.read(self.a, home)?;
+        }
+        let mut a = Csc::with_rows(rows);
+        for j in 0..columns {
+            let column = values[j * rows..(j + 1) * rows].iter().enumerate();
+            let filled = column.map(|(i, v)| (i, (*v).into()));
+            a.push(filled.filter(|(_, v): &(usize, f64)| *v != 0.0).collect());
+        }
+        Ok(Some(Cow::Owned(a)))
     }
 
     fn arrange(&self, layout: &mut Layout) -> Result<Dense<'d, T, D>> {

@@ -38,8 +38,16 @@ impl Problem<'_> {
         bounds(self.columns, j)
     }
 
+    /// The largest finite magnitude of bounds, 0 if there is none.
+    pub fn scale(&self) -> f64 {
+        let rows = (0..self.rows.0.len()).map(|i| self.row(i));
+        let columns = (0..self.columns.0.len()).map(|j| self.column(j));
+        let both = rows.chain(columns).flat_map(|(l, u)| [l.abs(), u.abs()]);
+        both.filter(|b| b.is_finite()).fold(0.0, f64::max)
+    }
+
     /// An error unless it has this shape, no NaN, finite coefficients of the objective, and bounds that leave room.
-    fn check(&self, (m, n): (usize, usize)) -> Result<()> {
+    pub fn check(&self, (m, n): (usize, usize)) -> Result<()> {
         let lengths = [
             (self.objective.len(), n),
             (self.columns.0.len(), n),

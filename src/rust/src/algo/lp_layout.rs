@@ -1,5 +1,8 @@
 //! Where the rows and columns of a linear program stand in its standard form, and what a matrix of constraints, dense or sparse, offers to be brought into it.
 
+use std::borrow::Cow;
+
+use super::lp_csc::Csc;
 use super::lp_normal::NormalEquations;
 use super::lp_vectors::Capped;
 use crate::error::Result;
@@ -62,6 +65,8 @@ pub trait Constraints {
     fn magnitudes_transposed_times(&self, y: &[f64]) -> Result<Vec<f64>>;
     /// The distance of 1 from the next number of the matrix's precision.
     fn eps(&self) -> f64;
+    /// The matrix in host memory if it is sparse or small.
+    fn on_host(&self) -> Result<Option<Cow<'_, Csc>>>;
     /// The matrix of the standard form. Rows may be put into another order, which the layout then has.
     fn arrange(&self, layout: &mut Layout) -> Result<Self::Normal>;
     /// These rows dependent on one another: see [`Dependent`]. Only the given columns count.

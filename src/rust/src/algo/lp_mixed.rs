@@ -4,8 +4,11 @@
 //! orders of magnitude; once they differ by more, a solution with such a factor no longer gets better by its residuals, and factors are in double precision from then on. Only vectors
 //! change their precision on the way, on the host; the answer is that of double precision.
 
+use std::borrow::Cow;
+
 use faer::{MatMut, MatRef};
 
+use super::lp_csc::Csc;
 use super::lp_dense::Dense;
 use super::lp_dense_constraints::DenseConstraints;
 use super::lp_device::OnDevice;
@@ -56,6 +59,10 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> Constraints for MixedConstraint
 
     fn eps(&self) -> f64 {
         self.0.eps()
+    }
+
+    fn on_host(&self) -> Result<Option<Cow<'_, Csc>>> {
+        self.0.on_host()
     }
 
     fn arrange(&self, layout: &mut Layout) -> Result<Mixed<'d, D>> {

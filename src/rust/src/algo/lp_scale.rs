@@ -1,5 +1,6 @@
 //! Scaling of a linear program: rows and columns of the matrix towards a largest magnitude of 1 (Ruiz), then right-hand sides and costs, all by powers of 2, which round nothing.
 
+use super::lp_csc::Csc;
 use super::lp_normal::NormalEquations;
 use crate::error::Result;
 
@@ -46,6 +47,29 @@ pub fn scale<N: NormalEquations>(n: &mut N) -> Result<Scales> {
     }
     n.rescale(&s.rows, &s.bounded, &s.free)?;
     Ok(s)
+}
+
+/// Scales of rows and columns of a matrix in host memory, as powers of 2.
+pub fn scales_of(a: &Csc) -> (Vec<f64>, Vec<f64>) {
+    let (mut rows, mut columns) = (vec![1.0; a.rows], vec![1.0; a.columns()]);
+    for _ in 0..SWEEPS {
+        let (mut of_rows, mut of_columns) =
+            (vec![0.0_f64; rows.len()], vec![0.0_f64; columns.len()]);
+        for (j, of_column) in of_columns.iter_mut().enumerate() {
+            let (index, values) = a.column(j);
+            for (i, v) in index.iter().zip(values) {
+                let size = (v * rows[*i] * columns[j]).abs();
+                *of_column = of_column.max(size);
+                of_rows[*i] = of_rows[*i].max(size);
+            }
+        }
+        divide_by_roots(&mut rows, &of_rows);
+        divide_by_roots(&mut columns, &of_columns);
+    }
+    for list in [&mut rows, &mut columns] {
+        list.iter_mut().for_each(|x| *x = power_of_2(*x));
+    }
+    (rows, columns)
 }
 
 fn divide_by_roots(all: &mut [f64], magnitudes: &[f64]) {

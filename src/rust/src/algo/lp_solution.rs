@@ -15,6 +15,8 @@ pub struct Options {
     pub began: Instant,
     /// What is added to the objective: the gap is relative to the sum.
     pub constant: f64,
+    /// The largest finite bound of the problem as given, for what presolve leaves without any.
+    pub scale: f64,
 }
 
 impl Default for Options {
@@ -25,6 +27,7 @@ impl Default for Options {
             time: None,
             began: Instant::now(),
             constant: 0.0,
+            scale: 0.0,
         }
     }
 }
@@ -51,6 +54,8 @@ pub struct Solution {
     pub log: Vec<Record>,
     pub seconds: Seconds,
     pub certificate: Option<Certificate>,
+    /// A feasible point of an unbounded problem.
+    pub point: Option<Vec<f64>>,
     /// Rows, and free columns, that depend on others.
     pub dropped: usize,
     pub dropped_columns: usize,
@@ -68,6 +73,7 @@ impl Solution {
             log: Vec::new(),
             seconds: Seconds::default(),
             certificate: None,
+            point: None,
             dropped: 0,
             dropped_columns: 0,
         }

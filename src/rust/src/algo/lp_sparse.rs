@@ -1,6 +1,7 @@
 //! The normal equations of a sparse matrix, on the host: `A W A'` has one pattern throughout, which is ordered and analysed once (faer's sparse Cholesky). Only what
 //! belongs to free columns is dense.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use super::lp_csc::Csc;
@@ -107,6 +108,10 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
 
     fn eps(&self) -> f64 {
         f64::EPSILON
+    }
+
+    fn on_host(&self) -> Result<Option<Cow<'_, Csc>>> {
+        Ok(Some(Cow::Borrowed(self.a)))
     }
 
     fn arrange(&self, layout: &mut Layout) -> Result<Sparse<'d, D>> {

@@ -59,6 +59,8 @@ pub struct Yardstick<V> {
     constant: f64,
     /// What sizes of costs and of the objective are added to: 1, or less where all costs are smaller.
     unit: f64,
+    /// The same of right-hand sides.
+    rhs_unit: f64,
     tolerance: f64,
     certain: f64,
     /// Right-hand sides and costs as residuals are measured.
@@ -69,7 +71,8 @@ pub struct Yardstick<V> {
 pub struct Sizes {
     pub rhs: f64,
     pub cost: f64,
-    /// The largest of the costs.
+    /// The largest of each.
+    pub largest_rhs: f64,
     pub largest_cost: f64,
     pub constant: f64,
 }
@@ -99,6 +102,7 @@ impl<V> Yardstick<V> {
             norm_cost: sizes.cost,
             constant: sizes.constant,
             unit: or_one(sizes.largest_cost).min(1.0),
+            rhs_unit: or_one(sizes.largest_rhs).min(1.0),
             tolerance,
             certain: CERTAIN.max(UNITS * n.eps()),
             of_data: (0.0, 0.0),
@@ -131,10 +135,10 @@ impl<V> Yardstick<V> {
         let both = self.rhs * self.cost * at.tau;
         let (objective, dual_objective) = (r.objective / both, r.dual_objective / both);
         Ok(Measures {
-            primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (1.0 + self.norm_rhs),
+            primal: self.of_rows(n, &r.rows, &r.capped)? / at.tau / (self.rhs_unit + self.norm_rhs),
             dual: self.of_columns(n, &r.bounded, &r.free)? / at.tau / (self.unit + self.norm_cost),
             gap: (objective - dual_objective).abs()
-                / (self.unit + (objective + self.constant).abs()),
+                / (self.unit * self.rhs_unit + (objective + self.constant).abs()),
             objective,
             dual_objective,
         })
@@ -158,7 +162,7 @@ impl<V> Yardstick<V> {
         let without = |of: &V, r: &V| n.combined(-1.0, r, at.tau, of);
         // Not where the difference of the norms shows that of the vectors to be larger.
         let residuals = (
-            m.primal * at.tau * (1.0 + self.norm_rhs),
+            m.primal * at.tau * (self.rhs_unit + self.norm_rhs),
             m.dual * at.tau * (self.unit + self.norm_cost),
         );
         let certain = self.certain / (self.rhs * self.cost);

@@ -4,6 +4,7 @@
 
 use super::lp_form::{Form, Problem};
 use super::lp_layout::Constraints;
+use super::lp_normal::or_one;
 use super::lp_scale::Scales;
 use crate::error::Result;
 
@@ -22,6 +23,12 @@ pub struct Verifier<'v, C> {
     /// What brings rows and columns of the problem to a magnitude of about 1; 1 where that is not known.
     rows: Vec<f64>,
     columns: Vec<f64>,
+}
+
+/// The scale for errors of numbers near 0: the largest finite magnitude, at most 1.
+pub fn unit_of<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
+    let finite = all.map(|x| x.abs()).filter(|x| x.is_finite());
+    or_one(finite.fold(0.0, f64::max)).min(1.0)
 }
 
 fn largest(x: &[f64], scales: &[f64]) -> f64 {
@@ -62,28 +69,53 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         ROUNDING * self.a.eps()
     }
 
+    /// The largest bound and the largest cost of the scaled problem.
+    fn sizes(&self) -> (f64, f64) {
+        let finite = |(l, u): (f64, f64)| {
+            let of = |b: f64| if b.is_finite() { b.abs() } else { 0.0 };
+            of(l).max(of(u))
+        };
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.map(|(i, s)| finite(self.p.row(i)) * s);
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(j, s)| finite(self.p.column(j)) / s);
+        let costs = self.p.objective.iter().zip(&self.columns);
+        (
+            or_one(rows.chain(columns).fold(0.0, f64::max)),
+            or_one(costs.map(|(c, s)| (c * s).abs()).fold(0.0, f64::max)),
+        )
+    }
+
     /// Whether each row and variable is within its bounds, each reduced cost and each row's dual has its sign, and none is far from its bound and has a dual at once.
+    /// Errors near 0 are relative to the largest scaled bound, or cost, at most 1.
     pub fn is_optimal(&self, x: &[f64], y: &[f64]) -> Result<bool> {
         let (near, rounding) = (SINGLY * self.tolerance, self.rounding());
         // Products of distances and duals fall with the square of what either is off.
         let apart = self.tolerance.sqrt();
-        let sound = |v: f64, (l, u): (f64, f64), d: f64, off: (f64, f64), cost: f64| {
-            let within = |by: f64, bound: f64| by <= near * (1.0 + bound.abs()) + rounding * off.0;
-            let (dual_near, size) = (near * (1.0 + cost.abs()) + rounding * off.1, d.abs());
-            let bound = if d > 0.0 { l } else { u };
-            let distance = (v - bound).abs() / (1.0 + v.abs());
-            let settled = size <= dual_near
-                || bound.is_finite() && distance * size <= apart * (1.0 + size)
-                || bound.is_finite() && within((v - bound).abs(), bound);
-            (l.is_infinite() || within(l - v, l))
-                && (u.is_infinite() || within(v - u, u))
-                && settled
-        };
+        let sound =
+            |v: f64, (l, u): (f64, f64), d: f64, off: (f64, f64), cost: f64, units: (f64, f64)| {
+                let within =
+                    |by: f64, bound: f64| by <= near * (units.0 + bound.abs()) + rounding * off.0;
+                let (dual_near, size) = (near * (units.1 + cost.abs()) + rounding * off.1, d.abs());
+                let bound = if d > 0.0 { l } else { u };
+                let distance = (v - bound).abs() / (units.0 + v.abs());
+                let settled = size <= dual_near
+                    || bound.is_finite() && distance * size <= apart * (units.1 + size)
+                    || bound.is_finite() && within((v - bound).abs(), bound);
+                (l.is_infinite() || within(l - v, l))
+                    && (u.is_infinite() || within(v - u, u))
+                    && settled
+            };
+        let (of_bounds, of_costs) = self.sizes();
         let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
         // A dual counts in its row's own unit.
         let rows = (0..y.len()).all(|i| {
             let off = (sizes[i], y[i].abs());
-            sound(activity[i], self.p.row(i), y[i], off, 0.0)
+            let units = (
+                (of_bounds / self.rows[i]).min(1.0),
+                (of_costs * self.rows[i]).min(1.0),
+            );
+            sound(activity[i], self.p.row(i), y[i], off, 0.0, units)
         });
         if !rows {
             return Ok(false);
@@ -95,8 +127,24 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         Ok((0..x.len()).all(|j| {
             let c = self.p.objective[j];
             let off = (x[j].abs(), sizes[j] + c.abs());
-            sound(x[j], self.p.column(j), c - priced[j], off, c)
+            let units = (
+                (of_bounds * self.columns[j]).min(1.0),
+                (of_costs / self.columns[j]).min(1.0),
+            );
+            sound(x[j], self.p.column(j), c - priced[j], off, c, units)
         }))
+    }
+
+    /// Whether violations of all bounds are at most a tenth of the tolerance, relative to their size.
+    pub fn is_within(&self, x: &[f64]) -> Result<bool> {
+        let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
+        let (unit, rounding) = (self.sizes().0.min(1.0), self.rounding());
+        let within = |v: f64, (l, u): (f64, f64), size: f64| {
+            let near = |b: f64| 0.1 * self.tolerance * b.abs().max(unit) + rounding * size;
+            (l.is_infinite() || l - v <= near(l)) && (u.is_infinite() || v - u <= near(u))
+        };
+        let rows = (0..activity.len()).all(|i| within(activity[i], self.p.row(i), sizes[i]));
+        Ok(rows && (0..x.len()).all(|j| within(x[j], self.p.column(j), x[j].abs())))
     }
 
     /// Multipliers of rows that prove that no point is within all bounds, such that what they ask for is 1 more than can be had: without those of a wrong sign. None where they do not prove it, rounding set against it.

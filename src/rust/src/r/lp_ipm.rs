@@ -50,6 +50,7 @@ impl<'r> Call<'r> {
                 time: Duration::try_from_secs_f64(seconds).ok(),
                 constant,
                 began: Instant::now(),
+                ..Options::default()
             },
         })
     }
@@ -155,6 +156,7 @@ fn answer(s: Solution) -> List {
         seconds = vec![t.iterating, t.forming, t.factoring],
         proof = proof,
         kind = kind,
+        point = s.point.unwrap_or_default(),
         dropped = s.dropped as f64,
         dropped_columns = s.dropped_columns as f64
     )

@@ -5,5 +5,6 @@ mod iteration;
 mod problem;
 mod proofs;
 mod scales;
+mod undecided;
 
 const INF: f64 = f64::INFINITY;

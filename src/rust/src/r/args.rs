@@ -53,6 +53,11 @@ pub fn integers(x: &Robj) -> Result<&[i32]> {
     Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
+/// A vector of bytes.
+pub fn bytes(x: &Robj) -> Result<&[u8]> {
+    x.as_raw_slice().ok_or_else(|| broken("a raw vector"))
+}
+
 pub fn flag(x: &Robj) -> Result<bool> {
     x.as_bool().ok_or_else(|| broken("TRUE or FALSE"))
 }

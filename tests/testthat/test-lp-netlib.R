@@ -27,7 +27,8 @@ test_that("all files read alike in the fixed and in the free format, with the si
     p <- lp_read_mps(file)
     expect_identical(p, lp_read_mps(file, "fixed"), info = file)
     expect_identical(p, lp_read_mps(file, "free"), info = file)
-    expect_identical(c(p$mat$nrow, p$mat$ncol, length(p$mat$v)), c(known$m[[k]], known$n[[k]], known$nnz[[k]]), info = file)
+    # HiGHS, which counted them, leaves out coefficients up to 1e-9.
+    expect_identical(c(p$mat$nrow, p$mat$ncol, sum(abs(p$mat$v) > 1e-9)), c(known$m[[k]], known$n[[k]], known$nnz[[k]]), info = file)
     expect_identical(sum(p$dir == "=="), known$n_eq[[k]], info = file)
     expect_equal(p$constant, if (is.na(known$file_constant[[k]])) 0 else known$file_constant[[k]], info = file)
   }

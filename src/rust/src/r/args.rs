@@ -101,7 +101,7 @@ pub fn dims(x: &Robj) -> Result<(usize, usize)> {
 
 /// A matrix of two rows of extents, as doubles: a pair for each column.
 pub fn pairs(x: &Robj) -> Result<Vec<(usize, usize)>> {
-    let (pairs, rest) = doubles(x)?.as_chunks::<2>();
+    let (pairs, rest) = pulp::as_arrays::<2, _>(doubles(x)?);
     if !rest.is_empty() {
         return Err(broken("pairs of extents"));
     }

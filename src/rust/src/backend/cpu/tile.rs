@@ -225,7 +225,7 @@ mod x86 {
         let slices: [&mut [[f64; L]]; L] = std::array::from_fn(|_| match all.next() {
             Some(column) => {
                 let column: &mut [f64] = cast_slice_mut(column.as_slice_mut());
-                column[row..row + rows].as_chunks_mut().0
+                pulp::as_arrays_mut(&mut column[row..row + rows]).0
             }
             None => &mut [],
         });

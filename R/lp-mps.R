@@ -21,8 +21,8 @@
 #' * An upper bound below 0 makes the lower bound `-Inf` if the file has no lower bound, with a
 #'   warning.
 #'
-#' A row or a column that is defined twice, a number that is not one, and a file without `ENDATA`
-#' are errors.
+#' Errors are a row or a column that is defined twice, a malformed number, and a file without
+#' `ENDATA`.
 #'
 #' @section Value:
 #' A list with `obj`, `mat`, `dir`, `rhs`, `bounds`, `max`, `range` and `constant`. `mat` is a
@@ -43,6 +43,7 @@
 #' @param type `"fixed"`, `"free"`, or `"auto"`: fields are separated by blanks, unless that makes no
 #'   sense and the fixed format's columns do, as with blanks in names.
 #' @param relax Integer variables are an error, unless this is `TRUE`: then they become continuous.
+#'   Those that `BOUNDS` does not name are from 0 to 1.
 #' @seealso [lp_ipm()]
 #' @examples
 #' file <- tempfile(fileext = ".mps")

@@ -27,7 +27,7 @@
 #'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
 #'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this session, has the file open \cr
 #'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and block column is not what was written \cr
-#'   `cudafactor_error_file_format` \tab `path` \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine, or one of another matrix than is asked for; or a file of another format that [matrix_file()] cannot read \cr
+#'   `cudafactor_error_file_format` \tab `path`, and `line` in an MPS file \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine, or one of another matrix than is asked for; or a file of another format that [matrix_file()] or [lp_read_mps()] cannot read \cr
 #'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the file: bytes asked for, and free \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }
@@ -53,7 +53,7 @@
 #'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
 #'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
-#'   `cudafactor_warning_argument` \tab \tab an argument that base R disregards too \cr
+#'   `cudafactor_warning_argument` \tab `path`, `line`, `count` in an MPS file \tab an argument that base R disregards too; an entry of a file that [lp_read_mps()] disregards or takes in one of several meanings \cr
 #'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently \cr
 #'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] made NaN of a number \cr
 #'   `cudafactor_warning_recycling` \tab \tab a vector beside a [gpu_matrix] is recycled, and not a whole number of times, or is cut off \cr

@@ -109,6 +109,12 @@ native_lp_sparse <- function(starts, rows, values, dim, parts, limits, how) .Cal
 # The same with one that is on a device
 native_held_lp <- function(x, parts, limits, how) .Call(wrap__native_held_lp, x, parts, limits, how)
 
+# Fails where no file can be read from its beginning to its end: a folder, or a pipe, on which a reader would wait
+native_readable_file <- function(file) .Call(wrap__native_readable_file, file)
+
+# The linear program that the bytes of an MPS file say, or the number of the line that is wrong, and why
+native_read_mps <- function(text, type_) .Call(wrap__native_read_mps, text, type_)
+
 # out = the handle of L and U in one matrix
 native_held_lu <- function(x, out, how) .Call(wrap__native_held_lu, x, out, how)
 

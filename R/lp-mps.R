@@ -1,17 +1,49 @@
-# Linear programs in files, which another package reads.
+# Linear programs in MPS files.
 
 #' A linear program from an MPS file
 #'
-#' Reads a file in the MPS format, fixed or free, by `Rglpk::Rglpk_read_file()`, which has to be installed, and gives the arguments of [lp_ipm()]: `do.call(lp_ipm, lp_read_mps(file))` solves it.
+#' `lp_read_mps()` reads a file in the MPS format, fixed or free, and returns the arguments of
+#' [lp_ipm()]: `do.call(lp_ipm, lp_read_mps(file))` solves the problem. Files compressed by gzip,
+#' bzip2 or xz are read as well.
 #'
-#' GLPK reads compressed files, too. It leaves out a constant in the objective, and makes two rows of one with a range.
+#' Where programs differ about the format, the reader follows HiGHS:
+#' * A right-hand side of the objective row is minus the objective's constant.
+#' * The first row of type N is the objective, or the one that a section `OBJNAME` names. Further
+#'   rows of type N are left out.
+#' * `OBJSENSE` may have `MAX` or `MIN` on its own line or on the next one.
+#' * Names of sections and types of rows and bounds may be in lower case. Names of sets may be
+#'   missing. Numbers may have Fortran's exponent `D`.
+#' * If a coefficient, a right-hand side, a range or a bound occurs twice, the first one counts,
+#'   with a warning. A second set of right-hand sides, ranges or bounds adds to the first one, with
+#'   a warning.
+#' * Entries of a row that does not exist are left out, with a warning. A column that occurs in
+#'   `BOUNDS` alone is added, with a warning.
+#' * An upper bound below 0 makes the lower bound `-Inf` if the file has no lower bound, with a
+#'   warning.
+#'
+#' Errors are a row or a column that is defined twice, a malformed number, and a file without
+#' `ENDATA`.
 #'
 #' @section Value:
-#' A list with `obj`, `mat` (a `simple_triplet_matrix` of package slam), `dir`, `rhs`, `bounds` and `max`. Integer variables are taken as continuous, with a warning.
+#' A list with `obj`, `mat`, `dir`, `rhs`, `bounds`, `max`, `range` and `constant`. `mat` is a
+#' `simple_triplet_matrix`, whose methods are in package slam; [lp_ipm()] does not need that package.
+#' Its dimnames are the names of rows and columns, so the solution and the duals of [lp_ipm()] are
+#' named. The list has the attributes `name`, that of the problem, and `objective`, that of its
+#' objective row. With `relax = TRUE` it also has the attribute `integers`: the integer variables.
+#'
 #' @section Failure:
-#' `cudafactor_error_file`: there is no such file, or it cannot be read (field `path`). `cudafactor_error_argument`: package Rglpk is not installed. The warning `cudafactor_warning_argument`: variables that are to be whole numbers.
+#' `cudafactor_error_file`: the file does not exist, cannot be read, or is no regular file (field
+#' `path`). `cudafactor_error_file_format`: the file is not an MPS file, is damaged, or has something
+#' that no linear program has (fields `path` and `line`): integer variables unless `relax` is `TRUE`,
+#' semi-continuous variables, quadratic terms, indicators or special ordered sets.
+#'
+#' The warning `cudafactor_warning_argument` (fields `path`, `line` and `count`) is signalled once for
+#' each of the reasons above.
 #' @param file The name of the file.
-#' @param type `"fixed"` or `"free"`.
+#' @param type `"fixed"`, `"free"`, or `"auto"`: fields are separated by blanks, unless that makes no
+#'   sense and the fixed format's columns do, as with blanks in names.
+#' @param relax Integer variables are an error, unless this is `TRUE`: then they become continuous.
+#'   Those that `BOUNDS` does not name are from 0 to 1.
 #' @seealso [lp_ipm()]
 #' @examples
 #' file <- tempfile(fileext = ".mps")
@@ -19,14 +51,15 @@
 #'   "NAME          PLAN", "ROWS", " N  COST", " G  NEED", "COLUMNS",
 #'   "    X         COST               2.0   NEED               1.0",
 #'   "    Y         COST               3.0   NEED               2.0",
-#'   "RHS", "    RHS       NEED               4.0", "ENDATA"
+#'   "RHS", "    RHS       NEED               4.0   COST             -10.0", "ENDATA"
 #' ), file)
-#' if (requireNamespace("Rglpk", quietly = TRUE)) {
-#'   do.call(lp_ipm, lp_read_mps(file))
-#' }
+#' plan <- do.call(lp_ipm, lp_read_mps(file))
+#' plan$optimum # with the constant 10
+#' plan$solution
+#' plan$dual
 #' unlink(file)
 #' @export
-lp_read_mps <- function(file, type = c("fixed", "free")) {
+lp_read_mps <- function(file, type = c("auto", "fixed", "free"), relax = FALSE) {
   call <- sys.call()
   if (missing(file)) {
     abort_missing("file", call)
@@ -34,34 +67,85 @@ lp_read_mps <- function(file, type = c("fixed", "free")) {
   if (!(is.character(file) && length(file) == 1L && !is.na(file))) {
     abort_argument("file", "'file' must be the name of a file", call)
   }
-  if (!(is.character(type) && length(type) >= 1L && type[[1L]] %in% c("fixed", "free"))) {
-    abort_argument("type", "'type' must be \"fixed\" or \"free\"", call)
+  known <- c("auto", "fixed", "free")
+  if (!(is.character(type) && length(type) >= 1L && type[[1L]] %in% known)) {
+    abort_argument("type", "'type' must be \"auto\", \"fixed\" or \"free\"", call)
   }
-  if (!requireNamespace("Rglpk", quietly = TRUE)) {
-    abort_argument("file", "package Rglpk, which reads MPS files, is not installed", call)
+  if (!(isTRUE(relax) || isFALSE(relax))) {
+    abort_argument("relax", "'relax' must be TRUE or FALSE", call)
   }
   if (!file.exists(file)) {
     abort("file", sprintf("%s: there is no such file", file), call, path = file)
   }
-  read <- tryCatch(
-    Rglpk::Rglpk_read_file(file, type = paste0("MPS_", type[[1L]]), verbose = FALSE),
-    error = function(e) abort("file", mps_failure(file, type[[1L]], conditionMessage(e)), call, path = file)
-  )
-  if (any(read$types != "C")) {
-    warn("argument", sprintf("%d variables that are to be whole numbers are taken as any numbers", sum(read$types != "C")), call)
+  unwrap(native_readable_file(path.expand(file)), call)
+  read <- unwrap(native_read_mps(read_bytes(file, call), type[[1L]]), call)
+  if (!is.null(read$fault)) {
+    abort_mps(file, read$line, read$fault, call)
   }
-  list(
-    obj = as.vector(as.matrix(read$objective)), mat = read$constraints[[1L]], dir = read$constraints[[2L]], rhs = read$constraints[[3L]],
-    bounds = read$bounds, max = isTRUE(read$maximum)
+  if (length(read$integers) && !relax) {
+    abort_mps(file, NULL, sprintf(
+      paste(
+        "a linear program has continuous variables only, and this one has %d integer variable%s,",
+        "the first one '%s': relax = TRUE makes them continuous"
+      ), length(read$integers), if (length(read$integers) == 1L) "" else "s",
+      read$columns[[read$integers[[1L]]]]
+    ), call)
+  }
+  for (k in seq_along(read$notes)) {
+    more <- if (read$counts[[k]] > 1) sprintf(" (and %.0f more)", read$counts[[k]] - 1) else ""
+    warn("argument", sprintf("%s:%.0f: %s%s", file, read$lines[[k]], read$notes[[k]], more), call,
+      path = file, line = read$lines[[k]], count = read$counts[[k]])
+  }
+  mps_arguments(read)
+}
+
+# `line` is NULL where the whole file is meant.
+abort_mps <- function(file, line, what, call) {
+  place <- if (is.null(line)) file else sprintf("%s:%.0f", file, line)
+  abort("file_format", sprintf("%s: %s", place, what), call, path = file, line = line)
+}
+
+# All bytes of a file, decompressed. R tells of damage to a compressed file by a warning, or an error.
+# The handler of warnings comes last, so that the other one does not meet the error it raises.
+read_bytes <- function(file, call) {
+  failed <- function(e) {
+    abort("file_format", sprintf("%s: it cannot be read: %s", file, conditionMessage(e)), call, path = file)
+  }
+  tryCatch(
+    {
+      source <- gzfile(file, "rb")
+      on.exit(close(source))
+      parts <- list()
+      while (length(part <- readBin(source, "raw", 2^24))) {
+        parts[[length(parts) + 1L]] <- part
+      }
+      if (length(parts)) do.call(c, parts) else raw()
+    },
+    error = failed, warning = failed
   )
 }
 
-# GLPK says what is wrong, if asked to, on the console alone.
-mps_failure <- function(file, type, message) {
-  said <- utils::capture.output(
-    tryCatch(Rglpk::Rglpk_read_file(file, type = paste0("MPS_", type), verbose = TRUE), error = function(e) NULL)
+mps_arguments <- function(read) {
+  m <- length(read$rows)
+  n <- length(read$columns)
+  bounds <- function(values, usual) {
+    ind <- which(values != usual)
+    list(ind = ind, val = values[ind])
+  }
+  arguments <- list(
+    obj = stats::setNames(read$costs, read$columns),
+    mat = structure(class = "simple_triplet_matrix", list(
+      i = read$i, j = read$j, v = read$v, nrow = m, ncol = n, dimnames = list(read$rows, read$columns)
+    )),
+    dir = c("<=", ">=", "==")[read$relations],
+    rhs = stats::setNames(read$rhs, read$rows),
+    bounds = list(lower = bounds(read$lower, 0), upper = bounds(read$upper, Inf)),
+    max = read$max,
+    range = if (!all(is.nan(read$ranges))) ifelse(is.nan(read$ranges), NA_real_, read$ranges),
+    constant = read$constant
   )
-  reason <- grep("^(.*:[0-9]+: |.*error)", said, value = TRUE)
-  hint <- if (type == "fixed") "; if the file is free MPS, say type = \"free\""
-  paste0(file, ": ", if (length(reason)) utils::tail(reason, 1L) else message, hint)
+  attr(arguments, "name") <- read$name
+  attr(arguments, "objective") <- read$objective
+  if (length(read$integers)) attr(arguments, "integers") <- read$columns[read$integers]
+  arguments
 }

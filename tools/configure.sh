@@ -66,6 +66,10 @@ case $(uname -s) in
   Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S,--exclude-libs,ALL,-z,nodelete" ;;
   *) features=r link_flags= ;;
 esac
+# Vectors of 512 bits: rustc knows their instructions from this release on.
+if at_least "$rustc_version" 1.89; then
+  features=$features,avx512
+fi
 
 echo "building the Rust library ($profile, features $features) from the $source"
 

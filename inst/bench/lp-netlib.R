@@ -51,10 +51,13 @@ known <- known[known$status == "optimal", ]
 rows <- lapply(seq_len(nrow(known)), function(k) {
   name <- known$name[[k]]
   p <- lp_read_mps(Find(file.exists, file.path(folder, paste0(name, c(".mps", ".mps.gz")))))
-  solve <- function(mat) lp_ipm(p$obj, mat, p$dir, p$rhs, p$bounds, p$max, device = device)
+  solve <- function(mat, on = device) {
+    p["mat"] <- list(mat)
+    do.call(lp_ipm, c(p, list(device = on)))
+  }
   mat <- if (device == "cpu") p$mat else as.matrix(p$mat)
   r <- solve(mat)
-  optimum <- known$reference_optimum[[k]] - known$file_constant[[k]]
+  optimum <- known$reference_optimum[[k]]
   row <- data.frame(
     problem = name, m = known$m[[k]], n = known$n[[k]], status = names(cudafactor:::lp_statuses)[r$status + 1L], iterations = r$iterations,
     ms = least_ms(function() solve(mat)), relative_error = abs(r$optimum - optimum) / abs(optimum), worst_residual = max(r$residuals),
@@ -62,7 +65,7 @@ rows <- lapply(seq_len(nrow(known)), function(k) {
     ipx_iterations = of_peer(peers, name, "ipx", "iterations"), hipo_ms = of_peer(peers, name, "hipo", "ms"),
     hipo_iterations = of_peer(peers, name, "hipo", "iterations")
   )
-  if (device != "cpu") row$cpu_ms <- least_ms(function() lp_ipm(p$obj, p$mat, p$dir, p$rhs, p$bounds, p$max, device = "cpu"))
+  if (device != "cpu") row$cpu_ms <- least_ms(function() solve(p$mat, "cpu"))
   row
 })
 all <- do.call(rbind, rows)

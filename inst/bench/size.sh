@@ -1,10 +1,11 @@
 #!/bin/sh
-# Writes inst/bench/results/size.md: what the package costs to carry and to install.
-# Run from the repository's root, after `make build`, on an idle machine:
-#   sh inst/bench/size.sh [OUTPUT]
+# Writes inst/bench/results/size.md, what the package costs to carry and to install, and the sizes in cran-comments.md.
+# Run it at each release, from the repository's root, after `make build`, on an idle machine:
+#   sh inst/bench/size.sh [OUTPUT [COMMENTS]]
 
 set -e
 output=${1:-inst/bench/results/size.md}
+comments=${2:-cran-comments.md}
 tarball=$(ls build/cudafactor_*.tar.gz)
 library=$(mktemp -d)
 trap 'rm -rf "$library"' EXIT
@@ -34,6 +35,7 @@ megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
+kernels=$(cat src/rust/kernels/ptx/*.lzma | wc -c)
 mkdir -p "$(dirname "$output")"
 cat >"$output" <<END
 # Size and installation
@@ -46,8 +48,25 @@ cat >"$output" <<END
 | processor time of that, user and system | $processor s |
 | installed package | $(megabytes "$(bytes "$library/cudafactor")") |
 | of which the shared library | $(megabytes "$(bytes "$library/cudafactor/libs/cudafactor.so")") |
+| of which the packed kernels for GPUs | $(megabytes "$kernels") |
 
 $cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME"); $(R --version | sed -n '1s/ --.*//p'); $(rustc --version).
 Load average at the end $load (2 is this installation alone on two cores). Commit $commit, $(date +%Y-%m-%d).
 END
+
+# The table goes between two markers in the notes for CRAN.
+if grep -q '^<!-- sizes' "$comments" && grep -q '^<!-- end of sizes' "$comments"; then
+  awk -v table="$output" '
+    /^<!-- end of sizes/ { between = 0 }
+    !between
+    /^<!-- sizes/ {
+      between = 1
+      while ((getline line <table) > 0) if (line !~ /^# /) print line
+      print ""
+    }' "$comments" >"$library/comments"
+  cat "$library/comments" >"$comments"
+else
+  echo "$comments has no lines <!-- sizes ... --> and <!-- end of sizes -->" >&2
+  exit 1
+fi
 cat "$output"

@@ -285,14 +285,6 @@ test_that("what is at bounds is counted by distance, and only of an optimum", {
   expect_false(is.nan(none$solution))
 })
 
-test_that("GLPK's reason comes with a file that cannot be read", {
-  skip_if_not_installed("Rglpk")
-  file <- tempfile(fileext = ".mps")
-  on.exit(unlink(file))
-  writeLines(c("NAME", "ROWS", " N  COST", "COLUMNS", " what", "ENDATA"), file)
-  expect_error(lp_read_mps(file), "type = \"free\"", class = "cudafactor_error_file")
-})
-
 test_that("problems without an interior are decided", {
   decided <- function(status, optimum, ...) {
     r <- expect_silent(lp_ipm(...))

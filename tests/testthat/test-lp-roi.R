@@ -20,20 +20,3 @@ test_that("ROI solves linear problems by lp_ipm()", {
   none <- ROI::OP(ROI::L_objective(1), ROI::L_constraint(matrix(1), "<=", -1))
   expect_identical(ROI::ROI_solve(none, "cudafactor")$status$code, 1L)
 })
-
-test_that("lp_read_mps() gives the arguments, and says what is wrong", {
-  expect_error(lp_read_mps(), class = "cudafactor_error_argument")
-  expect_error(lp_read_mps(1), class = "cudafactor_error_argument")
-  expect_error(lp_read_mps("a", "loose"), class = "cudafactor_error_argument")
-  skip_if_not_installed("Rglpk")
-  expect_error(lp_read_mps(tempfile()), class = "cudafactor_error_file")
-  file <- tempfile(fileext = ".mps")
-  on.exit(unlink(file))
-  writeLines("no such thing", file)
-  expect_error(lp_read_mps(file), class = "cudafactor_error_file")
-  writeLines(c(
-    "NAME          PLAN", "ROWS", " N  COST", " G  NEED", "COLUMNS", "    X         COST               2.0   NEED               1.0",
-    "    Y         COST               3.0   NEED               2.0", "RHS", "    RHS       NEED               4.0", "ENDATA"
-  ), file)
-  expect_equal(do.call(lp_ipm, lp_read_mps(file))$optimum, 6, tolerance = 1e-7)
-})

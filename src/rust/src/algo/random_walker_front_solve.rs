@@ -84,7 +84,7 @@ fn backward_group<const G: usize>(group: &[f64], rows: usize, j: usize, x: &mut 
         let n = rest.len();
         let below = l.map(|l| &l[G..][..n]);
         let mut lanes = [[0.0; LANES]; G];
-        let (whole, tail) = rest.as_chunks::<LANES>();
+        let (whole, tail) = pulp::as_arrays::<LANES, _>(rest);
         for (i, x) in whole.iter().enumerate() {
             for k in 0..G {
                 let l: &[f64] = &below[k][i * LANES..][..LANES];

@@ -2,10 +2,12 @@
 //!
 //! - [`number`]: how a number lies in a file; [`npy`]: the header of NumPy's format
 //! - [`source`]: where a file has the entries of a matrix, as lines of numbers that lie side by side: columns or rows
+//! - [`mps`]: linear programs in MPS files
 //! - [`import`](mod@import), [`export`](mod@export): to tiles, and from them
 
 pub mod export;
 pub mod import;
+pub mod mps;
 pub mod npy;
 pub mod number;
 pub mod source;

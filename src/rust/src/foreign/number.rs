@@ -79,7 +79,7 @@ impl Number {
     pub fn decode<T: Scalar>(&self, bytes: &[u8], to: &mut [T]) {
         macro_rules! each {
             ($type:ty, |$value:ident| $number:expr) => {
-                for (to, bytes) in to.iter_mut().zip(bytes.as_chunks().0) {
+                for (to, bytes) in to.iter_mut().zip(pulp::as_arrays(bytes).0) {
                     let mut bytes = *bytes;
                     if self.swapped {
                         bytes.reverse();

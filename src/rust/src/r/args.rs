@@ -53,6 +53,11 @@ pub fn integers(x: &Robj) -> Result<&[i32]> {
     Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
+/// A vector of bytes.
+pub fn bytes(x: &Robj) -> Result<&[u8]> {
+    x.as_raw_slice().ok_or_else(|| broken("a raw vector"))
+}
+
 pub fn flag(x: &Robj) -> Result<bool> {
     x.as_bool().ok_or_else(|| broken("TRUE or FALSE"))
 }
@@ -96,7 +101,7 @@ pub fn dims(x: &Robj) -> Result<(usize, usize)> {
 
 /// A matrix of two rows of extents, as doubles: a pair for each column.
 pub fn pairs(x: &Robj) -> Result<Vec<(usize, usize)>> {
-    let (pairs, rest) = doubles(x)?.as_chunks::<2>();
+    let (pairs, rest) = pulp::as_arrays::<2, _>(doubles(x)?);
     if !rest.is_empty() {
         return Err(broken("pairs of extents"));
     }

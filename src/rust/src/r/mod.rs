@@ -17,6 +17,7 @@ mod elementwise;
 mod ichol;
 mod lm;
 mod lp_ipm;
+mod lp_mps;
 mod lu;
 mod matmult;
 mod matrix_file;
@@ -58,6 +59,7 @@ extendr_module! {
     use ichol;
     use lm;
     use lp_ipm;
+    use lp_mps;
     use lu;
     use matmult;
     use matrix_file;

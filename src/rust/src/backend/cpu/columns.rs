@@ -65,7 +65,10 @@ fn dot<T: Scalar>(x: &[T], y: &[T], threads: usize) -> f64 {
         x * y
     };
     let mut lanes = [0.0; LANES];
-    let ((blocks, rest), (others, tail)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    let ((blocks, rest), (others, tail)) = (
+        pulp::as_arrays::<LANES, _>(x),
+        pulp::as_arrays::<LANES, _>(y),
+    );
     for (x, y) in blocks.iter().zip(others) {
         (0..LANES).for_each(|i| lanes[i] += product(x[i], y[i]));
     }

@@ -104,7 +104,7 @@ fn slice<T: Scalar, F: Fn(f64, f64) -> f64 + Sync, G: Fn(f64, f64) -> f64 + Sync
         return (rule.join)(l, r);
     }
     let mut lanes = [rule.start; LANES];
-    let (blocks, rest) = x.as_chunks::<LANES>();
+    let (blocks, rest) = pulp::as_arrays::<LANES, _>(x);
     for block in blocks {
         for (lane, x) in lanes.iter_mut().zip(block) {
             *lane = (rule.take)(*lane, (*x).into());

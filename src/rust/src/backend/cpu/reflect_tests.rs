@@ -81,6 +81,7 @@ fn all_vectors_agree<T: Scalar>() {
                 if let Some(simd) = pulp::x86::V3::try_new() {
                     near(changed(simd, change, &r, &v));
                 }
+                #[cfg(feature = "avx512")]
                 if let Some(simd) = pulp::x86::V4::try_new() {
                     near(changed(simd, change, &r, &v));
                 }

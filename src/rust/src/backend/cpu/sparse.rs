@@ -126,7 +126,7 @@ fn each(a: &Columns<'_>, n: usize, mut f: impl FnMut(usize, usize, f64)) -> Resu
 
 /// Looks for the user's wish to stop, at some rows.
 pub(super) fn look(row: usize) -> Result<()> {
-    if row.is_multiple_of(1 << 14) {
+    if row % (1 << 14) == 0 {
         interrupt::poll()?;
     }
     Ok(())
@@ -203,7 +203,7 @@ fn columns(x: &[f64], rows: usize) -> Vec<&[f64]> {
 
 fn fits(n: usize, len: usize, others: &[usize]) -> Result<()> {
     require(
-        others.iter().all(|o| *o == len) && len.is_multiple_of(n.max(1)),
+        others.iter().all(|o| *o == len) && len % n.max(1) == 0,
         "vectors and matrix do not fit",
     )
 }

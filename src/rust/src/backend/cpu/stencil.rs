@@ -151,7 +151,7 @@ pub(super) fn residual(
     require(
         out.len() == x.len()
             && b.is_none_or(|b| b.len() == x.len())
-            && x.len().is_multiple_of(points.max(1)),
+            && x.len() % points.max(1) == 0,
         "vectors and operator do not fit",
     )?;
     let (x, b) = (columns(x, points), b.map(|b| columns(b, points)));
@@ -188,7 +188,7 @@ pub(super) fn relax(
         [p.len(), out.len(), x.map_or(b.len(), <[f64]>::len)]
             .iter()
             .all(|n| *n == b.len())
-            && b.len().is_multiple_of(points.max(1)),
+            && b.len() % points.max(1) == 0,
         "vectors and operator do not fit",
     )?;
     let (x, b) = (x.map(|x| columns(x, points)), columns(b, points));

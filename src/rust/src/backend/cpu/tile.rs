@@ -84,9 +84,9 @@ mod x86 {
     use std::any::TypeId;
 
     use pulp::bytemuck::{cast_slice_mut, Pod};
-    use pulp::x86::{V3, V4};
-    use pulp::{cast, f64x4, f64x8};
-    use std::arch::x86_64::{__m256d, __m512d};
+    use pulp::x86::V3;
+    use pulp::{cast, f64x4};
+    use std::arch::x86_64::__m256d;
 
     use super::*;
 
@@ -98,46 +98,55 @@ mod x86 {
         fn turned(self, x: [Self::Vector; L]) -> [Self::Vector; L];
     }
 
-    impl Turn<8> for V4 {
-        type Vector = f64x8;
+    #[cfg(feature = "avx512")]
+    mod wide {
+        use pulp::x86::V4;
+        use pulp::{cast, f64x8};
+        use std::arch::x86_64::__m512d;
 
-        #[inline(always)]
-        fn read(from: &[f64; 8]) -> f64x8 {
-            cast(*from)
-        }
+        use super::Turn;
 
-        #[inline(always)]
-        fn write(x: f64x8, to: &mut [f64; 8]) {
-            *to = cast(x);
-        }
+        impl Turn<8> for V4 {
+            type Vector = f64x8;
 
-        #[inline(always)]
-        fn turned(self, x: [f64x8; 8]) -> [f64x8; 8] {
-            let x: [__m512d; 8] = x.map(cast);
-            let f = self.avx512f;
-            let pairs: [__m512d; 8] = std::array::from_fn(|i| {
-                let (a, b) = (x[i & !1], x[i | 1]);
-                if i % 2 == 0 {
-                    f._mm512_unpacklo_pd(a, b)
-                } else {
-                    f._mm512_unpackhi_pd(a, b)
-                }
-            });
-            // Quarters 0 and 2, or 1 and 3, of two vectors.
-            let even = |a, b| f._mm512_shuffle_f64x2::<0b10_00_10_00>(a, b);
-            let odd = |a, b| f._mm512_shuffle_f64x2::<0b11_01_11_01>(a, b);
-            let mut out = pairs;
-            for i in 0..2 {
-                let (a, b) = (pairs[i], pairs[2 + i]);
-                let (c, d) = (pairs[4 + i], pairs[6 + i]);
-                let (first, second) = (even(a, b), even(c, d));
-                out[i] = even(first, second);
-                out[4 + i] = odd(first, second);
-                let (first, second) = (odd(a, b), odd(c, d));
-                out[2 + i] = even(first, second);
-                out[6 + i] = odd(first, second);
+            #[inline(always)]
+            fn read(from: &[f64; 8]) -> f64x8 {
+                cast(*from)
             }
-            out.map(cast)
+
+            #[inline(always)]
+            fn write(x: f64x8, to: &mut [f64; 8]) {
+                *to = cast(x);
+            }
+
+            #[inline(always)]
+            fn turned(self, x: [f64x8; 8]) -> [f64x8; 8] {
+                let x: [__m512d; 8] = x.map(cast);
+                let f = self.avx512f;
+                let pairs: [__m512d; 8] = std::array::from_fn(|i| {
+                    let (a, b) = (x[i & !1], x[i | 1]);
+                    if i % 2 == 0 {
+                        f._mm512_unpacklo_pd(a, b)
+                    } else {
+                        f._mm512_unpackhi_pd(a, b)
+                    }
+                });
+                // Quarters 0 and 2, or 1 and 3, of two vectors.
+                let even = |a, b| f._mm512_shuffle_f64x2::<0b10_00_10_00>(a, b);
+                let odd = |a, b| f._mm512_shuffle_f64x2::<0b11_01_11_01>(a, b);
+                let mut out = pairs;
+                for i in 0..2 {
+                    let (a, b) = (pairs[i], pairs[2 + i]);
+                    let (c, d) = (pairs[4 + i], pairs[6 + i]);
+                    let (first, second) = (even(a, b), even(c, d));
+                    out[i] = even(first, second);
+                    out[4 + i] = odd(first, second);
+                    let (first, second) = (odd(a, b), odd(c, d));
+                    out[2 + i] = even(first, second);
+                    out[6 + i] = odd(first, second);
+                }
+                out.map(cast)
+            }
         }
     }
 
@@ -183,10 +192,11 @@ mod x86 {
         if TypeId::of::<T>() != TypeId::of::<f64>() {
             return false;
         }
-        if TypeId::of::<S>() == TypeId::of::<V4>() {
+        #[cfg(feature = "avx512")]
+        if TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>() {
             // SAFETY: a type is itself.
-            let simd: V4 = unsafe { std::mem::transmute_copy(&simd) };
-            squares::<T, S, V4, G, 8, IN>(simd, columns, row, rows, tile, g);
+            let simd: pulp::x86::V4 = unsafe { std::mem::transmute_copy(&simd) };
+            squares::<T, S, pulp::x86::V4, G, 8, IN>(simd, columns, row, rows, tile, g);
             return true;
         }
         if TypeId::of::<S>() == TypeId::of::<V3>() {
@@ -215,7 +225,7 @@ mod x86 {
         let slices: [&mut [[f64; L]]; L] = std::array::from_fn(|_| match all.next() {
             Some(column) => {
                 let column: &mut [f64] = cast_slice_mut(column.as_slice_mut());
-                column[row..row + rows].as_chunks_mut().0
+                pulp::as_arrays_mut(&mut column[row..row + rows]).0
             }
             None => &mut [],
         });

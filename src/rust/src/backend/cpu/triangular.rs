@@ -303,8 +303,8 @@ vectorized! {
             let Some(now) = rest.first_mut() else {
                 return;
             };
-            let (fours, ones) = done.as_chunks::<4>();
-            let (fours_by, ones_by) = row[..i].as_chunks::<4>();
+            let (fours, ones) = pulp::as_arrays::<4, _>(done);
+            let (fours_by, ones_by) = pulp::as_arrays::<4, _>(&row[..i]);
             for (x, l) in fours.iter().zip(fours_by) {
                 for (j, now) in now.iter_mut().enumerate() {
                     let first = l[0] * x[0][j] + l[1] * x[1][j];

@@ -201,8 +201,8 @@ vectorized! {
         const SIDE: usize = 32;
         let zero = T::from_f64(0.0);
         let mut sums = [zero; SIDE];
-        let (parts, rest) = from.as_chunks::<SIDE>();
-        let (to, to_rest) = to.as_chunks_mut::<SIDE>();
+        let (parts, rest) = pulp::as_arrays::<SIDE, _>(from);
+        let (to, to_rest) = pulp::as_arrays_mut::<SIDE, _>(to);
         for (from, to) in parts.iter().zip(to) {
             for ((sum, x), to) in sums.iter_mut().zip(from).zip(to) {
                 *sum += *x * zero;

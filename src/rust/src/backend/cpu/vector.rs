@@ -92,8 +92,8 @@ pub(crate) fn four_dots<T: Scalar>(x: &[T], y: [&[T]; 4]) -> [T; 4] {
     let y = y.map(|y| &y[..x.len()]);
     let zero = T::from_f64(0.0);
     let mut sums = [[zero; LANES]; 4];
-    let (blocks, rest) = x.as_chunks::<LANES>();
-    let [y0, y1, y2, y3] = y.map(|y| y.as_chunks::<LANES>().0);
+    let (blocks, rest) = pulp::as_arrays::<LANES, _>(x);
+    let [y0, y1, y2, y3] = y.map(|y| pulp::as_arrays::<LANES, _>(y).0);
     for ((((x, y0), y1), y2), y3) in blocks.iter().zip(y0).zip(y1).zip(y2).zip(y3) {
         accumulate(&mut sums[0], x, y0);
         accumulate(&mut sums[1], x, y1);

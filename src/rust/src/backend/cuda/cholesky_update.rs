@@ -186,7 +186,7 @@ pub(super) fn change<T: Scalar>(
         first == all.next
             && first + panel.cols == panel.rows
             && panel.rows <= all.rows
-            && first.is_multiple_of(UNIT)
+            && first % UNIT == 0
             && v.rows == panel.cols
             && v.cols == all.passes.iter().map(|p| p.cols).sum::<usize>(),
         "chud: shapes do not fit",

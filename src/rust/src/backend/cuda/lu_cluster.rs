@@ -195,7 +195,7 @@ impl<T: Scalar> Work<T> {
     /// Whether the panel from column `first` on, a multiple of its width, is a cluster's.
     pub(super) fn by_cluster(&self, first: usize) -> bool {
         let most = self.cluster.as_ref().map_or(0, |(rows, _)| *rows);
-        first < self.plan.tail && first.is_multiple_of(CLUSTER_PANEL) && self.a.rows - first <= most
+        first < self.plan.tail && first % CLUSTER_PANEL == 0 && self.a.rows - first <= most
     }
 
     /// Factors a panel, from pivot number `first` on, with room for a cluster's.

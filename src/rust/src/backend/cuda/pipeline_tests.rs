@@ -14,7 +14,7 @@ fn launches_fit<T>(all: &'static Pipelines, rows: usize, cols: usize, multiproce
     assert!(plan.capacity <= STRIPE * multiprocessors, "{what}");
     assert!(plan.tail <= k, "{what}");
     if plan.tail < k {
-        assert!(plan.tail.is_multiple_of(CLUSTER_PANEL), "{what}");
+        assert!(plan.tail % CLUSTER_PANEL == 0, "{what}");
         // Not one panel later than it has to be.
         assert!(rows - plan.tail <= largest.rows, "{what}");
         let before = rows - plan.tail + CLUSTER_PANEL;
@@ -33,12 +33,12 @@ fn launches_fit<T>(all: &'static Pipelines, rows: usize, cols: usize, multiproce
         assert!(left <= p.rows, "{what}");
         assert!(p.words::<T>(pivots) <= plan.words::<T>(), "{what}");
         let list = first / UNIT * LIST_WORDS;
-        assert!(first.is_multiple_of(UNIT) && list >= list_end, "{what}");
+        assert!(first % UNIT == 0 && list >= list_end, "{what}");
         list_end = list + 1 + 2 * (2 * pivots);
         assert!(2 * pivots <= 4 * MOVING_THREADS, "{what}");
         next = first + width;
         if next < k {
-            assert!(pivots == width && width.is_multiple_of(UNIT), "{what}");
+            assert!(pivots == width && width % UNIT == 0, "{what}");
             // The kernel for the most rows has no columns that a smaller one could have.
             if left > smaller.rows {
                 assert!(rows - next + UNIT > smaller.rows, "{what}");

@@ -92,9 +92,9 @@ pub(super) fn multiply<T: Scalar>(
     } else {
         let aligned = [a.ptr as usize, ld as usize * size_of::<T>()]
             .iter()
-            .all(|at| at.is_multiple_of(PACK));
+            .all(|at| at % PACK == 0);
         let pack = PACK / size_of::<T>();
-        Layout::Columns((aligned && m.is_multiple_of(pack)).then_some(pack))
+        Layout::Columns((aligned && m % pack == 0).then_some(pack))
     };
     let cut = Cut::new(ctx.properties.multiprocessors, layout, m, n);
     let words = if cut.slices > 1 { m * cut.slices } else { 0 };

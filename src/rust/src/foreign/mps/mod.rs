@@ -1,0 +1,49 @@
+//! Linear programs in MPS files, which come in two layouts: fields in columns of their own, or separated by blanks.
+//!
+//! - [`fields`]: a line, cut into fields
+//! - [`sections`]: the names of sections, and their order
+//! - [`reader`]: the lines of each section, and what they add to a program
+//! - [`program`]: the program
+//! - [`notes`]: what a reader should be warned of
+//!
+//! Where programs that read such files differ, this one follows HiGHS: a right-hand side of the objective row is minus the
+//! constant of the objective; of entries, right-hand sides, ranges or bounds that are there twice the first one counts.
+
+mod fields;
+mod notes;
+mod program;
+mod reader;
+mod sections;
+
+pub use fields::Layout;
+pub use notes::Note;
+pub use program::Program;
+
+/// What is wrong with a file, and in which of its lines, from 1 on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub line: usize,
+    pub what: String,
+}
+
+pub type Found<V> = std::result::Result<V, Fault>;
+
+/// The program in the text of a file. Without a layout both are tried: a file whose names have blanks makes no sense as fields
+/// that blanks separate.
+pub fn read(text: &[u8], layout: Option<Layout>) -> Found<Program> {
+    if let Some(layout) = layout {
+        return reader::read(text, layout);
+    }
+    let free = reader::read(text, Layout::Free);
+    if free.as_ref().is_ok_and(Program::is_clean) {
+        return free;
+    }
+    let fixed = reader::read(text, Layout::Fixed);
+    match (free, fixed) {
+        (_, Ok(fixed)) if fixed.is_clean() => Ok(fixed),
+        (Ok(free), _) => Ok(free),
+        (_, Ok(fixed)) => Ok(fixed),
+        // The layout that fits is the one that gets farther.
+        (Err(free), Err(fixed)) => Err(if fixed.line > free.line { fixed } else { free }),
+    }
+}

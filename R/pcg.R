@@ -59,6 +59,7 @@
 #' `method = "direct"`, of a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, where `"ic0"`, `"jacobi"` or a complete factor is made of it, or a dense factorization fails. With `"amg"`, `"none"` and
 #' what is given as `M` such a matrix is found by the iteration. Systems whose matrix is singular, such as the Laplacian of a graph, and which have a solution nevertheless, since `b` is in the range of `A`, may be solved by `method = "cg"`; whether a factorization of such a matrix fails is up to rounding.
 #' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration, or inner products there that vanish because entries of `A` or `M` are too small, or too large.
+#' So is a solution beyond the range of numbers (field `argument`: `"solution"`).
 #' `cudafactor_error_dimension`, `cudafactor_error_argument` and `cudafactor_error_type`: operands that do not go together or are none. Errors of the user's functions are what they are.
 #'
 #' The warning `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) comes where right-hand sides have not converged. Then `x` has the last iterate, whose error, in the norm of `A`, is the least of all.

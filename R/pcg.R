@@ -34,7 +34,7 @@
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
 #' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on at most, and fewer where the diagonal of `A` is larger than the rest of its rows; where no complete factor can be had it iterates. So it is with grids in the plane, up to millions of points, and
 #' not with those in space from some thousand points on. The order may itself take longer than all of the iterations, so it is not asked for where the graph of the entries widens too fast: where a breadth-first search meets levels of so many rows that no order would help. Where `"auto"` chose a factorization of a sparse matrix and that fails, it goes on with `"cg"`. Where you know that `A` is well conditioned, so that there are few iterations, say `method = "cg"`: of that `"auto"` knows no more than the dominance of the diagonal tells.
-#' On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The order and the factorization of a sparse matrix cannot be interrupted while they are computed. The value and `print()` say what was chosen.
+#' On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The value and `print()` say what was chosen.
 #'
 #' @section Value:
 #' A list of class `"pcg"`:

@@ -84,8 +84,8 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
     })
 }
 
-/// Runs work that cannot be stopped on another thread, which is left to itself where the user wants to stop: so it has what it needs, and nobody
-/// waits for it. For work of some seconds at most.
+/// Runs work that cannot be stopped on another thread. Where the user wants to stop, nobody waits for
+/// that thread, which ends by itself. It owns what it works with. For work of some seconds at most.
 pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     let (done, over) = mpsc::channel();
     let worker = std::thread::Builder::new().spawn(move || {

@@ -1,9 +1,10 @@
-//! The numbers of a sparse Cholesky factor whose structure faer has found, by the multifrontal method.
+//! The numbers of a sparse Cholesky factor whose structure faer has found: the multifrontal method.
 //!
-//! faer's own loop over supernodes cannot be stopped once it has begun. This one fills the same panels, with which faer then solves. A supernode's
-//! front has its own columns and those below that they are joined to. What the fronts below leave of the elimination of their columns is added to
-//! it, its own columns are eliminated, and what these leave goes to the front above (Duff & Reid 1983, ACM Trans. Math. Software 9:302). Threads
-//! work on trees that share no column, and together on the fronts above these.
+//! faer's own loop over supernodes cannot be stopped once it has begun. This one fills the same panels,
+//! with which faer then solves. A supernode's front has its own columns, and the later ones that these
+//! are joined to. What the fronts below leave of the elimination of their columns is added to it. Then its
+//! own columns are eliminated, and what these leave goes to the front above (Duff & Reid 1983, ACM Trans.
+//! Math. Software 9:302). Threads work on trees that share no column, and together on the fronts above.
 
 use faer::sparse::linalg::cholesky::supernodal::SymbolicSupernodalCholesky;
 use faer::Par;
@@ -19,6 +20,9 @@ const NONE: usize = usize::MAX;
 
 /// Multiplications between two looks at the user's wish to stop.
 const BRIEF: f64 = 1e6;
+
+/// Numbers of an update that is added in more than a moment.
+const LARGE: usize = 100_000;
 
 /// Trees for each thread: with several, threads that are done early find another one.
 const TREES: f64 = 4.0;
@@ -73,7 +77,7 @@ impl<'a> Fronts<'a> {
             next: filled(count, NONE)?,
             work: filled(count, 0.0)?,
         };
-        // Descending, so that lists of those below ascend; then ascending, so that work is complete below.
+        // Descending, so that lists of those below ascend.
         for s in (0..count).rev() {
             if let Some(row) = all.others(s).first() {
                 let above = front_of[*row];
@@ -153,7 +157,8 @@ impl<'a> Fronts<'a> {
         self.in_turn(top, left, threads, stop).map(drop)
     }
 
-    /// For each front the number of the tree it is in, of trees with up to so much work each; none of the fronts above them.
+    /// For each front the number of its tree, of trees with up to so much work each.
+    /// Fronts above them are in none.
     fn trees(&self, most: f64) -> Result<Vec<usize>> {
         let mut tree_of = filled(self.above.len(), NONE)?;
         let mut trees = 0;
@@ -179,7 +184,7 @@ impl<'a> Fronts<'a> {
         (0..self.above.len()).rev().filter(root).collect()
     }
 
-    /// Trees, of which those with more work come first, shared among threads; what their roots leave.
+    /// Trees, those with more work first, shared among threads. The value is what their roots leave.
     fn side_by_side(
         &self,
         trees: Vec<(f64, Numbered<&mut [f64]>)>,
@@ -216,7 +221,8 @@ impl<'a> Fronts<'a> {
         Ok(left)
     }
 
-    /// Fronts one after another, beginning with what fronts below them have left; what is left for fronts that are not among them.
+    /// Fronts one after another, beginning with what fronts below them have left.
+    /// The value is what they leave for fronts that are not among them.
     fn in_turn(
         &self,
         panels: Numbered<&mut [f64]>,
@@ -242,7 +248,8 @@ impl<'a> Fronts<'a> {
         Ok(left.into_iter().collect())
     }
 
-    /// One front: its panel of the factor, and what it leaves. `place` is room for the row of each unknown, of which none is read before it is written.
+    /// One front: its panel of the factor, and what it leaves. `place` is room for the row of each
+    /// unknown, and no row is read before it is written.
     #[allow(clippy::too_many_arguments)]
     fn front(
         &self,
@@ -278,6 +285,9 @@ impl<'a> Fronts<'a> {
                 None if theirs.is_empty() => continue,
                 None => return Err(misplaced()),
             };
+            if part.len() > LARGE {
+                stop.poll()?;
+            }
             for (j, column) in part.chunks_exact(theirs.len()).enumerate() {
                 let to = place[theirs[j]];
                 let (into, less) = if to < own {
@@ -303,7 +313,7 @@ impl<'a> Fronts<'a> {
     }
 }
 
-/// Vectors that serve again: fresh memory takes the system longer than small fronts take. Few are kept.
+/// Vectors that serve again: fresh memory takes the system longer than small fronts take.
 fn zeroed(spare: &mut Vec<Update>, len: usize) -> Result<Update> {
     const KEPT: usize = 16;
     if len == 0 {

@@ -74,7 +74,13 @@ as_matrix <- function(x, call) {
   if (!is.object(x) && is.atomic(x) && !is.null(x)) {
     return(if (is.matrix(x)) x else as.matrix(x))
   }
+  large <- is_elsewhere(x)
+  if (large) {
+    check_room(x, call)
+  }
   x <- tryCatch(as.matrix(x), error = function(e) {
+    # Less memory may be allowed than is free, and package Matrix counts entries in 31 bits.
+    if (large && plain_bytes(x) > small_bytes) abort_room(x, plain_bytes(x), call)
     if (!inherits(e, "cudafactor_error")) abort_type(conditionMessage(e), call)
     e$call <- call
     stop(e)
@@ -82,9 +88,17 @@ as_matrix <- function(x, call) {
   if (isS4(x)) without_class(x) else x
 }
 
+# Whether an object's plain form may be larger than the object: sparse matrices, and those in files.
+is_elsewhere <- function(x) {
+  isS4(x) && !is_resident(x) && !is_in_tiles(x) || inherits(x, "simple_triplet_matrix")
+}
+
 # An S4 matrix as a plain one, and an S4 vector, which has no extents, as a plain vector.
 as_plain <- function(x, call) {
   if (is.null(dim(x))) {
+    if (is_elsewhere(x)) {
+      check_room(x, call)
+    }
     tryCatch(as.vector(x), error = function(e) abort_type(conditionMessage(e), call))
   } else {
     as_matrix(x, call)

@@ -18,6 +18,10 @@
 #' In place, the file of `x` is all there is, and the name of a file is taken at its word: a script that may be started again, and opens the file where there is one,
 #' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`, needs a name for each matrix, with all that the matrix depends on.
 #'
+#' A file that holds all of the matrix (`triangle = FALSE`) is not changed tile by tile. Without `file` the factor is made in a second
+#' file, whose name ends in `.factor`, and takes the place of the first one when it is complete: the disk needs room for both, and until
+#' then the matrix is there. After an interrupt `resume = TRUE` goes on with the second file.
+#'
 #' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
 #'
 #' @section Memory:
@@ -44,7 +48,7 @@
 #' @section Failure:
 #' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. The file of
 #' `x`, if the factor was to take its place, then holds neither of the two and is of no more use than to say so; a second file is removed.
-#' `cudafactor_error_dimension`: `x` has no rows, or its file holds more than a triangle. `cudafactor_error_argument`: too little memory
+#' `cudafactor_error_dimension`: `x` has no rows, or is not square. `cudafactor_error_argument`: too little memory
 #' for three tiles; a factorization that was interrupted, without `resume = TRUE`; `x` is a factor already. `cudafactor_error_file_exists`: `file` exists, without `resume = TRUE`.
 #' `cudafactor_error_file_format`: `file` was begun from another matrix, or the file of `x` holds a matrix of other extents than `x` now.
 #' `cudafactor_error_file_corrupt`: a tile is not what was written (fields `row` and `col`). `cudafactor_error_disk_space`: no room for the second file.
@@ -59,7 +63,7 @@
 #' straight from its memory where the GPUs reach one another (by NVLink, or by PCIe where the system allows it), else through the host's; so always where the environment variable `CUDAFACTOR_PEERS` is 0. The factor is the same, bit for
 #' bit, on any number of GPUs of one model.
 #'
-#' @param x A `tile_matrix` with `triangle = TRUE`.
+#' @param x A square `tile_matrix`. Only its upper triangle is looked at, as by [base::chol()].
 #' @param file The name of a second file for the factor, which must not exist; `NULL` for the file of `x`.
 #' @param resume Whether to go on with a factorization of the same matrix that was interrupted, or to take its factor where it is complete.
 #' @param host_memory,gpu_memory Bytes of memory for tiles: numbers, or text such as `"8GB"` or `"512MiB"`. `NULL` for what is free, in part.
@@ -152,10 +156,9 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   verbose <- as_choice(verbose, "verbose", call)
   memory <- c(as_bytes(host_memory, "host_memory", call), as_bytes(gpu_memory, "gpu_memory", call))
   from <- .subset2(x, "path")
-  if (!.subset2(x, "triangle")) {
-    abort_dimension("'x' must be stored by its upper triangle: tile_matrix(triangle = TRUE) writes it so", call)
-  }
-  if (dim(x)[[1L]] == 0L) {
+  # What is in the file now, whatever the object says.
+  stored <- unwrap(native_tiles_info(from, FALSE), call)
+  if (dim(x)[[1L]] == 0L || dim(x)[[1L]] != dim(x)[[2L]]) {
     abort_extents(dim(x), call)
   }
   if (!is.null(file)) {
@@ -163,11 +166,17 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
     if (identical(file, from)) {
       abort_argument("file", "'file' must be another file than that of 'x': without it the factor takes the place of 'x'", call)
     }
-    if (!resume && file.exists(file)) {
-      abort("file_exists", sprintf("%s: the file exists%s", file, exists_text(file, from)), call, path = file)
-    }
   }
-  report <- unwrap(native_chol_file(from, as.double(dim(x)), file, resume, memory, where), call)
+  # The factor of a matrix that is stored as a whole has fewer tiles: it is made in a second file, which takes the place of the first.
+  replaces <- is.null(file) && !stored$triangle
+  to <- if (replaces) paste0(from, ".factor") else file
+  if (!is.null(to) && !resume && file.exists(to)) {
+    abort("file_exists", sprintf("%s: the file exists%s", to, exists_text(to, stored$factor_bytes)), call, path = to)
+  }
+  report <- unwrap(native_chol_file(from, as.double(dim(x)), to, resume, memory, where), call)
+  if (replaces) {
+    put_in_place(to, from, call)
+  }
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
@@ -181,13 +190,24 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   if (is.null(file)) invisible(factor) else factor
 }
 
-# What is in the way of a factor, and what can be done about it.
-exists_text <- function(file, from) {
+# One file takes the place and the name of another at once.
+put_in_place <- function(file, path, call) {
+  failed <- function(e) {
+    text <- sprintf("%s: the factor is complete, and cannot take the place of %s: %s", file, path, conditionMessage(e))
+    abort("file", text, call, path = file)
+  }
+  if (!tryCatch(file.rename(file, path), warning = failed, error = failed)) {
+    failed(simpleCondition("the system does not say why"))
+  }
+}
+
+# What is in the way of a factor, for which a file of so many bytes is made, and what can be done about it.
+exists_text <- function(file, bytes) {
   facts <- tryCatch(unwrap(native_tiles_info(file, TRUE), NULL), cudafactor_error = identity)
   if (inherits(facts, "cudafactor_error_file_in_use")) {
     return(", and is in use by another call")
   }
-  if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, from)) {
+  if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, bytes)) {
     return(paste0(", and there is nothing in it to go on with: ", fault_text(facts)))
   }
   if (inherits(facts, "condition") && !inherits(facts, "cudafactor_error_file_format")) {
@@ -201,10 +221,9 @@ exists_text <- function(file, from) {
   )
 }
 
-# Whether a file is one whose making for the factor of `from` ended with the process before anything was in it: its room is reserved at most.
-is_begun <- function(file, from) {
+# Whether a file is one whose making for a factor ended with the process before anything was in it: its room is reserved at most.
+is_begun <- function(file, whole) {
   size <- file.size(file)
-  whole <- file.size(from)
   # Room is reserved in parts.
   if (is.na(size) || !(size == whole || size < whole && size %% 2^34 == 0)) {
     return(FALSE)

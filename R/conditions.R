@@ -22,7 +22,7 @@
 #'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
 #'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
 #'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix], or a [gpu_factor], whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
-#'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated \cr
+#'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated, or a sparse matrix takes as many (field `free`) where it becomes an ordinary one \cr
 #'   `cudafactor_error_file` \tab `path` \tab the system could not make, open, read or write a file; the message says why \cr
 #'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
 #'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this session, has the file open \cr
@@ -221,7 +221,12 @@ argument_text <- function(routine, argument, message) {
 
 # Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
-  if (identical(routine, "pcg") && argument == "x") {
+  if (identical(argument, "solution")) {
+    paste(
+      "the solution is beyond the range of numbers, as 'b' is too large for 'A':",
+      "divide 'b' by a power of 2, and take it into account in 'x'"
+    )
+  } else if (identical(routine, "pcg") && argument == "x") {
     "NA/NaN/Inf or numbers out of range came up in the iteration: out of 'A' or 'M', whose entries may be too large or too small"
   } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")

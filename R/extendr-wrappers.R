@@ -172,6 +172,9 @@ native_matrix_file_room <- function(file, bytes) .Call(wrap__native_matrix_file_
 # Memory of each device, one element a device
 native_gpu_mem <- function() .Call(wrap__native_gpu_mem)
 
+# Bytes of the host's memory that are free; NaN where the system does not tell
+native_free_memory <- function() .Call(wrap__native_free_memory)
+
 # Gives back all memory that no matrix holds
 native_gpu_release <- function() .Call(wrap__native_gpu_release)
 
@@ -270,6 +273,9 @@ native_held_info <- function(x) .Call(wrap__native_held_info, x)
 # What a file holds. With `deep = FALSE` only what is written once, whoever has it open
 native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, deep)
 
+# The packed names of rows and columns in a file with a matrix of these extents
+native_tiles_names <- function(file, dim) .Call(wrap__native_tiles_names, file, dim)
+
 # out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
 native_tiles_read <- function(file, dim, rows, cols, out) .Call(wrap__native_tiles_read, file, dim, rows, cols, out)
 
@@ -288,8 +294,8 @@ native_tiles_factor_diagonal <- function(file, dim, out) .Call(wrap__native_tile
 # Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these extents; how much of the smallest eigenvalue is left
 native_tiles_chol_update <- function(from, dim, to, v, k, down, memory, how) .Call(wrap__native_tiles_chol_update, from, dim, to, v, k, down, memory, how)
 
-# Makes a file without tiles, and leaves it open behind the handle
-native_tiles_create <- function(file, dim, tile, triangle, out, how) .Call(wrap__native_tiles_create, file, dim, tile, triangle, out, how)
+# Makes a file without tiles, with packed names, and leaves it open behind the handle
+native_tiles_create <- function(file, dim, tile, triangle, names, out, how) .Call(wrap__native_tiles_create, file, dim, tile, triangle, names, out, how)
 
 # Writes all tiles of a file that is being made, from a matrix
 native_tiles_fill <- function(out, x) .Call(wrap__native_tiles_fill, out, x)

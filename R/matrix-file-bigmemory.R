@@ -113,10 +113,10 @@ as_constant <- function(code) {
 }
 
 # What bigmemory's attach.big.matrix() reads: of the matrix in `data`, a file in the same folder.
-write_description <- function(path, data, dim, single) {
+write_description <- function(path, data, dim, single, names) {
   description <- list(
     sharedType = "FileBacked", filename = basename(data), dirname = paste0(dirname(data), "/"), totalRows = dim[[1L]], totalCols = dim[[2L]],
-    rowOffset = c(0, dim[[1L]]), colOffset = c(0, dim[[2L]]), nrow = as.double(dim[[1L]]), ncol = as.double(dim[[2L]]), rowNames = NULL, colNames = NULL,
+    rowOffset = c(0, dim[[1L]]), colOffset = c(0, dim[[2L]]), nrow = as.double(dim[[1L]]), ncol = as.double(dim[[2L]]), rowNames = names[[1L]], colNames = names[[2L]],
     type = if (single) "float" else "double", separated = FALSE
   )
   text <- deparse(description, control = c("keepNA", "keepInteger", "niceNames", "digits17"))

@@ -85,9 +85,10 @@ write_bigmemory <- function(x, path, call) {
     abort_argument("path", "'path' is the description, whose name must not end in .bin", call)
   }
   export_tiles(x, data, FALSE, call)
+  names <- names_on_disk(x, call) %||% list(NULL, NULL)
   done <- FALSE
   on.exit(if (!done) unlink(c(path, data)))
   failed <- function(e) abort("file", sprintf("%s: %s", path, conditionMessage(e)), call, path = path)
-  tryCatch(write_description(path, data, dim(x), .subset2(x, "precision") == "single"), error = failed, warning = failed)
+  tryCatch(write_description(path, data, dim(x), .subset2(x, "precision") == "single", names), error = failed, warning = failed)
   done <- TRUE
 }

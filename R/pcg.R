@@ -34,7 +34,7 @@
 #' `"direct"` takes the complete Cholesky factor of `A`, of a sparse one in an order that keeps it sparse (approximate minimum degree), for the preconditioner: then one iteration is enough, and a second one removes what rounding left. `"auto"` is `"cg"` where `M` or `x0` is
 #' given or `A` is a function. Else it is `"direct"` for a dense matrix, and for a sparse one where the factor, for which the order tells the number of operations, is expected to take less time than iterations with `"ic0"` would, of which \eqn{\sqrt n / 2}{sqrt(n) / 2} are counted on at most, and fewer where the diagonal of `A` is larger than the rest of its rows; where no complete factor can be had it iterates. So it is with grids in the plane, up to millions of points, and
 #' not with those in space from some thousand points on. The order may itself take longer than all of the iterations, so it is not asked for where the graph of the entries widens too fast: where a breadth-first search meets levels of so many rows that no order would help. Where `"auto"` chose a factorization of a sparse matrix and that fails, it goes on with `"cg"`. Where you know that `A` is well conditioned, so that there are few iterations, say `method = "cg"`: of that `"auto"` knows no more than the dominance of the diagonal tells.
-#' On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The order and the factorization of a sparse matrix cannot be interrupted while they are computed. The value and `print()` say what was chosen.
+#' On a GPU `"auto"` is `"cg"` with `"amg"` for a sparse matrix. The value and `print()` say what was chosen.
 #'
 #' @section Value:
 #' A list of class `"pcg"`:
@@ -59,6 +59,7 @@
 #' `method = "direct"`, of a sparse matrix whose complete factorization fails, then without these numbers. `cudafactor_error_not_positive_definite` (field `order`): an entry of the diagonal of `A` is not positive, where `"ic0"`, `"jacobi"` or a complete factor is made of it, or a dense factorization fails. With `"amg"`, `"none"` and
 #' what is given as `M` such a matrix is found by the iteration. Systems whose matrix is singular, such as the Laplacian of a graph, and which have a solution nevertheless, since `b` is in the range of `A`, may be solved by `method = "cg"`; whether a factorization of such a matrix fails is up to rounding.
 #' `cudafactor_error_non_finite`: NA or an infinite number in an operand, or one that comes up in the iteration, or inner products there that vanish because entries of `A` or `M` are too small, or too large.
+#' So is a solution beyond the range of numbers (field `argument`: `"solution"`).
 #' `cudafactor_error_dimension`, `cudafactor_error_argument` and `cudafactor_error_type`: operands that do not go together or are none. Errors of the user's functions are what they are.
 #'
 #' The warning `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) comes where right-hand sides have not converged. Then `x` has the last iterate, whose error, in the norm of `A`, is the least of all.

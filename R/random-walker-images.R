@@ -10,6 +10,9 @@ as_pixels <- function(x, argument, call) {
   if (is.factor(x) || is.data.frame(x)) {
     abort_not_numbers(x, argument, what, call)
   }
+  if (is_elsewhere(x)) {
+    check_room(x, call)
+  }
   horizontal_first <- inherits(x, c("cimg", "pixset", "Image"))
   cimg <- inherits(x, c("cimg", "pixset"))
   # 2 is EBImage's mark of an image whose third extent is that of colours; further ones are frames.
@@ -43,6 +46,10 @@ as_seeds <- function(seeds, call) {
   attributes <- attributes(values)[c("dim", "dimnames")]
   if (is.logical(values)) {
     values <- as.integer(values)
+  }
+  # NA says that no label is known. NaN and infinite numbers come of computations, and are errors.
+  if (anyNA(values) && any(unknown <- is.na(values) & !is.nan(values))) {
+    values[unknown] <- 0L
   }
   if (is.double(values) && length(values) > 0L) {
     ends <- c(min(values), max(values))
@@ -85,16 +92,9 @@ as_image <- function(image, space, channels, call) {
   chosen <- seq_len(count)
   if (!is.null(channels)) {
     chosen <- walker_channels(channels, count, call)
-  } else if (count %in% c(2, 4) && pixels > 0) {
-    last <- range(values[seq(pixels * (count - 1) + 1, length.out = pixels)])
-    if (isTRUE(last[[1L]] < last[[2L]])) {
-      abort_argument("channels", sprintf(paste(
-        "the last of the image's %d channels may be alpha, and it varies: choose by 'channels', such as 1:%d without it"
-      ), count, count - 1L), call)
-    }
-    if (!anyNA(last)) {
-      chosen <- seq_len(count - 1L)
-    }
+  } else if (count %in% c(2, 4)) {
+    # Grey values or colours, and how opaque they are.
+    chosen <- seq_len(count - 1L)
   }
   if (length(chosen) < count || is.unsorted(chosen)) {
     dim(values) <- c(pixels, count)

@@ -15,7 +15,7 @@
 #' `beta = 130` is as 33150 would be for the image divided by 255: nearly every difference is an edge, noise too, weights fall to the least there is, and labels end at chance edges. Divide 8-bit values by 255.
 #'
 #' @section Seeds:
-#' A matrix, or an array of three extents: whole numbers between -2147483647 and 2147483647, as integers or doubles. Those above 0 are labels, which need not be consecutive; 0 stands where a label is sought; and one below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
+#' A matrix, or an array of three extents: whole numbers between -2147483647 and 2147483647, as integers or doubles. Those above 0 are labels, which need not be consecutive; 0 or `NA` stands where a label is sought; and one below 0, such as -1, for a pixel that is left out, so that no walk goes through it. `TRUE` is 1. A pixel from which no
 #' seed can be reached has the label -1 in the answer, and is counted in `unreached`. Seeds keep their labels, also those that no pixel without a label touches. Of labels that are as likely, to 1e-12, the lowest is taken.
 #'
 #' @section Images:
@@ -23,7 +23,9 @@
 #' `seeds` is a matrix of grey values, or a volume of them. Objects of package imager (`cimg`) and EBImage (`Image`) are taken as they are, and their seeds may be of such a class, too; these packages are not needed. What they have first is
 #' the horizontal coordinate, and `plot()` knows.
 #'
-#' Of two or four channels the last may be an alpha channel, whose values are no part of the picture. A constant one, as of an image without transparency, is left out; where it varies, `channels` must say what to take.
+#' An image of two or four channels has grey values, or colours, and an alpha channel. The alpha channel, which comes last, is left out:
+#' pixels count by their colours, however opaque they are. `channels = 1:4` takes all channels of such an image, for example of one with
+#' four bands of another kind. The answer's `channels` tells which channels were used.
 #'
 #' @section Method:
 #' `"direct"` factors the matrix once for all labels, by a sparse Cholesky factorization along a nested dissection of the grid, on the CPU. It is exact to rounding at any `beta`; where weights are so small that rounding shows, solutions are refined. `"auto"`
@@ -54,7 +56,7 @@
 #' `print()` counts the labels, and `plot()` shows them over the image.
 #'
 #' @section Failure:
-#' `cudafactor_error_dimension`: extents that do not go together. `cudafactor_error_non_finite`: NA or an infinite value in `image` or `seeds` (field `argument`); leave pixels out by -1 in `seeds`, and give them any value. `cudafactor_error_type`: what is no array of numbers.
+#' `cudafactor_error_dimension`: extents that do not go together. `cudafactor_error_non_finite`: NA or an infinite value in a channel of `image` that is used, or NaN or an infinite one in `seeds` (field `argument`); leave pixels out by -1 in `seeds`, and give them any value. `cudafactor_error_type`: what is no array of numbers.
 #' `cudafactor_error_argument`: no seed at all, seeds that are not whole numbers in the range above, values of `image` so large that their squares overflow, other values that make no sense. `cudafactor_error_host_memory`: the factor does not fit into memory.
 #'
 #' @param image Matrix or array, see below.

@@ -18,11 +18,11 @@
 #' `chol2inv()`, `backsolve()` and `rowSums()` are some.
 #'
 #' @section Value:
-#' `x[i, j]` and `as.matrix(x)`: a plain double matrix, or a vector as base R drops it, without dimnames. `dim(x)`: two numbers. `format(x)`: a text in two lines, which
+#' `x[i, j]` and `as.matrix(x)`: a plain double matrix, or a vector as base R drops it, with the dimnames that [tile_matrix()] stored. `dim(x)`: two numbers. `format(x)`: a text in two lines, which
 #' `print()` shows.
 #'
 #' @section Failure:
-#' `cudafactor_error_dimension`: subscripts out of bounds, of text, or one instead of two. `cudafactor_error_file_corrupt`: a tile is not what was written; fields
+#' `cudafactor_error_dimension`: subscripts out of bounds, names that there are not, or one subscript instead of two. `cudafactor_error_file_corrupt`: a tile is not what was written; fields
 #' `path`, `row` and `col`, the tile's row and column of tiles. `cudafactor_error_file_in_use`: [chol_file()] is at work on it in another process.
 #' `cudafactor_error_argument`: something is to be assigned; the file holds neither a matrix nor its factor but what an interrupted factorization, or one of a matrix that is not positive definite,
 #' has left. `cudafactor_error_file`: there is no such file any more. `cudafactor_error_host_memory`: what is asked for takes more memory than is free (field `needed`, in bytes), where the
@@ -48,9 +48,6 @@ NULL
 #' @export
 dim.tile_matrix <- function(x) .subset2(x, "dim")
 
-#' @export
-dimnames.tile_matrix <- function(x) NULL
-
 #' @rdname tile_matrix_parts
 #' @export
 `[.tile_matrix` <- function(x, i, j, ..., drop = TRUE) {
@@ -65,9 +62,10 @@ dimnames.tile_matrix <- function(x) NULL
   if (subscripts > 2L) {
     abort_dimension(base_text("incorrect number of dimensions"), call)
   }
-  part <- read_tiles(
-    x, if (!missing(i)) places_on_disk(plain(i), x, 1L, call), if (!missing(j)) places_on_disk(plain(j), x, 2L, call), call
-  )
+  names <- names_on_disk(x, call)
+  rows <- if (!missing(i)) places_on_disk(plain(i), x, 1L, names, call)
+  columns <- if (!missing(j)) places_on_disk(plain(j), x, 2L, names, call)
+  part <- named_part(read_tiles(x, rows, columns, call), names, rows, columns)
   if (isFALSE(as_flag(drop))) part else drop(part)
 }
 
@@ -83,7 +81,10 @@ setMethod("diag<-", "tile_matrix", function(x, value) abort_change("tile_matrix"
 
 #' @rdname tile_matrix_parts
 #' @export
-as.matrix.tile_matrix <- function(x, ...) read_tiles(x, NULL, NULL, sys.call())
+as.matrix.tile_matrix <- function(x, ...) {
+  call <- sys.call()
+  named_part(read_tiles(x, NULL, NULL, call), names_on_disk(x, call), NULL, NULL)
+}
 
 #' @export
 t.tile_matrix <- function(x) {
@@ -95,11 +96,9 @@ t.tile_matrix <- function(x) {
 as.array.tile_matrix <- function(x, ...) as.matrix(x)
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
-places_on_disk <- function(subscript, x, along, call) {
-  if (is.character(subscript)) {
-    abort_dimension(base_text("no 'dimnames' attribute for array"), call)
-  }
-  as_user(call, matrix(seq_len(dim(x)[[along]]), ncol = 1L)[subscript, 1L])
+places_on_disk <- function(subscript, x, along, names, call) {
+  numbers <- matrix(seq_len(dim(x)[[along]]), ncol = 1L, dimnames = if (!is.null(names)) list(names[[along]], NULL))
+  as_user(call, unname(numbers[subscript, 1L]))
 }
 
 # NULL stands for all rows or columns.

@@ -78,7 +78,7 @@ multiply_tiles <- function(x, transpose, y, memory, argument, call) {
 #' `gpu_memory` and `device`.
 #'
 #' @section Value:
-#' A double matrix, with the dimnames of the operand in memory. A [gpu_matrix] as the other operand is fetched, and the product is a plain matrix.
+#' A double matrix, with dimnames as base R gives them. A [gpu_matrix] as the other operand is fetched, and the product is a plain matrix.
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`: the operands do not conform. `cudafactor_error_type`: the other operand is not numeric, or complex.

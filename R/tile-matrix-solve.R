@@ -99,7 +99,7 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
 #' @param k,upper.tri,transpose As of [base::backsolve()]; `upper.tri` must be `TRUE`.
 #' @param logarithm As of [base::determinant()].
 #' @param nrow,ncol An error for a matrix, as in [base::diag()].
-#' @param names There are none.
+#' @param names As of [base::diag()].
 #' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, as of [chol_solve()]. Of `chol2inv()`: `size`. Else ignored.
 #' @seealso [chol_solve()], [chol_file()]
 #' @examples
@@ -199,7 +199,12 @@ setMethod("diag", "tile_matrix", function(x, nrow, ncol, names = TRUE) {
   if (!missing(nrow) || !missing(ncol)) {
     abort_argument("nrow", base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"), call)
   }
-  diagonal_on_disk(x, call)
+  out <- diagonal_on_disk(x, call)
+  of <- if (isTRUE(as_flag(names))) lapply(names_on_disk(x, call), utils::head, length(out))
+  if (length(of) == 2L && !is.null(of[[1L]]) && identical(of[[1L]], of[[2L]])) {
+    names(out) <- of[[1L]]
+  }
+  out
 })
 
 # Of a factor or a matrix: no more than the tiles on the diagonal are read.

@@ -11,10 +11,10 @@
 #' other processes cannot open it, and while one reads it, others can read it too.
 #'
 #' A covariance matrix is symmetric: with `triangle = TRUE`, the default for a [covariance()], only its upper triangle is stored, which halves the file, and a function is asked
-#' for the blocks on and above the diagonal only. What stands below the diagonal of a matrix `x`, or of a block on the diagonal, is then not looked at. Such files
-#' are what [chol_file()] takes.
+#' for the blocks on and above the diagonal only. What stands below the diagonal of a matrix `x`, or of a block on the diagonal, is then not looked at. [chol_file()] makes
+#' the factor of such a matrix in place. It takes files of whole matrices, too.
 #'
-#' Every tile has a checksum, which is compared whenever it is read.
+#' The file keeps the dimnames of `x`, and those of a function are `NULL`. Every tile has a checksum, which is compared whenever it is read.
 #'
 #' A file has `8 * tile^2` bytes (4 in single precision) for each tile, of which a triangle of `m` rows of tiles has `m * (m + 1) / 2`, and for a sixteenth as many more, but at least
 #' 4 and at most 16. A triangle of 65536 rows takes 17 GiB. Tiles that are large for a small matrix waste room.
@@ -41,7 +41,7 @@
 #' `cudafactor_error_file_format`: no file of tiles, or one whose making was cut short by the end of the process.
 #' `cudafactor_error_file`: the system's own words; all the classes of files inherit from it.
 #'
-#' @param x A numeric or logical matrix, whose dimnames are dropped, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
+#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
 #'   written anew, in other tiles or in another precision. Or what says where a file of another format has one, see [matrix_file()]; or a `big.matrix` of package bigmemory.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.
@@ -93,6 +93,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
     abort_argument("triangle", "a Cholesky factor is not symmetric: file.copy() copies the file of one, and triangle = FALSE writes it as a matrix", call)
   }
   where <- how(device, precision, call)
+  source <- x
   if (is_tile_matrix(x)) {
     from <- x
     if (is.null(dim)) dim <- dim(from)
@@ -106,7 +107,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
     }
     foreign <- is_matrix_file(x) || is_big_matrix(x)
     if (!(foreign || is_covariance(x))) {
-      x <- as_tile_source(x, call)
+      source <- x <- as_tile_source(x, call)
     }
     dim <- as.double(dim(x))
     if (foreign && !is.null(opened <- open_blocks(x, call))) {
@@ -117,10 +118,11 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
   if (triangle && dim[[1L]] != dim[[2L]]) {
     abort_dimension(sprintf("a matrix of which the triangle is stored is square, not %s", extents_text(dim)), call)
   }
+  names <- names_for_file(source, dim)
   writer <- .External(new_writer)
   # Nothing, once the file is complete.
   on.exit(native_tiles_discard(writer), add = TRUE)
-  unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, writer, where), call)
+  unwrap(native_tiles_create(file, as.double(dim), as_tile(tile, dim, call), triangle, names, writer, where), call)
   if (is.function(x)) {
     write_blocks(x, writer, tile_ranges(dim, as_tile(tile, dim, call)), triangle, call)
   } else if (is_covariance(x)) {

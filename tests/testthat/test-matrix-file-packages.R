@@ -111,14 +111,16 @@ test_that("bigmemory's matrices are read, by their files and as objects", {
       big <- make(TRUE)
       bigmemory::flush(big)
       f <- matrix_file(file.path(folder, paste0(name, ".desc")))
-      expect_identical(read_back(f), x, info = name)
-      expect_identical(dimnames(f), list(paste0("r", 1:m), NULL))
-      expect_identical(read_back(big), x, info = name)
+      named <- x
+      rownames(named) <- paste0("r", 1:m)
+      expect_identical(read_back(f), named, info = name)
+      expect_identical(dimnames(f), dimnames(named))
+      expect_identical(read_back(big), named, info = name)
       expect_identical(read_back(make(FALSE)), x, info = name)
       part <- bigmemory::sub.big.matrix(big, firstRow = 2, lastRow = m - 1, firstCol = 3, lastCol = n - 1)
       dput(bigmemory::describe(part), desc <- file.path(folder, paste0(name, "part.desc")))
-      expect_identical(read_back(matrix_file(desc)), x[2:(m - 1), 3:(n - 1)], info = name)
-      expect_identical(read_back(part), x[2:(m - 1), 3:(n - 1)], info = name)
+      expect_identical(read_back(matrix_file(desc)), named[2:(m - 1), 3:(n - 1)], info = name)
+      expect_identical(read_back(part), named[2:(m - 1), 3:(n - 1)], info = name)
       expect_error(tile_matrix(big, tempfile(), dim = dim(x)), class = "cudafactor_error_argument")
     }
   }
@@ -133,6 +135,10 @@ test_that("bigmemory attaches what is written for it", {
     y <- tile_matrix(x, file.path(folder, paste0(precision, ".tiles")), tile = tile, precision = precision)
     f <- write_matrix_file(y, desc <- file.path(folder, paste0(precision, ".desc")))
     expect_identical(dim(f), dim(x))
+    expect_null(dimnames(f))
+    rows <- list(paste0("row", seq_len(nrow(x))), NULL)
+    named <- tile_matrix(`dimnames<-`(x, rows), file.path(folder, paste0(precision, "-named.tiles")), tile = tile)
+    expect_identical(dimnames(write_matrix_file(named, file.path(folder, paste0(precision, "-named.desc")))), rows)
     expect_identical(read_back(f, precision = precision), as.matrix(y))
     if (requireNamespace("bigmemory", quietly = TRUE)) {
       big <- bigmemory::attach.big.matrix(desc)

@@ -324,3 +324,41 @@ test_that("what is printed and drawn is what has not converged", {
   expect_false(shows(draw(two, axes = FALSE), "2"))
   expect_no_error(draw(suppressWarnings(pcg(a, cbind(0, b[, 3]), "none", tol = 0, maxit = 0)), col = 2, xlim = c(0, 10)))
 })
+
+test_that("a solution beyond the range of numbers is an error, never a convergence", {
+  tiny <- diag(2) * 1e-300
+  for (way in list(list(), list(method = "direct"), list(M = "none"), list(M = "jacobi"), list(M = "ic0"), list(M = identity))) {
+    e <- tryCatch(do.call(pcg, c(list(tiny, c(1e200, 1), device = "cpu"), way)), error = identity)
+    expect_s3_class(e, "cudafactor_error_non_finite")
+    expect_identical(e$argument, "solution")
+    expect_match(conditionMessage(e), "beyond the range")
+    # One of several right-hand sides.
+    b <- cbind(c(1, 2), c(1e200, 1))
+    expect_error(do.call(pcg, c(list(tiny, b, device = "cpu"), way)), class = "cudafactor_error_non_finite")
+  }
+  # The largest numbers that there are, whose norm is none.
+  most <- c(1.2e308, 1.4e308, -1.6e308)
+  f <- pcg(diag(2^-700, 3), most * 2^-700)
+  expect_true(f$converged)
+  expect_equal(f$x / 2^1000, most / 2^1000)
+})
+
+test_that("numbers of any scale are solved for, or an error says why not", {
+  n <- 12L
+  a <- diag(4, n)
+  a[abs(row(a) - col(a)) == 1L] <- -1
+  b <- cos(seq_len(n))
+  x <- solve(a, b)
+  scales <- c(-300, -160, -150, 0, 150, 160, 300)
+  for (s in scales) for (t in scales) for (way in list(list(method = "direct"), list(M = "ic0"), list(M = "jacobi"), list(M = "none"))) {
+    found <- tryCatch(do.call(pcg, c(list(a * 10^s, b * 10^t, device = "cpu"), way)), cudafactor_error_non_finite = identity)
+    # In two steps: one factor alone may be out of range.
+    wanted <- x * 10^((t - s) / 2) * 10^((t - s) / 2)
+    if (!all(is.finite(wanted))) {
+      expect_identical(found$argument, "solution")
+    } else {
+      expect_true(found$converged)
+      if (min(abs(wanted)) > 1e-290) expect_lt(max(abs(found$x / wanted - 1)), 1e-6)
+    }
+  }
+})

@@ -201,7 +201,7 @@ test_that("wrong input is refused by class", {
   for (bad in c(NA, NaN, Inf)) {
     refused(random_walker(replace(image, 5, bad), seeds), "non_finite", "image", "'image'")
   }
-  refused(random_walker(image, replace(seeds, 5, NA)), "non_finite", "seeds")
+  refused(random_walker(image, seeds * NA), "argument", "seeds", "label above 0")
   refused(random_walker(image, replace(seeds + 0, 5, NaN)), "non_finite", "seeds")
   refused(random_walker(image, seeds + 0.5), "argument", "seeds", "whole numbers")
   refused(random_walker(image, seeds - 0.5), "argument", "seeds", "whole numbers")
@@ -248,4 +248,22 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds, channels = 2), "argument", "channels")
   refused(random_walker(image, seeds, device = "gpu"), "device_unavailable")
   refused(random_walker(image, seeds, method = "direct", device = "cuda"), "argument", "device", "runs on the CPU")
+})
+
+test_that("NA in seeds stands for an unknown label", {
+  image <- outer(1:9, 1:7, function(i, j) (i > 4) + sin(i * j) / 10)
+  seeds <- matrix(0L, 9, 7)
+  seeds[c(1, 63)] <- 1:2
+  wanted <- random_walker(image, seeds, prob = TRUE)
+  unknown <- replace(seeds, seeds == 0L, NA)
+  expect_true(anyNA(unknown))
+  for (given in list(unknown, unknown + 0, replace(seeds, 5, NA))) {
+    r <- random_walker(image, given, prob = TRUE)
+    expect_identical(r$labels, wanted$labels)
+    expect_identical(r$probabilities, wanted$probabilities)
+  }
+  # Logical marks of one label.
+  one <- random_walker(image, replace(matrix(NA, 9, 7), 5, TRUE))
+  expect_identical(unique(c(one$labels)), 1L)
+  expect_error(random_walker(image, replace(seeds + 0, 5, NaN)), class = "cudafactor_error_non_finite")
 })

@@ -84,6 +84,32 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
     })
 }
 
+/// Runs work that cannot be stopped on another thread. Where the user wants to stop, nobody waits for
+/// that thread, which ends by itself. It owns what it works with. For work of some seconds at most.
+pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+    let (done, over) = mpsc::channel();
+    let worker = std::thread::Builder::new().spawn(move || {
+        // Nobody waits any more where the user has stopped it.
+        let _ = done.send(work());
+    });
+    let worker = worker.map_err(|e| Error::Internal {
+        what: format!("no thread can be started: {e}"),
+    })?;
+    loop {
+        match over.recv_timeout(INTERVAL) {
+            Ok(result) => return Ok(result),
+            Err(mpsc::RecvTimeoutError::Timeout) => poll()?,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match worker.join() {
+        Err(panic) => std::panic::resume_unwind(panic),
+        Ok(()) => Err(Error::Internal {
+            what: "a thread has ended without a result".into(),
+        }),
+    }
+}
+
 /// `Err(Interrupted)` when the user asked to stop. Cheap enough for every panel.
 pub fn poll() -> Result<()> {
     let Some(question) = QUESTION.with(Cell::get) else {

@@ -26,6 +26,21 @@ pub struct Files<'a, T> {
     begun: Mutex<bool>,
 }
 
+/// The number that a tile of one layout has in another one of the same matrix.
+fn place(layout: &Layout, other: &Layout, tile: usize) -> Result<usize> {
+    let (i, j) = layout.position(tile);
+    other.index(i, j).ok_or_else(|| Error::Internal {
+        what: format!("tile {tile} is not in the matrix's file"),
+    })
+}
+
+/// What a file of the whole matrix has below the diagonal is not looked at, and no part of the factor.
+fn clear_below<T: Scalar>(tile: &mut Buffer<T>, order: usize) {
+    for j in 0..order {
+        tile[j * order + j + 1..(j + 1) * order].fill(T::from_f64(0.0));
+    }
+}
+
 /// Time after which what was stored is made durable, so that it is not lost where the process is killed.
 const LOST_AT_MOST: Duration = Duration::from_millis(500);
 
@@ -83,10 +98,16 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
     }
 
     fn load(&self, tile: usize, _: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
-        match self.from {
-            Some(from) if !self.to.has(tile) => from.read(tile, into),
-            _ => self.to.read(tile, into),
+        let from = match self.from {
+            Some(from) if !self.to.has(tile) => from,
+            _ => return self.to.read(tile, into),
+        };
+        from.read(place(self.to.layout(), from.layout(), tile)?, into)?;
+        let (i, j) = self.to.layout().position(tile);
+        if from.layout().shape() == Shape::Full && i == j {
+            clear_below(into, from.layout().tile());
         }
+        Ok(())
     }
 
     fn store(&self, tile: usize, _: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()> {
@@ -242,7 +263,11 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
         let what = "the upper triangle of a square matrix is needed, and the file has all of one";
         return dimension(format!("{}: {what}", to.path().display()));
     }
-    if !files.from.is_none_or(|from| from.layout() == layout) {
+    let same = |other: &Layout| {
+        let extents = |l: &Layout| (l.rows(), l.cols(), l.tile());
+        extents(other) == extents(layout)
+    };
+    if !files.from.is_none_or(|from| same(from.layout())) {
         let what = "the file is for a matrix of another order, or in other tiles";
         return dimension(format!("{}: {what}", to.path().display()));
     }
@@ -265,7 +290,8 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
             "the file is the second one of a factorization that was interrupted: chol_file(x, file = , resume = TRUE) of the matrix x and this file goes on with it",
         ),
         State::Matrix | State::Factoring => {
-            let missing = |tile: &usize| !(matrix.has(*tile) || has(*tile));
+            let there = |tile| place(layout, matrix.layout(), tile).is_ok_and(|t| matrix.has(t));
+            let missing = |tile: &usize| !(there(*tile) || has(*tile));
             match (0..layout.tiles()).find(missing) {
                 Some(tile) => {
                     let (i, j) = layout.position(tile);

@@ -91,6 +91,7 @@ pub mod solve;
 pub mod solve_definite;
 pub mod sparse_choice;
 pub mod sparse_cholesky;
+mod sparse_fronts;
 pub mod sparse_levels;
 pub mod symmetry;
 mod tiled_device;

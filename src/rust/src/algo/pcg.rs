@@ -33,6 +33,8 @@ pub enum End {
     IndefinitePreconditioner { cosine: f64 },
     /// NaN or infinity came out of A or M, or of overflow.
     NonFinite,
+    /// The solution is beyond the range of numbers.
+    Overflow,
 }
 
 impl End {
@@ -49,6 +51,9 @@ impl End {
             End::Indefinite { cosine } => Some(indefinite("A", cosine)),
             End::IndefinitePreconditioner { cosine } => Some(indefinite("M", cosine)),
             End::NonFinite => Some(Error::NonFinite),
+            End::Overflow => Some(Error::NonFiniteIn {
+                argument: "solution",
+            }),
         }
     }
 }

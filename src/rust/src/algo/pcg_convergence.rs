@@ -5,6 +5,15 @@ use super::pcg_blocks::{Blocks, Operator};
 use super::pcg_iteration::{Look, Running, NOTHING};
 use crate::error::Result;
 
+/// The norm of a vector times this is finite where the entries are, of which there are fewer than 2^64.
+const SMALL: f64 = 1.0 / (1u64 << 32) as f64;
+
+/// Whether a column's entries are finite. Their norm may not be.
+fn is_finite<S: Blocks>(blocks: &S, x: &S::Block) -> Result<bool> {
+    let all = |norms: Vec<f64>| norms.iter().all(|norm| norm.is_finite());
+    Ok(all(blocks.norms(x)?) || all(blocks.norms(&blocks.scaled(x, &[SMALL])?)?))
+}
+
 impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
     /// Places of the columns that do not end.
     pub(super) fn staying(&self) -> Vec<usize> {
@@ -89,10 +98,14 @@ impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
             // One by one: a column that is not finite must not reach another.
             let c = &self.columns[place];
             if let Some((end, _)) = c.end {
-                done.ends[c.number] = end;
                 done.residuals[c.number] = c.checked;
                 let x = blocks.gather(&self.x, &[place])?;
                 let x = blocks.scaled(&x, &[1.0 / c.scale])?;
+                // b may be so much larger than A that x, which is within the range here, is not for the caller.
+                done.ends[c.number] = match end.error(0, 0) {
+                    None if !is_finite(blocks, &x)? => End::Overflow,
+                    _ => end,
+                };
                 blocks.scatter(&x, &[c.number], &mut done.x)?;
             }
         }

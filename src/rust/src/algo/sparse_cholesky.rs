@@ -1,17 +1,20 @@
-//! The complete Cholesky factor of a sparse symmetric positive definite matrix, on the host: ordered by approximate minimum degree, factored by faer.
+//! The complete Cholesky factor of a sparse symmetric positive definite matrix, on the host: ordered by approximate minimum degree and analysed by
+//! faer, factored by [`sparse_fronts`](super::sparse_fronts).
 //!
 //! Ordering comes first and tells how many operations the factor takes, so that a caller can do without it. Amestoy, Davis & Duff (1996), An approximate minimum degree
 //! ordering algorithm, SIAM J. Matrix Anal. Appl. 17:886.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::perm::PermRef;
 use faer::sparse::linalg::amd;
 use faer::sparse::linalg::cholesky::{
     factorize_symbolic_cholesky, CholeskySymbolicParams, LltRef, SymbolicCholesky,
-    SymmetricOrdering,
+    SymbolicCholeskyRaw, SymmetricOrdering,
 };
+use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
@@ -19,18 +22,102 @@ use super::lp_csc::Csc;
 use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
+use super::sparse_fronts::{Fronts, Lower};
 use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::{filled, try_zeroed};
-use crate::threads::share;
+use crate::interrupt::{self, aside, attended, Stop};
+use crate::scalar::{filled, room, try_zeroed};
+use crate::threads::{share, BRIEF};
+
+/// Where a matrix has entries, for threads that may outlive the call.
+struct Pattern {
+    starts: Vec<usize>,
+    index: Vec<usize>,
+}
+
+impl Pattern {
+    fn of(a: &Csc) -> Result<Self> {
+        let copied = |x: &[usize]| {
+            let mut out = room(x.len())?;
+            out.extend_from_slice(x);
+            Ok(out)
+        };
+        Ok(Pattern {
+            starts: copied(&a.starts)?,
+            index: copied(&a.index)?,
+        })
+    }
+
+    fn view(&self) -> SymbolicSparseColMatRef<'_, usize> {
+        let n = self.starts.len() - 1;
+        SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.index)
+    }
+}
+
+/// New places of rows, and the rows in these places.
+struct Order {
+    forward: Vec<usize>,
+    inverse: Vec<usize>,
+    multiplications: f64,
+}
+
+impl Order {
+    /// By approximate minimum degree.
+    fn new(a: &Pattern) -> Result<Self> {
+        let n = a.starts.len() - 1;
+        let (mut forward, mut inverse) = (filled(n, 0)?, filled(n, 0)?);
+        let needed = amd::order_maybe_unsorted_scratch::<usize>(n, a.index.len());
+        let mut memory = workspace(needed)?;
+        let flops = amd::order_maybe_unsorted(
+            &mut forward,
+            &mut inverse,
+            a.view(),
+            amd::Control::default(),
+            MemStack::new(&mut memory),
+        )
+        .map_err(by_faer)?;
+        Ok(Order {
+            forward,
+            inverse,
+            multiplications: flops.n_mult_subs_ldl,
+        })
+    }
+
+    /// What the factor's structure is. Fronts can be interrupted, and pay for factors of some size.
+    fn analysed(&self, a: &Pattern, side: Side) -> Result<SymbolicCholesky<usize>> {
+        let n = a.starts.len() - 1;
+        let mut params = CholeskySymbolicParams::default();
+        if self.multiplications > SHORT {
+            params.supernodal_flop_ratio_threshold = SupernodalThreshold::FORCE_SUPERNODAL;
+        }
+        let order = PermRef::new_checked(&self.forward, &self.inverse, n);
+        let order = SymmetricOrdering::Custom(order);
+        factorize_symbolic_cholesky(a.view(), side, order, params).map_err(by_faer)
+    }
+}
+
+/// Multiplications of a sparse factor that are over in a moment.
+const SHORT: f64 = 1e8;
+
+/// Entries of a matrix whose analysis is over in a moment.
+const FEW: usize = 50_000;
+
+/// Runs an analysis of a matrix with so many entries.
+fn analyse<R: Send + 'static>(
+    entries: usize,
+    f: impl FnOnce() -> Result<R> + Send + 'static,
+) -> Result<R> {
+    match entries > FEW {
+        true => aside(f)?,
+        false => f(),
+    }
+}
 
 /// A matrix and the order in which it is to be factored.
 pub struct Ordered<'a> {
     a: &'a Csc,
+    pattern: Arc<Pattern>,
+    order: Arc<Order>,
     side: Side,
-    forward: Vec<usize>,
-    inverse: Vec<usize>,
-    multiplications: f64,
     entries: f64,
 }
 
@@ -42,7 +129,7 @@ pub struct SparseCholesky {
     memory: RefCell<MemBuffer>,
 }
 
-fn room(needed: StackReq) -> Result<MemBuffer> {
+fn workspace(needed: StackReq) -> Result<MemBuffer> {
     MemBuffer::try_new(needed).map_err(|_| Error::HostMemory {
         needed: needed.unaligned_bytes_required() as u64,
     })
@@ -84,17 +171,9 @@ impl<'a> Ordered<'a> {
             return Err(Error::NonFiniteIn { argument: "A" });
         }
         check_diagonal(&diagonal(a)?)?;
-        let (mut forward, mut inverse) = (filled(n, 0)?, filled(n, 0)?);
-        let needed = amd::order_maybe_unsorted_scratch::<usize>(n, a.index.len());
-        let mut memory = room(needed)?;
-        let flops = amd::order_maybe_unsorted(
-            &mut forward,
-            &mut inverse,
-            SymbolicSparseColMatRef::new_checked(n, n, &a.starts, None, &a.index),
-            amd::Control::default(),
-            MemStack::new(&mut memory),
-        )
-        .map_err(by_faer)?;
+        let pattern = Arc::new(Pattern::of(a)?);
+        let of = pattern.clone();
+        let order = analyse(a.index.len(), move || Order::new(&of))?;
         let side = match stored {
             Stored::Lower => Side::Lower,
             Stored::Upper | Stored::All => Side::Upper,
@@ -110,15 +189,14 @@ impl<'a> Ordered<'a> {
             a,
             side,
             entries: (0..n).map(|j| 1.0 + 2.0 * beside(j) as f64).sum(),
-            forward,
-            inverse,
-            multiplications: flops.n_mult_subs_ldl,
+            pattern,
+            order: Arc::new(order),
         })
     }
 
     /// About how many multiplications the factor takes; of those, pairs with a subtraction each.
     pub fn multiplications(&self) -> f64 {
-        self.multiplications
+        self.order.multiplications
     }
 
     /// Entries of both triangles, whatever is stored.
@@ -128,45 +206,86 @@ impl<'a> Ordered<'a> {
 
     /// Errors: [`Error::IndefinitePivot`] of a matrix that is not positive definite.
     pub fn factor(&self, host: &Host) -> Result<SparseCholesky> {
-        interrupt::poll()?;
-        let (n, a) = (self.a.rows, self.a);
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &a.starts, None, &a.index);
-        let order = PermRef::new_checked(&self.forward, &self.inverse, n);
-        let symbolic = factorize_symbolic_cholesky(
-            pattern,
-            self.side,
-            SymmetricOrdering::Custom(order),
-            CholeskySymbolicParams::default(),
-        )
-        .map_err(by_faer)?;
+        let (pattern, order, side) = (self.pattern.clone(), self.order.clone(), self.side);
+        let symbolic = analyse(self.a.index.len(), move || order.analysed(&pattern, side))?;
         let mut values = try_zeroed(symbolic.len_val())?;
-        let par = par(host.threads, self.multiplications);
-        let needed = symbolic.factorize_numeric_llt_scratch::<f64>(par, Default::default());
-        let mut memory = room(needed)?;
-        symbolic
-            .factorize_numeric_llt(
-                &mut values,
-                SparseColMatRef::new(pattern, &a.values),
-                self.side,
-                Default::default(),
-                par,
-                MemStack::new(&mut memory),
-                Default::default(),
-            )
-            .map_err(|_| Error::IndefinitePivot)?;
-        let one = room(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq))?;
+        match symbolic.raw() {
+            SymbolicCholeskyRaw::Supernodal(structure) => {
+                let a = self.lower()?;
+                let fronts = Fronts::new(structure, &a)?;
+                let work = fronts.total();
+                let threads = share(host.threads, work);
+                if threads > 1 && work > BRIEF {
+                    attended(|stop| fronts.factor(&mut values, threads, stop))?;
+                } else {
+                    fronts.factor(&mut values, threads, Stop::HERE)?;
+                }
+            }
+            SymbolicCholeskyRaw::Simplicial(_) => self.by_columns(&symbolic, &mut values)?,
+        }
+        let one = workspace(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq))?;
         Ok(SparseCholesky {
             symbolic,
             values,
             memory: RefCell::new(one),
         })
     }
-}
 
-fn par(threads: usize, multiplications: f64) -> Par {
-    match share(threads, multiplications) {
-        0 | 1 => Par::Seq,
-        threads => Par::rayon(threads),
+    /// The numbers of a factor that is over in a moment.
+    fn by_columns(&self, symbolic: &SymbolicCholesky<usize>, values: &mut [f64]) -> Result<()> {
+        interrupt::poll()?;
+        let needed = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default());
+        let mut memory = workspace(needed)?;
+        symbolic
+            .factorize_numeric_llt(
+                values,
+                SparseColMatRef::new(self.pattern.view(), &self.a.values),
+                self.side,
+                Default::default(),
+                Par::Seq,
+                MemStack::new(&mut memory),
+                Default::default(),
+            )
+            .map(drop)
+            .map_err(|_| Error::IndefinitePivot)
+    }
+
+    /// The matrix in the order of elimination.
+    fn lower(&self) -> Result<Lower> {
+        let (n, place) = (self.a.rows, &self.order.inverse);
+        let each = |f: &mut dyn FnMut(usize, usize, f64)| {
+            for j in 0..n {
+                let (rows, values) = self.a.column(j);
+                for (i, v) in rows.iter().zip(values) {
+                    let read = match self.side {
+                        Side::Lower => *i >= j,
+                        Side::Upper => *i <= j,
+                    };
+                    if read {
+                        let (x, y) = (place[*i], place[j]);
+                        f(x.max(y), x.min(y), *v);
+                    }
+                }
+            }
+        };
+        let mut starts: Vec<usize> = filled(n + 1, 0)?;
+        each(&mut |_, column, _| starts[column + 1] += 1);
+        (0..n).for_each(|j| starts[j + 1] += starts[j]);
+        let mut next: Vec<usize> = room(n + 1)?;
+        next.extend_from_slice(&starts);
+        let len = starts[n];
+        let (mut rows, mut values) = (filled(len, 0)?, try_zeroed(len)?);
+        each(&mut |row, column, v| {
+            let at = next[column];
+            next[column] += 1;
+            rows[at] = row;
+            values[at] = v;
+        });
+        Ok(Lower {
+            starts,
+            rows,
+            values,
+        })
     }
 }
 

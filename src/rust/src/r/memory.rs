@@ -95,6 +95,12 @@ fn native_gpu_mem() -> Robj {
     })
 }
 
+/// Bytes of the host's memory that are free; NaN where the system does not tell
+#[extendr]
+fn native_free_memory() -> Robj {
+    reply(|| Ok(list!(free = host_memory().0)))
+}
+
 /// Gives back all memory that no matrix holds
 #[extendr]
 fn native_gpu_release() -> Robj {
@@ -173,6 +179,7 @@ fn native_gpu_fault(ordinal: Robj) -> Robj {
 extendr_module! {
     mod memory;
     fn native_gpu_mem;
+    fn native_free_memory;
     fn native_gpu_release;
     fn native_max_order;
     fn native_gpu_fault;

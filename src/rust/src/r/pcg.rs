@@ -204,7 +204,7 @@ fn end(e: End) -> &'static str {
         End::Iterations => "iterations",
         End::Stagnated => "stagnated",
         End::Indefinite { .. } | End::IndefinitePreconditioner { .. } => "indefinite",
-        End::NonFinite => "non_finite",
+        End::NonFinite | End::Overflow => "non_finite",
     }
 }
 

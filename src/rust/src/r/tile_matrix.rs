@@ -8,7 +8,7 @@ use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::tile_parts::{gather, Places};
 use crate::scalar::Scalar;
-use crate::tiles::{kind, Access, Element, Shape, State, TileFile};
+use crate::tiles::{kind, names, Access, Element, Layout, Shape, State, TileFile};
 
 /// Runs `$body` with `$t` the type of a file's numbers.
 macro_rules! by_element {
@@ -67,10 +67,23 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
             triangle = layout.shape() == Shape::Triangle,
             single = header.element == Element::F32,
             bytes = header.bytes as f64,
+            factor_bytes = header.of_factor().map_or(f64::NAN, |h| h.bytes as f64),
             holds = holds,
             order = order,
             absent = absent
         ))
+    })
+}
+
+/// The packed names of rows and columns in a file with a matrix of these extents
+#[extendr]
+fn native_tiles_names(file: Robj, dim: Robj) -> Robj {
+    reply(|| {
+        let file = path(&file)?;
+        let dim = args::dims(&dim)?;
+        let (header, names) = names(file)?;
+        require_extents(file, &header.layout, dim)?;
+        Ok(list!(names = Raw::from_bytes(&names)))
     })
 }
 
@@ -83,12 +96,15 @@ pub fn open_known<T: Scalar>(file: &str, dim: (usize, usize)) -> Result<TileFile
 
 /// Fails where the file holds another matrix than the object says.
 pub fn same_extents<T: Scalar>(file: &TileFile<T>, dim: (usize, usize)) -> Result<()> {
-    let layout = file.layout();
+    require_extents(&file.path().display().to_string(), file.layout(), dim)
+}
+
+fn require_extents(path: &str, layout: &Layout, dim: (usize, usize)) -> Result<()> {
     if (layout.rows(), layout.cols()) == dim {
         return Ok(());
     }
     Err(Error::FileFormat {
-        path: file.path().display().to_string(),
+        path: path.to_owned(),
         what: format!(
             "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
             layout.rows(),
@@ -140,5 +156,6 @@ fn native_tiles_read(file: Robj, dim: Robj, rows: Robj, cols: Robj, out: Robj) -
 extendr_module! {
     mod tile_matrix;
     fn native_tiles_info;
+    fn native_tiles_names;
     fn native_tiles_read;
 }

@@ -143,13 +143,14 @@ pub unsafe extern "C" fn cudafactor_release_writer(address: *mut c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(making)));
 }
 
-/// Makes a file without tiles, and leaves it open behind the handle
+/// Makes a file without tiles, with packed names, and leaves it open behind the handle
 #[extendr]
 fn native_tiles_create(
     file: Robj,
     dim: Robj,
     tile: Robj,
     triangle: Robj,
+    names: Robj,
     out: Robj,
     how: Robj,
 ) -> Robj {
@@ -163,16 +164,17 @@ fn native_tiles_create(
         };
         let layout = Layout::new(rows, cols, args::size(&tile)?, shape)?;
         let file = path(&file)?;
+        let names = names.as_raw_slice().unwrap_or_default();
         if !behind(&out)?.is_null() {
             return Err(Error::Internal {
                 what: "a native routine was called without an empty handle".to_owned(),
             });
         }
         let writer = if how.single {
-            let (file, behind) = create(file, layout)?;
+            let (file, behind) = create(file, layout, names)?;
             Writer::Single(file, behind)
         } else {
-            let (file, behind) = create(file, layout)?;
+            let (file, behind) = create(file, layout, names)?;
             Writer::Double(file, behind)
         };
         let making = Box::new(Making {
@@ -190,9 +192,13 @@ fn native_tiles_create(
 }
 
 /// Where there is no memory for tiles there is no file.
-fn create<T: Scalar>(path: &str, layout: Layout) -> Result<(Arc<TileFile<T>>, Behind<T>)> {
+fn create<T: Scalar>(
+    path: &str,
+    layout: Layout,
+    names: &[u8],
+) -> Result<(Arc<TileFile<T>>, Behind<T>)> {
     drop(Buffer::<T>::new(&layout)?);
-    let file = Arc::new(TileFile::create(path, layout)?);
+    let file = Arc::new(TileFile::create_named(path, layout, names)?);
     let behind = Behind::new(file.clone());
     behind.map(|behind| (file, behind))
 }

@@ -13,6 +13,8 @@
 //! | 48 | number of slots, bytes of a slot, `u64` each |
 //! | 64 | where the two tables and the first slot begin, `u64` each |
 //! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
+//! | 96 | bytes of what is stored about names of rows and columns, after the last slot; zero for no names, `u64` |
+//! | 104 | CRC-32 of those bytes, `u32` |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};
@@ -31,6 +33,9 @@ const ORDER: u32 = 0x0102_0304;
 
 /// Where it says what the file was begun from. Earlier files of this version have zeros there.
 const ORIGIN: usize = 88;
+
+/// Where it says what is stored about names. Earlier files have zeros there, and earlier versions of this package disregard names.
+const NAMES: usize = 96;
 
 /// Where the checksum of the page is.
 const SUM: usize = PAGE - 4;
@@ -79,6 +84,27 @@ pub struct Header {
     pub bytes: u64,
     /// The [`fingerprint`] of the matrix whose factor the file is for; none of a matrix of its own.
     pub origin: Option<u64>,
+    /// Names of rows and columns, which only the R code reads.
+    pub names: Names,
+}
+
+/// A part of a file at its end: how long it is, and its checksum.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Names {
+    pub bytes: u64,
+    pub sum: u32,
+}
+
+impl Names {
+    pub fn of(contents: &[u8]) -> Self {
+        match contents.len() as u64 {
+            0 => Names::default(),
+            bytes => Names {
+                bytes,
+                sum: crc32fast::hash(contents),
+            },
+        }
+    }
 }
 
 impl Header {
@@ -86,14 +112,7 @@ impl Header {
     pub fn new(element: Element, layout: Layout) -> Result<Self> {
         let tiles = layout.tiles() as u64;
         let slots = tiles + (tiles / 16).clamp(4, 16);
-        Self::with_slots(element, layout, slots).ok_or_else(|| Error::Dimension {
-            what: format!(
-                "a {} x {} matrix in tiles of order {} is too large for one file",
-                layout.rows(),
-                layout.cols(),
-                layout.tile()
-            ),
-        })
+        Self::with_slots(element, layout, slots).ok_or_else(|| too_large(&layout))
     }
 
     fn with_slots(element: Element, layout: Layout, slots: u64) -> Option<Self> {
@@ -113,7 +132,32 @@ impl Header {
             first_slot,
             bytes,
             origin: None,
+            names: Names::default(),
         })
+    }
+
+    /// The same, with room for names.
+    pub fn with_names(mut self, names: Names) -> Option<Self> {
+        let room = names.bytes.checked_next_multiple_of(PAGE as u64)?;
+        self.bytes = self.names_at().checked_add(room)?;
+        i64::try_from(self.bytes).ok()?;
+        self.names = names;
+        Some(self)
+    }
+
+    /// Where names begin: after the last slot.
+    pub(super) fn names_at(&self) -> u64 {
+        self.slot(self.slots)
+    }
+
+    /// Of a file for the Cholesky factor of the square matrix in a file like this one: the upper triangle of it, with the same names.
+    pub fn of_factor(&self) -> Result<Self> {
+        let layout = &self.layout;
+        let triangle = Layout::new(layout.rows(), layout.cols(), layout.tile(), Shape::Triangle)?;
+        let header = Self::new(self.element, triangle)?;
+        header
+            .with_names(self.names)
+            .ok_or_else(|| too_large(&triangle))
     }
 
     /// Where a slot begins.
@@ -146,6 +190,8 @@ impl Header {
             put64(&mut page, 24 + 8 * k, number);
         }
         put64(&mut page, ORIGIN, self.origin.unwrap_or(0));
+        put64(&mut page, NAMES, self.names.bytes);
+        put32(&mut page, NAMES + 8, self.names.sum);
         let sum = crc32fast::hash(&page[..SUM]);
         put32(&mut page, SUM, sum);
         Ok(page)
@@ -190,9 +236,24 @@ impl Header {
             header.origin = Some(get64(page, ORIGIN)).filter(|&origin| origin != 0);
             let whole =
                 slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));
-            whole.then_some(header)
+            let names = Names {
+                bytes: get64(page, NAMES),
+                sum: get32(page, NAMES + 8),
+            };
+            whole.then_some(header)?.with_names(names)
         })();
         header.ok_or_else(|| DAMAGED.to_owned())
+    }
+}
+
+pub(super) fn too_large(layout: &Layout) -> Error {
+    Error::Dimension {
+        what: format!(
+            "a {} x {} matrix in tiles of order {} is too large for one file",
+            layout.rows(),
+            layout.cols(),
+            layout.tile()
+        ),
     }
 }
 

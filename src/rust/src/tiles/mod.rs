@@ -41,7 +41,7 @@ pub use entries::Below;
 pub use file::TileFile;
 pub use header::{Element, Header};
 pub use layout::{Layout, Shape};
-pub use open::kind;
+pub use open::{kind, names};
 pub use plain::PlainFile;
 pub use strips::Strips;
 pub use table::State;

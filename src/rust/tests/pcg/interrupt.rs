@@ -45,6 +45,25 @@ fn an_incomplete_factor_with_few_columns() {
     assert_eq!(stopped.err(), Some(Error::Interrupted));
 }
 
+/// Each part of the work looks, so that the user is heard whenever that is.
+#[test]
+fn a_complete_factor() {
+    let a = poisson(&[22, 23, 24]);
+    for threads in [1, 2] {
+        for question in [1, 3, 5] {
+            let order = Ordered::new(&a, Stored::All).unwrap();
+            stop_at(question);
+            let stopped = order.factor(&Host::new(threads));
+            assert_eq!(
+                stopped.err(),
+                Some(Error::Interrupted),
+                "{threads} {question}"
+            );
+            interrupt::install(|| false);
+        }
+    }
+}
+
 #[test]
 fn solutions_with_a_complete_factor() {
     let a = poisson(&[30, 31]);

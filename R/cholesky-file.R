@@ -167,6 +167,13 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
       abort("file_exists", sprintf("%s: the file exists%s", file, exists_text(file, from)), call, path = file)
     }
   }
+  if (is.null(file)) {
+    # Of an object that came out of a file, too, which has a pointer of its own.
+    on.exit({
+      renew_identity(attr(x, "identity"), from)
+      tile_identity(from)
+    })
+  }
   report <- unwrap(native_chol_file(from, as.double(dim(x)), file, resume, memory, where), call)
   report <- c(
     report[c("device", "seconds", "operations")],

@@ -43,6 +43,7 @@ lp_read_mps <- function(file, type = c("fixed", "free")) {
   if (!file.exists(file)) {
     abort("file", sprintf("%s: there is no such file", file), call, path = file)
   }
+  unwrap(native_file_check(path.expand(file)), call)
   read <- tryCatch(
     Rglpk::Rglpk_read_file(file, type = paste0("MPS_", type[[1L]]), verbose = FALSE),
     error = function(e) abort("file", mps_failure(file, type[[1L]], conditionMessage(e)), call, path = file)

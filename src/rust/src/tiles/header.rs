@@ -13,12 +13,14 @@
 //! | 48 | number of slots, bytes of a slot, `u64` each |
 //! | 64 | where the two tables and the first slot begin, `u64` each |
 //! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
+//! | 96 | [`identity`](crate::identity) of the file; zeros in files of earlier versions of cudafactor, 16 bytes |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};
 use super::layout::{Layout, Shape};
 use super::table;
 use crate::error::{Error, Result};
+use crate::identity;
 use crate::scalar::Scalar;
 
 const MAGIC: [u8; 8] = *b"cudafac\0";
@@ -31,6 +33,9 @@ const ORDER: u32 = 0x0102_0304;
 
 /// Where it says what the file was begun from. Earlier files of this version have zeros there.
 const ORIGIN: usize = 88;
+
+/// Where it has its identity.
+const IDENTITY: usize = 96;
 
 /// Where the checksum of the page is.
 const SUM: usize = PAGE - 4;
@@ -79,6 +84,8 @@ pub struct Header {
     pub bytes: u64,
     /// The [`fingerprint`] of the matrix whose factor the file is for; none of a matrix of its own.
     pub origin: Option<u64>,
+    /// What no other file has, unless it is a copy of this one.
+    pub identity: [u8; identity::BYTES],
 }
 
 impl Header {
@@ -86,13 +93,17 @@ impl Header {
     pub fn new(element: Element, layout: Layout) -> Result<Self> {
         let tiles = layout.tiles() as u64;
         let slots = tiles + (tiles / 16).clamp(4, 16);
-        Self::with_slots(element, layout, slots).ok_or_else(|| Error::Dimension {
+        let header = Self::with_slots(element, layout, slots).ok_or_else(|| Error::Dimension {
             what: format!(
                 "a {} x {} matrix in tiles of order {} is too large for one file",
                 layout.rows(),
                 layout.cols(),
                 layout.tile()
             ),
+        })?;
+        Ok(Header {
+            identity: identity::fresh(),
+            ..header
         })
     }
 
@@ -113,6 +124,7 @@ impl Header {
             first_slot,
             bytes,
             origin: None,
+            identity: [0; identity::BYTES],
         })
     }
 
@@ -146,6 +158,7 @@ impl Header {
             put64(&mut page, 24 + 8 * k, number);
         }
         put64(&mut page, ORIGIN, self.origin.unwrap_or(0));
+        page[IDENTITY..][..identity::BYTES].copy_from_slice(&self.identity);
         let sum = crc32fast::hash(&page[..SUM]);
         put32(&mut page, SUM, sum);
         Ok(page)
@@ -187,6 +200,7 @@ impl Header {
             let layout = Layout::new(size(0)?, size(1)?, size(2)?, shape).ok()?;
             let slots = number(3);
             let mut header = Self::with_slots(element, layout, slots)?;
+            header.identity.copy_from_slice(&page[IDENTITY..][..identity::BYTES]);
             header.origin = Some(get64(page, ORIGIN)).filter(|&origin| origin != 0);
             let whole =
                 slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));

@@ -80,7 +80,7 @@ test_that("testthat compares values", {
   on.exit(unlink(file))
   a <- crossprod(matrix(1:9 + 0.5, 3)) + diag(3)
   b <- a
-  b[2, 2] <- 7
+  b[2, 2] <- b[2, 2] + 7
   make <- list(
     as_gpu, function(x) qr(as_gpu(x)), function(x) gpu_lu(as_gpu(x)), chol_gpus,
     function(x) {

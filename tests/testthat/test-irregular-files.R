@@ -57,5 +57,5 @@ test_that("a .npy file has the length that its header tells", {
   npy(file[[1]], "(0, 99999999999)", numeric())
   unlink(file[[2]])
   e <- tryCatch(as.matrix(tile_matrix(matrix_file(file[[1]]), file[[2]])), error = identity)
-  expect_s3_class(e, "cudafactor_error")
+  expect_s3_class(e, "cudafactor_error_dimension")
 })

@@ -166,13 +166,13 @@ impl Items<'_> {
         // The bit says that a vector has room for more entries, which a file does not keep.
         let plain = flags & !(ATTRIBUTES | 0x20 << 12);
         let item = match plain & 0xff {
-            _ if plain & OBJECT != 0 => return None,
-            9 => return self.text(flags),
             255 => {
                 let symbol = (flags >> 8) as usize;
                 let known = symbol >= 1 && symbol <= self.symbols.len();
                 return known.then(|| Item::Symbol(symbol - 1));
             }
+            _ if plain & OBJECT != 0 => return None,
+            9 => return self.text(flags),
             2 => return self.pairs(flags, depth),
             kind if plain != kind => return None,
             254 if flags == 254 => return Some(Item::Nil),

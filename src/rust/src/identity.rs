@@ -38,7 +38,10 @@ mod tests {
     fn no_identity_comes_twice() {
         let each = |_| std::thread::spawn(|| (0..1000).map(|_| fresh()).collect::<Vec<_>>());
         let threads: Vec<_> = (0..4).map(each).collect();
-        let all: Vec<_> = threads.into_iter().flat_map(|t| t.join().unwrap()).collect();
+        let all: Vec<_> = threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect();
         let different: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(different.len(), 4000);
         assert_eq!(text(&[1, 0xab]), "01ab");

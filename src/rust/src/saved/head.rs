@@ -40,9 +40,7 @@ impl Head {
     /// Bytes of the whole file, where they are not more than a file can have.
     pub(super) fn file_bytes(&self) -> Option<u64> {
         let values = self.rows.checked_mul(self.cols)?.checked_mul(self.size)?;
-        let bytes = values
-            .checked_add(self.described)?
-            .checked_add(BYTES + 4)?;
+        let bytes = values.checked_add(self.described)?.checked_add(BYTES + 4)?;
         i64::try_from(bytes).ok().map(|bytes| bytes as u64)
     }
 
@@ -109,7 +107,11 @@ impl Head {
         let head = Head::decode(&page).map_err(|what| damaged(file, &what))?;
         let (bytes, wanted) = (file.bytes()?, head.file_bytes().unwrap_or(u64::MAX));
         if bytes != wanted {
-            let what = if bytes < wanted { "has been cut off" } else { "is damaged" };
+            let what = if bytes < wanted {
+                "has been cut off"
+            } else {
+                "is damaged"
+            };
             let what = format!("the file {what}: it has {bytes} bytes instead of {wanted}");
             return Err(damaged(file, &what));
         }

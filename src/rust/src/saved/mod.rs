@@ -52,10 +52,13 @@ pub fn kind(path: &Path) -> Result<Kind> {
         (b"\xfd7zXZ\0", Kind::Packed),
     ];
     let known = kinds.iter().find(|(first, _)| start.starts_with(first));
-    known.map(|(_, kind)| *kind).ok_or_else(|| Error::FileFormat {
-        path: file.name(),
-        what: "not a file written by gpu_save(), or one whose first bytes are damaged".to_owned(),
-    })
+    known
+        .map(|(_, kind)| *kind)
+        .ok_or_else(|| Error::FileFormat {
+            path: file.name(),
+            what: "not a file written by gpu_save(), or one whose first bytes are damaged"
+                .to_owned(),
+        })
 }
 
 fn damaged(file: &PlainFile, what: &str) -> Error {

@@ -52,7 +52,9 @@ fn is_unpacked(file: &PlainFile, packed: &PlainFile) -> Result<bool> {
     let mut wanted = [0; 8];
     let end = packed.bytes()?.checked_sub(8);
     let told = end.map(|at| packed.read(&mut wanted, at)).transpose()?;
-    let found = [sum.finalize(), bytes as u32].map(u32::to_le_bytes).concat();
+    let found = [sum.finalize(), bytes as u32]
+        .map(u32::to_le_bytes)
+        .concat();
     Ok(told == Some(true) && found == wanted)
 }
 
@@ -225,7 +227,8 @@ impl Items<'_> {
             return None;
         };
         let named = self.symbols[tag] == b"names";
-        let fits = self.item(depth + 1)? == Item::Texts(length) && self.item(depth + 1)? == Item::Nil;
+        let fits =
+            self.item(depth + 1)? == Item::Texts(length) && self.item(depth + 1)? == Item::Nil;
         (named && fits).then_some(())
     }
 

@@ -200,7 +200,9 @@ impl Header {
             let layout = Layout::new(size(0)?, size(1)?, size(2)?, shape).ok()?;
             let slots = number(3);
             let mut header = Self::with_slots(element, layout, slots)?;
-            header.identity.copy_from_slice(&page[IDENTITY..][..identity::BYTES]);
+            header
+                .identity
+                .copy_from_slice(&page[IDENTITY..][..identity::BYTES]);
             header.origin = Some(get64(page, ORIGIN)).filter(|&origin| origin != 0);
             let whole =
                 slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));

@@ -173,6 +173,13 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   if (!is.null(to) && !resume && file.exists(to)) {
     abort("file_exists", sprintf("%s: the file exists%s", to, exists_text(to, stored$factor_bytes)), call, path = to)
   }
+  if (is.null(file)) {
+    # Of an object that came out of a file, too, which has a pointer of its own.
+    on.exit({
+      renew_identity(attr(x, "identity"), from)
+      tile_identity(from)
+    })
+  }
   report <- unwrap(native_chol_file(from, as.double(dim(x)), to, resume, memory, where), call)
   if (replaces) {
     put_in_place(to, from, call)

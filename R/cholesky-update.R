@@ -229,7 +229,13 @@ change_resident <- function(r, v, down, lower, in_place, call) {
   if (in_place && identical(r@pointer, v@pointer)) {
     v <- gather(v, NULL, NULL, call)
   }
-  handle <- if (!in_place) .External(new_handle)
+  handle <- if (in_place) {
+    # Other values get another identity, for all names of the matrix.
+    .External(set_identity, r@pointer, NULL)
+    NULL
+  } else {
+    .External(new_handle)
+  }
   done <- unwrap(native_held_chol_update(r@pointer, v@pointer, down, lower, handle, how_there(call)), call, "update")
   warn_of_margin(done$margin, r@precision, call)
   if (in_place) invisible(r) else new_resident(handle, r@Dim, r@Dimnames, r@precision, r@device)

@@ -27,6 +27,17 @@
 #' [gpu_restore()], or take `as.matrix()` first. One without its values can be printed; all else is the error
 #' `cudafactor_error_stale`. `is(x, "gpu_matrix")` tells a `gpu_matrix` from a plain matrix.
 #'
+#' @section Comparing and hashing:
+#' `all.equal()`, and `expect_equal()` and `expect_identical()` of \pkg{testthat}, compare values. Base R's `identical()` cannot
+#' be taught to: it asks whether two objects are one matrix in memory, and of objects without values it compares dimensions and
+#' names alone.
+#'
+#' Every matrix has an identity that no other one has, in no session, and a copy by assignment shares it. A change in place
+#' renews it. What hashes R's serialization sees it, as `rlang::hash()`, `digest::digest()`, and with them \pkg{memoise},
+#' \pkg{targets} and `shiny::bindCache()`: two matrices hash alike only if they are one. The same holds for factors on a device
+#' and for those of [chol_gpus()]. A [tile_matrix()] has that of its file's contents, as they were when the object was made or
+#' when this session last changed them by [chol_file()].
+#'
 #' @section In packages and scripts:
 #' In R before 4.4, base R has no generic `crossprod()`, and in no version a generic `rowSums()`, `norm()`, `qr.coef()` and
 #' others. Their methods here come with generics of the same names, which give base R's answers for anything else. `library(cudafactor)`

@@ -55,6 +55,7 @@
 #'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
 #'   `cudafactor_warning_argument` \tab `path`, `line`, `count` in an MPS file \tab an argument that base R disregards too; an entry of a file that [lp_read_mps()] disregards or takes in one of several meanings \cr
 #'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently \cr
+#'   `cudafactor_warning_no_checksum` \tab `path` \tab [gpu_restore()] read a file of an earlier version, damage to which may not be noticed \cr
 #'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] made NaN of a number \cr
 #'   `cudafactor_warning_recycling` \tab \tab a vector beside a [gpu_matrix] is recycled, and not a whole number of times, or is cut off \cr
 #'   `cudafactor_warning_empty` \tab \tab the minimum or maximum of no numbers

@@ -109,9 +109,6 @@ native_lp_sparse <- function(starts, rows, values, dim, parts, limits, how) .Cal
 # The same with one that is on a device
 native_held_lp <- function(x, parts, limits, how) .Call(wrap__native_held_lp, x, parts, limits, how)
 
-# Fails where no file can be read from its beginning to its end: a folder, or a pipe, on which a reader would wait
-native_readable_file <- function(file) .Call(wrap__native_readable_file, file)
-
 # The linear program that the bytes of an MPS file say, or the number of the line that is wrong, and why
 native_read_mps <- function(text, type_) .Call(wrap__native_read_mps, text, type_)
 
@@ -269,6 +266,24 @@ native_held_read <- function(x, rows, cols, out, how) .Call(wrap__native_held_re
 
 # Where a matrix is, its extents, bytes and precision
 native_held_info <- function(x) .Call(wrap__native_held_info, x)
+
+# Writes a new file with a matrix and these bytes about it
+native_held_save <- function(x, description, file, how) .Call(wrap__native_held_save, x, description, file, how)
+
+# What kind of file this is
+native_saved_kind <- function(file) .Call(wrap__native_saved_kind, file)
+
+# What comes before the values in a file of `native_held_save`
+native_saved_head <- function(file) .Call(wrap__native_saved_head, file)
+
+# out = the values in such a file, which is to have this description
+native_saved_values <- function(file, description, out) .Call(wrap__native_saved_values, file, description, out)
+
+# Fails where R should not read a file of an earlier version, which was unpacked from `packed` if that is a name
+native_saved_rds_check <- function(file, packed) .Call(wrap__native_saved_rds_check, file, packed)
+
+# Fails where something else than a regular file has this name; not where nothing has
+native_file_check <- function(file) .Call(wrap__native_file_check, file)
 
 # What a file holds. With `deep = FALSE` only what is written once, whoever has it open
 native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, deep)

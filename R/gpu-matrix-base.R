@@ -35,7 +35,8 @@
 #'   stop, `max(x, 1)` does not.
 #' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
 #' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
-#' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)` or `all(x == y)`.
+#' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)`, `all(x == y)` or testthat's
+#'   `expect_equal(x, y)`.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
 #' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a
 #'   session or a package that neither attaches nor imports this one.

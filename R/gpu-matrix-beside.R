@@ -4,6 +4,7 @@
   register_refusals()
   when_loaded("Matrix", set_methods_beside_matrix)
   when_loaded("ROI", set_roi_solver)
+  when_loaded("waldo", set_proxies)
 }
 
 # Now, or once it is.

@@ -77,7 +77,7 @@ lp_read_mps <- function(file, type = c("auto", "fixed", "free"), relax = FALSE) 
   if (!file.exists(file)) {
     abort("file", sprintf("%s: there is no such file", file), call, path = file)
   }
-  unwrap(native_readable_file(path.expand(file)), call)
+  unwrap(native_file_check(path.expand(file)), call)
   read <- unwrap(native_read_mps(read_bytes(file, call), type[[1L]]), call)
   if (!is.null(read$fault)) {
     abort_mps(file, read$line, read$fault, call)

@@ -61,9 +61,10 @@ matrix_file <- function(path, dim = NULL, type = "double", offset = 0, order = "
   if (length(alien)) {
     abort_argument(alien[[1L]], sprintf("'%s' is not for a file of format \"%s\", which tells it itself or has none", alien[[1L]], format), call)
   }
-  if (!file.exists(path) || dir.exists(path)) {
-    abort("file", sprintf("%s: %s", path, if (dir.exists(path)) "a folder, no file" else "no such file"), call, path = path)
+  if (!file.exists(path)) {
+    abort("file", sprintf("%s: no such file", path), call, path = path)
   }
+  unwrap(native_file_check(path), call)
   x <- switch(format,
     raw = describe_raw(path, dim, type, offset, order, call),
     npy = describe_npy(path, call),
@@ -142,7 +143,7 @@ describe_raw <- function(path, dim, type, offset, order, call) {
 
 describe_npy <- function(path, call) {
   header <- unwrap(native_npy_header(path), call)
-  new_matrix_file(path, "npy", header$dim, number = header$number, by_rows = header$by_rows, offset = header$offset)
+  new_matrix_file(path, "npy", header$dim, number = header$number, by_rows = header$by_rows, offset = header$offset, exact = TRUE)
 }
 
 is_matrix_file <- function(x) inherits(x, "matrix_file")

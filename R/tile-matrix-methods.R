@@ -107,6 +107,10 @@ read_tiles <- function(x, rows, columns, call) {
   wanted <- list(rows, columns)
   known <- lapply(wanted, function(places) if (!is.null(places)) as.double(places[!is.na(places)]))
   extent <- ifelse(vapply(known, is.null, NA), dim, lengths(known))
+  if (any(extent > .Machine$integer.max)) {
+    text <- "%s entries are no matrix in memory, whose dimensions are at most %d: x[i, j] reads a part of a matrix on disk"
+    abort_dimension(sprintf(text, extents_text(extent), .Machine$integer.max), call)
+  }
   out <- .External(alloc_matrix, extent[[1L]], extent[[2L]])
   reply <- native_tiles_read(.subset2(x, "path"), dim, known[[1L]], known[[2L]], out)
   if (identical(reply$err$kind, "host_memory")) {

@@ -155,12 +155,32 @@ open_tile_matrix <- function(file) {
 is_tile_matrix <- function(x) inherits(x, "tile_matrix")
 
 # The object for a file.
-described <- function(path, call) new_tile_matrix(path, unwrap(native_tiles_info(path, FALSE), call))
+described <- function(path, call) {
+  facts <- unwrap(native_tiles_info(path, FALSE), call)
+  new_tile_matrix(path, facts)
+}
+
+# An external pointer to nothing whose protected value tells this state of the file from all others, for who hashes the object. All objects
+# of a session for one file share it, since chol_file() changes what each of them stands for.
+tile_identities <- new.env(parent = emptyenv())
+
+tile_identity <- function(path) {
+  pointer <- tile_identities[[path]] %||% .External(new_identity)
+  tile_identities[[path]] <- pointer
+  renew_identity(pointer, path)
+  pointer
+}
+
+# What is in the file tells it, in every session. Where it cannot be read, as while another process writes it, nothing else is equal to it.
+renew_identity <- function(pointer, path) {
+  facts <- tryCatch(native_tiles_info(path, TRUE)$ok, error = function(e) NULL)
+  .External(set_identity, pointer, facts$identity)
+}
 
 # It is marked as one of an S4 class, since R before 4.3 looks for methods of `%*%` for no others.
 new_tile_matrix <- function(path, facts) {
   dim <- facts$dim
-  asS4(structure(class = "tile_matrix", list(
+  asS4(structure(class = "tile_matrix", identity = tile_identity(path), list(
     path = path,
     dim = if (all(dim <= .Machine$integer.max)) as.integer(dim) else dim,
     tile = as.integer(facts$tile),

@@ -88,12 +88,45 @@ static void finalize_handle(SEXP handle) {
   cudafactor_release(address);
 }
 
+// In Rust: fills 16 bytes.
+void cudafactor_identity(unsigned char *bytes);
+
+// What no other state of a matrix has. R serializes it with an external pointer whose protected value it is, so that whoever tells objects
+// apart by a hash of that sees whose values are meant.
+static SEXP new_identity_bytes(void) {
+  const SEXP bytes = Rf_allocVector(RAWSXP, 16);
+  cudafactor_identity(RAW(bytes));
+  return bytes;
+}
+
+// .External(new_identity): an external pointer to nothing, with an identity.
+static SEXP new_identity(SEXP args) {
+  (void)args;
+  const SEXP bytes = PROTECT(new_identity_bytes());
+  const SEXP pointer = R_MakeExternalPtr(NULL, Rf_install("cudafactor_identity"), bytes);
+  UNPROTECT(1);
+  return pointer;
+}
+
+// .External(set_identity, pointer, identity): another identity, that of text or, for NULL, a new one.
+static SEXP set_identity(SEXP args) {
+  const SEXP pointer = CADR(args), given = CADDR(args);
+  // An object that came out of a file of an earlier version may have something else.
+  if (TYPEOF(pointer) == EXTPTRSXP) {
+    const SEXP identity = PROTECT(TYPEOF(given) == STRSXP ? given : new_identity_bytes());
+    R_SetExternalPtrProtected(pointer, identity);
+    UNPROTECT(1);
+  }
+  return R_NilValue;
+}
+
 // .External(new_handle): an empty handle, for Rust to put a matrix behind it.
 static SEXP new_handle(SEXP args) {
   (void)args;
-  const SEXP handle = PROTECT(R_MakeExternalPtr(NULL, cudafactor_handle_tag(), R_NilValue));
+  const SEXP identity = PROTECT(new_identity_bytes());
+  const SEXP handle = PROTECT(R_MakeExternalPtr(NULL, cudafactor_handle_tag(), identity));
   R_RegisterCFinalizerEx(handle, finalize_handle, FALSE);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return handle;
 }
 
@@ -282,6 +315,8 @@ static const R_ExternalMethodDef external_methods[] = {
     {"kept_results", (DL_FUNC)&kept_results, 0},
     {"alloc_alike", (DL_FUNC)&alloc_alike, 1},
     {"new_handle", (DL_FUNC)&new_handle, 0},
+    {"new_identity", (DL_FUNC)&new_identity, 0},
+    {"set_identity", (DL_FUNC)&set_identity, 2},
     {"new_writer", (DL_FUNC)&new_writer, 0},
     {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings_of_call, 2},

@@ -45,7 +45,7 @@ if [ "$1" = test ]; then
   need_command pandoc pandoc
   need_command checkbashisms devscripts
   need_command qpdf qpdf
-  for package in testthat roxygen2 knitr rmarkdown Matrix bigmemory hdf5r slam png; do
+  for package in testthat roxygen2 knitr rmarkdown Matrix bigmemory digest hdf5r rlang slam png; do
     has_r_package "$package" || need "r-cran-$(echo "$package" | tr '[:upper:]' '[:lower:]')"
   done
 fi

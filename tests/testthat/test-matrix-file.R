@@ -208,9 +208,8 @@ test_that("damaged files are errors, and nothing is left of a file that was begu
   expect_error(matrix_file(path), "has 1[0-9]* bytes", class = "cudafactor_error_file_format")
   writeBin(bytes, path)
   f <- matrix_file(path)
-  # What comes behind it is not NumPy's business.
   writeBin(c(bytes, as.raw(1:9)), path)
-  expect_identical(as_tiles(matrix_file(path)), x)
+  expect_error(matrix_file(path), "has [0-9]+ bytes", class = "cudafactor_error_file_format")
   # Cut off after it was looked at.
   writeBin(bytes[1:500], path)
   file <- tempfile(fileext = ".tiles")

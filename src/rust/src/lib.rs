@@ -10,6 +10,7 @@
 //! - [`backend`]: `cpu` (faer) and, with feature `cuda`, `cuda` (our own kernels)
 //! - [`tiles`]: a file of tiles, for matrices that no memory holds
 //! - [`foreign`]: files of other formats, read into files of tiles and written from them
+//! - [`saved`]: files of single matrices, with checksums; [`identity`]: what tells a state of a matrix from all others
 //! - [`algo`]: drivers written once, generic over the trait
 //! - `r` (feature `r`): the glue to R, the only module that knows extendr
 
@@ -24,12 +25,14 @@ pub mod footprint;
 pub mod foreign;
 pub mod held;
 mod host_memory;
+pub mod identity;
 pub mod interrupt;
 pub mod matrix;
 mod parts;
 pub mod progress;
 #[cfg(feature = "r")]
 mod r;
+pub mod saved;
 pub mod scalar;
 pub mod sparse;
 pub mod stencil;

@@ -1,38 +1,11 @@
 //! `lp_read_mps`.
 
-use std::fs::{metadata, File};
-
 use extendr_api::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::foreign::mps::{self, Layout};
 use crate::r::args;
 use crate::r::reply::{positions, reply};
-use crate::r::tile_matrix::path;
-
-/// Fails where no file can be read from its beginning to its end: a folder, or a pipe, on which a reader would wait
-#[extendr]
-fn native_readable_file(file: Robj) -> Robj {
-    reply(|| {
-        let path = path(&file)?;
-        let failed = |what: String| Error::File {
-            path: path.to_string(),
-            what,
-        };
-        // Opening a pipe waits for its other end, so the kind comes first.
-        let kind = metadata(path).map_err(|e| failed(e.to_string()))?;
-        if !kind.is_file() {
-            let what = if kind.is_dir() {
-                "a folder"
-            } else {
-                "no regular file"
-            };
-            return Err(failed(format!("it is {what}")));
-        }
-        File::open(path).map_err(|e| failed(e.to_string()))?;
-        Ok(())
-    })
-}
 
 fn layout(x: &Robj) -> Result<Option<Layout>> {
     match x.as_str() {
@@ -80,6 +53,5 @@ fn native_read_mps(text: Robj, type_: Robj) -> Robj {
 
 extendr_module! {
     mod lp_mps;
-    fn native_readable_file;
     fn native_read_mps;
 }

@@ -34,6 +34,7 @@ mod qr_resident;
 mod random_walker;
 mod reply;
 mod resident;
+mod save;
 mod sparse;
 mod target;
 mod tile_matrix;
@@ -71,6 +72,7 @@ extendr_module! {
     use qr_resident;
     use random_walker;
     use resident;
+    use save;
     use tile_matrix;
     use tile_product;
     use tile_solve;

@@ -17,6 +17,7 @@ use crate::backend::cuda::{CudaDevice, Matrix};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::held::{Place, Share};
+use crate::identity;
 use crate::matrix::{Block, Part};
 use crate::progress;
 use crate::r::args::{self, Out};
@@ -257,6 +258,16 @@ pub unsafe extern "C" fn cudafactor_release(address: *mut c_void) {
     let a = Box::from_raw(address.cast::<Holding>());
     // What a panic leaves behind is lost memory; R goes on.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(a)));
+}
+
+/// Writes an identity that nothing else has.
+///
+/// # Safety
+/// So many bytes may be written there.
+#[no_mangle]
+pub unsafe extern "C" fn cudafactor_identity(bytes: *mut u8) {
+    let identity = identity::fresh();
+    std::ptr::copy_nonoverlapping(identity.as_ptr(), bytes, identity.len());
 }
 
 /// For two operands that cannot meet; the R functions see to it that they do.

@@ -4,6 +4,7 @@ use extendr_api::prelude::*;
 
 use crate::backend::cpu;
 use crate::error::{Error, Result};
+use crate::identity;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::tile_parts::{gather, Places};
@@ -33,11 +34,11 @@ pub fn path(x: &Robj) -> Result<&str> {
     })
 }
 
-/// State of a file, and how many of its tiles were never written.
-fn state<T: Scalar>(file: &str) -> Result<(State, usize)> {
+/// State of a file, how many of its tiles were never written, and its identity.
+fn state<T: Scalar>(file: &str) -> Result<(State, usize, String)> {
     let file = TileFile::<T>::open(file, Access::Read)?;
     let absent = (0..file.layout().tiles()).filter(|tile| !file.has(*tile));
-    Ok((file.state(), absent.count()))
+    Ok((file.state(), absent.count(), file.identity()))
 }
 
 /// What a file holds. With `deep = FALSE` only what is written once, whoever has it open
@@ -48,8 +49,10 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
         let header = kind(file)?;
         let layout = header.layout;
         let (mut holds, mut order, mut absent) = ("unknown", f64::NAN, f64::NAN);
+        let mut own = identity::text(&identity::fresh());
         if args::flag(&deep)? {
-            let (state, missing) = by_element!(header.element, |T| state::<T>(file))?;
+            let (state, missing, identity) = by_element!(header.element, |T| state::<T>(file))?;
+            own = identity;
             absent = missing as f64;
             holds = match state {
                 State::Matrix => "matrix",
@@ -70,7 +73,8 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
             factor_bytes = header.of_factor().map_or(f64::NAN, |h| h.bytes as f64),
             holds = holds,
             order = order,
-            absent = absent
+            absent = absent,
+            identity = own
         ))
     })
 }

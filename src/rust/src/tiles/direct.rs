@@ -1,7 +1,7 @@
 //! The file as the system gives it: locked, with its room reserved, and read and written past the cache of pages where the
 //! system allows that. The tiles of a matrix larger than memory would only drive everything else out of that cache.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::Path;
 
@@ -127,12 +127,6 @@ impl Disk {
         }
     }
 
-    pub fn is_file(&self) -> Result<bool> {
-        let metadata = self.file.metadata();
-        let metadata = metadata.map_err(|e| failed(&self.name, "cannot read its kind", &e))?;
-        Ok(metadata.is_file())
-    }
-
     /// The same without a lock, for what is written once.
     pub fn look(path: &Path) -> Result<Self> {
         Self::unlocked(path, Access::Read)
@@ -141,11 +135,19 @@ impl Disk {
     fn unlocked(path: &Path, access: Access) -> Result<Self> {
         let name = path.display().to_string();
         let write = access == Access::Write;
+        // A pipe without a writer would be waited for, and some devices do something when they are opened.
+        if let Ok(metadata) = std::fs::metadata(path) {
+            regular(&name, &metadata)?;
+        }
         let file = match system::open(OpenOptions::new().read(true).write(write), access, path) {
             Ok(file) => file,
             Err(e) if system::is_in_use(&e) => return Err(Error::FileInUse { path: name }),
             Err(e) => return Err(failed(&name, "cannot open the file", &e)),
         };
+        // Another one may have taken its name.
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(|e| failed(&name, "cannot read its kind", &e))?;
+        regular(&name, &metadata)?;
         Ok(Disk::new(file, name))
     }
 
@@ -249,6 +251,24 @@ impl Drop for Disk {
 /// Removes a file that could not be made. There is nothing to do about it where that fails too.
 pub(super) fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
+}
+
+/// Fails where something else than a file, such as a folder or a pipe, has that name; not where nothing has.
+pub fn check_regular(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => regular(&path.display().to_string(), &metadata),
+        Err(_) => Ok(()),
+    }
+}
+
+fn regular(name: &str, metadata: &Metadata) -> Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(Error::File {
+        path: name.to_owned(),
+        what: format!("{}, not a regular file", system::kind_name(metadata)),
+    })
 }
 
 fn is_full(e: &IoError) -> bool {

@@ -3,13 +3,30 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::{Access, RESERVED_AT_ONCE};
 
+/// Waits for nobody, should the name be that of a pipe; of a regular file the flags say nothing.
 pub fn open(options: &mut OpenOptions, _: Access, path: &Path) -> Result<File> {
-    options.open(path)
+    options
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
+
+/// What is no regular file.
+pub fn kind_name(metadata: &Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
 }
 
 /// The lock is that of the open file, so that a second handle of this process is refused too. A forked child shares it.

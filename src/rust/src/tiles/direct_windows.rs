@@ -1,6 +1,6 @@
 //! Files of Windows. Nothing here has been run yet.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
@@ -18,6 +18,15 @@ pub fn open(options: &mut OpenOptions, access: Access, path: &Path) -> Result<Fi
         Access::Write => 0,
     };
     options.share_mode(share).open(path)
+}
+
+/// What is no regular file.
+pub fn kind_name(metadata: &Metadata) -> &'static str {
+    if metadata.is_dir() {
+        "a folder"
+    } else {
+        "a device"
+    }
 }
 
 pub fn lock(_: &File, _: Access) -> Result<()> {

@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::slots::Slots;
 use super::table::{self, Entry, State, Table};
 use crate::error::{Error, Result};
+use crate::identity;
 use crate::progress::Moved;
 use crate::scalar::Scalar;
 
@@ -99,6 +100,14 @@ impl<T: Scalar> TileFile<T> {
     /// The fingerprint of the matrix that this file was begun from; none of a file that was made for a matrix of its own.
     pub fn origin(&self) -> Option<u64> {
         self.header.origin
+    }
+
+    /// What no other file has in common with this one as the last commit left it: its own identity, the number of the commit, and its
+    /// fingerprint, which also tells a copy of the file that went on otherwise.
+    pub fn identity(&self) -> String {
+        let generation = self.lock().durable.generation;
+        let own = identity::text(&self.header.identity);
+        format!("{own}-{generation}-{:016x}", self.fingerprint())
     }
 
     /// Removes the file. There is nothing to do about it where that fails.

@@ -15,12 +15,14 @@
 //! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
 //! | 96 | bytes of what is stored about names of rows and columns, after the last slot; zero for no names, `u64` |
 //! | 104 | CRC-32 of those bytes, `u32` |
+//! | 112 | [`identity`](crate::identity) of the file; zeros in files of earlier versions of cudafactor, 16 bytes |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};
 use super::layout::{Layout, Shape};
 use super::table;
 use crate::error::{Error, Result};
+use crate::identity;
 use crate::scalar::Scalar;
 
 const MAGIC: [u8; 8] = *b"cudafac\0";
@@ -36,6 +38,9 @@ const ORIGIN: usize = 88;
 
 /// Where it says what is stored about names. Earlier files have zeros there, and earlier versions of this package disregard names.
 const NAMES: usize = 96;
+
+/// Where it has its identity.
+const IDENTITY: usize = 112;
 
 /// Where the checksum of the page is.
 const SUM: usize = PAGE - 4;
@@ -86,6 +91,8 @@ pub struct Header {
     pub origin: Option<u64>,
     /// Names of rows and columns, which only the R code reads.
     pub names: Names,
+    /// What no other file has, unless it is a copy of this one.
+    pub identity: [u8; identity::BYTES],
 }
 
 /// A part of a file at its end: how long it is, and its checksum.
@@ -112,7 +119,11 @@ impl Header {
     pub fn new(element: Element, layout: Layout) -> Result<Self> {
         let tiles = layout.tiles() as u64;
         let slots = tiles + (tiles / 16).clamp(4, 16);
-        Self::with_slots(element, layout, slots).ok_or_else(|| too_large(&layout))
+        let header = Self::with_slots(element, layout, slots).ok_or_else(|| too_large(&layout))?;
+        Ok(Header {
+            identity: identity::fresh(),
+            ..header
+        })
     }
 
     fn with_slots(element: Element, layout: Layout, slots: u64) -> Option<Self> {
@@ -133,6 +144,7 @@ impl Header {
             bytes,
             origin: None,
             names: Names::default(),
+            identity: [0; identity::BYTES],
         })
     }
 
@@ -192,6 +204,7 @@ impl Header {
         put64(&mut page, ORIGIN, self.origin.unwrap_or(0));
         put64(&mut page, NAMES, self.names.bytes);
         put32(&mut page, NAMES + 8, self.names.sum);
+        page[IDENTITY..][..identity::BYTES].copy_from_slice(&self.identity);
         let sum = crc32fast::hash(&page[..SUM]);
         put32(&mut page, SUM, sum);
         Ok(page)
@@ -233,6 +246,9 @@ impl Header {
             let layout = Layout::new(size(0)?, size(1)?, size(2)?, shape).ok()?;
             let slots = number(3);
             let mut header = Self::with_slots(element, layout, slots)?;
+            header
+                .identity
+                .copy_from_slice(&page[IDENTITY..][..identity::BYTES]);
             header.origin = Some(get64(page, ORIGIN)).filter(|&origin| origin != 0);
             let whole =
                 slots > layout.tiles() as u64 && (0..8).all(|k| header.numbers()[k] == number(k));

@@ -36,7 +36,7 @@ pub mod strips;
 pub mod table;
 
 pub use buffer::Buffer;
-pub use direct::Access;
+pub use direct::{check_regular, Access};
 pub use entries::Below;
 pub use file::TileFile;
 pub use header::{Element, Header};

@@ -56,9 +56,6 @@ impl<T: Scalar> TileFile<T> {
     pub fn remove_unmade(&self, path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let disk = Disk::open(path, Access::Write)?;
-        if !disk.is_file()? {
-            return Ok(false);
-        }
         let bytes = disk.bytes()?;
         let mut page = Pages::new(PAGE)?;
         let whole = self.header.of_factor()?.bytes;

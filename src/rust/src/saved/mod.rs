@@ -1,0 +1,69 @@
+//! Files of single matrices, as `gpu_save()` writes them: every byte is covered by a checksum, which is compared before the byte is used.
+//!
+//! - [`head`]: what comes before the values; [`values`]: the values
+//! - [`rds`]: the files of earlier versions, R's own, which have no checksum
+
+pub mod head;
+pub mod rds;
+pub mod values;
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::tiles::PlainFile;
+
+/// Bytes that are read or written at once.
+const AT_ONCE: usize = 1 << 24;
+
+/// What a file may be, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// As this version writes it.
+    Checked,
+    /// As R's `saveRDS()` writes it: uncompressed, by gzip, or by another program.
+    Rds,
+    Gzip,
+    Packed,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Checked => "checked",
+            Kind::Rds => "rds",
+            Kind::Gzip => "gzip",
+            Kind::Packed => "packed",
+        }
+    }
+}
+
+/// Fails where the file is none of them.
+pub fn kind(path: &Path) -> Result<Kind> {
+    let file = PlainFile::open(path)?;
+    let mut start = [0; 8];
+    let length = file.bytes()?.min(8) as usize;
+    let start = &mut start[..length];
+    file.read(start, 0)?;
+    let kinds: [(&[u8], Kind); 5] = [
+        (&head::MAGIC, Kind::Checked),
+        (b"X\n\0\0\0", Kind::Rds),
+        (&[0x1f, 0x8b], Kind::Gzip),
+        (b"BZh", Kind::Packed),
+        (b"\xfd7zXZ\0", Kind::Packed),
+    ];
+    let known = kinds.iter().find(|(first, _)| start.starts_with(first));
+    known
+        .map(|(_, kind)| *kind)
+        .ok_or_else(|| Error::FileFormat {
+            path: file.name(),
+            what: "not a file written by gpu_save(), or one whose first bytes are damaged"
+                .to_owned(),
+        })
+}
+
+fn damaged(file: &PlainFile, what: &str) -> Error {
+    Error::FileFormat {
+        path: file.name(),
+        what: what.to_owned(),
+    }
+}

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures clean
+.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
@@ -11,8 +11,11 @@ help: ## this list
 demo: ## a first look: builds the package, runs two of inst/examples, writes demo-output/
 	sh tools/demo.sh
 
-test: ## everything CI runs; ends with "N passed, N failed"
+test: ## lints, tests, R CMD check on this machine's R; ends with "N passed, N failed"
 	sh tools/test.sh
+
+test-next: ## R CMD check on the R of Debian's next release, in a chroot; says so where it cannot run
+	sh tools/test-next.sh
 
 build: vendor ## the source package, with its crates inside, in build/
 	sh tools/build.sh

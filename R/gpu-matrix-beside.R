@@ -67,7 +67,8 @@ set_operators <- function(noted) {
 set_products <- function(noted) {
   set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
   for (name in c("crossprod", "tcrossprod")) {
-    generic <- getExportedValue(if (is.primitive(get(name, baseenv()))) "base" else "Matrix", name)
+    # A primitive, as these are from R 4.4 on, is no generic function to package methods, and its name is one.
+    generic <- if (is.primitive(get(name, baseenv()))) name else getExportedValue("Matrix", name)
     set_beside_any(list(generic), product_method(name), noted)
   }
 }
@@ -78,20 +79,34 @@ product_method <- function(name) {
   function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
 }
 
+# Which classes Matrix compares, and with what, differs with its version. Where a class takes in plain vectors,
+# dispatch would strip a plain matrix of its dimensions.
 set_comparison <- function(noted) {
   if ("all.equal" %in% getNamespaceExports("Matrix")) {
     equal <- getExportedValue("Matrix", "all.equal")
-    set_beside_any(list(equal), function(target, current, ...) base::all.equal(plain(target), plain(current), ...), noted)
+    method <- function(target, current, ...) base::all.equal(plain(target), plain(current), ...)
+    classes <- classes_of(findMethodSignatures(equal))
+    set_for_classes(equal, Filter(function(class) !extends("numeric", class), classes), method, noted)
   }
 }
 
-# `method` of two operands, for a gpu_matrix and each class for which a generic has a method beside "ANY". Those for matrices in tiles elsewhere are chosen without.
+# Sets `method` for a gpu_matrix and each class that stands with "ANY" in a method of a generic. Methods for
+# matrices in tiles win without it.
 set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
-    for (class in setdiff(c(known[known[, 1L] == "ANY", 2L], known[known[, 2L] == "ANY", 1L]), c("ANY", "gpu_matrix", "tile_matrix", "gpu_factor"))) {
-      setMethod(generic, signature("gpu_matrix", class), method, where = noted)
-      setMethod(generic, signature(class, "gpu_matrix"), method, where = noted)
-    }
+    set_for_classes(generic, classes_of(known[rowSums(known == "ANY") > 0L, , drop = FALSE]), method, noted)
+  }
+}
+
+# The classes in the first two columns of `signatures`, but for those that have methods of their own.
+classes_of <- function(signatures) {
+  setdiff(signatures[, seq_len(min(2L, ncol(signatures)))], c("ANY", "gpu_matrix", "tile_matrix", "gpu_factor"))
+}
+
+set_for_classes <- function(generic, classes, method, noted) {
+  for (class in classes) {
+    setMethod(generic, signature("gpu_matrix", class), method, where = noted)
+    setMethod(generic, signature(class, "gpu_matrix"), method, where = noted)
   }
 }

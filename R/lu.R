@@ -87,7 +87,7 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
 }
 
 warn_exactly_singular <- function(i, call) {
-  warn("singular", sprintf("LAPACK 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i), call, index = i)
+  warn("singular", sprintf("LAPACK routine 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i), call, index = i)
 }
 
 #' @rdname gpu_lu

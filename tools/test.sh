@@ -92,7 +92,7 @@ step "rust: clippy, CUDA and R" sh tools/lint.sh default
 step "rust: documentation" rust_documentation
 step "rust: tests, CUDA and R" rust_tests
 step "rust: tests, no R, no CUDA" rust_tests_of_core
-step "scripts: POSIX shell" checkbashisms configure configure.win cleanup cleanup.win tools/*.sh
+step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup cleanup.win tools/*.sh
 step "generated: PTX" python3 tools/kernels.py --check
 step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
 step "generated: versions agree" same_versions

@@ -57,6 +57,24 @@ run_child <- function(code, env = character()) {
   list(status = attr(out, "status") %||% 0L, output = as.character(out))
 }
 
+# Starts R code in a fresh process, whose output goes to the file `log`, and does not wait: close() of the answer does.
+# It is a pipe because a shell makes what it starts in its background ignore interrupts, and R 4.5 leaves it at that.
+start_child <- function(code, log) {
+  script <- tempfile(fileext = ".R")
+  writeLines(code, script)
+  r <- shQuote(file.path(R.home("bin"), "Rscript"))
+  pipe(paste("env", shQuote(child_library()), r, "--vanilla", shQuote(script), ">", shQuote(log), "2>&1"), "r")
+}
+
+# Ignored interrupts are inherited: a session in the background of a shell has them, and so have its children.
+skip_unless_interruptible <- function() {
+  skip_unless(.Platform$OS.type == "unix", "there are no signals here")
+  status <- if (file.exists("/proc/self/status")) readLines("/proc/self/status")
+  ignored <- sub(".*(.)$", "\\1", grep("^SigIgn:", status, value = TRUE))
+  heard <- !any(bitwAnd(strtoi(ignored, 16L), 2^(tools::SIGINT - 1)) > 0)
+  skip_unless(heard, "interrupts are ignored here: run the tests in the foreground, or by env --default-signal=INT")
+}
+
 child_library <- function() {
   paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep))
 }

@@ -254,12 +254,12 @@ test_that("parallel::mclapply over matrices of the host", {
 })
 
 test_that("an interrupt gives back what the computation held", {
-  skip_unless(.Platform$OS.type == "unix", "there are no signals here")
+  skip_unless_interruptible()
   for_each_device(function(device) {
     folder <- tempfile()
     dir.create(folder)
-    on.exit(unlink(folder, recursive = TRUE))
-    script <- c(
+    log <- file.path(folder, "log")
+    child <- start_child(c(
       "library(cudafactor)",
       sprintf("setwd('%s'); device <- '%s'", folder, device),
       "x <- matrix(rnorm(3000^2), 3000)",
@@ -273,11 +273,11 @@ test_that("an interrupt gives back what the computation held", {
       "outcome <- tryCatch({ for (i in 1:10000) work(g, x); 'finished' }, interrupt = function(i) 'interrupted')",
       "saveRDS(list(outcome = outcome, before = before, after = use(), intact = identical(as.matrix(g), x)), 'partial')",
       "invisible(file.rename('partial', 'answer'))"
-    )
-    writeLines(script, file.path(folder, "script.R"))
-    log <- file.path(folder, "log")
-    system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(file.path(folder, "script.R"))),
-      stdout = log, stderr = log, wait = FALSE, env = child_library())
+    ), log)
+    on.exit({
+      close(child)
+      unlink(folder, recursive = TRUE)
+    })
     await <- function(name) {
       until <- Sys.time() + 120
       while (!file.exists(file.path(folder, name)) && Sys.time() < until) Sys.sleep(0.1)

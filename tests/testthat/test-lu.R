@@ -43,9 +43,9 @@ test_that("the pivots are those of Matrix::lu()", {
       expect_equal(c(f$lu), m@x, tolerance = 1e-9)
     }
     singular <- matrix(c(1, 2, 2, 4), 2)
-    expect_identical(
-      outcome(gpu_lu(singular, device = device))$warnings, outcome(Matrix::lu(singular))$warnings
-    )
+    # Older versions of Matrix leave a word out.
+    words <- sub("LAPACK 'dgetrf'", "LAPACK routine 'dgetrf'", outcome(Matrix::lu(singular))$warnings, fixed = TRUE)
+    expect_identical(outcome(gpu_lu(singular, device = device))$warnings, words)
   })
 })
 

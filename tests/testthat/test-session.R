@@ -58,11 +58,11 @@ test_that("forked processes compute", {
 })
 
 test_that("an interrupt ends a long computation and the session goes on", {
-  skip_unless(.Platform$OS.type == "unix", "there are no signals here")
+  skip_unless_interruptible()
   started <- tempfile()
   result <- tempfile(fileext = ".rds")
-  script <- tempfile(fileext = ".R")
-  writeLines(c(
+  log <- tempfile()
+  child <- start_child(c(
     "library(cudafactor)",
     sprintf("started <- '%s'; result <- '%s'", started, result),
     # A generous size: the signal comes while the first call computes.
@@ -73,11 +73,11 @@ test_that("an interrupt ends a long computation and the session goes on", {
     "outcome <- tryCatch({ for (i in 1:100) gpu_qr(x, device = 'cpu'); 'finished' }, interrupt = function(i) class(i))",
     "saveRDS(list(outcome = outcome, intact = identical(copy, x[1:5, 1:5]),",
     "             after = gpu_chol(diag(2), device = 'cpu')), result)"
-  ), script)
-  on.exit(unlink(c(started, result, script)))
-  log <- tempfile()
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)),
-    stdout = log, stderr = log, wait = FALSE, env = child_library())
+  ), log)
+  on.exit({
+    close(child)
+    unlink(c(started, result, log))
+  })
   await <- function(condition, seconds) {
     until <- Sys.time() + seconds
     while (!condition() && Sys.time() < until) Sys.sleep(0.1)
@@ -88,9 +88,10 @@ test_that("an interrupt ends a long computation and the session goes on", {
   Sys.sleep(1)
   tools::pskill(pid, tools::SIGINT)
   ended <- await(function() file.exists(result), 60)
+  # Time to write the file.
+  Sys.sleep(0.5)
   tools::pskill(pid, tools::SIGKILL)
   expect_true(ended, info = paste(readLines(log), collapse = "\n"))
-  Sys.sleep(0.2)
   answer <- readRDS(result)
   expect_true("interrupt" %in% answer$outcome)
   expect_true(answer$intact)

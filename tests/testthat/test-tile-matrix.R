@@ -104,9 +104,13 @@ test_that("where a block cannot be had there is no file, and the error names the
   mine <- structure(class = c("mine", "error", "condition"), list(message = "mine", call = NULL))
   expect_error(make(function(i, j) stop(mine)), class = "mine")
   expect_false(file.exists(file))
-  # As an interrupt of the user's.
+})
+
+test_that("an interrupt while a file is filled leaves no file", {
+  skip_unless_interruptible()
+  file <- new_file()
   tried <- tryCatch(
-    make(function(i, j) if (j[[1L]] > 1) interrupt_myself() else matrix(0, length(i), length(j))),
+    tile_matrix(dim = c(20, 20), file = file, tile = 7, function(i, j) if (j[[1L]] > 1) interrupt_myself() else matrix(0, length(i), length(j))),
     interrupt = function(i) "interrupted"
   )
   expect_identical(tried, "interrupted")

@@ -25,7 +25,10 @@ pub trait Scalar:
     /// The unit roundoff times two: the gap above 1.
     const EPS: f64;
 
+    /// R's NA stays NA: see [`NA_SINGLE`].
     fn from_f64(x: f64) -> Self;
+    /// The way back, exact.
+    fn to_f64(self) -> f64;
     /// `self * x + y`, rounded once.
     fn fused(self, x: Self, y: Self) -> Self;
 
@@ -138,7 +141,7 @@ pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) -> Result<()> {
 
 /// The way back.
 pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) -> Result<()> {
-    convert(from, to, Into::into)
+    convert(from, to, T::to_f64)
 }
 
 /// The way back, to fresh memory.
@@ -148,12 +151,24 @@ pub fn widened<T: Scalar>(from: &[T]) -> Result<Vec<f64>> {
     Ok(to)
 }
 
+/// R tells NA from other NaN by the low 32 bits, 1954, which rounding to single precision drops. In single precision
+/// the low bits of the fraction hold that number.
+const NA_PAYLOAD: u32 = 1954;
+const NA_SINGLE: f32 = f32::from_bits(0x7fc0_0000 | NA_PAYLOAD);
+const NA_DOUBLE: f64 = f64::from_bits(0x7ff0_0000_0000_0000 | NA_PAYLOAD as u64);
+/// The fraction of an `f32` without the bit that an operation on a NaN sets.
+const FRACTION: u32 = 0x003f_ffff;
+
 impl Scalar for f64 {
     const SUFFIX: &'static str = "f64";
     const EPS: f64 = f64::EPSILON;
 
     fn from_f64(x: f64) -> Self {
         x
+    }
+
+    fn to_f64(self) -> f64 {
+        self
     }
 
     #[inline(always)]
@@ -174,8 +189,25 @@ impl Scalar for f32 {
     const SUFFIX: &'static str = "f32";
     const EPS: f64 = f32::EPSILON as f64;
 
+    // Selections instead of branches, so that compilers make vector instructions of them.
+    #[inline(always)]
     fn from_f64(x: f64) -> Self {
-        x as f32
+        let is_na = x.is_nan() & (x.to_bits() as u32 == NA_PAYLOAD);
+        if is_na {
+            NA_SINGLE
+        } else {
+            x as f32
+        }
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        let is_na = self.is_nan() & (self.to_bits() & FRACTION == NA_PAYLOAD);
+        if is_na {
+            NA_DOUBLE
+        } else {
+            f64::from(self)
+        }
     }
 
     #[inline(always)]
@@ -209,6 +241,26 @@ mod tests {
             let zeroed = try_zeroed::<f64>(len);
             assert!(matches!(zeroed, Err(Error::HostMemory { .. })));
         }
+    }
+
+    #[test]
+    fn na_stays_na_and_nan_stays_nan() {
+        let low = |x: f64| x.to_bits() as u32;
+        // As R makes it, after an operation, and with a sign.
+        for high in [0x7ff0_0000_u64, 0x7ff8_0000, 0xfff8_0000] {
+            let na = f64::from_bits(high << 32 | 1954);
+            let back = f32::from_f64(na).to_f64();
+            assert!(back.is_nan() && low(back) == 1954);
+            let after = (f32::from_f64(na) + 1.0).to_f64();
+            assert!(after.is_nan() && low(after) == 1954);
+        }
+        let near = f64::from_bits(1954);
+        for x in [f64::NAN, -f64::NAN, near, f64::INFINITY, 1954.0] {
+            let back = f32::from_f64(x).to_f64();
+            assert_eq!(back.is_nan(), x.is_nan());
+            assert!(low(back) != 1954);
+        }
+        assert_eq!(f32::from_bits(1954).to_f64(), f64::from(f32::from_bits(1954)));
     }
 
     #[test]

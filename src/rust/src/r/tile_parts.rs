@@ -75,7 +75,7 @@ pub fn gather<T: Scalar>(
             let (out, column) = (&mut out[q * m..(q + 1) * m], &tile[c * ld..(c + 1) * ld]);
             for &(p, r) in direct.0 {
                 if !diagonal || r <= c {
-                    out[p] = column[r].into();
+                    out[p] = column[r].to_f64();
                 }
             }
         }
@@ -84,7 +84,7 @@ pub fn gather<T: Scalar>(
                 let out = &mut out[q * m..(q + 1) * m];
                 for &(p, r) in rows {
                     if !diagonal || r > c {
-                        out[p] = tile[r * ld + c].into();
+                        out[p] = tile[r * ld + c].to_f64();
                     }
                 }
             }

@@ -56,19 +56,74 @@ NULL
 }
 
 #' @export
-`[[.gpu_matrix` <- function(x, ..., exact = TRUE) as_user(group_call(sys.call(), "[["), as.matrix(x)[[..., exact = exact]])
+`[[.gpu_matrix` <- function(x, ..., exact = TRUE) {
+  call <- group_call(sys.call(), "[[")
+  check_negative(call, ...)
+  as_user(call, as.matrix(x)[[..., exact = exact]])
+}
+
+# For a negative integer with another subscript base R reads a number that it has not set, so its
+# answers vary from call to call.
+check_negative <- function(call, ...) {
+  written <- as.list(substitute(list(...)))[-1L]
+  if (length(written) == 2L) {
+    for (k in 1:2) {
+      given <- !identical(written[[k]], quote(expr = ))
+      if (given && is.integer(...elt(k)) && isTRUE(any(...elt(k) < 0L))) {
+        abort_dimension(base_text("invalid negative subscript in get1index <real>"), call)
+      }
+    }
+  }
+}
 
 #' @export
-`[[<-.gpu_matrix` <- function(x, i, j, ..., value) {
+`[[<-.gpu_matrix` <- function(x, ..., value) {
   call <- group_call(sys.call(), "[[<-")
-  if (length(value) != 1L) {
-    abort_dimension(base_text(if (length(value)) "more elements supplied than there are to replace" else "replacement has length zero"), call)
+  if (is_number(value) && is_one_place(x, ...)) {
+    x[...] <- value
+    return(x)
   }
-  if (length(i) != 1L || !missing(j) && length(j) != 1L) {
-    abort_dimension(base_text("attempt to select more than one element in %s", "vectorIndex"), call)
+  check_negative(call, ...)
+  y <- as.matrix(x)
+  y <- as_user(call, {
+    y[[...]] <- plain(value)
+    y
+  })
+  replaced(y, x, call)
+}
+
+is_number <- function(value) {
+  !is.object(value) && (is.numeric(value) || is.logical(value)) && length(value) == 1L
+}
+
+# Whether the subscripts are numbers that name one entry. Base R judges all others.
+is_one_place <- function(x, ...) {
+  along <- switch(...length(), length(x), dim(x))
+  for (k in seq_along(along)) {
+    if (identical(substitute(list(...))[[k + 1L]], quote(expr = ))) {
+      return(FALSE)
+    }
+    place <- ...elt(k)
+    if (!(is_number(place) && is.numeric(place) && isTRUE(place >= 1 && place < along[[k]] + 1))) {
+      return(FALSE)
+    }
   }
-  if (missing(j)) x[i] <- value else x[i, j] <- value
-  x
+  !is.null(along)
+}
+
+# What base R made of the fetched matrix, on the device of the matrix `x`.
+replaced <- function(y, x, call) {
+  if (!identical(dim(y), x@Dim)) {
+    abort_dimension("a gpu_matrix cannot grow by assignment", call)
+  }
+  if (!(is.numeric(y) || is.logical(y))) {
+    abort_replacement(call)
+  }
+  upload_beside(as_double(y, call), x@Dim, dimnames(x), x, call)
+}
+
+abort_replacement <- function(call) {
+  abort_type("the entries of a gpu_matrix are replaced by numbers", call)
 }
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
@@ -107,17 +162,24 @@ taken_names <- function(names, places) {
 `[<-.gpu_matrix` <- function(x, i, j, ..., value) {
   call <- group_call(sys.call(), "[<-")
   subscripts <- nargs() - 2L
-  value <- as_replacement(value, call)
-  if (subscripts < 2L) {
+  if (!is.null(value)) {
+    value <- as_replacement(value, call)
+  }
+  # For no value base R's error depends on its type and on the subscripts.
+  if (subscripts < 2L || subscripts == 2L && length(value) == 0L) {
     y <- as.matrix(x)
+    value <- plain(value)
     y <- as_user(call, {
-      if (missing(i)) y[] <- plain(value) else y[plain(i)] <- plain(value)
+      if (subscripts == 2L) {
+        y[i, j] <- value
+      } else if (missing(i)) {
+        y[] <- value
+      } else {
+        y[plain(i)] <- value
+      }
       y
     })
-    if (!identical(dim(y), x@Dim)) {
-      abort_dimension("a gpu_matrix cannot grow by assignment", call)
-    }
-    return(upload_beside(as_double(y, call), x@Dim, dimnames(x), x, call))
+    return(replaced(y, x, call))
   }
   if (subscripts > 2L) {
     abort_dimension(base_text("incorrect number of subscripts"), call)
@@ -138,7 +200,7 @@ as_replacement <- function(value, call) {
     value <- as_matrix(value, call)
   }
   if (is.factor(value) || !(is.numeric(value) || is.logical(value))) {
-    abort_type("the entries of a gpu_matrix are replaced by numbers", call)
+    abort_replacement(call)
   }
   value
 }

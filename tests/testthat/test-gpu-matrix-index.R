@@ -157,3 +157,25 @@ test_that("matrices and vectors are bound as base R binds them", {
     expect_error(cbind(g, as_gpu(z, device, other)), class = "cudafactor_error_argument")
   })
 })
+
+test_that("random parts are taken and replaced as base R does, errors included", {
+  set.seed(33)
+  for_each_device(function(device) expect_identical(compare_parts(400L, device), character()))
+})
+
+test_that("[[ and [[<- refuse subscripts that name no one entry", {
+  x <- matrix(1:6 + 0, 2)
+  for_each_device(function(device) {
+    for (code in expression(
+      x[[-1]] <- 5, x[[0]] <- 5, x[[1:2]] <- 5, x[[NA]] <- 5, x[[1, 0]] <- 5, x[[-1]], x[[0]]
+    )) {
+      expect_same(eval(bquote(function(x) { .(code); x })), x, device)
+    }
+    g <- as_gpu(x, device)
+    expect_error(g[[-1]] <- 5, class = "cudafactor_error_dimension")
+    expect_error(g[[0]] <- 5, class = "cudafactor_error_dimension")
+    expect_error(g[[-1L, 1L]], class = "cudafactor_error_dimension")
+    expect_error(g[[1L, -1L]] <- 5, class = "cudafactor_error_dimension")
+    expect_identical(as.matrix(g), x)
+  })
+})

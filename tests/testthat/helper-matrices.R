@@ -55,7 +55,9 @@ edge_shapes <- list(
 # The numbers a device of single precision can hold.
 as_single <- function(x) {
   attributes_of_x <- attributes(x)
+  missing <- is.na(x) & !is.nan(x)
   x <- readBin(writeBin(as.double(x), raw(), size = 4L), "numeric", n = length(x), size = 4L)
+  x[missing] <- NA
   attributes(x) <- attributes_of_x
   x
 }

@@ -68,12 +68,22 @@ test_that("the factor is chol()'s on every device", {
   })
 })
 
-test_that("all GPUs take part", {
-  x <- definite_matrix(300)
+test_that("all GPUs take part by default", {
+  expect_null(getOption("cudafactor.devices"))
+  expect_null(getOption("cudafactor.device"))
+  gpus <- gpu_info()$device
+  # Tiles of 128, so that each of several GPUs has some.
+  n <- 128L * 6L * max(1L, length(gpus))
+  x <- definite_matrix(n)
   r <- chol_gpus(x)
-  expect_identical(any(r$devices == "cpu"), !gpu_available())
+  expect_setequal(r$devices, if (length(gpus)) gpus else "cpu")
+  held <- table(vapply(r$tiles, function(t) t@device, ""))
+  if (length(gpus) > 1L) {
+    # Neighbouring columns are on different GPUs, and equal ones share the work evenly.
+    expect_gt(min(held), length(r$tiles) / length(gpus) / 4)
+  }
   expect_equal(as.matrix(r), chol(x), tolerance = 1e-10)
-  expect_equal(chol_solve(r, 1:300), solve(x, 1:300))
+  expect_equal(chol_solve(r, 1:n), solve(x, 1:n), tolerance = 1e-10)
 })
 
 test_that("the order of a tile leaves six rows of tiles or more to each GPU", {

@@ -45,7 +45,8 @@
 #' enough, and base R's own function then stops with a word such as `requires numeric/complex matrix/vector arguments`.
 #'
 #' @section Value:
-#' `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles, NA included.
+#' `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles. NA stays NA, in single
+#' precision too; what arithmetic makes of it is NA or NaN.
 #'
 #' `as.matrix()`, `as.vector()`, `as.numeric()`: plain R data, doubles. `print()` fetches a corner of at most 6 rows and columns.
 #'

@@ -31,6 +31,7 @@
 #' * `cor()`, `cov()` and `var()`, which stop with `is.atomic(x) is not TRUE`; `which.max()` and `which.min()`; `lm.fit()`, for
 #'   which there is [gpu_lm_fit()]. They are no generics either, and attaching this package makes them none.
 #' * `all.equal(x, y)` with only `y` a `gpu_matrix`: it names the differences of the classes. `all.equal(y, x)` compares values.
+#'   With package Matrix attached, `x` may be of one of its classes.
 #' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
 #'   stop, `max(x, 1)` does not.
 #' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
@@ -46,7 +47,7 @@
 #' `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`, `rcond()`, `rowSums()` and its kin, `solve()`,
 #' and `qr.coef()` and its kin. With plain data they are base R's functions, errors and their calls too, and an error in an
 #' argument keeps its class. Three differences are left:
-#' * an error that `chol2inv()` or `rcond()` themselves find names another call;
+#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in a data frame, names another call;
 #' * `as.qr()`, which in base R stops in any case, looks at its argument first;
 #' * methods that others set on these generics for data without a class are not looked for.
 #'

@@ -3,6 +3,8 @@
 .onLoad <- function(libname, pkgname) {
   register_refusals()
   when_loaded("Matrix", set_methods_beside_matrix)
+  # These load Matrix.
+  for (package in c("SparseArray", "DelayedArray")) when_loaded(package, set_operations)
   when_loaded("ROI", set_roi_solver)
   when_loaded("waldo", set_proxies)
 }
@@ -24,6 +26,12 @@ set_methods_beside_matrix <- function() {
   set_operators(noted)
   set_products(noted)
   set_comparison(noted)
+}
+
+set_operations <- function() {
+  noted <- new.env()
+  set_operators(noted)
+  set_products(noted)
 }
 
 # Package Matrix has a generic lu(), and base R none.

@@ -35,14 +35,14 @@ alone() { unshare --mount --propagation private --pid --fork --kill-child "$@"; 
 in_root() {
   alone "$@" sh -e -c '
     root=$1 rust=$2 command=$3
-    mkdir -p "$root/opt/rust" "$root/work"
+    mkdir -p "$root/opt/rust" "$root/package"
     mount --bind "$rust" "$root/opt/rust"
     mount -o remount,bind,ro "$root/opt/rust"
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     exec env -i PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
       DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
-      CARGO_TARGET_DIR=/work/target chroot "$root" sh -e -c "$command"
+      CARGO_TARGET_DIR=/package/target chroot "$root" sh -e -c "$command"
   ' sh "$root" "$rust" "$command"
 }
 
@@ -89,7 +89,7 @@ if ! is_fresh "$tarball"; then
   }
 fi
 
-work=$root/work
+work=$root/package
 rm -rf "$work/build" "$work/tools"
 mkdir -p "$work/build" "$work/tools"
 cp tools/env.sh tools/check.sh "$work/tools/"
@@ -99,7 +99,7 @@ started=$(date +%s)
 # A shell's background ignores interrupts, which tests send.
 command="ip link set lo up
   Rscript -e 'cat(R.version.string, \"\\n\"); for (p in c(\"Matrix\", \"lme4\", \"DelayedArray\")) cat(p, format(packageVersion(p)), \"\\n\")'
-  cd /work
+  cd /package
   exec env --default-signal=INT sh tools/check.sh"
 in_root --net >"$log" 2>&1
 status=$?

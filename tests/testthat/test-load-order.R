@@ -52,7 +52,7 @@ test_that("with lme4, whose models are what they are without this package", {
 })
 
 test_that("with DelayedArray", {
-  more <- c("check(as(x, 'SVT_SparseMatrix'))", "stopifnot(identical(rowSums(DelayedArray(x)), base::rowSums(x)))")
+  more <- c("if (isClass('SVT_SparseMatrix')) check(as(x, 'SVT_SparseMatrix'))", "stopifnot(identical(rowSums(DelayedArray(x)), base::rowSums(x)))")
   expect_quiet_and_right("DelayedArray", "DelayedArray(x)", more)
 })
 

@@ -33,6 +33,12 @@ write_raw <- function(x, path, type = "double", by_rows = FALSE, before = raw())
   writeBin(if (type == "integer") as.integer(x) else as.double(x), con, size = if (type == "double") 8L else 4L)
 }
 
+# R's own reading and writing of single precision makes NaN of NA.
+rounded_by_r <- function(x) {
+  x[is.na(x)] <- NaN
+  as_single(x)
+}
+
 test_that("raw files of all shapes, orders and types are read and written", {
   set.seed(1)
   for (m in extents) {
@@ -46,7 +52,7 @@ test_that("raw files of all shapes, orders and types are read and written", {
         expect_identical(as_tiles(f), x)
         expect_identical(as_tiles(f, precision = "single"), as_single(x))
         write_raw(x, raw <- new_path("x.raw"), "single", by_rows = order == "row")
-        expect_identical(as_tiles(matrix_file(raw, c(m, n), "single", order = order), precision = "single"), as_single(x))
+        expect_identical(as_tiles(matrix_file(raw, c(m, n), "single", order = order), precision = "single"), rounded_by_r(x))
         whole <- matrix(as.double(sample(c(NA, -3:3), m * n, TRUE)), m, n)
         write_raw(whole, raw <- new_path("x.dat"), "integer", by_rows = order == "row")
         expect_identical(as_tiles(matrix_file(raw, c(m, n), "integer", order = order)), whole)
@@ -57,7 +63,8 @@ test_that("raw files of all shapes, orders and types are read and written", {
         expect_identical(dim(f), c(m, n))
         size <- if (precision == "double") 8L else 4L
         expect_identical(file.size(out), as.double(m * n * size))
-        expect_identical(matrix(readBin(out, "double", m * n, size), m, n), as.matrix(y))
+        read <- matrix(readBin(out, "double", m * n, size), m, n)
+        expect_identical(read, if (precision == "single") rounded_by_r(x) else x)
         expect_identical(as_tiles(f, precision = precision), as.matrix(y))
         unlink(y$path)
       }

@@ -260,7 +260,10 @@ mod tests {
             assert_eq!(back.is_nan(), x.is_nan());
             assert!(low(back) != 1954);
         }
-        assert_eq!(f32::from_bits(1954).to_f64(), f64::from(f32::from_bits(1954)));
+        assert_eq!(
+            f32::from_bits(1954).to_f64(),
+            f64::from(f32::from_bits(1954))
+        );
     }
 
     #[test]

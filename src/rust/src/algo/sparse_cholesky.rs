@@ -21,6 +21,7 @@ use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::packing;
 use crate::scalar::{filled, try_zeroed};
 use crate::threads::share;
 
@@ -129,6 +130,7 @@ impl<'a> Ordered<'a> {
     /// Errors: [`Error::IndefinitePivot`] of a matrix that is not positive definite.
     pub fn factor(&self, host: &Host) -> Result<SparseCholesky> {
         interrupt::poll()?;
+        packing::ready()?;
         let (n, a) = (self.a.rows, self.a);
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &a.starts, None, &a.index);
         let order = PermRef::new_checked(&self.forward, &self.inverse, n);
@@ -182,6 +184,7 @@ impl Preconditioner<Host> for SparseCholesky {
         let (n, k) = r.shape();
         require_order(self.symbolic.nrows(), n)?;
         host.assign(r, out)?;
+        packing::ready()?;
         let factor = LltRef::new(&self.symbolic, &self.values);
         let mut one = self.memory.try_borrow_mut().map_err(|e| Error::Internal {
             what: e.to_string(),

@@ -1,7 +1,8 @@
 # What becomes of each function where the system has little memory left: `Rscript memory-limits.R [limits [device]]`.
 #
-# Each call runs in processes forked from one that has loaded the package and made the operands, each under a limit of address
-# space (RLIMIT_AS, that of `ulimit -v`) from hardly more than it has to more than it needs. An outcome is "ok", "memory" (a
+# Each call has a process of its own, which has loaded the package and reads operands that another one has made, so that it has
+# not computed anything. Forks of that run the call, each under a limit of address space (RLIMIT_AS, that of `ulimit -v`) from
+# hardly more than it has to more than it needs. An outcome is "ok", "memory" (a
 # condition of memory of this package), "base" (base R's "cannot allocate"); all else is a fault: "died", "hung", another class
 # of condition, changed operands, or a session that is of no use afterwards.
 
@@ -20,7 +21,6 @@ least <- 2^20
 most <- 480 * 2^20
 patience <- 120
 
-n <- 1024L
 folder <- tempfile("limits")
 dir.create(folder)
 path <- function(name) file.path(folder, paste0(name, "-", Sys.getpid()))
@@ -47,11 +47,23 @@ program <- function(m = 400L, k = 800L) {
   a <- matrix(rnorm(m * k), m)
   list(a = a, b = drop(a %*% rep(1, k)), c = abs(rnorm(k)))
 }
-stored <- function(x) tile_matrix(x, tempfile(tmpdir = folder), device = "cpu")
+stored <- function(x, triangle = NULL) {
+  file <- tempfile(tmpdir = folder)
+  tile_matrix(x, file, triangle = triangle, device = "cpu")
+  file
+}
+factored <- function(x) {
+  file <- tempfile(tmpdir = folder)
+  chol_file(tile_matrix(x, tempfile(tmpdir = folder), triangle = TRUE, device = "cpu"), file, device = "cpu")
+  file
+}
 cov2 <- function(n) covariance(matrix(seq_len(2 * n) %% 97, n), range = 5, nugget = 1)
 
-# Operands, made before the limit, and the call.
-case <- function(call, ...) list(call = substitute(call), operands = substitute(list(...)))
+# The call; operands, which another process makes; names of those that are files of tiles to be opened, and of those that stay on
+# the device.
+case <- function(call, ..., files = NULL, there = NULL) {
+  list(call = substitute(call), operands = substitute(list(...)), files = files, there = there)
+}
 cases <- list(
   gpu_matmult = case(gpu_matmult(x, x), x = square()),
   gpu_crossprod = case(gpu_crossprod(x), x = square()),
@@ -84,17 +96,17 @@ cases <- list(
   chol_gpus = case(chol_gpus(x), x = definite()),
   tile_matrix = case(tile_matrix(x, path("t")), x = definite()),
   tile_matrix_covariance = case(tile_matrix(x, path("c")), x = cov2(1500L)),
-  chol_file = case(chol_file(x, path("f")), x = stored(cov2(1500L))),
+  chol_file = case(chol_file(x, path("f")), x = stored(cov2(1500L)), files = "x"),
   chol_file_of_covariance = case(chol_file(tile_matrix(x, path("g"))), x = cov2(1500L)),
   chol_solve = case(chol_solve(r, x), r = factor_of(), x = square()),
-  chol_solve_file = case(chol_solve(r, x), r = chol_file(stored(definite()), device = "cpu"), x = square()),
-  chol2inv_diag = case(chol2inv_diag(r), r = chol_file(stored(definite()), device = "cpu")),
-  chol_update_file = case(chol_update(r, v, file = path("u")), r = chol_file(stored(definite()), device = "cpu"),
-    v = square()[, 1:8]),
-  tile_matrix_product = case(gpu_matmult(x, y), x = stored(definite()), y = square()),
-  tile_matrix_dense = case(as.matrix(x), x = stored(definite())),
-  open_tile_matrix = case(open_tile_matrix(attr(x, "file") %||% "none"), x = list(1)),
-  write_matrix_file = case(write_matrix_file(x, path("w.npy")), x = stored(definite())),
+  chol_solve_file = case(chol_solve(r, x), r = factored(definite()), x = square(), files = "r"),
+  chol2inv_diag = case(chol2inv_diag(r), r = factored(definite()), files = "r"),
+  chol_update_file = case(chol_update(r, v, file = path("u")), r = factored(definite()),
+    v = square()[, 1:8], files = "r"),
+  tile_matrix_product = case(gpu_matmult(x, y), x = stored(definite()), y = square(), files = "x"),
+  tile_matrix_dense = case(as.matrix(x), x = stored(definite()), files = "x"),
+  open_tile_matrix = case(open_tile_matrix(f), f = stored(definite())),
+  write_matrix_file = case(write_matrix_file(x, path("w.npy")), x = stored(definite()), files = "x"),
   pcg_ic0 = case(pcg(A, b), A = grid(200L), b = rep(1, 40000)),
   pcg_jacobi = case(pcg(A, b, M = "jacobi"), A = grid(200L), b = rep(1, 40000)),
   pcg_amg = case(pcg(A, b, M = "amg"), A = grid(200L), b = rep(1, 40000)),
@@ -110,21 +122,19 @@ cases <- list(
   random_walker_cg = case(random_walker(i$x, i$s, method = "cg"), i = image(400L)),
   random_walker_system = case(random_walker_system(i$x, i$s), i = image(400L)),
   as_gpu = case(as_gpu(x), x = square()),
-  as.matrix = case(as.matrix(g), g = as_gpu(square())),
-  arithmetic = case(exp(g) + g * 2, g = as_gpu(square())),
-  index = case(g[1:500, ], g = as_gpu(square())),
-  bind = case(cbind(g, g), g = as_gpu(square())),
-  transpose = case(t(g), g = as_gpu(square())),
-  sums = case(c(sum(g), colSums(g)), g = as_gpu(square())),
-  product = case(g %*% g, g = as_gpu(square())),
-  chol_resident = case(chol(g), g = as_gpu(definite())),
-  solve_resident = case(solve(g, g), g = as_gpu(definite())),
-  qr_resident = case(qr.coef(qr(g), g), g = as_gpu(square())),
-  determinant_resident = case(determinant(g), g = as_gpu(square())),
-  gpu_save = case(gpu_save(g, path("s")), g = as_gpu(square()))
+  as.matrix = case(as.matrix(g), g = square(), there = "g"),
+  arithmetic = case(exp(g) + g * 2, g = square(), there = "g"),
+  index = case(g[1:500, ], g = square(), there = "g"),
+  bind = case(cbind(g, g), g = square(), there = "g"),
+  transpose = case(t(g), g = square(), there = "g"),
+  sums = case(c(sum(g), colSums(g)), g = square(), there = "g"),
+  product = case(g %*% g, g = square(), there = "g"),
+  chol_resident = case(chol(g), g = definite(), there = "g"),
+  solve_resident = case(solve(g, g), g = definite(), there = "g"),
+  qr_resident = case(qr.coef(qr(g), g), g = square(), there = "g"),
+  determinant_resident = case(determinant(g), g = square(), there = "g"),
+  gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g")
 )
-
-`%||%` <- function(x, y) if (is.null(x)) y else x
 
 address_space <- function() {
   line <- grep("^VmSize", readLines("/proc/self/status"), value = TRUE)
@@ -179,15 +189,27 @@ outcome_of <- function(case, env, limit, before) {
   if (file.exists(out)) readLines(out)[[1]] else "died"
 }
 
+# The value of what a process of its own computes.
+apart <- function(compute) {
+  out <- tempfile(tmpdir = folder)
+  child <- parallel::mcparallel({
+    saveRDS(compute(), out)
+    tools::pskill(Sys.getpid(), tools::SIGKILL)
+  })
+  while (lives(child$pid)) Sys.sleep(0.01)
+  suppressWarnings(parallel::mccollect(child, wait = FALSE))
+  readRDS(out)
+}
+
 run_case <- function(name) {
   case <- cases[[name]]
-  env <- list2env(eval(case$operands), parent = globalenv())
+  env <- list2env(apart(function() eval(case$operands)), parent = globalenv())
+  for (x in case$files) env[[x]] <- open_tile_matrix(env[[x]])
+  for (x in case$there) env[[x]] <- as_gpu(env[[x]])
   before <- digest_of(as.list(env))
   invisible(gc())
   sizes <- address_space() + seq(least, most, length.out = limits)
   got <- vapply(sizes, function(limit) outcome_of(case, env, limit, before), "")
-  unlink(list.files(folder, full.names = TRUE))
-  rm(env)
   count <- function(what) sum(got == what)
   bad <- !got %in% c("ok", "memory", "base")
   data.frame(
@@ -199,9 +221,10 @@ run_case <- function(name) {
 main <- function() {
   if (is.null(only)) only <- names(cases)
   table <- do.call(rbind, lapply(only, function(name) {
-    row <- tryCatch(run_case(name), error = function(e) {
+    row <- apart(function() tryCatch(run_case(name), error = function(e) {
       data.frame(call = name, runs = 0L, ok = 0L, memory = 0L, base = 0L, faults = 1L, fault = paste("driver:", conditionMessage(e)))
-    })
+    }))
+    unlink(list.files(folder, full.names = TRUE))
     cat(do.call(sprintf, c("%-26s %d runs: %d ok, %d memory, %d base, %d faults %s\n", unname(row))))
     row
   }))

@@ -149,10 +149,25 @@ pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Ro
         Ok(a) => a.answer(),
         Err(e) => failure(&e),
     };
+    // The next call allocates before it comes here, for its arguments.
+    if !in_between() {
+        let _ = reserve::renew();
+    }
     match target::take_failure() {
         None => answer,
         Some(text) => with_warning(&answer, text),
     }
+}
+
+/// When the library is loaded: fills the reserve up, and has extendr make its list of protected objects, which takes
+/// megabytes. 0 where there is no memory for that.
+#[no_mangle]
+pub extern "C" fn cudafactor_prepare() -> i32 {
+    if reserve::renew().is_err() {
+        return 0;
+    }
+    drop(Robj::from(()));
+    1
 }
 
 /// The reply with what the user is to be warned of.

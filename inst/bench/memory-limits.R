@@ -14,6 +14,7 @@ if (length(args) > 1L) device <- args[[2]]
 only <- if (length(args) > 2L) strsplit(args[[3]], ",")[[1]]
 
 library(cudafactor)
+suppressPackageStartupMessages(library(Matrix))
 options(cudafactor.device = device)
 
 # Bytes beyond those of the process with its operands.
@@ -161,15 +162,19 @@ attempt <- function(expr) tryCatch({
 
 # In a forked process.
 under_limit <- function(case, env, limit, before, out) {
+  # Opened while there is memory.
+  to <- file(out, "w")
   system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", limit)))
-  got <- attempt(eval(case$call, env))
-  invisible(gc())
-  after <- attempt(gpu_crossprod(diag(3), device = "cpu"))
-  if (!after %in% c("ok", "memory", "base")) got <- paste("afterwards", after)
-  if (!identical(digest_of(as.list(env)), before)) got <- "operands changed"
-  writeLines(got, out)
-  # Without a word to the process that waits, which looks for the file.
-  tools::pskill(Sys.getpid(), tools::SIGKILL)
+  got <- tryCatch({
+    got <- attempt(eval(case$call, env))
+    invisible(gc())
+    after <- attempt(gpu_crossprod(diag(3), device = "cpu"))
+    if (!after %in% c("ok", "memory", "base")) got <- paste("afterwards", after)
+    if (!identical(digest_of(as.list(env)), before)) got <- "operands changed"
+    got
+  }, error = class_of)
+  writeLines(got, to)
+  close(to)
 }
 
 lives <- function(pid) {
@@ -179,14 +184,18 @@ lives <- function(pid) {
 
 outcome_of <- function(case, env, limit, before) {
   out <- tempfile(tmpdir = folder)
-  child <- parallel::mcparallel(under_limit(case, env, limit, before, out))
+  child <- parallel::mcparallel({
+    # Ends without a word to the process that waits, which looks for the file.
+    try(under_limit(case, env, limit, before, out), silent = TRUE)
+    tools::pskill(Sys.getpid(), tools::SIGKILL)
+  })
   end <- Sys.time() + patience
   while (lives(child$pid) && Sys.time() < end) Sys.sleep(0.01)
   hung <- lives(child$pid)
   if (hung) tools::pskill(child$pid, tools::SIGKILL)
   suppressWarnings(parallel::mccollect(child, wait = FALSE))
   if (hung) return("hung")
-  if (file.exists(out)) readLines(out)[[1]] else "died"
+  if (file.exists(out) && file.size(out) > 0) readLines(out)[[1]] else "died"
 }
 
 # The value of what a process of its own computes.

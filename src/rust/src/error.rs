@@ -88,6 +88,9 @@ pub enum Error {
     Internal { what: String },
 }
 
+/// Bytes of the stack of a thread.
+pub(crate) const STACK: usize = 2 << 20;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A field of an error, on its way to an R condition.
@@ -98,6 +101,13 @@ pub enum Field {
 }
 
 impl Error {
+    /// The system refused a thread, whose stack it has no memory for.
+    pub(crate) fn no_thread(_: &std::io::Error) -> Self {
+        Error::HostMemory {
+            needed: STACK as u64,
+        }
+    }
+
     /// The same error of a part of a batch, which begins after `before` matrices of the whole.
     pub fn in_batch(self, before: usize) -> Self {
         match self {

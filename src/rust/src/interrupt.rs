@@ -18,9 +18,6 @@ use crate::reserve;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Bytes of the stack of a thread.
-pub(crate) const STACK: usize = 2 << 20;
-
 thread_local! {
     static QUESTION: Cell<Option<fn() -> bool>> = const { Cell::new(None) };
     static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -74,9 +71,7 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
             let _ = done.send(());
             result
         });
-        let worker = started.map_err(|_| Error::HostMemory {
-            needed: STACK as u64,
-        })?;
+        let worker = started.map_err(|e| Error::no_thread(&e))?;
         let mut asked = Ok(());
         // An end without a message is a panic, which is passed on.
         while let Err(mpsc::RecvTimeoutError::Timeout) = over.recv_timeout(INTERVAL) {

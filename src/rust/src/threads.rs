@@ -5,7 +5,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::interrupt::STACK;
+use crate::error::STACK;
 use crate::packing;
 use crate::reserve::is_free;
 

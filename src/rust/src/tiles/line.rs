@@ -149,9 +149,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         // Fewer will do.
                         Err(_) if started > 0 => break,
                         Err(e) => {
-                            return Err(Error::Internal {
-                                what: format!("no thread can be started: {e}"),
-                            })
+                            return Err(Error::no_thread(&e))
                         }
                     }
                 }
@@ -170,9 +168,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
                     Err(e) => {
-                        return Err(Error::Internal {
-                            what: format!("no thread can be started: {e}"),
-                        })
+                        return Err(Error::no_thread(&e))
                     }
                 }
             }

@@ -18,9 +18,9 @@ suppressPackageStartupMessages(library(Matrix))
 options(cudafactor.device = device)
 
 # Bytes beyond those of the process with its operands.
-least <- 2^20
-most <- 480 * 2^20
-patience <- 120
+least <- 4 * 2^20
+most <- 800 * 2^20
+patience <- 60
 
 folder <- tempfile("limits")
 dir.create(folder)
@@ -164,6 +164,7 @@ attempt <- function(expr) tryCatch({
 under_limit <- function(case, env, limit, before, out) {
   # Opened while there is memory.
   to <- file(out, "w")
+  tools::pskill(Sys.getpid(), 0L)
   system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", limit)))
   got <- tryCatch({
     got <- attempt(eval(case$call, env))
@@ -247,7 +248,7 @@ if (file.exists("inst/bench/common.R") && is.null(only)) {
   bench_write(
     paste0("memory-limits", if (device != "cpu") paste0("-", device)),
     sprintf("Little memory, device \"%s\"", device), list(Outcomes = table),
-    c("- each call under limits of address space from 1 to 480 MiB above what the process with the operands has",
+    c("- each call under limits of address space from 4 to 800 MiB above what the process with the operands has",
       "- ok: the result; memory: a condition of memory of this package; base: base R's \"cannot allocate\"")
   )
 }

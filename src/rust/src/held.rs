@@ -171,9 +171,7 @@ mod tests {
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
         // Looks are as far apart as there is memory held, and among all objects each time that has doubled.
-        let kept: Vec<Share> = (0..16)
-            .map(|_| Share::new(Place::Cpu, SPANS.0))
-            .collect();
+        let kept: Vec<Share> = (0..16).map(|_| Share::new(Place::Cpu, SPANS.0)).collect();
         assert_eq!(ASKED.with(Cell::get), (10, 2));
         drop(kept);
         drop(Share::new(Place::Cuda(0), 2 * SPANS.1));

@@ -4,7 +4,7 @@
 //! multiply makes its own before, once it is known that the system has so much.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
@@ -50,32 +50,36 @@ fn cache(level: usize) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// Makes this thread's memory.
-pub(crate) fn make() {
-    if MADE.replace(true) {
-        return;
+/// Makes this thread's memory; false where the system has too little for it.
+pub(crate) fn make() -> bool {
+    // One after the other, so that no two find the same memory free.
+    static ONE: Mutex<()> = Mutex::new(());
+    if MADE.get() {
+        return true;
+    }
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !reserve::is_free(bytes()) {
+        return false;
     }
     // The least order that is not multiplied without packing.
     const ORDER: usize = 17;
     let a = Mat::<f64>::zeros(ORDER, ORDER);
     let mut c = Mat::<f64>::zeros(ORDER, ORDER);
     matmul(&mut c, Accum::Replace, &a, &a, 1.0, Par::Seq);
+    MADE.set(true);
+    true
 }
 
 /// Before this thread's first product: an error where the system has too little memory for it.
 pub(crate) fn ready() -> Result<()> {
-    if MADE.get() {
+    if make() {
         return Ok(());
     }
-    let bytes = bytes();
-    if !reserve::is_free(bytes) {
-        held::relieve(Search::Full);
-        if !reserve::is_free(bytes) {
-            return Err(Error::HostMemory {
-                needed: bytes as u64,
-            });
-        }
+    held::relieve(Search::Full);
+    if make() {
+        return Ok(());
     }
-    make();
-    Ok(())
+    Err(Error::HostMemory {
+        needed: bytes() as u64,
+    })
 }

@@ -106,7 +106,7 @@ fn is_started() -> bool {
 }
 
 /// Starts the pool with as many threads as half of the free address space has room for, at most as many as the machine offers. Each
-/// makes what it needs for products, so that it finds it later. False where there is room for one alone: the next call tries again.
+/// makes what it needs for products, so that it finds it later. False where there is too little room: the next call tries again.
 fn start() -> bool {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,12 +126,17 @@ fn start() -> bool {
         .num_threads(threads)
         .build_global();
     // An error without another behind it says that somebody else has started the pool.
-    let failed = built.is_err_and(|e| std::error::Error::source(&e).is_some());
-    if !failed {
-        rayon::broadcast(|_| packing::make());
+    if built.is_err_and(|e| std::error::Error::source(&e).is_some()) {
+        STARTED.store(NEVER, Ordering::Release);
+        return false;
     }
-    STARTED.store(if failed { NEVER } else { YES }, Ordering::Release);
-    !failed
+    // What threads that have started took may be missing here. They wait for a call that finds more.
+    let made = rayon::broadcast(|_| packing::make());
+    let all = made.into_iter().all(|made| made);
+    if all {
+        STARTED.store(YES, Ordering::Release);
+    }
+    all
 }
 
 /// Both halves of a piece of work, at the same time if there are threads; each is told how many it has.

@@ -148,9 +148,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         Ok(_) => started += 1,
                         // Fewer will do.
                         Err(_) if started > 0 => break,
-                        Err(e) => {
-                            return Err(Error::no_thread(&e))
-                        }
+                        Err(e) => return Err(Error::no_thread(&e)),
                     }
                 }
             }
@@ -167,9 +165,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     Ok(driver) => drivers.push(driver),
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
-                    Err(e) => {
-                        return Err(Error::no_thread(&e))
-                    }
+                    Err(e) => return Err(Error::no_thread(&e)),
                 }
             }
             compute()?;

@@ -148,7 +148,6 @@ raise <- function(kind, message, fields, call, routine) {
     non_finite = non_finite_text(routine, fields$argument),
     device_unavailable = device_unavailable_text(message),
     device_memory = device_memory_text(fields),
-    host_memory = host_memory_text(fields$needed),
     stale = stale_text(fields$reason),
     disk_space = disk_space_text(fields),
     indefinite = if (is.null(fields$cosine)) message else indefinite_text(fields),
@@ -299,11 +298,6 @@ device_memory_text <- function(fields) {
   }
   sprintf("cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\", or free memory on the GPU: gpu_free(), gpu_mem()",
     format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free), format_bytes(fields$total), holders %||% "")
-}
-
-host_memory_text <- function(needed) {
-  size <- if (needed > 0) sprintf(" %s of", format_bytes(needed)) else ""
-  sprintf("cannot allocate%s workspace: rm() what is no longer needed, or let R have more memory", size)
 }
 
 disk_space_text <- function(fields) {

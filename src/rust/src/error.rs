@@ -232,6 +232,7 @@ impl Error {
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
+const MIB: f64 = (1u64 << 20) as f64;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,11 +302,15 @@ impl fmt::Display for Error {
                 "GPU {device} cannot be used any more in this session, and what it held is lost: its driver failed in {call} \
                  with {name} (code {code})"
             ),
-            Error::HostMemory { needed } => write!(
-                f,
-                "cannot allocate {:.1} GiB of workspace on the host",
-                *needed as f64 / GIB
-            ),
+            Error::HostMemory { needed: 0 } => write!(f, "cannot allocate workspace on the host"),
+            Error::HostMemory { needed } => {
+                let (unit, name) = match *needed as f64 >= GIB {
+                    true => (GIB, "GiB"),
+                    false => (MIB, "MiB"),
+                };
+                let size = *needed as f64 / unit;
+                write!(f, "cannot allocate {size:.1} {name} of workspace on the host")
+            }
             Error::File { path, what } => write!(f, "{path}: {what}"),
             Error::FileExists { path } => write!(f, "{path}: the file exists"),
             Error::FileInUse { path } => write!(

@@ -7,7 +7,8 @@
 #' Where a GPU has too little memory for what a call needs, the package first returns what it keeps for later calls, then has
 #' R look for such matrices, among the young objects and then among all of them, and only then stops with a
 #' `cudafactor_error_device_memory` that says how much was asked for, how much is free, and how much is held by how many matrices. Host
-#' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after every GiB of them.
+#' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after as much of them as is held, at
+#' least every GiB and at most every 256 MiB: what is held is then at most twice what is in use and half a GiB.
 #'
 #' Between calls some memory is kept, because getting it takes longer than many a computation: up to an eighth of a GPU's memory, the host
 #' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to a quarter of the host's,

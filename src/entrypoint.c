@@ -11,6 +11,7 @@
 
 void R_init_cudafactor_extendr(void *dll);
 void register_extendr_panic_hook(void);
+int cudafactor_prepare(void);
 
 // .External(alloc_matrix, nrow, ncol): an uninitialised double matrix. R raises its own error when memory is short.
 static SEXP alloc_matrix(SEXP args) {
@@ -330,4 +331,5 @@ void R_init_cudafactor(DllInfo *dll) {
   R_registerRoutines(dll, NULL, NULL, NULL, external_methods);
   R_useDynamicSymbols(dll, FALSE);
   register_extendr_panic_hook();
+  if (!cudafactor_prepare()) Rf_error("cannot allocate the memory that package 'cudafactor' keeps in reserve");
 }

@@ -88,6 +88,9 @@ pub enum Error {
     Internal { what: String },
 }
 
+/// Bytes of the stack of a thread.
+pub(crate) const STACK: usize = 2 << 20;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A field of an error, on its way to an R condition.
@@ -98,6 +101,13 @@ pub enum Field {
 }
 
 impl Error {
+    /// The system refused a thread, whose stack it has no memory for.
+    pub(crate) fn no_thread(_: &std::io::Error) -> Self {
+        Error::HostMemory {
+            needed: STACK as u64,
+        }
+    }
+
     /// The same error of a part of a batch, which begins after `before` matrices of the whole.
     pub fn in_batch(self, before: usize) -> Self {
         match self {
@@ -222,6 +232,7 @@ impl Error {
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
+const MIB: f64 = (1u64 << 20) as f64;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -291,11 +302,15 @@ impl fmt::Display for Error {
                 "GPU {device} cannot be used any more in this session, and what it held is lost: its driver failed in {call} \
                  with {name} (code {code})"
             ),
-            Error::HostMemory { needed } => write!(
-                f,
-                "cannot allocate {:.1} GiB of workspace on the host",
-                *needed as f64 / GIB
-            ),
+            Error::HostMemory { needed: 0 } => write!(f, "cannot allocate workspace on the host"),
+            Error::HostMemory { needed } => {
+                let (unit, name) = match *needed as f64 >= GIB {
+                    true => (GIB, "GiB"),
+                    false => (MIB, "MiB"),
+                };
+                let size = *needed as f64 / unit;
+                write!(f, "cannot allocate {size:.1} {name} of workspace on the host")
+            }
             Error::File { path, what } => write!(f, "{path}: {what}"),
             Error::FileExists { path } => write!(f, "{path}: the file exists"),
             Error::FileInUse { path } => write!(

@@ -64,7 +64,7 @@ impl Share {
         let t = tally(place);
         t.bytes.fetch_add(bytes, Relaxed);
         t.objects.fetch_add(1, Relaxed);
-        if place == Place::Cpu && SINCE.fetch_add(bytes, Relaxed).saturating_add(bytes) >= SPAN {
+        if place == Place::Cpu && SINCE.fetch_add(bytes, Relaxed).saturating_add(bytes) >= span() {
             SINCE.store(0, Relaxed);
             after_span();
         }
@@ -84,8 +84,16 @@ impl Drop for Share {
     }
 }
 
-/// Bytes of host memory handed out between two looks for garbage: filling them takes longer than the look.
-const SPAN: u64 = 1 << 30;
+/// Bytes of host memory handed out between two looks for garbage, at least and at most: filling them takes longer than the look.
+const SPANS: (u64, u64) = (1 << 28, 1 << 30);
+
+/// As much as was held after the last look, within these bounds: garbage is then no more than what is in use.
+fn span() -> u64 {
+    AFTER.load(Relaxed).clamp(SPANS.0, SPANS.1)
+}
+
+/// What was held on the CPU after the last look.
+static AFTER: AtomicU64 = AtomicU64::new(0);
 
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
@@ -93,14 +101,16 @@ static SINCE: AtomicU64 = AtomicU64::new(0);
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
 /// A GPU refuses what it has no room for, and then garbage is looked for. Host memory runs out without a word, so garbage is looked
-/// for after every [`SPAN`] bytes handed out: among young objects, and among all where twice as much is held as after the last time.
+/// for after every [`span`] of bytes handed out: among young objects, and among all where twice as much is held as after the last time.
+/// So what is held is at most twice what is in use and two of the shortest spans.
 fn after_span() {
     relieve(Search::Light);
     let kept = KEPT.load(Relaxed);
-    if held(Place::Cpu).0 > kept.saturating_mul(2).max(SPAN) {
+    if held(Place::Cpu).0 > kept.saturating_mul(2).max(SPANS.0) {
         relieve(Search::Full);
         KEPT.store(held(Place::Cpu).0, Relaxed);
     }
+    AFTER.store(held(Place::Cpu).0, Relaxed);
 }
 
 thread_local! {
@@ -157,14 +167,14 @@ mod tests {
             });
         });
         for _ in 0..8 {
-            drop(Share::new(Place::Cpu, SPAN / 2));
+            drop(Share::new(Place::Cpu, SPANS.0 / 2));
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
-        // What is kept is looked for among all objects each time it has doubled.
-        let kept: Vec<Share> = (0..16).map(|_| Share::new(Place::Cpu, SPAN)).collect();
-        assert_eq!(ASKED.with(Cell::get), (20, 3));
+        // Looks are as far apart as there is memory held, and among all objects each time that has doubled.
+        let kept: Vec<Share> = (0..16).map(|_| Share::new(Place::Cpu, SPANS.0)).collect();
+        assert_eq!(ASKED.with(Cell::get), (10, 2));
         drop(kept);
-        drop(Share::new(Place::Cuda(0), 2 * SPAN));
-        assert_eq!(ASKED.with(Cell::get), (20, 3));
+        drop(Share::new(Place::Cuda(0), 2 * SPANS.1));
+        assert_eq!(ASKED.with(Cell::get), (10, 2));
     }
 }

@@ -12,7 +12,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::packing;
 use crate::progress;
+use crate::reserve;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -51,24 +53,25 @@ impl Stop<'_> {
         match self.0 {
             None => poll(),
             Some(wanted) if wanted.load(Ordering::Relaxed) => Err(Error::Interrupted),
-            Some(_) => Ok(()),
+            Some(_) => reserve::check(),
         }
     }
 }
 
 /// Runs long work on another thread, and polls on this one until that is done. Threads of the pool ask nobody: a step that keeps this
-/// thread waiting for them for long would not hear the user.
+/// thread waiting for them for long would not hear the user. Where there is no memory for a thread that is an error.
 pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Result<R> {
     let wanted = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (done, over) = mpsc::channel();
         let stop = Stop(Some(&wanted));
-        let worker = scope.spawn(move || {
-            let result = work(stop);
+        let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+            let result = packing::ready().and_then(|()| work(stop));
             // Nobody waits any more only where this thread has panicked.
             let _ = done.send(());
             result
         });
+        let worker = started.map_err(|e| Error::no_thread(&e))?;
         let mut asked = Ok(());
         // An end without a message is a panic, which is passed on.
         while let Err(mpsc::RecvTimeoutError::Timeout) = over.recv_timeout(INTERVAL) {
@@ -92,9 +95,7 @@ pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
         // Nobody waits any more where the user has stopped it.
         let _ = done.send(work());
     });
-    let worker = worker.map_err(|e| Error::Internal {
-        what: format!("no thread can be started: {e}"),
-    })?;
+    let worker = worker.map_err(|e| Error::no_thread(&e))?;
     loop {
         match over.recv_timeout(INTERVAL) {
             Ok(result) => return Ok(result),
@@ -110,14 +111,15 @@ pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
     }
 }
 
-/// `Err(Interrupted)` when the user asked to stop. Cheap enough for every panel.
+/// `Err(Interrupted)` when the user asked to stop, and an error where memory is short. Cheap enough for every panel.
 pub fn poll() -> Result<()> {
-    let Some(question) = QUESTION.with(Cell::get) else {
-        return Ok(());
-    };
     if LATER.with(Cell::get) {
         return Ok(());
     }
+    reserve::check()?;
+    let Some(question) = QUESTION.with(Cell::get) else {
+        return Ok(());
+    };
     let now = Instant::now();
     let due = LAST.with(|l| l.get().is_none_or(|t| now.duration_since(t) >= INTERVAL));
     if !due {

@@ -3,6 +3,7 @@
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`], [`progress`], [`work`]: words shared by every layer
 //! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
+//! - [`reserve`]: memory set aside, so that a failed allocation ends a call and not the process; `packing`: memory of products
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`stencil`]: operators on grids, and the steps of multigrid with them
 //! - [`sparse`]: sparse matrices, and the steps of algebraic multigrid with them
@@ -28,10 +29,12 @@ mod host_memory;
 pub mod identity;
 pub mod interrupt;
 pub mod matrix;
+mod packing;
 mod parts;
 pub mod progress;
 #[cfg(feature = "r")]
 mod r;
+pub mod reserve;
 pub mod saved;
 pub mod scalar;
 pub mod sparse;

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::held::{self, Search};
 use crate::host_memory::want_huge_pages;
 use crate::interrupt;
+use crate::reserve::fallible;
 use crate::threads::{join, share, wanted};
 
 /// `f64`, or `f32` when the user asks for single precision.
@@ -54,10 +55,10 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     }
     // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are a value of a type that is `Zeroable`.
     unsafe {
-        let mut memory = alloc_zeroed(layout).cast::<T>();
+        let mut memory = fallible(|| alloc_zeroed(layout)).cast::<T>();
         if memory.is_null() {
             held::relieve(Search::Full);
-            memory = alloc_zeroed(layout).cast::<T>();
+            memory = fallible(|| alloc_zeroed(layout)).cast::<T>();
         }
         if memory.is_null() {
             return Err(failed);
@@ -70,7 +71,7 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
 /// An empty vector with room for so many entries, or an error where memory is short.
 pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     let mut v = Vec::<V>::new();
-    v.try_reserve_exact(len).map_err(|_| Error::HostMemory {
+    fallible(|| v.try_reserve_exact(len)).map_err(|_| Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<V>() as u64),
     })?;
     // SAFETY: the vector has room for these bytes.
@@ -81,7 +82,7 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
 /// Memory for so many more entries of a vector, and for some beyond, so that growing step by step is not dear; an error where it is short.
 pub(crate) fn reserve<V>(v: &mut Vec<V>, more: usize) -> Result<()> {
     let entries = (v.len() as u64).saturating_add(more as u64);
-    v.try_reserve(more).map_err(|_| Error::HostMemory {
+    fallible(|| v.try_reserve(more)).map_err(|_| Error::HostMemory {
         needed: entries.saturating_mul(size_of::<V>() as u64),
     })
 }

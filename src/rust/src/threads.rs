@@ -2,8 +2,12 @@
 
 use std::cell::Cell;
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::STACK;
+use crate::packing;
+use crate::reserve::is_free;
 
 /// The process that first used the thread pool; 0 before that.
 static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
@@ -25,14 +29,16 @@ pub(crate) fn resolve(requested: usize) -> usize {
     if let Some(n) = positive_variable("CUDAFACTOR_NUM_THREADS") {
         return n.min(MOST);
     }
-    // Reads several files, so once a process.
-    static OFFERED: OnceLock<usize> = OnceLock::new();
-    let offered =
-        *OFFERED.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     match positive_variable("OMP_THREAD_LIMIT") {
-        Some(limit) => offered.min(limit),
-        None => offered,
+        Some(limit) => offered().min(limit),
+        None => offered(),
     }
+}
+
+/// Threads that the machine offers. Reads several files, so once a process.
+fn offered() -> usize {
+    static OFFERED: OnceLock<usize> = OnceLock::new();
+    *OFFERED.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 thread_local! {
@@ -76,12 +82,61 @@ pub(crate) fn batch(threads: usize, work: usize) -> usize {
 
 /// Whether this process may use the pool: a forked child inherits its bookkeeping without its threads. The first to ask owns it, so this
 /// comes before every use.
+/// False, too, where memory is too short for its threads.
 pub(crate) fn owns_pool() -> bool {
     let me = process::id();
-    match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+    let mine = match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => true,
         Err(owner) => owner == me,
+    };
+    mine && is_started()
+}
+
+/// Whether the pool has begun: not known yet, yes, or never.
+static STARTED: AtomicU8 = AtomicU8::new(0);
+const YES: u8 = 1;
+const NEVER: u8 = 2;
+
+fn is_started() -> bool {
+    match STARTED.load(Ordering::Acquire) {
+        YES => true,
+        NEVER => false,
+        _ => start(),
     }
+}
+
+/// Starts the pool with as many threads as half of the free address space has room for, at most as many as the machine offers. Each
+/// makes what it needs for products, so that it finds it later. False where there is too little room: the next call tries again.
+fn start() -> bool {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    match STARTED.load(Ordering::Acquire) {
+        YES => return true,
+        NEVER => return false,
+        _ => {}
+    }
+    let all = positive_variable("RAYON_NUM_THREADS").map_or_else(offered, |n| n.min(MOST));
+    let each = packing::bytes() + STACK;
+    let fits = |&threads: &usize| is_free(2 * threads * each);
+    let halves = std::iter::successors(Some(all), |n| (*n > 2).then_some(n.div_ceil(2)));
+    let Some(threads) = halves.into_iter().find(fits) else {
+        return false;
+    };
+    let built = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global();
+    // An error without another behind it says that somebody else has started the pool.
+    if built.is_err_and(|e| std::error::Error::source(&e).is_some()) {
+        STARTED.store(NEVER, Ordering::Release);
+        return false;
+    }
+    // What threads that have started took may be missing here. They wait for a call that finds more.
+    let made = rayon::broadcast(|_| packing::make());
+    let all = made.into_iter().all(|made| made);
+    if all {
+        STARTED.store(YES, Ordering::Release);
+    }
+    all
 }
 
 /// Both halves of a piece of work, at the same time if there are threads; each is told how many it has.

@@ -217,9 +217,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
         let keep = || files.keep(&over);
         match thread::Builder::new().spawn_scoped(scope, keep) {
             Ok(_) => factor(devs, files, &work, THREADS),
-            Err(e) => Err(Error::Internal {
-                what: format!("no thread can be started: {e}"),
-            }),
+            Err(e) => Err(Error::no_thread(&e)),
         }
     });
     let meters = match made {

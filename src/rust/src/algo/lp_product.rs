@@ -13,6 +13,8 @@ use faer::{Conj, MatMut, Par, Side};
 use super::lp_csc::Csc;
 use super::lp_normal::typical;
 use crate::error::{Error, Result};
+use crate::packing;
+use crate::scalar::filled;
 
 /// What takes the place of a pivot that is left out.
 const HUGE: f64 = 1e128;
@@ -67,7 +69,7 @@ fn by_rows(bounded: &Csc, free: &Csc) -> Result<(Vec<usize>, Vec<Entry>)> {
         });
     }
     let mut next = at.clone();
-    let mut entries = vec![(0, 0); at[rows]];
+    let mut entries = filled(at[rows], (0, 0))?;
     for (a, first) in [(bounded, 0), (free, bounded.columns())] {
         for j in 0..a.columns() {
             for p in a.starts[j]..a.starts[j + 1] {
@@ -224,6 +226,7 @@ impl Product {
 
     /// Factors it; how many pivots up to `least` were left out.
     pub fn factor(&mut self, least: f64) -> Result<usize> {
+        packing::ready()?;
         let (rows, par) = (self.rows, Par::Seq);
         if !self.values.iter().all(|v| v.is_finite()) {
             return Err(Error::NonFinite);

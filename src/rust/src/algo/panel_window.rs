@@ -291,9 +291,7 @@ impl<'s, T: Scalar> Window<'s, T> {
 
 fn start<'s, 'e>(scope: &'s Scope<'s, 'e>, work: impl FnOnce() + Send + 's) -> Result<()> {
     let started = thread::Builder::new().spawn_scoped(scope, work);
-    started.map(|_| ()).map_err(|e| Error::Internal {
-        what: format!("no thread can be started: {e}"),
-    })
+    started.map(|_| ()).map_err(|e| Error::no_thread(&e))
 }
 
 /// Ends the threads when it is dropped, after a panic, too. When all is done nobody is told.

@@ -17,7 +17,7 @@ use super::random_walker_order::{Node, NONE};
 use crate::error::{Error, Result};
 use crate::interrupt::{attended, Stop};
 use crate::scalar::{filled, room};
-use crate::{scalar, threads};
+use crate::{packing, scalar, threads};
 
 /// Multiplications between two looks at the user's wish to stop.
 pub(super) const BRIEF: f64 = 1e6;
@@ -73,6 +73,7 @@ pub(super) fn in_parallel<R: Send>(
     if threads > 1 && work > threads::BRIEF {
         attended(|stop| f(threads, stop))
     } else {
+        packing::ready()?;
         f(threads, Stop::HERE)
     }
 }

@@ -25,6 +25,7 @@ use super::pcg_sparse::Stored;
 use super::sparse_fronts::{Fronts, Lower};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, aside, attended, Stop};
+use crate::packing;
 use crate::scalar::{filled, room, try_zeroed};
 use crate::threads::{share, BRIEF};
 
@@ -206,6 +207,7 @@ impl<'a> Ordered<'a> {
 
     /// Errors: [`Error::IndefinitePivot`] of a matrix that is not positive definite.
     pub fn factor(&self, host: &Host) -> Result<SparseCholesky> {
+        packing::ready()?;
         let (pattern, order, side) = (self.pattern.clone(), self.order.clone(), self.side);
         let symbolic = analyse(self.a.index.len(), move || order.analysed(&pattern, side))?;
         let mut values = try_zeroed(symbolic.len_val())?;
@@ -301,6 +303,7 @@ impl Preconditioner<Host> for SparseCholesky {
         let (n, k) = r.shape();
         require_order(self.symbolic.nrows(), n)?;
         host.assign(r, out)?;
+        packing::ready()?;
         let factor = LltRef::new(&self.symbolic, &self.values);
         let mut one = self.memory.try_borrow_mut().map_err(|e| Error::Internal {
             what: e.to_string(),

@@ -9,7 +9,7 @@ use crate::held::{held, Place};
 use crate::r::args;
 #[cfg(feature = "cuda")]
 use crate::r::reply::in_between;
-use crate::r::reply::reply;
+use crate::r::reply::{reply, reply_even_if_short};
 use crate::r::target::{How, Target};
 
 /// One row of `gpu_mem()`: bytes, NaN where they are not known.
@@ -78,7 +78,7 @@ fn gpus() -> Result<Vec<Row>> {
 /// Memory of each device, one element a device
 #[extendr]
 fn native_gpu_mem() -> Robj {
-    reply(|| {
+    reply_even_if_short(|| {
         let mut rows = vec![host()];
         rows.extend(gpus()?);
         let number = |f: fn(&Row) -> f64| rows.iter().map(f).collect::<Vec<f64>>();
@@ -104,7 +104,7 @@ fn native_free_memory() -> Robj {
 /// Gives back all memory that no matrix holds
 #[extendr]
 fn native_gpu_release() -> Robj {
-    reply(|| {
+    reply_even_if_short(|| {
         // The workspace of a call that this one came in between is no surplus.
         #[cfg(feature = "cuda")]
         if !in_between() {

@@ -16,6 +16,7 @@ use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::sparse;
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::scalar;
 
 fn broken() -> Error {
     Error::Internal {
@@ -219,18 +220,19 @@ fn native_random_walker_system(image: Robj, seeds: Robj, dim: Robj, model: Robj)
         let graph = graph(&image, &seeds, &dim, &model)?;
         let system = graph.system(graph.unknown()?, false)?;
         let count = graph.labels().len();
-        let mut sides: Vec<f64> = crate::scalar::try_zeroed(system.unknowns() * count)?;
+        let mut sides: Vec<f64> = scalar::try_zeroed(system.unknowns() * count)?;
         for link in &system.links {
             sides[link.label as usize * system.unknowns() + link.unknown as usize] += link.weight;
         }
         let [starts, rows, values] = sparse::parts(&system.matrix)?;
-        let pixels: Vec<f64> = system.order.iter().map(|p| f64::from(*p) + 1.0).collect();
+        let mut pixels: Vec<f64> = scalar::room(system.order.len())?;
+        pixels.extend(system.order.iter().map(|p| f64::from(*p) + 1.0));
         Ok(list!(
             starts = starts,
             rows = rows,
             entries = values,
-            sides = sides,
-            pixels = pixels,
+            sides = sparse::numbers(&sides)?,
+            pixels = sparse::numbers(&pixels)?,
             values = graph.labels().to_vec()
         ))
     })

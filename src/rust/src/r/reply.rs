@@ -12,6 +12,7 @@ use crate::held::{self, Search};
 use crate::interrupt;
 use crate::progress::Report;
 use crate::r::target;
+use crate::reserve;
 use crate::threads;
 
 extern "C" {
@@ -122,9 +123,24 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 
 /// Runs a native routine and turns its outcome, a panic included, into a reply.
 pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
+    reply_even_if_short(|| {
+        // What runs in the middle of another call may not say that memory is plenty again.
+        if !in_between() {
+            reserve::renew().or_else(|_| {
+                held::relieve(Search::Full);
+                reserve::renew()
+            })?;
+        }
+        routine()
+    })
+}
+
+/// As [`reply`], of a routine that gives memory back, or tells of it: one that needs none.
+pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
     interrupt::install(interrupt_pending);
     held::install(collect);
     let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
+        reserve::check()?;
         Err(Error::Internal {
             what: panic_text(payload.as_ref()),
         })
@@ -133,10 +149,25 @@ pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
         Ok(a) => a.answer(),
         Err(e) => failure(&e),
     };
+    // The next call allocates before it comes here, for its arguments.
+    if !in_between() {
+        let _ = reserve::renew();
+    }
     match target::take_failure() {
         None => answer,
         Some(text) => with_warning(&answer, text),
     }
+}
+
+/// When the library is loaded: fills the reserve up, and has extendr make its list of protected objects, which takes
+/// megabytes. 0 where there is no memory for that.
+#[no_mangle]
+pub extern "C" fn cudafactor_prepare() -> i32 {
+    if reserve::renew().is_err() {
+        return 0;
+    }
+    drop(Robj::from(()));
+    1
 }
 
 /// The reply with what the user is to be warned of.

@@ -21,7 +21,7 @@ use crate::identity;
 use crate::matrix::{Block, Part};
 use crate::progress;
 use crate::r::args::{self, Out};
-use crate::r::reply::{in_between, reply, show_progress};
+use crate::r::reply::{in_between, reply, reply_even_if_short, show_progress};
 use crate::r::target::{check_free, on_device, How, Target};
 use crate::scalar::Scalar;
 use crate::work::Work;
@@ -469,7 +469,7 @@ fn native_held_info(x: Robj) -> Robj {
 /// Gives back what is behind a handle, before R's finalizer would
 #[extendr]
 fn native_held_free(x: Robj) -> Robj {
-    reply(|| {
+    reply_even_if_short(|| {
         let freed = take(&x).is_some();
         Ok(list!(freed = freed))
     })

@@ -85,12 +85,15 @@ fn whole(v: &[usize]) -> Result<Robj> {
     Ok(x)
 }
 
+/// Numbers in a vector of R's, whose memory may be short.
+pub fn numbers(v: &[f64]) -> Result<Robj> {
+    let x = fresh(true, v.len())?;
+    Out::new(&x, (v.len(), 1))?.slice().copy_from_slice(v);
+    Ok(x)
+}
+
 /// Starts, rows and values for R.
 pub fn parts(a: &Csc) -> Result<[Robj; 3]> {
     let (starts, index) = (whole(&a.starts)?, whole(&a.index)?);
-    let values = fresh(true, a.values.len())?;
-    Out::new(&values, (a.values.len(), 1))?
-        .slice()
-        .copy_from_slice(&a.values);
-    Ok([starts, index, values])
+    Ok([starts, index, numbers(&a.values)?])
 }

@@ -148,11 +148,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         Ok(_) => started += 1,
                         // Fewer will do.
                         Err(_) if started > 0 => break,
-                        Err(e) => {
-                            return Err(Error::Internal {
-                                what: format!("no thread can be started: {e}"),
-                            })
-                        }
+                        Err(e) => return Err(Error::no_thread(&e)),
                     }
                 }
             }
@@ -169,11 +165,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     Ok(driver) => drivers.push(driver),
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
-                    Err(e) => {
-                        return Err(Error::Internal {
-                            what: format!("no thread can be started: {e}"),
-                        })
-                    }
+                    Err(e) => return Err(Error::no_thread(&e)),
                 }
             }
             compute()?;

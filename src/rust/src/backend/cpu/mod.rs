@@ -55,6 +55,7 @@ use crate::device::{
 };
 use crate::error::{Error, Result};
 use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::packing;
 use crate::scalar::{try_zeroed, Scalar};
 
 /// The processor with a number of threads.
@@ -240,6 +241,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         beta: T,
         c: &mut CpuMat<'_, T>,
     ) -> Result<()> {
+        packing::ready()?;
         let (a, b, c) = (op(ta, a.view()), op(tb, b.view()), c.view_mut()?);
         require(
             a.ncols() == b.nrows() && c.shape() == (a.nrows(), b.ncols()),
@@ -249,6 +251,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn syrk(&self, trans: Trans, a: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         // C = B'B
         let b = match trans {
             Trans::Yes => a.view(),
@@ -272,6 +275,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         a: &CpuMat<'_, T>,
         b: &mut CpuMat<'_, T>,
     ) -> Result<()> {
+        packing::ready()?;
         let (a, b) = (a.view(), b.view_mut()?);
         let order = match side {
             Side::Left => b.nrows(),
@@ -293,6 +297,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn potrf(&self, uplo: Uplo, a: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         let a = a.view_mut()?;
         require(a.nrows() == a.ncols(), "the matrix is not square")?;
         match uplo {
@@ -302,6 +307,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn potrf_batched(&self, a: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         let a = a.columns_mut()?;
         require(is_batch(a.shape()), "the matrices are not square")?;
         cholesky_batch::potrf_batched(a, self.threads)
@@ -316,6 +322,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn chud(&self, change: Change, r: &mut CpuMat<'_, T>, v: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         let (r, v) = (r.columns_mut()?, v.columns_mut()?);
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();
         require(fits, "a factor and its update differ in their rows")?;
@@ -330,6 +337,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         out: MatMut<'_, T>,
         _look: &mut dyn FnMut(&CpuMat<'static, T>) -> Result<()>,
     ) -> Result<Option<()>> {
+        packing::ready()?;
         if change == Change::Down || from.try_as_col_major().is_none() {
             return Ok(None);
         }
@@ -386,6 +394,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         panel: &mut CpuMat<'_, T>,
         v: &mut CpuMat<'_, T>,
     ) -> Result<()> {
+        packing::ready()?;
         let (panel, v) = (panel.columns_mut()?, v.columns_mut()?);
         let fits = panel.nrows() == first + panel.ncols() && panel.ncols() == v.nrows();
         require(
@@ -396,6 +405,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn potri(&self, r: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         let (r, c) = (r.view(), c.view_mut()?);
         let n = c.nrows();
         require(
@@ -406,12 +416,14 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {
+        packing::ready()?;
         let a = a.columns_mut()?;
         require(a.nrows() == a.ncols(), "the matrix is not square")?;
         cholesky_pivoted::pstrf(tol, a, self.threads)
     }
 
     fn getrf(&self, a: &mut CpuMat<'_, T>) -> Result<LuInfo> {
+        packing::ready()?;
         lu::getrf(a.columns_mut()?, self.threads)
     }
 
@@ -426,6 +438,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn geqrf(&self, a: &mut CpuMat<'_, T>) -> Result<Vec<T>> {
+        packing::ready()?;
         qr::geqrf(a.columns_mut()?, self.threads)
     }
 
@@ -435,10 +448,12 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn geqp3(&self, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
+        packing::ready()?;
         qr_pivoted::geqp3(a.columns_mut()?, self.threads)
     }
 
     fn qrdc2(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
+        packing::ready()?;
         qr_limited::qrdc2(tol, a.columns_mut()?, self.threads)
     }
 
@@ -449,6 +464,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         tau: &[T],
         c: &mut CpuMat<'_, T>,
     ) -> Result<()> {
+        packing::ready()?;
         let (a, c) = (columns(a.view())?, c.columns_mut()?);
         require(
             tau.len() <= a.nrows().min(a.ncols()) && c.nrows() == a.nrows(),
@@ -458,6 +474,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn orgqr(&self, a: &CpuMat<'_, T>, tau: &[T], q: &mut CpuMat<'_, T>) -> Result<()> {
+        packing::ready()?;
         let (a, q) = (columns(a.view())?, q.columns_mut()?);
         require(
             tau.len() <= a.nrows().min(a.ncols())
@@ -477,6 +494,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn qrls_batched(&self, tol: f64, problems: Problems<'_, CpuMat<'_, T>>) -> Result<Ranks> {
+        packing::ready()?;
         let p = problems;
         let parts = qr_batch::Parts {
             shape: p.shape,

@@ -1,15 +1,36 @@
 //! How much memory the host has.
 
 /// Bytes free and in all, as Linux tells them: of the machine, or of the container this process runs in where that may use less.
-/// None on other systems.
+/// A limit of the process's address space (`ulimit -v`) bounds what is free. None on other systems.
 pub fn memory() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let free = kilobytes(&text, "MemAvailable:")?;
     let total = kilobytes(&text, "MemTotal:")?;
-    Some(match container() {
+    let (free, total) = match container() {
         Some((left, limit)) if limit < total => (free.min(left), limit),
         _ => (free, total),
-    })
+    };
+    Some((free.min(address_space().unwrap_or(free)), total))
+}
+
+/// What a limit of this process's address space leaves of it; `None` without a limit.
+fn address_space() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: the out-parameter is valid.
+        let code = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+        if code != 0 || limit.rlim_cur == libc::RLIM_INFINITY {
+            return None;
+        }
+        let text = std::fs::read_to_string("/proc/self/status").ok()?;
+        Some(limit.rlim_cur.saturating_sub(kilobytes(&text, "VmSize:")?))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// The number behind `name` in a line of its own, given in KiB.

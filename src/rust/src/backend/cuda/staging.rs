@@ -57,7 +57,10 @@ pub(super) fn workers() -> usize {
 impl Staging {
     pub(super) fn new(ctx: &'static Context) -> Result<Staging> {
         ctx.bind()?;
-        let lanes = rayon::current_num_threads().min(LANES);
+        let lanes = match owns_pool() {
+            true => rayon::current_num_threads().min(LANES),
+            false => 1,
+        };
         let mut memory = null_mut();
         // SAFETY: the context is current, the out-parameter valid.
         let code = unsafe { sys::cuMemHostAlloc(&mut memory, lanes * SLOTS * SLOT, 0) };

@@ -1,0 +1,85 @@
+//! The memory in which faer's product packs its operands.
+//!
+//! A thread's first product allocates room for twice the last cache's bytes, infallibly, and keeps it. So each thread that is to
+//! multiply makes its own before, once it is known that the system has so much.
+
+use std::cell::Cell;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
+
+use crate::error::{Error, Result};
+use crate::held::{self, Search};
+use crate::reserve;
+
+thread_local! {
+    static MADE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Beyond the buffers: what an allocator rounds up to, and small workspace.
+const SLACK: usize = 4 << 20;
+
+/// Cache of a machine that does not tell.
+const UNKNOWN: usize = 32 << 20;
+
+/// Bytes that a thread's first product allocates, or more.
+pub(crate) fn bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| 2 * last_cache() + SLACK)
+}
+
+/// A bound of the last cache's bytes, as faer counts them: at least four times those of the cache before.
+fn last_cache() -> usize {
+    if cfg!(not(target_arch = "x86_64")) {
+        return UNKNOWN;
+    }
+    let known = [cache(2).map(|bytes| 4 * bytes), cache(3)];
+    known.into_iter().flatten().max().unwrap_or(UNKNOWN)
+}
+
+/// Bytes of the first processor's cache of this level, where Linux tells them.
+fn cache(level: usize) -> Option<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size");
+    let text = std::fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    let (digits, unit) = match text.strip_suffix('M') {
+        Some(digits) => (digits, 1 << 20),
+        None => (text.strip_suffix('K').unwrap_or(text), 1 << 10),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit)
+}
+
+/// Makes this thread's memory; false where the system has too little for it.
+pub(crate) fn make() -> bool {
+    // One after the other, so that no two find the same memory free.
+    static ONE: Mutex<()> = Mutex::new(());
+    if MADE.get() {
+        return true;
+    }
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !reserve::is_free(bytes()) {
+        return false;
+    }
+    // The least order that is not multiplied without packing.
+    const ORDER: usize = 17;
+    let a = Mat::<f64>::zeros(ORDER, ORDER);
+    let mut c = Mat::<f64>::zeros(ORDER, ORDER);
+    matmul(&mut c, Accum::Replace, &a, &a, 1.0, Par::Seq);
+    MADE.set(true);
+    true
+}
+
+/// Before this thread's first product: an error where the system has too little memory for it.
+pub(crate) fn ready() -> Result<()> {
+    if make() {
+        return Ok(());
+    }
+    held::relieve(Search::Full);
+    if make() {
+        return Ok(());
+    }
+    Err(Error::HostMemory {
+        needed: bytes() as u64,
+    })
+}

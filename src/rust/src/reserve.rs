@@ -1,0 +1,203 @@
+//! Memory set aside, so that an allocation that fails ends a call and not the process.
+//!
+//! Most of Rust's containers, and the libraries below, know of no failed allocation: the standard library aborts, and with it
+//! the host language's session. So the package's allocator holds [`SIZE`] bytes of address space that nobody writes. Where the
+//! system refuses a request, the allocator gives parts of them back to the system and asks again. The call has memory to go on
+//! with, until [`check`], which every look for interrupts begins with, ends it by an error. Requests that may be larger than
+//! the reserve are made by [`fallible`] ways, which tell their caller.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+use crate::error::{Error, Result};
+
+/// Bytes of a part of the reserve.
+const PART: usize = 16 << 20;
+
+const PARTS: usize = 4;
+
+/// Bytes of the reserve: more than a call allocates infallibly between two looks for interrupts.
+pub const SIZE: usize = PARTS * PART;
+
+static RESERVE: [AtomicPtr<u8>; PARTS] = [const { AtomicPtr::new(null_mut()) }; PARTS];
+
+/// Whether a call has had something of the reserve.
+static SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Bytes of the request that was refused last.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static FALLIBLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Address space of so many bytes that nobody has written, null where the system has none. `counted` bytes count as memory in
+/// use where the system counts what it has promised.
+#[cfg(unix)]
+fn map(bytes: usize, counted: bool) -> *mut u8 {
+    let unreserved = if counted { 0 } else { libc::MAP_NORESERVE };
+    // SAFETY: a new mapping, where the system likes.
+    let memory = unsafe {
+        libc::mmap(
+            null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANON | unreserved,
+            -1,
+            0,
+        )
+    };
+    match memory {
+        libc::MAP_FAILED => null_mut(),
+        memory => memory.cast(),
+    }
+}
+
+/// # Safety
+/// The memory is a mapping of so many bytes, and nobody uses it.
+#[cfg(unix)]
+unsafe fn unmap(memory: *mut u8, bytes: usize) {
+    libc::munmap(memory.cast(), bytes);
+}
+
+#[cfg(not(unix))]
+const PAGE: usize = 4096;
+
+#[cfg(not(unix))]
+fn map(bytes: usize, _counted: bool) -> *mut u8 {
+    match Layout::from_size_align(bytes, PAGE) {
+        // SAFETY: the size is not zero.
+        Ok(layout) if bytes > 0 => unsafe { System.alloc(layout) },
+        _ => null_mut(),
+    }
+}
+
+/// # Safety
+/// The memory is one of [`map`]'s of so many bytes, and nobody uses it.
+#[cfg(not(unix))]
+unsafe fn unmap(memory: *mut u8, bytes: usize) {
+    System.dealloc(memory, Layout::from_size_align_unchecked(bytes, PAGE));
+}
+
+/// Whether the system has address space of so many bytes left, in one piece.
+pub(crate) fn is_free(bytes: usize) -> bool {
+    let memory = map(bytes, false);
+    if memory.is_null() {
+        return false;
+    }
+    // SAFETY: made above.
+    unsafe { unmap(memory, bytes) };
+    true
+}
+
+/// Fills the reserve up at the beginning of a call; an error where the system has too little for it.
+pub fn renew() -> Result<()> {
+    for part in &RESERVE {
+        if !part.load(Relaxed).is_null() {
+            continue;
+        }
+        let memory = map(PART, true);
+        if memory.is_null() {
+            return Err(Error::HostMemory {
+                needed: SIZE as u64,
+            });
+        }
+        let others = part.compare_exchange(null_mut(), memory, Relaxed, Relaxed);
+        if others.is_err() {
+            // SAFETY: made above, and known to nobody.
+            unsafe { unmap(memory, PART) };
+        }
+    }
+    SHORT.store(false, Relaxed);
+    Ok(())
+}
+
+/// Whether the present call has had something of the reserve.
+pub fn is_short() -> bool {
+    SHORT.load(Relaxed)
+}
+
+/// An error where the present call has had something of the reserve.
+pub fn check() -> Result<()> {
+    if is_short() {
+        return Err(Error::HostMemory {
+            needed: REFUSED.load(Relaxed) as u64,
+        });
+    }
+    Ok(())
+}
+
+/// Allocates by ways that answer a failure, which needs nothing of the reserve then.
+pub(crate) fn fallible<R>(allocate: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            FALLIBLE.set(self.0);
+        }
+    }
+    let _before = Before(FALLIBLE.replace(true));
+    allocate()
+}
+
+/// Asks for what the system refused, with more and more of the reserve given back to it.
+#[cold]
+fn again(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
+    if FALLIBLE.get() {
+        return null_mut();
+    }
+    REFUSED.store(bytes, Relaxed);
+    SHORT.store(true, Relaxed);
+    for part in &RESERVE {
+        let memory = part.swap(null_mut(), Relaxed);
+        if memory.is_null() {
+            continue;
+        }
+        // SAFETY: the reserve's own, which nobody else has after the swap.
+        unsafe { unmap(memory, PART) };
+        let got = ask();
+        if !got.is_null() {
+            return got;
+        }
+    }
+    // Another thread may have given back the last part.
+    ask()
+}
+
+/// The system's allocator with the reserve behind it.
+pub struct Reserved;
+
+// SAFETY: all memory is the system's allocator's, and none of this unwinds.
+unsafe impl GlobalAlloc for Reserved {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let memory = System.alloc(layout);
+        if memory.is_null() {
+            return again(layout.size(), || System.alloc(layout));
+        }
+        memory
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let memory = System.alloc_zeroed(layout);
+        if memory.is_null() {
+            return again(layout.size(), || System.alloc_zeroed(layout));
+        }
+        memory
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let memory = System.realloc(old, layout, size);
+        if memory.is_null() {
+            return again(size, || System.realloc(old, layout, size));
+        }
+        memory
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        System.dealloc(memory, layout);
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Reserved = Reserved;

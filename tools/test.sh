@@ -100,6 +100,7 @@ step "generated: NAMESPACE and man" docs_are_current
 step "package: R CMD build" sh tools/build.sh
 rm -rf "$installed"
 step "package: R CMD check --as-cran" sh tools/check.sh
+step "readme: R blocks" Rscript tools/readme.R "$installed"
 step "generated: wrappers" wrappers_are_current
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'

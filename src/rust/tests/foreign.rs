@@ -217,7 +217,7 @@ fn lengths_that_do_not_fit() {
 /// Numbers of an exported file.
 fn numbers(path: &Place, skip: usize) -> Vec<f64> {
     let bytes = std::fs::read(path).unwrap();
-    let (numbers, rest) = bytes[skip..].as_chunks();
+    let (numbers, rest) = pulp::as_arrays(&bytes[skip..]);
     assert!(rest.is_empty());
     numbers.iter().map(|b| f64::from_ne_bytes(*b)).collect()
 }

@@ -86,7 +86,7 @@ fn memory<T: Scalar>(
     let last = layout.extent(0, layout.block_cols() - 1).1;
     // The parts of the last column of tiles.
     let edges = ((layout.tile() + last) * last * size_of::<T>()) as u64;
-    let ragged = !layout.rows().is_multiple_of(layout.tile());
+    let ragged = layout.rows() % layout.tile() != 0;
     Budget {
         host: host * each + if in_host { beside } else { 0 },
         // What is computed with them takes two more.

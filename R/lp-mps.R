@@ -32,7 +32,7 @@
 #' objective row. With `relax = TRUE` it also has the attribute `integers`: the integer variables.
 #'
 #' @section Failure:
-#' `cudafactor_error_file`: the file does not exist, cannot be read, or is no regular file (field
+#' `cudafactor_error_file`: the file does not exist, cannot be read, or is not a regular file (field
 #' `path`). `cudafactor_error_file_format`: the file is not an MPS file, is damaged, or has something
 #' that no linear program has (fields `path` and `line`): integer variables unless `relax` is `TRUE`,
 #' semi-continuous variables, quadratic terms, indicators or special ordered sets.

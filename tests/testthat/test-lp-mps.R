@@ -307,7 +307,7 @@ test_that("files that are cut off, binary, or no files have classed errors, with
   skip_on_os("windows")
   pipe <- tempfile()
   system2("mkfifo", pipe)
-  expect_match(conditionMessage(signalled(pipe)), "no regular file")
+  expect_match(conditionMessage(signalled(pipe)), "not a regular file")
 })
 
 test_that("no damage to a file's text is a bug of the package", {

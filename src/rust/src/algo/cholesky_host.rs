@@ -10,6 +10,7 @@ use crate::algo::tiled_device::Stayed;
 use crate::algo::tiled_peers::{exchange_all, reach_all};
 use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::footprint;
 use crate::held;
@@ -272,6 +273,9 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
     cholesky_tiled::factor(devs, &tiles, &work, copiers(&strips, devs.len())).map(|_| ())
 }
 
+/// The tiles of a factor that its devices keep.
+pub type StayedTiles<T, D> = Vec<Stayed<<D as Device<T>>::Mat<'static>>>;
+
 /// [`factor_staying`] on the devices of a request, and these devices. Where the user named none,
 /// the first one works alone if the group cannot, as devices that exchange no memory cannot.
 pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
@@ -279,7 +283,7 @@ pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
     means: &Means<'_>,
     tile: usize,
     x: MatRef<'_, T>,
-) -> Result<(Vec<D>, Vec<Stayed<D::Mat<'static>>>)> {
+) -> Result<(Vec<D>, StayedTiles<T, D>)> {
     let mut devs = means.open(dev)?;
     match factor_staying(&devs, means.memory, tile, x) {
         Err(e) if !means.together && devs.len() > 1 && may_be_others(&e) => {
@@ -298,7 +302,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
     memory: f64,
     tile: usize,
     x: MatRef<'_, T>,
-) -> Result<Vec<Stayed<D::Mat<'static>>>> {
+) -> Result<StayedTiles<T, D>> {
     let n = x.nrows();
     let layout = Layout::new(n, n, tile, Shape::Triangle)?;
     if n == 0 {

@@ -15,7 +15,7 @@ pub fn open(options: &mut OpenOptions, _: Access, path: &Path) -> Result<File> {
         .open(path)
 }
 
-/// What is no regular file.
+/// What is not a regular file.
 pub fn kind_name(metadata: &Metadata) -> &'static str {
     let kind = metadata.file_type();
     if kind.is_dir() {

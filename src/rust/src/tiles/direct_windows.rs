@@ -20,7 +20,7 @@ pub fn open(options: &mut OpenOptions, access: Access, path: &Path) -> Result<Fi
     options.share_mode(share).open(path)
 }
 
-/// What is no regular file.
+/// What is not a regular file.
 pub fn kind_name(metadata: &Metadata) -> &'static str {
     if metadata.is_dir() {
         "a folder"

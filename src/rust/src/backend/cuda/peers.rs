@@ -21,7 +21,9 @@ struct Pair {
 }
 
 /// By the numbers of reader and owner, and whether a direct way was allowed.
-static KNOWN: Mutex<Option<HashMap<(usize, usize, bool), Pair>>> = Mutex::new(None);
+type Pairs = HashMap<(usize, usize, bool), Pair>;
+
+static KNOWN: Mutex<Option<Pairs>> = Mutex::new(None);
 
 /// Whether a GPU can read another's memory directly; it may from then on. No GPU does where the
 /// environment variable `CUDAFACTOR_PEERS` is 0. What has failed is tried again another time.

@@ -57,6 +57,7 @@
 #'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently \cr
 #'   `cudafactor_warning_no_checksum` \tab `path` \tab [gpu_restore()] read a file of an earlier version, damage to which may not be noticed \cr
 #'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] made NaN of a number \cr
+#'   `cudafactor_warning_accuracy` \tab \tab base R's words on `%%` of numbers whose quotient is too large \cr
 #'   `cudafactor_warning_recycling` \tab \tab a vector beside a [gpu_matrix] is recycled, and not a whole number of times, or is cut off \cr
 #'   `cudafactor_warning_empty` \tab \tab the minimum or maximum of no numbers
 #' }

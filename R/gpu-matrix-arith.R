@@ -8,8 +8,8 @@
 #'
 #' On the device are computed: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`, `round` to whole numbers, `exp`, `expm1`, `log`
 #' (of any one base), `log1p`, `log2`, `log10`, `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`,
-#' `sinh`, `tanh`, `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif` and `round` to other digits
-#' the matrix is fetched, base R computes them, and the result is brought back.
+#' `sinh`, `tanh`, `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif`, `round` to other digits
+#' and `%%` the matrix is fetched, base R computes them, and the result is brought back.
 #'
 #' @section Value:
 #' A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons (`<`, `==`, ...) and logic (`&`, `|`,
@@ -19,8 +19,7 @@
 #' @section Accuracy:
 #' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the
 #' functions that round are exact before that rounding, and equal to base R's; the others are within a few units in the last
-#' place. The other operand is rounded to the precision of the matrix first. `x %% y` is the exact remainder where base R warns of
-#' a loss of accuracy. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#' place. The other operand is rounded to the precision of the matrix first. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`, `cudafactor_error_type`: base R's errors for operands that do not conform or are no numbers.
@@ -128,9 +127,33 @@ arith <- function(op, x, y, call) {
     }
   }
   names <- dimnames(x) %||% dimnames(y)
+  if (op == "%%") {
+    return(remainder_at_home(x, y, names, beside, call))
+  }
   make_resident(
     function(out, where) native_held_zip(op, as_value(x), as_value(y), out, where), beside@Dim, names, beside, call
   )
+}
+
+# By base R: the rounding of its remainder differs between its versions, and its warning of lost digits with it.
+remainder_at_home <- function(x, y, names, beside, call) {
+  value <- withCallingHandlers(
+    numbers_beside(x, beside, call) %% numbers_beside(y, beside, call),
+    warning = function(w) {
+      warn("accuracy", conditionMessage(w), call)
+      invokeRestart("muffleWarning")
+    }
+  )
+  upload_beside(value, beside@Dim, names, beside, call)
+}
+
+# An operand's numbers in the precision of the gpu_matrix `beside`, and as many.
+numbers_beside <- function(x, beside, call) {
+  if (is_resident(x)) {
+    return(fetch(x, call))
+  }
+  x <- array(as.double(x), beside@Dim)
+  if (beside@precision == "single") fetch(upload_beside(x, beside@Dim, NULL, beside, call), call) else x
 }
 
 # What base R takes as a number: a vector or a matrix.

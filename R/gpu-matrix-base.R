@@ -11,9 +11,7 @@
 #' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`,
 #' `dimnames<-`, `Re()`, `Mod()`, `Conj()`.
 #'
-#' Covariances and correlations of columns, for which base R has no generic, are products of what is left of them without their
-#' means: `z <- t(x) - colMeans(x)`, then `tcrossprod(z) / (nrow(x) - 1)` for `cov(x)`, and `tcrossprod(z / sqrt(rowSums(z^2)))`
-#' for `cor(x)`.
+#' Covariances and correlations of columns are products of the centred matrix: see [gpu_matrix_stats].
 #'
 #' @section What is computed on the device, and comes home:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
@@ -28,8 +26,8 @@
 #' @section What needs as.matrix():
 #' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`,
 #'   `choose()`, `dnorm()` and its kin: they are no generics, and stop in their own words.
-#' * `cor()`, `cov()` and `var()`, which stop with `is.atomic(x) is not TRUE`; `which.max()` and `which.min()`; `lm.fit()`, for
-#'   which there is [gpu_lm_fit()]. They are no generics either, and attaching this package makes them none.
+#' * `cor()`, `cov()`, `lm.fit()` and `lm.wfit()`, which stop and name what to call: see [gpu_matrix_stats]. `var(x)` is `cov(x)`.
+#' * `which.max()` and `which.min()`: `which.max(as.vector(x))`.
 #' * `all.equal(x, y)` with only `y` a `gpu_matrix`: it names the differences of the classes. `all.equal(y, x)` compares values.
 #'   With package Matrix attached, `x` may be of one of its classes.
 #' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin

@@ -26,6 +26,7 @@ set_methods_beside_matrix <- function() {
   set_operators(noted)
   set_products(noted)
   set_comparison(noted)
+  set_coercions(noted)
 }
 
 set_operations <- function() {

@@ -147,7 +147,7 @@ norm_resident <- function(x, type, call) {
 
 euclidean_norm <- function(x, call) {
   squares <- fold_resident("squares", x, call)
-  if (is.nan(squares) || squares > 1e-280 && squares < Inf) {
+  if (is.na(squares) || squares > 1e-280 && squares < Inf) {
     return(sqrt(squares))
   }
   # They may have overflowed or vanished; the norms of columns do not.

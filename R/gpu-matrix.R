@@ -10,6 +10,12 @@ as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision
   if (is_resident(x)) {
     return(move_resident(x, device, if (missing(precision)) x@precision else precision, call))
   }
+  if (length(dim(x)) > 2L) {
+    abort_dimension(sprintf(
+      "'x' must be a matrix or a vector, and is an array of %d dimensions: bring one matrix of it, as in as_gpu(x[, , 1])",
+      length(dim(x))
+    ), call)
+  }
   x <- as_matrix(x, call)
   if (is.complex(x)) {
     abort_complex("base R for them", call)
@@ -106,6 +112,11 @@ as.matrix.gpu_matrix <- function(x, ...) {
 
 #' @export
 as.vector.gpu_matrix <- function(x, mode = "any") {
+  # Matrix::Matrix() takes an object that it does not know as a vector, and so would lose the dimensions.
+  caller <- if (sys.parent() > 0L) sys.parents()[[sys.parent()]] else 0L
+  if (caller > 0L && isNamespaceLoaded("Matrix") && identical(sys.function(caller), getExportedValue("Matrix", "Matrix"))) {
+    abort_type("Matrix() needs a plain matrix, and was given a gpu_matrix: call as(x, \"Matrix\"), or give it as.matrix() of that", sys.call(caller))
+  }
   out <- fetch(x, sys.call())
   as.vector(out, mode)
 }
@@ -131,7 +142,7 @@ setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
 #' @export
 dim.gpu_matrix <- function(x) {
   # Some functions of base R give the class to what they computed, or keep nothing else.
-  if (isS4(x)) x@Dim else abort_type("what base R made of a gpu_matrix here is none: give the function as.matrix() of it", sys.call())
+  if (isS4(x)) x@Dim else abort_type("this function needs a plain matrix, and was given a gpu_matrix: give it as.matrix() of that", sys.call())
 }
 
 #' @export

@@ -41,7 +41,7 @@
 #' @param method Only `"qr"`, as in base R.
 #' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
 #' @param singular.ok Accept dependent columns?
-#' @param ... Disregarded with a warning, as in base R.
+#' @param ... Disregarded with a warning, as in base R; `weights` and `w` are errors of class `cudafactor_error_argument`.
 #' @inheritParams gpu_matmult
 #' @references LINPACK routines of the same work: `dqrls`.
 #'
@@ -83,6 +83,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   singular.ok <- accepts_singular(singular.ok, call)
   if (is_design_batch(x)) {
     check_method(method, call)
+    check_unused(...names(), call)
     if (...length()) {
       chkDots(...)
     }
@@ -95,6 +96,11 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   }
   if (isS4(y)) {
     y <- as_matrix(y, call)
+  }
+  if (length(dim(y)) > 2L) {
+    abort_dimension(sprintf(
+      "'y' must be a vector or a matrix where 'x' is a matrix, and is an array of %d dimensions", length(dim(y))
+    ), call)
   }
   if (is.complex(y)) {
     abort_complex("stats::lm.fit() of each part", call)
@@ -115,6 +121,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     abort_dimension(base_text("incompatible dimensions", domain = "R-stats"), call)
   }
   check_method(method, call)
+  check_unused(...names(), call)
   if (...length()) {
     chkDots(...)
   }
@@ -136,6 +143,18 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     qr = fit$qr,
     df.residual = n - fit$qr$rank
   )
+}
+
+# Weights are no argument that may be disregarded: the fit would be another one.
+check_unused <- function(names, call) {
+  names <- as.character(names)
+  weights <- !is.na(names) & (names %in% c("w", "wt") | nchar(names) > 1L & startsWith("weights", names))
+  if (any(weights)) {
+    abort_argument(names[weights][[1L]], sprintf(
+      "gpu_lm_fit() has no argument '%s': multiply the rows of 'x' and 'y' by the square roots of the weights, as in gpu_lm_fit(sqrt(w) * x, sqrt(w) * y)",
+      names[weights][[1L]]
+    ), call)
+  }
 }
 
 # Two arrays have the same extents, or there is no difference of them.

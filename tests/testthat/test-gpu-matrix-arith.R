@@ -106,6 +106,29 @@ test_that("special numbers are those of base R", {
   })
 })
 
+test_that("remainders are base R's, with its warning of lost digits", {
+  x <- matrix(c(-1.8e-16, 1e-300, 0.1, 1, -2.5, 1e5 / 7, -1e15, 1e20, -1e300), 9, 9)
+  y <- t(x)
+  loses <- function(value) {
+    lost <- FALSE
+    value <- withCallingHandlers(value, warning = function(w) {
+      lost <<- TRUE
+      expect_match(conditionMessage(w), "probable complete loss of accuracy in modulus", fixed = TRUE)
+      invokeRestart("muffleWarning")
+    })
+    list(value = value, lost = lost)
+  }
+  for_each_device(function(device) {
+    ours <- loses(as_gpu(x, device) %% as_gpu(y, device))
+    base <- loses(x %% y)
+    expect_identical(as.matrix(ours$value), base$value)
+    expect_identical(ours$lost, base$lost)
+    expect_identical(suppressWarnings(as.matrix((-1.8e-16) %% as_gpu(y, device))), suppressWarnings((-1.8e-16) %% y))
+  })
+  warned <- tryCatch(as_gpu(matrix(1e300)) %% 3, warning = identity)
+  if (inherits(warned, "warning")) expect_s3_class(warned, "cudafactor_warning_accuracy")
+})
+
 test_that("dimnames come from the first operand that has some", {
   x <- matrix(1:4 + 0, 2, dimnames = list(a = c("u", "v"), NULL))
   y <- matrix(5:8 + 0, 2, dimnames = list(NULL, b = c("s", "t")))

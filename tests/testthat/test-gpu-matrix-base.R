@@ -126,13 +126,32 @@ test_that("what cannot be done says what to do", {
   expect_error(aperm(g, c(1, 1)), class = "cudafactor_error")
   expect_error(cut(g, NA), class = "cudafactor_error")
   expect_error(unique(g, MARGIN = 3), class = "cudafactor_error")
-  for (f in list(cor, cov, var)) expect_error(f(g), "is.atomic(x) is not TRUE", fixed = TRUE)
-  for (f in list(function(x) lm.fit(x, 1:2), which.max, which.min)) expect_error(f(g))
+  for (f in list(which.max, which.min)) expect_error(f(g))
   for (f in list(unique, sort, isSymmetric, as.integer, format)) {
     lost <- g
     lost@pointer <- methods::new("externalptr")
     expect_error(f(lost), class = "cudafactor_error_stale")
   }
+})
+
+test_that("functions of package stats that need a plain matrix name what to call, and are as they were for plain data", {
+  x <- cbind(a = c(1, 2, 4, 3), b = c(2, 1, 5, 7))
+  for_each_device(function(device) {
+    g <- as_gpu(x, device)
+    for (f in list(cor, cov)) {
+      expect_error(f(g), "tcrossprod", class = "cudafactor_error_type")
+      expect_error(f(x, g), "tcrossprod", class = "cudafactor_error_type")
+    }
+    expect_error(lm.fit(g, 1:4), "gpu_lm_fit(x, y)", fixed = TRUE, class = "cudafactor_error_type")
+    expect_error(lm.fit(x, g), "gpu_lm_fit(x, y)", fixed = TRUE, class = "cudafactor_error_type")
+    expect_error(lm.wfit(g, 1:4, 1:4), "sqrt(w) * x", fixed = TRUE, class = "cudafactor_error_type")
+  })
+  expect_error(cov(chol_gpus(crossprod(x))), "given a gpu_factor", class = "cudafactor_error_type")
+  expect_identical(cor(x), stats::cor(x))
+  expect_identical(cov(x[, 1], x[, 2], method = "kendall"), stats::cov(x[, 1], x[, 2], method = "kendall"))
+  expect_identical(lm.fit(x, 1:4), stats::lm.fit(x, 1:4))
+  expect_identical(lm.wfit(x, 1:4, 4:1), stats::lm.wfit(x, 1:4, 4:1))
+  expect_identical(conditionCall(tryCatch(cor("a"), error = identity)), quote(cor("a")))
 })
 
 test_that("the condition number is base R's", {

@@ -129,6 +129,12 @@ test_that("norms are base R's", {
     }
     g <- as_gpu(matrix(c(1, NaN, 3, 4), 2), device, precision)
     for (type in c("O", "I", "F", "M")) expect_true(is.na(norm(g, type)), info = type)
+    for (v in c(NA, NaN, Inf, -Inf)) {
+      x <- matrix(c(1, v, 3, 4), 2)
+      for (type in c("O", "1", "I", "F", "M", "2")) {
+        expect_identical(outcome(norm(as_gpu(x, device), type)), outcome(norm(x, type)), info = paste(v, type))
+      }
+    }
   })
   big <- matrix(c(3e200, 4e200), 1)
   expect_equal(norm(as_gpu(big, "cpu"), "F"), 5e200, tolerance = 1e-14)

@@ -39,6 +39,13 @@ test_that("what is no matrix of numbers is refused", {
   expect_error(as_gpu(1, device = "tpu"), class = "cudafactor_error_device_unavailable")
 })
 
+test_that("arrays of more dimensions are refused, and not flattened", {
+  for (dim in list(2:4, c(2, 2, 1), c(1, 1, 1, 1))) {
+    expect_error(as_gpu(array(1, dim)), sprintf("array of %d dimensions", length(dim)), class = "cudafactor_error_dimension")
+  }
+  expect_identical(as.matrix(as_gpu(array(1:3 + 0, 3))), as.matrix(1:3 + 0))
+})
+
 test_that("it is a matrix to base R", {
   g <- as_gpu(matrix(1:6, 2), "cpu")
   expect_true(is.matrix(g))

@@ -105,6 +105,25 @@ test_that("what lm.fit() refuses is refused in its words", {
   expect_error(gpu_lm_fit(x, 1:4 + 0i), "complex", class = "cudafactor_error_type")
 })
 
+test_that("arrays of responses and weights are refused, since the fit would be another one", {
+  x <- cbind(1, c(1, 2, 4))
+  for_each_device(function(device) {
+    for (y in list(array(1:6, c(3, 2, 1)), array(1:3, c(3, 1, 1)))) {
+      expect_error(gpu_lm_fit(x, y, device = device), "array of 3 dimensions", class = "cudafactor_error_dimension")
+    }
+    for (name in c("w", "wt", "weights", "weight")) {
+      arguments <- c(list(x, 1:3, device = device), stats::setNames(list(1:3), name))
+      e <- expect_error(do.call(gpu_lm_fit, arguments), "square roots of the weights", class = "cudafactor_error_argument")
+      expect_identical(e$argument, name)
+    }
+    batch <- array(x, c(dim(x), 2))
+    expect_error(gpu_lm_fit(batch, matrix(1:6, 3), w = 1:3, device = device), "sqrt", class = "cudafactor_error_argument")
+    expect_warning(gpu_lm_fit(x, 1:3, why = 1, device = device), "disregarded")
+  })
+  w <- c(1, 2, 0.5)
+  expect_equal(gpu_lm_fit(sqrt(w) * x, sqrt(w) * 1:3)$coefficients, unname(stats::lm.wfit(x, 1:3, w)$coefficients), ignore_attr = TRUE)
+})
+
 test_that("dates and times are responses", {
   x <- cbind(1, c(2, 1, 4, 3, 5))
   day <- as.Date("2024-02-03") + c(1, 3, 2, 5, 4)

@@ -1,4 +1,5 @@
-# What becomes of each function where the system has little memory left: `Rscript memory-limits.R [limits [device]]`.
+# What becomes of each function where the system has little memory left: `Rscript memory-limits.R [limits [device [calls]]]`.
+# CUDAFACTOR_WORKERS calls at a time are looked at.
 #
 # Each call has a process of its own, which has loaded the package and reads operands that another one has made, so that it has
 # not computed anything. Forks of that run the call, each under a limit of address space (RLIMIT_AS, that of `ulimit -v`) from
@@ -218,7 +219,8 @@ run_case <- function(name) {
   for (x in case$there) env[[x]] <- as_gpu(env[[x]])
   before <- digest_of(as.list(env))
   invisible(gc())
-  sizes <- address_space() + seq(least, most, length.out = limits)
+  # Most of what can go wrong does so where there is little.
+  sizes <- address_space() + exp(seq(log(least), log(most), length.out = limits))
   got <- vapply(sizes, function(limit) outcome_of(case, env, limit, before), "")
   count <- function(what) sum(got == what)
   bad <- !got %in% c("ok", "memory", "base")
@@ -230,11 +232,11 @@ run_case <- function(name) {
 
 main <- function() {
   if (is.null(only)) only <- names(cases)
-  table <- do.call(rbind, lapply(only, function(name) {
+  workers <- as.integer(Sys.getenv("CUDAFACTOR_WORKERS", "1"))
+  table <- do.call(rbind, parallel::mclapply(only, mc.cores = workers, mc.preschedule = FALSE, FUN = function(name) {
     row <- apart(function() tryCatch(run_case(name), error = function(e) {
       data.frame(call = name, runs = 0L, ok = 0L, memory = 0L, base = 0L, faults = 1L, fault = paste("driver:", conditionMessage(e)))
     }))
-    unlink(list.files(folder, full.names = TRUE))
     cat(do.call(sprintf, c("%-26s %d runs: %d ok, %d memory, %d base, %d faults %s\n", unname(row))))
     row
   }))

@@ -52,6 +52,12 @@ rows <- lapply(cases, function(case) {
   made <- seconds(x <- tile_matrix(covariance, path, dim = n, triangle = TRUE, tile = tile))
   factor <- chol_file(x, host_memory = case[[2L]], gpu_memory = case[[3L]], device = device, verbose = TRUE)
   report <- attr(factor, "report")
+  # Once more with default arguments and options: all GPUs, and the memory that is free.
+  another <- file.path(folder, "chol-file-default.tiles")
+  y <- tile_matrix(covariance, another, dim = n, triangle = TRUE)
+  by_default <- seconds(chol_file(y))
+  rm(y)
+  unlink(another)
   in_memory <- NA_real_
   error <- NA_real_
   if (n <= largest) {
@@ -70,7 +76,7 @@ rows <- lapply(cases, function(case) {
     read_GB = report$read / 1e9, written_GB = report$written / 1e9, sent_GB = report$sent / 1e9, fetched_GB = report$fetched / 1e9,
     least_GB = max(2 * once, bound), reading_s = report$reading, writing_s = report$writing, idle_s = report$idle,
     disk_floor_s = floor, over_floor = report$seconds / floor,
-    making_s = made, in_memory_s = in_memory, in_memory_to_file = in_memory / report$seconds, error_eps = error
+    default_s = by_default, making_s = made, in_memory_s = in_memory, in_memory_to_file = in_memory / report$seconds, error_eps = error
   )
   print(row, digits = 3)
   row
@@ -80,6 +86,7 @@ bench_write(if (device == "cuda") "chol-file" else "chol-file-cpu", "Cholesky fa
   "- in place; `least_GB`: what any order moves at least: the triangle once each way, n^2 numbers, or n^3 / (3 sqrt(2 M)) numbers through a memory of M",
   "- `disk_floor_s`: those bytes by the best rates of the disk below, reading and writing; `over_floor`: the time in units of it, which says little where computing takes longer than the disk",
   "- `reading_s`, `writing_s`: time in which files were read, and written; `idle_s`: time in which the device had nothing to compute",
+  "- `default_s`: `chol_file(x)` of such a file, without options",
   "- `in_memory_s`: `gpu_chol()` on the same device, R matrix to R matrix, median of 3; `in_memory_to_file` its share of the file's time",
   "- `error_eps`: the largest difference of the two factors, against the largest entry, in units of eps",
   "- the disk past the system's cache (`disk.sh`), with so many processes:",

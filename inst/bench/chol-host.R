@@ -60,7 +60,11 @@ rows <- lapply(orders, function(n) {
   one <- timed(x, times, NULL, cudafactor.devices = 0)
   limited <- if (n <= 16384) timed(x, times, NULL, cudafactor.devices = 0, cudafactor.gpu_memory = 512 * 2^20) else NA_real_
   several <- if (gpus > 1L) timed(x, times, NULL, cudafactor.devices = all) else NA_real_
-  stays <- if (gpus > 1L) seconds(function() chol_gpus(x, devices = all), times) else NA_real_
+  # With the options of a new session.
+  default <- timed(x, times)
+  stays <- seconds(function() chol_gpus(x), times)
+  devices <- paste(chol_gpus(x)$devices, collapse = " ")
+  stays_named <- if (gpus > 1L) seconds(function() chol_gpus(x, devices = all), times) else NA_real_
   in_core <- NA_real_
   if (n <= gpu_max_n("chol") / sqrt(2)) {
     g <- as_gpu(x)
@@ -72,7 +76,8 @@ rows <- lapply(orders, function(n) {
   row <- data.frame(
     memory = "kept", n = n, in_core_s = in_core, in_core_tflops = n^3 / 3 / in_core / 1e12, floor_s = floor, one_s = one, one_over_floor = one / floor,
     limited_s = limited, one_over_limited = one / limited, gpus = gpus, several_s = several, one_over_several = one / several,
-    several_tflops = n^3 / 3 / several / 1e12, stays_s = stays, one_over_stays = one / stays, stays_tflops = n^3 / 3 / stays / 1e12
+    several_tflops = n^3 / 3 / several / 1e12, default_s = default, stays_s = stays, one_over_stays = one / stays, stays_tflops = n^3 / 3 / stays / 1e12,
+    stays_named_s = stays_named, stays_on = devices
   )
   print(row, digits = 3)
   row
@@ -86,6 +91,7 @@ if (gpus > 1L && n %in% orders) {
   anew[c("memory", "n", "gpus")] <- list("anew", n, gpus)
   anew$one_s <- timed(x, 2, gpu_free, cudafactor.devices = 0)
   anew$several_s <- timed(x, 2, gpu_free, cudafactor.devices = all)
+  anew$default_s <- timed(x, 2, gpu_free)
   anew$one_over_several <- anew$one_s / anew$several_s
   rows <- c(rows, list(anew))
 }
@@ -93,6 +99,7 @@ bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix", li
   sprintf("- medians of 5 calls after one, of 2 from order 30000 on; bus: %.1f GB/s up, from R's memory", bus / 1e9),
   sprintf("- host memory: %.0f GB/s, read and written by copies of 2 GiB on all cores", memory / 1e9),
   "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
-  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: on all `gpus`; `stays_s`: `chol_gpus()`, which leaves the factor there",
+  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: with `options(cudafactor.devices =)` of all `gpus`; `default_s`: without options",
+  "- `stays_s`: `chol_gpus(x)` without options, which leaves the factor on the GPUs `stays_on`; `stays_named_s`: with `devices =` of all GPUs",
   "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` after `gpu_free()`, so that the system gives all of it and the GPUs', too"
 ))

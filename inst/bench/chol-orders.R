@@ -42,6 +42,7 @@ rows <- lapply(orders, function(n) {
     one_gpu = with_options(function() gpu_chol(x, device = "cuda"), times, cudafactor.devices = 0),
     gpus = gpus,
     all_gpus = if (gpus > 1L) with_options(function() gpu_chol(x, device = "auto"), times, cudafactor.devices = seq_len(gpus) - 1) else NA_real_,
+    default = seconds(function() gpu_chol(x), times),
     cpu = seconds(function() gpu_chol(x, device = "cpu"), slow),
     base_r = seconds(function() chol(x), slow),
     cusolver = peer("cusolver_host", n), cusolver_on_gpu = peer("cusolver_device", n), cusolvermg_on_gpus = peer("cusolvermg_device", n)
@@ -57,7 +58,7 @@ table <- do.call(rbind, rows)
 notes <- c(
   "Seconds of a Cholesky factorization, medians of 5 calls after one, of 2 from order 30000 on; on the CPU of 3, of one from order 10000 on.",
   "",
-  sprintf("- `one_gpu`, `all_gpus`: `gpu_chol()` from R matrix to R matrix, on one GPU and on %d; `gflops`: n^3 / 3 operations in the shorter of the two", gpus),
+  sprintf("- `one_gpu`, `all_gpus`: `gpu_chol()` from R matrix to R matrix, on one GPU and, with `options(cudafactor.devices =)`, on %d; `default`: without options; `gflops`: n^3 / 3 operations in the shorter of the two", gpus),
   "- `cpu`: `gpu_chol(device = \"cpu\")`; `base_r`: `chol()` on the BLAS above, all cores",
   "- `cusolver`: PyTorch, from NumPy array to NumPy array, one GPU; `cusolver_on_gpu`: the same with the data on the GPU",
   "- `cusolvermg_on_gpus`: `cusolverMgPotrf` on all GPUs, blocks of 256 columns, data on the GPUs",

@@ -13,6 +13,8 @@ CUDAFACTOR_REQUIRE_GPU=1
 export CUDAFACTOR_REQUIRE_GPU
 folder=$(mktemp -d)
 log=$folder/log
+jobs=$(($(nproc) / 2))
+[ "$jobs" -ge 8 ] || jobs=8
 
 [ -s "$result" ] || {
   echo "# The test suite on a GPU, with skipping forbidden"
@@ -124,10 +126,10 @@ r() {
 
 r_part() {
   begun=$(date +%s)
-  # Eight at a time: starting R and loading the GPU's code takes seconds.
+  # Many at a time: starting R and loading the GPU's code takes seconds.
   for file in "$tests"/test-*.R; do
     sensitive "$file" || echo "$file"
-  done | batches 8 r
+  done | batches "$jobs" r
   for file in "$tests"/test-*.R; do
     sensitive "$file" && r "$file"
   done

@@ -13,7 +13,7 @@ test_that("no function ends R, or is of another outcome than a result or an erro
   script <- system.file("bench", "memory-limits.R", package = "cudafactor")
   out <- suppressWarnings(system2(
     file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), "3", "auto"),
-    stdout = TRUE, stderr = TRUE, env = child_library()
+    stdout = TRUE, stderr = TRUE, env = c(child_library(), "CUDAFACTOR_WORKERS=2")
   ))
   expect_null(attr(out, "status"), info = paste(grep(" 0 faults", out, value = TRUE, invert = TRUE), collapse = "\n"))
   expect_match(utils::tail(out, 1L), "^[0-9]+ runs, 0 faults$")

@@ -26,7 +26,7 @@ setMethod("as.qr", "gpu_qr_factor", function(x) as_qr(x, sys.call()))
 
 #' @rdname gpu_qr_factor
 #' @export
-setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE, ncol) {
+setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE, ncol = if (complete) nrow(R) else min(dim(R))) {
   call <- sys.call()
   d <- qr@factor@Dim
   columns <- if (!missing(ncol)) as_count(ncol) else if (is_complete(complete, call)) d[[1L]] else min(d)

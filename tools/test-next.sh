@@ -13,7 +13,7 @@ mirror=${CUDAFACTOR_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=$(pwd)/build/next-root
 log=$(pwd)/build/test-next.log
 # A compiler, what R CMD check calls, and the R packages with which this one works.
-packages="ca-certificates gcc iproute2 libc6-dev libopenblas0-pthread make pandoc qpdf r-base-core xz-utils"
+packages="ca-certificates devscripts gcc iproute2 libc6-dev libopenblas0-pthread make pandoc qpdf r-base-core xz-utils"
 for package in bigmemory digest hdf5r knitr lme4 matrix png rlang rmarkdown slam testthat; do
   packages="$packages r-cran-$package"
 done

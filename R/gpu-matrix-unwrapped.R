@@ -29,12 +29,25 @@ leave_plain <- function(generic) {
   generic
 }
 
+# A generic of a function of package stats, which evaluates its operands before it looks for a method.
+evaluate_first <- function(generic) {
+  definition <- generic@.Data
+  table <- environment(definition)
+  operands <- lapply(intersect(generic@signature, c("x", "y")), as.name)
+  there <- lapply(operands, function(a) bquote(if (!missing(.(a))) .(a)))
+  body(definition, envir = table) <- as.call(c(list(as.name("{")), there, call("standardGeneric", as.vector(generic@generic))))
+  generic@.Data <- definition
+  generic
+}
+
 # When a namespace is loaded R puts the session's own generics in the place of those that were saved with it, and runs this
 # afterwards.
 setLoadAction(function(ns) {
   for (name in getGenerics(ns)@.Data) {
     if (exists(name, baseenv(), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {
       assign(name, leave_plain(ns[[name]]), envir = ns)
+    } else if (exists(name, asNamespace("stats"), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {
+      assign(name, evaluate_first(ns[[name]]), envir = ns)
     }
   }
 })

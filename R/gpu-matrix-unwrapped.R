@@ -20,8 +20,15 @@ leave_plain <- function(generic) {
   # The environment has the table of methods, which generics of one name share.
   table <- environment(definition)
   if (all(names(formals(of_base)) %in% names(formals(definition)))) {
-    formals(definition, envir = table)[names(formals(of_base))] <- formals(of_base)
-    body(definition, envir = table) <- call("if", any_object, dispatch, plain)
+    # Defaults that this generic lacks belong to the plain body alone. In the generic's formals they would reach wrapped methods
+    # (see rematchDefinition() of package methods), where missing() would not tell them from what the user gave.
+    has_default <- function(formal) !identical(formal, quote(expr = ))
+    defaults <- Filter(has_default, as.list(formals(of_base)))
+    defaults <- defaults[!vapply(formals(definition)[names(defaults)], has_default, NA)]
+    lazily <- lapply(names(defaults), function(name) {
+      bquote(if (missing(.(as.name(name)))) delayedAssign(.(name), .(defaults[[name]])))
+    })
+    body(definition, envir = table) <- call("if", any_object, dispatch, as.call(c(list(as.name("{")), lazily, list(plain))))
   } else {
     body(definition, envir = table) <- call("{", any_object, dispatch)
   }

@@ -15,7 +15,7 @@
 //! | 88 | [`fingerprint`] of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
 //! | 96 | bytes of what is stored about names of rows and columns, after the last slot; zero for no names, `u64` |
 //! | 104 | CRC-32 of those bytes, `u32` |
-//! | 112 | [`identity`](crate::identity) of the file; zeros in files of earlier versions of cudafactor, 16 bytes |
+//! | 112 | [`identity`] of the file; zeros in files of earlier versions of cudafactor, 16 bytes |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
 use super::buffer::{Pages, PAGE};

@@ -19,7 +19,8 @@
 #' @section Accuracy:
 #' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the
 #' functions that round are exact before that rounding, and equal to base R's; the others are within a few units in the last
-#' place. The other operand is rounded to the precision of the matrix first. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#' place. The other operand is rounded to the precision of the matrix first. `is.na()` of a result is base R's; whether it is NA or
+#' NaN is not promised.
 #'
 #' @section Failure:
 #' `cudafactor_error_dimension`, `cudafactor_error_type`: base R's errors for operands that do not conform or are no numbers.

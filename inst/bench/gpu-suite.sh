@@ -6,27 +6,21 @@
 # TESTTHAT: the folder tests/testthat. CUDAFACTOR_COMMIT names the commit they were built from. PART: rust (with the checkers), r; both
 # where none is given, and all take ten minutes or so. A part is added to RESULT.md where that is there.
 
-programs=$1 tests=$2 result=$3
-shift 3
-parts=" ${*:-rust r} "
-CUDAFACTOR_REQUIRE_GPU=1
-export CUDAFACTOR_REQUIRE_GPU
-folder=$(mktemp -d)
-log=$folder/log
-jobs=$(($(nproc) / 2))
-[ "$jobs" -ge 8 ] || jobs=8
-
-[ -s "$result" ] || {
-  echo "# The test suite on a GPU, with skipping forbidden"
-  echo
-  echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
-  echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
-  echo "- date: $(date +%F)"
-  echo "- environment: CUDAFACTOR_REQUIRE_GPU=1, so that a skipped test or a missing GPU is a failure"
-  echo
-  echo "| part | passed | failed | seconds |"
-  echo "|---|---|---|---|"
-} >"$result"
+# begin RESULT: its head, where it has none.
+begin() {
+  [ -s "$1" ] && return
+  {
+    echo "# The test suite on a GPU, with skipping forbidden"
+    echo
+    echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
+    echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
+    echo "- date: $(date +%F)"
+    echo "- environment: CUDAFACTOR_REQUIRE_GPU=1, so that a skipped test or a missing GPU is a failure"
+    echo
+    echo "| part | passed | failed | seconds |"
+    echo "|---|---|---|---|"
+  } >"$1"
+}
 
 # count WORD LOG: adds up the numbers before WORD in the lines "test result:".
 count() {
@@ -100,9 +94,14 @@ rust_part() {
   cat "$folder"/*.row "$folder/checked" >>"$result"
 }
 
-# Whether a file of R tests looks at the memory there is, fills it, or waits for something that takes some time.
-sensitive() {
-  grep -Eq 'fill_gpu|gpu_mem\(|gpu_info\(|interrupt|Sys.sleep|kill' "$1"
+# Whether a file of R tests looks at all of the GPU's memory, or fills it.
+fills() {
+  grep -Eq 'fill_gpu|gpu_mem\(|gpu_info\(|memory-limits' "$1"
+}
+
+# Whether it waits for something that takes some time, or interrupts it.
+waits() {
+  grep -Eq 'interrupt|Sys.sleep|kill' "$1"
 }
 
 # r FILE: runs a file of R tests in a process of its own, and leaves its log.
@@ -126,12 +125,14 @@ r() {
 
 r_part() {
   begun=$(date +%s)
+  for file in "$tests"/test-*.R; do
+    if fills "$file"; then kind=alone; elif waits "$file"; then kind=few; else kind=many; fi
+    echo "$file" >>"$folder/$kind"
+  done
   # Many at a time: starting R and loading the GPU's code takes seconds.
-  for file in "$tests"/test-*.R; do
-    sensitive "$file" || echo "$file"
-  done | batches "$jobs" r
-  for file in "$tests"/test-*.R; do
-    sensitive "$file" && r "$file"
+  for kind in many few alone; do
+    case $kind in many) n=$jobs ;; few) n=4 ;; alone) n=1 ;; esac
+    xargs -P "$n" -n 1 sh "$0" --file "$folder" "$tests" <"$folder/$kind"
   done
   cat "$folder"/*.r >"$log"
   [ -f "$folder/r-failed" ] && while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
@@ -145,6 +146,22 @@ r_part() {
   grep -q '^skipped: ' "$log" && cat "$folder/skipped" >>"$result"
 }
 
+CUDAFACTOR_REQUIRE_GPU=1
+export CUDAFACTOR_REQUIRE_GPU
+if [ "$1" = --file ]; then
+  # One file of R tests, for xargs.
+  folder=$2 tests=$3
+  r "$4"
+  exit 0
+fi
+programs=$1 tests=$2 result=$3
+shift 3
+parts=" ${*:-rust r} "
+folder=$(mktemp -d)
+log=$folder/log
+jobs=$(($(nproc) / 2))
+[ "$jobs" -ge 8 ] || jobs=8
+begin "$result"
 case $parts in *" rust "*) rust_part ;; esac
 case $parts in *" r "*) r_part ;; esac
 [ -f "$folder/failed" ] && cat "$folder/failed"

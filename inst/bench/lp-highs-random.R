@@ -7,6 +7,7 @@
 suppressPackageStartupMessages(library(cudafactor))
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
 source(file.path(here, "common.R"))
+source(file.path(here, "lp-highs-problems.R"))
 arguments <- commandArgs(TRUE)
 seed <- arguments[[1]]
 count <- arguments[[2]]
@@ -20,56 +21,17 @@ if (!file.exists(file)) {
 # A near-tie is exact after bounds and costs change by this share of their size.
 near_tie <- 1e-9
 
-numbers <- function(text) {
-  all <- strsplit(text, " ", fixed = TRUE)[[1]]
-  all[all == "NA"] <- NA
-  as.numeric(all)
-}
-
-read_problem <- function(line) {
-  f <- strsplit(line, ";", fixed = TRUE)[[1]]
-  m <- as.integer(f[[6]])
-  n <- as.integer(f[[7]])
-  range <- numbers(f[[12]])
-  list(
-    family = f[[1]], highs = as.integer(f[[2]]), of_highs = numbers(f[[3]]),
-    exact = as.integer(f[[4]]), of_exact = numbers(f[[5]]),
-    call = list(
-      numbers(f[[8]]), matrix(numbers(f[[9]]), m, n, byrow = TRUE),
-      strsplit(f[[10]], " ", fixed = TRUE)[[1]], numbers(f[[11]]),
-      bounds = list(lower = numbers(f[[13]]), upper = numbers(f[[14]])),
-      range = if (!all(is.na(range))) range
-    )
-  )
-}
-
 # The largest violation of rows and bounds, relative to their size, the problem's, or that of terms.
-violation <- function(call, x) {
-  a <- call[[2]]
-  dir <- call[[3]]
-  rhs <- call[[4]]
-  r <- if (is.null(call$range)) rep(NA, length(rhs)) else call$range
-  lower <- ifelse(dir == "<=", -Inf, rhs)
-  upper <- ifelse(dir == ">=", Inf, rhs)
-  below <- !is.na(r) & (dir == "<=" | dir == "==" & r < 0)
-  above <- !is.na(r) & (dir == ">=" | dir == "==" & r >= 0)
-  lower[below] <- (rhs - abs(r))[below]
-  upper[above] <- (rhs + abs(r))[above]
-  lower <- c(lower, call$bounds$lower)
-  upper <- c(upper, call$bounds$upper)
+violation <- function(p, x) {
+  a <- p$call[[2]]
+  lower <- c(p$rows$lower, p$columns$lower)
+  upper <- c(p$rows$upper, p$columns$upper)
   at <- c(a %*% x, x)
   terms <- c(abs(a) %*% abs(x), abs(x))
-  unit <- min(1, largest(call))
+  unit <- min(1, lp_largest(p))
   off <- pmax(lower - at, at - upper, 0)
   bound <- ifelse(lower > at, abs(lower), ifelse(upper < at, abs(upper), 0))
   max(off / pmax(bound, unit, terms))
-}
-
-# The largest of right-hand sides and bounds.
-largest <- function(call) {
-  sizes <- abs(c(call[[4]], call$range, unlist(call$bounds)))
-  sizes <- sizes[is.finite(sizes)]
-  if (any(sizes > 0)) max(sizes) else 1
 }
 
 same <- function(status, objective, is, optimum, size) {
@@ -79,18 +41,17 @@ same <- function(status, objective, is, optimum, size) {
 lines <- readLines(file)
 began <- proc.time()[[3]]
 rows <- lapply(lines, function(line) {
-  p <- read_problem(line)
+  p <- lp_read_problem(line)
   r <- tryCatch(suppressWarnings(do.call(lp_ipm, p$call)), error = function(e) {
     list(status = 9L, optimum = NA, solution = NA)
   })
-  # The scale for errors of an objective near 0.
-  size <- min(1, max(abs(p$call[[1]])) * largest(p$call))
+  size <- lp_objective_size(p)
   data.frame(
     family = p$family, highs = p$highs, exact = p$exact, status = r$status,
     of_highs = p$of_highs, of_exact = p$of_exact, optimum = r$optimum, size = size,
     as_highs = same(r$status, r$optimum, p$highs, p$of_highs, size),
     as_exact = same(r$status, r$optimum, p$exact, p$of_exact, size),
-    outside = if (r$status == 0L) violation(p$call, r$solution) else NA
+    outside = if (r$status == 0L) violation(p, r$solution) else NA
   )
 })
 took <- proc.time()[[3]] - began

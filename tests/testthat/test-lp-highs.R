@@ -1,38 +1,6 @@
-# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which inst/bench/lp-highs-random.R writes.
+# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which inst/bench/lp_highs_random.py writes.
 
-numbers <- function(text) {
-  all <- strsplit(text, " ", fixed = TRUE)[[1]]
-  all[all == "NA"] <- NA
-  as.numeric(all)
-}
-
-read_problem <- function(line) {
-  f <- strsplit(line, ";", fixed = TRUE)[[1]]
-  m <- as.integer(f[[6]])
-  n <- as.integer(f[[7]])
-  dir <- strsplit(f[[10]], " ", fixed = TRUE)[[1]]
-  rhs <- numbers(f[[11]])
-  range <- numbers(f[[12]])
-  lower <- ifelse(dir == "<=", -Inf, rhs)
-  upper <- ifelse(dir == ">=", Inf, rhs)
-  has <- !is.na(range)
-  below <- has & (dir == "<=" | dir == "==" & range < 0)
-  above <- has & (dir == ">=" | dir == "==" & range >= 0)
-  lower[below] <- (rhs - abs(range))[below]
-  upper[above] <- (rhs + abs(range))[above]
-  list(
-    line = line, status = as.integer(f[[2]]), optimum = numbers(f[[3]]), obj = numbers(f[[8]]),
-    mat = matrix(numbers(f[[9]]), m, n, byrow = TRUE), dir = dir, rhs = rhs, range = if (any(has)) range,
-    rows = list(lower = lower, upper = upper), columns = list(lower = numbers(f[[13]]), upper = numbers(f[[14]]))
-  )
-}
-
-# The largest of right-hand sides and bounds.
-largest <- function(p) {
-  sizes <- abs(unlist(p[c("rows", "columns")]))
-  sizes <- sizes[is.finite(sizes)]
-  if (any(sizes > 0)) max(sizes) else 1
-}
+source(system.file("bench", "lp-highs-problems.R", package = "cudafactor"), local = TRUE)
 
 # By how much values are outside bounds, relative to these and to the problem's.
 outside <- function(at, bounds, unit) {
@@ -42,8 +10,8 @@ outside <- function(at, bounds, unit) {
 }
 
 expect_point <- function(p, x) {
-  unit <- min(1, largest(p))
-  expect_lte(outside(drop(p$mat %*% x), p$rows, unit), 1e-7, label = p$line)
+  unit <- min(1, lp_largest(p))
+  expect_lte(outside(drop(p$call[[2]] %*% x), p$rows, unit), 1e-7, label = p$line)
   expect_lte(outside(x, p$columns, unit), 1e-7, label = p$line)
 }
 
@@ -62,16 +30,16 @@ reach <- function(weights, bounds, rounding) {
 }
 
 expect_proof <- function(p, certificate) {
-  scales <- equilibrated(p$mat)
-  if (p$status == 1L) {
+  scales <- equilibrated(p$call[[2]])
+  if (p$highs == 1L) {
     y <- certificate$rows
     rounding <- 1e-11 * max(abs(y) / scales$rows) / scales$columns
     asked <- -reach(-y, p$rows, 0)
-    expect_gt(asked - reach(drop(y %*% p$mat), p$columns, rounding), 0.5, label = p$line)
+    expect_gt(asked - reach(drop(y %*% p$call[[2]]), p$columns, rounding), 0.5, label = p$line)
   } else {
     ray <- certificate$ray
-    expect_equal(sum(p$obj * ray), -1, tolerance = 1e-6, label = p$line)
-    along <- drop(p$mat %*% ray)
+    expect_equal(sum(p$call[[1]] * ray), -1, tolerance = 1e-6, label = p$line)
+    along <- drop(p$call[[2]] %*% ray)
     along[abs(along) <= 1e-11 * max(abs(ray) / scales$columns) / scales$rows] <- 0
     moves <- c(along, ray)
     bounds <- Map(c, p$rows, p$columns)
@@ -81,14 +49,14 @@ expect_proof <- function(p, certificate) {
 }
 
 test_that("500 small problems have HiGHS's status and optimum, points within bounds, and proofs", {
-  problems <- lapply(readLines(test_path("lp-highs.txt")), read_problem)
+  problems <- lapply(readLines(test_path("lp-highs.txt")), lp_read_problem)
   expect_length(problems, 500L)
   for (p in problems) {
-    r <- lp_ipm(p$obj, p$mat, p$dir, p$rhs, p$columns, range = p$range)
-    expect_identical(r$status, p$status, info = p$line)
-    if (p$status == 0L) {
-      size <- abs(p$optimum) + min(1, max(abs(p$obj)) * largest(p))
-      expect_lte(abs(r$optimum - p$optimum), 1e-6 * size, label = p$line)
+    r <- do.call(lp_ipm, p$call)
+    expect_identical(r$status, p$highs, info = p$line)
+    if (p$highs == 0L) {
+      size <- abs(p$of_highs) + lp_objective_size(p)
+      expect_lte(abs(r$optimum - p$of_highs), 1e-6 * size, label = p$line)
       expect_point(p, r$solution)
     } else {
       expect_proof(p, r$certificate)

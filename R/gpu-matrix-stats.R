@@ -27,7 +27,7 @@
 #' z <- t(g) - colMeans(g)
 #' tcrossprod(z) / (nrow(g) - 1)
 #' @name gpu_matrix_stats
-#' @aliases cor,gpu_matrix,ANY-method cor,gpu_factor,ANY-method cor,tile_matrix,ANY-method cor,ANY,gpu_matrix-method cor,ANY,gpu_factor-method
+#' @aliases cor cov lm.fit lm.wfit cor,gpu_matrix,ANY-method cor,gpu_factor,ANY-method cor,tile_matrix,ANY-method cor,ANY,gpu_matrix-method cor,ANY,gpu_factor-method
 #' @aliases cor,ANY,tile_matrix-method cor,gpu_matrix,gpu_matrix-method cor,gpu_matrix,gpu_factor-method cor,gpu_matrix,tile_matrix-method cor,gpu_factor,gpu_matrix-method
 #' @aliases cor,gpu_factor,gpu_factor-method cor,gpu_factor,tile_matrix-method cor,tile_matrix,gpu_matrix-method cor,tile_matrix,gpu_factor-method cor,tile_matrix,tile_matrix-method
 #' @aliases cov,gpu_matrix,ANY-method cov,gpu_factor,ANY-method cov,tile_matrix,ANY-method cov,ANY,gpu_matrix-method cov,ANY,gpu_factor-method

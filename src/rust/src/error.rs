@@ -101,13 +101,6 @@ pub enum Field {
 }
 
 impl Error {
-    /// The system refused a thread, whose stack it has no memory for.
-    pub(crate) fn no_thread(_: &std::io::Error) -> Self {
-        Error::HostMemory {
-            needed: STACK as u64,
-        }
-    }
-
     /// The same error of a part of a batch, which begins after `before` matrices of the whole.
     pub fn in_batch(self, before: usize) -> Self {
         match self {

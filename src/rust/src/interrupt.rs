@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::packing;
 use crate::progress;
 use crate::reserve;
+use crate::spawn;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -65,13 +66,12 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
     std::thread::scope(|scope| {
         let (done, over) = mpsc::channel();
         let stop = Stop(Some(&wanted));
-        let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+        let worker = spawn::scoped(scope, move || {
             let result = packing::ready().and_then(|()| work(stop));
             // Nobody waits any more only where this thread has panicked.
             let _ = done.send(());
             result
-        });
-        let worker = started.map_err(|e| Error::no_thread(&e))?;
+        })?;
         let mut asked = Ok(());
         // An end without a message is a panic, which is passed on.
         while let Err(mpsc::RecvTimeoutError::Timeout) = over.recv_timeout(INTERVAL) {
@@ -91,11 +91,10 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
 /// that thread, which ends by itself. It owns what it works with. For work of some seconds at most.
 pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     let (done, over) = mpsc::channel();
-    let worker = std::thread::Builder::new().spawn(move || {
+    let worker = spawn::owned(move || {
         // Nobody waits any more where the user has stopped it.
         let _ = done.send(work());
-    });
-    let worker = worker.map_err(|e| Error::no_thread(&e))?;
+    })?;
     loop {
         match over.recv_timeout(INTERVAL) {
             Ok(result) => return Ok(result),

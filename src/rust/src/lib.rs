@@ -3,7 +3,8 @@
 //! - [`error`], [`matrix`], [`scalar`], [`interrupt`], [`progress`], [`work`]: words shared by every layer
 //! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
-//! - [`reserve`]: memory set aside, so that a failed allocation ends a call and not the process; `packing`: memory of products
+//! - [`reserve`]: memory set aside, so that a failed allocation ends a call and not the process; `packing`: memory of products;
+//!   `stack`: the main thread's stack; `spawn`: threads that there is memory for
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`stencil`]: operators on grids, and the steps of multigrid with them
 //! - [`sparse`]: sparse matrices, and the steps of algebraic multigrid with them
@@ -38,6 +39,8 @@ pub mod reserve;
 pub mod saved;
 pub mod scalar;
 pub mod sparse;
+mod spawn;
+mod stack;
 pub mod stencil;
 pub mod threads;
 pub mod tiles;

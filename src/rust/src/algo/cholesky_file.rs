@@ -11,6 +11,7 @@ use crate::algo::tiled_work::{Room, Tiles, Traffic, Work};
 use crate::error::{Error, Result};
 use crate::progress;
 use crate::scalar::Scalar;
+use crate::spawn;
 use crate::tiles::line::Meters;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::meter::Meter;
@@ -215,10 +216,8 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     let made = thread::scope(|scope| {
         let _telling = Telling(&over);
         let keep = || files.keep(&over);
-        match thread::Builder::new().spawn_scoped(scope, keep) {
-            Ok(_) => factor(devs, files, &work, THREADS),
-            Err(e) => Err(Error::no_thread(&e)),
-        }
+        spawn::scoped(scope, keep)?;
+        factor(devs, files, &work, THREADS)
     });
     let meters = match made {
         Ok(meters) => {

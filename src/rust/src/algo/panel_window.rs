@@ -13,6 +13,7 @@ use crate::algo::tiled_slots::HostSlots;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::Scalar;
+use crate::spawn;
 use crate::threads::wanted;
 use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
@@ -290,8 +291,7 @@ impl<'s, T: Scalar> Window<'s, T> {
 }
 
 fn start<'s, 'e>(scope: &'s Scope<'s, 'e>, work: impl FnOnce() + Send + 's) -> Result<()> {
-    let started = thread::Builder::new().spawn_scoped(scope, work);
-    started.map(|_| ()).map_err(|e| Error::no_thread(&e))
+    spawn::scoped(scope, work).map(|_| ())
 }
 
 /// Ends the threads when it is dropped, after a panic, too. When all is done nobody is told.

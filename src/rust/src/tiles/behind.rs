@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::buffer::Buffer;
@@ -10,6 +10,7 @@ use super::file::TileFile;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::scalar::Scalar;
+use crate::spawn;
 
 /// One is filled, one is written, and one is ready for whoever is done first.
 const BUFFERS: usize = 3;
@@ -164,7 +165,7 @@ fn start<T: Scalar>(file: Arc<TileFile<T>>) -> Option<Thread<T>> {
             }
         }
     };
-    let handle = Builder::new().spawn(work).ok()?;
+    let handle = spawn::owned(work).ok()?;
     Some(Thread {
         process: std::process::id(),
         full,

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::progress;
 use crate::scalar::Scalar;
+use crate::spawn;
 
 /// Where tiles come from and go to.
 pub trait Store<T>: Sync {
@@ -144,11 +145,11 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                             self.fail(e);
                         }
                     };
-                    match thread::Builder::new().spawn_scoped(scope, work) {
+                    match spawn::scoped(scope, work) {
                         Ok(_) => started += 1,
                         // Fewer will do.
                         Err(_) if started > 0 => break,
-                        Err(e) => return Err(Error::no_thread(&e)),
+                        Err(e) => return Err(e),
                     }
                 }
             }
@@ -161,11 +162,11 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                         self.fail(e);
                     }
                 };
-                match thread::Builder::new().spawn_scoped(scope, work) {
+                match spawn::scoped(scope, work) {
                     Ok(driver) => drivers.push(driver),
                     // Fewer helpers will do.
                     Err(_) if drivers.len() >= enough => break,
-                    Err(e) => return Err(Error::no_thread(&e)),
+                    Err(e) => return Err(e),
                 }
             }
             compute()?;

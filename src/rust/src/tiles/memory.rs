@@ -8,6 +8,7 @@ use super::strips::Strips;
 use crate::error::Result;
 use crate::interrupt;
 use crate::scalar::Scalar;
+use crate::spawn;
 
 /// Memory for some strips of tiles.
 pub struct Slots<T> {
@@ -80,7 +81,7 @@ impl<T: Scalar> Slots<T> {
                         }
                     };
                     // Who cannot be started is not missed: pages come later, too.
-                    let _ = std::thread::Builder::new().spawn_scoped(scope, touch);
+                    let _ = spawn::scoped(scope, touch);
                 }
             });
         }

@@ -1,0 +1,43 @@
+//! Threads of a call, which are not started where the system has hardly memory for them.
+//!
+//! A thread that first comes upon this library's thread-local data has the C library allocate them, which ends the process
+//! where that fails. So a thread is started only where there is memory beyond its stack.
+
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+
+use crate::error::{Error, Result, STACK};
+use crate::reserve::is_free;
+
+/// Bytes beyond a thread's stack.
+const SLACK: usize = 8 << 20;
+
+/// A thread that ends before `scope` does.
+///
+/// # Errors
+/// [`Error::HostMemory`] where the system has no room for it.
+pub(crate) fn scoped<'s, 'e, R: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    work: impl FnOnce() -> R + Send + 's,
+) -> Result<ScopedJoinHandle<'s, R>> {
+    started(|builder| builder.spawn_scoped(scope, work))
+}
+
+/// A thread that owns what it works with.
+///
+/// # Errors
+/// [`Error::HostMemory`] where the system has no room for it.
+pub(crate) fn owned<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<JoinHandle<R>> {
+    started(|builder| builder.spawn(work))
+}
+
+fn started<H>(start: impl FnOnce(Builder) -> std::io::Result<H>) -> Result<H> {
+    let refused = Error::HostMemory {
+        needed: STACK as u64,
+    };
+    if !is_free(STACK + SLACK) {
+        return Err(refused);
+    }
+    start(Builder::new()).map_err(|_| refused)
+}

@@ -18,7 +18,7 @@ library(cudafactor)
 suppressPackageStartupMessages(library(Matrix))
 options(cudafactor.device = device)
 
-# Bytes beyond those of the process with its operands.
+# Bytes beyond those of the forked process.
 least <- 4 * 2^20
 most <- 800 * 2^20
 patience <- 60
@@ -162,11 +162,11 @@ attempt <- function(expr) tryCatch({
 }, error = class_of)
 
 # In a forked process.
-under_limit <- function(case, env, limit, before, out) {
+under_limit <- function(case, env, extra, before, out) {
   # Opened while there is memory.
   to <- file(out, "w")
-  tools::pskill(Sys.getpid(), 0L)
-  system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", limit)))
+  # The fork's own size: R has taken memory since it began. Without any left R could not even call a function.
+  system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", address_space() + extra)))
   got <- tryCatch({
     got <- attempt(eval(case$call, env))
     invisible(gc())
@@ -184,11 +184,11 @@ lives <- function(pid) {
   length(state) > 0L && !grepl(") [ZX] ", state[[1]])
 }
 
-outcome_of <- function(case, env, limit, before) {
+outcome_of <- function(case, env, extra, before) {
   out <- tempfile(tmpdir = folder)
   child <- parallel::mcparallel({
     # Ends without a word to the process that waits, which looks for the file.
-    try(under_limit(case, env, limit, before, out), silent = TRUE)
+    try(under_limit(case, env, extra, before, out), silent = TRUE)
     tools::pskill(Sys.getpid(), tools::SIGKILL)
   })
   end <- Sys.time() + patience
@@ -220,8 +220,8 @@ run_case <- function(name) {
   before <- digest_of(as.list(env))
   invisible(gc())
   # Most of what can go wrong does so where there is little.
-  sizes <- address_space() + exp(seq(log(least), log(most), length.out = limits))
-  got <- vapply(sizes, function(limit) outcome_of(case, env, limit, before), "")
+  extras <- exp(seq(log(least), log(most), length.out = limits))
+  got <- vapply(extras, function(extra) outcome_of(case, env, extra, before), "")
   count <- function(what) sum(got == what)
   bad <- !got %in% c("ok", "memory", "base")
   data.frame(

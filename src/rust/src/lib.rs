@@ -4,7 +4,7 @@
 //! - `threads`: how many threads a step may use; [`cost`]: how long work takes, here and on a GPU
 //! - [`held`]: what matrices that outlive a call hold, and relief where memory is short; [`footprint`]: what a call needs
 //! - [`reserve`]: memory set aside, so that a failed allocation ends a call and not the process; `packing`: memory of products;
-//!   `stack`: the main thread's stack; `spawn`: threads that there is memory for
+//!   `spawn`: threads that there is memory for
 //! - [`device`]: the trait every machine implements; [`elementwise`]: arithmetic by entries, reductions, movement
 //! - [`stencil`]: operators on grids, and the steps of multigrid with them
 //! - [`sparse`]: sparse matrices, and the steps of algebraic multigrid with them
@@ -40,7 +40,6 @@ pub mod saved;
 pub mod scalar;
 pub mod sparse;
 mod spawn;
-mod stack;
 pub mod stencil;
 pub mod threads;
 pub mod tiles;

@@ -12,7 +12,6 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
-use crate::stack;
 
 /// Bytes of a part of the reserve.
 const PART: usize = 16 << 20;
@@ -95,20 +94,15 @@ pub(crate) fn is_free(bytes: usize) -> bool {
 
 /// Fills the reserve up at the beginning of a call; an error where the system has too little for it.
 pub fn renew() -> Result<()> {
-    // The reserve's own may be all that is left for the stack.
-    if !stack::reach() {
-        release();
-        if !stack::reach() {
-            return Err(refusal());
-        }
-    }
     for part in &RESERVE {
         if !part.load(Relaxed).is_null() {
             continue;
         }
         let memory = map(PART, true);
         if memory.is_null() {
-            return Err(refusal());
+            return Err(Error::HostMemory {
+                needed: SIZE as u64,
+            });
         }
         let others = part.compare_exchange(null_mut(), memory, Relaxed, Relaxed);
         if others.is_err() {
@@ -118,25 +112,6 @@ pub fn renew() -> Result<()> {
     }
     SHORT.store(false, Relaxed);
     Ok(())
-}
-
-fn refusal() -> Error {
-    Error::HostMemory {
-        needed: SIZE as u64,
-    }
-}
-
-/// Gives a part of the reserve back to the system, if there is one; whether there was.
-fn release() -> bool {
-    for part in &RESERVE {
-        let memory = part.swap(null_mut(), Relaxed);
-        if !memory.is_null() {
-            // SAFETY: the reserve's own, which nobody else has after the swap.
-            unsafe { unmap(memory, PART) };
-            return true;
-        }
-    }
-    false
 }
 
 /// Whether the present call has had something of the reserve.
@@ -174,7 +149,13 @@ fn again(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
     }
     REFUSED.store(bytes, Relaxed);
     SHORT.store(true, Relaxed);
-    while release() {
+    for part in &RESERVE {
+        let memory = part.swap(null_mut(), Relaxed);
+        if memory.is_null() {
+            continue;
+        }
+        // SAFETY: the reserve's own, which nobody else has after the swap.
+        unsafe { unmap(memory, PART) };
         let got = ask();
         if !got.is_null() {
             return got;

@@ -90,7 +90,7 @@ plain <- function(x) {
 as_user <- function(call, value) {
   withCallingHandlers(
     tryCatch(value, error = function(e) {
-      if (inherits(e, "cudafactor_error")) stop(e) else abort_dimension(conditionMessage(e), call)
+      if (inherits(e, "cudafactor_error") || is_of_memory(e)) stop(e) else abort_dimension(conditionMessage(e), call)
     }),
     warning = function(w) {
       if (!inherits(w, "cudafactor_warning")) {
@@ -100,6 +100,9 @@ as_user <- function(call, value) {
     }
   )
 }
+
+# Base R's error where it has no memory for a vector.
+is_of_memory <- function(e) grepl("cannot allocate|memory exhausted", conditionMessage(e))
 
 arith <- function(op, x, y, call) {
   beside <- if (is_resident(x)) x else y
@@ -201,7 +204,7 @@ log_resident <- function(x, base, call) {
   if (missing(base)) {
     return(map_resident("log", x, call))
   }
-  if (!(is.numeric(base) && length(base) == 1L && isTRUE(base > 0))) {
+  if (!(is.numeric(base) && length(base) == 1L && isTRUE(base > 0 && base != 1 && base < Inf))) {
     return(math_at_home("log", x, base, call = call))
   }
   # Base R has the exact logarithms too.

@@ -142,7 +142,7 @@ setAs("gpu_matrix", "logical", function(from) {
   storage.mode(from) <- "logical"
   from
 })
-setAs("gpu_matrix", "numeric", function(from) as.matrix(from))
+setAs("gpu_matrix", "numeric", function(from) as.vector(from))
 
 #' @export
 is.array.gpu_matrix <- function(x) TRUE

@@ -47,13 +47,14 @@ bind <- function(parts, labels, along, call) {
     abort_dimension(base_text(text, at), call)
   }
   size <- extents[[1L]]
-  # Vectors of no length are left out, and so is nothing else.
-  kept <- is_matrix | lengths(parts) > 0L
+  # Vectors of no length are left out, unless nothing has any.
+  kept <- is_matrix | lengths(parts) >= (size > 0L || any(lengths(parts[!is_matrix]) > 0L))
   for (k in which(kept & !is_matrix)) {
     count <- length(parts[[k]])
-    if (count > size || size %% count != 0) {
+    if (count > size || count > 0L && size %% count != 0) {
       warn_part(along, k, call)
-      if (count > size) parts[[k]] <- parts[[k]][seq_len(size)]
+      # The names of a vector that is too long are no rows' names.
+      if (count > size) parts[[k]] <- unname(parts[[k]])[seq_len(size)]
     }
   }
   beside <- Find(is_resident, parts)

@@ -51,15 +51,17 @@ determinant_resident <- function(x, logarithm, call) {
 }
 
 # The reciprocal condition number in the 1-norm, which base R's rcond() has for `norm` "O" and, of the transpose, for "I".
-rcond_resident <- function(x, norm, triangular, call) {
+# `...` is what base R's function takes after `norm`: `triangular`, and `uplo` from R 4.4 on.
+rcond_resident <- function(x, norm, call, ...) {
   norm <- match_norm(norm, call)
+  triangular <- isTRUE(as_flag((function(triangular = FALSE, ...) triangular)(...)))
   d <- x@Dim
   if (d[[1L]] != d[[2L]]) {
     narrow <- if (d[[1L]] < d[[2L]]) t(x) else x
     return(as_user(call, base::rcond(base::qr.R(as_qr(qr_resident(narrow, NULL, call), call)), norm)))
   }
-  if (isTRUE(triangular) || d[[1L]] == 0L || !is_finite_resident(x, call)) {
-    return(as_user(call, base::rcond(as.matrix(x), norm, isTRUE(triangular))))
+  if (triangular || d[[1L]] == 0L || !is_finite_resident(x, call)) {
+    return(as_user(call, base::rcond(as.matrix(x), norm, ...)))
   }
   f <- lu_resident(if (norm == "I") t(x) else x, FALSE, call)
   if (f$singular > 0L) 0 else unwrap(native_held_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
@@ -72,13 +74,13 @@ match_norm <- function(norm, call) {
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("rcond", signature("gpu_matrix", "missing"), function(x, norm, ...) {
-  rcond_resident(x, "O", list(...)$triangular, sys.call())
+  rcond_resident(x, "O", sys.call(), ...)
 })
 
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) {
-  rcond_resident(x, norm, list(...)$triangular, sys.call())
+  rcond_resident(x, norm, sys.call(), ...)
 })
 
 # R's own method for this would go to base R, and not to those that another package has for its matrices.

@@ -161,6 +161,19 @@ setMethod("qr.resid", "gpu_qr_factor", function(qr, y) {
   qr_project_resident(qr, y, qr@rank, qr@factor@Dim[[1L]] - qr@rank, sys.call())
 })
 
+# A plain factorization, or one of package Matrix, with a right-hand side on a device: its own function computes, and the result is
+# plain. The first method of each name says which of two a factor on a device takes.
+for (name in c("qr.coef", "qr.qy", "qr.qty", "qr.fitted", "qr.resid")) {
+  setMethod(name, signature("gpu_qr_factor", "gpu_matrix"), getMethod(name, "gpu_qr_factor")@.Data)
+  compute <- as.name(name)
+  setMethod(name, signature("ANY", "gpu_matrix"), as.function(if (name == "qr.fitted") {
+    c(alist(qr = , y = , k = qr$rank), bquote(if (missing(k)) .(compute)(qr, as.matrix(y)) else .(compute)(qr, as.matrix(y), k)))
+  } else {
+    c(alist(qr = , y = ), bquote(.(compute)(qr, as.matrix(y))))
+  }))
+}
+rm(name, compute)
+
 #' @rdname gpu_qr_factor
 #' @export
 setMethod("qr.Q", "gpu_qr_factor", function(qr, complete = FALSE, Dvec) {

@@ -157,7 +157,12 @@ chol.gpu_matrix <- function(x, pivot = FALSE, ...) chol_resident(x, pivot, sys.c
 #' @method solve gpu_matrix
 #' @export
 solve.gpu_matrix <- function(a, b, tol, ...) {
-  solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, sys.call())
+  call <- sys.call()
+  if (!missing(b) && is.null(b)) {
+    # Without numbers, which is an error of base R's for all orders but 0.
+    b <- numeric()
+  }
+  solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, call)
 }
 
 #' @rdname gpu_matrix-methods
@@ -165,6 +170,8 @@ solve.gpu_matrix <- function(a, b, tol, ...) {
 setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
   if (inherits(a, c("gpu_lu", "gpu_qr_factor", "tile_matrix", "gpu_factor"))) {
     base::solve(a, b, ...)
+  } else if (inherits(a, "qr")) {
+    base::solve(a, as.matrix(b), ...)
   } else {
     solve_resident(a, b, list(...)$tol, sys.call())
   }

@@ -50,7 +50,8 @@ Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
   call <- summary_call(sys.call(), .Generic)
   operands <- list(x, ...)
   compute <- get(.Generic, envir = baseenv())
-  if (.Generic %in% c("prod", "any", "all")) {
+  # range() has another argument, `finite`.
+  if (.Generic %in% c("prod", "any", "all") || .Generic == "range" && "finite" %in% names(operands)) {
     values <- lapply(operands, plain)
     return(as_user(call, do.call(compute, c(values, list(na.rm = na.rm)))))
   }
@@ -95,7 +96,10 @@ line_sums <- function(x, lines, na.rm, dims, mean, call) {
   if (!identical(as.double(dims), 1)) {
     abort_argument("dims", base_text("invalid '%s'", "dims", domain = "R-base"), call)
   }
-  na.rm <- isTRUE(as.logical(na.rm))
+  na.rm <- as_flag(na.rm)
+  if (is.na(na.rm)) {
+    abort_argument("na.rm", base_text("invalid '%s' argument", "na.rm"), call)
+  }
   out <- fold_resident("sum", x, call, lines, na.rm)
   if (mean) {
     each <- x@Dim[[if (lines == "rows") 2L else 1L]]
@@ -163,6 +167,12 @@ setMethod("norm", signature("gpu_matrix", "missing"), function(x, type, ...) nor
 #' @rdname gpu_matrix_sums
 #' @export
 setMethod("norm", signature("gpu_matrix", "character"), function(x, type, ...) norm_resident(x, type, sys.call()))
+
+#' @rdname gpu_matrix_sums
+#' @export
+setMethod("norm", signature("gpu_matrix", "ANY"), function(x, type, ...) {
+  abort_argument("type", base_text("'type' must be a character string"), sys.call())
+})
 
 # R's own method for this would go to base R, and not to those that another package has for its matrices.
 #' @rdname gpu_matrix_sums

@@ -28,12 +28,23 @@ leave_plain <- function(generic) {
     lazily <- lapply(names(defaults), function(name) {
       bquote(if (missing(.(as.name(name)))) delayedAssign(.(name), .(defaults[[name]])))
     })
+    if (!"..." %in% names(formals(of_base)) && "..." %in% names(formals(definition))) {
+      # What base R's function has no argument for.
+      refuse <- as.call(list(abort_unused, quote(sys.call()), quote(substitute(list(...)))))
+      lazily <- c(bquote(if (...length()) .(refuse)), lazily)
+    }
     body(definition, envir = table) <- call("if", any_object, dispatch, as.call(c(list(as.name("{")), lazily, list(plain))))
   } else {
     body(definition, envir = table) <- call("{", any_object, dispatch)
   }
   generic@.Data <- definition
   generic
+}
+
+# Base R's error for arguments that a function does not have.
+abort_unused <- function(call, arguments) {
+  text <- ngettext(length(arguments) - 1L, "unused argument %s", "unused arguments %s", domain = "R")
+  stop(simpleError(sprintf(text, sub("^list", "", paste(deparse(arguments), collapse = ""))), call))
 }
 
 # A generic of a function of package stats, which evaluates its operands before it looks for a method.

@@ -102,6 +102,9 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
       "'y' must be a vector or a matrix where 'x' is a matrix, and is an array of %d dimensions", length(dim(y))
     ), call)
   }
+  if (is.list(y)) {
+    abort_type("'y' must be a vector or a matrix of numbers, and is a list", call)
+  }
   if (is.complex(y)) {
     abort_complex("stats::lm.fit() of each part", call)
   }
@@ -115,7 +118,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   }
   if (!is.null(offset)) {
     check_conformable(y, offset, call)
-    y <- y - offset
+    y <- as_user(call, y - offset)
   }
   if (NROW(y) != n) {
     abort_dimension(base_text("incompatible dimensions", domain = "R-stats"), call)

@@ -107,7 +107,8 @@ gpu_save <- function(x, file, compress = FALSE) {
     list(class = saved_class(x), Dimnames = part@Dimnames, precision = part@precision, rest = rest_of(x)), NULL,
     version = 3L
   )
-  partial <- tempfile(basename(file), dirname(file))
+  # Shorter than the longest name of a file.
+  partial <- tempfile(".gpu_save", dirname(file))
   on.exit(unlink(partial))
   unwrap(native_held_save(part@pointer, description, partial, how_there(call)), call)
   with_file(stopifnot(file.rename(partial, file)), file, call)

@@ -14,6 +14,8 @@ if (length(args) > 0L) limits <- as.integer(args[[1]])
 if (length(args) > 1L) device <- args[[2]]
 only <- if (length(args) > 2L) strsplit(args[[3]], ",")[[1]]
 
+# R compiles a function at its second call, which takes a megabyte of stack: where that cannot grow R jumps to its prompt.
+invisible(compiler::enableJIT(0L))
 library(cudafactor)
 suppressPackageStartupMessages(library(Matrix))
 options(cudafactor.device = device)

@@ -161,6 +161,13 @@ setMethod("qr.resid", "gpu_qr_factor", function(qr, y) {
   qr_project_resident(qr, y, qr@rank, qr@factor@Dim[[1L]] - qr@rank, sys.call())
 })
 
+#' @rdname gpu_qr_factor
+#' @aliases qr.coef,ANY,gpu_matrix-method qr.qy,ANY,gpu_matrix-method qr.qty,ANY,gpu_matrix-method qr.fitted,ANY,gpu_matrix-method
+#'   qr.resid,ANY,gpu_matrix-method qr.coef,gpu_qr_factor,gpu_matrix-method qr.qy,gpu_qr_factor,gpu_matrix-method
+#'   qr.qty,gpu_qr_factor,gpu_matrix-method qr.fitted,gpu_qr_factor,gpu_matrix-method qr.resid,gpu_qr_factor,gpu_matrix-method
+#' @name gpu_qr_factor
+NULL
+
 # A plain factorization, or one of package Matrix, with a right-hand side on a device: its own function computes, and the result is
 # plain. The first method of each name says which of two a factor on a device takes.
 for (name in c("qr.coef", "qr.qy", "qr.qty", "qr.fitted", "qr.resid")) {

@@ -135,7 +135,7 @@ setMethod("colMeans", "gpu_matrix", function(x, na.rm = FALSE, dims = 1, ...) {
 
 norm_resident <- function(x, type, call) {
   if (!(is.character(type) && length(type) >= 1L)) {
-    abort_argument("type", base_text("argument type[1]='%s' must be a character string of string length 1", format(type)[[1L]]), call)
+    abort_argument("type", base_text("'type' must be a character string"), call)
   }
   largest <- function(values) if (length(values)) max(values) else 0
   switch(EXPR = type[[1L]],

@@ -81,9 +81,8 @@ as_matrix <- function(x, call) {
   x <- tryCatch(as.matrix(x), error = function(e) {
     # Less memory may be allowed than is free, and package Matrix counts entries in 31 bits.
     if (large && plain_bytes(x) > small_bytes) abort_room(x, plain_bytes(x), call)
-    if (!inherits(e, "cudafactor_error")) abort_type(conditionMessage(e), call)
     e$call <- call
-    stop(e)
+    abort_as(e, abort_type, call)
   })
   if (isS4(x)) without_class(x) else x
 }
@@ -99,7 +98,7 @@ as_plain <- function(x, call) {
     if (is_elsewhere(x)) {
       check_room(x, call)
     }
-    tryCatch(as.vector(x), error = function(e) abort_type(conditionMessage(e), call))
+    tryCatch(as.vector(x), error = function(e) abort_as(e, abort_type, call))
   } else {
     as_matrix(x, call)
   }
@@ -130,7 +129,7 @@ as_double <- function(x, call) {
     }
   }
   withCallingHandlers(
-    tryCatch(convert(), error = function(e) abort_type(conditionMessage(e), call)),
+    tryCatch(convert(), error = function(e) abort_as(e, abort_type, call)),
     warning = function(w) {
       warn("coercion", conditionMessage(w), call)
       invokeRestart("muffleWarning")

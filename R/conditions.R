@@ -109,6 +109,13 @@ abort_dimension <- function(message, call) abort("dimension", message, call)
 
 abort_type <- function(message, call) abort("type", message, call)
 
+# Base R's error `e` by `abort_kind`, with the user's call. A condition of this package goes on, and so does base R's error where it
+# has no memory for a vector: it says nothing about operands.
+abort_as <- function(e, abort_kind, call) {
+  if (inherits(e, "cudafactor_error") || grepl("cannot allocate|memory exhausted", conditionMessage(e))) stop(e)
+  abort_kind(conditionMessage(e), call)
+}
+
 abort_argument <- function(argument, message, call) {
   abort("argument", message, call, argument = argument)
 }

@@ -89,9 +89,7 @@ plain <- function(x) {
 # What base R computes of plain operands; its conditions become ours, with the user's call.
 as_user <- function(call, value) {
   withCallingHandlers(
-    tryCatch(value, error = function(e) {
-      if (inherits(e, "cudafactor_error") || is_of_memory(e)) stop(e) else abort_dimension(conditionMessage(e), call)
-    }),
+    tryCatch(value, error = function(e) abort_as(e, abort_dimension, call)),
     warning = function(w) {
       if (!inherits(w, "cudafactor_warning")) {
         warn("coercion", conditionMessage(w), call)
@@ -100,9 +98,6 @@ as_user <- function(call, value) {
     }
   )
 }
-
-# Base R's error where it has no memory for a vector.
-is_of_memory <- function(e) grepl("cannot allocate|memory exhausted", conditionMessage(e))
 
 arith <- function(op, x, y, call) {
   beside <- if (is_resident(x)) x else y
@@ -226,7 +221,9 @@ round_resident <- function(x, digits = 0, call) {
 # By base R, and back to the device.
 math_at_home <- function(f, x, ..., call) {
   value <- withCallingHandlers(
-    tryCatch(get(f, envir = baseenv())(as.matrix(x), ...), error = function(e) abort_argument("...", conditionMessage(e), call)),
+    tryCatch(get(f, envir = baseenv())(as.matrix(x), ...), error = function(e) {
+      abort_as(e, function(text, call) abort_argument("...", text, call), call)
+    }),
     warning = function(w) {
       warn("nan", conditionMessage(w), call)
       invokeRestart("muffleWarning")

@@ -113,11 +113,11 @@ is_one_place <- function(x, ...) {
 
 # What base R made of the fetched matrix, on the device of the matrix `x`.
 replaced <- function(y, x, call) {
-  if (!identical(dim(y), x@Dim)) {
-    abort_dimension("a gpu_matrix cannot grow by assignment", call)
-  }
   if (!(is.numeric(y) || is.logical(y))) {
     abort_replacement(call)
+  }
+  if (!identical(dim(y), x@Dim)) {
+    abort_dimension("a gpu_matrix cannot grow by assignment", call)
   }
   upload_beside(as_double(y, call), x@Dim, dimnames(x), x, call)
 }

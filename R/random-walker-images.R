@@ -18,7 +18,7 @@ as_pixels <- function(x, argument, call) {
   # 2 is EBImage's mark of an image whose third extent is that of colours; further ones are frames.
   colours <- inherits(x, "Image") && identical(as.integer(attr(x, "colormode")), 2L)
   if (is.object(x)) {
-    x <- tryCatch(array(as.vector(x), dim(x), dimnames(x)), error = function(e) abort_type(conditionMessage(e), call))
+    x <- tryCatch(array(as.vector(x), dim(x), dimnames(x)), error = function(e) abort_as(e, abort_type, call))
   }
   if (!(is.numeric(x) || is.logical(x))) {
     abort_type(sprintf("'%s' must be %s, not of type \"%s\"", argument, what, typeof(x)), call)

@@ -25,7 +25,7 @@ coerced <- function(x, classes, call) {
   }
   tryCatch(
     Reduce(function(x, class) methods::as(x, class), classes, x),
-    error = function(e) abort_type(conditionMessage(e), call)
+    error = function(e) abort_as(e, abort_type, call)
   )
 }
 

@@ -43,6 +43,24 @@ test_that("a call that was refused memory says how much, and the session goes on
   expect_identical(utils::tail(child$output, 1L), "went on")
 })
 
+test_that("base R's error of memory is not told as one of operands", {
+  skip_without_limits()
+  code <- c(
+    "library(cudafactor)",
+    "g <- as_gpu(matrix(0.5, 2000, 2000), device = 'cpu')",
+    "invisible(g[1, 1]); invisible(gc())",
+    "size <- as.numeric(gsub('[^0-9]', '', grep('^VmSize', readLines('/proc/self/status'), value = TRUE))) * 1024",
+    "invisible(system2('prlimit', c('--pid', Sys.getpid(), sprintf('--as=%.0f:', size + 1e7))))",
+    "for (call in expression(g > 0, g[1:10], g[-1], round(g, 2), gamma(g))) {",
+    "  e <- tryCatch(eval(call), error = identity)",
+    "  stopifnot(inherits(e, 'error'), !inherits(e, c('cudafactor_error_dimension', 'cudafactor_error_argument', 'cudafactor_error_type')))",
+    "}",
+    "cat('went on')"
+  )
+  child <- run_child(code)
+  expect_identical(utils::tail(child$output, 1L), "went on", info = paste(child$output, collapse = "\n"))
+})
+
 test_that("matrices on the CPU that nothing refers to hold no more than half a GiB", {
   skip_on_cran()
   code <- c(

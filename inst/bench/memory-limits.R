@@ -158,21 +158,28 @@ class_of <- function(e) {
   paste0(class, ": ", text)
 }
 
+# NULL, or the error.
 attempt <- function(expr) tryCatch({
   suppressWarnings(expr)
-  "ok"
-}, error = class_of)
+  NULL
+}, error = identity)
+
+outcome <- function(error) if (is.null(error)) "ok" else class_of(error)
 
 # In a forked process.
 under_limit <- function(case, env, extra, before, out) {
   # Opened while there is memory.
   to <- file(out, "w")
+  # What the script itself needs when the call has taken all there is.
+  ballast <- numeric(2^20)
   # The fork's own size: R has taken memory since it began. Without any left R could not even call a function.
   system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", address_space() + extra)))
+  error <- attempt(eval(case$call, env))
+  ballast <- NULL
   got <- tryCatch({
-    got <- attempt(eval(case$call, env))
     invisible(gc())
-    after <- attempt(gpu_crossprod(diag(3), device = "cpu"))
+    got <- outcome(error)
+    after <- outcome(attempt(gpu_crossprod(diag(3), device = "cpu")))
     if (!after %in% c("ok", "memory", "base")) got <- paste("afterwards", after)
     if (!identical(digest_of(as.list(env)), before)) got <- "operands changed"
     got

@@ -45,7 +45,7 @@
 #' `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`, `rcond()`, `rowSums()` and its kin, `solve()`,
 #' and `qr.coef()` and its kin. With plain data they are base R's functions, errors and their calls too, and an error in an
 #' argument keeps its class. Three differences are left:
-#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in a data frame, names another call;
+#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in data with a class, names another call;
 #' * `as.qr()`, which in base R stops in any case, looks at its argument first;
 #' * methods that others set on these generics for data without a class are not looked for.
 #'

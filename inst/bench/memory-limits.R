@@ -19,6 +19,12 @@ invisible(compiler::enableJIT(0L))
 library(cudafactor)
 suppressPackageStartupMessages(library(Matrix))
 options(cudafactor.device = device)
+# Loaded while there is memory.
+kill <- function(pid) tools::pskill(pid, tools::SIGKILL)
+invisible(loadNamespace("tools"))
+# The stack stays mapped once it has grown; where it cannot grow R jumps to its prompt, too. Forks inherit it.
+deepen <- function(n) if (n > 0L) deepen(n - 1L)
+deepen(500L)
 
 # Bytes beyond those of the forked process.
 least <- 4 * 2^20
@@ -198,15 +204,16 @@ outcome_of <- function(case, env, extra, before) {
   child <- parallel::mcparallel({
     # Ends without a word to the process that waits, which looks for the file.
     try(under_limit(case, env, extra, before, out), silent = TRUE)
-    tools::pskill(Sys.getpid(), tools::SIGKILL)
+    kill(Sys.getpid())
   })
+  written <- function() file.exists(out) && file.size(out) > 0
   end <- Sys.time() + patience
-  while (lives(child$pid) && Sys.time() < end) Sys.sleep(0.01)
-  hung <- lives(child$pid)
-  if (hung) tools::pskill(child$pid, tools::SIGKILL)
+  # A child that has said its outcome is over: it may lack the memory to end itself.
+  while (!written() && lives(child$pid) && Sys.time() < end) Sys.sleep(0.01)
+  hung <- !written() && lives(child$pid)
+  if (lives(child$pid)) kill(child$pid)
   suppressWarnings(parallel::mccollect(child, wait = FALSE))
-  if (hung) return("hung")
-  if (file.exists(out) && file.size(out) > 0) readLines(out)[[1]] else "died"
+  if (hung) "hung" else if (written()) readLines(out)[[1]] else "died"
 }
 
 # The value of what a process of its own computes.
@@ -214,7 +221,7 @@ apart <- function(compute) {
   out <- tempfile(tmpdir = folder)
   child <- parallel::mcparallel({
     saveRDS(compute(), out)
-    tools::pskill(Sys.getpid(), tools::SIGKILL)
+    kill(Sys.getpid())
   })
   while (lives(child$pid)) Sys.sleep(0.01)
   suppressWarnings(parallel::mccollect(child, wait = FALSE))

@@ -3,8 +3,9 @@
 # Rust tests of the GPU, beside the others. Needs R with the package and testthat, and the Rust test programs; no compiler.
 #   sh inst/bench/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md [PART]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`);
-# TESTTHAT: the folder tests/testthat. CUDAFACTOR_COMMIT names the commit they were built from. PART: rust (with the checkers), r; both
-# where none is given, and all take ten minutes or so. A part is added to RESULT.md where that is there.
+# TESTTHAT: the folder tests/testthat of the sources. CUDAFACTOR_COMMIT names the commit they were built from.
+# PART: rust (with the checkers), r, documents (the R blocks of README.md and the examples of help pages, with the options of a new
+# session); all where none is given, which takes ten minutes or so. A part is added to RESULT.md where that is there.
 
 # begin RESULT: its head, where it has none.
 begin() {
@@ -146,6 +147,32 @@ r_part() {
   grep -q '^skipped: ' "$log" && cat "$folder/skipped" >>"$result"
 }
 
+# example FILE.Rd: runs the examples of a help page.
+example() {
+  name=$(basename "$1" .Rd)
+  echo 'library(cudafactor)' >"$folder/$name.example.R"
+  Rscript -e 'tools::Rd2ex(commandArgs(TRUE)[[1]], commentDontrun = TRUE)' "$1" >>"$folder/$name.example.R"
+  # Examples that write do so where they run.
+  if (mkdir "$folder/$name.in" && cd "$folder/$name.in" && R_DEFAULT_DEVICE=pdf Rscript "$folder/$name.example.R") >"$folder/$name.example" 2>&1; then
+    echo "test result: 1 passed; 0 failed" >>"$folder/$name.example"
+  else
+    echo "test result: 0 passed; 1 failed" >>"$folder/$name.example"
+    echo "$name" >>"$folder/examples-failed"
+  fi
+}
+
+documents_part() {
+  begun=$(date +%s)
+  sources=$tests/../..
+  find "$sources/man" -name '*.Rd' | xargs -P "$jobs" -n 1 sh "$0" --example "$folder" "$tests"
+  cat "$folder"/*.example >"$folder/examples"
+  [ -f "$folder/examples-failed" ] && while read -r name; do tail -n 30 "$folder/$name.example"; done <"$folder/examples-failed" >>"$folder/failed"
+  row "R: examples of help pages, options of a new session" "$folder/examples" "$begun" >>"$result"
+  begun=$(date +%s)
+  (cd "$sources" && Rscript tools/readme.R) >"$folder/readme" 2>&1 || { echo "test result: 0 passed; 1 failed" >>"$folder/readme"; tail -n 30 "$folder/readme" >>"$folder/failed"; }
+  row "R: blocks of README.md, options of a new session" "$folder/readme" "$begun" >>"$result"
+}
+
 CUDAFACTOR_REQUIRE_GPU=1
 export CUDAFACTOR_REQUIRE_GPU
 if [ "$1" = --file ]; then
@@ -153,10 +180,14 @@ if [ "$1" = --file ]; then
   folder=$2 tests=$3
   r "$4"
   exit 0
+elif [ "$1" = --example ]; then
+  folder=$2 tests=$3
+  example "$4"
+  exit 0
 fi
-programs=$1 tests=$2 result=$3
+programs=$1 tests=$(cd "$2" && pwd) result=$3
 shift 3
-parts=" ${*:-rust r} "
+parts=" ${*:-rust r documents} "
 folder=$(mktemp -d)
 log=$folder/log
 jobs=$(($(nproc) / 2))
@@ -164,6 +195,7 @@ jobs=$(($(nproc) / 2))
 begin "$result"
 case $parts in *" rust "*) rust_part ;; esac
 case $parts in *" r "*) r_part ;; esac
+case $parts in *" documents "*) documents_part ;; esac
 [ -f "$folder/failed" ] && cat "$folder/failed"
 cat "$result"
 [ ! -f "$folder/failed" ]

@@ -126,6 +126,7 @@ r() {
 
 r_part() {
   begun=$(date +%s)
+  for kind in many few alone; do : >"$folder/$kind"; done
   for file in "$tests"/test-*.R; do
     if fills "$file"; then kind=alone; elif waits "$file"; then kind=few; else kind=many; fi
     echo "$file" >>"$folder/$kind"
@@ -173,8 +174,8 @@ documents_part() {
   row "R: blocks of README.md, options of a new session" "$folder/readme" "$begun" >>"$result"
 }
 
-CUDAFACTOR_REQUIRE_GPU=1
-export CUDAFACTOR_REQUIRE_GPU
+CUDAFACTOR_REQUIRE_GPU=1 NOT_CRAN=true
+export CUDAFACTOR_REQUIRE_GPU NOT_CRAN
 if [ "$1" = --file ]; then
   # One file of R tests, for xargs.
   folder=$2 tests=$3

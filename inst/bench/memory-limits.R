@@ -24,7 +24,8 @@ kill <- function(pid) tools::pskill(pid, tools::SIGKILL)
 invisible(loadNamespace("tools"))
 # The stack stays mapped once it has grown; where it cannot grow R jumps to its prompt, too. Forks inherit it.
 deepen <- function(n) if (n > 0L) deepen(n - 1L)
-deepen(500L)
+options(expressions = 50000L)
+deepen(3000L)
 
 # Bytes beyond those of the forked process.
 least <- 4 * 2^20
@@ -173,9 +174,13 @@ attempt <- function(expr) tryCatch({
 outcome <- function(error) if (is.null(error)) "ok" else class_of(error)
 
 # In a forked process.
-under_limit <- function(case, env, extra, before, out) {
+under_limit <- function(case, env, extra, out) {
   # Opened while there is memory.
   to <- file(out, "w")
+  # A fork has no use for its parent's GPU.
+  for (x in case$there) env[[x]] <- as_gpu(env[[x]])
+  before <- digest_of(as.list(env))
+  invisible(gc())
   # What the script itself needs when the call has taken all there is.
   ballast <- numeric(2^20)
   # The fork's own size: R has taken memory since it began. Without any left R could not even call a function.
@@ -199,11 +204,11 @@ lives <- function(pid) {
   length(state) > 0L && !grepl(") [ZX] ", state[[1]])
 }
 
-outcome_of <- function(case, env, extra, before) {
+outcome_of <- function(case, env, extra) {
   out <- tempfile(tmpdir = folder)
   child <- parallel::mcparallel({
     # Ends without a word to the process that waits, which looks for the file.
-    try(under_limit(case, env, extra, before, out), silent = TRUE)
+    try(under_limit(case, env, extra, out), silent = TRUE)
     kill(Sys.getpid())
   })
   written <- function() file.exists(out) && file.size(out) > 0
@@ -232,12 +237,10 @@ run_case <- function(name) {
   case <- cases[[name]]
   env <- list2env(apart(function() eval(case$operands)), parent = globalenv())
   for (x in case$files) env[[x]] <- open_tile_matrix(env[[x]])
-  for (x in case$there) env[[x]] <- as_gpu(env[[x]])
-  before <- digest_of(as.list(env))
   invisible(gc())
   # Most of what can go wrong does so where there is little.
   extras <- exp(seq(log(least), log(most), length.out = limits))
-  got <- vapply(extras, function(extra) outcome_of(case, env, extra, before), "")
+  got <- vapply(extras, function(extra) outcome_of(case, env, extra), "")
   count <- function(what) sum(got == what)
   bad <- !got %in% c("ok", "memory", "base")
   data.frame(

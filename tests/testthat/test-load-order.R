@@ -24,7 +24,7 @@ answers <- c(
 attach <- function(packages) sprintf("library(%s)", packages)
 
 expect_quiet_and_right <- function(package, other, more = character()) {
-  skip_unless(requireNamespace(package, quietly = TRUE), paste(package, "is not installed"))
+  skip_if_not(requireNamespace(package, quietly = TRUE), paste(package, "is not installed"))
   alone <- run_child(attach(package))
   expect_identical(alone$status, 0L)
   for (order in list(c(package, "cudafactor"), c("cudafactor", package))) {

@@ -42,7 +42,7 @@
 #'   \item{`x`}{the solution, a vector where `b` is a plain one, else a matrix, of one column where `b` is a `sparseVector` of package Matrix, with names as by [solve()]; a `gpu_matrix` where `b` is a matrix and `A` or `b` a `gpu_matrix`.}
 #'   \item{`iterations`}{how many iterations each right-hand side took.}
 #'   \item{`residuals`}{the history: a matrix with a column for each right-hand side and a row for each iteration, the first one for the start, of \eqn{\|b - A x\| / \|b\|}{||b - A x|| / ||b||}; NA from the end on. Those in between are the recurrence's.}
-#'   \item{`relative_residual`}{at the end, computed from `A`, `b` and `x` before numbers of `x` below the range of doubles become zero.}
+#'   \item{`relative_residual`}{at the end, computed from `A`, `b` and `x`, before components of `x` underflow to zero.}
 #'   \item{`converged`}{of each right-hand side, whether that is within the tolerance.}
 #'   \item{`end`}{why each ended: `"converged"`; `"iterations"`, at `maxit`; `"stagnated"`, where rounding allows no smaller residual.}
 #'   \item{`tolerance`, `maxit`}{the limits.}

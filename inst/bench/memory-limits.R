@@ -68,6 +68,25 @@ factored <- function(x) {
   chol_file(tile_matrix(x, tempfile(tmpdir = folder), triangle = TRUE, device = "cpu"), file, device = "cpu")
   file
 }
+saved <- function(x) {
+  file <- tempfile(tmpdir = folder)
+  gpu_save(as_gpu(x, device = "cpu"), file)
+  file
+}
+written <- function(x) {
+  file <- tempfile(tmpdir = folder, fileext = ".npy")
+  write_matrix_file(tile_matrix(x, tempfile(tmpdir = folder), device = "cpu"), file)
+  file
+}
+# A linear program of n variables with a row each.
+mps <- function(n) {
+  file <- tempfile(tmpdir = folder, fileext = ".mps")
+  k <- seq_len(n)
+  writeLines(c(
+    "NAME many", "ROWS", " N cost", paste0(" L r", k), "COLUMNS", sprintf(" x%d cost 1 r%d 2", k, k), "RHS", sprintf(" b r%d 3", k), "ENDATA"
+  ), file)
+  file
+}
 cov2 <- function(n) covariance(matrix(seq_len(2 * n) %% 97, n), range = 5, nugget = 1)
 
 # The call; operands, which another process makes; names of those that are files of tiles to be opened, and of those that stay on
@@ -144,7 +163,14 @@ cases <- list(
   solve_resident = case(solve(g, g), g = definite(), there = "g"),
   qr_resident = case(qr.coef(qr(g), g), g = square(), there = "g"),
   determinant_resident = case(determinant(g), g = square(), there = "g"),
-  gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g")
+  gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g"),
+  gpu_restore = case(gpu_restore(f), f = saved(square())),
+  covariance = case(covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
+  matrix_file = case(tile_matrix(matrix_file(f), path("m")), f = written(definite())),
+  lp_read_mps = case(lp_read_mps(f), f = mps(50000L)),
+  # Without base R's products: OpenBLAS waits for ever where it has no memory for its buffers.
+  gpu_benchmark = case(gpu_benchmark("lu", n = 256, against = "cpu", seconds = 1), x = 1),
+  about_devices = case(list(gpu_available(), gpu_info(), gpu_sitrep(), gpu_max_n("chol"), gpu_mem(), gpu_free(), gpu_last_device()), x = 1)
 )
 
 address_space <- function() {

@@ -12,7 +12,7 @@ test_that("no function ends R, or is of another outcome than a result or an erro
   skip_without_limits()
   script <- system.file("bench", "memory-limits.R", package = "cudafactor")
   # With a GPU each process starts CUDA, which takes seconds under a limit: fewer calls.
-  some <- if (gpu_available()) "gpu_matmult,gpu_chol,gpu_solve,gpu_qr,pcg_jacobi,random_walker_cg"
+  some <- if (gpu_available()) "gpu_matmult,gpu_chol,gpu_solve,gpu_qr,pcg_jacobi,random_walker_cg,product,chol_resident"
   out <- suppressWarnings(system2(
     file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), "3", "auto", some),
     stdout = TRUE, stderr = TRUE, env = c(child_library(), "CUDAFACTOR_WORKERS=2")

@@ -15,6 +15,7 @@ use lzma_rust2::LzmaReader;
 use super::context::{check, Context};
 use super::kernels::{Family, Function, Kernel, Kind};
 use crate::error::{Error, Result};
+use crate::reserve;
 
 /// A family's code on the GPU, never unloaded, and what each of its kernels takes.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ unsafe impl Sync for Module {}
 
 /// Dynamic shared memory that every kernel may have; more must be allowed.
 const SHARED_ALWAYS: usize = 48 << 10;
+
+/// Bytes of address space that the driver's compiler of PTX needs. With less it fails, or ends the process.
+const COMPILER: usize = 256 << 20;
 
 /// The text that `tools/kernels.py` packed.
 pub(super) fn unpack(packed: &[u8]) -> Result<String> {
@@ -67,7 +71,14 @@ fn kind(parameter: &str) -> Option<Kind> {
 
 impl Context {
     /// Loads a family's module. The driver keeps what it compiles in a cache of its own.
+    ///
+    /// Errors: [`Error::HostMemory`] where the compiler has no room; [`Error::DeviceUnavailable`] where the module does not load.
     pub(super) fn load_family(&self, family: Family) -> Result<Module> {
+        if !reserve::is_free(COMPILER) {
+            return Err(Error::HostMemory {
+                needed: COMPILER as u64,
+            });
+        }
         let packed = family.ptx(self.properties.capability);
         let text = unpack(packed.ok_or_else(|| Error::Internal {
             what: format!("kernels {family:?} are not for this GPU"),

@@ -113,6 +113,7 @@ read_bytes <- function(file, call) {
   }
   tryCatch(
     {
+      if (is_bzip2(file)) return(read_bzip2(file))
       source <- gzfile(file, "rb")
       on.exit(close(source))
       parts <- list()
@@ -123,6 +124,32 @@ read_bytes <- function(file, call) {
     },
     error = failed, warning = failed
   )
+}
+
+is_bzip2 <- function(file) {
+  isTRUE(file.size(file) >= 4) && identical(readBin(file, "raw", 3L), charToRaw("BZh"))
+}
+
+# R's connections end a damaged bzip2 file early without a word, so its streams are decompressed in memory, which checks them.
+# A stream begins with "BZh", a digit, and the magic number of a block or, where it is empty, of its end.
+read_bzip2 <- function(file) {
+  bytes <- readBin(file, "raw", file.size(file))
+  block <- charToRaw("1AY&SY")
+  end <- as.raw(c(0x17, 0x72, 0x45, 0x38, 0x50, 0x90))
+  starts <- grepRaw(charToRaw("BZh"), bytes, fixed = TRUE, all = TRUE)
+  starts <- Filter(function(at) list(bytes[at + 4:9]) %in% list(block, end), starts)
+  if (!identical(starts[1L], 1L)) stop("no bzip2 stream begins there")
+  streams <- Map(function(from, to) bytes[from:to], starts, c(starts[-1L] - 1L, length(bytes)))
+  if (!all(vapply(streams, ends_as_bzip2, NA, end))) stop("a bzip2 stream is not followed by another one")
+  do.call(c, lapply(streams, memDecompress, "bzip2"))
+}
+
+# Whether a stream's last bits are the magic number of its end, 32 bits of a checksum, and less than a byte of padding.
+ends_as_bzip2 <- function(stream, end) {
+  bits <- function(bytes) as.integer(matrix(rawToBits(bytes), 8L)[8:1, ])
+  last <- bits(utils::tail(stream, 11L))
+  found <- vapply(0:7, function(padding) identical(last[9:56 - padding], bits(end)), NA)
+  any(found)
 }
 
 mps_arguments <- function(read) {

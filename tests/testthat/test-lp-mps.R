@@ -285,6 +285,23 @@ test_that("compressed files are read, and damage to them is an error", {
   }
 })
 
+test_that("damage anywhere in a bzip2 file of several streams is an error", {
+  set.seed(217)
+  text <- paste0(c("NAME P", rows, columns, rhs, sprintf("* %s", stats::rnorm(500)), "ENDATA"), "\n", collapse = "")
+  file <- tempfile()
+  stream <- function(text) memCompress(charToRaw(text), "bzip2")
+  bytes <- c(stream(substr(text, 1, 5000)), stream(""), stream(substr(text, 5001, nchar(text))))
+  writeBin(bytes, file)
+  expect_identical(lp_read_mps(file), read(small()))
+  for (at in unique(round(seq(1, length(bytes), length.out = 60)))) {
+    damaged <- bytes
+    damaged[[at]] <- xor(damaged[[at]], as.raw(16))
+    writeBin(damaged, file)
+    expect_error(lp_read_mps(file), class = "cudafactor_error_file_format")
+  }
+  unlink(file)
+})
+
 test_that("files that are cut off, binary, or no files have classed errors, without a wait", {
   text <- c("NAME P", rows, columns, rhs)
   e <- signalled(mps_file(text))

@@ -172,7 +172,7 @@ as_operand <- function(x, call) {
 # As native routines take an operand: the handle, or a double vector. An empty one is not read.
 as_value <- function(x) if (is_resident(x)) x@pointer else if (length(x)) as.double(x) else 0
 
-# `f` of each entry, by its name in `src/rust/src/elementwise.rs`.
+# `f` of each entry, by its name in `src/rust/src/device/elementwise.rs`.
 map_resident <- function(f, x, call) {
   handle <- .External(new_handle)
   done <- unwrap(native_held_map(f, x@pointer, handle, how_there(call)), call)

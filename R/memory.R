@@ -114,7 +114,7 @@ gpu_free <- function(x) {
   invisible(memory_table(unwrap(native_gpu_mem(), call)))
 }
 
-# The tasks of footprint.rs.
+# The tasks of cost/footprint.rs.
 tasks <- c("chol", "lu", "qr", "solve", "product", "crossprod")
 
 #' @rdname gpu_mem

@@ -73,7 +73,7 @@ static double chosen_devices(void) {
   return sum;
 }
 
-// The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in work.rs.
+// The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in cost/work.rs.
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 

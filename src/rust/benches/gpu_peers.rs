@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::process::{Command, ExitCode};
 
 use cudafactor::backend::cuda::{probe, CudaDevice};
-use cudafactor::matrix::{Trans, Uplo};
+use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
 use peers::factors::{cholesky, cholesky_batched, triangular};

@@ -10,12 +10,12 @@ use cudafactor::algo::multigrid_sparse::Algebraic;
 use cudafactor::algo::pcg::Stopping;
 use cudafactor::algo::pcg_resident::{pcg_resident, Made};
 use cudafactor::backend::cuda::CudaDevice;
-use cudafactor::device::Device;
-use cudafactor::elementwise::Elementwise;
-use cudafactor::error::Result;
-use cudafactor::matrix::Part;
-use cudafactor::sparse::{Columns, Sparse, Stored, DOMINANT};
-use cudafactor::stencil::{Grid, Reach, Step};
+use cudafactor::base::error::Result;
+use cudafactor::base::matrix::Part;
+use cudafactor::device::dense::Device;
+use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
+use cudafactor::device::stencil::{Grid, Reach, Step};
 use faer::MatRef;
 
 /// Runs that are timed together, after one that is not.

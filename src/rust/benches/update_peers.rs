@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Change, Part};
+use cudafactor::base::matrix::{Change, Part};
+use cudafactor::device::dense::Device;
 use faer::linalg::cholesky::llt::update::rank_r_update_clobber;
 use faer::{Col, Mat};
 

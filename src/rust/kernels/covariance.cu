@@ -1,6 +1,6 @@
 // Covariances of points, from their coordinates, in double precision whatever the type of the result.
 //
-// The formulas are those of `src/covariance.rs`. Products and sums are rounded one by one, never fused, so that the CPU has the same
+// The formulas are those of `src/device/covariance.rs`. Products and sums are rounded one by one, never fused, so that the CPU has the same
 // distances bit for bit; only the two exponential functions differ, in the last place.
 #include "common.cuh"
 

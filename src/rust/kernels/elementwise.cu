@@ -1,6 +1,6 @@
 // Functions of one and of two matrices, entry by entry, in double precision whatever the type, with R's values.
 //
-// Matrices are contiguous. Functions go by their numbers in `src/elementwise.rs`; each has a loop of its own.
+// Matrices are contiguous. Functions go by their numbers in `src/device/elementwise.rs`; each has a loop of its own.
 #include "common.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
 // Reductions of all entries, of columns and of rows, in double precision. What is long is cut into slices, whose outcomes are
 // reduced by a second launch; the cuts depend on the shape alone, and so does the order of every sum.
 //
-// Reductions go by their numbers in `src/elementwise.rs`. NaN makes NaN, unless `skip` leaves it out.
+// Reductions go by their numbers in `src/device/elementwise.rs`. NaN makes NaN, unless `skip` leaves it out.
 #include "common.cuh"
 
 namespace {

@@ -1,4 +1,4 @@
-// Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/sparse.rs` says what they are.
+// Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/device/sparse.rs` says what they are.
 #include "common.cuh"
 
 namespace {
@@ -8,7 +8,7 @@ constexpr int THREADS = 256;
 // What is left, and what takes no part.
 constexpr int LEFT = -1, APART = -2;
 
-// As in src/sparse.rs.
+// As in src/device/sparse.rs.
 constexpr float WEAK = 1.0f / 64, FAINT = 1.0f / 256;
 
 __device__ __forceinline__ unsigned mixed(unsigned x) {
@@ -17,7 +17,7 @@ __device__ __forceinline__ unsigned mixed(unsigned x) {
     return x ^ (x >> 16);
 }
 
-// `priority` of src/sparse.rs.
+// `priority` of src/device/sparse.rs.
 __device__ __forceinline__ unsigned long long priority(unsigned i, unsigned j, double strength) {
     const unsigned low = min(i, j), high = max(i, j);
     const unsigned drawn = mixed(mixed(low) + high * 0x9e3779b1u);

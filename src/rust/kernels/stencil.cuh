@@ -1,4 +1,4 @@
-// Points of a grid, their neighbours, and the weights of interpolation; `src/stencil.rs` says how operators are stored.
+// Points of a grid, their neighbours, and the weights of interpolation; `src/device/stencil.rs` says how operators are stored.
 #pragma once
 #include "common.cuh"
 

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{for_each_device, matrices, same, Host, SIZES};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Block, Part};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Block, Part};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(copies, blocks_read, blocks_copied, blocks_outside);
 

@@ -4,10 +4,10 @@ mod common;
 
 use common::calls::factor;
 use common::{changed, few, for_each_device, matrices, residual, same, Host, SIZES};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     upper_factors,

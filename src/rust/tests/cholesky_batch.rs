@@ -4,10 +4,10 @@ mod common;
 
 use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::algo::cholesky::{factor_batch, factor_list};
-use cudafactor::device::Device;
-use cudafactor::error::{Error, Result};
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     every_order,

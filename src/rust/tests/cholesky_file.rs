@@ -6,9 +6,9 @@ use common::place::Place;
 use common::triangle_file::upper_triangle;
 use common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
-use cudafactor::error::{Error, Result};
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 use cudafactor::tiles::{Access, Buffer, Layout, Shape, State, TileFile};
 
 fn layout(n: usize, tile: usize) -> Layout {
@@ -314,7 +314,7 @@ fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
 
 /// On more of the devices each time, and on one again.
 fn goes_on<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
-    use cudafactor::interrupt;
+    use cudafactor::base::interrupt;
     use std::cell::Cell;
     thread_local! {
         static LEFT: Cell<usize> = const { Cell::new(0) };

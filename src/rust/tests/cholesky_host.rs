@@ -7,9 +7,9 @@ use cudafactor::algo::cholesky_host::{
     factor, factor_by_tiles, factor_staying, factor_staying_by, Means,
 };
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::error::{Error, Result};
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 
 /// The factor, in a place that was full of something else.
 fn by_tiles<T: Scalar, D: TileMachine<T>>(

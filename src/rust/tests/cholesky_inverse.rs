@@ -5,10 +5,10 @@ mod common;
 use common::calls::factor;
 use common::{for_each_device, matrices, residual, same, Host, SIZES};
 use cudafactor::algo::cholesky;
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::Uplo;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::Uplo;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 for_each_device!(

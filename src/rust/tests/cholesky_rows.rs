@@ -4,10 +4,10 @@ mod common;
 
 use common::{for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::cholesky_rows::{with, with_resident, without, without_resident};
-use cudafactor::elementwise::Elementwise;
-use cudafactor::error::{Error, Result};
-use cudafactor::matrix::{Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::matrix::{Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::Elementwise;
 use faer::Mat;
 
 for_each_device!(

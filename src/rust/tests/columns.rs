@@ -5,9 +5,9 @@ mod common;
 use common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::algo::pcg_blocks::Blocks;
 use cudafactor::algo::pcg_device::OnDevice;
-use cudafactor::elementwise::{Elementwise, Scaling};
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::{Elementwise, Scaling};
 use faer::Mat;
 
 for_each_device!(

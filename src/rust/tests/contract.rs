@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use common::{matrices, Host};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::{Device, ProblemShape, Problems, Ranks};
-use cudafactor::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling};
-use cudafactor::error::{Error, Result};
-use cudafactor::interrupt;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, ProblemShape, Problems, Ranks};
+use cudafactor::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling};
 
 #[test]
 fn wrong_shapes() {

@@ -5,13 +5,13 @@ mod common;
 use common::place::Place;
 use common::{for_each_device, same, written, Host};
 use cudafactor::algo::covariance::{matrix, matrix_resident, write};
-use cudafactor::covariance::{scales, Correlation, Covariance, Points};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::interrupt;
-use cudafactor::matrix::Block;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::Block;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::covariance::{scales, Correlation, Covariance, Points};
+use cudafactor::device::dense::Device;
 use cudafactor::tiles::{Access, Layout, Shape, TileFile};
 
 for_each_device!(

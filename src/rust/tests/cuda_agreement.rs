@@ -6,9 +6,9 @@
 mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Change, Diag, Part, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Change, Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 use common::{few, gpu, matrices, Host};

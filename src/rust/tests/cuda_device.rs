@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cudafactor::backend::cuda::{probe, CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::error::{Error, Result};
-use cudafactor::interrupt;
-use cudafactor::matrix::{Part, Trans};
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{changed, gpu, matrices, same, Host};

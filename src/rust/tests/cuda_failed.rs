@@ -6,8 +6,8 @@ mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::{probe, CudaDevice};
-use cudafactor::device::Device;
-use cudafactor::error::{Error, Result};
+use cudafactor::base::error::{Error, Result};
+use cudafactor::device::dense::Device;
 
 /// The failure, and the GPU that has been since one earlier.
 fn failed<R>(outcome: Result<R>) -> Option<(String, Option<usize>)> {

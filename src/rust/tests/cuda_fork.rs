@@ -7,9 +7,9 @@ mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::{probe, CudaDevice};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Part, Trans};
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::device::dense::Device;
 
 #[test]
 fn a_forked_child_is_refused() {

@@ -6,9 +6,9 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{gpu, matrices, same, Host};

@@ -7,11 +7,12 @@ use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::error::{Error, Result};
-use cudafactor::footprint::{largest, Task};
-use cudafactor::held::{self, Place, Search, Share};
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base;
+use cudafactor::base::accounting::{Place, Search, Share};
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::cost::footprint::{largest, Task};
+use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{gpu, matrices, Host};
@@ -82,7 +83,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
     let place = Place::Cuda(0);
     let before = gpu.usage().unwrap();
     let rows = (before.total / 8 / 8) as usize;
-    held::install(|search| {
+    base::accounting::install(|search| {
         KEPT.with_borrow_mut(|kept| {
             kept.searches.push(search);
             // The garbage of this test is old.
@@ -108,14 +109,14 @@ fn garbage_is_looked_for_before_memory_is_short() {
     );
 
     // What is still wanted is no garbage.
-    held::install(|_| ());
+    base::accounting::install(|_| ());
     let refused = loop {
         match Device::<f64>::zeros(&gpu, rows, 1) {
             Ok(matrix) => keep(matrix),
             Err(e) => break e,
         }
     };
-    let (bytes, objects) = held::held(place);
+    let (bytes, objects) = base::accounting::held(place);
     assert!(objects > 0 && bytes == 8 * rows as u64 * objects);
     assert_eq!(gpu.usage().unwrap().allocated, before.allocated + bytes);
     match refused {
@@ -130,7 +131,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
         other => panic!("{other:?}"),
     }
     KEPT.with_borrow_mut(|kept| kept.matrices.clear());
-    assert_eq!(held::held(place), (0, 0));
+    assert_eq!(base::accounting::held(place), (0, 0));
     assert_eq!(gpu.usage().unwrap().allocated, before.allocated);
     works(&gpu);
 }

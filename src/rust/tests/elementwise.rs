@@ -3,8 +3,8 @@
 mod common;
 
 use common::{edge_shapes, for_each_device, matrices, same, written, Host};
-use cudafactor::elementwise::{Elementwise, Map, Operand, Zip};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::{Elementwise, Map, Operand, Zip};
 
 for_each_device!(
     exact_functions,

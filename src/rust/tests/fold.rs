@@ -3,8 +3,8 @@
 mod common;
 
 use common::{edge_shapes, for_each_device, matrices, Host};
-use cudafactor::elementwise::{Elementwise, Fold, Lines};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::{Elementwise, Fold, Lines};
 
 for_each_device!(
     folds,
@@ -140,7 +140,7 @@ fn folds_are_repeatable<T: Scalar, D: Elementwise<T>>(device: &D) {
         }
         let on = |threads| {
             let cpu = CpuDevice::new(threads);
-            let a = cudafactor::device::Device::<T>::load(&cpu, a.view()).unwrap();
+            let a = cudafactor::device::dense::Device::<T>::load(&cpu, a.view()).unwrap();
             cpu.fold(Fold::Sum, along, false, &a).unwrap()
         };
         assert_eq!(on(1), on(2), "{along:?}");

@@ -5,10 +5,10 @@ mod place;
 
 use std::path::Path;
 
-use cudafactor::error::{Error, Result};
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::scalar::Scalar;
 use cudafactor::foreign::source::Description;
 use cudafactor::foreign::{export, import, npy, Kind, Number, Order, Source};
-use cudafactor::scalar::Scalar;
 use cudafactor::tiles::{Access, Layout, PlainFile, Shape, State, TileFile};
 use place::Place;
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use common::{matrices, written, Host};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::Trans;
+use cudafactor::base::matrix::Trans;
+use cudafactor::device::dense::Device;
 
 fn product(a: &Host<f64>) -> Host<f64> {
     let device = CpuDevice::new(2);

@@ -4,9 +4,9 @@ mod common;
 
 use common::calls::{cross, multiply, BOTH};
 use common::{changed, for_each_device, matrices, residual, same, written, Host, SIZES};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     exact_on_integers,

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{changed, for_each_device, matrices, residual, same, shapes, Host};
-use cudafactor::device::{Device, LuInfo};
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, LuInfo};
 
 for_each_device!(
     factors_of_every_shape,

@@ -4,10 +4,10 @@ mod common;
 
 use common::{for_each_device, matrices, Host};
 use cudafactor::algo::matmult_parts::{product, room, self_product};
-use cudafactor::error::Error;
-use cudafactor::matrix::Trans;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::Trans;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 
 for_each_device!(
     parts_make_the_whole,

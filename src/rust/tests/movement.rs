@@ -3,9 +3,9 @@
 mod common;
 
 use common::{edge_shapes, for_each_device, matrices, same, written, Host};
-use cudafactor::elementwise::{Elementwise, Index, Map, Operand, Zip};
-use cudafactor::error::Error;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::{Elementwise, Index, Map, Operand, Zip};
 
 for_each_device!(
     transposes,
@@ -33,7 +33,7 @@ fn diagonals_are_set<T: Scalar, D: Elementwise<T>>(device: &D) {
         let k = m.min(n);
         let many: Vec<T> = (0..k).map(|i| T::from_f64(i as f64 + 0.5)).collect();
         for values in [many, vec![T::from_f64(-3.0)]] {
-            let (got, ()) = common::changed(device, &a, cudafactor::matrix::Part::All, |x| {
+            let (got, ()) = common::changed(device, &a, cudafactor::base::matrix::Part::All, |x| {
                 device.set_diagonal(&values, x)
             })
             .unwrap();
@@ -133,7 +133,7 @@ fn parts_are_scattered<T: Scalar, D: Elementwise<T>>(device: &D) {
                         }
                     }
                     let (got, ()) =
-                        common::changed(device, &a, cudafactor::matrix::Part::All, |x| {
+                        common::changed(device, &a, cudafactor::base::matrix::Part::All, |x| {
                             device.scatter(ri, ci, (rows, cols), from, x)
                         })
                         .unwrap();

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{changed, for_each_device, matrices, same, written, Host, SIZES};
-use cudafactor::device::Device;
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     one_norms,

@@ -15,15 +15,15 @@ use cudafactor::algo::qr_apply::{self, Form, Reflectors};
 use cudafactor::algo::tiled_work::{Room, Tiles, Work as Planned};
 use cudafactor::algo::{cholesky, lu, matmult, qr, solve, triangular};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::error::Result;
-use cudafactor::interrupt;
-use cudafactor::matrix::{Trans, Uplo};
+use cudafactor::base::error::Result;
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::{Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::cost::work::Work;
+use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::dense::Device;
 use cudafactor::progress::{self, OnTiles, Report};
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
 use cudafactor::tiles::{Buffer, Layout, Shape, TileFile};
-use cudafactor::work::Work;
 use faer::MatMut;
 
 /// Above the orders of which GPUs and CPU make one step.

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{changed, for_each_device, matrices, residual, same, shapes, written, Host};
-use cudafactor::device::{Device, PivotedQr};
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, PivotedQr};
 
 for_each_device!(
     plain_factors,

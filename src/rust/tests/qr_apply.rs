@@ -5,10 +5,10 @@ mod common;
 use common::{changed, for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::qr::{lapack, linpack};
 use cudafactor::algo::qr_apply::{apply, form, Form, Reflectors};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(both_forms, too_many_reflectors);
 

@@ -6,8 +6,8 @@ use common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::least_squares::{fit, fit_batch, Fit, Fits};
 use cudafactor::algo::qr_apply::{self, Form, Reflectors};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::{Device, ProblemShape, Ranks};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, ProblemShape, Ranks};
 use faer::{MatMut, MatRef};
 
 for_each_device!(

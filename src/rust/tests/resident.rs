@@ -4,11 +4,11 @@ mod common;
 
 use common::{for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::{cholesky, lu, matmult, qr, qr_apply, solve, triangular};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Part, Trans, Uplo};
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Part, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     products,

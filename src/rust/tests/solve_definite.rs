@@ -7,9 +7,9 @@ use cudafactor::algo::cholesky_host::Means;
 use cudafactor::algo::lu::Rhs;
 use cudafactor::algo::solve_definite::{by_tiles, solve};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::error::Error;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 
 fn limited(memory: f64) -> Means<'static> {
     Means {

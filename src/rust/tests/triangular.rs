@@ -4,9 +4,9 @@ mod common;
 
 use common::calls::{solve, variants, Variant};
 use common::{few, for_each_device, matrices, residual, same, Host, SIZES};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 for_each_device!(

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use cudafactor::backend::cuda::Matrix;
-use cudafactor::matrix::{Diag, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
 
 use super::library::{blas_name, check, Address, Code, Handle, Peers};
 use super::Outcome;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use cudafactor::backend::cuda::CudaDevice;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 
 use super::library::Peers;
 use super::timing::Times;

@@ -1,9 +1,9 @@
 //! Matrices on the device, made fast, and how far two answers are apart.
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use cudarc::driver::result::memcpy_dtoh_sync;
 use faer::MatRef;
 use rayon::prelude::*;

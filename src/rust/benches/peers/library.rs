@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 
 use cudafactor::backend::cuda::CudaDevice;
-use cudafactor::matrix::{Diag, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
 use libloading::Library;
 
 use super::Outcome;

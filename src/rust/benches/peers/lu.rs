@@ -1,9 +1,9 @@
 //! LU of a general matrix, and Cholesky beside it.
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};
 use super::data::{definite, diagonal, difference, random, signs};

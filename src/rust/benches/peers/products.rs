@@ -1,9 +1,9 @@
 //! Products.
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 use super::blas::Blas;
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};

@@ -1,9 +1,9 @@
 //! QR, and Q from its reflectors.
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};
 use super::data::{difference, random};

@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 
 use cudafactor::backend::cuda::{CudaDevice, Matrix};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use cudarc::driver::result::memcpy_dtoh_sync;
 
 use super::library::{check, solver_name, Address, Code, Handle, Peers};

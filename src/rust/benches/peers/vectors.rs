@@ -1,9 +1,9 @@
 //! One vector: products with a matrix, and triangular systems.
 
 use cudafactor::backend::cuda::Matrix;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 use super::blas::Blas;
 use super::cases::{agreed, contenders, precision, Bench};

@@ -5,10 +5,10 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::device::{Device, PivotedCholesky};
-use crate::error::{Error, Result};
-use crate::matrix::{Part, Uplo};
-use crate::scalar::{narrow, try_zeroed, widen, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Part, Uplo};
+use crate::base::scalar::{narrow, try_zeroed, widen, Scalar};
+use crate::device::dense::{Device, PivotedCholesky};
 
 /// The upper factor in `out`, zero below the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(

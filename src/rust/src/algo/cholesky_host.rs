@@ -10,14 +10,14 @@ use crate::algo::tiled_device::Stayed;
 use crate::algo::tiled_peers::{exchange_all, reach_all};
 use crate::algo::tiled_ways::{owners, room_for_all};
 use crate::algo::tiled_work::{Room, Work, MOST_ROWS};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::footprint;
-use crate::held;
+use crate::base;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::base::threads::wanted;
+use crate::cost::footprint;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::Device;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::threads::wanted;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape, Strips};
 
@@ -241,7 +241,7 @@ fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> 
 fn found_garbage<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
     let holds = devs.iter().any(|dev| dev.held() > 0);
     if holds {
-        held::relieve(held::Search::Full);
+        base::accounting::relieve(base::accounting::Search::Full);
     }
     holds
 }

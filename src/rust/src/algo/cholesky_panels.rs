@@ -13,13 +13,13 @@ use crate::algo::panel_window::{Cut, Pieces, Window};
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::{too_few, Budget};
 use crate::algo::tiled_solve::{solve, System};
-use crate::error::{Error, Result};
-use crate::footprint::SLACK;
-use crate::interrupt;
-use crate::matrix::{Block, Change, Part};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Change, Part};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::footprint::SLACK;
+use crate::device::async_copy::TileMachine;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::tiles::machine::TileMachine;
 
 /// Panels on a device of its own memory: one comes, one is computed with, one goes.
 pub(super) const ON_DEVICE: usize = 3;

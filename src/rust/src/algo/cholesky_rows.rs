@@ -13,10 +13,10 @@ use faer::{MatMut, MatRef};
 
 use super::cholesky_triangle::{self, transposed};
 use super::cholesky_update::{change_factor, check_finite, check_there, margin};
-use crate::elementwise::{Elementwise, Index};
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Index};
 
 /// The factor without these rows and columns, which are counted from 0, in order, and named once. Of `r` the triangle `uplo` is read, and the other is zero in `out`.
 pub fn without<T: Scalar, D: Elementwise<T>>(

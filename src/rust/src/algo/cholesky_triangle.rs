@@ -2,11 +2,11 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::device::Device;
-use crate::elementwise::Elementwise;
-use crate::error::Result;
-use crate::matrix::{Part, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::matrix::{Part, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
 
 fn part(uplo: Uplo) -> Part {
     match uplo {

@@ -7,12 +7,12 @@
 use faer::{ColRef, MatMut, MatRef};
 
 use super::cholesky_triangle;
-use crate::device::Device;
-use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 
 /// The upper factor in `out`, zero below the diagonal, which is positive; of `r` only the upper triangle is read. Gives a lower bound of the smallest eigenvalue of
 /// `I - P'P` that is close to it, 1 where nothing is subtracted. Nothing of `out` is of use after an error: where there is no factor, to the precision,

@@ -10,13 +10,13 @@ use crate::algo::panel_window::{Cut, Pieces, Window};
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::{too_few, Budget};
 use crate::algo::tiled_passing::Passing;
-use crate::device::PANEL;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::Change;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::PANEL;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::{Buffer, Layout, State, TileFile};
 
 /// Threads that load, and as many that store, where there is memory for their tiles.

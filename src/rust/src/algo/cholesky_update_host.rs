@@ -11,14 +11,14 @@ use crate::algo::panel_window::{Cut, Pieces, Window};
 use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
-use crate::device::PANEL;
-use crate::elementwise::Elementwise;
-use crate::error::{Error, Result};
-use crate::footprint::SLACK;
-use crate::matrix::{Change, Uplo};
-use crate::scalar::Scalar;
-use crate::threads::wanted;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Uplo};
+use crate::base::scalar::Scalar;
+use crate::base::threads::wanted;
+use crate::cost::footprint::SLACK;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::PANEL;
+use crate::device::elementwise::Elementwise;
 
 /// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies together.
 const PIECE: usize = 4 << 20;

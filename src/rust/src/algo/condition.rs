@@ -5,7 +5,7 @@
 //! `||A^-1 x||_1` over the unit ball, started at the centre, at most five steps, and compared with
 //! an alternating vector that defeats the known counterexamples. The estimate is a lower bound.
 
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// At most this many steps of the power method.
 const STEPS: usize = 5;

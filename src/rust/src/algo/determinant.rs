@@ -2,10 +2,10 @@
 
 use faer::MatRef;
 
-use crate::device::Device;
-use crate::error::Result;
-use crate::matrix::Part;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
 
 /// `log |det(x)|` and the sign of `det(x)`; `(-Inf, 1)` when x is exactly singular, `(0, 1)` at order 0.
 pub fn log_determinant<T: Scalar, D: Device<T>>(dev: &D, x: MatRef<'_, T>) -> Result<(f64, i32)> {

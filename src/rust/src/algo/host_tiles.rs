@@ -8,11 +8,11 @@ use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
 use crate::algo::tiled_work::Tiles;
-use crate::error::{Error, Result};
-use crate::host_memory::{copy_past_cache, Pages};
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::{copy_past_cache, Pages};
+use crate::base::scalar::Scalar;
+use crate::base::threads::{owns_pool, wanted};
 use crate::progress::Moved;
-use crate::scalar::Scalar;
-use crate::threads::{owns_pool, wanted};
 use crate::tiles::{Buffer, Layout, Strips};
 
 /// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.

@@ -10,9 +10,9 @@ use super::lp_csc::Csc;
 use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
-use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
-use crate::threads::{join, share};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::try_zeroed;
+use crate::base::threads::{join, share};
 
 /// What L keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]

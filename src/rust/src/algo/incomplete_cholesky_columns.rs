@@ -7,9 +7,9 @@
 use super::incomplete_cholesky::Fill;
 use super::lp_csc::Csc;
 use super::pcg_sparse::Stored;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::{filled, reserve, room, try_zeroed};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::{filled, reserve, room, try_zeroed};
 
 /// A lower triangle: its diagonal, and by columns what is below that. Rows ascend.
 pub(super) struct Lower {

@@ -9,10 +9,10 @@ use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
 use crate::algo::qr::{self, QrObject};
-use crate::device::{Device, ProblemShape, Problems, Ranks};
-use crate::error::Result;
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::{narrow, try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::{narrow, try_zeroed, Scalar};
+use crate::device::dense::{Device, ProblemShape, Problems, Ranks};
 
 /// Where the parts of a fit go: `qr` as x; `effects` and `residuals` as y; `coefficients` of
 /// `ncol(x)` rows, zero beyond the rank.

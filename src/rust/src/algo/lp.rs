@@ -11,7 +11,7 @@ use super::lp_stop::Measures;
 use super::lp_undecided::{decide, is_tiny, CONTRADICTION};
 use super::lp_verify::Verifier;
 use super::lp_within::{solve_within, with_products};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A lower limit of iterations is the user's choice: the simplex method does not overrule it.
 const ENOUGH: usize = 100;

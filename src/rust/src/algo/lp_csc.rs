@@ -1,7 +1,7 @@
 //! Sparse matrices of linear programs, compressed by columns.
 
-use crate::error::{Error, Result};
-use crate::scalar::room;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::room;
 
 /// Rows within columns ascend, none is named twice.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -9,11 +9,11 @@ use super::lp_free::FreeFactor;
 use super::lp_normal::{typical, Extents, Magnitudes, NormalEquations, Spent};
 use super::lp_pivots;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
-use crate::elementwise::{Elementwise, Index, Lines, Operand, Zip};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Diag, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Index, Lines, Operand, Zip};
 
 pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     ops: OnDevice<'d, T, D>,

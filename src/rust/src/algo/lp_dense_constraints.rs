@@ -13,10 +13,10 @@ use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_rank;
 use super::lp_simplex::SMALL;
 use super::lp_vectors::Vectors;
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
-use crate::error::{Error, Result};
-use crate::matrix::{Part, Trans};
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
 
 /// A matrix as it was given, rows by columns, on its device.
 pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {

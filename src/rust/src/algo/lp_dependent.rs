@@ -8,7 +8,7 @@ use super::lp_normal::NormalEquations;
 use super::lp_scale::Scales;
 use super::lp_vectors::Vectors;
 use super::lp_verify::Verifier;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Pivots of `A A'`, of unit diagonal, down to which its rows are independent beyond doubt.
 const INDEPENDENT: f64 = 1e-10;

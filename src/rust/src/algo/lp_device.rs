@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use faer::{MatMut, MatRef};
 
 use super::lp_vectors::{Capped, Line, Recentre, Vectors};
-use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
-use crate::error::Result;
-use crate::matrix::{Block, Part, Trans};
-use crate::scalar::{try_zeroed, widened, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Part, Trans};
+use crate::base::scalar::{try_zeroed, widened, Scalar};
+use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 
 /// Vectors of a device.
 pub struct OnDevice<'d, T: Scalar, D: Elementwise<T>> {

@@ -4,10 +4,10 @@ use faer::MatRef;
 
 use super::lp_device::OnDevice;
 use super::lp_vectors::{Line, Vectors};
-use crate::elementwise::{Elementwise, Fold, Lines, Map, Zip};
-use crate::error::Result;
-use crate::matrix::{Block, Part, Trans};
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Part, Trans};
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Fold, Lines, Map, Zip};
 
 impl<T: Scalar, D: Elementwise<T>> OnDevice<'_, T, D> {
     /// Columns side by side, with zeros below those that are shorter.

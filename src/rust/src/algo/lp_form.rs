@@ -4,7 +4,7 @@
 //! Columns without coefficients and rows without bounds are settled here.
 
 use super::lp_layout::{Constraints, Layout};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Bounds from this magnitude on are none, as is the custom of files and of other solvers.
 pub const INFINITE: f64 = 1e20;

@@ -2,10 +2,10 @@
 
 use super::lp_device::OnDevice;
 use super::lp_vectors::Vectors;
-use crate::elementwise::{Elementwise, Operand, Zip};
-use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Operand, Zip};
 
 /// What is added to its diagonal, which is brought to 1; times a hundred each time that is too little.
 const SHIFT: f64 = 1e-13;

@@ -12,8 +12,8 @@ use super::lp_normal::NormalEquations;
 use super::lp_point::{By, Data, Point, Residuals};
 use super::lp_start::start;
 use super::lp_stop::{Holds, Measures, Verdict, Yardstick};
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {

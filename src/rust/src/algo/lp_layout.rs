@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::lp_csc::Csc;
 use super::lp_normal::NormalEquations;
 use super::lp_vectors::Capped;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Rows that are kept, and columns in their groups. The structural columns with an upper bound come before the others, and so do slacks.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -15,11 +15,11 @@ use super::lp_device::OnDevice;
 use super::lp_layout::{Constraints, Dependent, Layout, Scaled};
 use super::lp_normal::{or_one, Extents, Magnitudes, NormalEquations, Spent};
 use super::lp_vectors::{vectors_by, Vectors};
-use crate::device::Device;
-use crate::elementwise::Elementwise;
-use crate::error::{Error, Result};
-use crate::matrix::Part;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
 
 /// A dense matrix as it was given, whose normal equations are [`Mixed`].
 pub struct MixedConstraints<'d, 'a, 'm, D: Elementwise<f64>>(DenseConstraints<'d, 'a, 'm, f64, D>);

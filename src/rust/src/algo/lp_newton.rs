@@ -3,7 +3,7 @@
 use super::lp_normal::{Augmented, NormalEquations, Sides, Triple};
 use super::lp_point::{Data, Point, Residuals};
 use super::lp_vectors::Recentre;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// The relative residual that refining must come down to with factors in single precision.
 const COARSE: f64 = 1e-7;

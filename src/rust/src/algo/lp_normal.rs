@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::lp_vectors::{Capped, Vectors};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Pivots of M, its diagonal brought to 1, up to this are of rows that depend on those before them, to the precision: they are left out.
 pub const LEAST_PIVOT: f64 = 1e-13;

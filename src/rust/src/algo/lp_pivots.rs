@@ -7,12 +7,12 @@
 use faer::{MatMut, MatRef};
 
 use super::lp_device::OnDevice;
-use crate::device::Device;
-use crate::elementwise::Elementwise;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
 
 /// Order of the blocks.
 const BLOCK: usize = 128;

@@ -1,7 +1,7 @@
 //! The vectors of `lp_vectors` on the host.
 
 use super::lp_vectors::{Capped, Line, Recentre, Vectors};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Vectors of the host.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ impl Vectors for Plain {
     type V = Vec<f64>;
 
     fn zeros(&self, len: usize) -> Result<Vec<f64>> {
-        crate::scalar::try_zeroed(len)
+        crate::base::scalar::try_zeroed(len)
     }
 
     fn bring(&self, x: &[f64]) -> Result<Vec<f64>> {

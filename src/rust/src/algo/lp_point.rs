@@ -1,7 +1,7 @@
 //! The vectors of a linear program in standard form, and points and directions among them.
 
 use super::lp_normal::NormalEquations;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// The problem's vectors.
 pub struct Data<V> {

@@ -12,9 +12,9 @@ use faer::{Conj, MatMut, Par, Side};
 
 use super::lp_csc::Csc;
 use super::lp_normal::typical;
-use crate::error::{Error, Result};
-use crate::packing;
-use crate::scalar::filled;
+use crate::base::error::{Error, Result};
+use crate::base::packing;
+use crate::base::scalar::filled;
 
 /// What takes the place of a pivot that is left out.
 const HUGE: f64 = 1e128;
@@ -166,8 +166,8 @@ impl Product {
         let solving = symbolic.solve_in_place_scratch::<f64>(1, Par::Seq);
         Ok(Product {
             rows,
-            values: crate::scalar::try_zeroed(index.len())?,
-            factor: crate::scalar::try_zeroed(symbolic.len_val())?,
+            values: crate::base::scalar::try_zeroed(index.len())?,
+            factor: crate::base::scalar::try_zeroed(symbolic.len_val())?,
             memory: std::cell::RefCell::new(room(factoring.or(solving))?),
             entries_at: at,
             entries,

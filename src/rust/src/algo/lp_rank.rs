@@ -5,10 +5,10 @@ use faer::MatMut;
 use super::lp_device::OnDevice;
 use super::lp_layout::Dependent;
 use super::lp_normal::or_one;
-use crate::elementwise::Elementwise;
-use crate::error::Result;
-use crate::matrix::{Block, Diag, Side, Trans, Uplo};
-use crate::scalar::{try_zeroed, widened, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Diag, Side, Trans, Uplo};
+use crate::base::scalar::{try_zeroed, widened, Scalar};
+use crate::device::elementwise::Elementwise;
 
 /// What is left of a column, of norm 1, by those before it, relative to the first, in units of rounding and of the larger extent: up to this it is dependent. More cannot be told from an angle that the numbers have, and
 /// that decides what the answer is.

@@ -2,7 +2,7 @@
 
 use super::lp_csc::Csc;
 use super::lp_normal::NormalEquations;
-use crate::error::Result;
+use crate::base::error::Result;
 
 const SWEEPS: usize = 10;
 /// Where all logarithms of magnitudes are as small another sweep would hardly change the nearest powers of 2.

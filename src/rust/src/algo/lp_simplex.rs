@@ -10,8 +10,8 @@ use std::time::Instant;
 use super::lp_csc::Csc;
 use super::lp_form::Problem;
 use super::lp_tableau::{Tableau, NOTHING, ZERO};
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
 use qd::Quad;
 
 /// Values this close to a bound, relative to it, are at the bound.

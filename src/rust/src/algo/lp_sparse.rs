@@ -15,9 +15,9 @@ use super::lp_plain::Plain;
 use super::lp_product::Product;
 use super::lp_rank;
 use super::lp_vectors::{vectors_by, Capped, Vectors};
-use crate::elementwise::Elementwise;
-use crate::error::Result;
-use crate::matrix::Part;
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::device::elementwise::Elementwise;
 use faer::MatRef;
 
 /// A sparse matrix as it was given, and the device for what is dense.
@@ -43,7 +43,7 @@ impl<'d, D: Elementwise<f64>> SparseConstraints<'d, D> {
         rows.iter()
             .enumerate()
             .for_each(|(k, i)| place[*i] = Some(k));
-        let mut all = crate::scalar::try_zeroed::<f64>(m * n)?;
+        let mut all = crate::base::scalar::try_zeroed::<f64>(m * n)?;
         for (k, j) in columns.iter().enumerate() {
             let (index, values) = self.a.column(*j);
             for (i, v) in index.iter().zip(values) {
@@ -253,7 +253,7 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
     }
 
     fn factor(&mut self, weights: &Vec<f64>, least: f64) -> Result<usize> {
-        crate::interrupt::poll()?;
+        crate::base::interrupt::poll()?;
         let began = Instant::now();
         let none = Csc::with_rows(0);
         let free = if self.separate { &none } else { &self.free };
@@ -270,8 +270,8 @@ impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
 
     fn factor_free(&mut self) -> Result<()> {
         let (rows, free) = (self.bounded.rows, self.free.columns());
-        let mut solved = crate::scalar::try_zeroed::<f64>(rows * free)?;
-        let mut complement = crate::scalar::try_zeroed::<f64>(free * free)?;
+        let mut solved = crate::base::scalar::try_zeroed::<f64>(rows * free)?;
+        let mut complement = crate::base::scalar::try_zeroed::<f64>(free * free)?;
         for j in 0..free {
             let (index, values) = self.free.column(j);
             let column = &mut solved[j * rows..(j + 1) * rows];

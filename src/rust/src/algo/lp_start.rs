@@ -2,7 +2,7 @@
 
 use super::lp_normal::{or_one, Augmented, NormalEquations, Sides};
 use super::lp_point::{Data, Point};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Means of a side's variables, in a scaled problem, that are no place to start.
 const NOTHING: f64 = 1e-8;

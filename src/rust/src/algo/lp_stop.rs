@@ -4,7 +4,7 @@ use super::lp_normal::{or_one, NormalEquations};
 use super::lp_point::{Data, Point, Residuals};
 use super::lp_scale::Scales;
 use super::lp_vectors::Vectors;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// How accurate a certificate must be, relative to what it certifies, for a closer look at it, which decides: that, or this many units of rounding.
 const CERTAIN: f64 = 1e-6;

@@ -9,7 +9,7 @@ use super::lp_simplex::{self, Found, SMALL};
 use super::lp_solution::{Certificate, Options, Solution};
 use super::lp_stop::{norm, Measures};
 use super::lp_verify::{unit_of, Verifier};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Bounds may contradict each other by this share of the tolerance, relative to their size.
 pub const CONTRADICTION: f64 = 0.1;

@@ -3,7 +3,7 @@
 //! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `lp_plain` has it for vectors of the host, beside a sparse matrix;
 //! `lp_device` composes it of a device's functions. Scalars are in double precision whatever the vectors are.
 
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Which entries of a vector of bounded columns have an upper bound: the first of the structural columns, and the first of the slacks behind them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

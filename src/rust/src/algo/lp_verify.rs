@@ -6,7 +6,7 @@ use super::lp_form::{Form, Problem};
 use super::lp_layout::Constraints;
 use super::lp_normal::or_one;
 use super::lp_scale::Scales;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Units in the last place, of the sum of magnitudes, that a sum may be off.
 const ROUNDING: f64 = 256.0;

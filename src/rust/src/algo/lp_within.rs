@@ -12,7 +12,7 @@ use super::lp_solution::{Certificate, Options, Solution};
 use super::lp_stop::{norm, Measures, Sizes, Verdict, Yardstick};
 use super::lp_vectors::Vectors;
 use super::lp_verify::Verifier;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Adds activities of rows and reduced costs.
 pub fn with_products<C: Constraints>(a: &C, p: &Problem<'_>, mut s: Solution) -> Result<Solution> {

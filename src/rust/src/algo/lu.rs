@@ -5,10 +5,10 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::condition;
-use crate::device::{Device, LuInfo};
-use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::dense::{Device, LuInfo};
 
 /// The factors in `out`: L with its unit diagonal left out below, U on and above the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(

@@ -3,11 +3,11 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::matmult_parts;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::Trans;
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::Device;
 
 /// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts where that is too little.
 pub fn product<T: Scalar, D: TileMachine<T>>(

@@ -10,13 +10,13 @@ use std::time::Duration;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::footprint::SLACK;
-use crate::interrupt;
-use crate::matrix::Trans;
-use crate::scalar::Scalar;
-use crate::threads::owns_pool;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::base::threads::owns_pool;
+use crate::cost::footprint::SLACK;
+use crate::device::async_copy::TileMachine;
 
 /// How much of the room is for a block of the result; the rest is for two chunks of both operands.
 const FOR_RESULT: f64 = 0.6;

@@ -1,4 +1,4 @@
-//! Drivers written once, generic over [`Device`](crate::device::Device).
+//! Drivers written once, generic over [`Device`](crate::device::dense::Device).
 //!
 //! Each takes host views and leaves its result in a host view; what happens in between is the
 //! device's. Those whose names end in `_resident` take and give matrices on the device. None names a backend.

@@ -2,20 +2,20 @@
 //!
 //! Ever coarser levels ([`Level`]) follow each other down to one whose system is solved by Cholesky: grids of half the points along each axis ([`Grids`]), or aggregates of the rows of a sparse matrix
 //! (`multigrid_sparse`). On the way down and on the way up errors that a coarser level does not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum,
-//! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::stencil`]), which keeps
+//! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::device::stencil`]), which keeps
 //! the number of iterations small where couplings differ by many orders of magnitude.
 
 use std::cell::RefCell;
 
 use faer::{MatMut, MatRef};
 
-use crate::device::Device;
-use crate::elementwise::{Elementwise, Map};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::try_zeroed;
-use crate::stencil::{Operator, Stencil, Step};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::try_zeroed;
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Map};
+use crate::device::stencil::{Operator, Stencil, Step};
 
 /// A level of at most so many points is not made coarser.
 pub(super) const COARSEST: usize = 256;

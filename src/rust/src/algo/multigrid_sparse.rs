@@ -9,13 +9,13 @@ use faer::MatRef;
 use super::multigrid::{Level, Multigrid, COARSEST};
 use super::pcg_blocks::{Operator, Preconditioner};
 use super::pcg_device::OnDevice;
-use crate::device::Device;
-use crate::elementwise::{Fold, Lines, Operand, Zip};
-use crate::error::{Error, Result};
-use crate::matrix::Part;
-use crate::scalar::{filled, try_zeroed};
-use crate::sparse::{Sparse, DOMINANT};
-use crate::stencil::Step;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::{filled, try_zeroed};
+use crate::device::dense::Device;
+use crate::device::elementwise::{Fold, Lines, Operand, Zip};
+use crate::device::sparse::{Sparse, DOMINANT};
+use crate::device::stencil::Step;
 
 /// What a correction is larger by for the steps between aggregates. 1.5 to 2 take about as many iterations on grids in the plane and in space.
 const OVERCORRECTION: f64 = 1.8;

@@ -10,12 +10,12 @@ use std::thread::{self, Scope};
 use std::time::Duration;
 
 use crate::algo::tiled_slots::HostSlots;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::Scalar;
-use crate::spawn;
-use crate::threads::wanted;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::spawn;
+use crate::base::threads::wanted;
+use crate::device::async_copy::TileMachine;
 use crate::tiles::memory::Slots;
 use crate::tiles::{Layout, Shape, Strips};
 
@@ -33,7 +33,7 @@ pub(super) trait Pieces<T: Scalar>: Sync {
     fn store(&self, piece: usize, scratch: &mut Self::Scratch, from: &Window<'_, T>) -> Result<()>;
 }
 
-/// How a matrix of order n is cut into panels of so many columns, a multiple of [`PANEL`](crate::device::PANEL).
+/// How a matrix of order n is cut into panels of so many columns, a multiple of [`PANEL`](crate::device::dense::PANEL).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cut {
     pub(super) n: usize,

@@ -7,7 +7,7 @@
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
 use super::pcg_iteration::Running;
 use super::pcg_spectrum::Coefficients;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,7 +135,7 @@ pub fn pcg<S: Blocks>(
     };
     let mut running = Running::new(blocks, (a, m), b, x0, norms, stop, &mut done)?;
     while running.is_on() {
-        crate::interrupt::poll()?;
+        crate::base::interrupt::poll()?;
         running.step(&mut done)?;
     }
     Ok(done)

@@ -4,7 +4,7 @@
 //! `pcg_host` has it for memory of the host, beside sparse matrices, and `pcg_device` composes it of a device's functions. Scalars are in double precision whatever
 //! the blocks are.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The arithmetic of blocks. Shapes are the caller's duty; no block is both an operand and a result.
 pub trait Blocks {
@@ -142,7 +142,7 @@ impl<B> Jacobi<B> {
     /// [`Error::NonFiniteIn`]; one so small that its reciprocal is infinite, [`Error::NonFinite`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
-        let mut inverse: Vec<f64> = crate::scalar::try_zeroed(diagonal.len())?;
+        let mut inverse: Vec<f64> = crate::base::scalar::try_zeroed(diagonal.len())?;
         for (i, d) in inverse.iter_mut().zip(diagonal) {
             *i = 1.0 / d;
             if i.is_infinite() {

@@ -3,7 +3,7 @@
 use super::pcg::{End, Solution};
 use super::pcg_blocks::{Blocks, Operator};
 use super::pcg_iteration::{Look, Running, NOTHING};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// The norm of a vector times this is finite where the entries are, of which there are fewer than 2^64.
 const SMALL: f64 = 1.0 / (1u64 << 32) as f64;

@@ -5,11 +5,11 @@ use faer::MatRef;
 use super::pcg_blocks::{require_order, Blocks, Operator, Preconditioner};
 use super::pcg_device::OnDevice;
 use super::pcg_host::{Host, HostBlock};
-use crate::device::Device;
-use crate::elementwise::Elementwise;
-use crate::error::Result;
-use crate::matrix::{Diag, Side, Trans, Uplo};
-use crate::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
 
 /// A dense symmetric matrix on a device, of which both triangles are read.
 pub struct Dense<'m, 'a, T: Scalar, D: Device<T>>(pub &'m D::Mat<'a>);

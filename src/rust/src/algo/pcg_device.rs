@@ -6,10 +6,10 @@ use faer::{MatMut, MatRef};
 
 use super::pcg_blocks::Blocks;
 use super::pcg_host::PLAIN;
-use crate::elementwise::{Elementwise, Index, Map, Operand, Scaling, Zip};
-use crate::error::{Error, Result};
-use crate::matrix::Part;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::{Elementwise, Index, Map, Operand, Scaling, Zip};
 
 /// The arithmetic of matrices of a device. Their numbers may be in single precision.
 pub struct OnDevice<'d, T: Scalar, D: Elementwise<T>> {

@@ -1,9 +1,9 @@
 //! Blocks of `pcg_blocks` in memory of the host.
 
 use super::pcg_blocks::Blocks;
-use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
-use crate::threads::{join, resolve, share};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::try_zeroed;
+use crate::base::threads::{join, resolve, share};
 
 /// A matrix by columns.
 #[derive(Debug, Clone, PartialEq)]

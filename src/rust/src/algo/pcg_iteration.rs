@@ -5,7 +5,7 @@
 use super::pcg::{End, Solution, Stopping};
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
 use super::pcg_spectrum::Coefficients;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// What one column is and has.
 pub(super) struct Column {

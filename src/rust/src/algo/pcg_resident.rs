@@ -4,9 +4,9 @@ use super::multigrid_sparse::Algebraic;
 use super::pcg::{pcg, Solution, Stopping};
 use super::pcg_blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
 use super::pcg_device::OnDevice;
-use crate::device::Device;
-use crate::error::Result;
-use crate::sparse::Sparse;
+use crate::base::error::Result;
+use crate::device::dense::Device;
+use crate::device::sparse::Sparse;
 
 /// A preconditioner that is made of the matrix, on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
 }
 
 /// As [`pcg`], with a matrix on the device and a preconditioner that is made of it. Errors: what [`pcg`] answers, and
-/// [`NotPositiveDefinite`](crate::error::Error::NotPositiveDefinite) of Jacobi's.
+/// [`NotPositiveDefinite`](crate::base::error::Error::NotPositiveDefinite) of Jacobi's.
 pub fn pcg_resident<D: Sparse>(
     dev: &D,
     a: D::Csr,

@@ -3,11 +3,11 @@
 use super::lp_csc::Csc;
 use super::pcg_blocks::Operator;
 use super::pcg_host::{Host, HostBlock};
-use crate::error::{Error, Result};
-use crate::scalar::{filled, try_zeroed};
-use crate::sparse::each_product;
-pub use crate::sparse::Stored;
-use crate::threads::{join, share};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{filled, try_zeroed};
+use crate::base::threads::{join, share};
+use crate::device::sparse::each_product;
+pub use crate::device::sparse::Stored;
 
 /// All entries of a symmetric matrix by rows, or columns. Both triangles are kept, so that rows of a product are independent of each other; places are
 /// numbers of four bytes, as a product takes as long as its matrix takes from memory.

@@ -9,13 +9,13 @@
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-use crate::device::{Device, PivotedQr};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Block, Part};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Part};
+use crate::base::scalar::Scalar;
+use crate::cost::work::qr_flops;
+use crate::device::dense::{Device, PivotedQr};
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::qr_flops;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {

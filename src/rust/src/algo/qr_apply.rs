@@ -3,12 +3,12 @@
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::{narrow, try_zeroed, Scalar};
+use crate::cost::work::{apply_flops, form_flops, reflect_flops};
+use crate::device::dense::Device;
 use crate::progress;
-use crate::scalar::{narrow, try_zeroed, Scalar};
-use crate::work::{apply_flops, form_flops, reflect_flops};
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use super::random_walker_graph::Graph;
 use super::random_walker_image::Image;
 use super::random_walker_order::dissect;
 use super::random_walker_system::System;
-use crate::error::{Error, Result};
-use crate::parts::AT_ONCE;
-use crate::scalar::filled;
-use crate::{interrupt, scalar};
+use crate::base::chunks::AT_ONCE;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::filled;
+use crate::base::{interrupt, scalar};
 
 /// At most so many labels are solved for at a time: each time the factor is read twice.
 const TOGETHER: usize = 16;

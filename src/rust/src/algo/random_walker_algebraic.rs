@@ -17,10 +17,10 @@ use super::random_walker_iterative::{Accuracy, Iterated};
 use super::random_walker_probe::{draw, smallest_met, UNFIT};
 use super::random_walker_system::System;
 use super::symmetry::larger;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::scalar::{room, try_zeroed};
-use crate::sparse::{Columns, Sparse, Stored};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{room, try_zeroed};
+use crate::device::dense::Device;
+use crate::device::sparse::{Columns, Sparse, Stored};
 
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
@@ -58,7 +58,7 @@ pub fn segment_graph_algebraic<D: Sparse>(
             draw(0..n, &mut b)?;
             let b = dev.load_temporary(
                 MatRef::from_column_major_slice(&b, n, 1),
-                crate::matrix::Part::All,
+                crate::base::matrix::Part::All,
             )?;
             let blocks = OnDevice::new(dev);
             let smallest = smallest_met(&blocks, &inverse, &inverse, &b, n)?;

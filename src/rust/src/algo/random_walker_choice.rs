@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::random_walker_graph::Graph;
 use super::random_walker_image::VALUE;
 use super::random_walker_seeds::UNKNOWN;
-use crate::error::{Error, Result};
-use crate::parts::in_parts;
-use crate::scalar::filled;
+use crate::base::chunks::in_parts;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::filled;
 
 /// Probabilities that differ by less are the same.
 const TIE: f64 = 1e-12;

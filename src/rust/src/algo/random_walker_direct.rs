@@ -14,10 +14,10 @@ use faer::Par;
 use super::lp_csc::Csc;
 use super::random_walker_front::eliminate;
 use super::random_walker_order::{Node, NONE};
-use crate::error::{Error, Result};
-use crate::interrupt::{attended, Stop};
-use crate::scalar::{filled, room};
-use crate::{packing, scalar, threads};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt::{attended, Stop};
+use crate::base::scalar::{filled, room};
+use crate::base::{packing, scalar, threads};
 
 /// Multiplications between two looks at the user's wish to stop.
 pub(super) const BRIEF: f64 = 1e6;

@@ -6,10 +6,10 @@ use super::lp_csc::Csc;
 use super::random_walker_image::{weights, wrong, Along, Image};
 use super::random_walker_seeds::{Seen, OUT, UNKNOWN};
 use super::random_walker_system::{Link, System};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::parts::AT_ONCE;
-use crate::scalar::{filled, reserve, room};
+use crate::base::chunks::AT_ONCE;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::{filled, reserve, room};
 
 /// Neighbours of a pixel, at most.
 pub(super) const NEIGHBOURS: usize = 6;

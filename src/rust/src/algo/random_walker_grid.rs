@@ -9,12 +9,12 @@ use super::random_walker_image::{Along, VALUE, WEIGHT};
 use super::random_walker_probe::draw;
 use super::random_walker_seeds::UNKNOWN;
 use super::random_walker_system::Link;
-use crate::elementwise::{Index, Operand};
-use crate::error::Result;
-use crate::matrix::{Block, Part};
-use crate::parts::{bands, chained, in_parts, BAND, UNIT};
-use crate::scalar::{reserve, try_zeroed};
-use crate::stencil::{Grid, Operator, Reach, Stencil};
+use crate::base::chunks::{bands, chained, in_parts, BAND, UNIT};
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Part};
+use crate::base::scalar::{reserve, try_zeroed};
+use crate::device::elementwise::{Index, Operand};
+use crate::device::stencil::{Grid, Operator, Reach, Stencil};
 
 /// Pixels that are looked over for seeds together.
 const GLANCE: usize = 256;

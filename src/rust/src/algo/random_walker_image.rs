@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
-use crate::parts::{chained, in_parts, UNIT};
-use crate::scalar;
+use crate::base::chunks::{chained, in_parts, UNIT};
+use crate::base::error::{Error, Result};
+use crate::base::scalar;
 
 /// What every weight is at least: joined pixels stay joined, however much they differ.
 const LEAST: f64 = 1e-10;
@@ -152,7 +152,7 @@ pub(super) fn weights(along: &Along<'_>) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::Image;
-    use crate::error::Error;
+    use crate::base::error::Error;
 
     #[test]
     fn pixels_are_numbered_by_32_bits() {

@@ -3,9 +3,9 @@
 use super::random_walker_algebraic::segment_graph_algebraic;
 use super::random_walker_graph::Graph;
 use super::random_walker_multigrid::segment_graph_multigrid;
-use crate::error::Result;
-use crate::sparse::Sparse;
-use crate::stencil::Stencil;
+use crate::base::error::Result;
+use crate::device::sparse::Sparse;
+use crate::device::stencil::Stencil;
 
 /// When solutions are accurate enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +30,7 @@ pub struct Iterated {
 /// neither does the answer is of no use, unless it `must` be as far as these come, and the error is above the tolerance.
 ///
 /// # Errors
-/// [`Dimension`](crate::error::Error::Dimension) where there is no room for just these, and of an image with 2^31 pixels or more; [`NonFinite`](crate::error::Error::NonFinite) where an estimate of an
+/// [`Dimension`](crate::base::error::Error::Dimension) where there is no room for just these, and of an image with 2^31 pixels or more; [`NonFinite`](crate::base::error::Error::NonFinite) where an estimate of an
 /// error is NaN; of memory, of interrupts, and what the device answers.
 pub fn segment_graph_iterative<D: Stencil + Sparse>(
     dev: &D,

@@ -18,12 +18,12 @@ use super::random_walker_iterative::{Accuracy, Iterated};
 use super::random_walker_probe::{smallest_met, UNFIT};
 use super::random_walker_system::Link;
 use super::symmetry::larger;
-use crate::elementwise::{Fold, Lines};
-use crate::error::{Error, Result};
-use crate::matrix::Block;
-use crate::parts::{bands, BAND};
-use crate::scalar::{filled, try_zeroed};
-use crate::stencil::Stencil;
+use crate::base::chunks::{bands, BAND};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Block;
+use crate::base::scalar::{filled, try_zeroed};
+use crate::device::elementwise::{Fold, Lines};
+use crate::device::stencil::Stencil;
 
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
@@ -214,8 +214,8 @@ mod tests {
 
     use super::*;
     use crate::backend::cpu::CpuDevice;
-    use crate::device::Device;
-    use crate::stencil::{Grid, Operator, Reach};
+    use crate::device::dense::Device;
+    use crate::device::stencil::{Grid, Operator, Reach};
 
     fn loaded(
         dev: &CpuDevice,
@@ -223,7 +223,7 @@ mod tests {
         rows: usize,
     ) -> <CpuDevice as Device<f64>>::Mat<'static> {
         let matrix = MatRef::from_column_major_slice(values, rows, values.len() / rows);
-        dev.load_temporary(matrix, crate::matrix::Part::All)
+        dev.load_temporary(matrix, crate::base::matrix::Part::All)
             .unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! An order in which to eliminate the pixels of a grid: geometric nested dissection.
 
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::room;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::room;
 
 /// Parts with up to this many pixels are not halved.
 const SMALL: usize = 16;

@@ -9,8 +9,8 @@ use std::ops::Range;
 use super::pcg::{pcg, Stopping};
 use super::pcg_blocks::{Blocks, Operator, Preconditioner};
 use super::pcg_spectrum::smallest_ritz_value;
-use crate::error::Result;
-use crate::parts::in_parts;
+use crate::base::chunks::in_parts;
+use crate::base::error::Result;
 
 /// With a smaller one there would be hundreds of iterations, and errors hundreds of times what a residual tells.
 pub(super) const UNFIT: f64 = 1e-3;

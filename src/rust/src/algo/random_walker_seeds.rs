@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::random_walker_image::{wrong, VALUE};
-use crate::error::{Error, Result};
-use crate::parts::{in_parts, UNIT};
-use crate::scalar::{reserve, room, try_zeroed};
+use crate::base::chunks::{in_parts, UNIT};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{reserve, room, try_zeroed};
 
 /// Where a label is sought, and where a pixel is left out, as any number below 0 says; others are labels.
 pub(super) const UNKNOWN: i32 = 0;

@@ -3,9 +3,9 @@
 use super::random_walker_direct::{in_parallel, Factor, BRIEF};
 use super::random_walker_front_solve::{backward, forward};
 use super::random_walker_order::NONE;
-use crate::error::Result;
-use crate::interrupt::Stop;
-use crate::{scalar, threads};
+use crate::base::error::Result;
+use crate::base::interrupt::Stop;
+use crate::base::{scalar, threads};
 
 impl Factor {
     /// Solves for a block of right-hand sides, in place: n rows of `columns` numbers.

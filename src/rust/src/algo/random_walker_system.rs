@@ -1,9 +1,9 @@
 //! The linear system of a random walker, and what is made of its solutions.
 
 use super::lp_csc::Csc;
-use crate::error::Result;
-use crate::interrupt;
-use crate::parts::AT_ONCE;
+use crate::base::chunks::AT_ONCE;
+use crate::base::error::Result;
+use crate::base::interrupt;
 
 /// The weight between an unknown and a neighbour with a seed, by the number of that one's label.
 #[derive(Debug, Clone, Copy, PartialEq)]

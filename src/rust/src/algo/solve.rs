@@ -3,10 +3,10 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::lu::{self, Rhs};
-use crate::device::{Device, LuInfo};
-use crate::error::{Error, Result};
-use crate::matrix::Part;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+use crate::device::dense::{Device, LuInfo};
 
 /// `out = a^-1 b`. [`Error::Singular`] when U has an exact zero, [`Error::IllConditioned`] when the reciprocal
 /// condition number is below `tol` or cannot be told (NaN); `tol <= 0` asks for neither the number nor the check.

@@ -12,12 +12,12 @@ use crate::algo::tiled_factor::Factor;
 use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{self, System};
-use crate::error::{Error, Result};
-use crate::footprint;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::owns_pool;
+use crate::cost::footprint;
+use crate::device::async_copy::TileMachine;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::owns_pool;
-use crate::tiles::machine::TileMachine;
 
 /// Orders below which every device has room.
 const LARGE: usize = 4096;

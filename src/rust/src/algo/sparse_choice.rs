@@ -9,8 +9,8 @@ use super::pcg_host::Host;
 use super::pcg_sparse::{Sparse, Stored};
 use super::sparse_cholesky::{Ordered, SparseCholesky};
 use super::sparse_levels::widest_level;
-use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::try_zeroed;
 
 /// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's multiplications.
 const ITERATION: f64 = 20.0;

@@ -23,11 +23,11 @@ use super::pcg_blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use super::pcg_host::{Host, HostBlock};
 use super::pcg_sparse::Stored;
 use super::sparse_fronts::{Fronts, Lower};
-use crate::error::{Error, Result};
-use crate::interrupt::{self, aside, attended, Stop};
-use crate::packing;
-use crate::scalar::{filled, room, try_zeroed};
-use crate::threads::{share, BRIEF};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt::{self, aside, attended, Stop};
+use crate::base::packing;
+use crate::base::scalar::{filled, room, try_zeroed};
+use crate::base::threads::{share, BRIEF};
 
 /// Where a matrix has entries, for threads that may outlive the call.
 struct Pattern {

@@ -10,10 +10,10 @@ use faer::sparse::linalg::cholesky::supernodal::SymbolicSupernodalCholesky;
 use faer::Par;
 
 use super::random_walker_front::eliminate;
-use crate::error::{Error, Result};
-use crate::interrupt::Stop;
-use crate::scalar::{filled, room, try_zeroed};
-use crate::threads::{join, share};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt::Stop;
+use crate::base::scalar::{filled, room, try_zeroed};
+use crate::base::threads::{join, share};
 
 /// In the place of a front that there is not.
 const NONE: usize = usize::MAX;

@@ -4,9 +4,9 @@
 //! wide they are.
 
 use super::pcg_sparse::Sparse;
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::{filled, room};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::{filled, room};
 
 /// Rows with so many times the mean number of entries are left out: an order puts them last, where they cost little.
 const DENSE: usize = 10;
@@ -57,7 +57,7 @@ fn leave_out_trees(a: &Sparse, met: &mut [u8]) -> Result<()> {
 /// A grid of N points a side has some N in the plane and N^2 in space, its best separators' sizes; a graph without any structure has a large part of all rows, and a tree has none.
 ///
 /// # Errors
-/// Of memory, and [`Error::Interrupted`](crate::error::Error::Interrupted).
+/// Of memory, and [`Error::Interrupted`](crate::base::error::Error::Interrupted).
 pub fn widest_level(a: &Sparse) -> Result<usize> {
     let n = a.rows();
     let mut met: Vec<u8> = filled(n, 0)?;

@@ -5,12 +5,12 @@ use std::ops::Range;
 use faer::MatRef;
 
 use super::lp_csc::Csc;
-use crate::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::{Block, Part};
-use crate::scalar::Scalar;
-use crate::threads::{join, share, wanted};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Part};
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share, wanted};
+use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 
 /// A comparison with the entry across the diagonal costs about as much as this many multiplications.
 const COMPARED: f64 = 16.0;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use faer::MatRef;
 
 use crate::algo::tiled_passing::Passing;
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
 use crate::progress::Moved;
-use crate::scalar::Scalar;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 

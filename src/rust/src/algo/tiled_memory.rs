@@ -1,9 +1,9 @@
 //! How memory is shared between tiles that pass by and what is computed of them.
 
 use crate::algo::tiled_passing::Passing;
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::Shape;
 

@@ -1,6 +1,6 @@
-use super::*;
+use crate::algo::tiled_merge::*;
 use crate::algo::tiled_work::{Tiles, Work};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tiles::{Buffer, Layout, Shape};
 
 /// A matrix of so many rows of tiles, of which some are finished.

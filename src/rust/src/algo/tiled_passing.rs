@@ -1,7 +1,7 @@
 //! What a matrix is of which tiles pass by to be looked at.
 
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout};
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::tiles::line::{Line, Store};
-use crate::tiles::machine::TileMachine;
 
 /// A place in another device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// A matrix of the device, and what is on its way from or to it; `K` marks moments in what the device has been given to do.
 pub(super) struct Place<M, K> {

@@ -11,13 +11,13 @@ use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::Passes;
 use crate::algo::tiled_stream::{slots, Stream, AHEAD, AT_ONCE};
 use crate::algo::tiled_work::Traffic;
-use crate::error::{Error, Result};
-use crate::matrix::{Part, Trans};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::progress::Moved;
-use crate::scalar::Scalar;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::line::Store;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::{Buffer, Layout, TileFile};
 
 /// A matrix in a file, or the factor in it, that something is to be multiplied by.

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::progress;
-use crate::scalar::Scalar;
 use crate::tiles::line::{Line, Store};
-use crate::tiles::machine::TileMachine;
 
 /// What the device was given and has perhaps not done.
 pub(super) struct Queue<'l, T: Scalar, D: TileMachine<T>, S> {

@@ -1,6 +1,6 @@
 //! One plan, carried out.
 
-use super::*;
+use crate::algo::tiled_merge::simulation::*;
 
 /// The strips of a device's place.
 fn all_of(work: &Work, device: usize, slot: usize) -> Vec<Loc> {

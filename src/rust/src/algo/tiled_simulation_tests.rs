@@ -1,9 +1,9 @@
 //! Plans of several devices carried out in random order, as far as drivers, queues and marks allow: whatever comes first, each step finds what it needs, nothing is
 //! read while it is written, and nothing waits for ever. SEED and ROUNDS make it another and a longer test.
 
-use super::*;
+use crate::algo::tiled_merge::*;
 use crate::algo::tiled_work::{Tiles, Work};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::tiles::{Buffer, Layout, Shape, Strips};
 use std::collections::VecDeque;
 

@@ -2,11 +2,11 @@
 
 use std::ops::Deref;
 
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::tiles::buffer::Buffer;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::memory::Slots;
 use crate::tiles::Strips;
 

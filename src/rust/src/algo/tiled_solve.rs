@@ -10,10 +10,10 @@ use crate::algo::tiled_memory::{room, Budget, Room};
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_stream::{slots, Stream, AT_ONCE};
 use crate::algo::tiled_work::Traffic;
-use crate::error::Result;
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
+use crate::base::error::Result;
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 
 /// What is solved, for the factor R.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

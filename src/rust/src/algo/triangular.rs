@@ -2,10 +2,10 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
 
 /// `out = op(R)^-1 x` with the leading triangle of `r` of order `out.nrows()`; the first
 /// `out.nrows()` rows of `x` are read. An exact zero on the diagonal is [`Error::Singular`].

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use super::npy;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
 use crate::tiles::entries::{below, load};
 use crate::tiles::{Below, Buffer, PlainFile, TileFile};
 

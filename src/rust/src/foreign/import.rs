@@ -5,10 +5,10 @@
 //! cache of pages, and then taken from there piece by piece. Where the cache has no room for it the pieces come from the disk.
 
 use super::source::{Order, Source};
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
 use crate::tiles::{Buffer, Shape, TileFile};
 
 /// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.

@@ -3,7 +3,7 @@
 
 use super::number::{Number, NATIVE};
 use super::source::Order;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::scalar::Scalar;
+use crate::base::scalar::Scalar;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {

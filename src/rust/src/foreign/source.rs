@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::number::Number;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
 /// Which entries lie side by side.

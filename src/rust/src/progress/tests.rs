@@ -1,6 +1,6 @@
 //! What is told when, and what counts.
 
-use super::*;
+use crate::progress::*;
 
 thread_local! {
     static SEEN: RefCell<Vec<Option<Report>>> = const { RefCell::new(Vec::new()) };
@@ -174,10 +174,10 @@ fn work_on_files_is_told_while_nothing_is_computed() {
 
 #[test]
 fn who_waits_tells_of_files_and_of_nothing_else() {
-    crate::interrupt::install(|| false);
+    crate::base::interrupt::install(|| false);
     let polled = || {
         std::thread::sleep(Duration::from_millis(60));
-        crate::interrupt::poll().unwrap();
+        crate::base::interrupt::poll().unwrap();
         seen().len()
     };
     let _call = begin(100.0, false, 0.0, note);

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use extendr_api::prelude::*;
 use faer::{MatMut, MatRef};
 
-use crate::error::{Error, Result};
-use crate::matrix::Trans;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Trans;
 
 extern "C" {
     /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no copy of a vector that

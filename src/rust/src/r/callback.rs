@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use extendr_api::prelude::*;
 
 use crate::algo::pcg_host::HostBlock;
-use crate::error::{Error, Result};
-use crate::threads;
+use crate::base::error::{Error, Result};
+use crate::base::threads;
 
 extern "C" {
     /// In `callback.c`. 1, or -1 where R jumped out of the function, 0 of a matrix that R cannot hold; jumps nowhere.

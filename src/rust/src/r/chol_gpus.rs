@@ -3,14 +3,14 @@
 use extendr_api::prelude::*;
 
 use crate::algo::cholesky_host::{factor_staying_by, Means};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::async_copy::TileMachine;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::resident::{Held, Holds, Slot};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
-use crate::work::Work;
 
 /// The tiles of the upper factor of x behind `handles`, columns of tiles after one another, each on the GPU that made it
 #[extendr]

@@ -4,13 +4,13 @@ use extendr_api::prelude::*;
 
 use crate::algo::cholesky;
 use crate::algo::cholesky_host;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 /// out = R with R'R = x, zero below the diagonal
 #[extendr]
@@ -100,7 +100,7 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
         let how = How::parse(&how)?;
         let (xdim, n) = (args::dims(&xdim)?, args::size(&size)?);
         if n > xdim.0.min(xdim.1) {
-            return Err(crate::error::Error::Dimension {
+            return Err(crate::base::error::Error::Dimension {
                 what: "'size' exceeds the extents of 'x'".to_owned(),
             });
         }
@@ -134,7 +134,7 @@ fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
         let (a, n) = (held(&x)?, args::size(&size)?);
         let (rows, cols) = a.shape();
         if n > rows.min(cols) {
-            return Err(crate::error::Error::Dimension {
+            return Err(crate::base::error::Error::Dimension {
                 what: "'size' exceeds the extents of 'x'".to_owned(),
             });
         }

@@ -6,16 +6,16 @@ use extendr_api::prelude::*;
 
 use crate::algo::cholesky_file::{factor_files, has_matrix, Budget, Files, Report, LEAST_ROOM};
 use crate::backend::cpu::{self, CpuDevice};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::cost::work::cholesky_flops;
+use crate::device::async_copy::TileMachine;
 use crate::progress;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
 use crate::r::tile_matrix::{by_element, open_known, path, same_extents};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::{kind, Access, State, TileFile};
-use crate::work::cholesky_flops;
 
 /// With `device = "auto"` the CPU factors smaller matrices.
 pub const LEAST_ON_GPU: usize = 2048;

@@ -3,14 +3,14 @@
 use extendr_api::prelude::*;
 
 use crate::algo::{cholesky_rows, cholesky_update, cholesky_update_host};
-use crate::error::{Error, Result};
-use crate::matrix::{Change, Uplo};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Uplo};
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::resident::{changing, held, on_held, on_pair, on_pair_mut, watch, Holds, Slot};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 pub fn change(down: &Robj) -> Result<Change> {
     Ok(if args::flag(down)? {

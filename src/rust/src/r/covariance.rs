@@ -4,8 +4,10 @@ use extendr_api::prelude::*;
 
 use crate::algo::covariance::{matrix, matrix_resident, operations, write};
 use crate::backend::cpu::CpuDevice;
-use crate::covariance::{scales, Correlation, Covariance, Points};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::covariance::{scales, Correlation, Covariance, Points};
 use crate::progress;
 use crate::r::args::{self, Out};
 use crate::r::operand::unknown;
@@ -13,9 +15,7 @@ use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, make_held};
 use crate::r::target::{check_free, note_fallback, on_device, set_last, How, Target};
 use crate::r::tile_writer::{writer, Writer};
-use crate::scalar::Scalar;
 use crate::tiles::TileFile;
-use crate::work::Work;
 
 /// With `device = "auto"` the CPU evaluates matrices of fewer entries: those of 2048 points.
 const LEAST_ON_GPU: f64 = (1u64 << 22) as f64;

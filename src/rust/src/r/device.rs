@@ -2,11 +2,11 @@
 
 use extendr_api::prelude::*;
 
-use crate::error::Error;
+use crate::base::error::Error;
+use crate::cost::work::{Verb, Work};
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::target::{self, How, Target};
-use crate::work::{Verb, Work};
 
 /// The number of GPUs that can be used
 #[extendr]

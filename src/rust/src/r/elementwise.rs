@@ -2,15 +2,15 @@
 
 use extendr_api::prelude::*;
 
-use crate::device::Device;
-use crate::elementwise::{Elementwise, Fold, Lines, Map, Zip};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Fold, Lines, Map, Zip};
 use crate::r::args;
 use crate::r::operand::{bring, unknown, Finds, There, Value};
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held, Held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::Scalar;
 
 fn text(x: &Robj) -> Result<&str> {
     x.as_str().ok_or_else(|| unknown("name"))

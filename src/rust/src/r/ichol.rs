@@ -5,7 +5,7 @@ use extendr_api::prelude::*;
 use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use crate::algo::pcg_blocks::{Blocks, Preconditioner};
 use crate::algo::pcg_host::Host;
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::sparse;

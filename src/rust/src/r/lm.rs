@@ -3,14 +3,14 @@
 use extendr_api::prelude::*;
 
 use crate::algo::least_squares::{self, Fit, Fits};
-use crate::device::ProblemShape;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::dense::ProblemShape;
 use crate::r::args::{self, Out};
 use crate::r::qr::answer;
 use crate::r::reply::reply;
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 /// The parts of a least-squares fit; see `algo::least_squares`
 #[extendr]

@@ -13,15 +13,15 @@ use crate::algo::lp_ipm::{Record, Status};
 use crate::algo::lp_mixed::MixedConstraints;
 use crate::algo::lp_sparse::SparseConstraints;
 use crate::backend::cpu::CpuDevice;
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::dense::Device;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, on_held, watch};
 use crate::r::sparse;
 use crate::r::target::{on_device, set_last, How, Target};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 /// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows, and of columns; `limits` are the
 /// tolerance, iterations, seconds and the constant of the objective.
@@ -202,7 +202,7 @@ fn native_lp_sparse(
         if stays_sparse(&how, &a, &call.problem()) {
             return call.sparse(&how, &a).map(answer);
         }
-        let mut x = crate::scalar::try_zeroed::<f64>(dim.0.saturating_mul(dim.1))?;
+        let mut x = crate::base::scalar::try_zeroed::<f64>(dim.0.saturating_mul(dim.1))?;
         for j in 0..dim.1 {
             let (index, values) = a.column(j);
             let column = &mut x[j * dim.0..(j + 1) * dim.0];

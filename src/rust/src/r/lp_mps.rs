@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::foreign::mps::{self, Layout};
 use crate::r::args;
 use crate::r::reply::{positions, reply};

@@ -4,14 +4,14 @@ use extendr_api::prelude::*;
 
 use crate::algo::lu::{self, Rhs};
 use crate::algo::{determinant, solve, solve_definite};
-use crate::device::Device;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::{widened, Scalar};
+use crate::cost::work::Work;
+use crate::device::dense::Device;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Holds, Slot};
 use crate::r::target::{on_device, How};
-use crate::scalar::{widened, Scalar};
-use crate::work::Work;
 
 /// A right-hand side of `n` rows: `NULL` stands for the identity.
 fn rhs(b: &Robj, n: usize, nrhs: usize) -> Result<Option<&[f64]>> {

@@ -3,13 +3,13 @@
 use extendr_api::prelude::*;
 
 use crate::algo::matmult;
-use crate::matrix::Trans;
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 /// How many terms the sums of a product of a matrix and its transpose have, and its order.
 fn sums(transposed: Trans, dim: (usize, usize)) -> (usize, usize) {
@@ -38,7 +38,7 @@ fn native_gemm(
         let (xdim, ydim) = (args::dims(&xdim)?, args::dims(&ydim)?);
         let ((m, k), (k2, n)) = (ta.shape(xdim), tb.shape(ydim));
         if k != k2 {
-            return Err(crate::error::Error::Dimension {
+            return Err(crate::base::error::Error::Dimension {
                 what: "non-conformable arguments".to_owned(),
             });
         }

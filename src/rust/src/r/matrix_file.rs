@@ -4,7 +4,7 @@ use std::path::Path;
 
 use extendr_api::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::foreign::source::Description;
 use crate::foreign::{export, import, npy, Kind, Number, Order, Source};
 use crate::r::args;

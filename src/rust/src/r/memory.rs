@@ -3,9 +3,9 @@
 use extendr_api::prelude::*;
 
 use crate::backend::cpu;
-use crate::error::{Error, Result};
-use crate::footprint::{largest, Task};
-use crate::held::{held, Place};
+use crate::base::accounting::{held, Place};
+use crate::base::error::{Error, Result};
+use crate::cost::footprint::{largest, Task};
 use crate::r::args;
 #[cfg(feature = "cuda")]
 use crate::r::reply::in_between;

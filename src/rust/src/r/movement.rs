@@ -2,16 +2,16 @@
 
 use extendr_api::prelude::*;
 
-use crate::device::Device;
-use crate::elementwise::{Elementwise, Index};
-use crate::error::{Error, Result};
-use crate::matrix::Part;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::{widened, Scalar};
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Index};
 use crate::r::args;
 use crate::r::operand::{bring, unknown, Finds, Value};
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{widened, Scalar};
 
 /// out = the handle of the transpose
 #[extendr]

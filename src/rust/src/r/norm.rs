@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::backend::cpu::CpuDevice;
-use crate::device::Device;
+use crate::device::dense::Device;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held};

@@ -5,12 +5,12 @@ use extendr_api::prelude::*;
 use crate::backend::cpu::{CpuDevice, CpuMat};
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::{CudaDevice, Matrix};
-use crate::elementwise::{Elementwise, Operand};
-use crate::error::{Error, Result};
-use crate::matrix::Part;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Operand};
 use crate::r::args;
 use crate::r::resident::{apart, held, Held, Holds};
-use crate::scalar::Scalar;
 
 /// What finds a matrix of its own again.
 pub trait Finds<T: Scalar>: Elementwise<T> + Holds<T> {

@@ -11,14 +11,14 @@ use crate::algo::pcg_sparse::{Sparse, Stored};
 use crate::algo::sparse_choice::factor_that_pays;
 use crate::algo::sparse_cholesky::Ordered;
 use crate::algo::symmetry::is_symmetric_sparse;
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::try_zeroed;
 use crate::r::args::{self, Out};
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
 use crate::r::reply::reply;
 use crate::r::target::{last, set_last, How, Target};
 use crate::r::{pcg_dense, pcg_sparse};
-use crate::scalar::try_zeroed;
 
 /// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
 const SPARSE: f64 = 0.25;
@@ -275,7 +275,7 @@ fn native_triangles(x: Robj, dim: Robj) -> Robj {
         let x = args::matrix(&x, dim)?;
         let (mut below, mut above) = (true, true);
         for (j, column) in x.chunks_exact(dim.0.max(1)).enumerate() {
-            crate::interrupt::poll()?;
+            crate::base::interrupt::poll()?;
             let (upper, lower) = column.split_at(j.min(column.len()));
             above &= upper.iter().all(|v| *v == 0.0);
             below &= lower.iter().skip(1).all(|v| *v == 0.0);

@@ -9,17 +9,17 @@ use crate::algo::pcg_dense::{Dense, Factor, ThroughHost};
 use crate::algo::pcg_device::OnDevice;
 use crate::algo::pcg_host::{Host, HostBlock};
 use crate::algo::symmetry::{is_symmetric, is_symmetric_resident, triangles_resident};
-use crate::device::Device;
-use crate::elementwise::Elementwise;
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::cost::work::Work;
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
 use crate::r::args;
 use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{AnyPreconditioner, Kind};
 use crate::r::resident::{held, on_held, on_pair, watch};
 use crate::r::target::{last_target, on_device, set_last, How};
-use crate::scalar::{narrow, try_zeroed, widened, Scalar};
-use crate::work::Work;
 
 fn asymmetric() -> Error {
     Error::NotSymmetric { argument: "A" }

@@ -4,12 +4,12 @@ use extendr_api::prelude::*;
 
 use crate::algo::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::lp_csc::Csc;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::device::sparse::{Columns, Stored};
 use crate::r::args;
 use crate::r::callback::Callback;
 use crate::r::resident::{held, Held, Pin};
 use crate::r::sparse;
-use crate::sparse::{Columns, Stored};
 
 /// A preconditioner that is made of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use crate::algo::pcg_device::OnDevice;
 use crate::algo::pcg_resident::{pcg_resident, Made};
 use crate::backend::cpu::CpuDevice;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::device::sparse::{Columns, Sparse};
 use crate::r::args;
 use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{Kind, SparseMatrix};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::sparse::{Columns, Sparse};
 
 /// Rows from which `auto` takes a GPU, and entries up to which: both triangles' are counted in 31 bits there.
 const ENOUGH: usize = 50_000;

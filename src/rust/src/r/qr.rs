@@ -4,12 +4,12 @@ use extendr_api::prelude::*;
 
 use crate::algo::qr::{self, QrObject};
 use crate::algo::qr_apply::{self, Form, Reflectors};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 pub fn answer(o: QrObject) -> List {
     list!(

@@ -3,14 +3,14 @@
 use extendr_api::prelude::*;
 
 use crate::algo::{qr, qr_apply};
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::cost::work::{form_flops, reflect_flops, Work};
+use crate::device::dense::Device;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Held, Holds, Slot};
 use crate::r::target::How;
-use crate::scalar::{narrow, try_zeroed, widened, Scalar};
-use crate::work::{form_flops, reflect_flops, Work};
 
 /// out = the handle of the factor
 #[extendr]

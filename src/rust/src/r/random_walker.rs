@@ -11,12 +11,12 @@ use crate::algo::random_walker_iterative::{segment_graph_iterative, Accuracy, It
 use crate::algo::random_walker_order::multiplications;
 use crate::algo::random_walker_seeds::{labels, whole};
 use crate::backend::cpu::CpuDevice;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::sparse;
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::scalar;
 
 fn broken() -> Error {
     Error::Internal {

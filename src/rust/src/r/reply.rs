@@ -7,13 +7,14 @@ use std::ptr::null;
 
 use extendr_api::prelude::*;
 
-use crate::error::{Error, Field, Result};
-use crate::held::{self, Search};
-use crate::interrupt;
+use crate::base;
+use crate::base::accounting::Search;
+use crate::base::error::{Error, Field, Result};
+use crate::base::interrupt;
+use crate::base::reserve;
+use crate::base::threads;
 use crate::progress::Report;
 use crate::r::target;
-use crate::reserve;
-use crate::threads;
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
@@ -127,7 +128,7 @@ pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
         // What runs in the middle of another call may not say that memory is plenty again.
         if !in_between() {
             reserve::renew().or_else(|_| {
-                held::relieve(Search::Full);
+                base::accounting::relieve(Search::Full);
                 reserve::renew()
             })?;
         }
@@ -138,7 +139,7 @@ pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
 /// As [`reply`], of a routine that gives memory back, or tells of it: one that needs none.
 pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
     interrupt::install(interrupt_pending);
-    held::install(collect);
+    base::accounting::install(collect);
     let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
         reserve::check()?;
         Err(Error::Internal {

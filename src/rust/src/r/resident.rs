@@ -14,17 +14,17 @@ use extendr_api::prelude::*;
 use crate::backend::cpu::{CpuDevice, CpuMat};
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::{CudaDevice, Matrix};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::held::{Place, Share};
-use crate::identity;
-use crate::matrix::{Block, Part};
+use crate::base::accounting::{Place, Share};
+use crate::base::error::{Error, Result};
+use crate::base::identity;
+use crate::base::matrix::{Block, Part};
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::dense::Device;
 use crate::progress;
 use crate::r::args::{self, Out};
 use crate::r::reply::{in_between, reply, reply_even_if_short, show_progress};
 use crate::r::target::{check_free, on_device, How, Target};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 extern "C" {
     /// In `entrypoint.c`.

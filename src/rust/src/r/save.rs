@@ -4,7 +4,7 @@ use std::path::Path;
 
 use extendr_api::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::r::args::Out;
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held};

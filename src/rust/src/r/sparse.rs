@@ -6,10 +6,10 @@ use extendr_api::prelude::*;
 
 use crate::algo::lp_csc::Csc;
 use crate::algo::pcg_sparse::Stored;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::room;
 use crate::r::args::{self, Out};
 use crate::r::reply::{in_r, interrupt_pending};
-use crate::scalar::room;
 
 extern "C" {
     /// In `entrypoint.c`. Preserved, or null; jumps nowhere.

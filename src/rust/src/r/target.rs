@@ -6,11 +6,12 @@ use extendr_api::prelude::*;
 
 use crate::algo::cholesky_host::Means;
 use crate::backend::cpu::CpuDevice;
-use crate::cost::{self, Cpu, Gpu, MARGIN, TRIVIAL};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::cost;
+use crate::cost::model::{Cpu, Gpu, MARGIN, TRIVIAL};
+use crate::cost::work::{Verb, Work};
 use crate::r::args;
 use crate::r::reply::in_between;
-use crate::work::{Verb, Work};
 
 /// A machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl How {
         };
         // The threads of the pool may all wait for the call that this one came in between.
         let threads = if in_between() { 1 } else { threads as usize };
-        crate::threads::want(threads);
+        crate::base::threads::want(threads);
         let mut breakeven = [f64::NAN; Verb::NAMED.len()];
         breakeven
             .iter_mut()
@@ -181,16 +182,16 @@ impl How {
         }
         let cpu = Cpu::here(CpuDevice::new(self.threads).threads());
         let measured = self.measured(work.verb);
-        if measured.is_none() && !cost::pays(work, self.single, &cpu, &Gpu::BEST, 1.0) {
+        if measured.is_none() && !cost::model::pays(work, self.single, &cpu, &Gpu::BEST, 1.0) {
             return false;
         }
         let Some(gpu) = first_gpu() else {
             return false;
         };
         let margin = measured.map_or(MARGIN, |n| {
-            cost::margin_at(n, work.verb, self.single, &cpu, &gpu)
+            cost::model::margin_at(n, work.verb, self.single, &cpu, &gpu)
         });
-        cost::pays(work, self.single, &cpu, &gpu, margin)
+        cost::model::pays(work, self.single, &cpu, &gpu, margin)
     }
 
     /// The order at which a GPU begins to pay, if it was measured.
@@ -299,7 +300,7 @@ macro_rules! on_device {
         use $crate::backend::cpu::CpuDevice;
         use $crate::r::target::{check_free, set_last, Target};
         let how: &$crate::r::target::How = $how;
-        let work: $crate::work::Work = $work.into();
+        let work: $crate::cost::work::Work = $work.into();
         #[allow(unused_mut)]
         let mut run = |target: Target| {
             check_free(target)?;

@@ -3,12 +3,12 @@
 use extendr_api::prelude::*;
 
 use crate::backend::cpu;
-use crate::error::{Error, Result};
-use crate::identity;
+use crate::base::error::{Error, Result};
+use crate::base::identity;
+use crate::base::scalar::Scalar;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::tile_parts::{gather, Places};
-use crate::scalar::Scalar;
 use crate::tiles::{kind, names, Access, Element, Layout, Shape, State, TileFile};
 
 /// Runs `$body` with `$t` the type of a file's numbers.

@@ -1,8 +1,8 @@
 //! Rows and columns of a matrix in a file of tiles, copied from and to R's memory.
 
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
 use crate::tiles::behind::Behind;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::{Layout, Shape, TileFile};

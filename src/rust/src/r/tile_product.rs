@@ -7,8 +7,10 @@ use extendr_api::prelude::*;
 use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_product::{multiply, Stored};
-use crate::error::Result;
-use crate::matrix::Trans;
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::progress::Moved;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
@@ -16,9 +18,7 @@ use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
 use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
-use crate::scalar::Scalar;
 use crate::tiles::kind;
-use crate::tiles::machine::TileMachine;
 
 /// `out = op(x) y`
 struct Product<'a, T> {

@@ -9,7 +9,10 @@ use crate::algo::tiled_inverse::inverse_diagonal;
 use crate::algo::tiled_memory::Budget;
 use crate::algo::tiled_passing::Passing;
 use crate::algo::tiled_solve::{solve, System};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::cost::work::cholesky_flops;
+use crate::device::async_copy::TileMachine;
 use crate::progress::Moved;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
@@ -17,10 +20,7 @@ use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
 use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
-use crate::scalar::Scalar;
 use crate::tiles::kind;
-use crate::tiles::machine::TileMachine;
-use crate::work::cholesky_flops;
 
 /// `out = op(R)^-1 b`
 struct Solve<'a, T> {

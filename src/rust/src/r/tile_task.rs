@@ -7,7 +7,9 @@ use extendr_api::prelude::*;
 use crate::algo::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled_memory::Budget;
 use crate::backend::cpu::CpuDevice;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::progress::{self, Moved};
 use crate::r::args;
 #[cfg(feature = "cuda")]
@@ -15,8 +17,6 @@ use crate::r::cholesky_file::bytes;
 use crate::r::cholesky_file::host_bytes;
 use crate::r::reply::show_progress;
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
 
 /// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than to compute with it.
 pub const LEAST_COLUMNS: usize = 64;

@@ -6,8 +6,11 @@ use extendr_api::prelude::*;
 
 use crate::algo::cholesky_update_file::{least_memory, update};
 use crate::algo::tiled_memory::Budget;
-use crate::error::Result;
-use crate::matrix::Change;
+use crate::base::error::Result;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::async_copy::TileMachine;
 use crate::progress::Moved;
 use crate::r::args;
 use crate::r::cholesky_file::LEAST_ON_GPU;
@@ -16,10 +19,7 @@ use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
 use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
-use crate::scalar::Scalar;
-use crate::tiles::machine::TileMachine;
 use crate::tiles::{kind, TileFile};
-use crate::work::Work;
 
 /// A factor in a file, and the name of another for the changed one.
 struct Update<'a, T> {

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
 use crate::progress::{self, begin_copy, Call, Paused};
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::How;
 use crate::r::tile_matrix::path;
 use crate::r::tile_parts::put;
-use crate::scalar::Scalar;
 use crate::tiles::behind::Behind;
 use crate::tiles::{Buffer, Layout, Shape, TileFile};
 

@@ -3,14 +3,14 @@
 use extendr_api::prelude::*;
 
 use crate::algo::triangular;
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
-use crate::scalar::Scalar;
-use crate::work::Work;
 
 fn uplo(upper: &Robj) -> Result<Uplo> {
     Ok(if args::flag(upper)? {

@@ -16,8 +16,8 @@
 //! | | CRC-32 of the values, `u32` |
 
 use super::damaged;
-use crate::error::{Error, Result};
-use crate::scalar::try_zeroed;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::try_zeroed;
 use crate::tiles::PlainFile;
 
 pub(super) const MAGIC: [u8; 8] = *b"cudamat\0";

@@ -9,7 +9,7 @@ pub mod values;
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
 /// Bytes that are read or written at once.

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use super::{damaged, AT_ONCE};
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::try_zeroed;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::try_zeroed;
 use crate::tiles::PlainFile;
 
 /// Fails where R should not read this file. `packed` is the one that it was unpacked from by gzip, which ends with a checksum.

@@ -6,11 +6,11 @@ use faer::MatMut;
 
 use super::head::{self, Head};
 use super::{damaged, AT_ONCE};
-use crate::device::Device;
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::Block;
-use crate::scalar::{try_zeroed, widen, Scalar};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::Block;
+use crate::base::scalar::{try_zeroed, widen, Scalar};
+use crate::device::dense::Device;
 use crate::tiles::PlainFile;
 
 /// Writes a new file with a matrix of a device. Where that fails there is none.
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
     use crate::backend::cpu::CpuDevice;
-    use crate::error::Error;
-    use crate::matrix::Part;
+    use crate::base::error::Error;
+    use crate::base::matrix::Part;
 
     #[test]
     fn pieces_cover_a_matrix_in_order() {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::buffer::Buffer;
 use super::file::TileFile;
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::Scalar;
-use crate::spawn;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::spawn;
 
 /// One is filled, one is written, and one is ready for whoever is done first.
 const BUFFERS: usize = 3;

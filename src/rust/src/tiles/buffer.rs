@@ -8,9 +8,10 @@ use std::ptr::NonNull;
 use super::header::slot_bytes;
 use super::layout::Layout;
 use super::strips::Strips;
-use crate::error::{Error, Result};
-use crate::held::{self, Search};
-use crate::scalar::Scalar;
+use crate::base;
+use crate::base::accounting::Search;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 /// What positions, lengths and addresses are multiples of. Disks have blocks of 512 or 4096 bytes.
 pub const PAGE: usize = 4096;
@@ -36,7 +37,7 @@ impl Pages {
             return Err(failed);
         };
         let start = system::obtain(bytes).or_else(|| {
-            held::relieve(Search::Full);
+            base::accounting::relieve(Search::Full);
             system::obtain(bytes)
         });
         start.map(|start| Pages { start, bytes }).ok_or(failed)
@@ -48,7 +49,7 @@ impl Pages {
 mod system {
     use std::ptr::{null_mut, NonNull};
 
-    use crate::host_memory::want_huge_pages;
+    use crate::base::host_memory::want_huge_pages;
 
     pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
         let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -5,8 +5,8 @@ use std::sync::MutexGuard;
 use super::buffer::Pages;
 use super::file::{Inner, TileFile};
 use super::table::Table;
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 impl<T: Scalar> TileFile<T> {
     /// A slot that no table names. There are more slots than tiles, so where none is free, either a commit sets some free, or

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Bytes of room that are reserved at once: a process that is killed meanwhile leaves a multiple of them.
 pub(super) const RESERVED_AT_ONCE: u64 = 16 << 30;

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{Access, RESERVED_AT_ONCE};
+use crate::tiles::direct::{Access, RESERVED_AT_ONCE};
 
 /// Waits for nobody, should the name be that of a pipe; of a regular file the flags say nothing.
 pub fn open(options: &mut OpenOptions, _: Access, path: &Path) -> Result<File> {

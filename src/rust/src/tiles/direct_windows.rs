@@ -6,7 +6,7 @@ use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::Access;
+use crate::tiles::direct::Access;
 
 const FILE_SHARE_READ: u32 = 1;
 const ERROR_SHARING_VIOLATION: i32 = 32;

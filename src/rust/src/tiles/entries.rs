@@ -1,8 +1,8 @@
 //! What the entries of a matrix are, of which a file holds one triangle alone.
 
 use super::{Buffer, Shape, State, TileFile};
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 /// What the entries below the diagonal are, of which a file that holds the upper triangle has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A disk that does not take what is written.
 
-use super::*;
 use crate::tiles::direct::{remove, Disk};
+use crate::tiles::file::*;
 use crate::tiles::Shape;
 
 /// An open file of one tile, whose disk refuses to be written.

@@ -21,9 +21,9 @@
 use super::buffer::{Pages, PAGE};
 use super::layout::{Layout, Shape};
 use super::table;
-use crate::error::{Error, Result};
-use crate::identity;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::identity;
+use crate::base::scalar::Scalar;
 
 const MAGIC: [u8; 8] = *b"cudafac\0";
 

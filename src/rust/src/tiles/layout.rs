@@ -1,6 +1,6 @@
 //! Which tiles a matrix is cut into, and how they are numbered.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// What of a matrix is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

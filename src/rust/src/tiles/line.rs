@@ -13,11 +13,11 @@ use super::buffer::Buffer;
 use super::memory::Slots;
 use super::meter::Meter;
 use super::plan::{Op, Plan, Request};
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::spawn;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::spawn;
 
 /// Where tiles come from and go to.
 pub trait Store<T>: Sync {

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::schedule::Task;
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
 
 /// Nanoseconds that steps take on the fastest device, about.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,10 @@ use std::mem::size_of;
 
 use super::buffer::{Buffer, PAGE};
 use super::strips::Strips;
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::Scalar;
-use crate::spawn;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::spawn;
 
 /// Memory for some strips of tiles.
 pub struct Slots<T> {

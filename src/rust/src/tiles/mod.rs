@@ -24,7 +24,6 @@ pub mod header;
 pub mod layout;
 pub mod line;
 pub mod list_schedule;
-pub mod machine;
 pub mod memory;
 pub mod meter;
 mod open;

@@ -8,8 +8,8 @@ use super::file::TileFile;
 use super::header::{too_large, Element, Header, Names};
 use super::layout::Layout;
 use super::table::{self, Entry, State, Table};
-use crate::error::{Error, Result};
-use crate::scalar::{filled, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{filled, Scalar};
 
 impl<T: Scalar> TileFile<T> {
     /// Makes a file with no tile in it, open for writing. All the room it will ever need is reserved. Where that fails there is

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::direct::{remove, Disk};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// A file that is read, or one that is being made: that is removed again unless [`finish`](PlainFile::finish) has made it durable.
 pub struct PlainFile {
@@ -33,9 +33,11 @@ impl PlainFile {
     }
 
     fn disk(&self) -> Result<&Disk> {
-        self.disk.as_ref().ok_or(crate::error::Error::Internal {
-            what: "a file that is closed was used".to_owned(),
-        })
+        self.disk
+            .as_ref()
+            .ok_or(crate::base::error::Error::Internal {
+                what: "a file that is closed was used".to_owned(),
+            })
     }
 
     /// The path, for errors.

@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
 
 /// What a request does with a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use super::*;
+use crate::tiles::plan::*;
 use crate::tiles::schedule::{cholesky, Blocking};
 
 fn number((i, j): (usize, usize)) -> usize {

@@ -13,7 +13,7 @@
 
 use super::buffer::{Pages, PAGE};
 use super::header::{get32, get64, put32, put64};
-use crate::error::Result;
+use crate::base::error::Result;
 
 const HEAD: usize = 32;
 const ENTRY: usize = 12;

@@ -9,11 +9,11 @@ use cudafactor::algo::cholesky_update::{
     update, update_in_place, update_lower, update_lower_resident, update_resident,
 };
 use cudafactor::algo::cholesky_update_host::{self, update_by_panels};
-use cudafactor::device::{Device, PANEL};
-use cudafactor::elementwise::Elementwise;
-use cudafactor::error::{Error, Result};
-use cudafactor::matrix::{Block, Change, Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::matrix::{Block, Change, Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, PANEL};
+use cudafactor::device::elementwise::Elementwise;
 use faer::Mat;
 
 use panels::{
@@ -428,10 +428,10 @@ fn not_stopped_half_way<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
     let clean = Host::<T>::from_fn(300, 300, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
     let (mut there, there_v) = (on(dev, &clean), on(dev, &v));
-    cudafactor::interrupt::install(|| true);
+    cudafactor::base::interrupt::install(|| true);
     std::thread::sleep(std::time::Duration::from_millis(60));
     let outcome = update_in_place(dev, Uplo::Upper, Change::Up, &mut there, &there_v);
-    cudafactor::interrupt::install(|| false);
+    cudafactor::base::interrupt::install(|| false);
     match outcome {
         Ok(_) => assert!(same(&read(dev, &there), &want)),
         Err(e) => {

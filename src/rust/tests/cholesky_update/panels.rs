@@ -1,6 +1,6 @@
 //! Factors that pass by in panels of columns.
 
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::device::async_copy::TileMachine;
 
 use super::*;
 

@@ -7,15 +7,15 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::covariance::{Covariance, Points};
-use cudafactor::device::{
+use cudafactor::base::error::Result;
+use cudafactor::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::covariance::{Covariance, Points};
+use cudafactor::device::dense::{
     Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
-use cudafactor::error::Result;
-use cudafactor::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
 use cudafactor::tiles::buffer::Pages;
-use cudafactor::tiles::machine::TileMachine;
 use faer::{MatMut, MatRef};
 
 type Inner<'a, T> = <CpuDevice as Device<T>>::Mat<'a>;

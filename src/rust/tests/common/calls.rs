@@ -1,10 +1,10 @@
 //! The verbs of a device on host matrices: loaded, computed and brought home.
 
 use super::{changed, matrices, written, Host};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Diag, Part, Side, Trans, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 pub const BOTH: [Trans; 2] = [Trans::No, Trans::Yes];
 

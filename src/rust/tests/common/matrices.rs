@@ -1,7 +1,7 @@
 //! Matrices to test with: easy, graded, ill-conditioned, deficient, at the ends of the range.
 
 use super::Host;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 
 /// Numbers that look random and are the same every time (splitmix64).
 #[derive(Debug, Clone)]

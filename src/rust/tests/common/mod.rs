@@ -10,10 +10,10 @@ pub mod place;
 pub mod residual;
 pub mod triangle_file;
 
-use cudafactor::device::Device;
-use cudafactor::error::Result;
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Result;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::{MatMut, MatRef};
 
 /// Edges of a warp, of tiles and of blocks, on both sides.

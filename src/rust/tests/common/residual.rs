@@ -1,7 +1,7 @@
 //! How wrong a result is, in units of the precision, and how wrong it may be.
 
 use super::Host;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 

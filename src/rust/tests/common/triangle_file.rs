@@ -1,6 +1,6 @@
 //! What a file of one triangle holds.
 
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 use cudafactor::tiles::TileFile;
 
 use super::Host;

@@ -3,7 +3,7 @@
 use cudafactor::algo::lp::Options;
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::lp_ipm::Status;
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 
 use super::problem::{near, random, Lp};
 use super::INF;

@@ -12,7 +12,7 @@ use cudafactor::algo::lp_mixed::MixedConstraints;
 use cudafactor::algo::lp_normal::NormalEquations;
 use cudafactor::algo::lp_vectors::Vectors;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
+use cudafactor::device::dense::Device;
 use faer::MatRef;
 
 use super::problem::{near, random, Lp, Random};

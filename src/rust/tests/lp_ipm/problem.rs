@@ -8,9 +8,9 @@ use cudafactor::algo::lp_ipm::Status;
 use cudafactor::algo::lp_mixed::MixedConstraints;
 use cudafactor::algo::lp_sparse::SparseConstraints;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::MatRef;
 
 use super::INF;

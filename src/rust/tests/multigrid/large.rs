@@ -5,8 +5,8 @@ use super::on_each_device;
 use crate::common::few;
 use cudafactor::algo::pcg::Stopping;
 use cudafactor::algo::pcg_resident::{pcg_resident, Made};
-use cudafactor::sparse::{Columns, Sparse, Stored, DOMINANT};
-use cudafactor::stencil::Step;
+use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
+use cudafactor::device::stencil::Step;
 use faer::Mat;
 
 on_each_device!(rows_with_very_many_entries, very_many_rows);

@@ -1,10 +1,10 @@
 //! Sparse matrices of many shapes, and how they come to a device.
 
 use crate::common::few;
-use cudafactor::elementwise::Elementwise;
-use cudafactor::error::Error;
-use cudafactor::matrix::Part;
-use cudafactor::sparse::{Columns, Rows, Sparse, Stored};
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::Part;
+use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::sparse::{Columns, Rows, Sparse, Stored};
 use faer::{Mat, MatMut};
 
 /// A matrix by columns, all entries, from rows, columns and values of one triangle.

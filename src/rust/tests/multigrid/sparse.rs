@@ -3,11 +3,11 @@
 use super::matrices::*;
 use super::on_each_device;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::elementwise::Elementwise;
-use cudafactor::error::Error;
-use cudafactor::sparse::{priority, Columns, Sparse, Stored, DOMINANT};
-use cudafactor::stencil::Step;
-use cudafactor::threads::share;
+use cudafactor::base::error::Error;
+use cudafactor::base::threads::share;
+use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::sparse::{priority, Columns, Sparse, Stored, DOMINANT};
+use cudafactor::device::stencil::Step;
 use faer::Mat;
 
 on_each_device!(

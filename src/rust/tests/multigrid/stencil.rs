@@ -6,9 +6,9 @@ use cudafactor::algo::multigrid::Multigrid;
 use cudafactor::algo::pcg::{pcg, Stopping};
 use cudafactor::algo::pcg_device::OnDevice;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::stencil::{Grid, Operator, Reach, Stencil, Step};
-use cudafactor::threads::share;
+use cudafactor::base::threads::share;
+use cudafactor::device::dense::Device;
+use cudafactor::device::stencil::{Grid, Operator, Reach, Stencil, Step};
 use faer::Mat;
 
 on_each_device!(

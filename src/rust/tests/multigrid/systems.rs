@@ -6,8 +6,8 @@ use crate::common::few;
 use cudafactor::algo::multigrid_sparse::Algebraic;
 use cudafactor::algo::pcg::{Solution, Stopping};
 use cudafactor::algo::pcg_resident::{pcg_resident, Made};
-use cudafactor::error::Error;
-use cudafactor::sparse::Sparse;
+use cudafactor::base::error::Error;
+use cudafactor::device::sparse::Sparse;
 use faer::Mat;
 
 on_each_device!(

@@ -8,10 +8,10 @@ use super::exact::{self, Residual};
 use super::positive::{hard, nearly_dependent, tiny_pivot, Range};
 use super::textbook::{self, Division};
 use super::{allowed, orders};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::{Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::{Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     residuals_are_the_textbooks,

@@ -1,7 +1,7 @@
 //! Residuals of which no digit is lost to the arithmetic that forms them.
 
 use super::common::Host;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 
 /// A sum in twice the double precision (Ogita, Rump and Oishi's compensated dot product).
 #[derive(Debug, Clone, Copy)]

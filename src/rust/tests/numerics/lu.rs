@@ -5,9 +5,9 @@ use super::common::{changed, few, for_each_device, same, Host};
 use super::exact;
 use super::positive::shuffled;
 use super::{allowed, textbook};
-use cudafactor::device::{Device, LuInfo};
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, LuInfo};
 
 for_each_device!(residuals_are_the_textbooks, growth_costs_what_it_must);
 

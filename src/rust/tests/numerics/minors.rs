@@ -4,10 +4,10 @@ use super::common::calls::factor;
 use super::common::{few, for_each_device, matrices, Host};
 use super::positive::with_spectrum;
 use super::{exact, textbook};
-use cudafactor::device::Device;
-use cudafactor::error::Error;
-use cudafactor::matrix::Uplo;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::matrix::Uplo;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     indefinite_beyond_doubt,

@@ -2,7 +2,7 @@
 
 use super::common::matrices::{self, Random};
 use super::common::{few, Host};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 
 pub fn shapes() -> Vec<(usize, usize, usize)> {
     if few() {

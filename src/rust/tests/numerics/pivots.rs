@@ -5,8 +5,8 @@ use super::common::{few, for_each_device, same, Host};
 use super::lu::{factor, shapes};
 use super::positive::shuffled;
 use super::{exact, textbook};
-use cudafactor::device::{Device, LuInfo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::{Device, LuInfo};
 
 for_each_device!(
     pivots_are_the_largest,

@@ -7,7 +7,7 @@ use super::common::matrices::Random;
 use super::common::residual::product;
 use super::common::Host;
 use super::triangles::{gapped, kahan, places};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 use faer::Mat;
 
 /// How far the generators go in a precision.

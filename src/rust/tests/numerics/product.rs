@@ -5,9 +5,9 @@ use super::common::{changed, for_each_device, Host};
 use super::exact::{columns, transposed, Sum};
 use super::pairs::{grain, pairs, rounded, shapes, shifted, spread};
 use super::{allowed, exact};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     entries_are_as_good_as_their_products,

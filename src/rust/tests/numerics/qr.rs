@@ -4,9 +4,9 @@ use super::common::matrices::{self, Random};
 use super::common::residual::{self, norm1, product};
 use super::common::{changed, few, for_each_device, written, Host};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Part, Trans};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Trans};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 for_each_device!(

@@ -4,9 +4,9 @@ use super::common::calls::{cross, factor, multiply, solve, variants, BOTH};
 use super::common::{few, for_each_device, matrices, Host};
 use super::positive::with_spectrum;
 use super::triangles::gapped;
-use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Side, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Side, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(
     factors_repeat,

@@ -6,9 +6,9 @@ use super::common::residual::product;
 use super::common::{for_each_device, Host};
 use super::exact::{columns, transposed};
 use super::pairs::{shapes, shifted};
-use cudafactor::device::Device;
-use cudafactor::matrix::Trans;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Trans;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 
 for_each_device!(subnormal_numbers_count, what_is_no_number_propagates);
 

@@ -1,7 +1,7 @@
 //! The algorithms as books have them, in the precision under test, and the one that no book would have.
 
 use super::common::Host;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
 use faer::traits::math_utils::sqrt;
 
 /// The upper factor in LAPACK's order without blocks: each entry is one sum, taken from A's at once. Fails with the order of the

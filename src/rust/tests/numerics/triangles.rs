@@ -3,9 +3,9 @@
 use super::common::matrices::{self, Random};
 use super::positive::{orthogonal, rising, shuffled, Range};
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::Device;
-use cudafactor::matrix::Part;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::Part;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 /// Kahan's matrix, transposed: no entry of its diagonal is small, and its condition is near `condition` all the same.

@@ -9,9 +9,9 @@ use super::common::{for_each_device, matrices, Host};
 use super::positive::Range;
 use super::triangles::{gapped, hard, kahan};
 use super::{allowed, exact, orders, textbook};
-use cudafactor::device::Device;
-use cudafactor::matrix::{Diag, Side, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Diag, Side, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::dense::Device;
 use faer::Mat;
 
 for_each_device!(residuals_are_the_textbooks);

@@ -7,8 +7,8 @@ use cudafactor::algo::pcg_sparse::{Sparse, Stored};
 use cudafactor::algo::sparse_choice::{factor_that_pays, may_pay, pays, Iterations};
 use cudafactor::algo::sparse_cholesky::Ordered;
 use cudafactor::algo::sparse_levels::widest_level;
-use cudafactor::error::{Error, Result};
-use cudafactor::threads::share;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::threads::share;
 
 use crate::problem::{block, lower, numbers, poisson, residual, run, upper};
 

@@ -6,7 +6,7 @@ use cudafactor::algo::pcg::{pcg, End, Stopping};
 use cudafactor::algo::pcg_blocks::{Jacobi, Product, Solve, Unpreconditioned};
 use cudafactor::algo::pcg_host::{Host, HostBlock};
 use cudafactor::algo::pcg_sparse::{Sparse, Stored};
-use cudafactor::error::{Error, Result};
+use cudafactor::base::error::{Error, Result};
 
 use crate::problem::{block, poisson, residual, run};
 
@@ -273,7 +273,7 @@ fn a_preconditioner_of_another_order_is_refused() {
 #[test]
 fn users_are_heard() {
     let run = || {
-        cudafactor::interrupt::install(|| true);
+        cudafactor::base::interrupt::install(|| true);
         let a = Sparse::new(&poisson(&[30, 30]), Stored::All).unwrap();
         let b = block(900, 2, 1);
         let stop = Stopping {

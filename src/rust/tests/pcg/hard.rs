@@ -6,7 +6,7 @@ use cudafactor::algo::pcg::{pcg, End, Stopping};
 use cudafactor::algo::pcg_blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::pcg_host::{Host, HostBlock};
 use cudafactor::algo::pcg_sparse::{Sparse, Stored};
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 use faer::Mat;
 
 use crate::problem::{block, direct, numbers, poisson, residual, run, sparse};

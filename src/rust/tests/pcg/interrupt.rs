@@ -9,8 +9,8 @@ use cudafactor::algo::pcg_blocks::{Blocks, Preconditioner};
 use cudafactor::algo::pcg_host::Host;
 use cudafactor::algo::pcg_sparse::Stored;
 use cudafactor::algo::sparse_cholesky::Ordered;
-use cudafactor::error::Error;
-use cudafactor::interrupt;
+use cudafactor::base::error::Error;
+use cudafactor::base::interrupt;
 
 use crate::problem::{block, poisson};
 

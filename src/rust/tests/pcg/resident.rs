@@ -7,9 +7,9 @@ use cudafactor::algo::pcg_dense::{Dense, Factor, ThroughHost};
 use cudafactor::algo::pcg_device::OnDevice;
 use cudafactor::algo::pcg_host::Host as OnHost;
 use cudafactor::algo::pcg_sparse::{Sparse, Stored};
-use cudafactor::elementwise::Elementwise;
-use cudafactor::matrix::{Part, Uplo};
-use cudafactor::scalar::Scalar;
+use cudafactor::base::matrix::{Part, Uplo};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::Elementwise;
 
 use crate::common::{for_each_device, Host};
 use crate::problem::{dense, numbers, poisson};

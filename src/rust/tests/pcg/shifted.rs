@@ -3,7 +3,7 @@
 use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::pcg_sparse::Stored;
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 use faer::{mat, Mat, Side};
 
 use crate::problem::{block, dense, poisson, residual, run, sparse};

@@ -4,8 +4,8 @@ use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::symmetry::{
     is_symmetric, is_symmetric_resident, is_symmetric_sparse, triangles_resident,
 };
-use cudafactor::elementwise::Elementwise;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::elementwise::Elementwise;
 
 use crate::common::{for_each_device, Host};
 use crate::problem::{lower, numbers, poisson, sparse, upper};

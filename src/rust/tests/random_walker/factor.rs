@@ -3,8 +3,8 @@ use cudafactor::algo::lp_csc::Csc;
 use cudafactor::algo::random_walker_direct::Factor;
 use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_order::{dissect, NONE};
-use cudafactor::error::Error;
-use cudafactor::interrupt;
+use cudafactor::base::error::Error;
+use cudafactor::base::interrupt;
 
 #[test]
 fn a_dissection_names_each_wanted_pixel_once() {

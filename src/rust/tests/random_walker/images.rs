@@ -1,6 +1,6 @@
 use super::model::{seeded, Picture};
 use cudafactor::algo::random_walker::segment;
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 
 #[test]
 fn gray_images_agree_with_the_model() {

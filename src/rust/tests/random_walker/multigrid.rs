@@ -7,7 +7,7 @@ use cudafactor::algo::random_walker_image::Image;
 use cudafactor::algo::random_walker_iterative::{segment_graph_iterative, Accuracy, Iterated};
 use cudafactor::algo::random_walker_multigrid::segment_graph_multigrid;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::threads::share;
+use cudafactor::base::threads::share;
 
 const ACCURACY: Accuracy = Accuracy {
     tol: 1e-9,

@@ -6,8 +6,8 @@ use cudafactor::algo::random_walker::segment;
 use cudafactor::algo::random_walker_graph::Graph;
 use cudafactor::algo::random_walker_image::Image;
 use cudafactor::algo::random_walker_seeds::{labels, whole};
-use cudafactor::error::Error;
-use cudafactor::interrupt;
+use cudafactor::base::error::Error;
+use cudafactor::base::interrupt;
 
 #[test]
 fn pixels_that_are_left_out_cut_the_graph() {

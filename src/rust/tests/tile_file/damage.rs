@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 use cudafactor::tiles::{kind, Access, Shape, State, TileFile};
 
 use super::{fill, steps, written, Place, TILE};

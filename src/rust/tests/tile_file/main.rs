@@ -9,8 +9,8 @@ mod place;
 mod refused;
 mod threads;
 
-use cudafactor::error::Error;
-use cudafactor::scalar::Scalar;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
 use place::Place;
 
 use cudafactor::tiles::{kind, Access, Buffer, Element, Layout, Shape, State, TileFile};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cudafactor::error::Error;
+use cudafactor::base::error::Error;
 use cudafactor::tiles::{kind, Access, Layout, Shape, TileFile};
 
 use super::{written, Place, TILE};

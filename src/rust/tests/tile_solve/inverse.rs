@@ -5,8 +5,8 @@ use crate::common::{residual, Host};
 use crate::{memory, triangle, written, MUCH};
 use cudafactor::algo::tiled_factor::Factor;
 use cudafactor::algo::tiled_inverse::inverse_diagonal;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 
 /// In double precision, by substitution.
 fn inverse_diagonal_of<T: Scalar>(r: &Host<T>) -> Vec<f64> {

@@ -10,9 +10,9 @@ use cudafactor::algo::tiled_factor::Factor;
 use cudafactor::algo::tiled_inverse::inverse_diagonal;
 use cudafactor::algo::tiled_memory::Budget;
 use cudafactor::algo::tiled_solve::{solve, Passes, System};
-use cudafactor::error::Result;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Result;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 use cudafactor::tiles::{Layout, Shape, State, TileFile};
 
 /// Tests of these functions on each device there is, and on one whose memory is its own wherever the tests run.

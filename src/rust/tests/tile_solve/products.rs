@@ -6,11 +6,11 @@ use crate::MUCH;
 use cudafactor::algo::tiled_memory::Budget;
 use cudafactor::algo::tiled_product::{multiply, Stored};
 use cudafactor::algo::tiled_solve::Passes;
-use cudafactor::error::{Error, Result};
-use cudafactor::interrupt;
-use cudafactor::matrix::Trans;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::Trans;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 use cudafactor::tiles::{Layout, Shape, State, TileFile};
 use faer::{Mat, MatRef};
 

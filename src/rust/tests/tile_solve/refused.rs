@@ -6,10 +6,10 @@ use crate::{memory, solved, triangle, written, MUCH, SYSTEMS};
 use cudafactor::algo::tiled_factor::Factor;
 use cudafactor::algo::tiled_inverse::inverse_diagonal;
 use cudafactor::algo::tiled_solve::System;
-use cudafactor::error::Error;
-use cudafactor::interrupt;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::interrupt;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 use cudafactor::tiles::State;
 
 fn a_zero_on_the_diagonal_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {

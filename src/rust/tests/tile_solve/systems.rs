@@ -5,9 +5,9 @@ use crate::common::{matrices, residual, same, Host};
 use crate::{memory, solved, triangle, written, MUCH, SYSTEMS};
 use cudafactor::algo::tiled_factor::Factor;
 use cudafactor::algo::tiled_solve::System;
-use cudafactor::error::Error;
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
 use faer::Mat;
 
 fn matrix_of(system: System, r: &Mat<f64>) -> Mat<f64> {

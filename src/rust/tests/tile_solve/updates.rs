@@ -7,12 +7,12 @@ use crate::{triangle, written};
 use cudafactor::algo::cholesky_update_file::{least_memory, update};
 use cudafactor::algo::tiled_memory::Budget;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::PANEL;
-use cudafactor::error::{Error, Result};
-use cudafactor::interrupt;
-use cudafactor::matrix::{Change, Part};
-use cudafactor::scalar::Scalar;
-use cudafactor::tiles::machine::TileMachine;
+use cudafactor::base::error::{Error, Result};
+use cudafactor::base::interrupt;
+use cudafactor::base::matrix::{Change, Part};
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::dense::PANEL;
 use cudafactor::tiles::{Access, Layout, State, TileFile};
 
 for_each_device!(

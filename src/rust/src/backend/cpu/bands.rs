@@ -1,7 +1,7 @@
 //! Long passes over matrices in bands, between which the user is asked about stopping.
 
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
 
 /// Entries that are read or written between two questions.
 const BAND: usize = 1 << 24;

@@ -7,10 +7,10 @@ use faer::{Accum, MatMut, MatRef, Par};
 use super::gemm::rank_update_lower;
 use super::triangular::trsm;
 use super::vector::{axpy, exceeds, vectorized};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::{Diag, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
 
 /// Order of the diagonal blocks factored in a buffer of their own.
 pub(super) const BASE: usize = 64;

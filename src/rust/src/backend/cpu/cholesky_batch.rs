@@ -2,12 +2,12 @@
 
 use super::cholesky::{base, potrf, BASE};
 use super::ColumnsMut;
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share, BRIEF};
+use crate::cost::work::cholesky_flops;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::threads::{join, share, BRIEF};
-use crate::work::cholesky_flops;
 
 /// Bytes of matrices for each thread, so that what was copied is still in the cache when it is factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;

@@ -5,11 +5,11 @@ use faer::{MatMut, MatRef};
 use super::gemm::gemm;
 use super::triangular::trsm;
 use super::vector::mirror_upper;
-use crate::error::Result;
-use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::error::Result;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::cholesky_flops;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::work::cholesky_flops;
 
 /// Fewest columns in a strip, and most strips.
 const NARROWEST: usize = 64;

@@ -6,12 +6,12 @@ use faer::Accum;
 use super::gemm::rank_update_lower;
 use super::vector::{dot, exceeds, vectorized};
 use super::{Columns, ColumnsMut};
-use crate::device::PivotedCholesky;
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::cholesky_flops;
+use crate::device::dense::PivotedCholesky;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::work::cholesky_flops;
 
 /// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves unfinished are LAPACK's too.
 const PIVOT_BLOCK: usize = 64;

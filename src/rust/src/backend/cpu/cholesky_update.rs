@@ -22,10 +22,10 @@ use std::sync::PoisonError;
 use super::reflections::each_row;
 use super::update_panels::Work;
 use super::{Columns, ColumnsMut};
-use crate::error::{Error, Result};
-use crate::matrix::Change;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::share;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Change;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::share;
 
 /// The factor of `R'R + V V'` or `R'R - V V'` in the upper triangle of `r`; the other one is of no account, and stays, and `v` is lost. Its diagonal is
 /// positive. Where there is no such factor that is an error with the order of the minor, and `r` is lost, too.

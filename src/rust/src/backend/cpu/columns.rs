@@ -4,11 +4,11 @@ use faer::{MatMut, MatRef};
 
 use super::elementwise::{each_chunk, ARITHMETIC};
 use super::{columns, require};
-use crate::elementwise::Scaling;
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::Scalar;
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share};
+use crate::device::elementwise::Scaling;
 
 /// Products that one loop sums.
 const LEAF: usize = 512;

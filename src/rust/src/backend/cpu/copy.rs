@@ -5,10 +5,10 @@ use std::ops::Range;
 use faer::{MatMut, MatRef};
 
 use super::in_bands;
-use crate::error::Result;
-use crate::matrix::Part;
-use crate::scalar::Scalar;
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share};
 
 /// A copied entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
 const COPY: f64 = 16.0;

@@ -4,10 +4,10 @@ use faer::MatMut;
 
 use super::elementwise::{each_chunk, CHUNK};
 use super::{columns, require};
-use crate::covariance::{Covariance, Points};
-use crate::error::Result;
-use crate::matrix::Block;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::matrix::Block;
+use crate::base::scalar::Scalar;
+use crate::device::covariance::{Covariance, Points};
 
 pub(super) fn evaluate<T: Scalar>(
     function: &Covariance,

@@ -7,10 +7,10 @@ use faer::{MatMut, MatRef};
 
 use super::functions::{modulo, of_one, power, quotient};
 use super::{columns, columns_mut, in_bands, require, Columns, ColumnsMut, CpuMat};
-use crate::elementwise::{Map, Operand, Zip};
-use crate::error::Result;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{join, share};
+use crate::device::elementwise::{Map, Operand, Zip};
 
 /// Entries of a column computed at a time.
 pub(super) const CHUNK: usize = 512;

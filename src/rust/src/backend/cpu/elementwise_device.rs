@@ -1,10 +1,10 @@
 //! The processor as a device for arithmetic by entries and for parts of matrices.
 
 use super::{columns, elementwise, fold, movement, require, CpuDevice, CpuMat};
-use crate::device::Device;
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
 
 impl<T: Scalar> Elementwise<T> for CpuDevice {
     fn blank(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {

@@ -4,10 +4,10 @@ use faer::MatRef;
 
 use super::norms::of_columns;
 use super::{columns, in_bands, Columns};
-use crate::elementwise::{Fold, Lines};
-use crate::error::Result;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{join, share};
+use crate::device::elementwise::{Fold, Lines};
 
 /// Numbers that one loop takes.
 const LEAF: usize = 512;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::elementwise::Map;
+use crate::device::elementwise::Map;
 
 extern "C" {
     // The C library's, which R calls too: what Rust has under these names is written out by formulas.

@@ -7,11 +7,11 @@ use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::vector::mirror_upper;
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{join, share};
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{join, share};
 
 /// Edge of the pieces a product is cut into, so that the user is asked about stopping every fraction of a second.
 const TILE: usize = 2048;

@@ -6,14 +6,14 @@ use super::gemm::gemm;
 use super::triangular::trsm;
 use super::vector::{axpy, vectorized};
 use super::{Columns, ColumnsMut};
-use crate::device::LuInfo;
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::base::threads::{batch, join, pieces, share};
+use crate::cost::work::lu_flops;
+use crate::device::dense::LuInfo;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::threads::{batch, join, pieces, share};
-use crate::work::lu_flops;
 
 /// Width of the columns eliminated one by one.
 const BASE: usize = 8;
@@ -269,7 +269,7 @@ mod tests {
         let a = Mat::from_fn(n, n, |i, j| entry(i, j) + if i == j { 4.0 } else { 0.0 });
         let factor = |threads: usize| {
             let mut lu = a.clone();
-            let columns = super::super::columns_mut(lu.as_mut()).unwrap();
+            let columns = crate::backend::cpu::columns_mut(lu.as_mut()).unwrap();
             let mut ipiv = vec![0; n];
             by_panels(columns, &mut ipiv, threads).unwrap();
             (lu, ipiv)

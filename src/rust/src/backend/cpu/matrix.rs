@@ -2,9 +2,9 @@
 
 use faer::{ContiguousFwd, MatMut, MatRef};
 
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Trans};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Trans};
+use crate::base::scalar::Scalar;
 
 /// Column-major views: every column is a slice.
 pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;

@@ -49,14 +49,14 @@ use self::matrix::{op, require, submatrix};
 pub use self::sparse::{HostAggregates, HostCsr};
 pub use self::usage::memory;
 
-use crate::covariance::{Covariance, Points};
-use crate::device::{
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::packing;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::covariance::{Covariance, Points};
+use crate::device::dense::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
 };
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::packing;
-use crate::scalar::{try_zeroed, Scalar};
 
 /// The processor with a number of threads.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl CpuDevice {
     /// At most this many threads; 0 asks the environment and the machine.
     pub fn new(threads: usize) -> Self {
         CpuDevice {
-            threads: crate::threads::resolve(threads),
+            threads: crate::base::threads::resolve(threads),
             apart: false,
             reached: false,
         }

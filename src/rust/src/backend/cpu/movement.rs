@@ -4,10 +4,10 @@ use faer::{MatMut, MatRef};
 
 use super::elementwise::{each_chunk, Source, CHUNK};
 use super::{columns, columns_mut, in_bands, require, Columns, ColumnsMut, CpuMat};
-use crate::elementwise::{Index, Operand};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share};
+use crate::device::elementwise::{Index, Operand};
 
 /// An entry costs about as much as this many multiplications.
 const MOVE: f64 = 16.0;

@@ -4,9 +4,9 @@ use faer::MatRef;
 
 use super::vector::{norm2, sum_of_magnitudes};
 use super::{columns, in_bands, Columns};
-use crate::error::Result;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{join, share};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{join, share};
 
 /// An entry read from memory costs about as much as this many multiplications.
 const READ: f64 = 8.0;

@@ -2,13 +2,13 @@
 
 use super::reflector::{apply_reflector, BlockReflector, Convention};
 use super::{Columns, ColumnsMut};
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::Trans;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{batch, join, pieces, share};
+use crate::cost::work::{form_flops, qr_flops, reflect_flops};
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{batch, join, pieces, share};
-use crate::work::{form_flops, qr_flops, reflect_flops};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {

@@ -4,19 +4,19 @@ use super::qr::ormqr;
 use super::qr_limited::qrdc2;
 use super::triangular::trsm;
 use super::ColumnsMut;
-use crate::device::{ProblemShape, Ranks};
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share, BRIEF};
+use crate::cost::work::{apply_flops, qr_flops};
+use crate::device::dense::{ProblemShape, Ranks};
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::threads::{join, share, BRIEF};
-use crate::work::{apply_flops, qr_flops};
 
 /// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
 const FIXED: f64 = 4000.0;
 
-/// [`Problems`](crate::device::Problems) in host memory.
+/// [`Problems`](crate::device::dense::Problems) in host memory.
 pub(crate) struct Parts<'a, T> {
     pub shape: ProblemShape,
     pub count: usize,

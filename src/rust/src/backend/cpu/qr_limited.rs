@@ -10,14 +10,14 @@ use super::qr::apply_chunks;
 use super::reflector::{apply_reflector, reflector, BlockReflector, Convention};
 use super::vector::norm2;
 use super::ColumnsMut;
-use crate::device::PivotedQr;
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::Trans;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::share;
+use crate::cost::work::qr_flops;
+use crate::device::dense::PivotedQr;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::share;
-use crate::work::qr_flops;
 
 /// Columns reduced before the others are brought up to date.
 const PANEL: usize = 32;

@@ -6,13 +6,13 @@ use super::gemm::gemm;
 use super::reflector::{reflector, Convention};
 use super::vector::{axpy, dot, four_dots, norm2, vectorized};
 use super::{Columns, ColumnsMut};
-use crate::device::PivotedQr;
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{inside, join, share};
+use crate::cost::work::qr_flops;
+use crate::device::dense::PivotedQr;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::threads::{inside, join, share};
-use crate::work::qr_flops;
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;

@@ -6,8 +6,8 @@ use pulp::{Simd, WithSimd};
 use super::reflections::{held_by, reflection, reflection_of_any, Ends, Part, Parts, FIXED};
 use super::tile::{lanes, put, take, Tile, ROWS};
 use super::ColumnsMut;
-use crate::matrix::Change;
-use crate::scalar::Scalar;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
 
 /// Applies reflections, of `each` coefficients for a row, to as many rows of R, and to V, in columns right of where they were made.
 pub(super) fn follow<T: Scalar>(

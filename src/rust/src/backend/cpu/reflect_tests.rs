@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatMut};
 
-use super::*;
+use crate::backend::cpu::reflect::*;
 
 /// A block of all rows, by one kind of vectors; in its own order of operations each.
 fn changed<T: Scalar, S: Simd>(simd: S, change: Change, r: &Mat<T>, v: &Mat<T>) -> Mat<T> {

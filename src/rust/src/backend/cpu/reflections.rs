@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::matrix::Change;
-use crate::scalar::Scalar;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
 
 /// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`] gives are one reflection: [`Ends`], and a number for each
 /// column.

@@ -5,9 +5,9 @@ use faer::{Accum, MatMut, MatRef};
 use super::gemm::product;
 use super::vector::{axpy, dot, norm2, scale, vectorized};
 use super::{Columns, ColumnsMut};
-use crate::error::Result;
-use crate::matrix::Trans;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
 
 /// What becomes of a column that is zero below its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

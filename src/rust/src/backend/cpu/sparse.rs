@@ -4,11 +4,11 @@ use super::matrix::require;
 use super::sparse_coarse::{aggregate, coarsen, numbered};
 use super::stencil::{in_parts, numbers, numbers_mut};
 use super::{CpuDevice, CpuMat};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::scalar::{room, try_zeroed};
-use crate::sparse::{each_product, Columns, Rows, Sparse, Stored};
-use crate::stencil::Step;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::scalar::{room, try_zeroed};
+use crate::device::sparse::{each_product, Columns, Rows, Sparse, Stored};
+use crate::device::stencil::Step;
 
 /// A matrix by rows, all entries of both triangles.
 pub struct HostCsr {

@@ -1,9 +1,9 @@
 //! Aggregates of the rows of a sparse matrix, and the matrix of aggregates.
 
 use super::sparse::{look, HostAggregates, HostCsr};
-use crate::error::Result;
-use crate::scalar::{filled, reserve, room, try_zeroed};
-use crate::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};
+use crate::base::error::Result;
+use crate::base::scalar::{filled, reserve, room, try_zeroed};
+use crate::device::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};
 
 /// What is left, and what takes no part; else the first row of the aggregate.
 const LEFT: i32 = -1;

@@ -6,9 +6,9 @@ use super::matrix::require;
 use super::stencil_between::{prolong, restrict};
 use super::stencil_coarse::{coarsen, interpolation};
 use super::{CpuDevice, CpuMat};
-use crate::error::{Error, Result};
-use crate::parts::{in_parts_of, Cut};
-use crate::stencil::{Grid, Offset, Operator, Reach, Stencil, Step};
+use crate::base::chunks::{in_parts_of, Cut};
+use crate::base::error::{Error, Result};
+use crate::device::stencil::{Grid, Offset, Operator, Reach, Stencil, Step};
 
 /// An entry on its way from memory costs about as much as this many multiplications.
 const READ: f64 = 4.0;

@@ -2,8 +2,8 @@
 
 use super::matrix::require;
 use super::stencil::in_parts;
-use crate::error::Result;
-use crate::stencil::Grid;
+use crate::base::error::Result;
+use crate::device::stencil::Grid;
 
 /// A line of the coarse grid and a line of the grid beside it, and the weights between their points, by columns of cells: of points of the line that are coarse along it (1 where there are none),
 /// and of others, for the coarse point below and above.

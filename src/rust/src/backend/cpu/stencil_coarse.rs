@@ -2,9 +2,9 @@
 
 use super::stencil::{in_parts, Slices};
 use super::stencil_between::by_cells;
-use crate::error::Result;
-use crate::scalar::try_zeroed;
-use crate::stencil::{Grid, Offset, Reach};
+use crate::base::error::Result;
+use crate::base::scalar::try_zeroed;
+use crate::device::stencil::{Grid, Offset, Reach};
 
 /// Neighbours of a point, and itself.
 const MOST: usize = 27;

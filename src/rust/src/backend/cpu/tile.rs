@@ -4,7 +4,7 @@ use pulp::bytemuck::cast_slice_mut;
 use pulp::Simd;
 
 use super::ColumnsMut;
-use crate::scalar::Scalar;
+use crate::base::scalar::Scalar;
 
 /// Rows of a tile, so few that it stays in the first level of cache, and no fewer than any tile has columns.
 pub(super) const ROWS: usize = 48;

@@ -6,12 +6,12 @@ use faer::MatMut;
 
 use super::matrix::CpuMat;
 use super::CpuDevice;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::Device;
 use crate::tiles::buffer::Pages;
-use crate::tiles::machine::TileMachine;
 
 /// The numbers of a matrix of the device's own.
 fn own<'m, T>(matrix: &'m mut CpuMat<'_, T>) -> Result<&'m mut [T]> {

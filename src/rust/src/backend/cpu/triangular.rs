@@ -8,12 +8,12 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
 use super::vector::{axpy, dot, vectorized};
-use crate::error::Result;
-use crate::interrupt;
-use crate::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::base::threads::{batch, join, share};
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::threads::{batch, join, share};
 
 /// Order of the triangles solved between two questions to the user.
 const OUTER: usize = 1024;

@@ -7,10 +7,10 @@ use super::reflect::{follow, lead};
 use super::tile::ROWS;
 use super::vector::vectorized;
 use super::{Columns, ColumnsMut};
-use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::matrix::Change;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
 
 /// Some columns, from the first row down to their diagonal, their rows of V, and where the coefficients go.
 struct Panel<'a, T> {

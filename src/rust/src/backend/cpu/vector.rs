@@ -2,7 +2,7 @@
 
 use faer::MatMut;
 
-use crate::scalar::Scalar;
+use crate::base::scalar::Scalar;
 
 /// Defines functions compiled for the widest vectors this processor has.
 ///
@@ -12,13 +12,13 @@ macro_rules! vectorized {
         $($argument:ident: $type:ty),* $(,)?
     ) -> $answer:ty $body:block) => {
         $(#[$doc])*
-        $vis fn $name<$($life,)* T: $crate::scalar::Scalar $(, const $N: usize)?>(
+        $vis fn $name<$($life,)* T: $crate::base::scalar::Scalar $(, const $N: usize)?>(
             $($argument: $type),*
         ) -> $answer {
             struct Arguments<$($life,)* T $(, const $N: usize)?> {
                 $($argument: $type),*
             }
-            impl<$($life,)* T: $crate::scalar::Scalar $(, const $N: usize)?> pulp::WithSimd
+            impl<$($life,)* T: $crate::base::scalar::Scalar $(, const $N: usize)?> pulp::WithSimd
                 for Arguments<$($life,)* T $(, $N)?>
             {
                 type Output = $answer;

@@ -7,9 +7,9 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::context::Context;
 use super::transfer::count;
-use crate::error::{Error, Result};
-use crate::held::{held, relieve, Search};
-use crate::scalar::Scalar;
+use crate::base::accounting::{held, relieve, Search};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 /// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it was made.
 pub(super) struct Buffer {

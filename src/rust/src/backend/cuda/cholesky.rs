@@ -8,12 +8,12 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::solve_lower;
 use super::widened;
-use crate::device::PivotedCholesky;
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::Scalar;
+use crate::cost::work::cholesky_flops;
+use crate::device::dense::PivotedCholesky;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::cholesky_flops;
 
 const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");
 const CHOOSE: Kernel = Kernel::new(Family::Cholesky, "pivot_choose_first");
@@ -215,10 +215,10 @@ pub(super) fn factor_pivoted<T: Scalar>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::Matrix;
     use super::*;
-    use crate::interrupt;
-    use crate::matrix::Part;
+    use crate::backend::cuda::memory::Matrix;
+    use crate::base::interrupt;
+    use crate::base::matrix::Part;
 
     /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and the failing minor is the whole
     /// matrix's.

@@ -5,10 +5,10 @@ use super::cholesky;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{keep_triangle, View};
-use crate::error::{Error, Result};
-use crate::matrix::Uplo;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Uplo;
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 /// Some lanes of a warp to a matrix: the kernel, and how many lanes, which is the largest order.
 const LANES: [(Kernel, usize); 3] = [

@@ -6,10 +6,10 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::cholesky_flops;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::cholesky_flops;
 
 /// By the layout of the lower triangle: columns or rows contiguous.
 const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower");

@@ -12,9 +12,9 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::pipeline::blank;
 use super::require;
-use crate::error::{Error, Result};
-use crate::matrix::Change;
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
 
 /// Columns of the factor of a warp, warps of a block with columns, of which there is one more, and rows whose reflections are made together.
 const COLUMNS: usize = 16;

@@ -9,9 +9,9 @@ use super::memory::{keep_triangle, Matrix, View};
 use super::norms;
 use super::passage::{parts, pass, Blocks, Passage};
 use super::transfer::{sink, source};
-use crate::error::{Error, Result};
-use crate::matrix::{Change, Part};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Part};
+use crate::base::scalar::Scalar;
 
 /// Blocks of columns: of more, each launch would have too few columns for the GPU; after fewer, more of the last one's way home is alone.
 pub(super) const BLOCKS: usize = 8;

@@ -2,11 +2,11 @@
 
 use faer::Mat;
 
-use super::super::passage::blocks;
-use super::super::CudaDevice;
-use super::*;
 use crate::algo::cholesky_update::margin;
-use crate::device::Device;
+use crate::backend::cuda::cholesky_update_host::*;
+use crate::backend::cuda::passage::blocks;
+use crate::backend::cuda::CudaDevice;
+use crate::device::dense::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {

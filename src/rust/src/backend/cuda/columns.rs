@@ -8,10 +8,10 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
 use super::require;
 use super::transfer::download;
-use crate::elementwise::Scaling;
-use crate::error::Result;
-use crate::matrix::Part;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::Scaling;
 
 const SCALE: Kernel = Kernel::new(Family::Columns, "columns_scale_plain");
 const DOT: Kernel = Kernel::new(Family::Columns, "columns_dot_sliced");

@@ -14,7 +14,7 @@ use super::properties::Properties;
 use super::staging::Staging;
 use super::streams::Fences;
 use super::sums::Sums;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::tiles::buffer::Pages;
 
 pub(super) struct Context {

@@ -7,10 +7,10 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::Matrix;
 use super::require;
-use crate::covariance::{Covariance, Points};
-use crate::error::Result;
-use crate::matrix::Block;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::matrix::Block;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::covariance::{Covariance, Points};
 
 const EVALUATE: Kernel = Kernel::new(Family::Covariance, "covariances_evaluate_block");
 
@@ -23,7 +23,7 @@ const BLOCKS: usize = 1 << 16;
 /// By how much these operations are slower than the products by whose rate a launch is limited.
 const SLOWER: f64 = 8.0;
 
-/// Points on the device: what [`Device::covariance`](crate::device::Device::covariance) reads.
+/// Points on the device: what [`Device::covariance`](crate::device::dense::Device::covariance) reads.
 pub struct DevicePoints {
     coordinates: Buffer,
     scales: Buffer,

@@ -5,9 +5,9 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
 use super::{cholesky_update, columns, fold, movement, require, CudaDevice};
-use crate::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
 
 const MAP: Kernel = Kernel::new(Family::Elementwise, "entries_map_plain");
 const ZIP: Kernel = Kernel::new(Family::Elementwise, "entries_zip_plain");

@@ -14,10 +14,10 @@ use super::qr;
 use super::qr_factor;
 use super::transfer::{sink, source};
 use super::triangular::{exchange_rows, solve, solve_lower};
-use crate::device::{LuInfo, QrBlock};
-use crate::error::{Error, Result};
-use crate::matrix::{Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::dense::{LuInfo, QrBlock};
 
 /// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what stands above its diagonal block, and
 /// that is factored. None where it is not for this path.

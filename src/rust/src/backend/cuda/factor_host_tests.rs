@@ -2,11 +2,11 @@
 
 use faer::{Mat, MatRef};
 
-use super::super::passage::{blocks, worthwhile};
-use super::super::{widened, CudaDevice};
-use super::*;
 use crate::backend::cpu::CpuDevice;
-use crate::device::Device;
+use crate::backend::cuda::factor_host::*;
+use crate::backend::cuda::passage::{blocks, worthwhile};
+use crate::backend::cuda::{widened, CudaDevice};
+use crate::device::dense::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {

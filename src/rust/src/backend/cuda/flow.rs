@@ -15,9 +15,9 @@ use super::pieces::Piece;
 use super::staging::{Lane, Slot};
 use super::streams::Event;
 use super::transfer::Stage;
-use crate::error::{Error, Result};
-use crate::host_memory::Pages;
-use crate::interrupt;
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::Pages;
+use crate::base::interrupt;
 
 /// So many pieces are too much for the processor's cache.
 const MANY: usize = 64;

@@ -4,9 +4,9 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::{Matrix, View};
-use crate::elementwise::{Fold, Lines};
-use crate::error::Result;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::{Fold, Lines};
 
 const COLUMNS: Kernel = Kernel::new(Family::Fold, "columns_fold_sliced");
 const ROWS: Kernel = Kernel::new(Family::Fold, "rows_fold_sliced");

@@ -6,9 +6,9 @@ use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::{blocks_for, View};
 use super::product;
 use super::product_vector;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
 const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");
@@ -298,9 +298,9 @@ pub(super) fn mirror<T: Scalar>(ctx: &'static Context, c: View<T>) -> Result<()>
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::Matrix;
     use super::*;
-    use crate::matrix::Part;
+    use crate::backend::cuda::memory::Matrix;
+    use crate::base::matrix::Part;
 
     /// Products cut into many launches agree with those made by one, and a triangle leaves the rest alone.
     #[test]

@@ -1,7 +1,7 @@
 //! What stands between a caller and a driver: shapes that fit, and another way where memory is short.
 
 use super::buffer::where_there_is_room;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::progress;
 
 pub(super) fn require(ok: bool, what: &str) -> Result<()> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use super::pieces::Piece;
-use crate::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
+use crate::base::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 
 /// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///

@@ -8,8 +8,8 @@ use cudarc::driver::sys;
 use super::context::Context;
 use super::memory::{set_identity, Matrix, View};
 use super::{require, CudaDevice};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 impl<T: Scalar> Matrix<'_, T> {
     /// The device address of the first element; columns follow one another without gaps.

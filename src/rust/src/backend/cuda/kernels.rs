@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
-use crate::scalar::Scalar;
+use crate::base::scalar::Scalar;
 
 /// PTX that `tools/kernels.py` made and packed.
 macro_rules! packed {

@@ -7,8 +7,8 @@ use cudarc::driver::sys;
 
 use super::context::Context;
 use super::kernels::{Arg, Function, Kernel};
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 /// Whether the blocks of a launch wait for one another.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,11 @@ use super::lu_pipeline::pipelines;
 use super::memory::View;
 use super::pipeline::Plan;
 use super::triangular::solve_lower;
-use crate::device::LuInfo;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::cost::work::lu_flops;
+use crate::device::dense::LuInfo;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::lu_flops;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");

@@ -5,8 +5,8 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::lu::{Work, THREADS};
 use super::memory::View;
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 
@@ -255,9 +255,9 @@ impl<T: Scalar> Work<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lu_pipeline::pipelines;
-    use super::super::pipeline::Pipeline;
     use super::*;
+    use crate::backend::cuda::lu_pipeline::pipelines;
+    use crate::backend::cuda::pipeline::Pipeline;
 
     /// No panel that is left to clusters has a cluster of one block, and every kernel has its use.
     fn clusters_have_several_blocks<T: Scalar>(kernels: usize) {

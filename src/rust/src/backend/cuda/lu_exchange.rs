@@ -10,8 +10,8 @@ use super::lu::{Work, PANEL};
 use super::lu_cluster::CLUSTER_PANEL;
 use super::memory::View;
 use super::pipeline::Plan;
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
 const COMPOSE: Kernel = Kernel::untyped(Family::Lu, "exchanges_compose_lists");

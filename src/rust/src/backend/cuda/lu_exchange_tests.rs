@@ -1,7 +1,7 @@
 //! Exchanges left for the end: which of them each block of columns is given.
 
-use super::super::lu_pipeline::pipelines;
-use super::*;
+use crate::backend::cuda::lu_exchange::*;
+use crate::backend::cuda::lu_pipeline::pipelines;
 
 /// Every list that is carried out after a block of columns is its, in order and where it is, and no other; none has moves of rows
 /// above those that the block is told.

@@ -1,7 +1,7 @@
 //! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at once, and the workspace of those
 //! that take a launch for each column.
 
-use super::*;
+use crate::backend::cuda::lu::*;
 
 /// Numbers between -1/2 and 1/2.
 pub(super) fn random<T: Scalar>(count: usize, seed: u32) -> Vec<T> {
@@ -48,7 +48,7 @@ fn factored_left<T: Scalar>(
     let b = Buffer::from_slice(ctx, &all).unwrap();
     let plan = match pipelines {
         true => planned::<T>(ctx, (m, n)).unwrap(),
-        false => Plan::none(super::pipelines::<T>(), (m, n)),
+        false => Plan::none(crate::backend::cuda::lu::pipelines::<T>(), (m, n)),
     };
     let info =
         factor_as_planned(ctx, View::<T>::new(b.ptr, m, n, ld), wide, plan, deferred).unwrap();

@@ -1,7 +1,7 @@
 //! LU in pipelines beside the textbook's, number for number, on matrices that are hard on the choice of pivots.
 
-use super::tests::{factored, largest, random, residual};
-use super::*;
+use crate::backend::cuda::lu::tests::{factored, largest, random, residual};
+use crate::backend::cuda::lu::*;
 
 /// What the textbook's elimination needs: one rounding for a product and a difference, and where a pivot is near an end of the range.
 trait Textbook: Scalar {

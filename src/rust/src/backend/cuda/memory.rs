@@ -11,9 +11,9 @@ use super::host_copy::FirstTouch;
 use super::kernels::{args, Family, Kernel};
 use super::staging::workers;
 use super::transfer::{download, upload};
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Part};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Part};
+use crate::base::scalar::Scalar;
 
 const TRIANGLE_KEEP: Kernel = Kernel::new(Family::Triangular, "triangle_keep_plain");
 const IDENTITY: Kernel = Kernel::new(Family::Triangular, "identity_set_plain");

@@ -105,13 +105,13 @@ pub use self::memory::Matrix;
 pub use self::sparse::DeviceCsr;
 pub use self::sparse_aggregates::DeviceAggregates;
 pub use self::usage::Usage;
-use crate::covariance::{Covariance, Points};
-use crate::device::{
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::covariance::{Covariance, Points};
+use crate::device::dense::{
     is_batch, Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, QrBlock, Ranks,
 };
-use crate::error::Result;
-use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::scalar::Scalar;
 
 /// One GPU, opened at first use for the life of the process.
 #[derive(Clone, Copy)]

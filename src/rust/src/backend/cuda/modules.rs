@@ -14,8 +14,8 @@ use lzma_rust2::LzmaReader;
 
 use super::context::{check, Context};
 use super::kernels::{Family, Function, Kernel, Kind};
-use crate::error::{Error, Result};
-use crate::reserve;
+use crate::base::error::{Error, Result};
+use crate::base::reserve;
 
 /// A family's code on the GPU, never unloaded, and what each of its kernels takes.
 #[derive(Debug)]

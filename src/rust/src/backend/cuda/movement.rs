@@ -6,9 +6,9 @@ use super::elementwise::operand;
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::{blocks_for, Matrix};
 use super::require;
-use crate::elementwise::{Index, Operand};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::elementwise::{Index, Operand};
 
 const TRANSPOSE: Kernel = Kernel::new(Family::Movement, "matrix_transpose_tiled");
 const SET_DIAGONAL: Kernel = Kernel::new(Family::Movement, "diagonal_set_plain");

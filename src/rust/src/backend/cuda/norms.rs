@@ -4,8 +4,8 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use crate::error::Result;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
 
 const SUMS: Kernel = Kernel::new(Family::Norms, "columns_sum_magnitudes");
 const NORMS: Kernel = Kernel::new(Family::Norms, "columns_norm_scaled");

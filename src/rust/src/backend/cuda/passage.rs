@@ -6,10 +6,10 @@ use super::flow::Flow;
 use super::pieces::{cut, Pair};
 use super::staging::SLOT;
 use super::transfer::{count, stage};
-use crate::error::Result;
-use crate::host_memory::Pages;
-use crate::matrix::Part;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::host_memory::Pages;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
 
 /// Smaller matrices pass as one: what is gained is less than what smaller blocks cost.
 const LEAST: usize = 64 << 20;

@@ -8,8 +8,8 @@ use faer::{MatMut, MatRef};
 
 use super::context::{lock, Context};
 use super::memory::Matrix;
-use crate::error::{Error, Result};
-use crate::matrix::Part;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
 
 /// What was found out of a pair of GPUs.
 #[derive(Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use std::mem::size_of;
 
-use crate::matrix::Part;
-use crate::scalar::Scalar;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
 
 /// A matrix on the host and the contiguous column-major matrix on the device that is its copy.
 #[derive(Clone, Copy)]

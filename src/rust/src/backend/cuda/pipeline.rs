@@ -7,8 +7,8 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Arg, Kernel};
 use super::memory::View;
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 
 /// Columns of a block.
 pub(super) const STRIPE: usize = 8;

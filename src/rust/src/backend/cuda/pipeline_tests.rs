@@ -1,9 +1,9 @@
 //! Which columns make a launch, and that what it is given has room.
 
-use super::super::lu_cluster::CLUSTER_PANEL;
-use super::super::lu_exchange::{LIST_WORDS, MOVING_THREADS};
-use super::super::{lu_pipeline, qr_pipeline};
-use super::*;
+use crate::backend::cuda::lu_cluster::CLUSTER_PANEL;
+use crate::backend::cuda::lu_exchange::{LIST_WORDS, MOVING_THREADS};
+use crate::backend::cuda::pipeline::*;
+use crate::backend::cuda::{lu_pipeline, qr_pipeline};
 
 /// Launches follow one another to the last pivot, each with room on the blocks, for its rows, its list and its messages.
 fn launches_fit<T>(all: &'static Pipelines, rows: usize, cols: usize, multiprocessors: usize) {

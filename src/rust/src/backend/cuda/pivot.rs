@@ -6,11 +6,11 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::norms::norms_on_device;
 use super::triangular::reorder_columns;
-use crate::device::PivotedQr;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::qr_flops;
+use crate::device::dense::PivotedQr;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::work::qr_flops;
 
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");

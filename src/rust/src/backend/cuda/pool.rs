@@ -3,7 +3,7 @@
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::check;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
 const KEEPS: u64 = 8;

@@ -7,7 +7,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 
 use super::context::{check, error_name, Context};
 use super::kernels::Family;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// CUDA 12.0, which driver 525 brought.
 const OLDEST_DRIVER: i32 = 12000;

@@ -11,9 +11,9 @@ use super::operand::{Layout, Operand};
 use super::product_plan::{Launch, Machine, Plan, Work};
 use super::product_shapes::{kernel, Shape, SLAB};
 use super::sums::Sums;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 fn is_single<T: Scalar>() -> bool {
     size_of::<T>() == size_of::<f32>()

@@ -12,10 +12,10 @@ use super::pieces::cut;
 use super::require;
 use super::staging::SLOT;
 use super::transfer::{count, sink, source, stage};
-use crate::error::Result;
-use crate::host_memory::Pages;
-use crate::matrix::{Part, Trans};
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::host_memory::Pages;
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::Scalar;
 
 /// Results of fewer bytes are one panel.
 const LEAST: usize = 8 << 20;

@@ -1,6 +1,6 @@
 //! Plans on a machine like the H200: what was measured to be fastest is chosen, and what was planned can be done.
 
-use super::*;
+use crate::backend::cuda::product_plan::*;
 
 const H200: Machine = Machine {
     multiprocessors: 132,

@@ -1,11 +1,11 @@
 //! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
 
-use super::super::buffer::Buffer;
-use super::super::kernels::Kind;
-use super::super::memory::Matrix;
-use super::super::modules::{parameters, unpack};
-use super::*;
-use crate::matrix::Part;
+use crate::backend::cuda::buffer::Buffer;
+use crate::backend::cuda::kernels::Kind;
+use crate::backend::cuda::memory::Matrix;
+use crate::backend::cuda::modules::{parameters, unpack};
+use crate::backend::cuda::product::*;
+use crate::base::matrix::Part;
 
 /// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a thousandfold.
 fn few() -> bool {

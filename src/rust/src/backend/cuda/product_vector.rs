@@ -5,9 +5,9 @@ use super::context::Context;
 use super::gemm::{Triangle, Update};
 use super::kernels::{args, scalar, Family, Kernel};
 use super::memory::View;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 const ROWS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_rows");
 const COLUMNS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_columns");

@@ -5,8 +5,8 @@ use std::mem::size_of;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
 use super::context::check;
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Properties {

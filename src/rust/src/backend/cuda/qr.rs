@@ -12,10 +12,10 @@ use super::kernels::{args, Family, Kernel};
 use super::lu::chunk_rows;
 use super::memory::{set_identity, View};
 use super::qr_reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
-use crate::error::Result;
-use crate::matrix::Trans;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::work::{form_flops, reflect_flops};
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::{form_flops, reflect_flops};
 
 const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
 

@@ -4,10 +4,10 @@ use super::buffer::Buffer;
 use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
-use crate::device::{ProblemShape, Ranks};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::dense::{ProblemShape, Ranks};
 use crate::progress;
-use crate::scalar::Scalar;
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 
@@ -15,7 +15,7 @@ const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 const LAUNCH: f64 = 2e-3;
 const LEAST_BLOCKS: usize = 4096;
 
-/// [`Problems`](crate::device::Problems) in device memory.
+/// [`Problems`](crate::device::dense::Problems) in device memory.
 pub(super) struct Parts<T> {
     pub shape: ProblemShape,
     pub count: usize,

@@ -16,11 +16,11 @@ use super::qr_panel::Panels;
 use super::qr_pipeline::{factor_left, pipelines};
 use super::qr_reflectors::{balance, width, BlockReflector, Reflector};
 use super::sums::Sums;
-use crate::error::Result;
-use crate::matrix::Trans;
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::qr_flops;
 use crate::progress;
-use crate::scalar::{try_zeroed, Scalar};
-use crate::work::qr_flops;
 
 /// What a factorization is made of.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::qr_reflectors::{dividing, eliminating, Reflector};
 use super::qr_reflectors::{DIVIDING, FEW_ROWS, LD, MANY_ROWS, SIDE};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 const FACTOR: Kernel = Kernel::new(Family::QrPanel, "panel_factor_gram");
 const RECONSTRUCT: Kernel = Kernel::new(Family::QrPanel, "panel_reconstruct_block");

@@ -8,11 +8,11 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::pipeline::{Pipeline, Pipelines, Plan};
 use super::qr_reflectors::{apply_in_turns, BlockReflector, Part};
-use crate::error::Result;
-use crate::matrix::Trans;
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::cost::work::qr_flops;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::qr_flops;
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize) -> Pipeline {
     Pipeline {

@@ -1,6 +1,6 @@
 //! Pipelines beside column by column, on every size at which their launches differ and on columns of every kind.
 
-use super::*;
+use crate::backend::cuda::qr::tests::*;
 
 fn piped<T: Scalar>(ctx: &'static Context, a: &faer::Mat<T>) -> (faer::Mat<T>, Vec<T>) {
     let a = on_gpu(ctx, a);

@@ -8,11 +8,11 @@ use super::gemm::{multiply, square, Update};
 use super::kernels::{args, Family, Kernel};
 use super::memory::{blocks_for, View};
 use super::sums::Sums;
-use crate::error::{Error, Result};
-use crate::matrix::Trans;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Trans;
+use crate::base::scalar::Scalar;
+use crate::cost::work::apply_flops;
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::apply_flops;
 
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");

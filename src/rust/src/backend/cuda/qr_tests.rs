@@ -1,8 +1,8 @@
-use super::super::memory::Matrix;
-use super::super::qr_factor::{factor, factor_in_ways, Ways};
-use super::super::qr_panel::Panels;
-use super::*;
-use crate::matrix::Part;
+use crate::backend::cuda::memory::Matrix;
+use crate::backend::cuda::qr::*;
+use crate::backend::cuda::qr_factor::{factor, factor_in_ways, Ways};
+use crate::backend::cuda::qr_panel::Panels;
+use crate::base::matrix::Part;
 
 /// Entries that look random, in (-1, 1).
 fn entry(i: usize, j: usize) -> f64 {

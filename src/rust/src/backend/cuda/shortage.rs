@@ -8,9 +8,9 @@ use faer::{Mat, MatRef};
 use super::context::Context;
 use super::passage::worthwhile;
 use super::CudaDevice;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::{Part, Trans};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Part, Trans};
+use crate::device::dense::Device;
 
 /// Which of the buffers that are asked for are refused, and how many were asked for.
 struct Refused {

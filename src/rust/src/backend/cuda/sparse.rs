@@ -6,10 +6,10 @@ use super::memory::blocks_for;
 use super::sparse_aggregates::DeviceAggregates;
 use super::vectors::{at, columns, each, Mat, THREADS};
 use super::{require, sparse_load, CudaDevice};
-use crate::error::Result;
-use crate::scalar::try_zeroed;
-use crate::sparse::{Columns, Rows, Sparse};
-use crate::stencil::Step;
+use crate::base::error::Result;
+use crate::base::scalar::try_zeroed;
+use crate::device::sparse::{Columns, Rows, Sparse};
+use crate::device::stencil::Step;
 
 /// Of one vector, and of several.
 const RESIDUAL: [Kernel; 2] = [

@@ -7,8 +7,8 @@ use super::sparse::DeviceCsr;
 use super::sparse_load::scan;
 use super::vectors::THREADS;
 use super::CudaDevice;
-use crate::error::Result;
-use crate::sparse::ROUNDS;
+use crate::base::error::Result;
+use crate::device::sparse::ROUNDS;
 
 const BEGIN: Kernel = Kernel::untyped(Family::SparseCoarse, "aggregate_begin_plain");
 const PROPOSE: Kernel = Kernel::untyped(Family::SparseCoarse, "aggregate_propose_plain");

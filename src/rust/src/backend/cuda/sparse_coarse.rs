@@ -8,7 +8,7 @@ use super::sparse_aggregates::DeviceAggregates;
 use super::sparse_load::{finish, scan};
 use super::vectors::THREADS;
 use super::CudaDevice;
-use crate::error::Result;
+use crate::base::error::Result;
 
 const LENGTHS: Kernel = Kernel::untyped(Family::SparseCoarse, "coarsen_lengths_plain");
 const SHORT: Kernel = Kernel::untyped(Family::SparseCoarse, "coarsen_short_plain");

@@ -9,10 +9,10 @@ use super::memory::blocks_for;
 use super::sparse::{whole, DeviceCsr, LONG};
 use super::transfer::upload;
 use super::vectors::THREADS;
-use crate::error::{Error, Result};
-use crate::matrix::Part;
-use crate::scalar::Scalar;
-use crate::sparse::{Columns, Stored};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+use crate::device::sparse::{Columns, Stored};
 
 const SCAN_PARTS: Kernel = Kernel::untyped(Family::SparseLoad, "scan_parts_plain");
 const SCAN_TOTALS: Kernel = Kernel::untyped(Family::SparseLoad, "scan_totals_plain");

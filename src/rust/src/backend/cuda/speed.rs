@@ -5,8 +5,8 @@ use cudarc::driver::sys;
 use super::context::check;
 use super::probe;
 use super::properties::Properties;
-use crate::cost::Gpu;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::cost::model::Gpu;
 
 /// Cycles per second of the GPU that the model's steps were measured on.
 const CLOCK: f64 = 1.98e9;
@@ -53,8 +53,8 @@ fn model(p: &Properties) -> Gpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{pays, Cpu, MARGIN};
-    use crate::work::Work;
+    use crate::cost::model::{pays, Cpu, MARGIN};
+    use crate::cost::work::Work;
 
     fn gpu(multiprocessors: usize, capability: (i32, i32), clock: f64) -> Gpu {
         model(&Properties {

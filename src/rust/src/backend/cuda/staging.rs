@@ -9,8 +9,8 @@ use cudarc::driver::sys;
 
 use super::context::Context;
 use super::pieces::Piece;
-use crate::error::Result;
-use crate::threads::{owns_pool, wanted};
+use crate::base::error::Result;
+use crate::base::threads::{owns_pool, wanted};
 
 /// Bytes of a slot.
 pub(super) const SLOT: usize = 2 << 20;

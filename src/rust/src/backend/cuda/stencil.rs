@@ -4,8 +4,8 @@ use super::kernels::{args, Family, Kernel};
 use super::memory::blocks_for;
 use super::vectors::{at, columns, each, Mat, THREADS};
 use super::{require, CudaDevice};
-use crate::error::Result;
-use crate::stencil::{Grid, Operator, Reach, Stencil, Step};
+use crate::base::error::Result;
+use crate::device::stencil::{Grid, Operator, Reach, Stencil, Step};
 
 const RESIDUAL: Kernel = Kernel::untyped(Family::Stencil, "stencil_residual_plain");
 const RELAX: Kernel = Kernel::untyped(Family::Stencil, "stencil_relax_plain");

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::{lock, Context};
-use crate::error::Result;
-use crate::interrupt;
+use crate::base::error::Result;
+use crate::base::interrupt;
 use crate::progress;
 
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.

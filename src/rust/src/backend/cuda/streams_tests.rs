@@ -1,6 +1,6 @@
 //! What is put back after a panic, and how many steps run ahead.
 
-use super::*;
+use crate::backend::cuda::streams::*;
 
 #[test]
 fn variables_are_restored_after_a_panic() {

@@ -5,7 +5,7 @@ use std::mem::size_of;
 use super::buffer::{where_there_is_room, Buffer};
 use super::context::{lock, Context};
 use super::product_shapes::Shape;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Memory for the sums of tiles that several blocks share, made at first use and kept.
 pub(super) struct Sums {

@@ -13,11 +13,11 @@ use super::peers;
 use super::streams::Event;
 use super::transfer::count;
 use super::CudaDevice;
-use crate::error::{Error, Result};
-use crate::held::{held, Place};
-use crate::scalar::Scalar;
+use crate::base::accounting::{held, Place};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
 use crate::tiles::buffer::Pages;
-use crate::tiles::machine::TileMachine;
 
 /// An event, free for another use when this is dropped.
 pub struct Mark {

@@ -12,11 +12,11 @@ use super::flow::Flow;
 use super::host_copy::{gather, scatter};
 use super::pieces::{cut, Pair};
 use super::staging::{workers, Slot, Staging, SLOT, SLOTS};
-use crate::error::{Error, Result};
-use crate::host_memory::Pages;
-use crate::interrupt;
-use crate::matrix::Part;
-use crate::scalar::{try_zeroed, Scalar};
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::Pages;
+use crate::base::interrupt;
+use crate::base::matrix::Part;
+use crate::base::scalar::{try_zeroed, Scalar};
 
 /// Fewer bytes than this are copied by the caller's thread alone: waking others takes longer.
 const SMALL: usize = 3 << 19;

@@ -7,8 +7,8 @@ use faer::{Mat, MatMut, MatRef};
 use super::context::Context;
 use super::memory::Matrix;
 use super::product_host;
-use crate::matrix::{Part, Trans};
-use crate::scalar::Scalar;
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::Scalar;
 
 fn numbers<T: Scalar>(rows: usize, cols: usize, salt: usize) -> Mat<T> {
     Mat::from_fn(rows, cols, |i, j| {

@@ -8,9 +8,9 @@ use super::memory::{blocks_for, copy, View};
 use super::triangular_tiles;
 use super::triangular_vector;
 use super::widened;
-use crate::error::Result;
-use crate::matrix::{Diag, Side, Trans, Uplo};
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
 
 const SOLVE: Kernel = Kernel::new(Family::Triangular, "triangle_solve_block");
 const GATHER: Kernel = Kernel::new(Family::Norms, "lines_gather_indexed");

@@ -7,9 +7,9 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::Kind;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 const PREPARE: Kernel = Kernel::new(Family::TriangularTiles, "triangle_prepare_tiles");
 /// Lower and upper; right-hand sides side by side, or the entries of each.

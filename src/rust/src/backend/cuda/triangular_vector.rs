@@ -5,9 +5,9 @@ use super::context::Context;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::Kind;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 use crate::progress;
-use crate::scalar::Scalar;
 
 /// By the number of right-hand sides.
 const SOLVE: [Kernel; 2] = [

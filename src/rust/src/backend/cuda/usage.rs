@@ -8,8 +8,8 @@ use super::context::{lock, try_lock, Context, CONTEXTS};
 use super::staging::Staging;
 use super::tiles::unpin;
 use super::CudaDevice;
-use crate::error::{Error, Result};
-use crate::held::{held, Place};
+use crate::base::accounting::{held, Place};
+use crate::base::error::{Error, Result};
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::memory::Matrix;
 use super::require;
-use crate::error::Result;
+use crate::base::error::Result;
 
 pub(super) type Mat = Matrix<'static, f64>;
 

@@ -17,8 +17,8 @@ use super::gemm::Triangle;
 use super::kernels::{args, Family, Kernel};
 use super::memory::View;
 use super::triangular::{divide, Kind};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
 
 const WIDEN: Kernel = Kernel::untyped(Family::Precision, "matrix_widen_part");
 const NARROW: Kernel = Kernel::untyped(Family::Precision, "matrix_narrow_part");

@@ -1,8 +1,8 @@
 //! Tests of the copies in the other precision, and of what is done by way of them.
 
-use super::super::memory::Matrix;
-use super::*;
-use crate::matrix::Part;
+use crate::backend::cuda::memory::Matrix;
+use crate::backend::cuda::widened::*;
+use crate::base::matrix::Part;
 use faer::Mat;
 
 /// Numbers of every kind, and what they are in single precision.

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::interrupt;
-use crate::scalar::reserve;
-use crate::threads::{join, share, wanted};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::reserve;
+use crate::base::threads::{join, share, wanted};
 
 /// Entries that a loop on one thread takes between two looks at the user's wish to stop.
 pub const AT_ONCE: usize = 1 << 20;
@@ -81,7 +81,7 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
 /// Both must be such that the cuts make no difference.
 ///
 /// # Errors
-/// Those of `f` and `both`, and [`Error::Interrupted`](crate::error::Error::Interrupted). After an error not all parts are done.
+/// Those of `f` and `both`, and [`Error::Interrupted`](crate::base::error::Error::Interrupted). After an error not all parts are done.
 pub fn in_parts<C: Cut, R: Send>(
     work: C,
     cost: f64,
@@ -161,8 +161,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{chained, halves, in_parts, in_parts_of, reserve, BUSY, UNIT};
-    use crate::error::Error;
-    use crate::interrupt;
+    use crate::base::error::Error;
+    use crate::base::interrupt;
 
     /// Ranges must follow each other from 0 to `n`.
     fn in_order(seen: &[Range<usize>], n: usize) {

@@ -10,12 +10,12 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::covariance::{Covariance, Points};
-use crate::error::{Error, Result};
-use crate::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::cost::work::cholesky_flops;
+use crate::device::covariance::{Covariance, Points};
 use crate::progress;
-use crate::scalar::Scalar;
-use crate::work::cholesky_flops;
 
 /// Row exchanges as LAPACK records them: row `i` was swapped with row `ipiv[i]` (0-based,
 /// `ipiv[i] >= i`), in order of `i`.
@@ -83,7 +83,7 @@ impl Ranks {
         let zeros = |len: usize| -> Result<Vec<i32>> {
             let mut v = Vec::new();
             v.try_reserve_exact(len)
-                .map_err(|_| crate::error::Error::HostMemory {
+                .map_err(|_| crate::base::error::Error::HostMemory {
                     needed: (len as u64).saturating_mul(4),
                 })?;
             v.resize(len, 0);
@@ -231,7 +231,7 @@ pub trait Device<T: Scalar> {
     // ---- factorizations, in place -------------------------------------------------------------
 
     /// `A = U'U` or `LL'` in the triangle `uplo`; the other is neither read nor written. A pivot that is not
-    /// greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::error::Error) with LAPACK's order;
+    /// greater than zero (NaN too) is [`Error::NotPositiveDefinite`](crate::base::error::Error) with LAPACK's order;
     /// an infinite pivot goes on, as in LAPACK.
     fn potrf(&self, uplo: Uplo, a: &mut Self::Mat<'_>) -> Result<()>;
     /// `out` becomes the factor U of `a`, of whose entries only the upper triangle is read; from host to host, as
@@ -247,7 +247,7 @@ pub trait Device<T: Scalar> {
     }
     /// `A = U'U` for each of the square matrices that stand side by side in A, as many as its columns make. Only their upper
     /// triangles are read, and zeros are written below the diagonals. A pivot as in [`Device::potrf`] is
-    /// [`Error::NotPositiveDefiniteIn`](crate::error::Error) of the first matrix that has one; nothing is then said of the
+    /// [`Error::NotPositiveDefiniteIn`](crate::base::error::Error) of the first matrix that has one; nothing is then said of the
     /// contents of A.
     fn potrf_batched(&self, a: &mut Self::Mat<'_>) -> Result<()>;
     /// `C <- (R'R)^-1` of the leading upper triangle of R, of the order of C, which must have no zero on its diagonal; both triangles
@@ -271,7 +271,7 @@ pub trait Device<T: Scalar> {
         false
     }
     /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal; V is lost. The triangle below the diagonal is of no
-    /// account, and stays. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::error::Error) with the order of the minor, and R is lost, too.
+    /// account, and stays. Where there is no factor that is [`Error::NotPositiveDefinite`](crate::base::error::Error) with the order of the minor, and R is lost, too.
     fn chud(&self, _change: Change, _r: &mut Self::Mat<'_>, _v: &mut Self::Mat<'_>) -> Result<()> {
         Err(Error::Internal {
             what: "this device has no reflections of a factor".into(),
@@ -429,7 +429,7 @@ pub trait Device<T: Scalar> {
     /// `out[i, j]` becomes the covariance of point `block.row + i` of x with point `block.col + j` of y, for the block's rows and columns, and zero in what
     /// `out` has beyond them. The nugget is added where the two numbers are the same: it is for points and themselves. x and y have the same
     /// dimensions, and the scales of x count. Entries are computed in double precision, by the operations of
-    /// [`Correlation::at`](crate::covariance::Correlation::at) in their order, and rounded to the type of `out` once, so that devices differ by the last places
+    /// [`Correlation::at`](crate::device::covariance::Correlation::at) in their order, and rounded to the type of `out` once, so that devices differ by the last places
     /// of their exponential functions alone, and an entry depends on its two points alone.
     fn covariance(
         &self,

@@ -9,9 +9,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 
-use crate::error::{Error, Result};
-use crate::held::{self, Search};
-use crate::reserve;
+use super::accounting;
+use crate::base::accounting::Search;
+use crate::base::error::{Error, Result};
+use crate::base::reserve;
 
 thread_local! {
     static MADE: Cell<bool> = const { Cell::new(false) };
@@ -75,7 +76,7 @@ pub(crate) fn ready() -> Result<()> {
     if make() {
         return Ok(());
     }
-    held::relieve(Search::Full);
+    accounting::relieve(Search::Full);
     if make() {
         return Ok(());
     }

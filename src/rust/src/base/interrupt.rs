@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
-use crate::packing;
+use crate::base::error::{Error, Result};
+use crate::base::packing;
+use crate::base::reserve;
+use crate::base::spawn;
 use crate::progress;
-use crate::reserve;
-use crate::spawn;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 

@@ -5,7 +5,7 @@
 //! proportion to the matrix: panels. The constants were fitted to an H200 and 16 cores of a Xeon (`inst/bench/results`),
 //! and scaled by what other machines say of themselves.
 
-use crate::work::{Verb, Work};
+use crate::cost::work::{Verb, Work};
 
 /// Fewer operations are never worth a GPU: on one thread they take less than a millisecond.
 pub const TRIVIAL: f64 = 1e7;
@@ -64,7 +64,7 @@ impl Cpu {
     }
 
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
-        // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `threads.rs`.
+        // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `base/threads.rs`.
         const GRAIN: f64 = 8e6;
         const WAKING: f64 = 30e-6;
         const WAKING_EACH: f64 = 6e-6;
@@ -146,5 +146,5 @@ pub fn margin_at(n: f64, verb: Verb, single: bool, cpu: &Cpu, gpu: &Gpu) -> f64 
 }
 
 #[cfg(test)]
-#[path = "cost_tests.rs"]
+#[path = "model_tests.rs"]
 mod tests;

@@ -5,10 +5,10 @@
 //! Results go to matrices of the caller's; nothing of them is read, except by [`Elementwise::scatter`],
 //! [`Elementwise::set_diagonal`] and [`Elementwise::scale_columns`], and they are never one of the operands.
 
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::matrix::{Change, Part};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Part};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
 
 /// What [`Elementwise::scale_columns`] makes of y, x and `by`, of matrices of one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 //! which the point lies between coarse ones, says how these are weighted. With each coarse point go those up to one further along each axis, its cell. A weight is named by the cell, and by a number
 //! in base 3 with a digit for each axis: 0 where the point is not between, 1 and 2 where it is, for the weight of the coarse point below and above.
 
-use crate::elementwise::Elementwise;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::device::elementwise::Elementwise;
 
 /// Extents of a grid, of which the first varies fastest; those that are not needed are 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
-use crate::error::{Error, Result, STACK};
-use crate::reserve::is_free;
+use crate::base::error::{Error, Result, STACK};
+use crate::base::reserve::is_free;
 
 /// Bytes beyond a thread's stack.
 const SLACK: usize = 8 << 20;

@@ -6,7 +6,7 @@
 
 use faer::MatRef;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// How the correlation falls with the distance: Rasmussen and Williams (2006), section 4.2.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

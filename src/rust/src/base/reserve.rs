@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Bytes of a part of the reserve.
 const PART: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! How much there is to do: operations, numbers that are read and written, columns that follow one another.
 
-use crate::matrix::Change;
+use crate::base::matrix::Change;
 
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

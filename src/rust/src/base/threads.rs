@@ -5,9 +5,9 @@ use std::process;
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::error::STACK;
-use crate::packing;
-use crate::reserve::is_free;
+use crate::base::error::STACK;
+use crate::base::packing;
+use crate::base::reserve::is_free;
 
 /// The process that first used the thread pool; 0 before that.
 static POOL_OWNER: AtomicU32 = AtomicU32::new(0);

@@ -4,12 +4,13 @@ use std::alloc::{alloc_zeroed, Layout};
 use std::borrow::Cow;
 use std::mem::size_of;
 
-use crate::error::{Error, Result};
-use crate::held::{self, Search};
-use crate::host_memory::want_huge_pages;
-use crate::interrupt;
-use crate::reserve::fallible;
-use crate::threads::{join, share, wanted};
+use super::accounting;
+use crate::base::accounting::Search;
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::want_huge_pages;
+use crate::base::interrupt;
+use crate::base::reserve::fallible;
+use crate::base::threads::{join, share, wanted};
 
 /// `f64`, or `f32` when the user asks for single precision.
 pub trait Scalar:
@@ -57,7 +58,7 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     unsafe {
         let mut memory = fallible(|| alloc_zeroed(layout)).cast::<T>();
         if memory.is_null() {
-            held::relieve(Search::Full);
+            accounting::relieve(Search::Full);
             memory = fallible(|| alloc_zeroed(layout)).cast::<T>();
         }
         if memory.is_null() {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use faer::MatMut;
 
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
 use crate::tiles::buffer::Pages;
 
 /// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside the computation.

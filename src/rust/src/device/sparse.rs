@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use crate::elementwise::Elementwise;
-use crate::error::Result;
-use crate::stencil::Step;
+use crate::base::error::Result;
+use crate::device::elementwise::Elementwise;
+use crate::device::stencil::Step;
 
 /// Which entries of a symmetric matrix are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,15 +117,15 @@ pub(crate) fn each_product<'a>(
 }
 
 /// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What does not
-/// fit together is [`Dimension`](crate::error::Error::Dimension).
+/// fit together is [`Dimension`](crate::base::error::Error::Dimension).
 pub trait Sparse: Elementwise<f64> {
     /// A matrix with its diagonal for relaxation.
     type Csr;
     /// Which aggregate each row is in, if it is in one, and the rows of each, ascending.
     type Aggregates;
 
-    /// A matrix from the host. Errors: [`Dimension`](crate::error::Error::Dimension) of parts that do not fit together or are out of order, and of more entries than 31 bits count;
-    /// [`NonFiniteIn`](crate::error::Error::NonFiniteIn) of an entry and [`NotSymmetric`](crate::error::Error::NotSymmetric), which name `A`; and of memory. What is not stored is zero.
+    /// A matrix from the host. Errors: [`Dimension`](crate::base::error::Error::Dimension) of parts that do not fit together or are out of order, and of more entries than 31 bits count;
+    /// [`NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of an entry and [`NotSymmetric`](crate::base::error::Error::NotSymmetric), which name `A`; and of memory. What is not stored is zero.
     fn sparse_load(&self, a: Columns<'_>) -> Result<Self::Csr>;
 
     /// All entries, brought to the host.

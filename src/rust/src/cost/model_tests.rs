@@ -1,4 +1,4 @@
-use super::*;
+use crate::cost::model::*;
 
 /// A machine with an H200, 16 cores of a Xeon and OpenBLAS, faster than that of `auto.md`.
 const XEON: Cpu = Cpu {

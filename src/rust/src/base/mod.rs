@@ -1,0 +1,17 @@
+//! What every layer uses: element types, errors, interrupts, threads, memory of the host.
+//!
+//! It imports nothing of the crate but itself and `progress`.
+//! Start with [`error`], [`scalar`] and [`matrix`]; [`reserve`] keeps R alive where memory is short.
+
+pub mod accounting;
+pub(crate) mod chunks;
+pub mod error;
+pub(crate) mod host_memory;
+pub mod identity;
+pub mod interrupt;
+pub mod matrix;
+pub(crate) mod packing;
+pub mod reserve;
+pub mod scalar;
+pub(crate) mod spawn;
+pub mod threads;

@@ -6,9 +6,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cudafactor::algo::multigrid_sparse::Algebraic;
-use cudafactor::algo::pcg::Stopping;
-use cudafactor::algo::pcg_resident::{pcg_resident, Made};
+use cudafactor::algo::krylov::pcg::Stopping;
+use cudafactor::algo::multigrid::algebraic::Algebraic;
+use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{changed, for_each_device, matrices, residual, same, Host, SIZES};
-use cudafactor::algo::cholesky::{factor_batch, factor_list};
+use cudafactor::algo::dense::cholesky::{factor_batch, factor_list};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;

@@ -5,7 +5,7 @@ mod common;
 use common::place::Place;
 use common::triangle_file::upper_triangle;
 use common::{for_each_device, matrices, residual, Host};
-use cudafactor::algo::cholesky_file::{factor_files, Budget, Files, Report};
+use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files, Report};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{matrices, residual, same, Host};
-use cudafactor::algo::cholesky_host::{
+use cudafactor::algo::tiled::cholesky_host::{
     factor, factor_by_tiles, factor_staying, factor_staying_by, Means,
 };
 use cudafactor::backend::cpu::CpuDevice;

@@ -4,7 +4,7 @@ mod common;
 
 use common::calls::factor;
 use common::{for_each_device, matrices, residual, same, Host, SIZES};
-use cudafactor::algo::cholesky;
+use cudafactor::algo::dense::cholesky;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::Uplo;
 use cudafactor::base::scalar::Scalar;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::cholesky_rows::{with, with_resident, without, without_resident};
+use cudafactor::algo::update::rows::{with, with_resident, without, without_resident};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;

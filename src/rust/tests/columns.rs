@@ -3,8 +3,8 @@
 mod common;
 
 use common::{edge_shapes, for_each_device, matrices, Host};
-use cudafactor::algo::pcg_blocks::Blocks;
-use cudafactor::algo::pcg_device::OnDevice;
+use cudafactor::algo::krylov::blocks::Blocks;
+use cudafactor::algo::krylov::device_blocks::OnDevice;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::{Elementwise, Scaling};

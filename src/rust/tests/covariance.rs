@@ -4,7 +4,7 @@ mod common;
 
 use common::place::Place;
 use common::{for_each_device, same, written, Host};
-use cudafactor::algo::covariance::{matrix, matrix_resident, write};
+use cudafactor::algo::tiled::covariance::{matrix, matrix_resident, write};
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::Block;

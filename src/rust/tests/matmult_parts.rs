@@ -3,7 +3,7 @@
 mod common;
 
 use common::{for_each_device, matrices, Host};
-use cudafactor::algo::matmult_parts::{product, room, self_product};
+use cudafactor::algo::dense::matmult_blocks::{product, room, self_product};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::Trans;
 use cudafactor::base::scalar::Scalar;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use common::place::Place;
 use common::{for_each_device, Host};
-use cudafactor::algo::cholesky_file::{factor_files, Budget, Files};
-use cudafactor::algo::cholesky_host::factor_by_tiles;
-use cudafactor::algo::cholesky_tiled;
-use cudafactor::algo::qr_apply::{self, Form, Reflectors};
-use cudafactor::algo::tiled_work::{Room, Tiles, Work as Planned};
-use cudafactor::algo::{cholesky, lu, matmult, qr, solve, triangular};
+use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
+use cudafactor::algo::dense::{cholesky, lu, matmult, qr, solve, triangular};
+use cudafactor::algo::tiled;
+use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files};
+use cudafactor::algo::tiled::cholesky_host::factor_by_tiles;
+use cudafactor::algo::tiled::engine::work::{Room, Tiles, Work as Planned};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::interrupt;
@@ -182,7 +182,7 @@ fn who_waits_for_a_disk_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let work = Planned::new::<T>(&matrix, &room, &[1.0]).unwrap();
     let call = progress::begin(work.operations(), !dev.is_host(), 0.0, note_files);
     progress::phase("factorizing");
-    cholesky_tiled::factor(std::slice::from_ref(dev), &matrix, &work, 1).unwrap();
+    tiled::cholesky::factor(std::slice::from_ref(dev), &matrix, &work, 1).unwrap();
     drop(call);
     let shares: Vec<f64> = told().into_iter().map(|(share, _)| share).collect();
     let waiting = shares.iter().filter(|share| **share == 0.0).count();

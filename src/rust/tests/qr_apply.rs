@@ -3,8 +3,8 @@
 mod common;
 
 use common::{changed, for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::qr::{lapack, linpack};
-use cudafactor::algo::qr_apply::{apply, form, Form, Reflectors};
+use cudafactor::algo::dense::qr::{lapack, linpack};
+use cudafactor::algo::dense::qr_apply::{apply, form, Form, Reflectors};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;

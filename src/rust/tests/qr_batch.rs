@@ -3,8 +3,8 @@
 mod common;
 
 use common::{for_each_device, matrices, residual, Host};
-use cudafactor::algo::least_squares::{fit, fit_batch, Fit, Fits};
-use cudafactor::algo::qr_apply::{self, Form, Reflectors};
+use cudafactor::algo::dense::least_squares::{fit, fit_batch, Fit, Fits};
+use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::{Device, ProblemShape, Ranks};

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::{cholesky, lu, matmult, qr, qr_apply, solve, triangular};
+use cudafactor::algo::dense::{cholesky, lu, matmult, qr, qr_apply, solve, triangular};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;

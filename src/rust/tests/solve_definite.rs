@@ -3,9 +3,9 @@
 mod common;
 
 use common::{matrices, residual, Host};
-use cudafactor::algo::cholesky_host::Means;
-use cudafactor::algo::lu::Rhs;
-use cudafactor::algo::solve_definite::{by_tiles, solve};
+use cudafactor::algo::dense::lu::Rhs;
+use cudafactor::algo::tiled::cholesky_host::Means;
+use cudafactor::algo::tiled::solve_definite::{by_tiles, solve};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use extendr_api::prelude::*;
 
-use crate::algo::pcg_host::HostBlock;
+use crate::algo::krylov::host_blocks::HostBlock;
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 

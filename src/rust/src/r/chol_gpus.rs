@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_host::{factor_staying_by, Means};
+use crate::algo::tiled::cholesky_host::{factor_staying_by, Means};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;

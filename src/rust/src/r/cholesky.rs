@@ -2,8 +2,8 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky;
-use crate::algo::cholesky_host;
+use crate::algo::dense::cholesky;
+use crate::algo::tiled::cholesky_host;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;

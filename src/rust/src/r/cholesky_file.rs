@@ -4,7 +4,9 @@ use std::path::Path;
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::{factor_files, has_matrix, Budget, Files, Report, LEAST_ROOM};
+use crate::algo::tiled::cholesky_file::{
+    factor_files, has_matrix, Budget, Files, Report, LEAST_ROOM,
+};
 use crate::backend::cpu::{self, CpuDevice};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;

@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::{cholesky_rows, cholesky_update, cholesky_update_host};
+use crate::algo::update;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
@@ -54,7 +54,7 @@ fn native_chol_update(
                 let (r, v) = (args::view(&r, (n, n)), args::view(&v, (n, k)));
                 let out = args::view_mut(out, (n, n));
                 let memory = how.gpu_memory;
-                cholesky_update_host::update(dev, (uplo, change), memory, r, v, out)
+                update::host::update(dev, (uplo, change), memory, r, v, out)
             })
         })?;
         Ok(list!(margin = margin))
@@ -85,7 +85,7 @@ fn native_held_chol_update(
             }
             let margin = changing(&r, |r| {
                 on_pair_mut!(&how, r, update, |dev, T, r, v| {
-                    cholesky_update::update_in_place::<T, _>(dev, uplo, change, r, v)
+                    update::factor::update_in_place::<T, _>(dev, uplo, change, r, v)
                 })
             })?;
             return Ok(list!(margin = margin));
@@ -93,8 +93,8 @@ fn native_held_chol_update(
         let slot = Slot::new(&out)?;
         let (made, margin) = on_pair!(&how, factor, update, |dev, T, r, v| {
             let made = match uplo {
-                Uplo::Upper => cholesky_update::update_resident::<T, _>(dev, change, r, v),
-                Uplo::Lower => cholesky_update::update_lower_resident::<T, _>(dev, change, r, v),
+                Uplo::Upper => update::factor::update_resident::<T, _>(dev, change, r, v),
+                Uplo::Lower => update::factor::update_lower_resident::<T, _>(dev, change, r, v),
             };
             made.map(|(made, margin)| (Holds::<T>::hold(dev, made), margin))
         })?;
@@ -132,7 +132,7 @@ fn native_chol_drop(r: Robj, n: Robj, dropped: Robj, lower: Robj, out: Robj, how
             let r = T::borrow_host(r)?;
             T::fill_host(out.slice(), |out| {
                 let (r, out) = (args::view(&r, (n, n)), args::view_mut(out, (size, size)));
-                cholesky_rows::without(dev, uplo, r, &dropped, out)
+                update::rows::without(dev, uplo, r, &dropped, out)
             })
         })
     })
@@ -150,7 +150,7 @@ fn native_held_chol_drop(r: Robj, dropped: Robj, lower: Robj, out: Robj, how: Ro
         let work = Work::cholesky_update(size, dropped.len(), Change::Up);
         let _shown = watch(&how, r, work);
         let made = on_held!(&how, r, |dev, T, r| {
-            cholesky_rows::without_resident::<T, _>(dev, uplo, r, &dropped)
+            update::rows::without_resident::<T, _>(dev, uplo, r, &dropped)
                 .map(|made| Holds::<T>::hold(dev, made))
         })?;
         slot.fill(made);
@@ -183,7 +183,7 @@ fn native_chol_insert(
             let (r, x) = (T::borrow_host(r)?, T::borrow_host(x)?);
             T::fill_host(out.slice(), |out| {
                 let (r, x) = (args::view(&r, (n, n)), args::view(&x, (size, m)));
-                cholesky_rows::with(dev, uplo, r, at, x, args::view_mut(out, (size, size)))
+                update::rows::with(dev, uplo, r, at, x, args::view_mut(out, (size, size)))
             })
         })?;
         Ok(list!(margin = margin))
@@ -201,7 +201,7 @@ fn native_held_chol_insert(r: Robj, at: Robj, x: Robj, lower: Robj, out: Robj, h
         let (size, m) = x.shape();
         let _shown = watch(&how, r, Work::cholesky_update(size, m, Change::Down));
         let (made, margin) = on_pair!(&how, r, x, |dev, T, r, x| {
-            cholesky_rows::with_resident::<T, _>(dev, uplo, r, at, x)
+            update::rows::with_resident::<T, _>(dev, uplo, r, at, x)
                 .map(|(made, margin)| (Holds::<T>::hold(dev, made), margin))
         })?;
         slot.fill(made);

@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::covariance::{matrix, matrix_resident, operations, write};
+use crate::algo::tiled::covariance::{matrix, matrix_resident, operations, write};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;

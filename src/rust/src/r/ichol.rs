@@ -2,9 +2,9 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use crate::algo::pcg_blocks::{Blocks, Preconditioner};
-use crate::algo::pcg_host::Host;
+use crate::algo::krylov::blocks::{Blocks, Preconditioner};
+use crate::algo::krylov::host_blocks::Host;
+use crate::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use crate::base::error::Error;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;

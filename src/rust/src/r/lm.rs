@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::least_squares::{self, Fit, Fits};
+use crate::algo::dense::least_squares::{self, Fit, Fits};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;

@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 
-use crate::algo::lp::{self, Certificate, Options, Solution};
-use crate::algo::lp_csc::Csc;
-use crate::algo::lp_dense_constraints::DenseConstraints;
-use crate::algo::lp_density::is_for_dense;
-use crate::algo::lp_form::Problem;
-use crate::algo::lp_ipm::{Record, Status};
-use crate::algo::lp_mixed::MixedConstraints;
-use crate::algo::lp_sparse::SparseConstraints;
+use crate::algo::lp;
+use crate::algo::lp::ipm::iterate::{Record, Status};
+use crate::algo::lp::normal::dense_constraints::DenseConstraints;
+use crate::algo::lp::normal::density::is_for_dense;
+use crate::algo::lp::normal::mixed_precision::MixedConstraints;
+use crate::algo::lp::normal::sparse::SparseConstraints;
+use crate::algo::lp::solve::{Certificate, Options, Solution};
+use crate::algo::lp::standard_form::Problem;
+use crate::algo::sparse::csc::Csc;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
@@ -69,7 +70,7 @@ impl<'r> Call<'r> {
         let dev = CpuDevice::new(how.threads);
         let work = Work::from(a.values.len() as f64);
         let _shown = crate::progress::begin(work.flops, false, how.delay, show_progress);
-        lp::solve(
+        lp::solve::solve(
             &SparseConstraints::new(&dev, a),
             &self.problem(),
             &self.options,
@@ -82,9 +83,9 @@ impl<'r> Call<'r> {
             let a = Device::<f64>::load(dev, args::view(x, dim))?;
             let a = DenseConstraints::<f64, _>::new(dev, &a);
             if T::EPS > f64::EPSILON {
-                lp::solve(&MixedConstraints::new(a), &problem, &self.options)
+                lp::solve::solve(&MixedConstraints::new(a), &problem, &self.options)
             } else {
-                lp::solve(&a, &problem, &self.options)
+                lp::solve::solve(&a, &problem, &self.options)
             }
         })
     }
@@ -223,7 +224,7 @@ fn native_held_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let _shown = watch(&how, a, Work::linear_program(a.shape().0, a.shape().1));
         on_held!(&how, a, |dev, T, a| {
             let a = DenseConstraints::<T, _>::new(dev, a);
-            lp::solve(&a, &call.problem(), &call.options)
+            lp::solve::solve(&a, &call.problem(), &call.options)
         })
         .map(answer)
     })

@@ -2,8 +2,9 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::lu::{self, Rhs};
-use crate::algo::{determinant, solve, solve_definite};
+use crate::algo::dense::lu::{self, Rhs};
+use crate::algo::dense::{determinant, solve};
+use crate::algo::tiled::solve_definite;
 use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
 use crate::cost::work::Work;

@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::matmult;
+use crate::algo::dense::matmult;
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;

@@ -2,15 +2,17 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use crate::algo::lp_csc::Csc;
-use crate::algo::pcg::{pcg, End, Solution, Stopping};
-use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned};
-use crate::algo::pcg_host::{Host, HostBlock};
-use crate::algo::pcg_sparse::{Sparse, Stored};
-use crate::algo::sparse_choice::factor_that_pays;
-use crate::algo::sparse_cholesky::Ordered;
-use crate::algo::symmetry::is_symmetric_sparse;
+use crate::algo::dense::symmetry::is_symmetric_sparse;
+use crate::algo::krylov::blocks::{
+    Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned,
+};
+use crate::algo::krylov::host_blocks::{Host, HostBlock};
+use crate::algo::krylov::pcg::{pcg, End, Solution, Stopping};
+use crate::algo::sparse::cholesky::Ordered;
+use crate::algo::sparse::csc::Csc;
+use crate::algo::sparse::csr::{Sparse, Stored};
+use crate::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use crate::algo::systems::choice::factor_that_pays;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::try_zeroed;

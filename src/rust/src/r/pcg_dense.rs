@@ -2,13 +2,13 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky;
-use crate::algo::pcg::pcg;
-use crate::algo::pcg_blocks::{Jacobi, Operator, Preconditioner, Solve, Unpreconditioned};
-use crate::algo::pcg_dense::{Dense, Factor, ThroughHost};
-use crate::algo::pcg_device::OnDevice;
-use crate::algo::pcg_host::{Host, HostBlock};
-use crate::algo::symmetry::{is_symmetric, is_symmetric_resident, triangles_resident};
+use crate::algo::dense::cholesky;
+use crate::algo::dense::symmetry::{is_symmetric, is_symmetric_resident, triangles_resident};
+use crate::algo::krylov::blocks::{Jacobi, Operator, Preconditioner, Solve, Unpreconditioned};
+use crate::algo::krylov::dense::{Dense, Factor, ThroughHost};
+use crate::algo::krylov::device_blocks::OnDevice;
+use crate::algo::krylov::host_blocks::{Host, HostBlock};
+use crate::algo::krylov::pcg::pcg;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};

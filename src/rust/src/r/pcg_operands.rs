@@ -2,8 +2,8 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::incomplete_cholesky::IncompleteCholesky;
-use crate::algo::lp_csc::Csc;
+use crate::algo::sparse::csc::Csc;
+use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::base::error::{Error, Result};
 use crate::device::sparse::{Columns, Stored};
 use crate::r::args;

@@ -1,7 +1,7 @@
 //! `pcg` with a sparse matrix on a device, by what is made of the matrix there.
 
-use crate::algo::pcg_device::OnDevice;
-use crate::algo::pcg_resident::{pcg_resident, Made};
+use crate::algo::krylov::device_blocks::OnDevice;
+use crate::algo::systems::resident::{pcg_resident, Made};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
 use crate::device::sparse::{Columns, Sparse};

@@ -2,8 +2,8 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::qr::{self, QrObject};
-use crate::algo::qr_apply::{self, Form, Reflectors};
+use crate::algo::dense::qr::{self, QrObject};
+use crate::algo::dense::qr_apply::{self, Form, Reflectors};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;

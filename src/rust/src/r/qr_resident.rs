@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::{qr, qr_apply};
+use crate::algo::dense::{qr, qr_apply};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::cost::work::{form_flops, reflect_flops, Work};

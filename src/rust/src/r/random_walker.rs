@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use extendr_api::prelude::*;
 
-use crate::algo::random_walker::segment_graph;
-use crate::algo::random_walker_graph::Graph;
-use crate::algo::random_walker_image::Image;
-use crate::algo::random_walker_iterative::{segment_graph_iterative, Accuracy, Iterated};
-use crate::algo::random_walker_order::multiplications;
-use crate::algo::random_walker_seeds::{labels, whole};
+use crate::algo::segmentation::graph::Graph;
+use crate::algo::segmentation::image::Image;
+use crate::algo::segmentation::iterative::{segment_graph_iterative, Accuracy, Iterated};
+use crate::algo::segmentation::random_walker::segment_graph;
+use crate::algo::segmentation::seeds::{labels, whole};
+use crate::algo::sparse::multifrontal::nested_dissection::multiplications;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
 use crate::base::scalar;

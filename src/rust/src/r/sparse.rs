@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use extendr_api::prelude::*;
 
-use crate::algo::lp_csc::Csc;
-use crate::algo::pcg_sparse::Stored;
+use crate::algo::sparse::csc::Csc;
+use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::room;
 use crate::r::args::{self, Out};

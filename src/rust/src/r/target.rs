@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_host::Means;
+use crate::algo::tiled::cholesky_host::Means;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
 use crate::cost;

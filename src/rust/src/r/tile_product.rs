@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
-use crate::algo::tiled_memory::Budget;
-use crate::algo::tiled_passing::Passing;
-use crate::algo::tiled_product::{multiply, Stored};
+use crate::algo::tiled::memory::Budget;
+use crate::algo::tiled::product::{multiply, Stored};
+use crate::algo::tiled::source::Passing;
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
-use crate::algo::tiled_factor::Factor;
-use crate::algo::tiled_inverse::inverse_diagonal;
-use crate::algo::tiled_memory::Budget;
-use crate::algo::tiled_passing::Passing;
-use crate::algo::tiled_solve::{solve, System};
+use crate::algo::tiled::factor::Factor;
+use crate::algo::tiled::inverse::inverse_diagonal;
+use crate::algo::tiled::memory::Budget;
+use crate::algo::tiled::solve::{solve, System};
+use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;

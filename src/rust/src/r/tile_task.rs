@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_file::LEAST_ROOM;
-use crate::algo::tiled_memory::Budget;
+use crate::algo::tiled::cholesky_file::LEAST_ROOM;
+use crate::algo::tiled::memory::Budget;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;

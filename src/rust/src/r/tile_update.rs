@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 
-use crate::algo::cholesky_update_file::{least_memory, update};
-use crate::algo::tiled_memory::Budget;
+use crate::algo::tiled::memory::Budget;
+use crate::algo::update::file::{least_memory, update};
 use crate::base::error::Result;
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;

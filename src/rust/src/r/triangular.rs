@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::triangular;
+use crate::algo::dense::triangular;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::Scalar;

@@ -5,10 +5,11 @@ mod common;
 mod panels;
 
 use common::{for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::cholesky_update::{
+use cudafactor::algo::update;
+use cudafactor::algo::update::factor::{
     update, update_in_place, update_lower, update_lower_resident, update_resident,
 };
-use cudafactor::algo::cholesky_update_host::{self, update_by_panels};
+use cudafactor::algo::update::host::update_by_panels;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Block, Change, Part, Uplo};
 use cudafactor::base::scalar::Scalar;

@@ -256,5 +256,5 @@ fn chosen_way<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
     (r, v): (&Host<T>, &Host<T>),
     out: &mut Host<T>,
 ) -> Result<f64> {
-    cholesky_update_host::update(dev, what, memory, r.view(), v.view(), out.view_mut())
+    update::host::update(dev, what, memory, r.view(), v.view(), out.view_mut())
 }

@@ -1,8 +1,8 @@
 //! Standard forms: kinds of rows and variables, and what depends on others.
 
-use cudafactor::algo::lp::Options;
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::solve::Options;
+use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::base::error::Error;
 
 use super::problem::{near, random, Lp};

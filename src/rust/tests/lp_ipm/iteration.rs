@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use cudafactor::algo::lp::Options;
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::lp_dense_constraints::DenseConstraints;
-use cudafactor::algo::lp_density::is_for_dense;
-use cudafactor::algo::lp_ipm::Status;
-use cudafactor::algo::lp_layout::{Constraints, Layout};
-use cudafactor::algo::lp_mixed::MixedConstraints;
-use cudafactor::algo::lp_normal::NormalEquations;
-use cudafactor::algo::lp_vectors::Vectors;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
+use cudafactor::algo::lp::normal::density::is_for_dense;
+use cudafactor::algo::lp::normal::equations::NormalEquations;
+use cudafactor::algo::lp::normal::layout::{Constraints, Layout};
+use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
+use cudafactor::algo::lp::solve::Options;
+use cudafactor::algo::lp::vectors::space::Vectors;
+use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::device::dense::Device;
 use faer::MatRef;

@@ -1,12 +1,13 @@
 //! Linear programs for tests, and what must hold of their solutions.
 
-use cudafactor::algo::lp::{self, Certificate, Options, Solution};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::lp_dense_constraints::DenseConstraints;
-use cudafactor::algo::lp_form::Problem;
-use cudafactor::algo::lp_ipm::Status;
-use cudafactor::algo::lp_mixed::MixedConstraints;
-use cudafactor::algo::lp_sparse::SparseConstraints;
+use cudafactor::algo::lp;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
+use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
+use cudafactor::algo::lp::normal::sparse::SparseConstraints;
+use cudafactor::algo::lp::solve::{Certificate, Options, Solution};
+use cudafactor::algo::lp::standard_form::Problem;
+use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
@@ -59,7 +60,7 @@ impl Lp {
         let values: Vec<T> = self.by_columns().into_iter().map(T::from_f64).collect();
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
         let a = Device::<T>::load(&dev, view)?;
-        self.with(|p| lp::solve(&DenseConstraints::<T, _>::new(&dev, &a), p, options))
+        self.with(|p| lp::solve::solve(&DenseConstraints::<T, _>::new(&dev, &a), p, options))
     }
 
     pub fn mixed(&self, options: &Options) -> Result<Solution, Error> {
@@ -68,7 +69,7 @@ impl Lp {
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
         let a = Device::<f64>::load(&dev, view)?;
         let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
-        self.with(|p| lp::solve(&a, p, options))
+        self.with(|p| lp::solve::solve(&a, p, options))
     }
 
     pub fn sparse(&self, options: &Options) -> Result<Solution, Error> {
@@ -77,7 +78,7 @@ impl Lp {
         if self.a.is_empty() {
             a = Csc::new(0, vec![0; self.c.len() + 1], vec![], vec![])?;
         }
-        self.with(|p| lp::solve(&SparseConstraints::new(&dev, &a), p, options))
+        self.with(|p| lp::solve::solve(&SparseConstraints::new(&dev, &a), p, options))
     }
 
     /// All ways, which agree.

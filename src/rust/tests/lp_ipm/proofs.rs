@@ -1,7 +1,7 @@
 //! Proofs that there is no optimum.
 
-use cudafactor::algo::lp::{Certificate, Options};
-use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::solve::{Certificate, Options};
 
 use super::problem::{random, Lp};
 use super::INF;

@@ -1,7 +1,7 @@
 //! Numbers that differ by orders of magnitude.
 
-use cudafactor::algo::lp::Options;
-use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::solve::Options;
 
 use super::problem::{least_absolute, near, Lp};
 use super::INF;

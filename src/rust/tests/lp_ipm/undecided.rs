@@ -1,7 +1,7 @@
 //! Presolve, feasible points of unbounded problems, problems without an interior, and tiny numbers.
 
-use cudafactor::algo::lp::{Certificate, Options};
-use cudafactor::algo::lp_ipm::Status;
+use cudafactor::algo::lp::ipm::iterate::Status;
+use cudafactor::algo::lp::solve::{Certificate, Options};
 
 use super::problem::{near, random, Lp};
 use super::INF;

@@ -3,8 +3,8 @@
 use super::matrices::*;
 use super::on_each_device;
 use crate::common::few;
-use cudafactor::algo::pcg::Stopping;
-use cudafactor::algo::pcg_resident::{pcg_resident, Made};
+use cudafactor::algo::krylov::pcg::Stopping;
+use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
 use cudafactor::device::stencil::Step;
 use faer::Mat;

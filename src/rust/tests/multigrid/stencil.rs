@@ -2,9 +2,9 @@
 
 use super::matrices::{block, close as near, fetch, numbers};
 use super::on_each_device;
-use cudafactor::algo::multigrid::Multigrid;
-use cudafactor::algo::pcg::{pcg, Stopping};
-use cudafactor::algo::pcg_device::OnDevice;
+use cudafactor::algo::krylov::device_blocks::OnDevice;
+use cudafactor::algo::krylov::pcg::{pcg, Stopping};
+use cudafactor::algo::multigrid::geometric::Multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::threads::share;
 use cudafactor::device::dense::Device;

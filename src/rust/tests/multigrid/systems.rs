@@ -3,9 +3,9 @@
 use super::matrices::*;
 use super::on_each_device;
 use crate::common::few;
-use cudafactor::algo::multigrid_sparse::Algebraic;
-use cudafactor::algo::pcg::{Solution, Stopping};
-use cudafactor::algo::pcg_resident::{pcg_resident, Made};
+use cudafactor::algo::krylov::pcg::{Solution, Stopping};
+use cudafactor::algo::multigrid::algebraic::Algebraic;
+use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::base::error::Error;
 use cudafactor::device::sparse::Sparse;
 use faer::Mat;

@@ -1,10 +1,10 @@
 //! Many right-hand sides at once.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::pcg::{pcg, End, Stopping};
-use cudafactor::algo::pcg_blocks::{Blocks, Unpreconditioned};
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::krylov::blocks::{Blocks, Unpreconditioned};
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::krylov::pcg::{pcg, End, Stopping};
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 
 use crate::problem::{block, numbers, poisson, residual, run};
 

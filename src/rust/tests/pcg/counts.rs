@@ -1,9 +1,9 @@
 //! How many iterations there are, beside textbooks'.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::pcg_blocks::{Jacobi, Unpreconditioned};
-use cudafactor::algo::pcg_host::Host;
-use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
+use cudafactor::algo::krylov::host_blocks::Host;
+use cudafactor::algo::sparse::csr::Stored;
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 
 use crate::problem::{block, grid_ic0, poisson, run, textbook};
 

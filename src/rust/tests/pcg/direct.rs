@@ -1,12 +1,12 @@
 //! The complete factor of a sparse matrix as preconditioner.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
-use cudafactor::algo::sparse_choice::{factor_that_pays, may_pay, pays, Iterations};
-use cudafactor::algo::sparse_cholesky::Ordered;
-use cudafactor::algo::sparse_levels::widest_level;
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::sparse::cholesky::Ordered;
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::levels::widest_level;
+use cudafactor::algo::systems::choice::{factor_that_pays, may_pay, pays, Iterations};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::threads::share;
 

@@ -1,11 +1,11 @@
 //! What does not converge, and why.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg::{pcg, End, Stopping};
-use cudafactor::algo::pcg_blocks::{Jacobi, Product, Solve, Unpreconditioned};
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::krylov::blocks::{Jacobi, Product, Solve, Unpreconditioned};
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::krylov::pcg::{pcg, End, Stopping};
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::base::error::{Error, Result};
 
 use crate::problem::{block, poisson, residual, run};

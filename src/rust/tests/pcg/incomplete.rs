@@ -1,8 +1,8 @@
 //! Incomplete Cholesky factors against masked dense ones.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::Stored;
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use faer::{Mat, Side};
 
 use crate::problem::{dense, lower, numbers, poisson, sparse, upper};

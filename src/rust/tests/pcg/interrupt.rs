@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg_blocks::{Blocks, Preconditioner};
-use cudafactor::algo::pcg_host::Host;
-use cudafactor::algo::pcg_sparse::Stored;
-use cudafactor::algo::sparse_cholesky::Ordered;
+use cudafactor::algo::krylov::blocks::{Blocks, Preconditioner};
+use cudafactor::algo::krylov::host_blocks::Host;
+use cudafactor::algo::sparse::cholesky::Ordered;
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::Stored;
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 

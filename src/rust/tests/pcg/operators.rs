@@ -1,9 +1,9 @@
 //! Sparse matrices that multiply, whatever is stored of them, and the arithmetic of blocks.
 
-use cudafactor::algo::pcg_blocks::{Blocks, Operator};
-use cudafactor::algo::pcg_device::OnDevice;
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::krylov::blocks::{Blocks, Operator};
+use cudafactor::algo::krylov::device_blocks::OnDevice;
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::backend::cpu::CpuDevice;
 
 use crate::problem::{block, dense, lower, poisson, upper, view};

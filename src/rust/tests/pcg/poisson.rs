@@ -1,11 +1,11 @@
 //! Laplacians of grids against the direct solution.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg::{End, Solution};
-use cudafactor::algo::pcg_blocks::{Jacobi, Unpreconditioned};
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::krylov::pcg::{End, Solution};
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::Stored;
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 
 use crate::problem::{block, direct, poisson, residual, run};
 

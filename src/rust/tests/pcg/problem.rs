@@ -1,10 +1,10 @@
 //! Matrices, right-hand sides, and conjugate gradients as textbooks have them.
 
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg::{pcg, Solution, Stopping};
-use cudafactor::algo::pcg_blocks::Preconditioner;
-use cudafactor::algo::pcg_host::{Host, HostBlock};
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::krylov::blocks::Preconditioner;
+use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
+use cudafactor::algo::krylov::pcg::{pcg, Solution, Stopping};
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 

@@ -1,12 +1,12 @@
 //! Dense matrices on a device, in both precisions.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::pcg::{pcg, End, Solution, Stopping};
-use cudafactor::algo::pcg_blocks::{Jacobi, Preconditioner, Unpreconditioned};
-use cudafactor::algo::pcg_dense::{Dense, Factor, ThroughHost};
-use cudafactor::algo::pcg_device::OnDevice;
-use cudafactor::algo::pcg_host::Host as OnHost;
-use cudafactor::algo::pcg_sparse::{Sparse, Stored};
+use cudafactor::algo::krylov::blocks::{Jacobi, Preconditioner, Unpreconditioned};
+use cudafactor::algo::krylov::dense::{Dense, Factor, ThroughHost};
+use cudafactor::algo::krylov::device_blocks::OnDevice;
+use cudafactor::algo::krylov::host_blocks::Host as OnHost;
+use cudafactor::algo::krylov::pcg::{pcg, End, Solution, Stopping};
+use cudafactor::algo::sparse::csr::{Sparse, Stored};
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;

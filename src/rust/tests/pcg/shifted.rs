@@ -1,8 +1,8 @@
 //! Breakdown of incomplete factors, and shifts.
 
-use cudafactor::algo::incomplete_cholesky::{Fill, IncompleteCholesky};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::pcg_sparse::Stored;
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::csr::Stored;
+use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
 use cudafactor::base::error::Error;
 use faer::{mat, Mat, Side};
 
@@ -86,7 +86,7 @@ fn an_indefinite_matrix_is_found_out_later() {
     let a = sparse(&mat![[1.0, 3.0], [3.0, 1.0]]);
     let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
     assert!(m.shift() >= 2.0 && m.shift() <= 4.1, "{}", m.shift());
-    let b = cudafactor::algo::pcg_host::HostBlock::new(2, 1, vec![1.0, -1.0]).unwrap();
+    let b = cudafactor::algo::krylov::host_blocks::HostBlock::new(2, 1, vec![1.0, -1.0]).unwrap();
     let s = run(&a, &m, &b, 1e-10, 10);
     assert_eq!(s.verdict().unwrap_err().kind(), "indefinite");
 }

@@ -1,9 +1,9 @@
 //! Whether a stored matrix is symmetric.
 
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::symmetry::{
+use cudafactor::algo::dense::symmetry::{
     is_symmetric, is_symmetric_resident, is_symmetric_sparse, triangles_resident,
 };
+use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;
 

@@ -1,8 +1,8 @@
 use super::model::{seeded, Picture};
-use cudafactor::algo::lp_csc::Csc;
-use cudafactor::algo::random_walker_direct::Factor;
-use cudafactor::algo::random_walker_graph::Graph;
-use cudafactor::algo::random_walker_order::{dissect, NONE};
+use cudafactor::algo::segmentation::graph::Graph;
+use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::sparse::multifrontal::factor::Factor;
+use cudafactor::algo::sparse::multifrontal::nested_dissection::{dissect, NONE};
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 

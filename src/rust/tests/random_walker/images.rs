@@ -1,5 +1,5 @@
 use super::model::{seeded, Picture};
-use cudafactor::algo::random_walker::segment;
+use cudafactor::algo::segmentation::random_walker::segment;
 use cudafactor::base::error::Error;
 
 #[test]

@@ -1,7 +1,7 @@
 //! The model, solved by Gaussian elimination of all pixels' equations, and images to hold against it.
 
-use cudafactor::algo::random_walker::{segment, Segmentation};
-use cudafactor::algo::random_walker_image::Image;
+use cudafactor::algo::segmentation::image::Image;
+use cudafactor::algo::segmentation::random_walker::{segment, Segmentation};
 
 /// An image that owns its values.
 #[derive(Clone)]

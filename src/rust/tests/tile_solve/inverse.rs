@@ -3,8 +3,8 @@
 use crate::common::place::Place;
 use crate::common::{residual, Host};
 use crate::{memory, triangle, written, MUCH};
-use cudafactor::algo::tiled_factor::Factor;
-use cudafactor::algo::tiled_inverse::inverse_diagonal;
+use cudafactor::algo::tiled::factor::Factor;
+use cudafactor::algo::tiled::inverse::inverse_diagonal;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;
 

@@ -3,9 +3,9 @@
 use crate::common::place::Place;
 use crate::common::{matrices, residual, same, Host};
 use crate::MUCH;
-use cudafactor::algo::tiled_memory::Budget;
-use cudafactor::algo::tiled_product::{multiply, Stored};
-use cudafactor::algo::tiled_solve::Passes;
+use cudafactor::algo::tiled::memory::Budget;
+use cudafactor::algo::tiled::product::{multiply, Stored};
+use cudafactor::algo::tiled::solve::Passes;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::Trans;

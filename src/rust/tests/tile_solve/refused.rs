@@ -3,9 +3,9 @@
 use crate::common::matrices;
 use crate::common::place::Place;
 use crate::{memory, solved, triangle, written, MUCH, SYSTEMS};
-use cudafactor::algo::tiled_factor::Factor;
-use cudafactor::algo::tiled_inverse::inverse_diagonal;
-use cudafactor::algo::tiled_solve::System;
+use cudafactor::algo::tiled::factor::Factor;
+use cudafactor::algo::tiled::inverse::inverse_diagonal;
+use cudafactor::algo::tiled::solve::System;
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 use cudafactor::base::scalar::Scalar;

@@ -3,8 +3,8 @@
 use crate::common::place::Place;
 use crate::common::{matrices, residual, same, Host};
 use crate::{memory, solved, triangle, written, MUCH, SYSTEMS};
-use cudafactor::algo::tiled_factor::Factor;
-use cudafactor::algo::tiled_solve::System;
+use cudafactor::algo::tiled::factor::Factor;
+use cudafactor::algo::tiled::solve::System;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;

@@ -1,4 +1,4 @@
-//! Reflections of rows of a triangular factor with columns of another matrix; see `cholesky_update.rs` for the formulas.
+//! Reflections of rows of a triangular factor with columns of another matrix; see `update/factor.rs` for the formulas.
 
 use pulp::{Simd, WithSimd};
 

@@ -1,4 +1,4 @@
-//! Panels of columns of a factor that is changed, as tasks of several threads; see `cholesky_update.rs`.
+//! Panels of columns of a factor that is changed, as tasks of several threads; see `update/factor.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use crate::algo::cholesky_update::margin;
+use crate::algo::update::factor::margin;
 use crate::backend::cuda::cholesky_update_host::*;
 use crate::backend::cuda::passage::blocks;
 use crate::backend::cuda::CudaDevice;

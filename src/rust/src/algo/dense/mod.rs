@@ -1,0 +1,17 @@
+//! Verbs on a matrix that a device has room for, or of which it takes parts: products, factors, systems, least squares.
+//!
+//! It imports the contracts, `cost` and `progress`, and no other folder of `algo`.
+//! Start with [`cholesky`]; [`matmult`] and [`matmult_blocks`] show how a product goes part by part.
+
+pub mod cholesky;
+pub mod condition;
+pub mod determinant;
+pub mod least_squares;
+pub mod lu;
+pub mod matmult;
+pub mod matmult_blocks;
+pub mod qr;
+pub mod qr_apply;
+pub mod solve;
+pub mod symmetry;
+pub mod triangular;

@@ -1,0 +1,10 @@
+//! The interior-point iteration.
+//!
+//! It imports `vectors` and `normal`.
+//! Start with [`iterate`].
+
+pub mod iterate;
+pub mod newton;
+pub mod point;
+mod start;
+pub mod stop;

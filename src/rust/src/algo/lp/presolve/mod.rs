@@ -1,0 +1,10 @@
+//! What happens to a linear program before the iteration, and how its answer is verified after it.
+//!
+//! It imports `normal` and the standard form.
+//! Start with `reductions`.
+
+pub(crate) mod dependent;
+pub(crate) mod far_bounds;
+pub(crate) mod reductions;
+pub mod scale;
+pub(crate) mod verify;

@@ -1,0 +1,8 @@
+//! A simplex method in twice the working precision for small linear programs that the iteration leaves undecided.
+//!
+//! It imports the standard form.
+//! Start with `undecided`.
+
+pub(crate) mod primal;
+mod tableau;
+pub(crate) mod undecided;

@@ -1,0 +1,16 @@
+//! Random-walker segmentation of images.
+//!
+//! It imports `sparse`, `krylov` and `multigrid`.
+//! Start with [`random_walker`].
+
+pub mod algebraic;
+pub mod graph;
+mod grid;
+pub mod image;
+pub mod iterative;
+mod labels;
+pub mod multigrid;
+pub mod probe;
+pub mod random_walker;
+pub mod seeds;
+pub mod system;

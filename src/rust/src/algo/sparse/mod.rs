@@ -1,0 +1,13 @@
+//! Sparse matrices of the host: storage by rows and by columns, complete and incomplete Cholesky factors.
+//!
+//! It imports `base`, the contracts and `krylov`'s blocks of vectors.
+//! Start with [`cholesky`]; [`incomplete_cholesky`] makes the preconditioner.
+
+pub mod cholesky;
+pub mod csc;
+pub mod csr;
+mod fronts;
+pub mod incomplete_cholesky;
+mod incomplete_cholesky_columns;
+pub mod levels;
+pub mod multifrontal;

@@ -1,0 +1,61 @@
+//! Conjugate gradients with a sparse matrix on a device.
+
+use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
+use crate::algo::krylov::device_blocks::OnDevice;
+use crate::algo::krylov::pcg::{pcg, Solution, Stopping};
+use crate::algo::multigrid::algebraic::Algebraic;
+use crate::base::error::Result;
+use crate::device::dense::Device;
+use crate::device::sparse::Sparse;
+
+/// A preconditioner that is made of the matrix, on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    None,
+    /// By the diagonal.
+    Jacobi,
+    /// Algebraic multigrid.
+    Multigrid,
+}
+
+type Own<D> = <D as Device<f64>>::Mat<'static>;
+
+/// A sparse matrix that multiplies blocks of its device.
+struct Multiplies<D: Sparse>(D::Csr);
+
+impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
+    fn order(&self, blocks: &OnDevice<'_, f64, D>) -> usize {
+        blocks.dev.sparse_order(&self.0)
+    }
+
+    fn multiply(&self, blocks: &OnDevice<'_, f64, D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
+        blocks.dev.sparse_residual(&self.0, None, x, out)
+    }
+}
+
+/// As [`pcg`], with a matrix on the device and a preconditioner that is made of it. Errors: what [`pcg`] answers, and
+/// [`NotPositiveDefinite`](crate::base::error::Error::NotPositiveDefinite) of Jacobi's.
+pub fn pcg_resident<D: Sparse>(
+    dev: &D,
+    a: D::Csr,
+    made: Made,
+    b: &Own<D>,
+    x0: Option<&Own<D>>,
+    stop: Stopping,
+) -> Result<Solution<Own<D>>> {
+    let blocks = &OnDevice::<f64, D>::new(dev);
+    if blocks.shape(b).1 == 0 {
+        return pcg(blocks, &Multiplies::<D>(a), &Unpreconditioned, b, x0, stop);
+    }
+    match made {
+        Made::None => pcg(blocks, &Multiplies::<D>(a), &Unpreconditioned, b, x0, stop),
+        Made::Jacobi => {
+            let m = Jacobi::new(blocks, &dev.sparse_diagonal(&a)?)?;
+            pcg(blocks, &Multiplies::<D>(a), &m, b, x0, stop)
+        }
+        Made::Multigrid => {
+            let both = Algebraic::new(dev, a)?;
+            pcg(blocks, &both, &both, b, x0, stop)
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Cholesky factorization of a matrix of tiles that memory holds a part of: `A = R'R` in the upper triangle, tile by tile.
+//!
+//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is [`plan`](crate::tiles::plan::plan)ned twice: for the device's memory, and then for the host's, of
+//! which the device's copies are the requests. On a device that computes in host memory the second plan alone is needed. Then several threads load
+//! and store while this one gives the device its work, see [`line`](crate::tiles::line).
+//!
+//! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere; the factor's tiles are then filled up likewise,
+//! or with what nobody reads.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use faer::{MatMut, MatRef};
+
+use crate::algo::tiled::engine::device::{on_device, unknown, Kept, Stayed};
+use crate::algo::tiled::engine::peers::Peers;
+use crate::algo::tiled::engine::slots::HostSlots;
+use crate::algo::tiled::engine::work::{Tiles, Work};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
+use crate::progress;
+use crate::tiles::line::{Driver, Line, Meters, Store};
+use crate::tiles::memory::Slots;
+use crate::tiles::plan::{Op, LEAST_SLOTS};
+use crate::tiles::schedule::Task;
+use crate::tiles::{Buffer, Layout};
+
+/// Threads that have the system give host memory, at most.
+const TOUCHING: usize = 16;
+
+/// Loads and stores by a plan.
+struct Carrier<'a, M> {
+    matrix: &'a M,
+    work: &'a Work,
+}
+
+impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
+    fn load(&self, strip: usize, into: &mut Buffer<T>) -> Result<()> {
+        let (tile, columns) = self.work.strips.position(strip);
+        self.matrix.load(tile, columns.clone(), into)?;
+        let layout = &self.work.layout;
+        let (i, j) = layout.position(tile);
+        let (rows, _) = layout.extent(i, j);
+        if i == j {
+            for k in columns.clone().filter(|k| *k >= rows) {
+                into[(k - columns.start) * layout.tile() + k] = T::from_f64(1.0);
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&self, strip: usize, from: &Buffer<T>, request: usize) -> Result<()> {
+        // The device's copy back was the request, on behalf of a task.
+        let task = self.work.task_of(request).ok_or_else(|| Error::Internal {
+            what: "a tile is stored that nobody changed".into(),
+        })?;
+        let (tile, columns) = self.work.strips.position(strip);
+        self.matrix.store(tile, columns, from, task.step())
+    }
+}
+
+/// Carries the work out on the devices it was planned for. A leading minor that is not positive is [`Error::NotPositiveDefinite`] with LAPACK's order.
+/// Gives how long what went on.
+pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    devs: &[D],
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+) -> Result<Meters> {
+    carry_out(devs, matrix, work, threads, None)
+}
+
+/// As [`factor`], of work for a factor that stays in the devices' memory: its tiles.
+pub fn factor_staying<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    devs: &[D],
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+) -> Result<Vec<Stayed<D::Mat<'static>>>> {
+    let kept = Kept::default();
+    carry_out(devs, matrix, work, threads, Some(&kept))?;
+    Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+    devs: &[D],
+    matrix: &M,
+    work: &Work,
+    threads: usize,
+    kept: Option<&Kept<D::Mat<'static>>>,
+) -> Result<Meters> {
+    let Some((dev, others)) = devs.split_first() else {
+        return Err(Error::Internal {
+            what: "there is no device to factor a matrix".into(),
+        });
+    };
+    progress::extend(work.operations() - progress::total());
+    let count = work.room.host.max(LEAST_SLOTS);
+    let slots = HostSlots::new(dev, count, &work.strips, (4 * threads).min(TOUCHING))?;
+    let carrier = Carrier { matrix, work };
+    let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
+    let line = line.after(&work.after);
+    let peers = Peers::new(devs);
+    let (line_, peers, slots): (_, _, &Slots<T>) = (&line, &peers, &slots);
+    let beside = (0..matrix.threads_beside()).map(|_| {
+        Box::new(move || {
+            matrix.beside(&|| line_.go_on().is_ok());
+            Ok(())
+        }) as Driver<'_>
+    });
+    if work.devices.is_empty() {
+        line.run(threads, Vec::new(), beside.collect(), || {
+            in_host(dev, work, slots, line_)
+        })?;
+    } else {
+        let others = others.iter().zip(1..).map(|(dev, number)| {
+            Box::new(move || on_device(dev, number, work, slots, line_, peers, kept)) as Driver<'_>
+        });
+        line.run(threads, others.collect(), beside.collect(), || {
+            on_device(dev, 0, work, slots, line_, peers, kept)
+        })?;
+    }
+    Ok(line.into_meters())
+}
+
+/// The order of a minor of the whole matrix.
+pub(crate) fn minor(layout: &Layout, task: Task, e: Error) -> Error {
+    match (e, task) {
+        (Error::NotPositiveDefinite { order }, Task::Factor { k }) => {
+            // What fills up the last tile fails only where something before it is not finite.
+            let order = (k * layout.tile() + order).min(layout.rows());
+            Error::NotPositiveDefinite { order }
+        }
+        (e, _) => e,
+    }
+}
+
+/// One task on matrices of a device, the changed one first.
+pub(crate) fn compute<'a, T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    layout: &Layout,
+    task: Task,
+    target: &mut D::Mat<'a>,
+    sources: &[&D::Mat<'a>],
+) -> Result<()> {
+    let one = T::from_f64(1.0);
+    let done = match (task, sources) {
+        (Task::Update { .. }, [a]) => {
+            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, a, one, target)
+        }
+        (Task::Update { .. }, [a, b]) => {
+            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, b, one, target)
+        }
+        (Task::Factor { .. }, []) => dev.potrf(Uplo::Upper, target),
+        (Task::Solve { .. }, [r]) => {
+            let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
+            dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile(), r, target)
+        }
+        _ => unknown(),
+    };
+    done.map_err(|e| minor(layout, task, e))
+}
+
+fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
+    dev: &D,
+    work: &Work,
+    slots: &Slots<T>,
+    line: &Line<'_, T, S>,
+) -> Result<()> {
+    let n = work.layout.tile();
+    for (x, op) in work.host.ops.iter().enumerate() {
+        let Op::Run {
+            request,
+            slots: places,
+        } = op
+        else {
+            continue;
+        };
+        let mut _idle = None;
+        loop {
+            let seen = line.progress();
+            interrupt::poll()?;
+            if line.ready(x)? {
+                break;
+            }
+            _idle.get_or_insert_with(|| line.meters.idle[0].run());
+            line.pause(seen, Duration::from_millis(20));
+        }
+        drop(_idle);
+        let task = work.tasks[*request];
+        // SAFETY: a tile's memory, which nobody else uses until the step is finished, or only looks at.
+        let view = |slot: usize| unsafe {
+            MatRef::<T>::from_raw_parts(slots.address(slot), n, n, 1, n as isize)
+        };
+        let Some((first, others)) = places.split_first() else {
+            line.finish(x);
+            continue;
+        };
+        let loaded = others.iter().map(|s| dev.load(view(*s)));
+        let loaded: Vec<_> = loaded.collect::<Result<_>>()?;
+        // SAFETY: as above; this slot is changed by nobody else.
+        let home =
+            unsafe { MatMut::from_raw_parts_mut(slots.address(*first), n, n, 1, n as isize) };
+        let mut target = dev.in_place(home)?;
+        let sources: Vec<_> = loaded.iter().collect();
+        let _counted = progress::part(task.operations(n));
+        compute(dev, &work.layout, task, &mut target, &sources)?;
+        line.finish(x);
+    }
+    Ok(())
+}

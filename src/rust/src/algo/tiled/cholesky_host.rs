@@ -1,0 +1,349 @@
+//! Cholesky factorization of a matrix in host memory by tiles: where a device has too little memory for it, or several share the work.
+
+use faer::{MatMut, MatRef};
+
+use super::cholesky;
+use crate::algo::dense;
+use crate::algo::tiled::cholesky_file::LEAST_ROOM;
+use crate::algo::tiled::engine::device::Stayed;
+use crate::algo::tiled::engine::host_tiles::HostTiles;
+use crate::algo::tiled::engine::orders::{owners, room_for_all};
+use crate::algo::tiled::engine::peers::{exchange_all, reach_all};
+use crate::algo::tiled::engine::work::{Room, Work, MOST_ROWS};
+use crate::base;
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+use crate::base::threads::wanted;
+use crate::cost::footprint;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::Device;
+use crate::progress;
+use crate::tiles::plan::LEAST_SLOTS;
+use crate::tiles::{Layout, Shape, Strips};
+
+/// Where the factorization may go.
+pub struct Means<'m> {
+    /// Tells the numbers of devices that may work together. To find out may start what small work does without.
+    pub devices: Box<dyn Fn() -> Vec<usize> + 'm>,
+    /// Whether they are to, wherever there is work for them.
+    pub together: bool,
+    /// Bytes of each one's memory; infinite for what is free.
+    pub memory: f64,
+}
+
+/// Orders below which a device that has room is asked for nothing else.
+const LARGE: usize = 8192;
+/// Orders from which there is work for several devices, where the user names them, and from which those that reach one another are faster.
+const SHARED: usize = 16384;
+const FASTER: usize = 40_000;
+
+/// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
+pub fn factor<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    x: MatRef<'_, T>,
+    mut out: MatMut<'_, T>,
+) -> Result<()> {
+    let n = x.nrows();
+    if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
+        return dense::cholesky::factor(dev, x, out);
+    }
+    let fits = footprint::Task::Cholesky.on_gpu(n, size_of::<T>()) <= means.memory;
+    let mut lacking = None;
+    if fits {
+        if let Some(devs) = means.faster(dev, n)? {
+            match factor_by_tiles(&devs, means.memory, x, out.as_mut()) {
+                Err(e) if !means.together && may_be_others(&e) => {}
+                done => return done,
+            }
+        }
+        // Where memory is short this has what nobody needs any more given back first.
+        match dense::cholesky::factor(dev, x, out.as_mut()) {
+            Err(e @ Error::DeviceMemory { .. }) => lacking = Some(e),
+            done => return done,
+        }
+    }
+    let devs = means.open(dev)?;
+    match (factor_by_tiles(&devs, means.memory, x, out), lacking) {
+        (Err(Error::Argument { .. }), Some(lacking)) => Err(lacking),
+        (done, _) => done,
+    }
+}
+
+/// Whether one device may do what failed on several.
+fn may_be_others(e: &Error) -> bool {
+    !matches!(
+        e,
+        Error::NotPositiveDefinite { .. }
+            | Error::Interrupted
+            | Error::Dimension { .. }
+            | Error::DeviceFailed { .. }
+    )
+}
+
+impl Means<'_> {
+    /// Several devices, where the user wants them to work together, or where they are faster than one that has room.
+    fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
+        // One device factors in double precision what comes in single.
+        let asked = self.together && n >= SHARED;
+        let faster = n >= FASTER && size_of::<T>() == size_of::<f64>();
+        if !(asked || faster) || (self.devices)().len() < 2 {
+            return Ok(None);
+        }
+        let devs = self.open(dev)?;
+        let good = devs.len() > 1
+            && (asked
+                || all_fits::<T, D>(&devs, self.memory, n)?
+                || found_garbage(&devs) && all_fits::<T, D>(&devs, self.memory, n)?);
+        Ok(good.then_some(devs))
+    }
+
+    /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
+    pub fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
+        let all = dev.with(&(self.devices)(), self.together)?;
+        let mut devs = Vec::with_capacity(all.len());
+        let mut first = 0.0;
+        for dev in all {
+            let free = match dev.free() {
+                Ok(free) => self.memory.min(free as f64),
+                Err(e) if devs.is_empty() || self.together || e == Error::Interrupted => {
+                    return Err(e)
+                }
+                Err(_) => continue,
+            };
+            if devs.is_empty() {
+                first = free;
+            }
+            if devs.is_empty() || self.together || free > first / 4.0 {
+                devs.push(dev);
+            }
+        }
+        Ok(devs)
+    }
+}
+
+/// Orders of tiles, the fastest first.
+const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
+/// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
+const ROOMY: usize = 14;
+const ROWS: usize = 6;
+/// Bytes in host memory on their way, which a server's cache between the processor and the devices holds; and whole tiles, for any number of devices and
+/// for each, at most and at least.
+const CACHE: usize = 256 << 20;
+const WAITING: (usize, usize) = (12, 4);
+const LEAST_WAITING: (usize, usize) = (6, 1);
+/// Threads that load, and as many that store, at least: one for each device, and each has the pool's threads to help.
+const THREADS: usize = 2;
+/// From so many devices on, which then share the host's memory, tiles come and go in strips, where each does once: strips of so many bytes, that
+/// stay in the cache on their way, so many at most, and so many threads for each device that load, and that store.
+const MANY: usize = 3;
+const STRIP: usize = 4 << 20;
+const STRIPS: usize = 64;
+const COPIERS: usize = 8;
+
+/// How tiles are cut on their way to so many devices, which each makes `once` or more often.
+fn strips<T>(layout: &Layout, devices: usize, once: impl Fn() -> bool) -> Strips {
+    if devices >= MANY && once() {
+        Strips::new(*layout, STRIP / (layout.tile() * size_of::<T>()))
+    } else {
+        Strips::whole(*layout)
+    }
+}
+
+/// Places in host memory for strips.
+fn waiting<T>(strips: &Strips, devices: usize) -> usize {
+    let for_all = |(any, each): (usize, usize)| any + each * devices;
+    let bytes = strips.entries() * size_of::<T>();
+    let (least, most) = match strips.each() {
+        1 => (for_all(LEAST_WAITING), for_all(WAITING)),
+        _ => (LEAST_SLOTS, STRIPS),
+    };
+    let count = (CACHE / bytes.max(1)).clamp(least, most);
+    count.min(strips.count().max(LEAST_SLOTS))
+}
+
+fn copiers(strips: &Strips, devices: usize) -> usize {
+    match strips.each() {
+        1 => devices.max(THREADS),
+        _ => (COPIERS * devices).min(wanted() / 2).max(THREADS),
+    }
+}
+
+/// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
+pub(crate) fn tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    n: usize,
+) -> Result<(Layout, u64)> {
+    let free = free_bytes(devs, memory)?;
+    let least = free.into_iter().min().unwrap_or(0);
+    let rows = |tile: usize| n.div_ceil(tile);
+    let room = |tile: usize| least / tile_bytes::<T>(tile);
+    // Few rows would leave devices idle; what cannot be had is done without, as long as it can be planned.
+    let good = |tile: &&usize| room(**tile) >= ROOMY && rows(**tile) >= ROWS * devs.len();
+    let possible = |tile: &&usize| room(**tile) >= LEAST_ROOM && rows(**tile) <= MOST_ROWS;
+    let smallest = &TILES[TILES.len() - 1];
+    let mut of = TILES.iter().filter(|tile| rows(**tile) <= MOST_ROWS);
+    let tile = of.find(good).or_else(|| TILES.iter().rev().find(possible));
+    let tile = (*tile.unwrap_or(smallest)).min(n.max(1));
+    Ok((Layout::new(n, n, tile, Shape::Triangle)?, least as u64))
+}
+
+fn tile_bytes<T>(tile: usize) -> usize {
+    tile.pow(2) * size_of::<T>()
+}
+
+fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<Vec<usize>> {
+    let free = devs.iter().map(|dev| {
+        let free = dev.free()? as f64 * SAFE;
+        Ok(free.min(memory) as usize)
+    });
+    free.collect()
+}
+
+/// Room for tiles of this layout on devices with so many bytes of each one's memory at most.
+fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) -> Result<Room> {
+    let free = free_bytes(devs, memory)?;
+    let bytes = tile_bytes::<T>(layout.tile());
+    let rooms = free.iter().map(|free| {
+        let all = free / bytes;
+        if all < LEAST_ROOM {
+            return Err(Error::Argument {
+                argument: "cudafactor.gpu_memory",
+                what: format!(
+                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {bytes} bytes are needed"
+                ),
+            });
+        }
+        let room = all + LEAST_SLOTS - LEAST_ROOM;
+        Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
+    });
+    Ok(Room {
+        host: waiting::<T>(&Strips::whole(*layout), devs.len()),
+        devices: rooms.collect::<Result<_>>()?,
+        peers: reach_all::<T, D>(devs)?,
+    })
+}
+
+/// Whether devices that reach one another have room for all tiles, so that none travels twice.
+fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> Result<bool> {
+    let (layout, _) = tiles::<T, D>(devs, memory, n)?;
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let owners = owners(layout.block_rows(), &speeds);
+    match room::<T, D>(devs, memory, &layout) {
+        Ok(room) => Ok(room_for_all(&layout, &room, &owners).is_some()),
+        Err(Error::Argument { .. }) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Looks for matrices that nobody refers to, which hold memory that is lacking. False where there are none at all.
+fn found_garbage<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
+    let holds = devs.iter().any(|dev| dev.held() > 0);
+    if holds {
+        base::accounting::relieve(base::accounting::Search::Full);
+    }
+    holds
+}
+
+fn not_dense() -> Error {
+    Error::Dimension {
+        what: "a square matrix with contiguous columns is needed".into(),
+    }
+}
+
+/// On all of the devices, with so many bytes of each one's memory at most.
+pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    x: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
+    let mut room = room::<T, D>(devs, memory, &layout)?;
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let owners = owners(layout.block_rows(), &speeds);
+    let once = || room_for_all(&layout, &room, &owners).is_some();
+    let strips = strips::<T>(&layout, devs.len(), once);
+    room.host = waiting::<T>(&strips, devs.len());
+    let tiles = HostTiles::new(strips, x, out).ok_or_else(not_dense)?;
+    progress::phase("factorizing");
+    progress::watch(tiles.counter());
+    let work = Work::new(&tiles, &room, &speeds)?;
+    cholesky::factor(devs, &tiles, &work, copiers(&strips, devs.len())).map(|_| ())
+}
+
+/// The tiles of a factor that its devices keep.
+pub type StayedTiles<T, D> = Vec<Stayed<<D as Device<T>>::Mat<'static>>>;
+
+/// [`factor_staying`] on the devices of a request, and these devices. Where the user named none,
+/// the first one works alone if the group cannot, as devices that exchange no memory cannot.
+pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    means: &Means<'_>,
+    tile: usize,
+    x: MatRef<'_, T>,
+) -> Result<(Vec<D>, StayedTiles<T, D>)> {
+    let mut devs = means.open(dev)?;
+    match factor_staying(&devs, means.memory, tile, x) {
+        Err(e) if !means.together && devs.len() > 1 && may_be_others(&e) => {
+            devs.truncate(1);
+            let made = factor_staying(&devs, means.memory, tile, x).map_err(|_| e)?;
+            Ok((devs, made))
+        }
+        made => Ok((devs, made?)),
+    }
+}
+
+/// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
+/// edges are filled up to whole ones with ones on the diagonal and zeros elsewhere.
+pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
+    devs: &[D],
+    memory: f64,
+    tile: usize,
+    x: MatRef<'_, T>,
+) -> Result<StayedTiles<T, D>> {
+    let n = x.nrows();
+    let layout = Layout::new(n, n, tile, Shape::Triangle)?;
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let strips = strips::<T>(&layout, devs.len(), || true);
+    let tiles = HostTiles::to_read(strips, x).ok_or_else(not_dense)?;
+    progress::phase("factorizing");
+    progress::watch(tiles.counter());
+    let room = || {
+        let room = room::<T, D>(devs, memory, &layout)?;
+        Ok(Room {
+            host: waiting::<T>(&strips, devs.len()),
+            peers: exchange_all::<T, D>(devs)?,
+            ..room
+        })
+    };
+    let mut found: Room = room()?;
+    let mut work = Work::staying(&tiles, &found, &speeds)?;
+    if work.is_none() && found_garbage(devs) {
+        found = room()?;
+        work = Work::staying(&tiles, &found, &speeds)?;
+    }
+    let Some(work) = work else {
+        return Err(if devs.len() == 1 || found.peers {
+            Error::Argument {
+                argument: "devices",
+                what: format!(
+                    "the GPUs have too little memory for a factor of order {n}, all together"
+                ),
+            }
+        } else {
+            Error::Argument {
+                argument: "devices",
+                what: "the GPUs do not reach one another's memory".into(),
+            }
+        });
+    };
+    cholesky::factor_staying(devs, &tiles, &work, copiers(&strips, devs.len()))
+}
+
+/// Of the memory that is free: others take some meanwhile.
+const SAFE: f64 = 0.9;

@@ -1,0 +1,14 @@
+//! Carries a plan of tile tasks out: who does which, what lies where, and what the host's memory is asked for.
+//!
+//! It imports the contracts and the files of tiles; it knows no algorithm.
+//! Start with [`work`], the plan, then `device`, which carries one device's part out.
+
+pub(crate) mod device;
+pub(crate) mod host_tiles;
+mod merge;
+pub(crate) mod orders;
+pub(crate) mod peers;
+mod place;
+pub(crate) mod queue;
+pub(crate) mod slots;
+pub mod work;

@@ -1,0 +1,18 @@
+//! Matrices larger than a device: Cholesky, systems, products and inverses by tiles, in host memory or in a file.
+//!
+//! It imports `dense`, the contracts and the files of tiles.
+//! Start with [`cholesky`], the algorithm, and [`engine`], which carries its plan out on several devices.
+
+pub mod cholesky;
+pub mod cholesky_file;
+pub mod cholesky_host;
+pub mod covariance;
+pub mod engine;
+pub mod factor;
+pub mod inverse;
+pub mod memory;
+pub mod product;
+pub mod solve;
+pub mod solve_definite;
+pub mod source;
+mod stream;

@@ -1,0 +1,308 @@
+//! Products with a matrix in a file of tiles: its tiles pass by, each once, while the other operand and the product stay in memory.
+//!
+//! On a device of its own memory as many columns of both as fit are there, and the tiles pass by once for each such chunk.
+
+use std::sync::Arc;
+
+use faer::{MatMut, MatRef};
+
+use crate::algo::tiled::engine::work::Traffic;
+use crate::algo::tiled::memory::{room, Budget, Room};
+use crate::algo::tiled::solve::Passes;
+use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::stream::{slots, Stream, AHEAD, AT_ONCE};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::Scalar;
+use crate::device::async_copy::TileMachine;
+use crate::progress::Moved;
+use crate::tiles::entries::{below, load, Below};
+use crate::tiles::line::Store;
+use crate::tiles::{Buffer, Layout, TileFile};
+
+/// A matrix in a file, or the factor in it, that something is to be multiplied by.
+pub struct Stored<'a, T> {
+    file: &'a TileFile<T>,
+    below: Below,
+}
+
+impl<'a, T: Scalar> Stored<'a, T> {
+    /// A file that holds neither a matrix nor a factor is [`Error::Argument`] of `x`.
+    pub fn new(file: &'a TileFile<T>) -> Result<Self> {
+        let below = below(file)?;
+        Ok(Stored { file, below })
+    }
+
+    /// The bytes of tiles that are read, while they are.
+    pub fn counter(&self) -> Arc<Moved> {
+        self.file.counter()
+    }
+
+    /// Rows and columns.
+    pub fn extents(&self) -> (usize, usize) {
+        let layout = self.file.layout();
+        (layout.rows(), layout.cols())
+    }
+
+    /// Multiplications for a column of the other operand, and as many additions.
+    pub fn multiplications(&self) -> f64 {
+        let (rows, cols) = self.extents();
+        let all = rows as f64 * cols as f64;
+        if self.below == Below::Zero {
+            // Whole tiles on the diagonal.
+            (all + (rows * self.file.layout().tile().min(rows)) as f64) / 2.0
+        } else {
+            all
+        }
+    }
+}
+
+impl<T: Scalar> Store<T> for Stored<'_, T> {
+    /// Also what a tile on the diagonal has below it where the file has the upper triangle alone.
+    fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
+        load(self.file, tile, into)?;
+        let (i, j) = self.layout().position(tile);
+        if i == j && self.below != Below::Stored {
+            let mirrored = self.below == Below::Mirrored;
+            complete(into, self.layout().tile(), mirrored);
+        }
+        Ok(())
+    }
+
+    fn store(&self, _: usize, _: &Buffer<T>, _: usize) -> Result<()> {
+        Err(Error::Internal {
+            what: "a matrix that is multiplied by was to be changed".into(),
+        })
+    }
+}
+
+/// Below the diagonal of a square matrix, what is above it, or zeros. Some columns at a time, so that both triangles are gone through along their columns.
+fn complete<T: Scalar>(a: &mut [T], n: usize, mirrored: bool) {
+    const TOGETHER: usize = 16;
+    for first in (0..n).step_by(TOGETHER) {
+        for i in first + 1..n {
+            for j in first..i.min(first + TOGETHER) {
+                a[j * n + i] = if mirrored {
+                    a[i * n + j]
+                } else {
+                    T::from_f64(0.0)
+                };
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Passing<T> for Stored<'_, T> {
+    fn layout(&self) -> &Layout {
+        self.file.layout()
+    }
+
+    fn blocks(&self) -> (usize, usize) {
+        (self.layout().block_rows(), self.layout().block_cols())
+    }
+
+    fn part(&self, i: usize, j: usize) -> (usize, usize) {
+        self.layout().extent(i, j)
+    }
+}
+
+/// What is added to the product's block of rows `to`: `op` of the tile, times the block of rows `from`.
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    op: Trans,
+    from: usize,
+    to: usize,
+}
+
+/// The terms of a tile: two where it stands for its mirror image, too.
+fn terms<T: Scalar>(x: &Stored<'_, T>, op: Trans, tile: usize) -> impl Iterator<Item = Term> {
+    let (i, j) = x.layout().position(tile);
+    let as_it_is = Term {
+        op: Trans::No,
+        from: j,
+        to: i,
+    };
+    let turned = Term {
+        op: Trans::Yes,
+        from: i,
+        to: j,
+    };
+    let both = x.below == Below::Mirrored && i != j;
+    // A symmetric matrix is its own transpose, and a tile on its diagonal is, too.
+    let plain = op == Trans::No || x.below == Below::Mirrored;
+    let first = if plain { as_it_is } else { turned };
+    std::iter::once(first).chain(both.then_some(turned))
+}
+
+/// The other operand and the product on a device, in blocks of rows, and which blocks of the product have begun.
+struct Blocks<F, I> {
+    from: Vec<F>,
+    into: Vec<I>,
+    begun: Vec<bool>,
+}
+
+/// Adds the terms of a tile; the number of operations.
+fn apply<'f, 'i, T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    terms: impl Iterator<Item = Term>,
+    tile: &D::Mat<'_>,
+    blocks: &mut Blocks<D::Mat<'f>, D::Mat<'i>>,
+) -> Result<f64> {
+    let (rows, cols) = dev.shape(tile);
+    let mut operations = 0.0;
+    for Term { op, from, to } in terms {
+        let begun = std::mem::replace(&mut blocks.begun[to], true);
+        let beta = T::from_f64(if begun { 1.0 } else { 0.0 });
+        let (from, to) = (&blocks.from[from], &mut blocks.into[to]);
+        dev.gemm(T::from_f64(1.0), op, tile, Trans::No, from, beta, to)?;
+        operations += 2.0 * rows as f64 * cols as f64 * dev.shape(from).1 as f64;
+    }
+    Ok(operations)
+}
+
+/// First row and number of rows of each block of `rows` rows.
+fn ranges(rows: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rows)
+        .step_by(tile)
+        .map(move |first| (first, tile.min(rows - first)))
+}
+
+/// `out = op(x) y`. The result does not depend on how much memory there is, on a device that is the host.
+///
+/// Zeros that are not stored are numbers like others: beside NaN or an infinite number in `y` they make NaN.
+pub fn multiply<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    x: &Stored<'_, T>,
+    op: Trans,
+    y: MatRef<'_, T>,
+    mut out: MatMut<'_, T>,
+    budget: Budget,
+) -> Result<Passes> {
+    let (rows, cols) = x.extents();
+    let (inner, outer) = match op {
+        Trans::No => (cols, rows),
+        Trans::Yes => (rows, cols),
+    };
+    if y.nrows() != inner || out.shape() != (outer, y.ncols()) {
+        return Err(Error::Dimension {
+            what: "a product of matrices that do not conform".to_owned(),
+        });
+    }
+    let q = y.ncols();
+    let tile_bytes = x.tile_bytes()?;
+    if q == 0 || rows == 0 || cols == 0 {
+        out.fill(T::from_f64(0.0));
+        return Ok(Passes {
+            traffic: Traffic::default(),
+            tile_bytes,
+            chunks: 0,
+            room: Room { host: 0, device: 0 },
+        });
+    }
+    let (mut room, width) = room(dev, x, budget, (rows + cols, q))?;
+    let chunks = q.div_ceil(width);
+    if chunks == 1 {
+        // No tile comes twice.
+        room.host = room.host.min(AHEAD);
+        room.device = room.device.min(AHEAD);
+    }
+    let tiles: Vec<usize> = (0..x.layout().tiles()).collect();
+    let slots = slots(dev, x, room)?;
+    let mut stream = Stream::new(dev, x, room, &slots)?;
+    let size = x.layout().tile();
+    if dev.is_host() {
+        let from = ranges(inner, size).map(|(first, rows)| dev.load(y.subrows(first, rows)));
+        let mut blocks = Blocks {
+            from: from.collect::<Result<_>>()?,
+            into: Vec::new(),
+            begun: vec![false; outer.div_ceil(size)],
+        };
+        let mut rest = out.as_mut();
+        for (_, rows) in ranges(outer, size) {
+            let (home, below) = rest.split_at_row_mut(rows);
+            blocks.into.push(dev.output(home)?);
+            rest = below;
+        }
+        stream.run(&tiles, |k, tile| {
+            apply(dev, terms(x, op, tiles[k]), tile, &mut blocks)
+        })?;
+        blocks.into.into_iter().try_for_each(|c| dev.store(c))?;
+    } else {
+        let mut blocks = Blocks {
+            from: Vec::new(),
+            into: Vec::new(),
+            begun: vec![false; outer.div_ceil(size)],
+        };
+        let at_once = (AT_ONCE / tiles.len()).max(1);
+        for first in (0..chunks).step_by(at_once) {
+            let some = at_once.min(chunks - first);
+            stream.run(&tiles.repeat(some), |k, tile| {
+                let (chunk, k) = (first + k / tiles.len(), k % tiles.len());
+                let from = chunk * width;
+                let wide = width.min(q - from);
+                if k == 0 {
+                    bring(dev, y.subcols(from, wide), (outer, size), &mut blocks)?;
+                }
+                let operations = apply(dev, terms(x, op, tiles[k]), tile, &mut blocks)?;
+                if k + 1 == tiles.len() {
+                    let mut out = out.as_mut().subcols_mut(from, wide);
+                    for (block, (first, rows)) in blocks.into.iter().zip(ranges(outer, size)) {
+                        dev.read(block, out.as_mut().subrows_mut(first, rows))?;
+                    }
+                }
+                Ok(operations)
+            })?;
+        }
+    }
+    if x.below == Below::Zero {
+        pass_on(y, op, size, out);
+    }
+    Ok(Passes {
+        traffic: stream.traffic(),
+        tile_bytes,
+        chunks,
+        room,
+    })
+}
+
+/// Columns of the other operand to a device, where blocks of rows of the product begin anew.
+fn bring<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    y: MatRef<'_, T>,
+    (outer, size): (usize, usize),
+    blocks: &mut Blocks<D::Mat<'static>, D::Mat<'static>>,
+) -> Result<()> {
+    blocks.begun.fill(false);
+    let wide = y.ncols();
+    if blocks.from.first().map(|block| dev.shape(block).1) != Some(wide) {
+        blocks.from.clear();
+        blocks.into.clear();
+        for (_, rows) in ranges(outer, size) {
+            blocks.into.push(dev.zeros(rows, wide)?);
+        }
+    }
+    for (k, (first, rows)) in ranges(y.nrows(), size).enumerate() {
+        let from = y.subrows(first, rows);
+        match blocks.from.get_mut(k) {
+            Some(block) => dev.refill(from, Part::All, block)?,
+            None => blocks.from.push(dev.load_temporary(from, Part::All)?),
+        }
+    }
+    Ok(())
+}
+
+/// What tiles of zeros that are not stored make of NaN and infinite numbers: a row of an upper triangular matrix has zeros for all rows of `y` in earlier blocks, one of
+/// its transpose for those in later ones.
+fn pass_on<T: Scalar>(y: MatRef<'_, T>, op: Trans, tile: usize, mut out: MatMut<'_, T>) {
+    let n = y.nrows();
+    for j in 0..y.ncols() {
+        let wrong = |i: &usize| !y[(*i, j)].into().is_finite();
+        let rows = match op {
+            Trans::No => (0..n).find(wrong).map(|i| (i / tile + 1) * tile..n),
+            Trans::Yes => (0..n).rev().find(wrong).map(|i| 0..i / tile * tile),
+        };
+        for i in rows.into_iter().flatten() {
+            out[(i, j)] = T::from_f64(f64::NAN);
+        }
+    }
+}

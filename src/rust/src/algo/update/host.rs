@@ -1,0 +1,286 @@
+//! Updates of a Cholesky factor in host memory, on a device that may have too little memory for all of it.
+
+use std::ops::Range;
+
+use faer::{MatMut, MatRef};
+
+use super::factor;
+use crate::algo::tiled::cholesky_host;
+use crate::algo::tiled::factor::Factor;
+use crate::algo::tiled::memory::Budget;
+use crate::algo::tiled::source::Passing;
+use crate::algo::update::factor::{check_column, check_columns, check_shapes};
+use crate::algo::update::panels as by_panels;
+use crate::algo::update::panels::{check_finite, Means};
+use crate::algo::update::window::{Cut, Pieces, Window};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Uplo};
+use crate::base::scalar::Scalar;
+use crate::base::threads::wanted;
+use crate::cost::footprint::SLACK;
+use crate::device::async_copy::TileMachine;
+use crate::device::dense::PANEL;
+use crate::device::elementwise::Elementwise;
+
+/// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies together.
+const PIECE: usize = 4 << 20;
+const TOGETHER: usize = 64;
+/// Threads that load at most, and as many that store.
+const COPIERS: usize = 8;
+/// Panels in host memory: one comes, some are on the device's side, one goes.
+const SLOTS: usize = 5;
+/// So many times [`PANEL`] columns at once, where there is memory for it: a device has more to do at a time, and does not wait for the rows more often than it must.
+const ABREAST: [usize; 3] = [4, 2, 1];
+/// Bytes of a panel that is wide enough, and how many panels there should be: while the last one is computed with nothing else travels.
+const LARGE: u64 = 512 << 20;
+const MANY: usize = 24;
+
+/// A factor in host memory, and where the changed one goes.
+struct Matrices<'a, T> {
+    uplo: Uplo,
+    from: MatRef<'a, T>,
+    to: *mut T,
+    /// Numbers from a column to the next, where it goes.
+    stride: usize,
+    /// Columns of the upper factor in a piece.
+    each: usize,
+}
+
+// SAFETY: pieces lie apart, and no two threads have the same one.
+unsafe impl<T: Sync> Sync for Matrices<'_, T> {}
+
+impl<'a, T: Scalar> Matrices<'a, T> {
+    fn new(uplo: Uplo, from: MatRef<'a, T>, to: MatMut<'a, T>) -> Option<Self> {
+        let n = from.nrows();
+        let strides = [from.row_stride(), to.row_stride()];
+        let stride = usize::try_from(to.col_stride()).ok()?;
+        if from.shape() != to.shape() || strides != [1, 1] {
+            return None;
+        }
+        let columns = PIECE / (n * size_of::<T>()).max(1);
+        let least = if uplo == Uplo::Lower { TOGETHER } else { 1 };
+        Some(Matrices {
+            uplo,
+            from,
+            to: to.as_ptr_mut(),
+            stride,
+            each: columns.clamp(least, PANEL),
+        })
+    }
+
+    /// Pieces of a panel.
+    fn per_panel(&self) -> usize {
+        PANEL.div_ceil(self.each)
+    }
+
+    /// Where a column of what is made begins.
+    fn column(&self, j: usize) -> *mut T {
+        // SAFETY: there is such a column, since pieces have no others.
+        unsafe { self.to.add(j * self.stride) }
+    }
+
+    /// So many numbers of a column of what there is.
+    fn given(&self, rows: Range<usize>, column: usize) -> &[T] {
+        let part = self.from.col(column).get(rows);
+        // SAFETY: contiguous, see `new`.
+        unsafe { std::slice::from_raw_parts(part.as_ptr(), part.nrows()) }
+    }
+}
+
+impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
+    type Scratch = ();
+
+    fn order(&self) -> usize {
+        self.from.nrows()
+    }
+
+    fn count(&self) -> usize {
+        let n = self.order();
+        let whole = n / PANEL;
+        whole * self.per_panel() + (n - whole * PANEL).div_ceil(self.each)
+    }
+
+    fn columns(&self, piece: usize) -> Range<usize> {
+        let panel = piece / self.per_panel() * PANEL;
+        let first = panel + piece % self.per_panel() * self.each;
+        let end = (panel + PANEL).min(self.order());
+        first..(first + self.each).min(end)
+    }
+
+    fn scratch(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn load(&self, piece: usize, (): &mut (), to: &Window<'_, T>) -> Result<()> {
+        let columns = self.columns(piece);
+        match self.uplo {
+            Uplo::Upper => {
+                for j in columns {
+                    let from = self.given(0..j + 1, j);
+                    check_finite(from)?;
+                    // SAFETY: the panel has as many rows, and this is the only piece with the column.
+                    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.column(j), j + 1) };
+                }
+            }
+            Uplo::Lower => {
+                for i in 0..columns.end {
+                    let first = columns.start.max(i);
+                    let from = self.given(first..columns.end, i);
+                    check_finite(from)?;
+                    for (j, x) in (first..).zip(from) {
+                        // SAFETY: as above.
+                        unsafe { *to.column(j).add(i) = *x };
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&self, piece: usize, (): &mut (), from: &Window<'_, T>) -> Result<()> {
+        let (n, columns) = (self.order(), self.columns(piece));
+        let zero = T::from_f64(0.0);
+        for j in columns.clone() {
+            // SAFETY: a column of the triangle, and the zeros beside it, are of one piece; the panel is computed.
+            unsafe {
+                let (entries, zeros) = match self.uplo {
+                    Uplo::Upper => (j + 1, j + 1..n),
+                    Uplo::Lower => (0, 0..j),
+                };
+                std::ptr::copy_nonoverlapping(from.column(j), self.column(j), entries);
+                let zeros = (self.column(j).add(zeros.start), zeros.len());
+                std::slice::from_raw_parts_mut(zeros.0, zeros.1).fill(zero);
+            }
+        }
+        if self.uplo == Uplo::Lower {
+            for i in 0..columns.end {
+                for j in columns.start.max(i)..columns.end {
+                    // SAFETY: as above.
+                    unsafe { *self.column(i).add(j) = *from.column(j).add(i) };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is a lower one, and what has as many rows as V; more where it `factors`
+/// again.
+fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
+    let mut squares = match uplo {
+        Uplo::Upper => 1.0,
+        Uplo::Lower => 2.0,
+    };
+    if factors {
+        // The matrix, and its factor without what is below the diagonal.
+        squares += 2.0;
+    }
+    let (n, k) = (n as f64, k as f64);
+    (squares * n * n + 8.0 * n * k) * size_of::<T>() as f64 + SLACK
+}
+
+/// As [`factor::update`], or [`factor::update_lower`], with so many bytes of the device's memory at most, infinite for what is free. Where the factor has no room there its
+/// panels pass by.
+pub fn update<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
+    dev: &D,
+    (uplo, change): (Uplo, Change),
+    memory: f64,
+    r: MatRef<'_, T>,
+    v: MatRef<'_, T>,
+    mut out: MatMut<'_, T>,
+) -> Result<f64> {
+    let (n, k) = v.shape();
+    let mut lacking = None;
+    let passes = !dev.is_host() && dev.reflects();
+    if !passes || in_one_go::<T>(uplo, n, k, !dev.chud_pays(n, k)) <= memory {
+        let out = out.as_mut();
+        let done = match uplo {
+            Uplo::Upper => factor::update(dev, change, r, v, out),
+            Uplo::Lower => factor::update_lower(dev, change, r, v, out),
+        };
+        match done {
+            Err(e @ Error::DeviceMemory { .. }) if passes => lacking = Some(e),
+            done => return done,
+        }
+    }
+    match (
+        update_by_panels(dev, (uplo, change), (memory, None), r, v, out),
+        lacking,
+    ) {
+        (Err(Error::Argument { .. }), Some(lacking)) => Err(lacking),
+        (done, _) => done,
+    }
+}
+
+/// Panels as wide as is good, in so many bytes of a device's memory, or as wide as is said.
+fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> Result<Means> {
+    let cut = |abreast: usize| Cut {
+        n,
+        width: abreast * PANEL,
+    };
+    let argument = "cudafactor.gpu_memory";
+    let good = |abreast: &&usize| {
+        let cut = cut(**abreast);
+        let roomy = by_panels::on_device::<T>(cut, k, memory, argument);
+        cut.panels() >= MANY && cut.bytes::<T>() <= LARGE && roomy == Ok(by_panels::ON_DEVICE)
+    };
+    let abreast = abreast.or_else(|| ABREAST.iter().find(good).copied());
+    let cut = cut(abreast.unwrap_or(1));
+    Ok(Means {
+        cut,
+        slots: SLOTS,
+        threads: (wanted() / 2).clamp(1, COPIERS),
+        on_device: by_panels::on_device::<T>(cut, k, memory, argument)?,
+    })
+}
+
+/// Of the memory that is free: others take some meanwhile.
+const SAFE: f64 = 0.9;
+
+/// The same where panels pass by in any case, with so many times [`PANEL`] columns where that is said.
+pub fn update_by_panels<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    (uplo, change): (Uplo, Change),
+    (memory, abreast): (f64, Option<usize>),
+    r: MatRef<'_, T>,
+    v: MatRef<'_, T>,
+    out: MatMut<'_, T>,
+) -> Result<f64> {
+    check_shapes(r.shape(), v.shape())?;
+    let (n, k) = v.shape();
+    if let Some(i) = (0..n).find(|i| r[(*i, *i)] == T::from_f64(0.0)) {
+        return Err(Error::Singular { index: i + 1 });
+    }
+    check_columns(v, "v")?;
+    let free = if dev.is_host() {
+        u64::MAX
+    } else {
+        (dev.free()? as f64 * SAFE).min(memory) as u64
+    };
+    let means = means::<T>(n, k, free, abreast)?;
+    let margin = match change {
+        Change::Up => 1.0,
+        Change::Down => {
+            let upper = match uplo {
+                Uplo::Upper => r,
+                Uplo::Lower => r.transpose(),
+            };
+            let (layout, device) =
+                cholesky_host::tiles::<T, D>(std::slice::from_ref(dev), memory, n)?;
+            let factor = Factor::of_host(upper, layout)?;
+            let budget = Budget {
+                host: 16 * factor.tile_bytes()?,
+                device,
+            };
+            by_panels::margin(dev, &factor, v, budget, || match uplo {
+                Uplo::Upper => (0..n).try_for_each(|j| check_column(r.col(j).get(..j + 1), "r")),
+                Uplo::Lower => (0..n).try_for_each(|j| check_column(r.col(j).get(j..), "r")),
+            })?
+        }
+    };
+    let matrices = Matrices::new(uplo, r, out).ok_or_else(|| Error::Dimension {
+        what: "square matrices with contiguous columns are needed".into(),
+    })?;
+    by_panels::change(dev, change, &matrices, v, &means)?;
+    Ok(margin)
+}

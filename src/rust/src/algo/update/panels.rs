@@ -1,0 +1,244 @@
+//! Updates of Cholesky factors that no device has as a whole: panels of columns pass by, each once, from left to right.
+//!
+//! A panel needs its rows of V and the reflections of the rows above it, O(n k) numbers in all, and nothing of the panels before it.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use faer::{ColRef, MatMut, MatRef};
+
+use crate::algo::tiled::factor::Factor;
+use crate::algo::tiled::memory::{too_few, Budget};
+use crate::algo::tiled::solve::{solve, System};
+use crate::algo::update::factor::{check_column, margin_by};
+use crate::algo::update::window::{Cut, Pieces, Window};
+use crate::base::error::{Error, Result};
+use crate::base::interrupt;
+use crate::base::matrix::{Block, Change, Part};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::footprint::SLACK;
+use crate::device::async_copy::TileMachine;
+use crate::progress;
+
+/// Panels on a device of its own memory: one comes, one is computed with, one goes.
+pub(super) const ON_DEVICE: usize = 3;
+const LEAST_ON_DEVICE: usize = 2;
+
+/// What is needed to carry out a change.
+pub(crate) struct Means {
+    pub(crate) cut: Cut,
+    /// Slots of host memory for panels.
+    pub(crate) slots: usize,
+    /// Threads that load, and as many that store.
+    pub(crate) threads: usize,
+    /// Panels that a device of its own memory has at once.
+    pub(crate) on_device: usize,
+}
+
+/// How many panels fit into so many bytes of a device's memory; an error of `argument` where that is too little.
+pub(crate) fn on_device<T: Scalar>(
+    cut: Cut,
+    k: usize,
+    bytes: u64,
+    argument: &'static str,
+) -> Result<usize> {
+    // V and what is made of it, and the reflections.
+    let lines = 8 * k as u64 * cut.n as u64 * size_of::<T>() as u64;
+    let beside = lines.saturating_add(SLACK as u64 / 4);
+    let each = cut.bytes::<T>().max(1);
+    let count = (bytes.saturating_sub(beside) / each) as usize;
+    if count < LEAST_ON_DEVICE {
+        let least = beside.saturating_add(each.saturating_mul(LEAST_ON_DEVICE as u64));
+        return Err(too_few(argument, bytes, least));
+    }
+    Ok(count.min(ON_DEVICE))
+}
+
+/// Changes the factor that comes in pieces to that which goes in pieces; its diagonal is positive. After an error nothing of that is of use.
+pub(crate) fn change<T, D, P>(
+    dev: &D,
+    change: Change,
+    pieces: &P,
+    v: MatRef<'_, T>,
+    means: &Means,
+) -> Result<()>
+where
+    T: Scalar,
+    D: TileMachine<T>,
+    P: Pieces<T>,
+    P::Scratch: Send,
+{
+    let (n, k) = v.shape();
+    if n == 0 {
+        return Ok(());
+    }
+    let mut all = dev.reflections(change, n, k)?;
+    let v = dev.load_temporary(v, Part::All)?;
+    let cut = means.cut;
+    let slots = cut.slots(dev, means.slots)?;
+    let window = Window::new(cut, &slots, pieces);
+    let step = |p: usize, home: &mut D::Mat<'_>| {
+        let (first, cols) = cut.panel(p);
+        let mut rows = dev.zeros(cols, k)?;
+        let block = Block {
+            row: first,
+            col: 0,
+            rows: cols,
+            cols: k,
+        };
+        dev.copy_block(&v, block, &mut rows, (0, 0))?;
+        dev.chud_panel(&mut all, first, home, &mut rows)?;
+        // Each entry of the triangle takes part in k of them.
+        let entries = cols as f64 * (first as f64 + cols as f64 / 2.0);
+        progress::advance(4.0 * k as f64 * entries);
+        Ok(())
+    };
+    window.run(pieces, means.threads, || {
+        if dev.is_host() {
+            in_host(dev, cut, &window, step)
+        } else {
+            on_its_own(dev, cut, &window, means.on_device, step)
+        }
+    })
+}
+
+/// In the slots themselves.
+fn in_host<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    cut: Cut,
+    window: &Window<'_, T>,
+    mut step: impl FnMut(usize, &mut D::Mat<'_>) -> Result<()>,
+) -> Result<()> {
+    for p in 0..cut.panels() {
+        loop {
+            interrupt::poll()?;
+            if window.has(p)? {
+                break;
+            }
+            window.pause(Duration::from_millis(20));
+        }
+        let (rows, cols) = cut.shape(p);
+        // SAFETY: the panel's memory, which nobody else uses between its last piece's loading and its first one's storing.
+        let home =
+            unsafe { MatMut::from_raw_parts_mut(window.address(p), rows, cols, 1, rows as isize) };
+        step(p, &mut dev.in_place(home)?)?;
+        window.computed(p);
+    }
+    Ok(())
+}
+
+/// A panel on a device, on its way to it or back until the mark is past.
+struct Copied<M, K> {
+    number: usize,
+    matrix: M,
+    mark: K,
+    /// What had been given to the device when the copy was.
+    so_far: progress::Mark,
+}
+
+impl<M, K> Copied<M, K> {
+    fn new(number: usize, matrix: M, mark: K) -> Self {
+        Copied {
+            number,
+            matrix,
+            mark,
+            so_far: progress::mark(),
+        }
+    }
+}
+
+/// In a device's memory, where panels come and go beside what is computed.
+fn on_its_own<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    cut: Cut,
+    window: &Window<'_, T>,
+    most: usize,
+    mut step: impl FnMut(usize, &mut D::Mat<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut coming: VecDeque<Copied<_, _>> = VecDeque::new();
+    let mut going: VecDeque<Copied<_, _>> = VecDeque::new();
+    // Dropped before the matrices.
+    let _drained = Drained::<T, D>(dev, PhantomData);
+    let (count, mut next) = (cut.panels(), 0);
+    loop {
+        interrupt::poll()?;
+        while let Some(panel) = going.front() {
+            if !dev.is_past(&panel.mark)? {
+                break;
+            }
+            window.computed(panel.number);
+            progress::reached(panel.so_far);
+            going.pop_front();
+        }
+        if next < count && coming.len() + going.len() < most && window.has(next)? {
+            let (rows, cols) = cut.shape(next);
+            let mut matrix = dev.zeros(rows, cols)?;
+            let made = dev.mark()?;
+            // SAFETY: both have as many numbers. The slot is stored, and so filled again, after the panel has gone back; the matrix stays until then.
+            let mark =
+                unsafe { dev.send(window.address(next), &mut matrix, 0..rows * cols, &[&made]) }?;
+            coming.push_back(Copied::new(next, matrix, mark));
+            next += 1;
+            // Whether the one after it can come, before this one keeps the device busy.
+            if next < count && coming.len() + going.len() < most && window.has(next)? {
+                continue;
+            }
+        }
+        if let Some(panel) = coming.pop_front() {
+            let (p, mut matrix) = (panel.number, panel.matrix);
+            dev.follow(&panel.mark)?;
+            step(p, &mut matrix)?;
+            let done = dev.mark()?;
+            let (rows, cols) = cut.shape(p);
+            // SAFETY: as above; the panel has come.
+            let mark =
+                unsafe { dev.fetch(&mut matrix, 0..rows * cols, window.address(p), &[&done]) }?;
+            going.push_back(Copied::new(p, matrix, mark));
+        } else if next == count && going.is_empty() {
+            return Ok(());
+        } else {
+            let most = if going.is_empty() { 20_000 } else { 50 };
+            window.pause(Duration::from_micros(most));
+        }
+        window.has(0)?;
+    }
+}
+
+/// Waits for the device when it is dropped.
+struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, PhantomData<T>);
+
+impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
+}
+
+/// An error unless these numbers of a factor are finite.
+pub(super) fn check_finite<T: Scalar>(entries: &[T]) -> Result<()> {
+    check_column(ColRef::from_slice(entries), "r")
+}
+
+/// How far `R'R - V V'` is from having no factor, as of [`cholesky_update`](super::factor), by one more pass over the factor. `check` fails where that is not finite: it is
+/// asked where there is no other one, since what is not finite goes unnoticed otherwise, or is met when the factor is changed.
+pub(crate) fn margin<T: Scalar, D: TileMachine<T>>(
+    dev: &D,
+    factor: &Factor<'_, T>,
+    v: MatRef<'_, T>,
+    budget: Budget,
+    check: impl FnOnce() -> Result<()>,
+) -> Result<f64> {
+    let (n, k) = v.shape();
+    if n == 0 || k == 0 {
+        return Ok(1.0);
+    }
+    let mut p = try_zeroed::<T>(n * k)?;
+    let view = MatMut::from_column_major_slice_mut(&mut p, n, k);
+    solve(dev, factor, System::Forward, v, view, budget)?;
+    let p = dev.load_temporary(MatRef::from_column_major_slice(&p, n, k), Part::All)?;
+    let margin = margin_by(dev, &p);
+    if let Err(Error::NotPositiveDefinite { .. }) = margin {
+        check()?;
+    }
+    margin
+}

@@ -1,0 +1,73 @@
+//! Cholesky factors as they are given, upper or lower, and as they are computed with: upper, and zero below the diagonal.
+
+use faer::{MatMut, MatRef};
+
+use crate::base::error::Result;
+use crate::base::matrix::{Part, Uplo};
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::Elementwise;
+
+fn part(uplo: Uplo) -> Part {
+    match uplo {
+        Uplo::Upper => Part::Upper,
+        Uplo::Lower => Part::Lower,
+    }
+}
+
+/// The upper factor that the triangle `uplo` of a matrix on the host is, or is the transpose of; the other triangle is not read.
+pub(crate) fn load<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    uplo: Uplo,
+    r: MatRef<'_, T>,
+) -> Result<D::Mat<'static>> {
+    give(dev, uplo, dev.load_temporary(r, part(uplo))?)
+}
+
+/// As [`load`], of a matrix on the device.
+pub(crate) fn copy<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    uplo: Uplo,
+    r: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    give(dev, uplo, dev.duplicate(r, part(uplo))?)
+}
+
+/// An upper factor as it is asked for, or the other way round.
+pub(crate) fn give<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    uplo: Uplo,
+    r: D::Mat<'static>,
+) -> Result<D::Mat<'static>> {
+    match uplo {
+        Uplo::Upper => Ok(r),
+        Uplo::Lower => transposed(dev, &r),
+    }
+}
+
+/// The same to the host.
+pub(crate) fn store<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    uplo: Uplo,
+    r: D::Mat<'static>,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    match uplo {
+        Uplo::Upper => dev.read(&r, out),
+        Uplo::Lower => {
+            let mut l = dev.output(out)?;
+            dev.transpose(&r, &mut l)?;
+            dev.store_part(l, Part::Lower)
+        }
+    }
+}
+
+pub(crate) fn transposed<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let (rows, cols) = Device::<T>::shape(dev, a);
+    let mut out = dev.blank(cols, rows)?;
+    dev.transpose(a, &mut out)?;
+    Ok(out)
+}

@@ -2,7 +2,8 @@
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::{CpuDevice, CpuMat};
+use crate::backend::cpu::matrix::views::CpuMat;
+use crate::backend::cpu::CpuDevice;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::{CudaDevice, Matrix};
 use crate::base::error::{Error, Result};

@@ -11,7 +11,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::{CpuDevice, CpuMat};
+use crate::backend::cpu::matrix::views::CpuMat;
+use crate::backend::cpu::CpuDevice;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::{CudaDevice, Matrix};
 use crate::base::accounting::{Place, Share};

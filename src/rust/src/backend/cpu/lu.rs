@@ -3,9 +3,9 @@
 use faer::prelude::IntoConst;
 
 use super::gemm::gemm;
+use super::matrix::views::{Columns, ColumnsMut};
 use super::triangular::trsm;
 use super::vector::{axpy, vectorized};
-use super::{Columns, ColumnsMut};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
@@ -269,7 +269,7 @@ mod tests {
         let a = Mat::from_fn(n, n, |i, j| entry(i, j) + if i == j { 4.0 } else { 0.0 });
         let factor = |threads: usize| {
             let mut lu = a.clone();
-            let columns = crate::backend::cpu::columns_mut(lu.as_mut()).unwrap();
+            let columns = crate::backend::cpu::matrix::views::columns_mut(lu.as_mut()).unwrap();
             let mut ipiv = vec![0; n];
             by_panels(columns, &mut ipiv, threads).unwrap();
             (lu, ipiv)

@@ -2,52 +2,25 @@
 //!
 //! Operands are R's memory as it is, and results are written where R will read them.
 
-mod bands;
 mod cholesky;
-mod cholesky_batch;
-mod cholesky_inverse;
-mod cholesky_pivoted;
-mod cholesky_update;
-mod columns;
-mod copy;
-mod covariance;
+mod device;
 mod elementwise;
-mod elementwise_device;
-mod fold;
-mod functions;
 mod gemm;
 mod lu;
 mod matrix;
-mod movement;
-mod norms;
+mod multigrid;
 mod qr;
-mod qr_batch;
-mod qr_limited;
-mod qr_pivoted;
-mod reflect;
-mod reflections;
-mod reflector;
-mod sparse;
-mod sparse_coarse;
-mod stencil;
-mod stencil_between;
-mod stencil_coarse;
-mod tile;
-mod tiles;
 mod triangular;
-mod update_panels;
-mod usage;
+mod update;
 pub(crate) mod vector;
 
 use faer::{MatMut, MatRef};
 
-use self::bands::in_bands;
-pub use self::cholesky_update::Reflections;
-pub use self::matrix::CpuMat;
-pub(crate) use self::matrix::{columns, columns_mut, Columns, ColumnsMut};
-use self::matrix::{op, require, submatrix};
-pub use self::sparse::{HostAggregates, HostCsr};
-pub use self::usage::memory;
+pub use self::device::usage::memory;
+pub use self::matrix::views::CpuMat;
+use self::matrix::views::{columns, columns_mut, op, require, submatrix};
+pub use self::multigrid::sparse::{HostAggregates, HostCsr};
+pub use self::update::factor::Reflections;
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
@@ -127,7 +100,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.shape() == home.shape(),
             "a matrix and its home differ in shape",
         )?;
-        copy::part(a, part, home.as_mut(), self.threads)?;
+        matrix::copy::part(a, part, home.as_mut(), self.threads)?;
         Ok(CpuMat::Home(home))
     }
 
@@ -149,7 +122,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<CpuMat<'static, T>> {
         let mut copy = self.zeros(a.nrows(), a.ncols())?;
-        copy::part(a, part, copy.view_mut()?, self.threads)?;
+        matrix::copy::part(a, part, copy.view_mut()?, self.threads)?;
         Ok(copy)
     }
 
@@ -159,7 +132,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == to.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(from, part, to, self.threads)?;
+        matrix::copy::part(from, part, to, self.threads)?;
         Ok(())
     }
 
@@ -185,7 +158,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             a.view().shape() == out.shape(),
             "a matrix and its copy differ in shape",
         )?;
-        copy::part(a.view(), Part::All, out, self.threads)?;
+        matrix::copy::part(a.view(), Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -195,7 +168,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             from.shape() == out.shape(),
             "a block and its copy differ in shape",
         )?;
-        copy::part(from, Part::All, out, self.threads)?;
+        matrix::copy::part(from, Part::All, out, self.threads)?;
         Ok(())
     }
 
@@ -219,7 +192,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         };
         require(place.is_in(to.shape()), "a block is outside the matrix")?;
         let to = to.submatrix_mut(place.row, place.col, place.rows, place.cols);
-        copy::part(from, Part::All, to, self.threads)?;
+        matrix::copy::part(from, Part::All, to, self.threads)?;
         Ok(())
     }
 
@@ -228,7 +201,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
     }
 
     fn batch_bytes(&self, all: usize) -> Result<usize> {
-        Ok(all.min(cholesky_batch::CACHED_BYTES.saturating_mul(self.threads)))
+        Ok(all.min(cholesky::batch::CACHED_BYTES.saturating_mul(self.threads)))
     }
 
     fn gemm(
@@ -301,8 +274,8 @@ impl<T: Scalar> Device<T> for CpuDevice {
         let a = a.view_mut()?;
         require(a.nrows() == a.ncols(), "the matrix is not square")?;
         match uplo {
-            Uplo::Lower => cholesky::potrf(a, self.threads),
-            Uplo::Upper => cholesky::potrf(a.transpose_mut(), self.threads),
+            Uplo::Lower => cholesky::factor::potrf(a, self.threads),
+            Uplo::Upper => cholesky::factor::potrf(a.transpose_mut(), self.threads),
         }
     }
 
@@ -310,7 +283,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         packing::ready()?;
         let a = a.columns_mut()?;
         require(is_batch(a.shape()), "the matrices are not square")?;
-        cholesky_batch::potrf_batched(a, self.threads)
+        cholesky::batch::potrf_batched(a, self.threads)
     }
 
     fn reflects(&self) -> bool {
@@ -326,7 +299,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
         let (r, v) = (r.columns_mut()?, v.columns_mut()?);
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();
         require(fits, "a factor and its update differ in their rows")?;
-        cholesky_update::update(change, r, v, self.threads)
+        update::factor::update(change, r, v, self.threads)
     }
 
     fn chud_host(
@@ -341,11 +314,11 @@ impl<T: Scalar> Device<T> for CpuDevice {
         if change == Change::Down || from.try_as_col_major().is_none() {
             return Ok(None);
         }
-        let (from, r) = (matrix::columns(from)?, matrix::columns_mut(out)?);
+        let (from, r) = (columns(from)?, columns_mut(out)?);
         let v = v.columns_mut()?;
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows() && r.shape() == from.shape();
         require(fits, "a factor and its update differ in their rows")?;
-        cholesky_update::update_from(change, from, r, v, self.threads).map(Some)
+        update::factor::update_from(change, from, r, v, self.threads).map(Some)
     }
 
     fn is_steady(&self, n: usize, k: usize) -> bool {
@@ -401,7 +374,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             fits && all.expects(first, panel.nrows(), v.ncols()),
             "a panel of a factor and its update do not fit what came before",
         )?;
-        cholesky_update::change_panel(all, first, panel, v, self.threads)
+        update::factor::change_panel(all, first, panel, v, self.threads)
     }
 
     fn potri(&self, r: &CpuMat<'_, T>, c: &mut CpuMat<'_, T>) -> Result<()> {
@@ -412,14 +385,14 @@ impl<T: Scalar> Device<T> for CpuDevice {
             c.ncols() == n && n <= r.nrows() && n <= r.ncols(),
             "the triangle is larger than its matrix",
         )?;
-        cholesky_inverse::potri(r.submatrix(0, 0, n, n), c, self.threads)
+        cholesky::inverse::potri(r.submatrix(0, 0, n, n), c, self.threads)
     }
 
     fn pstrf(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedCholesky> {
         packing::ready()?;
         let a = a.columns_mut()?;
         require(a.nrows() == a.ncols(), "the matrix is not square")?;
-        cholesky_pivoted::pstrf(tol, a, self.threads)
+        cholesky::pivoted::pstrf(tol, a, self.threads)
     }
 
     fn getrf(&self, a: &mut CpuMat<'_, T>) -> Result<LuInfo> {
@@ -439,22 +412,22 @@ impl<T: Scalar> Device<T> for CpuDevice {
 
     fn geqrf(&self, a: &mut CpuMat<'_, T>) -> Result<Vec<T>> {
         packing::ready()?;
-        qr::geqrf(a.columns_mut()?, self.threads)
+        qr::factor::geqrf(a.columns_mut()?, self.threads)
     }
 
     fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut CpuMat<'_, T>) -> Result<()> {
-        qr::scale_trapezoids(below, rows, a.columns_mut()?, self.threads);
+        qr::factor::scale_trapezoids(below, rows, a.columns_mut()?, self.threads);
         Ok(())
     }
 
     fn geqp3(&self, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
         packing::ready()?;
-        qr_pivoted::geqp3(a.columns_mut()?, self.threads)
+        qr::pivoted::geqp3(a.columns_mut()?, self.threads)
     }
 
     fn qrdc2(&self, tol: f64, a: &mut CpuMat<'_, T>) -> Result<PivotedQr<T>> {
         packing::ready()?;
-        qr_limited::qrdc2(tol, a.columns_mut()?, self.threads)
+        qr::limited::qrdc2(tol, a.columns_mut()?, self.threads)
     }
 
     fn ormqr(
@@ -470,7 +443,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
             tau.len() <= a.nrows().min(a.ncols()) && c.nrows() == a.nrows(),
             "the reflectors do not fit the matrix",
         )?;
-        qr::ormqr(trans, a, tau, c, self.threads)
+        qr::factor::ormqr(trans, a, tau, c, self.threads)
     }
 
     fn orgqr(&self, a: &CpuMat<'_, T>, tau: &[T], q: &mut CpuMat<'_, T>) -> Result<()> {
@@ -482,7 +455,7 @@ impl<T: Scalar> Device<T> for CpuDevice {
                 && (tau.len()..=a.nrows()).contains(&q.ncols()),
             "the reflectors do not fit the matrix",
         )?;
-        qr::orgqr(a, tau, q, self.threads)
+        qr::factor::orgqr(a, tau, q, self.threads)
     }
 
     fn batches(&self, shape: ProblemShape) -> bool {
@@ -490,13 +463,13 @@ impl<T: Scalar> Device<T> for CpuDevice {
             .m
             .saturating_mul(shape.n)
             .saturating_mul(size_of::<T>());
-        each <= cholesky_batch::CACHED_BYTES / 4
+        each <= cholesky::batch::CACHED_BYTES / 4
     }
 
     fn qrls_batched(&self, tol: f64, problems: Problems<'_, CpuMat<'_, T>>) -> Result<Ranks> {
         packing::ready()?;
         let p = problems;
-        let parts = qr_batch::Parts {
+        let parts = qr::batch::Parts {
             shape: p.shape,
             count: p.count,
             x: p.x.columns_mut()?,
@@ -506,19 +479,19 @@ impl<T: Scalar> Device<T> for CpuDevice {
             qraux: p.qraux.columns_mut()?,
         };
         require(parts.fit(), "the parts of the problems differ in shape")?;
-        qr_batch::qrls_batched(tol, parts, self.threads)
+        qr::batch::qrls_batched(tol, parts, self.threads)
     }
 
     fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {
-        norms::norm1(a.view(), self.threads)
+        elementwise::norms::norm1(a.view(), self.threads)
     }
 
     fn column_norms(&self, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
-        norms::column_norms(a.view(), self.threads)
+        elementwise::norms::column_norms(a.view(), self.threads)
     }
 
     fn diagonal(&self, a: &CpuMat<'_, T>) -> Result<Vec<T>> {
-        Ok(norms::diagonal(a.view()))
+        Ok(elementwise::norms::diagonal(a.view()))
     }
 
     fn points<'a>(&self, x: Points<'a>) -> Result<Points<'a>> {
@@ -533,6 +506,6 @@ impl<T: Scalar> Device<T> for CpuDevice {
         block: Block,
         out: &mut CpuMat<'_, T>,
     ) -> Result<()> {
-        covariance::evaluate(function, (x, y), block, out.view_mut()?, self.threads)
+        elementwise::covariance::evaluate(function, (x, y), block, out.view_mut()?, self.threads)
     }
 }

@@ -1,0 +1,79 @@
+//! The processor as a device for arithmetic by entries and for parts of matrices.
+
+use crate::backend::cpu::elementwise::{columns, fold, movement};
+use crate::backend::cpu::matrix::views::{require, CpuMat};
+use crate::backend::cpu::{elementwise, CpuDevice};
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::dense::Device;
+use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
+
+impl<T: Scalar> Elementwise<T> for CpuDevice {
+    fn blank(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {
+        self.zeros(rows, cols)
+    }
+
+    fn map(&self, f: Map, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<bool> {
+        let out = out.view_mut()?;
+        require(a.view().shape() == out.shape(), "non-conformable arrays")?;
+        elementwise::entries::map(f, a.view(), out, self.threads)
+    }
+
+    fn zip(
+        &self,
+        f: Zip,
+        a: Operand<'_, CpuMat<'_, T>>,
+        b: Operand<'_, CpuMat<'_, T>>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        elementwise::entries::zip(f, a, b, out.view_mut()?, self.threads)
+    }
+
+    fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &CpuMat<'_, T>) -> Result<Vec<f64>> {
+        fold::fold(f, lines, skip, a.view(), self.threads)
+    }
+
+    fn scale_columns(
+        &self,
+        x: &CpuMat<'_, T>,
+        by: &[f64],
+        how: Scaling,
+        y: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        columns::scale(x.view(), by, how, y.view_mut()?, self.threads)
+    }
+
+    fn column_dots(&self, x: &CpuMat<'_, T>, y: &CpuMat<'_, T>) -> Result<Vec<f64>> {
+        columns::dots(x.view(), y.view(), self.threads)
+    }
+
+    fn transpose(&self, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<()> {
+        movement::transpose(a.view(), out.view_mut()?, self.threads)
+    }
+
+    fn set_diagonal(&self, values: &[T], a: &mut CpuMat<'_, T>) -> Result<()> {
+        movement::set_diagonal(values, a.view_mut()?)
+    }
+
+    fn gather(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        missing: T,
+        a: &CpuMat<'_, T>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        movement::gather(rows, cols, missing, a.view(), out.view_mut()?, self.threads)
+    }
+
+    fn scatter(
+        &self,
+        rows: Index<'_>,
+        cols: Index<'_>,
+        shape: (usize, usize),
+        b: Operand<'_, CpuMat<'_, T>>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        movement::scatter(rows, cols, shape, b, out.view_mut()?)
+    }
+}

@@ -1,0 +1,8 @@
+//! The processor as a device: what the contracts of `device/` ask for, one file a contract.
+//!
+//! It imports every other folder here.
+//! Start with [`elementwise`].
+
+mod elementwise;
+mod tiles;
+pub(super) mod usage;

@@ -1,0 +1,77 @@
+//! Columns times numbers, and their inner products.
+
+use faer::{MatMut, MatRef};
+
+use crate::backend::cpu::elementwise::entries::{each_chunk, ARITHMETIC};
+use crate::backend::cpu::matrix::views::{columns, require};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::base::scalar::Scalar;
+use crate::base::threads::{join, share};
+use crate::device::elementwise::Scaling;
+
+/// Products that one loop sums.
+const LEAF: usize = 512;
+const LANES: usize = 8;
+
+pub(crate) fn scale<T: Scalar>(
+    x: MatRef<'_, T>,
+    by: &[f64],
+    how: Scaling,
+    y: MatMut<'_, T>,
+    threads: usize,
+) -> Result<()> {
+    let fits = x.shape() == y.shape() && by.len() == x.ncols();
+    require(fits, "non-conformable arrays")?;
+    let x = columns(x)?;
+    each_chunk(y, threads, ARITHMETIC, &|j, i, y: &mut [T]| {
+        let from = &x.col(j).as_slice()[i..i + y.len()];
+        for (y, x) in y.iter_mut().zip(from) {
+            let (x, before): (f64, f64) = ((*x).into(), (*y).into());
+            *y = T::from_f64(match how {
+                Scaling::Replace => by[j] * x,
+                Scaling::Add => before + by[j] * x,
+                Scaling::Onto => x + by[j] * before,
+            });
+        }
+    })
+}
+
+pub(crate) fn dots<T: Scalar>(
+    x: MatRef<'_, T>,
+    y: MatRef<'_, T>,
+    threads: usize,
+) -> Result<Vec<f64>> {
+    require(x.shape() == y.shape(), "non-conformable arrays")?;
+    let threads = share(threads, ARITHMETIC * x.nrows() as f64);
+    let (x, y) = (columns(x)?, columns(y)?);
+    let of = |j| {
+        interrupt::poll()?;
+        Ok(dot(x.col(j).as_slice(), y.col(j).as_slice(), threads))
+    };
+    (0..x.ncols()).map(of).collect()
+}
+
+/// Along a tree that depends on the length alone.
+fn dot<T: Scalar>(x: &[T], y: &[T], threads: usize) -> f64 {
+    if x.len() > LEAF {
+        let half = (x.len() / 2).next_multiple_of(LANES);
+        let ((x1, x2), (y1, y2)) = (x.split_at(half), y.split_at(half));
+        let (a, b) = join(threads, |t| dot(x1, y1, t), |t| dot(x2, y2, t));
+        return a + b;
+    }
+    let product = |x: T, y: T| -> f64 {
+        let (x, y): (f64, f64) = (x.into(), y.into());
+        x * y
+    };
+    let mut lanes = [0.0; LANES];
+    let ((blocks, rest), (others, tail)) = (
+        pulp::as_arrays::<LANES, _>(x),
+        pulp::as_arrays::<LANES, _>(y),
+    );
+    for (x, y) in blocks.iter().zip(others) {
+        (0..LANES).for_each(|i| lanes[i] += product(x[i], y[i]));
+    }
+    let rest = rest.iter().zip(tail).map(|(x, y)| product(*x, *y));
+    lanes.iter().sum::<f64>() + rest.sum::<f64>()
+}

@@ -1,0 +1,9 @@
+//! Rank-k updates and downdates of Cholesky factors by reflections of rows.
+//!
+//! It imports `matrix` and `vector`.
+//! Start with [`factor`], then `reflections`; `kernels` has the inner loops.
+
+pub(super) mod factor;
+mod kernels;
+mod panels;
+mod reflections;

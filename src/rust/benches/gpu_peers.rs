@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::process::{Command, ExitCode};
 
-use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::backend::cuda::driver::probe;
+use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;

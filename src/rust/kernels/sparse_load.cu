@@ -6,7 +6,7 @@ namespace {
 constexpr int THREADS = 256;
 constexpr int EACH = 8;  // numbers of a thread in a scan
 
-// Faults, as `backend/cuda/sparse_load.rs` knows them.
+// Faults, as `backend/cuda/multigrid/sparse_load.rs` knows them.
 constexpr int BROKEN = 1, NOT_FINITE = 2, NOT_SYMMETRIC = 4;
 
 // Which entries of a column are read: all, or those of a triangle.

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cudafactor::backend::cuda::{probe, CudaDevice, Matrix};
+use cudafactor::backend::cuda::driver::probe;
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Part, Trans};

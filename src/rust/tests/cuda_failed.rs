@@ -5,7 +5,8 @@
 mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::backend::cuda::driver::probe;
+use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::device::dense::Device;
 

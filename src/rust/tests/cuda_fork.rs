@@ -6,7 +6,8 @@
 mod common;
 
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::backend::cuda::{probe, CudaDevice};
+use cudafactor::backend::cuda::driver::probe;
+use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::device::dense::Device;

@@ -5,7 +5,8 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::device::dense::Device;

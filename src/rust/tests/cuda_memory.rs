@@ -6,7 +6,8 @@ mod common;
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base;
 use cudafactor::base::accounting::{Place, Search, Share};
 use cudafactor::base::error::{Error, Result};

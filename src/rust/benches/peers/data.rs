@@ -1,6 +1,7 @@
 //! Matrices on the device, made fast, and how far two answers are apart.
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;

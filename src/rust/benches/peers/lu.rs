@@ -1,6 +1,7 @@
 //! LU of a general matrix, and Cholesky beside it.
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;

@@ -1,6 +1,7 @@
 //! Products.
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;

@@ -1,6 +1,7 @@
 //! QR, and Q from its reflectors.
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;

@@ -2,7 +2,8 @@
 
 use std::ffi::c_int;
 
-use cudafactor::backend::cuda::{CudaDevice, Matrix};
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;

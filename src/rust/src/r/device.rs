@@ -19,7 +19,7 @@ fn native_gpu_count() -> Robj {
 fn native_gpu_info() -> Robj {
     reply(|| {
         #[cfg(feature = "cuda")]
-        let all = crate::backend::cuda::probe::info();
+        let all = crate::backend::cuda::driver::probe::info();
         #[cfg(not(feature = "cuda"))]
         let all = Vec::<NoGpu>::new();
         let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
@@ -56,7 +56,7 @@ type Step = (String, bool, String, String);
 
 #[cfg(feature = "cuda")]
 fn steps() -> Vec<Step> {
-    crate::backend::cuda::probe::probe()
+    crate::backend::cuda::driver::probe::probe()
         .into_iter()
         .map(|s| (s.step, s.ok, s.detail, s.fix))
         .collect()

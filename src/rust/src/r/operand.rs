@@ -2,10 +2,12 @@
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::matrix::views::CpuMat;
 use crate::backend::cpu::CpuDevice;
+use crate::backend::cpu::CpuMat;
 #[cfg(feature = "cuda")]
-use crate::backend::cuda::{CudaDevice, Matrix};
+use crate::backend::cuda::CudaDevice;
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::Matrix;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;

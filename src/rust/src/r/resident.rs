@@ -11,10 +11,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::matrix::views::CpuMat;
 use crate::backend::cpu::CpuDevice;
+use crate::backend::cpu::CpuMat;
 #[cfg(feature = "cuda")]
-use crate::backend::cuda::{CudaDevice, Matrix};
+use crate::backend::cuda::CudaDevice;
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::Matrix;
 use crate::base::accounting::{Place, Share};
 use crate::base::error::{Error, Result};
 use crate::base::identity;

@@ -215,7 +215,7 @@ impl How {
 
 #[cfg(feature = "cuda")]
 pub fn cuda_count() -> usize {
-    crate::backend::cuda::probe::device_count()
+    crate::backend::cuda::driver::probe::device_count()
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -231,7 +231,7 @@ fn first_gpu() -> Option<Gpu> {
     if cuda_count() == 0 {
         return None;
     }
-    *FIRST.get_or_init(|| crate::backend::cuda::speed::of(0).ok())
+    *FIRST.get_or_init(|| crate::backend::cuda::driver::speed::of(0).ok())
 }
 
 #[cfg(not(feature = "cuda"))]

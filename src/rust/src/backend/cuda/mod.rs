@@ -24,87 +24,32 @@
 //! - [`usage`]: how much memory is in use, and how it is given back
 //! - [`probe`]: whether there is a GPU, and why not
 
-mod buffer;
 mod cholesky;
-mod cholesky_batch;
-mod cholesky_tiles;
-mod cholesky_update;
-mod cholesky_update_host;
-mod columns;
-mod context;
-mod covariance;
+mod device;
+pub mod driver;
 mod elementwise;
-mod factor_host;
-mod flow;
-mod fold;
 mod gemm;
-mod guards;
-mod host_copy;
-mod interop;
-mod kernels;
-mod launch;
 mod lu;
-mod lu_cluster;
-mod lu_exchange;
-mod lu_pipeline;
-mod memory;
-mod modules;
-mod movement;
-mod norms;
-mod operand;
-mod passage;
-mod peers;
-mod pieces;
-mod pipeline;
-mod pivot;
-mod pool;
-pub mod probe;
-mod product;
-mod product_host;
-mod product_plan;
-mod product_shapes;
-mod product_vector;
-mod properties;
+pub(super) mod matrix;
+mod multigrid;
+mod panel;
+mod precision;
 mod qr;
-mod qr_batch;
-mod qr_factor;
-mod qr_panel;
-mod qr_pipeline;
-mod qr_reflectors;
-#[cfg(test)]
-mod shortage;
-mod sparse;
-mod sparse_aggregates;
-mod sparse_coarse;
-mod sparse_load;
-pub mod speed;
-mod staging;
-mod stencil;
-mod streams;
-mod sums;
-mod tiles;
+mod streamed;
 mod transfer;
-#[cfg(test)]
-mod transfer_tests;
 mod triangular;
-mod triangular_tiles;
-mod triangular_vector;
-mod usage;
-mod vectors;
-mod widened;
-
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
-pub use self::cholesky_update::Reflections;
-use self::context::Context;
-pub use self::covariance::DevicePoints;
-use self::gemm::Update;
-use self::guards::{in_blocks, require, require_indexable};
-pub use self::memory::Matrix;
-pub use self::sparse::DeviceCsr;
-pub use self::sparse_aggregates::DeviceAggregates;
-pub use self::usage::Usage;
+pub use self::cholesky::update::Reflections;
+pub use self::device::usage::Usage;
+use self::driver::context::Context;
+use self::driver::guards::{in_blocks, require, require_indexable};
+pub use self::elementwise::covariance::DevicePoints;
+use self::gemm::gemm_syrk::Update;
+pub use self::matrix::views::Matrix;
+pub use self::multigrid::sparse::DeviceCsr;
+pub use self::multigrid::sparse_aggregates::DeviceAggregates;
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -139,7 +84,7 @@ impl CudaDevice {
 
 /// Bytes that this process has sent to GPUs, and fetched.
 pub fn bytes_moved() -> (u64, u64) {
-    transfer::bytes_moved()
+    transfer::matrix::bytes_moved()
 }
 
 impl<T: Scalar> Device<T> for CudaDevice {
@@ -224,7 +169,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
     }
 
     fn batch_bytes(&self, all: usize) -> Result<usize> {
-        cholesky_batch::room(self.ctx, all)
+        cholesky::batch::room(self.ctx, all)
     }
 
     fn gemm(
@@ -249,7 +194,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             beta,
             ..Update::assign()
         };
-        gemm::multiply(self.ctx, update, a, b, c)
+        gemm::gemm_syrk::multiply(self.ctx, update, a, b, c)
     }
 
     fn gemm_host(
@@ -258,7 +203,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         b: (Trans, MatRef<'_, T>),
         mut out: MatMut<'_, T>,
     ) -> Result<()> {
-        if product_host::multiply(self.ctx, a, b, out.rb_mut())? {
+        if streamed::product::multiply(self.ctx, a, b, out.rb_mut())? {
             return Ok(());
         }
         self.gemm_loaded(a, b, out)
@@ -270,9 +215,9 @@ impl<T: Scalar> Device<T> for CudaDevice {
             (out.nrows(), out.ncols()) == (n, n),
             "syrk: shapes do not fit",
         )?;
-        let blocks = passage::worthwhile::<T>((a.nrows(), a.ncols()), 4);
+        let blocks = transfer::column_blocks::worthwhile::<T>((a.nrows(), a.ncols()), 4);
         if let (Trans::Yes, Some(blocks)) = (trans, blocks) {
-            let done = || factor_host::crossprod(self.ctx, a, out.rb_mut(), &blocks);
+            let done = || streamed::factors::crossprod(self.ctx, a, out.rb_mut(), &blocks);
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -287,7 +232,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             a.view()
         };
         require(c.shape() == (a.rows, a.rows), "syrk: shapes do not fit")?;
-        gemm::square(self.ctx, a, c.view())
+        gemm::gemm_syrk::square(self.ctx, a, c.view())
     }
 
     fn trsm(
@@ -310,7 +255,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             Side::Left => b.sub(0, 0, k, b.cols),
             Side::Right => b.sub(0, 0, b.rows, k),
         };
-        triangular::solve(self.ctx, side, uplo, trans, diag, a.sub(0, 0, k, k), b)
+        triangular::trsm::solve(self.ctx, side, uplo, trans, diag, a.sub(0, 0, k, k), b)
     }
 
     fn potrf(&self, uplo: Uplo, a: &mut Matrix<'_, T>) -> Result<()> {
@@ -319,24 +264,24 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "potrf: the matrix is not square",
         )?;
         require_indexable(a.shape())?;
-        cholesky::factor(self.ctx, uplo, a.view())
+        cholesky::factor::factor(self.ctx, uplo, a.view())
     }
 
     fn reflects(&self) -> bool {
-        cholesky_update::is_there(self.ctx)
+        cholesky::update::is_there(self.ctx)
     }
 
     fn chud_pays(&self, n: usize, k: usize) -> bool {
-        cholesky_update::is_there(self.ctx) && cholesky_update::pays(n, k)
+        cholesky::update::is_there(self.ctx) && cholesky::update::pays(n, k)
     }
 
     fn chud(&self, change: Change, r: &mut Matrix<'_, T>, v: &mut Matrix<'_, T>) -> Result<()> {
-        let mut all = cholesky_update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
-        cholesky_update::change(self.ctx, &mut all, 0, r.view(), v.view())
+        let mut all = cholesky::update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
+        cholesky::update::change(self.ctx, &mut all, 0, r.view(), v.view())
     }
 
     fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
-        cholesky_update::reflections(self.ctx, change, n, k)
+        cholesky::update::reflections(self.ctx, change, n, k)
     }
 
     fn chud_panel(
@@ -346,7 +291,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
         panel: &mut Matrix<'_, T>,
         v: &mut Matrix<'_, T>,
     ) -> Result<()> {
-        cholesky_update::change(self.ctx, all, first, panel.view(), v.view())
+        cholesky::update::change(self.ctx, all, first, panel.view(), v.view())
     }
 
     fn chud_host(
@@ -362,15 +307,17 @@ impl<T: Scalar> Device<T> for CudaDevice {
             shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
             "chud: shapes do not fit",
         )?;
-        let Some(blocks) = passage::worthwhile::<T>(shape, cholesky_update_host::BLOCKS) else {
+        let Some(blocks) =
+            transfer::column_blocks::worthwhile::<T>(shape, streamed::update::BLOCKS)
+        else {
             return Ok(None);
         };
         let v = v.view();
-        in_blocks(|| cholesky_update_host::change(self.ctx, change, from, v, out, &blocks, look))
+        in_blocks(|| streamed::update::change(self.ctx, change, from, v, out, &blocks, look))
     }
 
     fn is_steady(&self, n: usize, k: usize) -> bool {
-        cholesky_update::is_short(n, k)
+        cholesky::update::is_short(n, k)
     }
 
     fn is_factor(&self, a: &Matrix<'_, T>) -> bool {
@@ -384,7 +331,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
     fn keep_part(&self, part: Part, a: &mut Matrix<'_, T>) -> Result<()> {
         match part {
             Part::All => Ok(()),
-            part => memory::keep_triangle(self.ctx, a.view(), part == Part::Lower),
+            part => matrix::views::keep_triangle(self.ctx, a.view(), part == Part::Lower),
         }
     }
 
@@ -395,9 +342,10 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "potrf: shapes do not fit",
         )?;
         require_indexable(shape)?;
-        let whole = widened::is_whole_cholesky::<T>(self.ctx, shape.0);
-        if let Some(blocks) = passage::worthwhile::<T>(shape, 4).filter(|_| !whole) {
-            let done = || factor_host::cholesky(self.ctx, a, out.rb_mut(), &blocks);
+        let whole = precision::via_f64::is_whole_cholesky::<T>(self.ctx, shape.0);
+        if let Some(blocks) = transfer::column_blocks::worthwhile::<T>(shape, 4).filter(|_| !whole)
+        {
+            let done = || streamed::factors::cholesky(self.ctx, a, out.rb_mut(), &blocks);
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -410,7 +358,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             is_batch(a.shape()),
             "potrf_batched: the matrices are not square",
         )?;
-        cholesky_batch::factor(self.ctx, a.view())
+        cholesky::batch::factor(self.ctx, a.view())
     }
 
     fn pstrf(&self, tol: f64, a: &mut Matrix<'_, T>) -> Result<PivotedCholesky> {
@@ -419,20 +367,20 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "pstrf: the matrix is not square",
         )?;
         require_indexable(a.shape())?;
-        cholesky::factor_pivoted(self.ctx, tol, a.view())
+        cholesky::factor::factor_pivoted(self.ctx, tol, a.view())
     }
 
     fn getrf(&self, a: &mut Matrix<'_, T>) -> Result<LuInfo> {
         require_indexable(a.shape())?;
-        lu::factor(self.ctx, a.view())
+        lu::factor::factor(self.ctx, a.view())
     }
 
     fn getrf_host(&self, x: MatRef<'_, T>, a: &mut Matrix<'_, T>) -> Result<(LuInfo, f64)> {
         let shape = (x.nrows(), x.ncols());
         require_indexable(shape)?;
         require(a.shape() == shape, "getrf: shapes do not fit")?;
-        if let Some(blocks) = passage::worthwhile::<T>(shape, 2) {
-            let done = || factor_host::lu(self.ctx, x, a.view(), &blocks);
+        if let Some(blocks) = transfer::column_blocks::worthwhile::<T>(shape, 2) {
+            let done = || streamed::factors::lu(self.ctx, x, a.view(), &blocks);
             if let Some(done) = in_blocks(done)? {
                 return Ok(done);
             }
@@ -453,9 +401,17 @@ impl<T: Scalar> Device<T> for CudaDevice {
             && ipiv.iter().all(|p| *p < n)
             && b.is_none_or(|b| (b.nrows(), b.ncols()) == (n, columns));
         require(fits, "getrs: shapes do not fit")?;
-        if let Some(blocks) = passage::worthwhile::<T>((n, columns), 4) {
-            let done =
-                || factor_host::solve_factored(self.ctx, lu.view(), ipiv, b, out.rb_mut(), &blocks);
+        if let Some(blocks) = transfer::column_blocks::worthwhile::<T>((n, columns), 4) {
+            let done = || {
+                streamed::factors::solve_factored(
+                    self.ctx,
+                    lu.view(),
+                    ipiv,
+                    b,
+                    out.rb_mut(),
+                    &blocks,
+                )
+            };
             if in_blocks(done)?.is_some() {
                 return Ok(());
             }
@@ -470,11 +426,11 @@ impl<T: Scalar> Device<T> for CudaDevice {
             ipiv.len() <= rows && ipiv.iter().all(|p| *p < rows),
             "laswp: an exchange is out of range",
         )?;
-        triangular::exchange_rows(self.ctx, trans, ipiv, b.view())
+        triangular::trsm::exchange_rows(self.ctx, trans, ipiv, b.view())
     }
 
     fn geqrf(&self, a: &mut Matrix<'_, T>) -> Result<Vec<T>> {
-        qr_factor::factor(self.ctx, a.view())
+        qr::factor::factor(self.ctx, a.view())
     }
 
     fn geqrf_host(
@@ -485,24 +441,24 @@ impl<T: Scalar> Device<T> for CudaDevice {
     ) -> Result<Option<Vec<T>>> {
         let (shape, home) = ((x.nrows(), x.ncols()), (out.nrows(), out.ncols()));
         require(shape == home, "geqrf: shapes do not fit")?;
-        match passage::worthwhile::<T>(shape, 2) {
-            Some(blocks) => in_blocks(|| factor_host::qr(self.ctx, x, out, &blocks, finish)),
+        match transfer::column_blocks::worthwhile::<T>(shape, 2) {
+            Some(blocks) => in_blocks(|| streamed::factors::qr(self.ctx, x, out, &blocks, finish)),
             None => Ok(None),
         }
     }
 
     fn scale_trapezoids(&self, below: &[T], rows: &[T], a: &mut Matrix<'_, T>) -> Result<()> {
-        qr::scale_trapezoids(self.ctx, below, rows, a.view())
+        qr::householder::scale_trapezoids(self.ctx, below, rows, a.view())
     }
 
     fn geqp3(&self, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {
         require_indexable(a.shape())?;
-        pivot::factor(self.ctx, pivot::Rule::Largest, a.view())
+        qr::pivoted::factor(self.ctx, qr::pivoted::Rule::Largest, a.view())
     }
 
     fn qrdc2(&self, tol: f64, a: &mut Matrix<'_, T>) -> Result<PivotedQr<T>> {
         require_indexable(a.shape())?;
-        pivot::factor(self.ctx, pivot::Rule::Limited(tol), a.view())
+        qr::pivoted::factor(self.ctx, qr::pivoted::Rule::Limited(tol), a.view())
     }
 
     fn ormqr(
@@ -517,7 +473,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             tau.len() <= m.min(n) && c.shape().0 == m,
             "ormqr: shapes do not fit",
         )?;
-        qr::apply(self.ctx, trans, a.view(), tau, c.view())
+        qr::householder::apply(self.ctx, trans, a.view(), tau, c.view())
     }
 
     fn orgqr(&self, a: &Matrix<'_, T>, tau: &[T], q: &mut Matrix<'_, T>) -> Result<()> {
@@ -526,16 +482,16 @@ impl<T: Scalar> Device<T> for CudaDevice {
             tau.len() <= m.min(n) && rows == m && (tau.len()..=m).contains(&cols),
             "orgqr: shapes do not fit",
         )?;
-        qr::form(self.ctx, a.view(), tau, q.view())
+        qr::householder::form(self.ctx, a.view(), tau, q.view())
     }
 
     fn batches(&self, shape: ProblemShape) -> bool {
-        qr_batch::fits::<T>(self.ctx, shape)
+        qr::batch::fits::<T>(self.ctx, shape)
     }
 
     fn qrls_batched(&self, tol: f64, problems: Problems<'_, Matrix<'_, T>>) -> Result<Ranks> {
         let p = problems;
-        let parts = qr_batch::Parts {
+        let parts = qr::batch::Parts {
             shape: p.shape,
             count: p.count,
             x: p.x.view(),
@@ -545,26 +501,26 @@ impl<T: Scalar> Device<T> for CudaDevice {
             qraux: p.qraux.view(),
         };
         require(
-            parts.fit() && qr_batch::fits::<T>(self.ctx, parts.shape),
+            parts.fit() && qr::batch::fits::<T>(self.ctx, parts.shape),
             "qrls_batched: shapes do not fit",
         )?;
-        qr_batch::solve(self.ctx, tol, parts)
+        qr::batch::solve(self.ctx, tol, parts)
     }
 
     fn norm1(&self, a: &Matrix<'_, T>) -> Result<f64> {
-        norms::one_norm(self.ctx, a.view())
+        elementwise::norms::one_norm(self.ctx, a.view())
     }
 
     fn column_norms(&self, a: &Matrix<'_, T>) -> Result<Vec<f64>> {
-        norms::column_norms(self.ctx, a.view())
+        elementwise::norms::column_norms(self.ctx, a.view())
     }
 
     fn diagonal(&self, a: &Matrix<'_, T>) -> Result<Vec<T>> {
-        norms::diagonal(self.ctx, a.view())
+        elementwise::norms::diagonal(self.ctx, a.view())
     }
 
     fn points<'a>(&self, x: Points<'a>) -> Result<DevicePoints> {
-        covariance::points(self.ctx, x)
+        elementwise::covariance::points(self.ctx, x)
     }
 
     fn covariance(
@@ -575,6 +531,6 @@ impl<T: Scalar> Device<T> for CudaDevice {
         block: Block,
         out: &mut Matrix<'_, T>,
     ) -> Result<()> {
-        covariance::evaluate(self.ctx, function, (x, y), block, out)
+        elementwise::covariance::evaluate(self.ctx, function, (x, y), block, out)
     }
 }

@@ -1,0 +1,10 @@
+//! The GPU as a device: what the contracts of `device/` ask for, one file a contract.
+//!
+//! It imports every other folder here.
+//! Start with [`elementwise`]; [`peers`] and [`tiles`] serve several GPUs.
+
+pub(super) mod elementwise;
+mod interop;
+mod peers;
+mod tiles;
+pub(super) mod usage;

@@ -1,0 +1,157 @@
+//! What of a GPU's memory is in use, and how it is given back.
+
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::{self, CUmemPool_attribute};
+
+use super::tiles::unpin;
+use crate::backend::cuda::driver::context::{lock, try_lock, Context, CONTEXTS};
+use crate::backend::cuda::driver::staging::Staging;
+use crate::backend::cuda::CudaDevice;
+use crate::base::accounting::{held, Place};
+use crate::base::error::{Error, Result};
+
+/// Bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// What the driver has to give.
+    pub free: u64,
+    pub total: u64,
+    /// In buffers of ours, for as long as a call or an object needs them.
+    pub allocated: u64,
+    /// Freed by us, and kept by the pool for our next call.
+    pub pooled: u64,
+    /// Host memory that copies to and from this GPU go through.
+    pub staging: u64,
+}
+
+impl Context {
+    pub(crate) fn place(&self) -> Place {
+        Place::Cuda(self.ordinal)
+    }
+
+    /// Bytes of memory free and in all.
+    pub(crate) fn memory(&self) -> Result<(u64, u64)> {
+        self.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the context is current; out-parameters are valid.
+        self.check(
+            unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) },
+            "cuMemGetInfo",
+        )?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// The error for an allocation of so many bytes that is not possible.
+    pub(crate) fn too_little(&self, needed: u64) -> Result<Error> {
+        let (free, total) = self.memory()?;
+        let (held, objects) = held(self.place());
+        Ok(Error::DeviceMemory {
+            needed,
+            free,
+            total,
+            held,
+            objects,
+            device: self.ordinal,
+        })
+    }
+
+    /// Waits, and gives the pool's freed memory back to the driver.
+    pub(crate) fn trim(&self) -> Result<()> {
+        self.wait()?;
+        if !self.pool.handle.is_null() {
+            // Nothing is left to wait for, but the pool gives back only what a synchronization has seen to be free.
+            // SAFETY: the context is current.
+            self.check(unsafe { sys::cuCtxSynchronize() }, "cuCtxSynchronize")?;
+            // SAFETY: the pool is ours and its freed memory is no longer in use.
+            let _ = unsafe { sys::cuMemPoolTrimTo(self.pool.handle, 0) };
+        }
+        Ok(())
+    }
+
+    /// What the pool has of the driver beyond what is in use.
+    fn pooled(&self) -> Result<u64> {
+        if self.pool.handle.is_null() {
+            return Ok(0);
+        }
+        self.bind()?;
+        let (mut reserved, mut used) = (0u64, 0u64);
+        let get = |attribute, value: &mut u64| {
+            // SAFETY: the pool is ours; both attributes are of type u64.
+            let code = unsafe {
+                sys::cuMemPoolGetAttribute(
+                    self.pool.handle,
+                    attribute,
+                    std::ptr::from_mut(value).cast(),
+                )
+            };
+            self.check(code, "cuMemPoolGetAttribute")
+        };
+        get(
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+            &mut reserved,
+        )?;
+        get(
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+            &mut used,
+        )?;
+        Ok(reserved.saturating_sub(used))
+    }
+}
+
+impl CudaDevice {
+    /// The GPUs that this process has opened and can still use.
+    pub fn opened() -> Vec<CudaDevice> {
+        // Copied, so that what is done with them may open others.
+        let all: Vec<&'static Context> = lock(&CONTEXTS).clone();
+        all.into_iter()
+            .filter(|ctx| ctx.usable().is_ok())
+            .map(|ctx| CudaDevice { ctx })
+            .collect()
+    }
+
+    /// Bytes of memory free and in all.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        self.ctx.memory()
+    }
+
+    pub fn usage(&self) -> Result<Usage> {
+        self.ctx.wait()?;
+        let (free, total) = self.ctx.memory()?;
+        Ok(Usage {
+            free,
+            total,
+            allocated: self.ctx.allocated.load(Ordering::Relaxed),
+            pooled: self.ctx.pooled()?,
+            staging: self.staging_bytes() as u64,
+        })
+    }
+
+    /// Bytes of pinned host memory that copies go through.
+    pub fn staging_bytes(&self) -> usize {
+        let lanes = try_lock(&self.ctx.staging).and_then(|s| s.as_ref().map(Staging::bytes));
+        let tiles: usize = lock(&self.ctx.kept).iter().map(|m| m.len()).sum();
+        lanes.unwrap_or(0) + tiles
+    }
+
+    /// Gives that memory back, unless a copy uses it now; the next copy makes it again.
+    pub fn release_staging(&self) {
+        let kept = try_lock(&self.ctx.staging).and_then(|mut staging| staging.take());
+        drop(kept);
+        let tiles = std::mem::take(&mut *lock(&self.ctx.kept));
+        for memory in tiles {
+            // SAFETY: nobody uses memory that is kept.
+            unsafe { unpin(self.ctx, memory) };
+        }
+    }
+
+    /// Gives back all memory that no matrix holds: what is kept for the next call, on the GPU and for copies.
+    pub fn release(&self) -> Result<()> {
+        for sums in &self.ctx.sums {
+            let kept = lock(sums).take();
+            drop(kept);
+        }
+        self.release_staging();
+        self.ctx.trim()
+    }
+}

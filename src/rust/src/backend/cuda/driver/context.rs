@@ -1,0 +1,292 @@
+//! One GPU: its context, streams, kernels and memory pool, opened at first use and never closed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use cudarc::driver::sys::{self, CUresult};
+
+use super::kernels::{Family, Function, Kernel};
+use super::modules::Module;
+use super::pool::{self, Pool};
+use super::probe;
+use super::properties::Properties;
+use super::split_k::Sums;
+use super::staging::Staging;
+use super::streams::Fences;
+use crate::base::error::{Error, Result};
+use crate::tiles::buffer::Pages;
+
+pub(crate) struct Context {
+    pub ordinal: usize,
+    pub properties: Properties,
+    pub handle: sys::CUcontext,
+    pub stream: sys::CUstream,
+    /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
+    pub side: sys::CUstream,
+    /// Copies from and to staging memory.
+    pub up: sys::CUstream,
+    pub down: sys::CUstream,
+    /// Copies from other GPUs' memory.
+    pub across: sys::CUstream,
+    /// Made at first use.
+    pub staging: Mutex<Option<Staging>>,
+    /// Pinned memory for tiles that no call uses, all of one size.
+    pub kept: Mutex<Vec<Pages>>,
+    /// Whether some could not be pinned.
+    pub unpinned: AtomicBool,
+    pub pool: Pool,
+    pid: u32,
+    modules: Mutex<HashMap<Family, &'static Module>>,
+    functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
+    pub fences: Mutex<Fences>,
+    /// Of products in the stream, and of those beside it.
+    pub sums: [Mutex<Option<Sums>>; 2],
+    /// Bytes in buffers.
+    pub allocated: AtomicU64,
+    failed: Mutex<Option<Error>>,
+}
+
+// SAFETY: driver handles may be used from any thread; each use makes the context current on its thread first.
+unsafe impl Send for Context {}
+// SAFETY: as above; mutable state is behind mutexes.
+unsafe impl Sync for Context {}
+
+pub(crate) static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+
+pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// None where somebody has it now.
+pub(crate) fn try_lock<T>(m: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match m.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// The driver's answer as a result.
+pub(crate) fn check(code: CUresult, call: &str) -> Result<()> {
+    if code == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    Err(Error::DeviceFailed {
+        call: call.to_string(),
+        code: code as i32,
+        name: error_name(code),
+        earlier: None,
+    })
+}
+
+pub(super) fn error_name(code: CUresult) -> String {
+    let mut text = std::ptr::null();
+    // SAFETY: the driver is loaded, since it gave this code; on success it stores the address of a static string.
+    let known = unsafe { sys::cuGetErrorName(code, &mut text) } == CUresult::CUDA_SUCCESS
+        && !text.is_null();
+    if known {
+        // SAFETY: a null-terminated string in the driver's static memory.
+        unsafe { std::ffi::CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
+    } else {
+        format!("{code:?}")
+    }
+}
+
+/// Codes after which a context does nothing any more.
+fn is_fatal(code: CUresult) -> bool {
+    let c = code as i32;
+    // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access, time-out, failed launch;
+    // 999 unknown. 704 and 705 (peer access), 708 and 709 (context state), 712 and 713 (host registration) and 720 (a launch
+    // of more blocks than can be resident) do no harm.
+    matches!(c, 214 | 220 | 226 | 700..=703 | 706 | 707 | 710 | 711 | 714..=719 | 721 | 999)
+}
+
+impl Context {
+    /// The context of a GPU, opened on the first call.
+    pub(crate) fn open(ordinal: usize) -> Result<&'static Context> {
+        let mut all = lock(&CONTEXTS);
+        if let Some(c) = all.iter().find(|c| c.ordinal == ordinal) {
+            c.usable()?;
+            return Ok(c);
+        }
+        probe::driver()?;
+        let count = probe::count_devices()?;
+        if ordinal >= count {
+            return Err(Error::DeviceUnavailable {
+                reason: format!("there is no GPU {ordinal}: {count} found, counted from 0"),
+            });
+        }
+        let c = Context::create(ordinal).map_err(|e| Error::DeviceUnavailable {
+            reason: format!("GPU {ordinal} cannot be opened: {e}"),
+        })?;
+        let c: &'static Context = Box::leak(Box::new(c));
+        all.push(c);
+        Ok(c)
+    }
+
+    fn create(ordinal: usize) -> Result<Context> {
+        let mut device = 0;
+        let mut handle = std::ptr::null_mut();
+        let mut streams = [std::ptr::null_mut(); 4];
+        let mut side = std::ptr::null_mut();
+        // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
+        unsafe {
+            check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
+            check(
+                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
+                "cuDevicePrimaryCtxRetain",
+            )?;
+            check(sys::cuCtxSetCurrent(handle), "cuCtxSetCurrent")?;
+            let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            for stream in &mut streams {
+                check(sys::cuStreamCreate(stream, flags), "cuStreamCreate")?;
+            }
+            let (mut least, mut greatest) = (0, 0);
+            let code = sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest);
+            check(code, "cuCtxGetStreamPriorityRange")?;
+            let code = sys::cuStreamCreateWithPriority(&mut side, flags, greatest);
+            check(code, "cuStreamCreateWithPriority")?;
+        }
+        Ok(Context {
+            ordinal,
+            properties: Properties::of(device)?,
+            handle,
+            stream: streams[0],
+            side,
+            up: streams[1],
+            down: streams[2],
+            across: streams[3],
+            staging: Mutex::default(),
+            kept: Mutex::default(),
+            unpinned: AtomicBool::new(false),
+            pool: pool::create(device, ordinal)?,
+            pid: std::process::id(),
+            modules: Mutex::default(),
+            functions: Mutex::default(),
+            fences: Mutex::default(),
+            sums: Default::default(),
+            allocated: AtomicU64::new(0),
+            failed: Mutex::default(),
+        })
+    }
+
+    /// GPU 0 for a test, or None with the reason printed. Where `CUDAFACTOR_REQUIRE_GPU` is 1 its absence fails the test.
+    #[cfg(test)]
+    pub(crate) fn for_test() -> Option<&'static Context> {
+        match Context::open(0) {
+            Ok(ctx) => Some(ctx),
+            Err(e) if std::env::var("CUDAFACTOR_REQUIRE_GPU").as_deref() == Ok("1") => {
+                panic!("a GPU is required: {e}")
+            }
+            Err(e) => {
+                eprintln!("skipped: {e}");
+                None
+            }
+        }
+    }
+
+    /// Whether this process opened the context; a forked child did not.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    pub(crate) fn usable(&self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(probe::forked());
+        }
+        match &*lock(&self.failed) {
+            Some(e) => Err(self.since(e)),
+            None => Ok(()),
+        }
+    }
+
+    /// What every call gets after the one that saw the failure.
+    fn since(&self, failure: &Error) -> Error {
+        let mut failure = failure.clone();
+        if let Error::DeviceFailed { earlier, .. } = &mut failure {
+            *earlier = Some(self.ordinal);
+        }
+        failure
+    }
+
+    /// How many GPUs have failed since they were opened.
+    pub(super) fn count_failed() -> usize {
+        let failed = |c: &&&Context| lock(&c.failed).is_some();
+        lock(&CONTEXTS).iter().filter(failed).count()
+    }
+
+    /// Makes the context current on this thread. Every driver call comes after this.
+    pub(crate) fn bind(&self) -> Result<()> {
+        self.usable()?;
+        // SAFETY: the handle is a retained primary context.
+        self.check(
+            unsafe { sys::cuCtxSetCurrent(self.handle) },
+            "cuCtxSetCurrent",
+        )
+    }
+
+    /// Does `f` with the context current, and makes that current again which was before.
+    pub(super) fn visit(&self, f: impl FnOnce()) -> Result<()> {
+        self.usable()?;
+        let mut own = std::ptr::null_mut();
+        // SAFETY: the handle is a retained primary context, and is taken off again.
+        self.check(
+            unsafe { sys::cuCtxPushCurrent_v2(self.handle) },
+            "cuCtxPushCurrent",
+        )?;
+        f();
+        // SAFETY: as above.
+        self.check(
+            unsafe { sys::cuCtxPopCurrent_v2(&mut own) },
+            "cuCtxPopCurrent",
+        )
+    }
+
+    /// As [`check`], and remembers a failure that leaves the context useless.
+    pub(crate) fn check(&self, code: CUresult, call: &str) -> Result<()> {
+        let result = check(code, call);
+        if let Err(e) = &result {
+            if is_fatal(code) {
+                lock(&self.failed).get_or_insert_with(|| e.clone());
+            }
+        }
+        result
+    }
+
+    pub(crate) fn function(
+        &self,
+        kernel: Kernel,
+        suffix: &'static str,
+    ) -> Result<&'static Function> {
+        self.bind()?;
+        if let Some(f) = lock(&self.functions).get(&(kernel, suffix)) {
+            return Ok(f);
+        }
+        let f = self.find_function(self.module(kernel.family)?, kernel, suffix)?;
+        // Never freed, like the module it belongs to.
+        let f: &'static Function = Box::leak(Box::new(f));
+        lock(&self.functions).insert((kernel, suffix), f);
+        Ok(f)
+    }
+
+    /// Whether a family is for this GPU.
+    pub(crate) fn has(&self, family: Family) -> bool {
+        family.driver() <= self.properties.driver
+            && family.ptx(self.properties.capability).is_some()
+    }
+
+    /// A family's code, loaded on the first call.
+    pub(crate) fn module(&self, family: Family) -> Result<&'static Module> {
+        self.bind()?;
+        let mut modules = lock(&self.modules);
+        if let Some(m) = modules.get(&family) {
+            return Ok(m);
+        }
+        let m: &'static Module = Box::leak(Box::new(self.load_family(family)?));
+        modules.insert(family, m);
+        Ok(m)
+    }
+}

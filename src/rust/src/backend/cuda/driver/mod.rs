@@ -1,0 +1,20 @@
+//! One GPU of this process: its context, streams, memory, kernels, and how they are launched.
+//!
+//! It imports the foundation alone.
+//! Start with [`context`]; [`kernels`] lists the families, [`launch`] starts them, [`probe`] says whether there is a GPU.
+
+pub(super) mod buffer;
+pub(super) mod context;
+pub(super) mod guards;
+pub(super) mod kernels;
+mod launch;
+pub(super) mod modules;
+mod pool;
+pub mod probe;
+mod properties;
+#[cfg(test)]
+mod shortage;
+pub mod speed;
+pub(super) mod split_k;
+pub(super) mod staging;
+pub(super) mod streams;

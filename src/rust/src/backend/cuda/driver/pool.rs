@@ -1,0 +1,72 @@
+//! Where a GPU's memory comes from, when buffers are made, and goes when they are dropped.
+
+use cudarc::driver::sys::{self, CUresult};
+
+use super::context::check;
+use crate::base::error::Result;
+
+/// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
+const KEEPS: u64 = 8;
+
+/// The driver is told of what is in use when that has passed a multiple of so many bytes.
+const STEP: u64 = 256 << 20;
+
+/// A memory pool, and how many bytes it keeps that are not in use. Null where the driver has none.
+#[derive(Clone, Copy)]
+pub(crate) struct Pool {
+    pub handle: sys::CUmemoryPool,
+    keeps: u64,
+}
+
+impl Pool {
+    /// So many bytes are in use instead of so many before. What the driver takes for a threshold counts these, too: where they alone are above it, each small buffer
+    /// would be given back at once, and made anew, which takes longer than most of what is done in it.
+    pub(super) fn in_use(&self, before: u64, now: u64) {
+        if self.handle.is_null() || before / STEP == now / STEP {
+            return;
+        }
+        let mut keep = now.saturating_add(self.keeps);
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the pool is ours; the threshold's value is a u64, as the attribute wants. Where it stays as it was nothing is lost but time.
+        let _ = unsafe {
+            sys::cuMemPoolSetAttribute(self.handle, attribute, std::ptr::from_mut(&mut keep).cast())
+        };
+    }
+}
+
+/// A pool of our own, so that no other user of the driver in this process is disturbed.
+pub(crate) fn create(device: sys::CUdevice, ordinal: usize) -> Result<Pool> {
+    let mut supported = 0;
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    // SAFETY: the device exists; the out-parameter is valid.
+    let code = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
+    if code != CUresult::CUDA_SUCCESS || supported == 0 {
+        return Ok(Pool {
+            handle: std::ptr::null_mut(),
+            keeps: 0,
+        });
+    }
+    // SAFETY: the structure is plain data for which zeros are valid: no export handle, no security attributes.
+    let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+    props.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = ordinal as i32;
+    let mut pool = std::ptr::null_mut();
+    let mut total = 0;
+    // SAFETY: the device exists; the out-parameter is valid.
+    check(
+        unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) },
+        "cuDeviceTotalMem",
+    )?;
+    // SAFETY: `props` is filled in; the out-parameter is valid.
+    check(
+        unsafe { sys::cuMemPoolCreate(&mut pool, &props) },
+        "cuMemPoolCreate",
+    )?;
+    let made = Pool {
+        handle: pool,
+        keeps: total as u64 / KEEPS,
+    };
+    made.in_use(u64::MAX, 0);
+    Ok(made)
+}

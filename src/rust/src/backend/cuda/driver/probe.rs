@@ -1,0 +1,321 @@
+//! Is there a GPU that this package can use, and if not, why not.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
+
+use super::context::{check, error_name, Context};
+use super::kernels::Family;
+use crate::base::error::{Error, Result};
+
+/// CUDA 12.0, which driver 525 brought.
+const OLDEST_DRIVER: i32 = 12000;
+
+/// One look at the way from this process to a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeStep {
+    pub step: String,
+    pub ok: bool,
+    pub detail: String,
+    /// What to do about it; empty when `ok`.
+    pub fix: String,
+}
+
+/// A GPU as its driver describes it. Memory is in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuInfo {
+    pub ordinal: usize,
+    pub name: String,
+    pub compute_capability: String,
+    pub memory_total: u64,
+    pub memory_free: u64,
+    pub driver: String,
+    pub multiprocessors: usize,
+}
+
+/// The process in which the driver started, if it did.
+static STARTED: Mutex<Option<u32>> = Mutex::new(None);
+
+fn unavailable(reason: impl Into<String>) -> Error {
+    Error::DeviceUnavailable {
+        reason: reason.into(),
+    }
+}
+
+/// What a forked child gets.
+pub(crate) fn forked() -> Error {
+    unavailable(
+        "a GPU opened before fork() cannot be used in the child process: use device = \"cpu\" there, or workers that are \
+         new R sessions (parallel::makeCluster(type = \"PSOCK\"), future::multisession, mirai)",
+    )
+}
+
+/// Starts the driver, once in a process. Fails when it is missing, too old or refuses.
+pub(crate) fn driver() -> Result<()> {
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    match *started {
+        Some(pid) if pid == std::process::id() => return Ok(()),
+        Some(_) => return Err(forked()),
+        None => {}
+    }
+    // A library with missing symbols makes the binding panic; that must not reach the caller.
+    catch_unwind(AssertUnwindSafe(|| start(&mut started))).unwrap_or_else(|_| {
+        Err(unavailable(
+            "the NVIDIA driver library lacks functions of CUDA 12.0",
+        ))
+    })
+}
+
+fn start(started: &mut Option<u32>) -> Result<()> {
+    // Looked for once: where it is missing, the search through all its names takes more than a millisecond.
+    static PRESENT: OnceLock<bool> = OnceLock::new();
+    // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.
+    if !PRESENT.get_or_init(|| unsafe { sys::is_culib_present() }) {
+        return Err(unavailable(
+            "no NVIDIA driver is installed (libcuda cannot be loaded)",
+        ));
+    }
+    let version = driver_version()?;
+    if version < OLDEST_DRIVER {
+        return Err(unavailable(format!(
+            "the NVIDIA driver is too old: it supports CUDA {}, and 12.0 (driver 525) is needed",
+            dotted(version)
+        )));
+    }
+    // SAFETY: the library is present; the flags must be 0.
+    let code = unsafe { sys::cuInit(0) };
+    if code != CUresult::CUDA_SUCCESS {
+        return Err(unavailable(format!(
+            "the NVIDIA driver does not start: {}",
+            error_name(code)
+        )));
+    }
+    *started = Some(std::process::id());
+    Ok(())
+}
+
+/// The newest CUDA version the driver supports, 1000 * major + 10 * minor.
+fn driver_version() -> Result<i32> {
+    let mut version = 0;
+    // SAFETY: the library is present; the out-parameter is valid. Works before cuInit.
+    check(
+        unsafe { sys::cuDriverGetVersion(&mut version) },
+        "cuDriverGetVersion",
+    )?;
+    Ok(version)
+}
+
+fn dotted(version: i32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+/// Devices the started driver shows.
+pub(super) fn count_devices() -> Result<usize> {
+    let mut count = 0;
+    // SAFETY: the driver is initialised; the out-parameter is valid.
+    check(
+        unsafe { sys::cuDeviceGetCount(&mut count) },
+        "cuDeviceGetCount",
+    )?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// How many GPUs this process can use; 0 when anything is in the way.
+pub fn device_count() -> usize {
+    shown().saturating_sub(Context::count_failed())
+}
+
+/// How many the driver shows, those among them that have failed.
+fn shown() -> usize {
+    driver().and_then(|()| count_devices()).unwrap_or(0)
+}
+
+/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything is in the way.
+pub fn info() -> Vec<GpuInfo> {
+    (0..shown()).filter_map(|i| describe(i).ok()).collect()
+}
+
+fn describe(ordinal: usize) -> Result<GpuInfo> {
+    let (name, total) = name_and_memory(ordinal)?;
+    let major = attribute(
+        ordinal,
+        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+    )?;
+    let minor = attribute(
+        ordinal,
+        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    )?;
+    let count = attribute(
+        ordinal,
+        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+    )?;
+    Ok(GpuInfo {
+        ordinal,
+        name,
+        compute_capability: format!("{major}.{minor}"),
+        memory_total: total,
+        memory_free: Context::open(ordinal)?.memory()?.0,
+        driver: driver_text()?,
+        multiprocessors: usize::try_from(count).unwrap_or(0),
+    })
+}
+
+/// The kernel module's version where the system tells it, and CUDA's.
+fn driver_text() -> Result<String> {
+    let cuda = dotted(driver_version()?);
+    let module = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
+    Ok(match module.trim() {
+        "" => format!("CUDA {cuda}"),
+        version => format!("{version} (CUDA {cuda})"),
+    })
+}
+
+fn attribute(ordinal: usize, which: CUdevice_attribute) -> Result<i32> {
+    let (mut device, mut value) = (0, 0);
+    // SAFETY: the driver is initialised; out-parameters are valid.
+    unsafe {
+        check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
+        check(
+            sys::cuDeviceGetAttribute(&mut value, which, device),
+            "cuDeviceGetAttribute",
+        )?;
+    }
+    Ok(value)
+}
+
+fn name_and_memory(ordinal: usize) -> Result<(String, u64)> {
+    let (mut device, mut total) = (0, 0);
+    let mut name = [0u8; 256];
+    // SAFETY: the driver is initialised; out-parameters are valid and the name's length is passed.
+    unsafe {
+        check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
+        check(
+            sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device),
+            "cuDeviceGetName",
+        )?;
+        check(
+            sys::cuDeviceTotalMem_v2(&mut total, device),
+            "cuDeviceTotalMem",
+        )?;
+    }
+    let text = name.split(|b| *b == 0).next().unwrap_or_default();
+    Ok((String::from_utf8_lossy(text).into_owned(), total as u64))
+}
+
+/// Every step from this process to a GPU that computes, in order; stops where none can follow.
+pub fn probe() -> Vec<ProbeStep> {
+    let mut steps = Vec::new();
+    // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.
+    let present = catch_unwind(|| unsafe { sys::is_culib_present() }).unwrap_or(false);
+    add(
+        &mut steps,
+        "driver library",
+        present,
+        if present { library_path() } else { "libcuda was not found".to_string() },
+        "install the NVIDIA driver (525 or newer); in a container, start it with access to the GPU (docker run --gpus all)",
+    );
+    if !present {
+        return steps;
+    }
+    let started = driver();
+    add(
+        &mut steps,
+        "driver start",
+        started.is_ok(),
+        match &started {
+            Ok(()) => driver_text().unwrap_or_default(),
+            Err(e) => e.to_string(),
+        },
+        "see whether nvidia-smi works in a terminal; a driver older than 525 must be updated",
+    );
+    if started.is_err() {
+        return steps;
+    }
+    let visible = std::env::var("CUDA_VISIBLE_DEVICES");
+    let hidden = matches!(visible.as_deref().map(str::trim), Ok("" | "-1"));
+    add(
+        &mut steps,
+        "CUDA_VISIBLE_DEVICES",
+        !hidden,
+        visible.map_or_else(|_| "not set".to_string(), |v| format!("\"{v}\"")),
+        "this environment variable hides every GPU: unset it before R starts",
+    );
+    let count = count_devices().unwrap_or(0);
+    add(
+        &mut steps,
+        "GPUs",
+        count > 0,
+        format!("{count} found"),
+        "the driver runs but shows no GPU: see CUDA_VISIBLE_DEVICES and nvidia-smi -L",
+    );
+    for ordinal in 0..count {
+        probe_device(ordinal, &mut steps);
+    }
+    steps
+}
+
+fn add(steps: &mut Vec<ProbeStep>, step: &str, ok: bool, detail: String, fix: &str) {
+    steps.push(ProbeStep {
+        step: step.to_string(),
+        ok,
+        detail,
+        fix: if ok { String::new() } else { fix.to_string() },
+    });
+}
+
+fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
+    let described = describe(ordinal);
+    add(
+        steps,
+        &format!("GPU {ordinal}"),
+        described.is_ok(),
+        match &described {
+            Ok(g) => format!(
+                "{}, compute capability {}, {:.1} GiB ({:.1} free)",
+                g.name,
+                g.compute_capability,
+                g.memory_total as f64 / (1u64 << 30) as f64,
+                g.memory_free as f64 / (1u64 << 30) as f64
+            ),
+            Err(e) => e.to_string(),
+        },
+        match &described {
+            Err(Error::DeviceFailed {
+                earlier: Some(_), ..
+            }) => "what went wrong is over for a new session: restart R",
+            _ => "another process may hold the GPU or its memory: see nvidia-smi",
+        },
+    );
+    if described.is_err() {
+        return;
+    }
+    let loaded = Context::open(ordinal).and_then(|c| {
+        let mut families = Family::ALL.iter().filter(|f| c.has(**f));
+        families.try_for_each(|f| c.module(*f).map(drop))
+    });
+    add(
+        steps,
+        &format!("kernels on GPU {ordinal}"),
+        loaded.is_ok(),
+        match &loaded {
+            Ok(()) => "load".to_string(),
+            Err(e) => e.to_string(),
+        },
+        "a GPU of compute capability 6.0 or newer is needed, and the driver's PTX compiler (libnvidia-ptxjitcompiler)",
+    );
+}
+
+/// Where the loaded driver library lies, as the system's list of mappings tells.
+fn library_path() -> String {
+    // SAFETY: the library is present, so that this only makes it stay loaded.
+    let loaded = catch_unwind(|| unsafe { sys::culib() }).is_ok();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines()
+        .filter_map(|l| l.split_whitespace().last())
+        .find(|p| p.contains("libcuda.so"))
+        .map_or_else(
+            || if loaded { "loads" } else { "does not load" }.to_string(),
+            str::to_string,
+        )
+}

@@ -1,0 +1,98 @@
+//! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a block may use.
+
+use std::mem::size_of;
+
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+
+use super::context::check;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Properties {
+    pub multiprocessors: usize,
+    /// Compute capability, major and minor.
+    pub capability: (i32, i32),
+    /// The newest CUDA the driver knows: 1000 times its version and 10 times what follows the point.
+    pub driver: i32,
+    /// Cycles per second, at most.
+    pub clock: f64,
+    /// Bytes of shared memory that one block can be given.
+    pub shared: usize,
+    /// Whether a launch can be had whose blocks are all resident together.
+    pub cooperative: bool,
+}
+
+impl Properties {
+    pub(crate) fn of(device: sys::CUdevice) -> Result<Properties> {
+        let ask = |which| {
+            let mut value = 0;
+            // SAFETY: the device exists; the out-parameter is valid.
+            let code = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) };
+            check(code, "cuDeviceGetAttribute").map(|()| value)
+        };
+        let mut driver = 0;
+        // SAFETY: the out-parameter is valid.
+        check(
+            unsafe { sys::cuDriverGetVersion(&mut driver) },
+            "cuDriverGetVersion",
+        )?;
+        let count = |which| Ok(usize::try_from(ask(which)?).unwrap_or(0));
+        Ok(Properties {
+            multiprocessors: count(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            capability: (
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            ),
+            driver,
+            // The attribute counts in kHz.
+            clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
+            shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            cooperative: ask(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
+        })
+    }
+
+    /// Whether products in double precision, on the tensor cores, are about as fast as those in single precision, so that it pays to
+    /// compute in double. Other GPUs with such tensor cores (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, or for
+    /// show.
+    pub(crate) fn double_keeps_up(&self) -> bool {
+        matches!(self.capability, (8, 0) | (9, 0) | (10, 0))
+    }
+
+    /// Operations in double precision per second on the tensor cores of one multiprocessor, at most. Few GPUs are made for them.
+    fn tensor_rate(&self) -> f64 {
+        let per_cycle = match self.capability {
+            (9, 0) => 256.0,
+            // Without tensor cores for it, but with as many units as are used there.
+            (6, 0) | (7, 0) | (8, 0) | (10, 0) => 128.0,
+            _ => 4.0,
+        };
+        per_cycle * self.clock
+    }
+
+    /// Operations in single precision per second of one multiprocessor, at most.
+    fn single_rate(&self) -> f64 {
+        let per_cycle = if self.capability == (8, 0) {
+            128.0
+        } else {
+            256.0
+        };
+        per_cycle * self.clock
+    }
+
+    /// Operations per second of one multiprocessor, at most, in products of that type.
+    pub(crate) fn product_rate<T: Scalar>(&self) -> f64 {
+        if size_of::<T>() == size_of::<f32>() {
+            self.single_rate()
+        } else {
+            self.tensor_rate()
+        }
+    }
+
+    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for the one that runs and the one behind it,
+    /// at less than the highest rate: half a second at most.
+    pub(crate) fn launch_operations<T: Scalar>(&self) -> f64 {
+        const SECONDS: f64 = 0.135;
+        SECONDS * self.product_rate::<T>() * self.multiprocessors as f64
+    }
+}

@@ -1,0 +1,290 @@
+//! The order of what a GPU does, and how the host waits for it.
+//!
+//! Everything runs in one stream, in order, but for kernels that are started beside it and copies from and to staging memory. The host
+//! waits by asking an event now and then, so that a user's interrupt is noticed, and never lets more than a few fenced steps run ahead.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::thread::LocalKey;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::{self, CUresult};
+
+use super::context::{lock, Context};
+use crate::base::error::Result;
+use crate::base::interrupt;
+use crate::progress;
+
+/// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
+const FENCES_AHEAD: usize = 4;
+
+/// Longest launches' worth of steps that may be queued, where it is more than one step.
+const LAUNCHES_AHEAD: f64 = 1.0;
+
+/// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
+const EAGER: Duration = Duration::from_millis(4);
+
+/// Events recorded in the stream, the oldest first, and those free for another use.
+#[derive(Default)]
+pub(crate) struct Fences {
+    queued: VecDeque<Step>,
+    free: Vec<Event>,
+}
+
+/// What lies between two fences.
+struct Step {
+    end: Event,
+    /// The operations that are done when it is.
+    done: progress::Mark,
+    /// What it takes, in launches of the longest kind.
+    launches: f64,
+}
+
+impl Fences {
+    /// The oldest step, where too many are queued.
+    fn excess(&mut self) -> Option<Step> {
+        let launches: f64 = self.queued.iter().map(|step| step.launches).sum();
+        let many = self.queued.len() > FENCES_AHEAD;
+        let long = self.queued.len() > 1 && launches > LAUNCHES_AHEAD;
+        if many || long {
+            self.queued.pop_front()
+        } else {
+            None
+        }
+    }
+}
+
+pub(crate) struct Event(sys::CUevent);
+// SAFETY: an event handle is valid on any thread; events are never destroyed.
+unsafe impl Send for Event {}
+
+thread_local! {
+    /// Whether this thread is in [`Context::beside`].
+    static BESIDE: Cell<bool> = const { Cell::new(false) };
+    /// What [`Context::leaving`] leaves.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What a variable of this thread was, and is again when this is dropped: after a panic, too, which ends a call but not the session.
+struct Restored<V: Copy + 'static> {
+    variable: &'static LocalKey<Cell<V>>,
+    before: V,
+}
+
+impl<V: Copy> Restored<V> {
+    fn replacing(variable: &'static LocalKey<Cell<V>>, value: V) -> Self {
+        Restored {
+            variable,
+            before: variable.replace(value),
+        }
+    }
+}
+
+impl<V: Copy> Drop for Restored<V> {
+    fn drop(&mut self) {
+        self.variable.set(self.before);
+    }
+}
+
+impl Context {
+    /// Marks a short step in the stream and waits while too many are queued. Between panels.
+    pub(crate) fn fence(&self) -> Result<()> {
+        self.fence_after(0.0)
+    }
+
+    /// As [`Context::fence`], after a step that takes as long as so many of the longest launches.
+    pub(crate) fn fence_after(&self, launches: f64) -> Result<()> {
+        self.bind()?;
+        let step = Step {
+            end: self.record()?,
+            done: progress::mark(),
+            launches,
+        };
+        lock(&self.fences).queued.push_back(step);
+        loop {
+            // Not in the loop's head: the lock would be held while waiting.
+            let oldest = lock(&self.fences).excess();
+            let Some(step) = oldest else { break };
+            self.await_event(step.end)?;
+            progress::reached(step.done);
+        }
+        // Here too: steps shorter than it takes the host to queue them are never waited for.
+        self.or_drain(interrupt::poll())
+    }
+
+    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and make
+    /// buffers for itself, but copies go in the other stream. [`Context::join`] makes the latter wait for it.
+    pub(crate) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.order(self.stream, self.side)?;
+        let _before = Restored::replacing(&BESIDE, true);
+        f()
+    }
+
+    /// What is queued from now on waits for what was started beside it.
+    pub(crate) fn join(&self) -> Result<()> {
+        self.order(self.side, self.stream)
+    }
+
+    /// Copies from staging memory wait for all that is queued now.
+    pub(crate) fn order_up(&self) -> Result<()> {
+        self.order(self.stream, self.up)
+    }
+
+    /// What is queued from now on waits for the copies from staging memory that are.
+    pub(crate) fn join_up(&self) -> Result<()> {
+        self.order(self.up, self.stream)
+    }
+
+    /// The end of all that is queued now.
+    pub(crate) fn mark(&self) -> Result<Event> {
+        self.bind()?;
+        self.record()
+    }
+
+    /// The end of all that is queued in that stream now.
+    pub(crate) fn mark_in(&self, stream: sys::CUstream) -> Result<Event> {
+        self.bind()?;
+        self.record_in(stream)
+    }
+
+    /// Whether all is done that was queued before a mark.
+    pub(crate) fn is_past(&self, mark: &Event) -> Result<bool> {
+        // SAFETY: the event was recorded in this context.
+        match unsafe { sys::cuEventQuery(mark.0) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            code => self.check(code, "cuEventQuery").map(|()| true),
+        }
+    }
+
+    /// What is queued in a stream from now on waits for a mark.
+    pub(crate) fn wait_in(&self, stream: sys::CUstream, mark: &Event) -> Result<()> {
+        // SAFETY: event and stream belong to this context, which the caller made current.
+        let code = unsafe { sys::cuStreamWaitEvent(stream, mark.0, 0) };
+        self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Frees a mark for another use.
+    pub(crate) fn forget(&self, mark: Event) {
+        lock(&self.fences).free.push(mark);
+    }
+
+    /// The one stream waits for all that is queued in the other.
+    fn order(&self, first: sys::CUstream, second: sys::CUstream) -> Result<()> {
+        self.bind()?;
+        let event = self.record_in(first)?;
+        // SAFETY: event and stream belong to the current context.
+        let code = unsafe { sys::cuStreamWaitEvent(second, event.0, 0) };
+        lock(&self.fences).free.push(event);
+        self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Whether kernels go beside the stream now.
+    pub(super) fn is_beside(&self) -> bool {
+        BESIDE.get()
+    }
+
+    /// The stream, or the one beside it.
+    pub(super) fn stream_of(&self, beside: bool) -> sys::CUstream {
+        if beside {
+            self.side
+        } else {
+            self.stream
+        }
+    }
+
+    /// Where kernels go now.
+    pub(crate) fn stream_now(&self) -> sys::CUstream {
+        self.stream_of(BESIDE.get())
+    }
+
+    /// Does `f` with products that leave some multiprocessors to what was started beside them.
+    pub(crate) fn leaving<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
+        let _before = Restored::replacing(&LEFT, multiprocessors);
+        f()
+    }
+
+    /// Multiprocessors that a product is planned for.
+    pub(crate) fn multiprocessors(&self) -> usize {
+        let all = self.properties.multiprocessors;
+        all.saturating_sub(LEFT.get()).max(all.min(1))
+    }
+
+    /// Waits for everything queued.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.bind()?;
+        {
+            let mut fences = lock(&self.fences);
+            let done: Vec<_> = fences.queued.drain(..).map(|step| step.end).collect();
+            fences.free.extend(done);
+        }
+        let (event, done) = (self.record()?, progress::mark());
+        self.await_event(event)?;
+        progress::reached(done);
+        Ok(())
+    }
+
+    fn record(&self) -> Result<Event> {
+        self.record_in(self.stream)
+    }
+
+    fn record_in(&self, stream: sys::CUstream) -> Result<Event> {
+        let event = lock(&self.fences).free.pop();
+        let event = match event {
+            Some(e) => e,
+            None => {
+                let mut e = std::ptr::null_mut();
+                let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+                // SAFETY: the context is current; the out-parameter is valid.
+                self.check(
+                    unsafe { sys::cuEventCreate(&mut e, flags) },
+                    "cuEventCreate",
+                )?;
+                Event(e)
+            }
+        };
+        // SAFETY: event and stream belong to the current context.
+        self.check(
+            unsafe { sys::cuEventRecord(event.0, stream) },
+            "cuEventRecord",
+        )?;
+        Ok(event)
+    }
+
+    /// Asks the event without pause at first, then with pauses that are short beside the time waited; and the user now and then.
+    fn await_event(&self, event: Event) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            // SAFETY: the event was recorded in this context.
+            let code = unsafe { sys::cuEventQuery(event.0) };
+            if code != CUresult::CUDA_ERROR_NOT_READY {
+                lock(&self.fences).free.push(event);
+                return self.check(code, "cuEventQuery");
+            }
+            let waited = start.elapsed();
+            if waited < EAGER {
+                std::hint::spin_loop();
+                continue;
+            }
+            if let Err(e) = interrupt::poll() {
+                lock(&self.fences).free.push(event);
+                return self.or_drain(Err(e));
+            }
+            std::thread::sleep((waited / 64).min(Duration::from_millis(1)));
+        }
+    }
+
+    /// On an error, leaves the device idle, so that memory can be given back.
+    pub(crate) fn or_drain<R>(&self, result: Result<R>) -> Result<R> {
+        if result.is_err() {
+            for stream in [self.up, self.across, self.side, self.stream, self.down] {
+                // SAFETY: the streams belong to this context, which the caller made current.
+                let _ = unsafe { sys::cuStreamSynchronize(stream) };
+            }
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+#[path = "streams_tests.rs"]
+mod tests;

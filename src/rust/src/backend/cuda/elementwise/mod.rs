@@ -1,0 +1,11 @@
+//! Arithmetic by entries, reductions, norms, covariances, and parts of matrices.
+//!
+//! It imports `matrix` and `driver`.
+//! Start with [`fold`].
+
+pub(super) mod columns;
+pub(super) mod covariance;
+pub(super) mod fold;
+pub(super) mod movement;
+pub(super) mod norms;
+pub(super) mod vectors;

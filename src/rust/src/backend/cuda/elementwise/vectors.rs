@@ -1,0 +1,36 @@
+//! Vectors as the columns of a matrix, a few of them to a launch.
+
+use crate::backend::cuda::driver::guards::require;
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::base::error::Result;
+
+pub(crate) type Mat = Matrix<'static, f64>;
+
+/// Threads of a block.
+pub(crate) const THREADS: u32 = 256;
+
+/// The most vectors of a launch, as the kernels have it.
+const TOGETHER: usize = 4;
+
+/// The address of a matrix of so many rows whose columns follow each other, and their number.
+pub(crate) fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
+    let view = x.view();
+    require(
+        view.rows == rows && (view.cols < 2 || view.cs == rows as i64) && view.rs == 1,
+        "vectors and matrix do not fit",
+    )?;
+    Ok((view.ptr, view.cols))
+}
+
+/// Calls `f` with the first of some columns and their number, as many as a launch has.
+pub(crate) fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) -> Result<()> {
+    for first in (0..count).step_by(TOGETHER) {
+        f(first, TOGETHER.min(count - first) as i32)?;
+    }
+    Ok(())
+}
+
+/// Where column `first` of a vector of so many entries begins.
+pub(crate) fn at(ptr: u64, first: usize, rows: usize) -> u64 {
+    ptr + (first * rows * size_of::<f64>()) as u64
+}

@@ -1,0 +1,355 @@
+//! Products: `C <- alpha op(A) op(B) + beta C`, whole or one triangle of it.
+
+use super::tiled;
+use super::vector;
+use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
+use crate::backend::cuda::matrix::views::{blocks_for, View};
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::progress;
+
+const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
+const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");
+const SCALE: Kernel = Kernel::new(Family::Gemm, "matrix_scale_plain");
+const MIRROR: Kernel = Kernel::new(Family::Triangular, "triangle_mirror_tiled");
+
+/// Order of the tile of C that one block makes.
+const TILE: usize = 64;
+
+/// With fewer tiles than this a GPU is not filled, and a long sum is cut into slices.
+const FEW_TILES: usize = 128;
+const BLOCKS_WANTED: usize = 256;
+const SHORTEST_SLICE: usize = 256;
+
+/// These products run at a quarter of the rate by which launches are measured, or at less.
+const SLOWER: f64 = 4.0;
+/// Products that take this share of the longest launch are fenced, so that only a few are ever queued.
+pub(super) const FENCED: f64 = 2e-3;
+
+/// Which part of C is computed; the rest is neither read nor written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Triangle {
+    Full = 0,
+    Lower = 1,
+    Upper = 2,
+}
+
+impl Triangle {
+    /// The same part seen in the transpose.
+    pub(crate) fn t(self) -> Self {
+        match self {
+            Triangle::Full => Triangle::Full,
+            Triangle::Lower => Triangle::Upper,
+            Triangle::Upper => Triangle::Lower,
+        }
+    }
+}
+
+/// How to add a product to a matrix, and the device flag that cancels it (0: none).
+#[derive(Clone, Copy)]
+pub(crate) struct Update<T> {
+    pub alpha: T,
+    pub beta: T,
+    pub triangle: Triangle,
+    pub stop: u64,
+}
+
+impl<T: Scalar> Update<T> {
+    /// `C <- A B`
+    pub(crate) fn assign() -> Self {
+        Update {
+            alpha: T::from_f64(1.0),
+            beta: T::from_f64(0.0),
+            triangle: Triangle::Full,
+            stop: 0,
+        }
+    }
+
+    /// `C <- C - A B`
+    pub(crate) fn subtract() -> Self {
+        Update {
+            alpha: T::from_f64(-1.0),
+            beta: T::from_f64(1.0),
+            triangle: Triangle::Full,
+            stop: 0,
+        }
+    }
+}
+
+/// `C <- alpha A B + beta C` for views of fitting shapes.
+pub(crate) fn multiply<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    if c.is_empty() {
+        return Ok(());
+    }
+    if a.cols == 0 || update.alpha == T::from_f64(0.0) {
+        return scale(ctx, update, c);
+    }
+    if vector::multiply(ctx, update, a, b, c)? || tiled::multiply(ctx, update, a, b, c)? {
+        return Ok(());
+    }
+    let flops = ctx.properties.launch_operations::<T>() / SLOWER;
+    multiply_in_parts(ctx, flops, update, a, b, c)
+}
+
+/// `C <- beta C`
+fn scale<T: Scalar>(ctx: &'static Context, update: Update<T>, c: View<T>) -> Result<()> {
+    let Update { beta, triangle, .. } = update;
+    if beta == T::from_f64(1.0) {
+        return Ok(());
+    }
+    ctx.launch::<T>(
+        SCALE,
+        blocks_for(c.rows * c.cols),
+        1,
+        256,
+        &args![
+            c.rows,
+            c.cols,
+            scalar(beta),
+            c.ptr,
+            c.rs,
+            c.cs,
+            triangle as i32
+        ],
+    )
+}
+
+/// As [`multiply`] on any GPU and in either precision, with at most about `flops` operations in one launch.
+fn multiply_in_parts<T: Scalar>(
+    ctx: &'static Context,
+    flops: f64,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    if c.rs.abs() > c.cs.abs() {
+        let update = Update {
+            triangle: update.triangle.t(),
+            ..update
+        };
+        return multiply_columns(ctx, flops, update, b.t(), a.t(), c.t());
+    }
+    multiply_columns(ctx, flops, update, a, b, c)
+}
+
+/// Cuts a long product by columns of C; a triangle falls into its diagonal blocks and rectangles.
+fn multiply_columns<T: Scalar>(
+    ctx: &'static Context,
+    flops: f64,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    let (m, n, k) = (c.rows, c.cols, a.cols);
+    let per_column = 2.0 * m as f64 * k as f64;
+    if per_column * n as f64 <= flops {
+        return multiply_once(ctx, update, a, b, c);
+    }
+    let width = ((flops / per_column) as usize / TILE).max(1) * TILE;
+    let full = Update {
+        triangle: Triangle::Full,
+        ..update
+    };
+    for j in (0..n).step_by(width) {
+        let w = width.min(n - j);
+        let part = |u: Update<T>, r: usize, rows: usize| {
+            if rows == 0 {
+                return Ok(());
+            }
+            multiply_once(
+                ctx,
+                u,
+                a.sub(r, 0, rows, k),
+                b.sub(0, j, k, w),
+                c.sub(r, j, rows, w),
+            )
+        };
+        match update.triangle {
+            Triangle::Full => part(full, 0, m)?,
+            Triangle::Lower => {
+                let end = (j + w).min(m);
+                part(update, j.min(m), end - j.min(m))?;
+                part(full, end, m - end)?;
+            }
+            Triangle::Upper => {
+                let start = j.min(m);
+                part(full, 0, start)?;
+                part(update, start, (j + w).min(m) - start)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn multiply_once<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    let Update {
+        alpha,
+        beta,
+        triangle,
+        stop,
+    } = update;
+    let (m, n, k) = (c.rows, c.cols, a.cols);
+    let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
+    let slices = if tiles >= FEW_TILES {
+        1
+    } else {
+        BLOCKS_WANTED.div_ceil(tiles).min(k / SHORTEST_SLICE).max(1)
+    };
+    let slice = k.div_ceil(slices).next_multiple_of(16);
+    let slices = k.div_ceil(slice);
+    let start = |alpha: T, beta: T, to: u64, rs: i64, cs: i64| {
+        ctx.launch::<T>(
+            MULTIPLY,
+            tiles,
+            slices,
+            256,
+            &args![
+                m,
+                n,
+                k,
+                slice,
+                scalar(alpha),
+                a.ptr,
+                a.rs,
+                a.cs,
+                b.ptr,
+                b.rs,
+                b.cs,
+                scalar(beta),
+                to,
+                rs,
+                cs,
+                triangle as i32,
+                stop
+            ],
+        )
+    };
+    if slices == 1 {
+        start(alpha, beta, c.ptr, c.rs, c.cs)?;
+    } else {
+        let work = Buffer::of::<T>(ctx, slices * m * n)?;
+        start(T::from_f64(1.0), T::from_f64(0.0), work.ptr, 1, m as i64)?;
+        ctx.launch::<T>(
+            REDUCE,
+            blocks_for(m * n),
+            1,
+            256,
+            &args![
+                m,
+                n,
+                slices as i32,
+                scalar(alpha),
+                work.ptr,
+                scalar(beta),
+                c.ptr,
+                c.rs,
+                c.cs,
+                triangle as i32,
+                stop
+            ],
+        )?;
+    }
+    let operations = 2.0 * m as f64 * n as f64 * k as f64;
+    progress::advance(match triangle {
+        Triangle::Full => operations,
+        _ => operations / 2.0,
+    });
+    let launches = SLOWER * operations / ctx.properties.launch_operations::<T>();
+    if launches > FENCED {
+        ctx.fence_after(launches)?;
+    }
+    Ok(())
+}
+
+/// `C <- A A'`, exactly symmetric: one triangle is computed and mirrored.
+pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<()> {
+    if a.cols > 0 && !c.is_empty() && tiled::square(ctx, a, c)? {
+        return Ok(());
+    }
+    let update = Update {
+        triangle: Triangle::Lower,
+        ..Update::assign()
+    };
+    multiply(ctx, update, a, a.t(), c)?;
+    mirror(ctx, c)
+}
+
+/// The lower triangle of a square matrix above its diagonal, too.
+pub(crate) fn mirror<T: Scalar>(ctx: &'static Context, c: View<T>) -> Result<()> {
+    let tiles = c.rows.div_ceil(32);
+    ctx.launch::<T>(MIRROR, tiles * tiles, 1, 256, &args![c.rows, c.ptr, c.ld()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::matrix::views::Matrix;
+    use crate::base::matrix::Part;
+
+    /// Products cut into many launches agree with those made by one, and a triangle leaves the rest alone.
+    #[test]
+    fn parts_make_the_whole() {
+        let Some(ctx) = Context::for_test() else {
+            return;
+        };
+        let entry = |i: usize, j: usize| ((i * 37 + j * 101) % 64) as f64 - 31.0;
+        for (m, n) in [(200, 300), (300, 200), (257, 257), (64, 1), (1, 64)] {
+            let k = 50;
+            let a = faer::Mat::<f64>::from_fn(m, k, entry);
+            let b = faer::Mat::<f64>::from_fn(k, n, entry);
+            let c0 = faer::Mat::<f64>::from_fn(m, n, |i, j| entry(i + 5, j));
+            let product = &a * &b;
+            let load = |x: &faer::Mat<f64>| Matrix::from_host(ctx, x.as_ref(), Part::All).unwrap();
+            let (da, db) = (load(&a), load(&b));
+            for triangle in [Triangle::Full, Triangle::Lower, Triangle::Upper] {
+                for transposed in [false, true] {
+                    let dc = load(&c0);
+                    let update = Update {
+                        triangle,
+                        ..Update::subtract()
+                    };
+                    let (va, vb, vc) = (da.view(), db.view(), dc.view());
+                    let flops = 2.0 * (m * k * 70) as f64;
+                    if transposed {
+                        let update = Update {
+                            triangle: triangle.t(),
+                            ..update
+                        };
+                        multiply_in_parts(ctx, flops, update, vb.t(), va.t(), vc.t()).unwrap();
+                    } else {
+                        multiply_in_parts(ctx, flops, update, va, vb, vc).unwrap();
+                    }
+                    let mut got = faer::Mat::<f64>::zeros(m, n);
+                    dc.read(ctx, got.as_mut()).unwrap();
+                    for j in 0..n {
+                        for i in 0..m {
+                            let inside = match triangle {
+                                Triangle::Full => true,
+                                Triangle::Lower => i >= j,
+                                Triangle::Upper => i <= j,
+                            };
+                            let want = c0[(i, j)] - if inside { product[(i, j)] } else { 0.0 };
+                            assert_eq!(got[(i, j)], want, "{m} {n} {triangle:?} ({i}, {j})");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! How a product in tiles is cut: into which tiles and launches, and whether tiles are shared between blocks.
+//!
+//! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
+//! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
+//! busiest multiprocessor takes. Its constants, with those of each shape in `product_shapes.rs`, were fitted to an H200, but for those
+//! of small tiles in single precision, which are estimated; what they decide between lies within some microseconds.
+
+use super::shapes::{Shape, SLAB};
+
+/// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
+const FOLLOW: usize = 16;
+
+/// Slabs below which more blocks of a multiprocessor do better, because they wait for memory.
+const SHALLOW: usize = 16;
+
+/// Slabs above which tiny tiles, that read each line most often, are left out: memory cannot follow.
+const DEEP: usize = 512;
+
+/// The least share of a block, in slabs.
+const SHORTEST_SHARE: usize = 4;
+
+/// What a launch takes besides its tiles.
+const LAUNCH_SECONDS: f64 = 3e-6;
+
+/// A GPU as far as a plan depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Machine {
+    pub multiprocessors: usize,
+    /// Operations per second of one multiprocessor, at most, in the product's precision.
+    pub rate: f64,
+    /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
+    pub resident: [usize; 7],
+    /// Whether blocks may share tiles: there is memory for their sums.
+    pub shares: bool,
+}
+
+/// A product's size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    /// A triangle of a square matrix, in square tiles.
+    pub triangle: bool,
+}
+
+impl Work {
+    pub(crate) fn tiles(&self, shape: Shape) -> usize {
+        let t = shape.traits();
+        let rows = self.m.div_ceil(t.rows);
+        if self.triangle {
+            rows * (rows + 1) / 2
+        } else {
+            rows * self.n.div_ceil(t.cols)
+        }
+    }
+
+    /// Operations without what tiles overlap, or reach beyond the matrix or the triangle.
+    pub(crate) fn operations(&self) -> f64 {
+        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
+        if self.triangle {
+            all / 2.0
+        } else {
+            all
+        }
+    }
+
+    fn slabs(&self) -> usize {
+        self.k.div_ceil(SLAB)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Plan {
+    pub shape: Shape,
+    /// Blocks of a launch at most: as many as are resident together.
+    pub blocks: usize,
+    /// Whether tiles of the last rounds are shared between blocks.
+    pub streamed: bool,
+    seconds: f64,
+}
+
+/// One launch: `tiles` tiles from tile `first` on, of which the first `streamed` are shared between all blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Launch {
+    pub first: usize,
+    pub tiles: usize,
+    pub streamed: usize,
+    pub blocks: usize,
+}
+
+impl Launch {
+    pub(crate) fn operations(&self, work: &Work, shape: Shape) -> f64 {
+        let t = shape.traits();
+        2.0 * (t.rows * t.cols) as f64 * self.tiles as f64 * work.k as f64
+    }
+}
+
+impl Plan {
+    /// The cheapest way with one of these shapes; none where no shape fits the machine.
+    pub(crate) fn choose(machine: &Machine, work: &Work, shapes: &[Shape]) -> Option<Plan> {
+        shapes
+            .iter()
+            .filter(|shape| **shape != Shape::Tiny || work.slabs() <= DEEP)
+            .flat_map(|shape| {
+                let ways = [false, true].into_iter();
+                ways.filter_map(|s| Plan::new(machine, work, *shape, s))
+            })
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+
+    /// This way, with the time that it is thought to take; none where the shape does not fit the machine.
+    pub(crate) fn new(
+        machine: &Machine,
+        work: &Work,
+        shape: Shape,
+        streamed: bool,
+    ) -> Option<Plan> {
+        let wanted = match shape {
+            Shape::Small if work.slabs() > SHALLOW => 2,
+            other => other.traits().resident,
+        };
+        if streamed && !machine.shares {
+            return None;
+        }
+        let most = wanted.min(machine.resident[shape as usize]);
+        // Fewer blocks leave fewer parts to add up. What is not cut has no use for fewer.
+        let least = if streamed { 1 } else { most };
+        (least.max(1)..=most)
+            .map(|resident| Plan::cost(machine, work, shape, streamed, resident))
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+
+    fn cost(machine: &Machine, work: &Work, shape: Shape, streamed: bool, resident: usize) -> Plan {
+        let (t, tiles, slabs) = (shape.traits(), work.tiles(shape), work.slabs());
+        let blocks = machine.multiprocessors * resident;
+        let slab = (2 * t.rows * t.cols * SLAB) as f64 / (machine.rate * t.efficiency);
+        // Seconds for one slab of each of so many blocks on a multiprocessor.
+        let step = |blocks: usize| (blocks as f64 * slab).max(t.latency);
+        let each = tiles.div_ceil(machine.multiprocessors);
+        let mut seconds = LAUNCH_SECONDS + each as f64 * t.tile;
+        if streamed {
+            let share = tiles as f64 * slabs as f64 / blocks as f64;
+            let peers = blocks.div_ceil(tiles);
+            let added = peers.min(FOLLOW) + peers / FOLLOW;
+            seconds += share * step(resident) + t.stream + t.share * added as f64;
+        } else {
+            let (rounds, rest) = (each / resident, each % resident);
+            let last = if rest > 0 { step(rest) } else { 0.0 };
+            seconds += slabs as f64 * (rounds as f64 * step(resident) + last);
+        }
+        Plan {
+            shape,
+            blocks,
+            streamed,
+            seconds,
+        }
+    }
+
+    /// Operations for each step of depth of a round, in which every block has one tile.
+    fn round(&self) -> f64 {
+        let t = self.shape.traits();
+        (2 * t.rows * t.cols * self.blocks) as f64
+    }
+
+    /// The launches that make the tiles of `work`, of about so many operations each at most but of one round at least.
+    pub(crate) fn launches(&self, work: &Work, operations: f64) -> Vec<Launch> {
+        let (all, slabs) = (work.tiles(self.shape), work.slabs());
+        let rounds = (operations / (self.round() * work.k as f64)) as usize;
+        let at_once = rounds.max(1).saturating_mul(self.blocks);
+        let launch = |first: usize| {
+            let tiles = at_once.min(all - first);
+            let rest = tiles % self.blocks;
+            // A round of whole tiles is shared with what is left over, so that shares are long.
+            let streamed = match self.streamed && rest > 0 {
+                true if tiles > self.blocks => rest + self.blocks,
+                true => tiles,
+                false => 0,
+            };
+            let busy = match streamed {
+                0 => tiles,
+                shared => (shared * slabs / SHORTEST_SHARE).max(1),
+            };
+            Launch {
+                first,
+                tiles,
+                streamed,
+                blocks: busy.min(self.blocks),
+            }
+        };
+        (0..all).step_by(at_once).map(launch).collect()
+    }
+
+    /// How much of a depth of `k` one launch may have, so that a round takes about so many operations at most.
+    pub(crate) fn depth(&self, k: usize, operations: f64) -> usize {
+        let depth = (operations / self.round()) as usize / SLAB * SLAB;
+        depth.max(64 * SLAB).min(k)
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,7 @@
+//! Matrices in device memory.
+//!
+//! It imports `driver`.
+//! Start with [`views`].
+
+pub(super) mod operand;
+pub(super) mod views;

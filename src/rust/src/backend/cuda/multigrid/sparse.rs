@@ -1,0 +1,293 @@
+//! Sparse symmetric matrices on a GPU: products, relaxation, and the ways between levels (`kernels/sparse.cu`).
+
+use super::sparse_aggregates::DeviceAggregates;
+use super::sparse_load;
+use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::guards::require;
+use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::elementwise::vectors::{at, columns, each, Mat, THREADS};
+use crate::backend::cuda::matrix::views::blocks_for;
+use crate::backend::cuda::CudaDevice;
+use crate::base::error::Result;
+use crate::base::scalar::try_zeroed;
+use crate::device::sparse::{Columns, Rows, Sparse};
+use crate::device::stencil::Step;
+
+/// Of one vector, and of several.
+const RESIDUAL: [Kernel; 2] = [
+    Kernel::untyped(Family::Sparse, "sparse_residual_single"),
+    Kernel::untyped(Family::Sparse, "sparse_residual_several"),
+];
+const RELAX: [Kernel; 2] = [
+    Kernel::untyped(Family::Sparse, "sparse_relax_single"),
+    Kernel::untyped(Family::Sparse, "sparse_relax_several"),
+];
+/// Of rows with more entries than [`LONG`].
+const RESIDUAL_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_residual_long");
+const RELAX_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_long");
+const RELAX_ZERO: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_zero_plain");
+const RESTRICT: Kernel = Kernel::untyped(Family::Sparse, "sparse_restrict_plain");
+const PROLONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_prolong_plain");
+
+/// Entries that the kernels of products have in shared memory at once.
+const STAGED: usize = 2048;
+
+/// Rows with more entries have a block each, as the kernels have it, and that many threads.
+pub(super) const LONG: usize = 4096;
+const LONG_THREADS: u32 = 1024;
+
+/// A matrix by rows, all entries of both triangles.
+pub struct DeviceCsr {
+    pub(crate) n: usize,
+    pub(crate) entries: usize,
+    /// Four bytes each.
+    pub(crate) starts: Buffer,
+    pub(crate) index: Buffer,
+    pub(crate) values: Buffer,
+    /// `a_ii`, and the diagonal for relaxation.
+    pub(crate) own: Buffer,
+    pub(crate) diagonal: Buffer,
+    /// How many rows have more entries than [`LONG`], and these rows from the second place on.
+    pub(crate) long: usize,
+    pub(super) long_rows: Buffer,
+}
+
+impl DeviceCsr {
+    /// Which of two kernels takes so many vectors: the one for single vectors does not leave long rows out.
+    fn kernel(&self, of: [Kernel; 2], count: i32) -> Kernel {
+        of[usize::from(count > 1 || self.long > 0)]
+    }
+
+    /// The address of the list of long rows.
+    fn listed(&self) -> u64 {
+        self.long_rows.ptr + size_of::<i32>() as u64
+    }
+
+    /// Threads to a row of a product: a block's rows fill what it has in shared memory.
+    fn lanes(&self) -> usize {
+        let rows = STAGED * self.n / self.entries.max(1);
+        let lanes = (THREADS as usize).div_ceil(rows.max(1));
+        lanes.next_power_of_two().min(32)
+    }
+
+    /// Threads to a row where rows are gone through as they lie: a few entries for each.
+    pub(super) fn few_lanes(&self) -> usize {
+        let mean = self.entries / self.n.max(1);
+        (mean / 2).next_power_of_two().clamp(1, 32)
+    }
+}
+
+/// Numbers of four bytes of the device.
+pub(crate) fn whole(from: &Buffer, count: usize) -> Result<Vec<i32>> {
+    let mut all = vec![0; count];
+    from.to_slice(&mut all)?;
+    Ok(all)
+}
+
+impl Sparse for CudaDevice {
+    type Csr = DeviceCsr;
+    type Aggregates = DeviceAggregates;
+
+    fn sparse_load(&self, a: Columns<'_>) -> Result<DeviceCsr> {
+        sparse_load::load(self.ctx, a)
+    }
+
+    fn sparse_read(&self, a: &DeviceCsr) -> Result<Rows> {
+        let mut values = try_zeroed(a.entries)?;
+        a.values.to_slice(&mut values)?;
+        Ok(Rows {
+            starts: whole(&a.starts, a.n + 1)?,
+            index: whole(&a.index, a.entries)?,
+            values,
+        })
+    }
+
+    fn sparse_order(&self, a: &DeviceCsr) -> usize {
+        a.n
+    }
+
+    fn sparse_diagonal(&self, a: &DeviceCsr) -> Result<Vec<f64>> {
+        let mut own = try_zeroed(a.n)?;
+        a.own.to_slice(&mut own)?;
+        Ok(own)
+    }
+
+    fn sparse_scaled(&self, a: &DeviceCsr, by: &Mat) -> Result<DeviceCsr> {
+        let (by, count) = columns(by, a.n)?;
+        require(count == 1, "vectors and matrix do not fit")?;
+        sparse_load::scaled(self.ctx, a, by)
+    }
+
+    fn sparse_residual(
+        &self,
+        a: &DeviceCsr,
+        b: Option<&Mat>,
+        x: &Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = a.n;
+        let ((x, count), out) = (columns(x, n)?, columns(out, n)?);
+        let b = b.map(|b| columns(b, n)).transpose()?;
+        let same = out.1 == count && b.is_none_or(|b| b.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let lanes = a.lanes();
+        let [starts, index, values] = [&a.starts, &a.index, &a.values].map(|b| b.ptr);
+        each(count, |first, count| {
+            let b = b.map_or(0, |b| at(b.0, first, n));
+            let (x, out) = (at(x, first, n), at(out.0, first, n));
+            self.ctx.launch::<f64>(
+                a.kernel(RESIDUAL, count),
+                n.div_ceil(THREADS as usize / lanes),
+                1,
+                THREADS,
+                &args![lanes as i32, n, starts, index, values, b, x, out, count],
+            )?;
+            if a.long == 0 {
+                return Ok(());
+            }
+            let args = args![a.listed(), n, starts, index, values, b, x, out, count];
+            self.ctx
+                .launch::<f64>(RESIDUAL_LONG, a.long, 1, LONG_THREADS, &args)
+        })
+    }
+
+    fn sparse_relax(
+        &self,
+        a: &DeviceCsr,
+        b: &Mat,
+        x: Option<&Mat>,
+        step: Step,
+        p: &mut Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = a.n;
+        let ((b, count), p, out) = (columns(b, n)?, columns(p, n)?, columns(out, n)?);
+        let x = x.map(|x| columns(x, n)).transpose()?;
+        let same = p.1 == count && out.1 == count && x.is_none_or(|x| x.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let Step { rate, momentum } = step;
+        let lanes = a.lanes();
+        let [starts, index, values, diagonal] =
+            [&a.starts, &a.index, &a.values, &a.diagonal].map(|b| b.ptr);
+        each(count, |first, count| {
+            let (b, p, out) = (at(b, first, n), at(p.0, first, n), at(out.0, first, n));
+            let Some(x) = x else {
+                return self.ctx.launch::<f64>(
+                    RELAX_ZERO,
+                    blocks_for(n),
+                    1,
+                    THREADS,
+                    &args![n, diagonal, b, rate, p, out, count],
+                );
+            };
+            let x = at(x.0, first, n);
+            let same =
+                args![n, starts, index, values, diagonal, b, x, rate, momentum, p, out, count];
+            let by_lanes = [&args![lanes as i32][..], &same].concat();
+            let blocks = n.div_ceil(THREADS as usize / lanes);
+            let kernel = a.kernel(RELAX, count);
+            self.ctx
+                .launch::<f64>(kernel, blocks, 1, THREADS, &by_lanes)?;
+            if a.long == 0 {
+                return Ok(());
+            }
+            let by_row = [&args![a.listed()][..], &same].concat();
+            self.ctx
+                .launch::<f64>(RELAX_LONG, a.long, 1, LONG_THREADS, &by_row)
+        })
+    }
+
+    fn sparse_aggregate(&self, a: &DeviceCsr, apart: f64) -> Result<DeviceAggregates> {
+        self.aggregate(a, apart)
+    }
+
+    fn sparse_count(&self, of: &DeviceAggregates) -> usize {
+        of.count
+    }
+
+    fn sparse_members(&self, of: &DeviceAggregates) -> Result<Vec<i32>> {
+        whole(&of.aggregate, of.rows)
+    }
+
+    fn sparse_compose(
+        &self,
+        inner: &DeviceAggregates,
+        outer: &DeviceAggregates,
+    ) -> Result<DeviceAggregates> {
+        require(inner.count == outer.rows, "aggregates do not fit")?;
+        self.compose(inner, outer)
+    }
+
+    fn sparse_coarsen(
+        &self,
+        a: &DeviceCsr,
+        of: &DeviceAggregates,
+        scale: f64,
+    ) -> Result<DeviceCsr> {
+        require(of.rows == a.n, "aggregates and matrix do not fit")?;
+        self.coarser(a, of, scale)
+    }
+
+    fn sparse_inherit(
+        &self,
+        a: &DeviceCsr,
+        of: &DeviceAggregates,
+        coarse: &mut DeviceCsr,
+    ) -> Result<()> {
+        let fits = of.rows == a.n && of.count == coarse.n;
+        require(fits, "aggregates and matrices do not fit")?;
+        self.ctx.launch::<f64>(
+            RESTRICT,
+            blocks_for(of.count),
+            1,
+            THREADS,
+            &args![
+                of.rows,
+                of.count,
+                of.starts.ptr,
+                of.members.ptr,
+                a.diagonal.ptr,
+                coarse.diagonal.ptr,
+                1
+            ],
+        )
+    }
+
+    fn sparse_restrict(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, of.rows)?, columns(out, of.count)?);
+        require(out.1 == count, "vectors and aggregates do not fit")?;
+        each(count, |first, count| {
+            let (x, out) = (at(x, first, of.rows), at(out.0, first, of.count));
+            self.ctx.launch::<f64>(
+                RESTRICT,
+                blocks_for(of.count),
+                1,
+                THREADS,
+                &args![
+                    of.rows,
+                    of.count,
+                    of.starts.ptr,
+                    of.members.ptr,
+                    x,
+                    out,
+                    count
+                ],
+            )
+        })
+    }
+
+    fn sparse_prolong(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, of.count)?, columns(out, of.rows)?);
+        require(out.1 == count, "vectors and aggregates do not fit")?;
+        each(count, |first, count| {
+            let (x, out) = (at(x, first, of.count), at(out.0, first, of.rows));
+            self.ctx.launch::<f64>(
+                PROLONG,
+                blocks_for(of.rows),
+                1,
+                THREADS,
+                &args![of.rows, of.count, of.aggregate.ptr, x, out, count],
+            )
+        })
+    }
+}

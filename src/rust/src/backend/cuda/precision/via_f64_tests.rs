@@ -1,0 +1,140 @@
+//! Tests of the copies in the other precision, and of what is done by way of them.
+
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::precision::via_f64::*;
+use crate::base::matrix::Part;
+use faer::Mat;
+
+/// Numbers of every kind, and what they are in single precision.
+const ROUNDED: [(f64, f32); 12] = [
+    (1.0 + 1.0 / (1u64 << 24) as f64, 1.0),
+    (1.0 + 3.0 / (1u64 << 24) as f64, 1.0 + 2.0 * f32::EPSILON),
+    (1e38, 1e38),
+    (3.5e38, f32::INFINITY),
+    (-1e300, f32::NEG_INFINITY),
+    (f64::NEG_INFINITY, f32::NEG_INFINITY),
+    (f64::NAN, f32::NAN),
+    (1e-40, 1e-40),
+    (1.5e-45, 1e-45),
+    (1e-46, 0.0),
+    (-0.0, -0.0),
+    (f64::MIN_POSITIVE, 0.0),
+];
+
+fn same(x: f32, y: f32) -> bool {
+    x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
+}
+
+/// Through a part of a larger matrix, in both layouts: what is inside is exact, what is outside untouched.
+#[test]
+fn parts_are_copied_both_ways() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let (r0, c0) = (3, 2);
+    for (rows, cols) in [
+        (1, 1),
+        (1, 70),
+        (63, 1),
+        (64, 64),
+        (65, 63),
+        (257, 9),
+        (300, 300),
+        (513, 130),
+    ] {
+        let (all_rows, all_cols) = (rows + 7, cols + 5);
+        let number = |i: usize, j: usize| ROUNDED[(i + 5 * j) % ROUNDED.len()];
+        let from = Mat::from_fn(all_rows, all_cols, |i, j| number(i, j).1);
+        let exact = Mat::from_fn(rows, cols, |i, j| number(i + r0, j + c0).0);
+        for part in [Triangle::Full, Triangle::Lower, Triangle::Upper] {
+            let inside = |i: usize, j: usize| match part {
+                Triangle::Full => true,
+                Triangle::Lower => i >= j,
+                Triangle::Upper => i <= j,
+            };
+            for turned in [false, true] {
+                let turn = |a: View<f32>| if turned { a.t() } else { a };
+                let part = if turned { part.t() } else { part };
+                let single = Matrix::from_host(ctx, from.as_ref(), Part::All).unwrap();
+                let view = turn(single.view().sub(r0, c0, rows, cols));
+                let copy = Wide::room(ctx, view).unwrap().unwrap();
+                copy.buffer.fill(0xff, rows * cols * 8).unwrap();
+                let wide = copy.widen(view, part, 0).unwrap();
+                // Away and back leaves every bit but those of NaN.
+                let other = Matrix::<f32>::zeros(ctx, all_rows, all_cols).unwrap();
+                let back = turn(other.view().sub(r0, c0, rows, cols));
+                copy.narrow(back, part, 0).unwrap();
+                let mut got = Mat::<f32>::from_fn(all_rows, all_cols, |_, _| f32::NAN);
+                other.read(ctx, got.as_mut()).unwrap();
+                for j in 0..all_cols {
+                    for i in 0..all_rows {
+                        let within = i >= r0 && i < r0 + rows && j >= c0 && j < c0 + cols;
+                        let copied = within && inside(i - r0, j - c0);
+                        let want = if copied { from[(i, j)] } else { 0.0 };
+                        let x = got[(i, j)];
+                        assert!(same(x, want), "{rows} {cols} {part:?} {turned}: {x} {want}");
+                    }
+                }
+                // And numbers that have to be rounded.
+                let double = Matrix::from_host(ctx, exact.as_ref(), Part::All).unwrap();
+                let unrounded = double.view();
+                let unrounded = if turned { unrounded.t() } else { unrounded };
+                convert(ctx, NARROW, unrounded, back, part, 0).unwrap();
+                other.read(ctx, got.as_mut()).unwrap();
+                for j in 0..cols {
+                    for i in 0..rows {
+                        let want = number(i + r0, j + c0).1;
+                        let x = got[(i + r0, j + c0)];
+                        assert!(!inside(i, j) || same(x, want), "{x} {want}");
+                    }
+                }
+                assert_eq!((wide.rows, wide.cols), (view.rows, view.cols));
+            }
+        }
+    }
+}
+
+/// Right-hand sides that do not fit at once, in both layouts, of systems that are halved in double precision.
+#[test]
+fn systems_are_solved_in_panels() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    if !pays::<f32>(ctx) {
+        return;
+    }
+    let (n, cols) = (1100, PANEL / 1100 + 100);
+    let l = Mat::<f32>::from_fn(n, n, |i, j| match i.cmp(&j) {
+        std::cmp::Ordering::Less => f32::NAN,
+        std::cmp::Ordering::Equal => 2.0,
+        std::cmp::Ordering::Greater => f32::from(u8::from(i == j + 1)),
+    });
+    // L times a vector of ones and twos, without rounding.
+    let x = |i: usize, j: usize| 1.0 + ((i + j) % 2) as f32;
+    let b = |i: usize, j: usize| 2.0 * x(i, j) + if i > 0 { x(i - 1, j) } else { 0.0 };
+    let l = Matrix::from_host(ctx, l.as_ref(), Part::All).unwrap();
+    let kind = Kind {
+        upper: false,
+        unit: false,
+    };
+    for turned in [false, true] {
+        let right = if turned {
+            Mat::from_fn(cols, n, |j, i| b(i, j))
+        } else {
+            Mat::from_fn(n, cols, b)
+        };
+        let right = Matrix::from_host(ctx, right.as_ref(), Part::All).unwrap();
+        let view = right.view();
+        let view = if turned { view.t() } else { view };
+        assert!(solve(ctx, kind, l.view(), view, 0).unwrap());
+        let (rows, cols) = right.shape();
+        let mut got = Mat::<f32>::zeros(rows, cols);
+        right.read(ctx, got.as_mut()).unwrap();
+        for j in 0..cols {
+            for i in 0..rows {
+                let want = if turned { x(j, i) } else { x(i, j) };
+                assert_eq!(got[(i, j)], want, "{turned} ({i}, {j})");
+            }
+        }
+    }
+}

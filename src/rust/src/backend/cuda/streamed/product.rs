@@ -1,0 +1,121 @@
+//! Products from host to host: copies up, multiplications and copies down go on together, panel by panel of the result's columns.
+
+use std::mem::size_of;
+
+use faer::{MatMut, MatRef};
+
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::guards::require;
+use crate::backend::cuda::driver::staging::SLOT;
+use crate::backend::cuda::gemm;
+use crate::backend::cuda::gemm::gemm_syrk::Update;
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::transfer::chunks::cut;
+use crate::backend::cuda::transfer::copy_engine::Flow;
+use crate::backend::cuda::transfer::matrix::{count, sink, source, stage};
+use crate::base::error::Result;
+use crate::base::host_memory::Pages;
+use crate::base::matrix::{Part, Trans};
+use crate::base::scalar::Scalar;
+
+/// Results of fewer bytes are one panel.
+const LEAST: usize = 8 << 20;
+/// Panels beyond this size begin and end late.
+const MOST: usize = 64 << 20;
+
+/// Columns of a panel: some eight panels, in whole tiles.
+fn panel_columns<T>(rows: usize, cols: usize) -> usize {
+    let column = (rows * size_of::<T>()).max(1);
+    let bytes = (column * cols / 8).clamp(LEAST, MOST);
+    // Of long columns, some at least: every panel reads the whole of the other operand.
+    (bytes / column).max(1).next_multiple_of(128).clamp(1, cols)
+}
+
+/// `out = op(a) op(b)`. False where it is not for this path: nothing is done.
+pub(crate) fn multiply<T: Scalar>(
+    ctx: &'static Context,
+    (ta, a): (Trans, MatRef<'_, T>),
+    (tb, b): (Trans, MatRef<'_, T>),
+    mut out: MatMut<'_, T>,
+) -> Result<bool> {
+    let (rows, depth) = ta.shape((a.nrows(), a.ncols()));
+    let cols = out.ncols();
+    require(
+        (depth, cols) == tb.shape((b.nrows(), b.ncols())) && rows == out.nrows(),
+        "product: shapes do not fit",
+    )?;
+    let bytes = rows * cols * size_of::<T>();
+    if bytes < LEAST || depth == 0 {
+        return Ok(false);
+    }
+    let Some((mut staging, workers)) = stage(ctx)? else {
+        return Ok(false);
+    };
+    let (left, right, c) = (
+        Matrix::new(ctx, a.nrows(), a.ncols())?,
+        Matrix::new(ctx, b.nrows(), b.ncols())?,
+        Matrix::new(ctx, rows, cols)?,
+    );
+    let (Some(from_a), Some(from_b), Some(to)) = (
+        source(a, left.view().ptr),
+        source(b, right.view().ptr),
+        sink(&mut out, c.view().ptr),
+    ) else {
+        return Ok(false);
+    };
+    let (all_a, all_b) = (from_a.bytes(Part::All), from_b.bytes(Part::All));
+    count(all_a + all_b, bytes);
+    let (send, senders) = cut(all_a + all_b, workers, SLOT);
+    let (fetch, fetchers) = cut(bytes, workers, SLOT);
+    let step = panel_columns::<T>(rows, cols);
+    let panels: Vec<(usize, usize)> = (0..cols)
+        .step_by(step)
+        .map(|j| (j, step.min(cols - j)))
+        .collect();
+    // A and what the first panel needs; then what each of the others needs besides.
+    let mut up: Vec<_> = panels
+        .iter()
+        .map(|&(j, n)| match tb {
+            Trans::No => from_b.columns(j, n).pieces(Part::All, send),
+            Trans::Yes if j == 0 => from_b.pieces(Part::All, send),
+            Trans::Yes => Vec::new(),
+        })
+        .collect();
+    let mut first = from_a.pieces(Part::All, send);
+    first.append(&mut up[0]);
+    up[0] = first;
+    let mut down = Vec::new();
+    let mut ends = Vec::with_capacity(panels.len());
+    for &(j, n) in &panels {
+        down.extend(to.columns(j, n).pieces(Part::All, fetch));
+        ends.push(down.len());
+    }
+    let pages = match to.pitch == rows {
+        // SAFETY: `out` is borrowed for longer than the flow below.
+        true => unsafe { Pages::of(to.host.cast(), bytes) },
+        false => None,
+    };
+    ctx.order_up()?;
+    let flow = Flow::new(ctx, up, down, senders.max(fetchers), pages);
+    let whole = |view: crate::backend::cuda::matrix::views::View<T>, t: Trans| {
+        if t.is_yes() {
+            view.t()
+        } else {
+            view
+        }
+    };
+    let (left, right, c) = (whole(left.view(), ta), whole(right.view(), tb), c.view());
+    let drive = |flow: &Flow| {
+        for (panel, &(j, n)) in panels.iter().enumerate() {
+            flow.await_stage(panel)?;
+            ctx.join_up()?;
+            let (b, c) = (right.sub(0, j, depth, n), c.sub(0, j, rows, n));
+            gemm::gemm_syrk::multiply(ctx, Update::assign(), left, b, c)?;
+            flow.release(ends[panel])?;
+        }
+        Ok(())
+    };
+    // SAFETY: `a`, `b` and `out` are borrowed, and the device's matrices live until the end of this function.
+    unsafe { flow.run(&mut staging, drive) }?;
+    Ok(true)
+}

@@ -1,0 +1,91 @@
+//! Updates of a factor from host to host in blocks of columns: while one is changed, the next are on their way up and those before it go home.
+
+use faer::{MatMut, MatRef};
+
+use crate::backend::cuda::cholesky::update::{change as change_columns, reflections};
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::elementwise::fold::largest;
+use crate::backend::cuda::elementwise::norms;
+use crate::backend::cuda::matrix::views::{keep_triangle, Matrix, View};
+use crate::backend::cuda::transfer::column_blocks::{parts, pass, Blocks, Passage};
+use crate::backend::cuda::transfer::matrix::{sink, source};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Change, Part};
+use crate::base::scalar::Scalar;
+
+/// Blocks of columns: of more, each launch would have too few columns for the GPU; after fewer, more of the last one's way home is alone.
+pub(crate) const BLOCKS: usize = 8;
+
+/// The factor that V, on the device, makes of `r` in `out`, zero below the diagonal. Blocks of an update go home as soon as they are changed; those of a downdate
+/// are all on the device before, and `look` is given them. None where this is not for this path.
+pub(crate) fn change<T: Scalar>(
+    ctx: &'static Context,
+    change: Change,
+    r: MatRef<'_, T>,
+    v: View<T>,
+    mut out: MatMut<'_, T>,
+    blocks: &Blocks,
+    look: &mut dyn FnMut(&Matrix<'static, T>) -> Result<()>,
+) -> Result<Option<()>> {
+    let n = r.nrows();
+    let matrix = Matrix::<T>::zeros(ctx, n, n)?;
+    let a = matrix.view();
+    let (Some(from), Some(to)) = (source(r, a.ptr), sink(&mut out, a.ptr)) else {
+        return Ok(None);
+    };
+    let mut all = reflections(ctx, change, n, v.cols)?;
+    let come = |way: &Passage<'_>, i: usize| {
+        let (first, width) = blocks[i];
+        way.arrive(i)?;
+        let own = a.sub(first, first, n - first, width);
+        keep_triangle(ctx, own, false)?;
+        check(ctx, first, a.sub(0, first, first + width, width))
+    };
+    let mut go = |way: &Passage<'_>, i: usize| {
+        let (first, width) = blocks[i];
+        let panel = a.sub(0, first, first + width, width);
+        let rows = v.sub(first, 0, width, v.cols);
+        change_columns(ctx, &mut all, first, panel, rows)?;
+        way.leave(i)
+    };
+    let work = |way: &Passage<'_>| match change {
+        Change::Up => (0..blocks.len()).try_for_each(|i| {
+            come(way, i)?;
+            go(way, i)
+        }),
+        Change::Down => {
+            (0..blocks.len()).try_for_each(|i| come(way, i))?;
+            look(&matrix)?;
+            (0..blocks.len()).try_for_each(|i| go(way, i))
+        }
+    };
+    // SAFETY: `r` and `out` are borrowed, and the device's matrix lives until the end of this function.
+    unsafe {
+        pass(
+            ctx,
+            Part::Upper,
+            &parts(from, blocks),
+            &parts(to, blocks),
+            work,
+        )
+    }
+}
+
+/// An error unless these columns of a factor, from row 0 to the diagonal that begins at row `first`, have numbers, and none of them a zero there.
+fn check<T: Scalar>(ctx: &'static Context, first: usize, columns: View<T>) -> Result<()> {
+    if !largest(ctx, columns)?.is_finite() {
+        return Err(Error::NonFiniteIn { argument: "r" });
+    }
+    let own = columns.sub(first, 0, columns.cols, columns.cols);
+    let zero = T::from_f64(0.0);
+    match norms::diagonal(ctx, own)?.iter().position(|x| *x == zero) {
+        Some(i) => Err(Error::Singular {
+            index: first + i + 1,
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

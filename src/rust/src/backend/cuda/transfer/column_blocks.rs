@@ -1,0 +1,133 @@
+//! Matrices that pass through the GPU block by block of their columns: some are on their way up while others are worked on, and
+//! those that are done go home.
+
+use super::chunks::{cut, Pair};
+use super::copy_engine::Flow;
+use super::matrix::{count, stage};
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::staging::SLOT;
+use crate::base::error::Result;
+use crate::base::host_memory::Pages;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+
+/// Smaller matrices pass as one: what is gained is less than what smaller blocks cost.
+const LEAST: usize = 64 << 20;
+
+/// Columns of a block, and its number of them.
+pub(crate) type Blocks = Vec<(usize, usize)>;
+
+/// All columns as `count` blocks, in whole tiles.
+pub(crate) fn blocks(cols: usize, count: usize) -> Blocks {
+    let width = cols.div_ceil(count.max(1)).max(1).next_multiple_of(128);
+    (0..cols)
+        .step_by(width)
+        .map(|first| (first, width.min(cols - first)))
+        .collect()
+}
+
+/// The columns of each block.
+pub(crate) fn parts<T: Scalar>(pair: Pair<T>, blocks: &Blocks) -> Vec<Pair<T>> {
+    let part = |&(first, width): &(usize, usize)| pair.columns(first, width);
+    blocks.iter().map(part).collect()
+}
+
+/// As [`blocks`] where a matrix of this shape is large enough, else none.
+pub(crate) fn worthwhile<T>((rows, cols): (usize, usize), count: usize) -> Option<Blocks> {
+    let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
+    Some(blocks(cols, count)).filter(|b| bytes >= LEAST && b.len() > 1)
+}
+
+/// What the work on the blocks knows of their ways.
+pub(crate) struct Passage<'f> {
+    ctx: &'static Context,
+    flow: &'f Flow,
+    ends: &'f [usize],
+}
+
+impl Passage<'_> {
+    /// What is queued from now on finds block `i` on the device.
+    pub(crate) fn arrive(&self, i: usize) -> Result<()> {
+        self.flow.await_stage(i)?;
+        self.ctx.join_up()
+    }
+
+    /// Lets blocks up to number `i` go home as soon as all that is queued now is done.
+    pub(crate) fn leave(&self, i: usize) -> Result<()> {
+        self.flow.release(self.ends[i])
+    }
+}
+
+/// `part` of each block of `up` comes to the device, and of each of `down` goes home, while `work` goes on, on this thread. On success all
+/// are where they belong, if `work` let them leave. `None` where there is no staging memory: nothing is done.
+///
+/// # Safety
+/// The memory of all blocks exists until this returns, on both sides; the host's of `down` is written by nobody else.
+pub(crate) unsafe fn pass<T: Scalar, R>(
+    ctx: &'static Context,
+    part: Part,
+    up: &[Pair<T>],
+    down: &[Pair<T>],
+    work: impl FnOnce(&Passage<'_>) -> Result<R>,
+) -> Result<Option<R>> {
+    let Some((mut staging, workers)) = stage(ctx)? else {
+        return Ok(None);
+    };
+    let bytes = |blocks: &[Pair<T>]| blocks.iter().map(|b| b.bytes(part)).sum::<usize>();
+    let (sent, fetched) = (bytes(up), bytes(down));
+    count(sent, fetched);
+    let (send, senders) = cut(sent, workers, SLOT);
+    let (fetch, fetchers) = cut(fetched, workers, SLOT);
+    let up: Vec<_> = up.iter().map(|b| b.pieces(part, send)).collect();
+    let mut home = Vec::new();
+    let mut ends = Vec::with_capacity(down.len());
+    for block in down {
+        home.extend(block.pieces(part, fetch));
+        ends.push(home.len());
+    }
+    // Of blocks that follow one another without gaps.
+    let pages = match down.first() {
+        Some(first) if first.pitch == first.rows => {
+            let cols: usize = down.iter().map(|b| b.cols).sum();
+            // SAFETY: the caller's.
+            unsafe { Pages::of(first.host.cast(), first.rows * cols * size_of::<T>()) }
+        }
+        _ => None,
+    };
+    ctx.order_up()?;
+    let flow = Flow::new(ctx, up, home, senders.max(fetchers), pages);
+    let mut result = None;
+    let drive = |flow: &Flow| {
+        let ends = &ends;
+        result = Some(work(&Passage { ctx, flow, ends })?);
+        Ok(())
+    };
+    // SAFETY: the caller's.
+    unsafe { flow.run(&mut staging, drive) }?;
+    ctx.or_drain(ctx.join_up())?;
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_all_columns_once() {
+        for cols in [1, 127, 128, 129, 1000, 4096] {
+            for count in [0, 1, 2, 3, 4, 100] {
+                let mut next = 0;
+                for (first, width) in blocks(cols, count) {
+                    assert_eq!(first, next);
+                    assert!(width > 0);
+                    next += width;
+                }
+                assert_eq!(next, cols);
+            }
+        }
+        assert!(blocks(0, 4).is_empty());
+        assert!(worthwhile::<f64>((100, 100), 4).is_none());
+        assert!(worthwhile::<f64>((1 << 20, 1), 4).is_none());
+        assert_eq!(worthwhile::<f64>((1 << 14, 1 << 14), 4).unwrap().len(), 4);
+    }
+}

@@ -1,0 +1,238 @@
+//! Pieces of matrices on their way between the host and the GPU, through staging memory, by several threads.
+//!
+//! Every worker takes the next piece that is to go up, else the next one that may come down, into a slot of its own lane: so the bus,
+//! both ways, and the threads that copy within the host are busy together. The caller's thread meanwhile drives: it starts
+//! what is to be computed as soon as its operands are on their way, says what may come down, and asks for the user's interrupts.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::chunks::Piece;
+use super::host_copy::{gather, scatter};
+use super::matrix::Stage;
+use crate::backend::cuda::driver::context::{lock, Context};
+use crate::backend::cuda::driver::staging::{Lane, Slot};
+use crate::backend::cuda::driver::streams::Event;
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::Pages;
+use crate::base::interrupt;
+
+/// So many pieces are too much for the processor's cache.
+const MANY: usize = 64;
+
+/// So long a wait is spent asking without a pause.
+const EAGER: Duration = Duration::from_micros(200);
+
+/// What goes up, in stages, and what comes down.
+pub(crate) struct Flow {
+    ctx: &'static Context,
+    up: Vec<Piece>,
+    /// Where each stage of `up` ends, and how many of its pieces are not yet in the stream.
+    stages: Vec<(usize, AtomicUsize)>,
+    down: Vec<Piece>,
+    threads: usize,
+    /// Touched by workers that have nothing else to do.
+    pages: Option<Pages>,
+    next_up: AtomicUsize,
+    next_down: AtomicUsize,
+    /// So many pieces of `down` may be fetched.
+    ready: AtomicUsize,
+    /// To where `down` is ready when what has been computed.
+    marks: Mutex<Vec<(usize, Event)>>,
+    at_work: AtomicUsize,
+    stop: AtomicBool,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Flow {
+    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the memory where `down` goes, which outlives this.
+    pub(crate) fn new(
+        ctx: &'static Context,
+        up: Vec<Vec<Piece>>,
+        down: Vec<Piece>,
+        threads: usize,
+        pages: Option<Pages>,
+    ) -> Flow {
+        let mut end = 0;
+        let stages = up
+            .iter()
+            .map(|stage| {
+                end += stage.len();
+                (end, AtomicUsize::new(stage.len()))
+            })
+            .collect();
+        Flow {
+            ctx,
+            up: up.into_iter().flatten().collect(),
+            stages,
+            down,
+            threads,
+            pages,
+            next_up: AtomicUsize::new(0),
+            next_down: AtomicUsize::new(0),
+            ready: AtomicUsize::new(0),
+            marks: Mutex::default(),
+            at_work: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            failed: Mutex::new(None),
+        }
+    }
+
+    /// Moves everything while `drive` runs on this thread; returns when both are done, and all of `down` is on the host.
+    ///
+    /// # Safety
+    /// Every piece's memory exists, on the host and on the device, until this returns; what comes down is written by nobody else.
+    pub(crate) unsafe fn run(
+        &self,
+        staging: &mut Stage,
+        drive: impl FnOnce(&Flow) -> Result<()>,
+    ) -> Result<()> {
+        let lanes = staging.as_mut().map_or(&mut [][..], |s| &mut s.lanes);
+        let pieces = self.up.len() + self.down.len();
+        let count = lanes.len().min(pieces).min(self.threads);
+        self.at_work.store(count, Ordering::SeqCst);
+        // Memory that is still copied to is not given back, whatever ends this.
+        let _drained = OnDrop(|| {
+            if std::thread::panicking() {
+                let _ = self.ctx.or_drain::<()>(Err(Error::Interrupted));
+            }
+        });
+        let driven = rayon::in_place_scope(|scope| {
+            for lane in &mut lanes[..count] {
+                scope.spawn(|_| {
+                    let _gone = OnDrop(|| {
+                        if std::thread::panicking() {
+                            self.stop.store(true, Ordering::SeqCst);
+                        }
+                        self.at_work.fetch_sub(1, Ordering::SeqCst);
+                    });
+                    if let Err(e) = self.work(lane) {
+                        lock(&self.failed).get_or_insert(e);
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
+                });
+            }
+            // Whatever happens here, the workers are not waited for in vain.
+            let _over = OnDrop(|| self.stop.store(true, Ordering::SeqCst));
+            drive(self).and_then(|()| self.finish())
+        });
+        let failed = lock(&self.failed).take();
+        for (_, mark) in lock(&self.marks).drain(..) {
+            self.ctx.forget(mark);
+        }
+        // The first failure explains the others. Slots may still be on their way after one.
+        self.ctx.or_drain(failed.map_or(driven, Err))
+    }
+
+    /// Waits until all pieces of a stage are in the stream that goes up.
+    pub(crate) fn await_stage(&self, stage: usize) -> Result<()> {
+        self.wait_until(|| self.stages[stage].1.load(Ordering::Acquire) == 0)
+    }
+
+    /// Lets the first `pieces` pieces come down, once all that is queued now in the stream that computes is done.
+    pub(crate) fn release(&self, pieces: usize) -> Result<()> {
+        let mark = self.ctx.mark()?;
+        lock(&self.marks).push((pieces, mark));
+        self.ready.fetch_max(pieces, Ordering::Release);
+        Ok(())
+    }
+
+    /// What comes down next waits for the computation of piece i.
+    fn await_mark(&self, i: usize) -> Result<()> {
+        let marks = lock(&self.marks);
+        let at = marks.partition_point(|(end, _)| *end <= i);
+        match marks.get(at) {
+            Some((_, mark)) => self.ctx.wait_in(self.ctx.down, mark),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.wait_until(|| self.at_work.load(Ordering::Acquire) == 0)
+    }
+
+    fn wait_until(&self, done: impl Fn() -> bool) -> Result<()> {
+        let start = Instant::now();
+        while !done() {
+            if self.stop.load(Ordering::Relaxed) {
+                // The worker's own error takes this one's place.
+                return Err(Error::Interrupted);
+            }
+            if start.elapsed() < EAGER {
+                std::hint::spin_loop();
+                continue;
+            }
+            interrupt::poll()?;
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Ok(())
+    }
+
+    fn work(&self, lane: &mut Lane) -> Result<()> {
+        self.ctx.bind()?;
+        let mut coming: VecDeque<(Slot, Piece)> = VecDeque::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            // A slot whose piece is still to be copied to the host is not for another one.
+            if coming.front().is_none_or(|(slot, _)| *slot != lane.peek()) {
+                if let Some(i) = claim(&self.next_up, self.up.len()) {
+                    self.send(lane.next(), i)?;
+                    continue;
+                }
+                if let Some(i) = claim(&self.next_down, self.ready.load(Ordering::Acquire)) {
+                    let slot = lane.next();
+                    slot.wait(self.ctx)?;
+                    self.await_mark(i)?;
+                    // SAFETY: as in `send`.
+                    unsafe { slot.copy(self.ctx, &self.down[i], self.ctx.down, false) }?;
+                    coming.push_back((slot, self.down[i]));
+                    continue;
+                }
+            }
+            if let Some((slot, piece)) = coming.pop_front() {
+                slot.wait(self.ctx)?;
+                // SAFETY: the caller of `run` vouches for the host's memory; the slot holds the piece.
+                unsafe { scatter(&piece, slot.memory, true) };
+                continue;
+            }
+            if self.next_down.load(Ordering::Relaxed) >= self.down.len() {
+                break;
+            }
+            if !self.pages.as_ref().is_some_and(Pages::touch_some) {
+                std::thread::sleep(Duration::from_micros(20));
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&self, slot: Slot, i: usize) -> Result<()> {
+        let piece = &self.up[i];
+        slot.wait(self.ctx)?;
+        // SAFETY: the caller of `run` vouches for the memory on both sides; the slot is free, and no piece is longer.
+        unsafe {
+            gather(piece, slot.memory, self.up.len() < MANY);
+            slot.copy(self.ctx, piece, self.ctx.up, true)?;
+        }
+        let stage = self.stages.partition_point(|(end, _)| *end <= i);
+        self.stages[stage].1.fetch_sub(1, Ordering::AcqRel);
+        Ok(())
+    }
+}
+
+/// Does something at the end of a block, however that comes.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The next of so many, for one worker.
+fn claim(next: &AtomicUsize, end: usize) -> Option<usize> {
+    next.fetch_update(Ordering::AcqRel, Ordering::Acquire, |i| {
+        (i < end).then_some(i + 1)
+    })
+    .ok()
+}

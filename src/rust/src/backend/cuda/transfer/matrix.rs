@@ -1,0 +1,268 @@
+//! The way of a matrix to and from the host, whose columns may lie apart.
+
+use std::mem::size_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::MutexGuard;
+
+use cudarc::driver::sys;
+use faer::{MatMut, MatRef};
+
+use super::chunks::{cut, Pair};
+use super::copy_engine::Flow;
+use super::host_copy::{gather, scatter};
+use crate::backend::cuda::driver::context::{try_lock, Context};
+use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS};
+use crate::base::error::{Error, Result};
+use crate::base::host_memory::Pages;
+use crate::base::interrupt;
+use crate::base::matrix::Part;
+use crate::base::scalar::{try_zeroed, Scalar};
+
+/// Fewer bytes than this are copied by the caller's thread alone: waking others takes longer.
+const SMALL: usize = 3 << 19;
+/// Of these, pieces that the bus takes while the next one is copied.
+const PIECE: usize = 256 << 10;
+/// Columns that lie apart are copied one by one from so many bytes on.
+const WORTH: usize = 256 << 10;
+
+static UP: AtomicU64 = AtomicU64::new(0);
+static DOWN: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of matrices that this process has sent to GPUs, and fetched.
+pub(crate) fn bytes_moved() -> (u64, u64) {
+    (UP.load(Ordering::Relaxed), DOWN.load(Ordering::Relaxed))
+}
+
+/// Counts bytes on their way.
+pub(crate) fn count(up: usize, down: usize) {
+    UP.fetch_add(up as u64, Ordering::Relaxed);
+    DOWN.fetch_add(down as u64, Ordering::Relaxed);
+}
+
+/// Whether columns can be copied one by one: rows are adjacent, and columns do not run backwards.
+fn pitch_of(rows: usize, cols: usize, rs: isize, cs: isize) -> Option<usize> {
+    let adjacent = rows == 1 || rs == 1;
+    match cols {
+        1 if adjacent => Some(rows),
+        _ if adjacent && cs >= rows as isize => Some(cs as usize),
+        _ => None,
+    }
+}
+
+/// A matrix to be read and its copy on the device.
+pub(crate) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<Pair<T>> {
+    let (rows, cols) = (a.nrows(), a.ncols());
+    Some(Pair {
+        host: a.as_ptr() as *mut T,
+        pitch: pitch_of(rows, cols, a.row_stride(), a.col_stride())?,
+        device,
+        rows,
+        cols,
+        left: 0,
+    })
+}
+
+/// A matrix to be written and what it is to hold, on the device.
+pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Pair<T>> {
+    let (rows, cols) = (out.nrows(), out.ncols());
+    Some(Pair {
+        host: out.as_ptr_mut(),
+        pitch: pitch_of(rows, cols, out.row_stride(), out.col_stride())?,
+        device,
+        rows,
+        cols,
+        left: 0,
+    })
+}
+
+/// Whether copies of columns are better than a copy of the whole: not of many short ones.
+fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
+    pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
+}
+
+/// Staging memory for one flow, made at first use, and for how many threads. None where there is none, too little memory that can be
+/// pinned, or another flow, of which this may be a part: R's code can run while one waits. The driver then copies by itself, slowly.
+pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
+    let workers = workers();
+    let Some(mut staging) = try_lock(&ctx.staging) else {
+        return Ok(None);
+    };
+    if workers == 0 {
+        return Ok(None);
+    }
+    if staging.is_none() {
+        match Staging::new(ctx) {
+            Ok(made) => *staging = Some(made),
+            // Of memory that can be pinned there is too little, unless the GPU does nothing any more.
+            Err(Error::DeviceFailed { .. }) => {
+                ctx.bind()?;
+                return Ok(None);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(Some((staging, workers)))
+}
+
+/// Staging memory that is there, for one user.
+pub(super) type Stage = MutexGuard<'static, Option<Staging>>;
+
+/// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When this returns `a` has been read; what is
+/// put into the stream next comes after the copy.
+pub(crate) fn upload<T: Scalar>(
+    ctx: &'static Context,
+    a: MatRef<'_, T>,
+    part: Part,
+    to: u64,
+) -> Result<()> {
+    let (rows, cols) = (a.nrows(), a.ncols());
+    if rows == 0 || cols == 0 {
+        return Ok(());
+    }
+    let Some(pair) = source(a, to).filter(worth_it) else {
+        let mut copy = try_zeroed::<T>(rows * cols)?;
+        for (j, column) in copy.chunks_exact_mut(rows).enumerate() {
+            for (i, x) in column.iter_mut().enumerate() {
+                *x = *a.get(i, j);
+            }
+        }
+        return upload(
+            ctx,
+            MatRef::from_column_major_slice(&copy, rows, cols),
+            part,
+            to,
+        );
+    };
+    let bytes = pair.bytes(part);
+    count(bytes, 0);
+    let Some((mut staging, workers)) = stage(ctx)? else {
+        return direct(ctx, pair, true);
+    };
+    if bytes < SMALL {
+        return ctx.or_drain(send_alone(ctx, &mut staging, pair));
+    }
+    let (piece, threads) = cut(bytes, workers, SLOT);
+    let pieces = pair.pieces(part, piece);
+    ctx.order_up()?;
+    let flow = Flow::new(ctx, vec![pieces], Vec::new(), threads, None);
+    // SAFETY: `a` is borrowed and the device's matrix has its shape.
+    unsafe { flow.run(&mut staging, |_| Ok(())) }?;
+    ctx.or_drain(ctx.join_up())
+}
+
+/// Copies `part` of the contiguous device matrix at `from` to `out`, zeros to the rest, and waits.
+pub(crate) fn download<T: Scalar>(
+    ctx: &'static Context,
+    from: u64,
+    part: Part,
+    mut out: MatMut<'_, T>,
+) -> Result<()> {
+    let (rows, cols) = (out.nrows(), out.ncols());
+    if rows == 0 || cols == 0 {
+        return ctx.wait();
+    }
+    let Some(pair) = sink(&mut out, from).filter(worth_it) else {
+        let mut copy = try_zeroed::<T>(rows * cols)?;
+        let view = MatMut::from_column_major_slice_mut(&mut copy, rows, cols);
+        download(ctx, from, part, view)?;
+        for (j, column) in copy.chunks_exact(rows).enumerate() {
+            for (i, x) in column.iter().enumerate() {
+                out[(i, j)] = *x;
+            }
+        }
+        return Ok(());
+    };
+    let bytes = pair.bytes(part);
+    count(0, bytes);
+    let Some((mut staging, workers)) = stage(ctx)? else {
+        ctx.wait()?;
+        direct(ctx, pair, false)?;
+        return ctx.wait();
+    };
+    if bytes < SMALL {
+        return ctx.or_drain(fetch_alone(ctx, &mut staging, pair));
+    }
+    // SAFETY: `out` is borrowed for longer than the flow below.
+    let pages = match pair.pitch == rows {
+        true => unsafe { Pages::of(pair.host.cast(), rows * cols * size_of::<T>()) },
+        false => None,
+    };
+    ctx.wait()?;
+    let (piece, threads) = cut(bytes, workers, SLOT);
+    let pieces = pair.pieces(part, piece);
+    let count = pieces.len();
+    let flow = Flow::new(ctx, Vec::new(), pieces, threads, pages);
+    // SAFETY: `out` is borrowed for writing and the device's matrix has its shape.
+    unsafe { flow.run(&mut staging, |flow| flow.release(count)) }
+}
+
+/// Copies a small matrix through staging memory, in the stream. It has been read when this returns.
+fn send_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+    ctx.bind()?;
+    let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
+        return direct(ctx, pair, true);
+    };
+    for piece in pair.pieces(Part::All, PIECE) {
+        let slot = lane.next();
+        if !slot.is_free(ctx)? {
+            // The copy before waits for what is computed: the user may not want to.
+            ctx.wait()?;
+        }
+        // SAFETY: the caller's matrices have the piece, which is no longer than a slot.
+        unsafe {
+            gather(&piece, slot.memory, false);
+            slot.copy(ctx, &piece, ctx.stream, true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a small matrix back, once the stream has come so far, and waits.
+fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+    ctx.bind()?;
+    let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
+        ctx.wait()?;
+        direct(ctx, pair, false)?;
+        return ctx.wait();
+    };
+    for pieces in pair.pieces(Part::All, SLOT).chunks(SLOTS) {
+        let slots: Vec<Slot> = pieces.iter().map(|_| lane.next()).collect();
+        for (slot, piece) in slots.iter().zip(pieces) {
+            // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What goes up is before it in the stream.
+            unsafe { slot.copy(ctx, piece, ctx.stream, false) }?;
+        }
+        ctx.wait()?;
+        for (slot, piece) in slots.iter().zip(pieces) {
+            // SAFETY: as above; the slot holds the piece.
+            unsafe { scatter(piece, slot.memory, false) };
+        }
+    }
+    Ok(())
+}
+
+/// Bytes copied between two looks at the user's wish to stop.
+const CHUNK: usize = 256 << 20;
+
+/// Copies by the driver alone, in the stream. What goes up has been read when this returns; what comes down is there after a wait.
+fn direct<T: Scalar>(ctx: &'static Context, pair: Pair<T>, up: bool) -> Result<()> {
+    for piece in pair.pieces(Part::All, CHUNK) {
+        for j in 0..piece.columns {
+            let host = piece.host + j * piece.pitch;
+            let device = piece.device + (j * piece.device_pitch) as u64;
+            // SAFETY: column j of the piece, which the caller's matrices have.
+            let code = unsafe {
+                if up {
+                    sys::cuMemcpyHtoDAsync_v2(device, host as *const _, piece.width, ctx.stream)
+                } else {
+                    sys::cuMemcpyDtoHAsync_v2(host as *mut _, device, piece.width, ctx.stream)
+                }
+            };
+            ctx.or_drain(ctx.check(code, "cuMemcpy"))?;
+        }
+        ctx.or_drain(interrupt::poll())?;
+    }
+    if up {
+        ctx.wait()?;
+    }
+    Ok(())
+}

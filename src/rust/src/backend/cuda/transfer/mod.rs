@@ -1,0 +1,12 @@
+//! The way of a matrix to the GPU and back, in chunks through pinned memory.
+//!
+//! It imports `driver` and `matrix`.
+//! Start with [`matrix`](self::matrix); `copy_engine` has the threads, `column_blocks` the matrices that pass block by block.
+
+pub(super) mod chunks;
+pub(super) mod column_blocks;
+pub(super) mod copy_engine;
+pub(super) mod host_copy;
+pub(super) mod matrix;
+#[cfg(test)]
+mod matrix_tests;

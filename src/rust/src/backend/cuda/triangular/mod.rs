@@ -1,0 +1,8 @@
+//! Triangular systems and row exchanges.
+//!
+//! It imports `gemm`, `matrix` and `driver`.
+//! Start with [`trsm`].
+
+mod tiles;
+pub(super) mod trsm;
+mod vector;

@@ -8,7 +8,7 @@
 //! - [`plain`]: files of other formats, through the cache; [`entries`]: what the entries are that a file does not hold
 //!
 //! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when; [`line`](mod@line): a plan carried out by
-//!   several threads; [`machine`]: what a device must do for it; [`memory`]: the host's, for tiles; [`meter`]: how long what went on
+//!   several threads; [`async_copy`](crate::device::async_copy): what a device must do for it; [`memory`]: the host's, for tiles; [`meter`]: how long what went on
 //!
 //! A file is whole at every moment. A tile is written to a place that no durable table names, and a commit writes the other one of
 //! two tables once the tiles are durable. Whatever stops the process or the machine, the newest table that is

@@ -1,28 +1,10 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
 //!
-//! - [`context`]: one GPU of this process; fork; failures. [`streams`]: the order of what it does, waiting, interrupts
-//! - [`properties`]: what launches are fitted to; [`speed`]: the same for the model of costs
-//! - [`kernels`]: the families of kernels and their arguments; [`modules`]: how their code is loaded; [`launch`]: how they are started
-//! - `pool`, [`buffer`], [`memory`]: device memory, matrices in it
-//! - [`transfer`]: the way to and from the host; `pieces`, `staging`, `flow`: in which pieces, through which memory, by whom; `host_copy`: copies there
-//! - `passage`: matrices that pass block by block; `product_host`, `factor_host`: what is computed of them on the way, from host to host
-//! - `product`, `product_plan`, `product_shapes`, `operand`, `sums`: products in tiles, how they are cut, of which tiles, what they read and share
-//! - `product_vector`: products of a matrix and a vector
-//! - `cholesky_tiles`: Cholesky of a whole matrix by one launch, where the tensor cores can be used
-//! - `cholesky_update`: reflections of the rows of a factor, for its updates; `cholesky_update_host`: from host to host
-//! - `triangular_tiles`: triangular systems on the tensor cores
-//! - `triangular_vector`: those with one or two right-hand sides
-//! - `widened`: both of these for single precision, by way of double
-//! - `lu_cluster`: panels of LU on clusters of blocks; `lu_exchange`: their rows exchanged in other columns
-//! - `pipeline`, `lu_pipeline`, `qr_pipeline`: LU and QR of columns in one launch, each from block to block
-//! - `qr_factor`, `qr_panel`, `qr_reflectors`: the order of work in QR, its panels from products, and products of reflectors
-//! - `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `pivot`, `norms`: the verbs; `cholesky_batch`, `qr_batch`: for many at once
-//! - `elementwise`, `fold`, `movement`: arithmetic by entries, reductions, transposes and parts of matrices; `covariance`: covariances of points
-//! - `sparse`, `sparse_load`, `sparse_aggregates`, `sparse_coarse`: sparse matrices, their way to the device, and coarser ones
-//! - `guards`: shapes that fit, and another way where memory is short; `tiles`: tiles of a file on their way to the device and back
-//! - `interop`: the stream, addresses and clock of the device, for other users of it
-//! - [`usage`]: how much memory is in use, and how it is given back
-//! - [`probe`]: whether there is a GPU, and why not
+//! - `driver`: a GPU's context, streams, memory and kernels; `matrix`: matrices in its memory; `transfer`: their way to and from it
+//! - `gemm`, `triangular`, `precision`, `panel`: what factorizations consist of; `cholesky`, `lu`, `qr`: these
+//! - `elementwise`, `multigrid`: arithmetic by entries, and the steps of multigrid
+//! - `streamed`: factors and products from host to host, computed while blocks travel
+//! - `device`: the contracts; start there
 
 mod cholesky;
 mod device;

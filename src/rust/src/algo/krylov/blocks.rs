@@ -1,7 +1,7 @@
 //! Blocks of vectors, and what conjugate gradients need of matrices and preconditioners.
 //!
 //! A block is an n x k matrix whose columns belong to k systems with one matrix. [`Blocks`] is the little arithmetic that the iteration of `pcg` is written in:
-//! `pcg_host` has it for memory of the host, beside sparse matrices, and `pcg_device` composes it of a device's functions. Scalars are in double precision whatever
+//! `host_blocks` has it for memory of the host, beside sparse matrices, and `device_blocks` composes it of a device's functions. Scalars are in double precision whatever
 //! the blocks are.
 
 use crate::base::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Blocks of `pcg_blocks` on a device, composed of its functions: only what is reduced to numbers comes back.
+//! Blocks of `blocks` on a device, composed of its functions: only what is reduced to numbers comes back.
 
 use std::marker::PhantomData;
 

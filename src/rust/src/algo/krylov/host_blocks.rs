@@ -1,4 +1,4 @@
-//! Blocks of `pcg_blocks` in memory of the host.
+//! Blocks of `blocks` in memory of the host.
 
 use super::blocks::Blocks;
 use crate::base::error::{Error, Result};

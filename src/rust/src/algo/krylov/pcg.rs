@@ -68,7 +68,7 @@ pub struct Solution<B> {
     pub history: Vec<Vec<f64>>,
     /// `||b - A x|| / ||b||` computed at the end; 0 of b = 0. NaN where that came to nothing.
     pub residuals: Vec<f64>,
-    /// Of the recurrence, for each direction; what they tell of the matrix is in [`pcg_spectrum`](super::spectrum).
+    /// Of the recurrence, for each direction; what they tell of the matrix is in [`spectrum`](super::spectrum).
     pub coefficients: Vec<Vec<Coefficients>>,
     pub ends: Vec<End>,
 }

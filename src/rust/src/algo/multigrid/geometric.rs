@@ -1,7 +1,7 @@
 //! Multigrid for symmetric positive definite operators, as an approximate inverse.
 //!
 //! Ever coarser levels ([`Level`]) follow each other down to one whose system is solved by Cholesky: grids of half the points along each axis ([`Grids`]), or aggregates of the rows of a sparse matrix
-//! (`multigrid_sparse`). On the way down and on the way up errors that a coarser level does not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum,
+//! (`algebraic`). On the way down and on the way up errors that a coarser level does not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum,
 //! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::device::stencil`]), which keeps
 //! the number of iterations small where couplings differ by many orders of magnitude.
 

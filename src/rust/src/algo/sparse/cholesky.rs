@@ -1,5 +1,5 @@
 //! The complete Cholesky factor of a sparse symmetric positive definite matrix, on the host: ordered by approximate minimum degree and analysed by
-//! faer, factored by [`sparse_fronts`](super::fronts).
+//! faer, factored by [`fronts`](super::fronts).
 //!
 //! Ordering comes first and tells how many operations the factor takes, so that a caller can do without it. Amestoy, Davis & Duff (1996), An approximate minimum degree
 //! ordering algorithm, SIAM J. Matrix Anal. Appl. 17:886.

@@ -1,4 +1,4 @@
-//! The vectors of `lp_vectors` on a device, composed of its functions: matrices of one column that live there. Only what is reduced to numbers comes back.
+//! The vectors of `space` on a device, composed of its functions: matrices of one column that live there. Only what is reduced to numbers comes back.
 
 use std::marker::PhantomData;
 

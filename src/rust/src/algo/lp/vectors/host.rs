@@ -1,4 +1,4 @@
-//! The vectors of `lp_vectors` on the host.
+//! The vectors of `space` on the host.
 
 use super::space::{Capped, Line, Recentre, Vectors};
 use crate::base::error::Result;

@@ -1,7 +1,7 @@
 //! Vectors of an interior-point method, on the host or on a device.
 //!
-//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `lp_plain` has it for vectors of the host, beside a sparse matrix;
-//! `lp_device` composes it of a device's functions. Scalars are in double precision whatever the vectors are.
+//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `host` has it for vectors of the host, beside a sparse matrix;
+//! `device` composes it of a device's functions. Scalars are in double precision whatever the vectors are.
 
 use crate::base::error::Result;
 

@@ -2,7 +2,7 @@
 //!
 //! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
 //! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
-//! busiest multiprocessor takes. Its constants, with those of each shape in `product_shapes.rs`, were fitted to an H200, but for those
+//! busiest multiprocessor takes. Its constants, with those of each shape in `gemm/shapes.rs`, were fitted to an H200, but for those
 //! of small tiles in single precision, which are estimated; what they decide between lies within some microseconds.
 
 use super::shapes::{Shape, SLAB};

@@ -1,7 +1,7 @@
 //! Householder reflectors on the GPU, in blocks that change columns as `I - V T V'`: column by column in a panel, and Q applied and
-//! formed. What a factorization makes of them is in `qr_factor.rs`.
+//! formed. What a factorization makes of them is in `qr/factor.rs`.
 //!
-//! A panel is made of matrix products (`qr_panel.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
+//! A panel is made of matrix products (`qr/cholesky_qr.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
 //! columns, column by column. Which way it went is not to be seen in the result but for rounding.
 
 use std::mem::size_of;

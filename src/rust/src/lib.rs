@@ -1,6 +1,8 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
-//! Each layer imports only those above it in this list:
+//! A layer imports those above it in this list. The exceptions are few: `base` counts `progress`, `device` names the pages of
+//! `tiles`, `saved` reads on the CPU backend, and three files of `algo` use that backend's vectors.
+//!
 //! - [`base`]: element types, errors, interrupts, threads, memory of the host
 //! - [`progress`]: how far a long call has come
 //! - [`cost`]: how long work takes, and how much memory it needs, here and on a GPU

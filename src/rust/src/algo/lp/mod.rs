@@ -1,6 +1,6 @@
 //! Linear programs by a homogeneous interior-point method.
 //!
-//! It imports `dense`, `sparse` and the contracts.
+//! It imports `sparse` and the contracts.
 //! Start with [`solve`]: presolve, [`interior_point`], and the verified answer.
 
 mod interior_point;

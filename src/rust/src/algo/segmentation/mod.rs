@@ -1,6 +1,6 @@
 //! Random-walker segmentation of images.
 //!
-//! It imports `sparse`, `krylov` and `multigrid`.
+//! It imports `dense`, `sparse`, `krylov`, `multigrid` and the contracts.
 //! Start with [`random_walker`].
 
 pub mod algebraic;

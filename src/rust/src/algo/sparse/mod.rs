@@ -1,6 +1,6 @@
 //! Sparse matrices of the host: storage by rows and by columns, complete and incomplete Cholesky factors.
 //!
-//! It imports `base`, the contracts and `krylov`'s blocks of vectors.
+//! It imports `krylov`'s blocks of vectors and `base`.
 //! Start with [`cholesky`]; [`incomplete_cholesky`] makes the preconditioner.
 
 pub mod cholesky;

@@ -1,6 +1,6 @@
 //! The interior-point iteration.
 //!
-//! It imports `vectors` and `normal`.
+//! It imports `vectors`, `normal` and `presolve`.
 //! Start with [`iterate`].
 
 pub mod iterate;

@@ -1,6 +1,6 @@
 //! What happens to a linear program before the iteration, and how its answer is verified after it.
 //!
-//! It imports `normal` and the standard form.
+//! It imports `vectors`, `normal` and `standard_form`.
 //! Start with `reductions`.
 
 pub(crate) mod dependent;

@@ -1,6 +1,6 @@
 //! A simplex method in twice the working precision for small linear programs that the iteration leaves undecided.
 //!
-//! It imports the standard form.
+//! It imports `ipm`, `normal`, `presolve`, `solution` and `standard_form`.
 //! Start with `undecided`.
 
 pub(crate) mod primal;

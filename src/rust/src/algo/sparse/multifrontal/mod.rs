@@ -1,6 +1,6 @@
 //! A sparse Cholesky factor of a grid's Laplacian along geometric nested dissection.
 //!
-//! It imports `base` alone.
+//! It imports `csc`, and `base`.
 //! Start with [`factor`].
 
 pub mod factor;

@@ -1,6 +1,6 @@
 //! The processor as a device: what the contracts of `device/` ask for, one file a contract.
 //!
-//! It imports every other folder here.
+//! It imports `elementwise` and `matrix`.
 //! Start with [`elementwise`].
 
 mod elementwise;

@@ -1,6 +1,6 @@
 //! Cholesky factorizations, and the kernels of factor updates.
 //!
-//! It imports `gemm`, `triangular` and what is below them.
+//! It imports `panel`, `precision`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`.
 //! Start with [`factor`]; [`tiles`] is one launch for the whole matrix.
 
 pub(super) mod batch;

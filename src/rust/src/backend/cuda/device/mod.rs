@@ -1,6 +1,6 @@
 //! The GPU as a device: what the contracts of `device/` ask for, one file a contract.
 //!
-//! It imports every other folder here.
+//! It imports `cholesky`, `elementwise`, `transfer`, `matrix` and `driver`.
 //! Start with [`elementwise`]; [`peers`] and [`tiles`] serve several GPUs.
 
 pub(super) mod elementwise;

@@ -1,6 +1,6 @@
 //! Arithmetic by entries, reductions, norms, covariances, and parts of matrices.
 //!
-//! It imports `matrix` and `driver`.
+//! It imports `device`, `transfer`, `matrix` and `driver`.
 //! Start with [`fold`].
 
 pub(super) mod columns;

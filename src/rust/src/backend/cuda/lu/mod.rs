@@ -1,6 +1,6 @@
 //! LU with partial pivoting.
 //!
-//! It imports `panel`, `gemm`, `triangular` and what is below them.
+//! It imports `panel`, `gemm`, `triangular`, `matrix` and `driver`.
 //! Start with [`factor`], the order of work; `pipeline` and `cluster` are two ways to factor a panel.
 
 pub(super) mod cluster;

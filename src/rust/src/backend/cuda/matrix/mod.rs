@@ -1,6 +1,6 @@
 //! Matrices in device memory.
 //!
-//! It imports `driver`.
+//! It imports `transfer` and `driver`.
 //! Start with [`views`].
 
 pub(super) mod operand;

@@ -1,6 +1,6 @@
 //! The steps of multigrid, on grids and on sparse matrices.
 //!
-//! It imports `matrix` and `driver`.
+//! It imports `elementwise`, `transfer`, `matrix` and `driver`.
 //! Start with [`stencil`] and [`sparse`].
 
 pub(super) mod sparse;

@@ -1,6 +1,6 @@
 //! Householder QR, with and without column exchanges, and of many problems.
 //!
-//! It imports `panel`, `gemm`, `triangular` and what is below them.
+//! It imports `panel`, `lu`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`.
 //! Start with [`factor`], the order of work; `pipeline` and `cholesky_qr` are two ways to factor a panel.
 
 pub(super) mod batch;

@@ -1,6 +1,6 @@
 //! Factors and products from host memory to host memory, computed while blocks of columns travel.
 //!
-//! It imports `transfer` and the verbs.
+//! It imports `transfer`, `elementwise`, `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `matrix` and `driver`.
 //! Start with [`factors`].
 
 pub(super) mod factors;

@@ -1,6 +1,6 @@
 //! The way of a matrix to the GPU and back, in chunks through pinned memory.
 //!
-//! It imports `driver` and `matrix`.
+//! It imports `driver`.
 //! Start with [`matrix`]; `copy_engine` has the threads, `column_blocks` the matrices that pass block by block.
 
 pub(super) mod chunks;

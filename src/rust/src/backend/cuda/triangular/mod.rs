@@ -1,6 +1,6 @@
 //! Triangular systems and row exchanges.
 //!
-//! It imports `gemm`, `matrix` and `driver`.
+//! It imports `precision`, `gemm`, `matrix` and `driver`.
 //! Start with [`trsm`].
 
 mod tiles;

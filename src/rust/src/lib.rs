@@ -1,7 +1,7 @@
 //! Dense factorizations and products for the R package `cudafactor`.
 //!
 //! A layer imports those above it in this list. The exceptions are few: `base` counts `progress`, `device` names the pages of
-//! `tiles`, `saved` reads on the CPU backend, and three files of `algo` use that backend's vectors.
+//! `tiles`, `saved` reads on the CPU backend, and two files of `algo` use that backend's vectors.
 //!
 //! - [`base`]: element types, errors, interrupts, threads, memory of the host
 //! - [`progress`]: how far a long call has come

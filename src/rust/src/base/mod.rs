@@ -13,5 +13,6 @@ pub mod matrix;
 pub(crate) mod packing;
 pub mod reserve;
 pub mod scalar;
+pub(crate) mod simd;
 pub(crate) mod spawn;
 pub mod threads;

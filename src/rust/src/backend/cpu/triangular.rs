@@ -7,11 +7,12 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::gemm::gemm;
-use super::vector::{axpy, dot, vectorized};
+use super::vector::{axpy, dot};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
+use crate::base::simd::vectorized;
 use crate::base::threads::{batch, join, share};
 use crate::progress;
 

@@ -3,61 +3,7 @@
 use faer::MatMut;
 
 use crate::base::scalar::Scalar;
-
-/// Defines functions compiled for the widest vectors this processor has.
-///
-/// What they call is compiled for the oldest processor of the architecture, unless it is `#[inline(always)]`.
-macro_rules! vectorized {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(
-        $($argument:ident: $type:ty),* $(,)?
-    ) -> $answer:ty $body:block) => {
-        $(#[$doc])*
-        $vis fn $name<$($life,)* T: $crate::base::scalar::Scalar $(, const $N: usize)?>(
-            $($argument: $type),*
-        ) -> $answer {
-            struct Arguments<$($life,)* T $(, const $N: usize)?> {
-                $($argument: $type),*
-            }
-            impl<$($life,)* T: $crate::base::scalar::Scalar $(, const $N: usize)?> pulp::WithSimd
-                for Arguments<$($life,)* T $(, $N)?>
-            {
-                type Output = $answer;
-
-                #[inline(always)]
-                fn with_simd<S: pulp::Simd>(self, _: S) -> $answer {
-                    let Self { $($argument),* } = self;
-                    $body
-                }
-            }
-            let processor = <T as faer::traits::ComplexField>::Arch::default();
-            faer::traits::SimdArch::dispatch(processor, Arguments { $($argument),* })
-        }
-    };
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(
-        $($argument:ident: $type:ty),* $(,)?
-    ) $body:block) => {
-        vectorized! {
-            $(#[$doc])* $vis fn $name<$($life,)* T $(, const $N)?>($($argument: $type),*) -> () $body
-        }
-    };
-}
-pub(crate) use vectorized;
-
-/// Calls a closure compiled for the widest vectors this processor has: it, and what it calls, has to be `#[inline(always)]`.
-///
-/// `FnMut`, although it is called once: a closure that could be called again is called through a function of the compiler's where `FnOnce` is asked for, and that is compiled for the oldest processor.
-pub(crate) fn on_widest<R>(f: impl FnMut() -> R) -> R {
-    struct Call<F>(F);
-    impl<R, F: FnMut() -> R> pulp::WithSimd for Call<F> {
-        type Output = R;
-
-        #[inline(always)]
-        fn with_simd<S: pulp::Simd>(mut self, _: S) -> R {
-            (self.0)()
-        }
-    }
-    pulp::Arch::new().dispatch(Call(f))
-}
+use crate::base::simd::vectorized;
 
 /// `x > limit`, with a name so that its negation visibly includes NaN.
 #[inline(always)]

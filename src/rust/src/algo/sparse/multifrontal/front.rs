@@ -10,9 +10,9 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par};
 
-use crate::backend::cpu::vector::on_widest;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt::Stop;
+use crate::base::simd::on_widest;
 use crate::base::threads::BRIEF;
 
 /// Fronts with fewer of their own unknowns are too small for faer's kernels.

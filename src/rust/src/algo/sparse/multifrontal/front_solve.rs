@@ -1,6 +1,6 @@
 //! Triangular solves with the panel of one front of a multifrontal factor, for a few right-hand sides by columns.
 
-use crate::backend::cpu::vector::on_widest;
+use crate::base::simd::on_widest;
 
 /// Columns of a panel that go over the right-hand sides together, so that what is fetched of these serves as many multiplications.
 const GROUP: usize = 4;

@@ -6,11 +6,12 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::backend::cpu::gemm::rank_update_lower;
 use crate::backend::cpu::triangular::trsm;
-use crate::backend::cpu::vector::{axpy, exceeds, vectorized};
+use crate::backend::cpu::vector::{axpy, exceeds};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
+use crate::base::simd::vectorized;
 
 /// Order of the diagonal blocks factored in a buffer of their own.
 pub(crate) const BASE: usize = 64;

@@ -5,10 +5,11 @@ use faer::Accum;
 
 use crate::backend::cpu::gemm::rank_update_lower;
 use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
-use crate::backend::cpu::vector::{dot, exceeds, vectorized};
+use crate::backend::cpu::vector::{dot, exceeds};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::simd::vectorized;
 use crate::cost::work::cholesky_flops;
 use crate::device::dense::PivotedCholesky;
 use crate::progress;

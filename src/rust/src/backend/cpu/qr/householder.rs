@@ -4,10 +4,11 @@ use faer::{Accum, MatMut, MatRef};
 
 use crate::backend::cpu::gemm::product;
 use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
-use crate::backend::cpu::vector::{axpy, dot, norm2, scale, vectorized};
+use crate::backend::cpu::vector::{axpy, dot, norm2, scale};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::simd::vectorized;
 
 /// What becomes of a column that is zero below its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

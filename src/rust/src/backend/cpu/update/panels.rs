@@ -6,11 +6,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::kernels::{follow, lead};
 use crate::backend::cpu::matrix::transposed_rows::ROWS;
 use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
-use crate::backend::cpu::vector::vectorized;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
+use crate::base::simd::vectorized;
 
 /// Some columns, from the first row down to their diagonal, their rows of V, and where the coefficients go.
 struct Panel<'a, T> {

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cudafactor::algo::krylov::pcg::Stopping;
+use cudafactor::algo::krylov::outcome::Stopping;
 use cudafactor::algo::multigrid::algebraic::Algebraic;
 use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::backend::cuda::CudaDevice;

@@ -4,7 +4,8 @@ use extendr_api::prelude::*;
 
 use crate::algo::krylov::blocks::{Blocks, Preconditioner};
 use crate::algo::krylov::host_blocks::Host;
-use crate::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::base::error::Error;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;

@@ -7,11 +7,13 @@ use crate::algo::krylov::blocks::{
     Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned,
 };
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::krylov::pcg::{pcg, End, Solution, Stopping};
+use crate::algo::krylov::outcome::{End, Solution, Stopping};
+use crate::algo::krylov::pcg::pcg;
 use crate::algo::sparse::cholesky::Ordered;
 use crate::algo::sparse::csc::Csc;
 use crate::algo::sparse::csr::{Sparse, Stored};
-use crate::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::algo::systems::choice::factor_that_pays;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;

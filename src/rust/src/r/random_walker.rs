@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use extendr_api::prelude::*;
 
+use crate::algo::segmentation::accuracy::{Accuracy, Iterated};
 use crate::algo::segmentation::graph::Graph;
 use crate::algo::segmentation::image::Image;
-use crate::algo::segmentation::iterative::{segment_graph_iterative, Accuracy, Iterated};
+use crate::algo::segmentation::iterative::segment_graph_iterative;
 use crate::algo::segmentation::random_walker::segment_graph;
 use crate::algo::segmentation::seeds::{labels, whole};
 use crate::algo::sparse::multifrontal::nested_dissection::multiplications;

@@ -5,16 +5,14 @@ use std::mem::size_of;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::header::slot_bytes;
 use super::layout::Layout;
 use super::strips::Strips;
 use crate::base;
 use crate::base::accounting::Search;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-
-/// What positions, lengths and addresses are multiples of. Disks have blocks of 512 or 4096 bytes.
-pub const PAGE: usize = 4096;
+use crate::tiles::bytes::PAGE;
+use crate::tiles::layout::slot_bytes;
 
 /// Whole pages of bytes, zeroed at first.
 pub struct Pages {

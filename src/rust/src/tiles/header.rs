@@ -18,12 +18,15 @@
 //! | 112 | [`identity`] of the file; zeros in files of earlier versions of cudafactor, 16 bytes |
 //! | 4092 | CRC-32 of all bytes before, `u32` |
 
-use super::buffer::{Pages, PAGE};
+use super::buffer::Pages;
 use super::layout::{Layout, Shape};
 use super::table;
 use crate::base::error::{Error, Result};
 use crate::base::identity;
 use crate::base::scalar::Scalar;
+use crate::tiles::bytes::PAGE;
+use crate::tiles::bytes::{get32, get64, put32, put64};
+use crate::tiles::layout::slot_bytes;
 
 const MAGIC: [u8; 8] = *b"cudafac\0";
 
@@ -67,12 +70,6 @@ impl Element {
             Element::F32 => 4,
         }
     }
-}
-
-/// The bytes that a tile takes in the file: whole pages.
-pub(super) fn slot_bytes(layout: &Layout, element: usize) -> usize {
-    // A layout has tiles of which no more than the eighth part of an address is needed for this.
-    (layout.tile() * layout.tile() * element).next_multiple_of(PAGE)
 }
 
 /// What a file holds, and where.
@@ -301,26 +298,6 @@ fn shape_number(shape: Shape) -> u32 {
         Shape::Triangle => 1,
         Shape::Full => 2,
     }
-}
-
-pub(super) fn put32(bytes: &mut [u8], at: usize, number: u32) {
-    bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
-}
-
-pub(super) fn put64(bytes: &mut [u8], at: usize, number: u64) {
-    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-}
-
-pub(super) fn get32(bytes: &[u8], at: usize) -> u32 {
-    let mut number = [0; 4];
-    number.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(number)
-}
-
-pub(super) fn get64(bytes: &[u8], at: usize) -> u64 {
-    let mut number = [0; 8];
-    number.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(number)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Which tiles a matrix is cut into, and how they are numbered.
 
 use crate::base::error::{Error, Result};
+use crate::tiles::bytes::PAGE;
 
 /// What of a matrix is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +129,12 @@ impl Layout {
         };
         (along(self.rows, i), along(self.cols, j))
     }
+}
+
+/// The bytes that a tile takes in the file: whole pages.
+pub(super) fn slot_bytes(layout: &Layout, element: usize) -> usize {
+    // A layout has tiles of which no more than the eighth part of an address is needed for this.
+    (layout.tile() * layout.tile() * element).next_multiple_of(PAGE)
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::cell::UnsafeCell;
 use std::mem::size_of;
 
-use super::buffer::{Buffer, PAGE};
+use super::buffer::Buffer;
 use super::strips::Strips;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::Scalar;
 use crate::base::spawn;
+use crate::tiles::bytes::PAGE;
 
 /// Memory for some strips of tiles.
 pub struct Slots<T> {

@@ -44,3 +44,4 @@ pub use open::{kind, names};
 pub use plain::PlainFile;
 pub use strips::Strips;
 pub use table::State;
+pub mod bytes;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::buffer::{Pages, PAGE};
+use super::buffer::Pages;
 use super::direct::{Access, Disk, RESERVED_AT_ONCE};
 use super::file::TileFile;
 use super::header::{too_large, Element, Header, Names};
@@ -10,6 +10,7 @@ use super::layout::Layout;
 use super::table::{self, Entry, State, Table};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{filled, Scalar};
+use crate::tiles::bytes::PAGE;
 
 impl<T: Scalar> TileFile<T> {
     /// Makes a file with no tile in it, open for writing. All the room it will ever need is reserved. Where that fails there is

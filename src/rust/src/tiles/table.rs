@@ -11,9 +11,10 @@
 //! | 24 | number of entries, `u64` |
 //! | 32 | the entries, one for each tile: slot, step, CRC-32 of the slot's bytes, `u32` each |
 
-use super::buffer::{Pages, PAGE};
-use super::header::{get32, get64, put32, put64};
+use super::buffer::Pages;
 use crate::base::error::Result;
+use crate::tiles::bytes::PAGE;
+use crate::tiles::bytes::{get32, get64, put32, put64};
 
 const HEAD: usize = 32;
 const ENTRY: usize = 12;

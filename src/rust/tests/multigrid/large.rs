@@ -3,7 +3,7 @@
 use super::matrices::*;
 use super::on_each_device;
 use crate::common::few;
-use cudafactor::algo::krylov::pcg::Stopping;
+use cudafactor::algo::krylov::outcome::Stopping;
 use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
 use cudafactor::device::stencil::Step;

@@ -3,7 +3,8 @@
 use super::matrices::{block, close as near, fetch, numbers};
 use super::on_each_device;
 use cudafactor::algo::krylov::device_blocks::OnDevice;
-use cudafactor::algo::krylov::pcg::{pcg, Stopping};
+use cudafactor::algo::krylov::outcome::Stopping;
+use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::multigrid::geometric::Multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::threads::share;

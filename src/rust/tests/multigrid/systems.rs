@@ -3,7 +3,7 @@
 use super::matrices::*;
 use super::on_each_device;
 use crate::common::few;
-use cudafactor::algo::krylov::pcg::{Solution, Stopping};
+use cudafactor::algo::krylov::outcome::{Solution, Stopping};
 use cudafactor::algo::multigrid::algebraic::Algebraic;
 use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::base::error::Error;

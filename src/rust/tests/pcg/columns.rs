@@ -2,9 +2,11 @@
 
 use cudafactor::algo::krylov::blocks::{Blocks, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::krylov::pcg::{pcg, End, Stopping};
+use cudafactor::algo::krylov::outcome::{End, Stopping};
+use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::sparse::csr::{Sparse, Stored};
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 
 use crate::problem::{block, numbers, poisson, residual, run};
 

@@ -2,10 +2,12 @@
 
 use cudafactor::algo::krylov::blocks::{Jacobi, Product, Solve, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::krylov::pcg::{pcg, End, Stopping};
+use cudafactor::algo::krylov::outcome::{End, Stopping};
+use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::csr::{Sparse, Stored};
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::{Error, Result};
 
 use crate::problem::{block, poisson, residual, run};

@@ -8,7 +8,8 @@ use cudafactor::algo::krylov::host_blocks::Host;
 use cudafactor::algo::sparse::cholesky::Ordered;
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::csr::Stored;
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 

@@ -2,10 +2,11 @@
 
 use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::krylov::pcg::{End, Solution};
+use cudafactor::algo::krylov::outcome::{End, Solution};
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::csr::Stored;
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 
 use crate::problem::{block, direct, poisson, residual, run};
 

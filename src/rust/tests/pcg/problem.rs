@@ -2,7 +2,8 @@
 
 use cudafactor::algo::krylov::blocks::Preconditioner;
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::krylov::pcg::{pcg, Solution, Stopping};
+use cudafactor::algo::krylov::outcome::{Solution, Stopping};
+use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use faer::prelude::Solve;

@@ -4,9 +4,11 @@ use cudafactor::algo::krylov::blocks::{Jacobi, Preconditioner, Unpreconditioned}
 use cudafactor::algo::krylov::dense::{Dense, Factor, ThroughHost};
 use cudafactor::algo::krylov::device_blocks::OnDevice;
 use cudafactor::algo::krylov::host_blocks::Host as OnHost;
-use cudafactor::algo::krylov::pcg::{pcg, End, Solution, Stopping};
+use cudafactor::algo::krylov::outcome::{End, Solution, Stopping};
+use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::sparse::csr::{Sparse, Stored};
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;

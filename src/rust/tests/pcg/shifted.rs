@@ -2,7 +2,8 @@
 
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::csr::Stored;
-use cudafactor::algo::sparse::incomplete_cholesky::{Fill, IncompleteCholesky};
+use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::Error;
 use faer::{mat, Mat, Side};
 

@@ -1,9 +1,10 @@
 //! The iterative solver against the direct one.
 
 use super::model::{seeded, Picture};
+use cudafactor::algo::segmentation::accuracy::{Accuracy, Iterated};
 use cudafactor::algo::segmentation::graph::Graph;
 use cudafactor::algo::segmentation::image::Image;
-use cudafactor::algo::segmentation::iterative::{segment_graph_iterative, Accuracy, Iterated};
+use cudafactor::algo::segmentation::iterative::segment_graph_iterative;
 use cudafactor::algo::segmentation::multigrid::segment_graph_multigrid;
 use cudafactor::algo::segmentation::random_walker::segment_graph;
 use cudafactor::backend::cpu::CpuDevice;

@@ -2,7 +2,7 @@
 
 use super::blocks::{Blocks, Operator};
 use super::iteration::{Look, Running, NOTHING};
-use super::pcg::{End, Solution};
+use crate::algo::krylov::outcome::{End, Solution};
 use crate::base::error::Result;
 
 /// The norm of a vector times this is finite where the entries are, of which there are fewer than 2^64.

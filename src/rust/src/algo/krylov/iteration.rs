@@ -3,8 +3,8 @@
 //! Columns are scaled by powers of 2, which brings b's norm near 1 and changes no digit, so that inner products neither overflow nor underflow because of b.
 
 use super::blocks::{Blocks, Operator, Preconditioner};
-use super::pcg::{End, Solution, Stopping};
 use super::spectrum::Coefficients;
+use crate::algo::krylov::outcome::{End, Solution, Stopping};
 use crate::base::error::Result;
 
 /// What one column is and has.

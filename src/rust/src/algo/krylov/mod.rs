@@ -9,5 +9,6 @@ pub mod dense;
 pub mod device_blocks;
 pub mod host_blocks;
 mod iteration;
+pub mod outcome;
 pub mod pcg;
 pub mod spectrum;

@@ -48,7 +48,8 @@ mod tests {
     use super::{smallest_ritz_value, Coefficients};
     use crate::algo::krylov::blocks::{Product, Unpreconditioned};
     use crate::algo::krylov::host_blocks::{Host, HostBlock};
-    use crate::algo::krylov::pcg::{pcg, Stopping};
+    use crate::algo::krylov::outcome::Stopping;
+    use crate::algo::krylov::pcg::pcg;
 
     /// Of a diagonal matrix, whose eigenvalues are all met after as many steps as there are different ones.
     #[test]

@@ -7,16 +7,17 @@
 use faer::MatRef;
 
 use super::graph::Graph;
-use super::iterative::{Accuracy, Iterated};
 use super::probe::{draw, smallest_met, UNFIT};
 use super::random_walker::{require_room, Answer};
 use super::system::System;
 use crate::algo::dense::symmetry::larger;
 use crate::algo::krylov::blocks::Preconditioner;
 use crate::algo::krylov::device_blocks::OnDevice;
-use crate::algo::krylov::pcg::{pcg, Stopping};
+use crate::algo::krylov::outcome::Stopping;
+use crate::algo::krylov::pcg::pcg;
 use crate::algo::krylov::spectrum::smallest_ritz_value;
 use crate::algo::multigrid::algebraic::Algebraic;
+use crate::algo::segmentation::accuracy::{Accuracy, Iterated};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{room, try_zeroed};
 use crate::device::dense::Device;

@@ -3,28 +3,10 @@
 use super::algebraic::segment_graph_algebraic;
 use super::graph::Graph;
 use super::multigrid::segment_graph_multigrid;
+use crate::algo::segmentation::accuracy::{Accuracy, Iterated};
 use crate::base::error::Result;
 use crate::device::sparse::Sparse;
 use crate::device::stencil::Stencil;
-
-/// When solutions are accurate enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Accuracy {
-    /// The estimated error of every probability.
-    pub tol: f64,
-    /// The most iterations for a label.
-    pub maxit: usize,
-}
-
-/// How it went.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Iterated {
-    pub unknowns: usize,
-    /// The most there were for a label.
-    pub iterations: usize,
-    /// The largest estimate of an error of a probability. Infinite where an iteration ended early and the estimate does not say that the solution is accurate enough all the same.
-    pub error: f64,
-}
 
 /// As [`segment_graph`](super::random_walker::segment_graph), on a device, by conjugate gradients: with the grid's multigrid, and with an algebraic one for images on which that does not do. Where
 /// neither does the answer is of no use, unless it `must` be as far as these come, and the error is above the tolerance.

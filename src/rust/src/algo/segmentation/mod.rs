@@ -3,6 +3,7 @@
 //! It imports `dense`, `sparse`, `krylov`, `multigrid` and the contracts.
 //! Start with [`random_walker`].
 
+pub mod accuracy;
 pub mod algebraic;
 pub mod graph;
 mod grid;

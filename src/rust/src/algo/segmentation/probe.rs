@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use crate::algo::krylov::blocks::{Blocks, Operator, Preconditioner};
-use crate::algo::krylov::pcg::{pcg, Stopping};
+use crate::algo::krylov::outcome::Stopping;
+use crate::algo::krylov::pcg::pcg;
 use crate::algo::krylov::spectrum::smallest_ritz_value;
 use crate::base::chunks::in_parts;
 use crate::base::error::Result;

@@ -8,20 +8,13 @@
 use super::csc::Csc;
 use super::csr::Stored;
 use super::incomplete_cholesky_columns::{factor, Lower};
-use crate::algo::krylov::blocks::{check_diagonal, require_order, Blocks, Preconditioner};
+use crate::algo::krylov::blocks::Blocks;
+use crate::algo::krylov::blocks::{check_diagonal, require_order, Preconditioner};
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
+use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::try_zeroed;
 use crate::base::threads::{join, share};
-
-/// What L keeps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Fill {
-    /// IC(0): what has a place in A.
-    None,
-    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the Cholesky factor, which R's `droptol = 0` does not ask for.
-    Threshold(f64),
-}
 
 /// The first shift that is tried.
 const FIRST: f64 = 1e-3;

@@ -6,7 +6,6 @@
 
 use super::csc::Csc;
 use super::csr::Stored;
-use super::incomplete_cholesky::Fill;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::{filled, reserve, room, try_zeroed};
@@ -261,6 +260,15 @@ fn factor_counted(
         waiting.put(&l, j, from, to);
     }
     Ok(Ok(l))
+}
+
+/// What L keeps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fill {
+    /// IC(0): what has a place in A.
+    None,
+    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the Cholesky factor, which R's `droptol = 0` does not ask for.
+    Threshold(f64),
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
 use crate::algo::krylov::device_blocks::OnDevice;
-use crate::algo::krylov::pcg::{pcg, Solution, Stopping};
+use crate::algo::krylov::outcome::{Solution, Stopping};
+use crate::algo::krylov::pcg::pcg;
 use crate::algo::multigrid::algebraic::Algebraic;
 use crate::base::error::Result;
 use crate::device::dense::Device;

@@ -12,21 +12,20 @@ use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::device::{on_device, unknown, Kept, Stayed};
+use crate::algo::tiled::engine::device::{on_device, Kept, Stayed};
 use crate::algo::tiled::engine::peers::Peers;
 use crate::algo::tiled::engine::slots::HostSlots;
+use crate::algo::tiled::engine::task::compute;
 use crate::algo::tiled::engine::work::{Tiles, Work};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
-use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
 use crate::progress;
 use crate::tiles::line::{Driver, Line, Meters, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{Op, LEAST_SLOTS};
-use crate::tiles::schedule::Task;
-use crate::tiles::{Buffer, Layout};
+use crate::tiles::Buffer;
 
 /// Threads that have the system give host memory, at most.
 const TOUCHING: usize = 16;
@@ -124,44 +123,6 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
         })?;
     }
     Ok(line.into_meters())
-}
-
-/// The order of a minor of the whole matrix.
-pub(crate) fn minor(layout: &Layout, task: Task, e: Error) -> Error {
-    match (e, task) {
-        (Error::NotPositiveDefinite { order }, Task::Factor { k }) => {
-            // What fills up the last tile fails only where something before it is not finite.
-            let order = (k * layout.tile() + order).min(layout.rows());
-            Error::NotPositiveDefinite { order }
-        }
-        (e, _) => e,
-    }
-}
-
-/// One task on matrices of a device, the changed one first.
-pub(crate) fn compute<'a, T: Scalar, D: TileMachine<T>>(
-    dev: &D,
-    layout: &Layout,
-    task: Task,
-    target: &mut D::Mat<'a>,
-    sources: &[&D::Mat<'a>],
-) -> Result<()> {
-    let one = T::from_f64(1.0);
-    let done = match (task, sources) {
-        (Task::Update { .. }, [a]) => {
-            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, a, one, target)
-        }
-        (Task::Update { .. }, [a, b]) => {
-            dev.gemm(T::from_f64(-1.0), Trans::Yes, a, Trans::No, b, one, target)
-        }
-        (Task::Factor { .. }, []) => dev.potrf(Uplo::Upper, target),
-        (Task::Solve { .. }, [r]) => {
-            let (left, upper, yes) = (Side::Left, Uplo::Upper, Trans::Yes);
-            dev.trsm(left, upper, yes, Diag::NonUnit, layout.tile(), r, target)
-        }
-        _ => unknown(),
-    };
-    done.map_err(|e| minor(layout, task, e))
 }
 
 fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::algo::tiled::cholesky::factor;
 use crate::algo::tiled::engine::peers::reach_all;
-use crate::algo::tiled::engine::work::{Room, Tiles, Traffic, Work};
+use crate::algo::tiled::engine::room::{Room, Traffic};
+use crate::algo::tiled::engine::work::{Tiles, Work};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::base::spawn;

@@ -6,7 +6,7 @@
 
 use faer::Mat;
 
-use crate::algo::tiled::engine::work::Traffic;
+use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{too_few, Budget, Memory, Room};
 use crate::algo::tiled::solve::{down, side, Passes, Task};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::work::Traffic;
+use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::memory::{room, Budget, Room};
 use crate::algo::tiled::solve::Passes;
 use crate::algo::tiled::source::Passing;

@@ -5,7 +5,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::work::Traffic;
+use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{room, Budget, Room};
 use crate::algo::tiled::source::Passing;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use faer::MatRef;
 
 use crate::algo::tiled::engine::queue::Queue;
+use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::engine::slots::HostSlots;
-use crate::algo::tiled::engine::work::Traffic;
 use crate::algo::tiled::memory::Room;
 use crate::algo::tiled::source::Passing;
 use crate::base::error::Result;

@@ -19,8 +19,8 @@ use faer::{MatMut, MatRef};
 pub use self::device::usage::memory;
 pub use self::matrix::views::CpuMat;
 use self::matrix::views::{columns, columns_mut, op, require, submatrix};
-pub use self::multigrid::sparse::{HostAggregates, HostCsr};
 pub use self::update::factor::Reflections;
+pub use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};

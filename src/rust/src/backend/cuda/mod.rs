@@ -28,10 +28,10 @@ pub use self::device::usage::Usage;
 use self::driver::context::Context;
 use self::driver::guards::{in_blocks, require, require_indexable};
 pub use self::elementwise::covariance::DevicePoints;
-use self::gemm::gemm_syrk::Update;
 pub use self::matrix::views::Matrix;
-pub use self::multigrid::sparse::DeviceCsr;
 pub use self::multigrid::sparse_aggregates::DeviceAggregates;
+use crate::backend::cuda::gemm::update::Update;
+pub use crate::backend::cuda::multigrid::csr::DeviceCsr;
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -66,7 +66,7 @@ impl CudaDevice {
 
 /// Bytes that this process has sent to GPUs, and fetched.
 pub fn bytes_moved() -> (u64, u64) {
-    transfer::matrix::bytes_moved()
+    driver::traffic::bytes_moved()
 }
 
 impl<T: Scalar> Device<T> for CudaDevice {
@@ -324,7 +324,7 @@ impl<T: Scalar> Device<T> for CudaDevice {
             "potrf: shapes do not fit",
         )?;
         require_indexable(shape)?;
-        let whole = precision::via_f64::is_whole_cholesky::<T>(self.ctx, shape.0);
+        let whole = cholesky::via_f64::is_whole_cholesky::<T>(self.ctx, shape.0);
         if let Some(blocks) = transfer::column_blocks::worthwhile::<T>(shape, 4).filter(|_| !whole)
         {
             let done = || streamed::factors::cholesky(self.ctx, a, out.rb_mut(), &blocks);

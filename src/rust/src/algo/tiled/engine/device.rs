@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::algo::tiled::cholesky::{compute, minor};
 use crate::algo::tiled::engine::peers::{AtWork, Peer, Peers};
 use crate::algo::tiled::engine::place::Place;
-use crate::algo::tiled::engine::work::{Share, Work};
-use crate::base::error::{Error, Result};
+use crate::algo::tiled::engine::room::Share;
+use crate::algo::tiled::engine::task::unknown;
+use crate::algo::tiled::engine::task::{compute, minor};
+use crate::algo::tiled::engine::work::Work;
+use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
@@ -436,11 +438,4 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         }
         Ok(())
     }
-}
-
-/// A task that a device was not made for.
-pub(crate) fn unknown<R>() -> Result<R> {
-    Err(Error::Internal {
-        what: "a step has the wrong number of tiles".into(),
-    })
 }

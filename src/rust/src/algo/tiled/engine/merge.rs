@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use crate::algo::tiled::engine::peers::Peer;
-use crate::algo::tiled::engine::work::{Room, Share};
+use crate::algo::tiled::engine::room::{Room, Share};
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
 use crate::tiles::{Layout, Strips};

@@ -10,5 +10,7 @@ pub(crate) mod orders;
 pub(crate) mod peers;
 mod place;
 pub(crate) mod queue;
+pub mod room;
 pub(crate) mod slots;
+pub(crate) mod task;
 pub mod work;

@@ -1,6 +1,6 @@
 //! Ways through a matrix of tiles that are worth a plan, and which device makes what.
 
-use crate::algo::tiled::engine::work::Room;
+use crate::algo::tiled::engine::room::Room;
 use crate::tiles::list_schedule::Costs;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::schedule::Blocking;

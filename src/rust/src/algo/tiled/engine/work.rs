@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::algo::tiled::engine::merge::Merged;
 use crate::algo::tiled::engine::orders::{compared, costs, owners, room_for_all, row_by_row, ways};
 use crate::algo::tiled::engine::peers::Peer;
+use crate::algo::tiled::engine::room::{request_of, Room, Share, Traffic};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::tiles::list_schedule::list;
@@ -34,28 +35,6 @@ pub trait Tiles<T>: Sync {
         0
     }
     fn beside(&self, _go_on: &dyn Fn() -> bool) {}
-}
-
-/// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Room {
-    /// Strips of tiles.
-    pub host: usize,
-    /// In the memory of each device; none where tiles are computed with in the host's.
-    pub devices: Vec<usize>,
-    /// Whether each of them reaches the others' memory.
-    pub peers: bool,
-}
-
-/// Numbers of tiles that are copied.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Traffic {
-    pub loaded: usize,
-    pub stored: usize,
-    pub sent: usize,
-    pub fetched: usize,
-    /// From one device to another.
-    pub passed: usize,
 }
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
@@ -108,33 +87,6 @@ pub struct Work {
     pub(crate) room: Room,
 }
 
-/// What one device does.
-pub(crate) struct Share {
-    /// The numbers of its tasks.
-    pub(crate) tasks: Vec<usize>,
-    /// What lies where in its memory; requests are places in `tasks`.
-    pub(crate) plan: Plan,
-    /// For each step of it, the earlier ones that it comes after.
-    pub(crate) before: Vec<Vec<usize>>,
-}
-
-/// What a task asks for.
-fn request_of(layout: &Layout, task: &Task) -> Result<Request> {
-    let number = |(i, j)| {
-        layout.index(i, j).ok_or_else(|| Error::Internal {
-            what: "a step needs a tile that there is not".into(),
-        })
-    };
-    let mut tiles = vec![(number(task.target())?, Use::Change)];
-    for at in task.sources() {
-        tiles.push((number(at)?, Use::Read));
-    }
-    Ok(Request {
-        tiles,
-        store: task.is_last(),
-    })
-}
-
 /// Where the host computes a tile is in one piece.
 fn strips_for<T>(matrix: &impl Tiles<T>, room: &Room) -> Strips {
     if room.devices.is_empty() {
@@ -147,27 +99,6 @@ fn strips_for<T>(matrix: &impl Tiles<T>, room: &Room) -> Strips {
 fn gave_way() -> Error {
     Error::Internal {
         what: "a tile that should stay was to give way".into(),
-    }
-}
-
-impl Share {
-    /// What a step of the device's plan asks of the host's memory, strip by strip.
-    pub(super) fn requests_by(&self, tasks: &[Task], strips: &Strips, op: &Op) -> Vec<Request> {
-        let each = |tile: usize, how: Use, store: bool| {
-            let ask = |strip| Request {
-                tiles: vec![(strip, how)],
-                store,
-            };
-            strips.of(tile).map(ask).collect()
-        };
-        match op {
-            Op::Load { tile, .. } => each(*tile, Use::Read, false),
-            Op::Store { tile, request, .. } => {
-                let done = tasks[self.tasks[*request]].is_last();
-                each(*tile, Use::Replace, done)
-            }
-            Op::Run { .. } => vec![Request::none()],
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! It imports `matrix`.
 //! Start with [`stencil`] and [`sparse`].
 
+pub(super) mod csr;
+mod slices;
 pub(super) mod sparse;
 mod sparse_coarse;
 mod stencil;

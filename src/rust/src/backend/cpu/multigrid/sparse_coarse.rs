@@ -1,6 +1,6 @@
 //! Aggregates of the rows of a sparse matrix, and the matrix of aggregates.
 
-use super::sparse::{look, HostAggregates, HostCsr};
+use crate::backend::cpu::multigrid::csr::{look, HostAggregates, HostCsr};
 use crate::base::error::Result;
 use crate::base::scalar::{filled, reserve, room, try_zeroed};
 use crate::device::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};

@@ -1,7 +1,7 @@
 //! Interpolation from a coarser grid, and the operator there.
 
-use super::stencil::{in_parts, Slices};
 use super::stencil_transfer::by_cells;
+use crate::backend::cpu::multigrid::slices::{in_parts, Slices};
 use crate::base::error::Result;
 use crate::base::scalar::try_zeroed;
 use crate::device::stencil::{Grid, Offset, Reach};

@@ -1,7 +1,7 @@
 //! Multigrid's ways between two grids, line by line.
 
-use super::stencil::in_parts;
 use crate::backend::cpu::matrix::views::require;
+use crate::backend::cpu::multigrid::slices::in_parts;
 use crate::base::error::Result;
 use crate::device::stencil::Grid;
 

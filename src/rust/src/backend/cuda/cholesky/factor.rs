@@ -2,12 +2,13 @@
 
 use super::tiles;
 use super::tiles::LARGEST;
+use crate::backend::cuda::cholesky::via_f64;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::gemm::gemm_syrk::{multiply, Triangle, Update};
+use crate::backend::cuda::gemm::gemm_syrk::multiply;
+use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::precision;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
@@ -81,7 +82,7 @@ fn failure([order]: [i32; 1]) -> Result<()> {
 /// As [`tiles::start`], in either precision.
 fn start<T: Scalar>(ctx: &'static Context, a: View<T>, largest: usize) -> Result<Option<Buffer>> {
     match tiles::start(ctx, a, largest)? {
-        None => precision::via_f64::start_cholesky(ctx, a, largest),
+        None => via_f64::start_cholesky(ctx, a, largest),
         started => Ok(started),
     }
 }

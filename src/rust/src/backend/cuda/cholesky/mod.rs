@@ -7,3 +7,4 @@ pub(super) mod batch;
 pub(super) mod factor;
 pub(super) mod tiles;
 pub(super) mod update;
+pub(crate) mod via_f64;

@@ -4,6 +4,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::elementwise::operand::operand;
 use crate::backend::cuda::elementwise::{columns, fold, movement};
 use crate::backend::cuda::matrix::views::{blocks_for, Matrix};
 use crate::backend::cuda::{cholesky, CudaDevice};
@@ -41,26 +42,6 @@ pub(crate) fn map<T: Scalar>(
         made.to_slice(&mut answer)?;
     }
     Ok(answer[0] != 0)
-}
-
-/// An operand as kernels take it: an address, how many entries there are, and the number there is where there are none.
-pub(crate) fn operand<T: Scalar>(
-    x: Operand<'_, Matrix<'_, T>>,
-    shape: (usize, usize),
-) -> Result<(u64, usize, f64)> {
-    match x {
-        Operand::Matrix(a) => {
-            require(a.shape() == shape, "non-conformable arrays")?;
-            Ok((a.view().ptr, shape.0 * shape.1, 0.0))
-        }
-        Operand::Number(x) => Ok((0, 0, T::from_f64(x).into())),
-        Operand::Recycled(v) => {
-            let v = v.view();
-            require(!v.is_empty(), "an empty vector is recycled")?;
-            // Of a longer one only the beginning is read.
-            Ok((v.ptr, (v.rows * v.cols).min(shape.0 * shape.1), 0.0))
-        }
-    }
 }
 
 pub(crate) fn zip<T: Scalar>(

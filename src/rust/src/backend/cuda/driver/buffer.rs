@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::Context;
-use crate::backend::cuda::transfer::matrix::count;
+use crate::backend::cuda::driver::traffic::count;
 use crate::base::accounting::{held, relieve, Search};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;

@@ -18,3 +18,4 @@ pub mod speed;
 pub(super) mod split_k;
 pub(super) mod staging;
 pub(super) mod streams;
+pub(crate) mod traffic;

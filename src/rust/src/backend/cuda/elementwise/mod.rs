@@ -8,4 +8,5 @@ pub(super) mod covariance;
 pub(super) mod fold;
 pub(super) mod movement;
 pub(super) mod norms;
+pub(crate) mod operand;
 pub(super) mod vectors;

@@ -1,10 +1,10 @@
 //! Transposes, diagonals, and parts of matrices by lists of rows and columns.
 
-use crate::backend::cuda::device::elementwise::operand;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
+use crate::backend::cuda::elementwise::operand::operand;
 use crate::backend::cuda::matrix::views::{blocks_for, Matrix};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;

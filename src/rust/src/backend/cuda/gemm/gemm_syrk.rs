@@ -5,6 +5,7 @@ use super::vector;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
+use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
@@ -25,58 +26,6 @@ const SHORTEST_SLICE: usize = 256;
 
 /// These products run at a quarter of the rate by which launches are measured, or at less.
 const SLOWER: f64 = 4.0;
-/// Products that take this share of the longest launch are fenced, so that only a few are ever queued.
-pub(super) const FENCED: f64 = 2e-3;
-
-/// Which part of C is computed; the rest is neither read nor written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Triangle {
-    Full = 0,
-    Lower = 1,
-    Upper = 2,
-}
-
-impl Triangle {
-    /// The same part seen in the transpose.
-    pub(crate) fn t(self) -> Self {
-        match self {
-            Triangle::Full => Triangle::Full,
-            Triangle::Lower => Triangle::Upper,
-            Triangle::Upper => Triangle::Lower,
-        }
-    }
-}
-
-/// How to add a product to a matrix, and the device flag that cancels it (0: none).
-#[derive(Clone, Copy)]
-pub(crate) struct Update<T> {
-    pub alpha: T,
-    pub beta: T,
-    pub triangle: Triangle,
-    pub stop: u64,
-}
-
-impl<T: Scalar> Update<T> {
-    /// `C <- A B`
-    pub(crate) fn assign() -> Self {
-        Update {
-            alpha: T::from_f64(1.0),
-            beta: T::from_f64(0.0),
-            triangle: Triangle::Full,
-            stop: 0,
-        }
-    }
-
-    /// `C <- C - A B`
-    pub(crate) fn subtract() -> Self {
-        Update {
-            alpha: T::from_f64(-1.0),
-            beta: T::from_f64(1.0),
-            triangle: Triangle::Full,
-            stop: 0,
-        }
-    }
-}
 
 /// `C <- alpha A B + beta C` for views of fitting shapes.
 pub(crate) fn multiply<T: Scalar>(

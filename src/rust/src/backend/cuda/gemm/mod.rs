@@ -7,4 +7,5 @@ pub(super) mod gemm_syrk;
 mod plan;
 pub(super) mod shapes;
 mod tiled;
+pub(super) mod update;
 mod vector;

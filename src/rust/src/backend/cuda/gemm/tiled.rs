@@ -3,12 +3,12 @@
 
 use std::mem::size_of;
 
-use super::gemm_syrk::{Triangle, Update, FENCED};
 use super::plan::{Launch, Machine, Plan, Work};
 use super::shapes::{kernel, Shape, SLAB};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::driver::split_k::Sums;
+use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
 use crate::backend::cuda::matrix::operand::{Layout, Operand};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! Products of a matrix and a vector (`kernels/product_vector.cu`).
 
-use super::gemm_syrk::{Triangle, Update};
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
+use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;

@@ -1,17 +1,16 @@
 //! Clusters of blocks that factor a panel of LU: which kernel takes how many rows, what it is started with, and what goes on beside it.
 
-use super::factor::{Work, THREADS};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::lu::work::CLUSTER_PANEL;
+use crate::backend::cuda::lu::work::{Work, THREADS};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
 const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 
-/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`.
-pub(crate) const CLUSTER_PANEL: usize = 128;
 /// Blocks of a cluster, and rows of a block, at most.
 const BLOCKS: usize = 16;
 const ROWS: usize = 1024;

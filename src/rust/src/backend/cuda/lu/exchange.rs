@@ -3,11 +3,13 @@
 
 use std::mem::size_of;
 
-use super::cluster::CLUSTER_PANEL;
-use super::factor::{Work, PANEL};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::lu::work::Late;
+use crate::backend::cuda::lu::work::CLUSTER_PANEL;
+use crate::backend::cuda::lu::work::{Deferred, LIST_WORDS};
+use crate::backend::cuda::lu::work::{Work, PANEL};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::base::error::Result;
@@ -17,9 +19,6 @@ const EXCHANGE: Kernel = Kernel::new(Family::Lu, "rows_exchange_list");
 const COMPOSE: Kernel = Kernel::untyped(Family::Lu, "exchanges_compose_lists");
 const REORDER: Kernel = Kernel::new(Family::Lu, "rows_reorder_column");
 
-/// Integers of a panel's list of moves: their number, destinations and sources. That of more columns takes the room of those of as
-/// many in panels.
-pub(crate) const LIST_WORDS: usize = 1 + 4 * PANEL;
 /// Columns that one block moves, and the most threads it has for it.
 const MOVED_COLUMNS: usize = 4;
 pub(crate) const MOVING_THREADS: usize = 1024;
@@ -29,15 +28,6 @@ const REORDERING_THREADS: u32 = 512;
 /// Where the list of moves of the panel that starts at column `first` is among all lists.
 fn place(first: usize) -> usize {
     first / PANEL * LIST_WORDS
-}
-
-/// What is left of each block of columns when it has been factored: the exchanges of all that is factored after it.
-#[derive(Debug)]
-struct Late {
-    /// Blocks of columns that need any, from the first of their columns to the one behind the last.
-    blocks: Vec<(usize, usize)>,
-    /// First columns and rooms of all lists, in the order in which they are carried out.
-    lists: Vec<(usize, usize)>,
 }
 
 impl Late {
@@ -68,14 +58,6 @@ impl Late {
         let blocks = self.blocks.iter().flat_map(of_block);
         blocks.chain(self.lists.iter().flat_map(of_list)).collect()
     }
-}
-
-/// Exchanges that are carried out at the end on the columns left of them, and room for what they amount to: a row's source, for each
-/// row and each block of columns.
-pub(crate) struct Deferred {
-    late: Late,
-    table: Buffer,
-    order: Buffer,
 }
 
 impl Deferred {

@@ -8,13 +8,16 @@
 //! factored panel by panel, the next one while the rest is brought up to the last. Others are halved down to panels: factor the
 //! left half, exchange the rows of the right one, solve for its upper part, subtract the product, factor the rest.
 
-use super::cluster::{cluster_rows, room, CLUSTER_PANEL};
-use super::exchange::{Deferred, LIST_WORDS};
+use super::cluster::{cluster_rows, room};
 use super::pipeline::pipelines;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::gemm::gemm_syrk::{multiply, Update};
+use crate::backend::cuda::gemm::gemm_syrk::multiply;
+use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::lu::work::CLUSTER_PANEL;
+use crate::backend::cuda::lu::work::{chunk_rows, most_chunks, Work, PANEL, THREADS};
+use crate::backend::cuda::lu::work::{Deferred, LIST_WORDS};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::backend::cuda::triangular::trsm::solve_lower;
@@ -27,46 +30,9 @@ use crate::progress;
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");
 
-/// Columns of a panel, as in `kernels/lu.cu`.
-pub(crate) const PANEL: usize = 32;
-
 /// Columns of a block of panels, and rows from which panels are put together.
 const WIDE: usize = 4 * CLUSTER_PANEL;
 const WIDE_FROM: usize = 6144;
-pub(crate) const THREADS: usize = 256;
-/// More chunks than this make every launch's reduction over them the longer part.
-const MOST_CHUNKS: usize = 256;
-
-/// What the panels share.
-pub(crate) struct Work<T> {
-    pub ctx: &'static Context,
-    pub a: View<T>,
-    space: Buffer,
-    places: Buffer,
-    pub pivots: Buffer,
-    pub zero: Buffer,
-    pub lists: Buffer,
-    /// Room for a cluster's panel of so many rows, if there is one.
-    pub cluster: Option<(usize, Buffer)>,
-    /// Which columns are factored in pipelines, and room for their messages.
-    pub plan: Plan,
-    messages: Buffer,
-    /// Exchanges of rows that are left for the end, if any are.
-    pub deferred: Option<Deferred>,
-    /// What the user is told.
-    all: progress::Part,
-}
-
-/// Rows of one chunk when `m` rows are cut.
-pub(crate) fn chunk_rows(m: usize) -> usize {
-    m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
-}
-
-/// The most chunks that `m` rows or fewer are cut into. Fewer rows may have more chunks: 65,537 make 129, one row
-/// less makes 256.
-pub(crate) fn most_chunks(m: usize) -> usize {
-    m.div_ceil(THREADS).min(MOST_CHUNKS)
-}
 
 pub(crate) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuInfo> {
     let wide = if a.rows < WIDE_FROM {

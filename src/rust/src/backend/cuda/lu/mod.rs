@@ -7,3 +7,4 @@ pub(super) mod cluster;
 pub(super) mod exchange;
 pub(super) mod factor;
 pub(super) mod pipeline;
+pub(super) mod work;

@@ -1,11 +1,11 @@
 //! Aggregates of the rows of a sparse matrix (`kernels/sparse_coarse.cu`).
 
-use super::sparse::DeviceCsr;
 use super::sparse_load::scan;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::elementwise::vectors::THREADS;
 use crate::backend::cuda::matrix::views::blocks_for;
+use crate::backend::cuda::multigrid::csr::DeviceCsr;
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 use crate::device::sparse::ROUNDS;

@@ -1,12 +1,12 @@
 //! The matrix of aggregates (`kernels/sparse_coarse.cu`).
 
-use super::sparse::{whole, DeviceCsr};
 use super::sparse_aggregates::DeviceAggregates;
 use super::sparse_load::{finish, scan};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::elementwise::vectors::THREADS;
 use crate::backend::cuda::matrix::views::blocks_for;
+use crate::backend::cuda::multigrid::csr::{whole, DeviceCsr};
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 

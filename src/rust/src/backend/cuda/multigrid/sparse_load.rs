@@ -2,12 +2,12 @@
 
 use faer::MatRef;
 
-use super::sparse::{whole, DeviceCsr, LONG};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::elementwise::vectors::THREADS;
 use crate::backend::cuda::matrix::views::blocks_for;
+use crate::backend::cuda::multigrid::csr::{whole, DeviceCsr, LONG};
 use crate::backend::cuda::transfer::matrix::upload;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;

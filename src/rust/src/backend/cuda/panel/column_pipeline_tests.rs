@@ -1,7 +1,8 @@
 //! Which columns make a launch, and that what it is given has room.
 
-use crate::backend::cuda::lu::cluster::CLUSTER_PANEL;
-use crate::backend::cuda::lu::exchange::{LIST_WORDS, MOVING_THREADS};
+use crate::backend::cuda::lu::exchange::MOVING_THREADS;
+use crate::backend::cuda::lu::work::CLUSTER_PANEL;
+use crate::backend::cuda::lu::work::LIST_WORDS;
 use crate::backend::cuda::panel::column_pipeline::*;
 use crate::backend::cuda::{lu, qr};
 

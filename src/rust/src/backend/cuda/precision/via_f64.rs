@@ -10,13 +10,11 @@
 
 use std::mem::size_of;
 
-use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::gemm::gemm_syrk::Triangle;
+use crate::backend::cuda::gemm::update::Triangle;
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::triangular::trsm::{divide, Kind};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
@@ -28,29 +26,20 @@ const ROWS: usize = 256;
 const COLUMNS: usize = 8;
 
 /// Order up to which the kernels for any GPU need no more than one launch.
-const LEAF: usize = 64;
-/// Largest order of a triangle that right-hand sides are divided by, and numbers of a copy of right-hand sides: at most 128 MiB and
-/// 256 MiB.
-const TRIANGLE: usize = 4096;
-const PANEL: usize = 32 << 20;
+pub(crate) const LEAF: usize = 64;
 
-fn pays<T: Scalar>(ctx: &Context) -> bool {
+pub(crate) fn pays<T: Scalar>(ctx: &Context) -> bool {
     size_of::<T>() == size_of::<f32>() && ctx.properties.double_keeps_up()
 }
 
-/// Whether a Cholesky factor of this order is made in double precision as a whole, and rounded once.
-pub(crate) fn is_whole_cholesky<T: Scalar>(ctx: &Context, order: usize) -> bool {
-    pays::<T>(ctx) && order <= cholesky::tiles::LARGEST
-}
-
 /// Room for a copy of a matrix in double precision.
-struct Wide {
+pub(crate) struct Wide {
     ctx: &'static Context,
     buffer: Buffer,
 }
 
 impl Wide {
-    fn room<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Option<Self>> {
+    pub(crate) fn room<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Option<Self>> {
         let count = if a.rs == 1 {
             a.cols * Self::ld(a.rows)
         } else {
@@ -74,13 +63,18 @@ impl Wide {
         }
     }
 
-    fn widen<T: Scalar>(&self, a: View<T>, part: Triangle, stop: u64) -> Result<View<f64>> {
+    pub(crate) fn widen<T: Scalar>(
+        &self,
+        a: View<T>,
+        part: Triangle,
+        stop: u64,
+    ) -> Result<View<f64>> {
         let wide = self.of(a);
         convert(self.ctx, WIDEN, a, wide, part, stop)?;
         Ok(wide)
     }
 
-    fn narrow<T: Scalar>(&self, a: View<T>, part: Triangle, stop: u64) -> Result<()> {
+    pub(crate) fn narrow<T: Scalar>(&self, a: View<T>, part: Triangle, stop: u64) -> Result<()> {
         convert(self.ctx, NARROW, self.of(a), a, part, stop)
     }
 }
@@ -113,64 +107,6 @@ fn convert<From: Scalar, To: Scalar>(
             stop
         ],
     )
-}
-
-/// As [`cholesky::tiles::start`], for single precision.
-pub(crate) fn start_cholesky<T: Scalar>(
-    ctx: &'static Context,
-    a: View<T>,
-    largest: usize,
-) -> Result<Option<Buffer>> {
-    let order = a.rows > LEAF && a.rows <= largest;
-    if !pays::<T>(ctx) || !order || (a.rs != 1 && a.cs != 1) {
-        return Ok(None);
-    }
-    let Some(copy) = Wide::room(ctx, a)? else {
-        return Ok(None);
-    };
-    let wide = copy.widen(a, Triangle::Lower, 0)?;
-    let started = where_there_is_room(cholesky::tiles::start(ctx, wide, largest))?.flatten();
-    if started.is_some() {
-        copy.narrow(a, Triangle::Lower, 0)?;
-    }
-    Ok(started)
-}
-
-/// `B <- M^-1 B` in single precision. False where that does not pay or there is no room: nothing is done.
-pub(crate) fn solve<T: Scalar>(
-    ctx: &'static Context,
-    kind: Kind,
-    m: View<T>,
-    b: View<T>,
-    stop: u64,
-) -> Result<bool> {
-    let n = m.rows;
-    let contiguous = (m.rs == 1 || m.cs == 1) && (b.rs == 1 || b.cs == 1);
-    let order = n > LEAF && n <= TRIANGLE;
-    if !pays::<T>(ctx) || !order || !contiguous {
-        return Ok(false);
-    }
-    // As many in each panel.
-    let columns = b.cols.div_ceil(b.cols.div_ceil(PANEL / n));
-    let (Some(triangle), Some(panel)) = (
-        Wide::room(ctx, m)?,
-        Wide::room(ctx, b.sub(0, 0, n, columns))?,
-    ) else {
-        return Ok(false);
-    };
-    let part = if kind.upper {
-        Triangle::Upper
-    } else {
-        Triangle::Lower
-    };
-    let m = triangle.widen(m, part, stop)?;
-    for first in (0..b.cols).step_by(columns) {
-        let b = b.sub(0, first, n, columns.min(b.cols - first));
-        let wide = panel.widen(b, Triangle::Full, stop)?;
-        divide(ctx, kind, m, wide, stop)?;
-        panel.narrow(b, Triangle::Full, stop)?;
-    }
-    Ok(true)
 }
 
 #[cfg(test)]

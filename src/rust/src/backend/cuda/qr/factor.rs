@@ -13,7 +13,7 @@ use super::reflectors::{balance, width, BlockReflector, Reflector};
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::split_k::Sums;
-use crate::backend::cuda::lu::factor::most_chunks;
+use crate::backend::cuda::lu::work::most_chunks;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::base::error::Result;

@@ -10,7 +10,7 @@ use super::reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::lu::factor::chunk_rows;
+use crate::backend::cuda::lu::work::chunk_rows;
 use crate::backend::cuda::matrix::views::{set_identity, View};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;

@@ -7,7 +7,7 @@ use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::elementwise::norms;
 use crate::backend::cuda::gemm;
-use crate::backend::cuda::gemm::gemm_syrk::{Triangle, Update};
+use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::lu;
 use crate::backend::cuda::matrix::views::{keep_triangle, set_identity, Matrix, View};
 use crate::backend::cuda::qr;

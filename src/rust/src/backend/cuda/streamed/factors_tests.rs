@@ -110,7 +110,7 @@ fn same_from_host_to_host<T: Scalar>(orders: &[usize]) {
         let blocks = worthwhile::<T>((n, n), 4).expect("enough for blocks");
         let x = positive::<T>(n);
         let [here, there] = both_ways(&gpu, x.as_ref());
-        if !precision::via_f64::is_whole_cholesky::<T>(ctx, n) {
+        if !cholesky::via_f64::is_whole_cholesky::<T>(ctx, n) {
             assert_close(here.as_ref(), there.as_ref(), 1e3, "chol");
             continue;
         }

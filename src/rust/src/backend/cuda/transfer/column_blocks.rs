@@ -3,9 +3,10 @@
 
 use super::chunks::{cut, Pair};
 use super::copy_engine::Flow;
-use super::matrix::{count, stage};
+use super::matrix::stage;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::staging::SLOT;
+use crate::backend::cuda::driver::traffic::count;
 use crate::base::error::Result;
 use crate::base::host_memory::Pages;
 use crate::base::matrix::Part;

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use super::chunks::Piece;
 use super::host_copy::{gather, scatter};
-use super::matrix::Stage;
 use crate::backend::cuda::driver::context::{lock, Context};
 use crate::backend::cuda::driver::staging::{Lane, Slot};
 use crate::backend::cuda::driver::streams::Event;
+use crate::backend::cuda::transfer::stage::Stage;
 use crate::base::error::{Error, Result};
 use crate::base::host_memory::Pages;
 use crate::base::interrupt;

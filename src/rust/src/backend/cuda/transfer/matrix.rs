@@ -1,8 +1,6 @@
 //! The way of a matrix to and from the host, whose columns may lie apart.
 
 use std::mem::size_of;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::MutexGuard;
 
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
@@ -12,6 +10,8 @@ use super::copy_engine::Flow;
 use super::host_copy::{gather, scatter};
 use crate::backend::cuda::driver::context::{try_lock, Context};
 use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS};
+use crate::backend::cuda::driver::traffic::count;
+use crate::backend::cuda::transfer::stage::Stage;
 use crate::base::error::{Error, Result};
 use crate::base::host_memory::Pages;
 use crate::base::interrupt;
@@ -24,20 +24,6 @@ const SMALL: usize = 3 << 19;
 const PIECE: usize = 256 << 10;
 /// Columns that lie apart are copied one by one from so many bytes on.
 const WORTH: usize = 256 << 10;
-
-static UP: AtomicU64 = AtomicU64::new(0);
-static DOWN: AtomicU64 = AtomicU64::new(0);
-
-/// Bytes of matrices that this process has sent to GPUs, and fetched.
-pub(crate) fn bytes_moved() -> (u64, u64) {
-    (UP.load(Ordering::Relaxed), DOWN.load(Ordering::Relaxed))
-}
-
-/// Counts bytes on their way.
-pub(crate) fn count(up: usize, down: usize) {
-    UP.fetch_add(up as u64, Ordering::Relaxed);
-    DOWN.fetch_add(down as u64, Ordering::Relaxed);
-}
 
 /// Whether columns can be copied one by one: rows are adjacent, and columns do not run backwards.
 fn pitch_of(rows: usize, cols: usize, rs: isize, cs: isize) -> Option<usize> {
@@ -103,9 +89,6 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     }
     Ok(Some((staging, workers)))
 }
-
-/// Staging memory that is there, for one user.
-pub(super) type Stage = MutexGuard<'static, Option<Staging>>;
 
 /// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When this returns `a` has been read; what is
 /// put into the stream next comes after the copy.

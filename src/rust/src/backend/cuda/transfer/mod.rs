@@ -10,3 +10,4 @@ pub(super) mod host_copy;
 pub(super) mod matrix;
 #[cfg(test)]
 mod matrix_tests;
+pub(super) mod stage;

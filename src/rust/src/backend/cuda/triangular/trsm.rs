@@ -2,12 +2,14 @@
 
 use super::tiles;
 use super::vector;
+use super::via_f64;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::gemm::gemm_syrk::{multiply, Update};
+use crate::backend::cuda::gemm::gemm_syrk::multiply;
+use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::{blocks_for, copy, View};
-use crate::backend::cuda::precision;
+use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -21,14 +23,6 @@ const LEAF_COLUMNS: usize = 16;
 
 /// Bytes of workspace for moving rows or columns about.
 const GATHER_BYTES: usize = 64 << 20;
-
-/// How a triangle is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub upper: bool,
-    /// Ones stand on the diagonal, which is not read.
-    pub unit: bool,
-}
 
 /// Solves `op(A) X = B` or `X op(A) = B` in place, A a triangle of order `a.rows`.
 pub(crate) fn solve<T: Scalar>(
@@ -74,7 +68,7 @@ pub(crate) fn divide<T: Scalar>(
         || b.cols == 0
         || vector::solve(ctx, kind, m, b, stop)?
         || tiles::solve(ctx, kind, m, b, stop)?
-        || precision::via_f64::solve(ctx, kind, m, b, stop)?
+        || via_f64::solve(ctx, kind, m, b, stop, divide::<f64>)?
     {
         return Ok(());
     }

@@ -1,10 +1,10 @@
 //! Triangular systems with one or two right-hand sides (`kernels/triangular_vector.cu`).
 
-use super::trsm::Kind;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
+use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::progress;

@@ -1,0 +1,36 @@
+//! Cholesky factors in single precision by way of double.
+
+use crate::backend::cuda::cholesky;
+use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::gemm::update::Triangle;
+use crate::backend::cuda::matrix::views::View;
+use crate::backend::cuda::precision::via_f64::{pays, Wide, LEAF};
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+
+/// Whether a Cholesky factor of this order is made in double precision as a whole, and rounded once.
+pub(crate) fn is_whole_cholesky<T: Scalar>(ctx: &Context, order: usize) -> bool {
+    pays::<T>(ctx) && order <= cholesky::tiles::LARGEST
+}
+
+/// As [`cholesky::tiles::start`], for single precision.
+pub(crate) fn start_cholesky<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    largest: usize,
+) -> Result<Option<Buffer>> {
+    let order = a.rows > LEAF && a.rows <= largest;
+    if !pays::<T>(ctx) || !order || (a.rs != 1 && a.cs != 1) {
+        return Ok(None);
+    }
+    let Some(copy) = Wide::room(ctx, a)? else {
+        return Ok(None);
+    };
+    let wide = copy.widen(a, Triangle::Lower, 0)?;
+    let started = where_there_is_room(cholesky::tiles::start(ctx, wide, largest))?.flatten();
+    if started.is_some() {
+        copy.narrow(a, Triangle::Lower, 0)?;
+    }
+    Ok(started)
+}

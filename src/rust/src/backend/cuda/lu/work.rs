@@ -1,0 +1,70 @@
+//! The workspace of a factorization.
+
+use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::matrix::views::View;
+use crate::backend::cuda::panel::column_pipeline::Plan;
+use crate::progress;
+
+/// What the panels share.
+pub(crate) struct Work<T> {
+    pub ctx: &'static Context,
+    pub a: View<T>,
+    pub(super) space: Buffer,
+    pub(super) places: Buffer,
+    pub pivots: Buffer,
+    pub zero: Buffer,
+    pub lists: Buffer,
+    /// Room for a cluster's panel of so many rows, if there is one.
+    pub cluster: Option<(usize, Buffer)>,
+    /// Which columns are factored in pipelines, and room for their messages.
+    pub plan: Plan,
+    pub(super) messages: Buffer,
+    /// Exchanges of rows that are left for the end, if any are.
+    pub deferred: Option<Deferred>,
+    /// What the user is told.
+    pub(super) all: progress::Part,
+}
+
+/// Columns of a panel, as in `kernels/lu.cu`.
+pub(crate) const PANEL: usize = 32;
+
+pub(crate) const THREADS: usize = 256;
+
+/// More chunks than this make every launch's reduction over them the longer part.
+pub(super) const MOST_CHUNKS: usize = 256;
+
+/// Rows of one chunk when `m` rows are cut.
+pub(crate) fn chunk_rows(m: usize) -> usize {
+    m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
+}
+
+/// The most chunks that `m` rows or fewer are cut into. Fewer rows may have more chunks: 65,537 make 129, one row
+/// less makes 256.
+pub(crate) fn most_chunks(m: usize) -> usize {
+    m.div_ceil(THREADS).min(MOST_CHUNKS)
+}
+
+/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`.
+pub(crate) const CLUSTER_PANEL: usize = 128;
+
+/// Integers of a panel's list of moves: their number, destinations and sources. That of more columns takes the room of those of as
+/// many in panels.
+pub(crate) const LIST_WORDS: usize = 1 + 4 * PANEL;
+
+/// Exchanges that are carried out at the end on the columns left of them, and room for what they amount to: a row's source, for each
+/// row and each block of columns.
+pub(crate) struct Deferred {
+    pub(super) late: Late,
+    pub(super) table: Buffer,
+    pub(super) order: Buffer,
+}
+
+/// What is left of each block of columns when it has been factored: the exchanges of all that is factored after it.
+#[derive(Debug)]
+pub(super) struct Late {
+    /// Blocks of columns that need any, from the first of their columns to the one behind the last.
+    pub(super) blocks: Vec<(usize, usize)>,
+    /// First columns and rooms of all lists, in the order in which they are carried out.
+    pub(super) lists: Vec<(usize, usize)>,
+}

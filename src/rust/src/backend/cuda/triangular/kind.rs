@@ -1,0 +1,9 @@
+//! How the solvers read a triangle.
+
+/// How a triangle is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub upper: bool,
+    /// Ones stand on the diagonal, which is not read.
+    pub unit: bool,
+}

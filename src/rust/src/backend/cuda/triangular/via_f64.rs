@@ -1,0 +1,58 @@
+//! Triangular systems in single precision by way of double.
+
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::gemm::update::Triangle;
+use crate::backend::cuda::matrix::views::View;
+use crate::backend::cuda::precision::via_f64::{pays, Wide, LEAF};
+use crate::backend::cuda::triangular::kind::Kind;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+
+/// Solves `M X = B` in double precision: the triangle's kind, M, B, and `stop` of [`Update`](crate::backend::cuda::gemm::update::Update).
+type Divide = fn(&'static Context, Kind, View<f64>, View<f64>, u64) -> Result<()>;
+
+/// `B <- M^-1 B` in single precision, by `divide` on copies in double precision.
+///
+/// False, with nothing done, where copies do not pay or the GPU has no memory for them.
+pub(crate) fn solve<T: Scalar>(
+    ctx: &'static Context,
+    kind: Kind,
+    m: View<T>,
+    b: View<T>,
+    stop: u64,
+    divide: Divide,
+) -> Result<bool> {
+    let n = m.rows;
+    let contiguous = (m.rs == 1 || m.cs == 1) && (b.rs == 1 || b.cs == 1);
+    let order = n > LEAF && n <= TRIANGLE;
+    if !pays::<T>(ctx) || !order || !contiguous {
+        return Ok(false);
+    }
+    // As many in each panel.
+    let columns = b.cols.div_ceil(b.cols.div_ceil(PANEL / n));
+    let (Some(triangle), Some(panel)) = (
+        Wide::room(ctx, m)?,
+        Wide::room(ctx, b.sub(0, 0, n, columns))?,
+    ) else {
+        return Ok(false);
+    };
+    let part = if kind.upper {
+        Triangle::Upper
+    } else {
+        Triangle::Lower
+    };
+    let m = triangle.widen(m, part, stop)?;
+    for first in (0..b.cols).step_by(columns) {
+        let b = b.sub(0, first, n, columns.min(b.cols - first));
+        let wide = panel.widen(b, Triangle::Full, stop)?;
+        divide(ctx, kind, m, wide, stop)?;
+        panel.narrow(b, Triangle::Full, stop)?;
+    }
+    Ok(true)
+}
+
+/// Largest order of a triangle that right-hand sides are divided by, and numbers of a copy of right-hand sides: at most 128 MiB and
+/// 256 MiB.
+pub(super) const TRIANGLE: usize = 4096;
+
+pub(super) const PANEL: usize = 32 << 20;

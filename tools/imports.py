@@ -22,7 +22,16 @@ SRC = pathlib.Path(__file__).resolve().parent.parent / "src" / "rust" / "src"
 
 # The modules of a folder, lowest first. Those on one line do not import each other.
 ORDER = {
-    "": ["base", "progress", "cost", "device", "tiles", "foreign", "saved", "algo", "backend", "r"],
+    "": ["base", "cost", "tiles", "device", "foreign", "saved", "algo", "backend", "r"],
+    "algo": ["krylov", "sparse multigrid", "systems dense", "lp tiled segmentation", "update"],
+    "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution", "simplex", "interior_point", "solve"],
+    "backend/cpu": [
+        "vector", "matrix", "gemm", "triangular", "elementwise cholesky lu update multigrid", "qr", "device",
+    ],
+    "backend/cuda": [
+        "driver", "transfer", "matrix", "gemm", "precision panel", "triangular", "elementwise",
+        "cholesky lu update multigrid", "qr", "streamed", "device",
+    ],
 }
 # Loops that may be. Each is the set of its files.
 LOOPS = []
@@ -82,6 +91,9 @@ class Crate:
             for path, module in re.findall(r'#\[path = "([^"]+)"\]\s*(?:pub\S* )?mod (\w+);', text):
                 if path.endswith("_tests.rs") or "simulation" in path:
                     tests.add(name.parent / path)
+            for module in re.findall(r"#\[cfg\(test\)\]\s*mod (\w+);", text):
+                folder = name.parent if name.name == "mod.rs" else name.with_suffix("")
+                tests.add(folder / f"{module}.rs")
         for name, text in raw.items():
             if name in tests or name.name == "lib.rs":
                 continue

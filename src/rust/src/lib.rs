@@ -19,7 +19,6 @@ pub mod base;
 pub mod cost;
 pub mod device;
 pub mod foreign;
-pub mod progress;
 #[cfg(feature = "r")]
 mod r;
 pub mod saved;

@@ -19,11 +19,11 @@ use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Trans, Uplo};
+use cudafactor::base::progress::{self, OnTiles, Report};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::cost::work::Work;
 use cudafactor::device::async_copy::TileMachine;
 use cudafactor::device::dense::Device;
-use cudafactor::progress::{self, OnTiles, Report};
 use cudafactor::tiles::{Buffer, Layout, Shape, TileFile};
 use faer::MatMut;
 

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Result};
 use crate::base::packing;
+use crate::base::progress;
 use crate::base::reserve;
 use crate::base::spawn;
-use crate::progress;
 
 const INTERVAL: Duration = Duration::from_millis(50);
 

@@ -11,6 +11,7 @@ pub mod identity;
 pub mod interrupt;
 pub mod matrix;
 pub(crate) mod packing;
+pub mod progress;
 pub mod reserve;
 pub mod scalar;
 pub(crate) mod simd;

@@ -12,10 +12,10 @@ use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
 use crate::device::covariance::{Covariance, Points};
-use crate::progress;
 
 /// Row exchanges as LAPACK records them: row `i` was swapped with row `ipiv[i]` (0-based,
 /// `ipiv[i] >= i`), in order of `i`.

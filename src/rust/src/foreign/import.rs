@@ -7,8 +7,8 @@
 use super::source::{Order, Source};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::progress;
 use crate::tiles::{Buffer, Shape, TileFile};
 
 /// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.

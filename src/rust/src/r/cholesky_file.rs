@@ -9,10 +9,10 @@ use crate::algo::tiled::cholesky_file::{
 };
 use crate::backend::cpu::{self, CpuDevice};
 use crate::base::error::{Error, Result};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
 use crate::device::async_copy::TileMachine;
-use crate::progress;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::{check_free, note_fallback, set_last, How, Target};

@@ -11,7 +11,7 @@ use crate::algo::lp::normal::density::is_for_dense;
 use crate::algo::lp::normal::mixed_precision::MixedConstraints;
 use crate::algo::lp::normal::sparse::SparseConstraints;
 use crate::algo::lp::solve::{Certificate, Options, Solution};
-use crate::algo::lp::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
@@ -69,7 +69,7 @@ impl<'r> Call<'r> {
         set_last(Target::Cpu);
         let dev = CpuDevice::new(how.threads);
         let work = Work::from(a.values.len() as f64);
-        let _shown = crate::progress::begin(work.flops, false, how.delay, show_progress);
+        let _shown = crate::base::progress::begin(work.flops, false, how.delay, show_progress);
         lp::solve::solve(
             &SparseConstraints::new(&dev, a),
             &self.problem(),

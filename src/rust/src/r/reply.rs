@@ -11,9 +11,9 @@ use crate::base;
 use crate::base::accounting::Search;
 use crate::base::error::{Error, Field, Result};
 use crate::base::interrupt;
+use crate::base::progress::Report;
 use crate::base::reserve;
 use crate::base::threads;
-use crate::progress::Report;
 use crate::r::target;
 
 extern "C" {

@@ -306,7 +306,7 @@ macro_rules! on_device {
             check_free(target)?;
             let later = target != Target::Cpu;
             let show = $crate::r::reply::show_progress;
-            let _shown = $crate::progress::begin(work.flops, later, how.delay, show);
+            let _shown = $crate::base::progress::begin(work.flops, later, how.delay, show);
             match (target, how.single) {
                 (Target::Cpu, false) => {
                     type $t = f64;

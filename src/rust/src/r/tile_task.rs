@@ -8,9 +8,9 @@ use crate::algo::tiled::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled::memory::Budget;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
-use crate::progress::{self, Moved};
 use crate::r::args;
 #[cfg(feature = "cuda")]
 use crate::r::cholesky_file::bytes;

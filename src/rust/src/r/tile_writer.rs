@@ -10,8 +10,8 @@ use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
+use crate::base::progress::{self, begin_copy, Call, Paused};
 use crate::base::scalar::Scalar;
-use crate::progress::{self, begin_copy, Call, Paused};
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::target::How;

@@ -12,8 +12,8 @@ use super::slots::Slots;
 use super::table::{self, Entry, State, Table};
 use crate::base::error::{Error, Result};
 use crate::base::identity;
+use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::progress::Moved;
 
 /// A file of tiles with numbers of type `T`. All methods may be called by several threads at once; tiles are then read and written at
 /// the same time. What was written since the last commit is lost when the file is closed. In a forked child a file that its parent

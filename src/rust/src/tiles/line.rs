@@ -15,9 +15,9 @@ use super::meter::Meter;
 use super::plan::{Op, Plan, Request};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::spawn;
-use crate::progress;
 
 /// Where tiles come from and go to.
 pub trait Store<T>: Sync {

@@ -6,7 +6,7 @@ use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
 use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
 use cudafactor::algo::lp::normal::sparse::SparseConstraints;
 use cudafactor::algo::lp::solve::{Certificate, Options, Solution};
-use cudafactor::algo::lp::standard_form::Problem;
+use cudafactor::algo::lp::problem::Problem;
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;

@@ -12,10 +12,10 @@ use faer::{MatMut, MatRef};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Part};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::qr_flops;
 use crate::device::dense::{Device, PivotedQr};
-use crate::progress;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {

@@ -5,10 +5,10 @@ use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
 use crate::cost::work::{apply_flops, form_flops, reflect_flops};
 use crate::device::dense::Device;
-use crate::progress;
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,3 +12,4 @@ pub mod solution;
 pub mod solve;
 pub mod standard_form;
 pub mod vectors;
+pub mod problem;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::ipm::iterate::{Record, Seconds, Status};
 use super::ipm::stop::Measures;
-use super::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {

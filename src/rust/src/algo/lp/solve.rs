@@ -9,7 +9,7 @@ use super::presolve::reductions::{presolve, Presolved};
 use super::presolve::verify::Verifier;
 use super::simplex::undecided::{decide, is_tiny, CONTRADICTION};
 pub use super::solution::{Certificate, Options, Solution};
-use super::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 

@@ -5,17 +5,10 @@
 
 use super::normal::layout::{Constraints, Layout};
 use crate::base::error::{Error, Result};
+use crate::algo::lp::problem::Problem;
 
 /// Bounds from this magnitude on are none, as is the custom of files and of other solvers.
 pub const INFINITE: f64 = 1e20;
-
-/// `min objective'x` where rows and columns are within their bounds, which are lower and upper ones.
-#[derive(Debug, Clone, Copy)]
-pub struct Problem<'p> {
-    pub objective: &'p [f64],
-    pub rows: (&'p [f64], &'p [f64]),
-    pub columns: (&'p [f64], &'p [f64]),
-}
 
 /// The bounds of one row or column, infinite ones as such.
 fn bounds((lower, upper): (&[f64], &[f64]), i: usize) -> (f64, f64) {

@@ -13,12 +13,12 @@ use crate::algo::tiled::engine::room::Room;
 use crate::algo::tiled::engine::work::{Work, MOST_ROWS};
 use crate::base;
 use crate::base::error::{Error, Result};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint;
 use crate::device::async_copy::TileMachine;
 use crate::device::dense::Device;
-use crate::progress;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape, Strips};
 

@@ -7,8 +7,8 @@ use faer::MatRef;
 use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
+use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::progress::Moved;
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 

@@ -14,11 +14,11 @@ use crate::algo::tiled::memory::Budget;
 use crate::algo::tiled::solve::System;
 use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::owns_pool;
 use crate::cost::footprint;
 use crate::device::async_copy::TileMachine;
-use crate::progress;
 
 /// Orders below which every device has room.
 const LARGE: usize = 4096;

@@ -14,10 +14,10 @@ use crate::algo::update::window::{Cut, Pieces, Window};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::Change;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
 use crate::device::dense::PANEL;
-use crate::progress;
 use crate::tiles::{Buffer, Layout, State, TileFile};
 
 /// Threads that load, and as many that store, where there is memory for their tiles.

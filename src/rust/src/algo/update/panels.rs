@@ -16,10 +16,10 @@ use crate::algo::update::window::{Cut, Pieces, Window};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Change, Part};
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::footprint::SLACK;
 use crate::device::async_copy::TileMachine;
-use crate::progress;
 
 /// Panels on a device of its own memory: one comes, one is computed with, one goes.
 pub(super) const ON_DEVICE: usize = 3;

@@ -9,9 +9,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 use super::vector::mirror_upper;
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
-use crate::progress;
 
 /// Edge of the pieces a product is cut into, so that the user is asked about stopping every fraction of a second.
 const TILE: usize = 2048;

@@ -9,12 +9,12 @@ use super::vector::axpy;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 use crate::base::threads::{batch, join, pieces, share};
 use crate::cost::work::lu_flops;
 use crate::device::dense::LuInfo;
-use crate::progress;
 
 /// Width of the columns eliminated one by one.
 const BASE: usize = 8;

@@ -11,10 +11,10 @@ use super::vector::{axpy, dot};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 use crate::base::threads::{batch, join, share};
-use crate::progress;
 
 /// Order of the triangles solved between two questions to the user.
 const OUTER: usize = 1024;

@@ -9,7 +9,7 @@ use faer::MatMut;
 use super::dense::{Dense, Slacks};
 use super::layout::{Constraints, Dependent, Layout, Scaled};
 use super::rank;
-use crate::algo::lp::simplex::primal::SMALL;
+use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::space::Vectors;
 use crate::algo::sparse::csc::Csc;

@@ -1,6 +1,6 @@
 //! Which linear programs are solved with a sparse matrix, and what of it is dense all the same.
 
-use crate::algo::lp::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 
 /// Whether the normal equations of a problem have so many entries that it had better be solved as a dense one. Free columns do not count where they can stand apart.

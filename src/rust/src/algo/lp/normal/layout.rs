@@ -90,3 +90,6 @@ pub struct Dependent {
     /// For each of those dropped by what the kept ones are multiplied, as they were before scaling.
     pub weights: Vec<Vec<f64>>,
 }
+
+/// The largest number of matrix entries of a small problem, and the most pivots.
+pub const SMALL: usize = 20_000;

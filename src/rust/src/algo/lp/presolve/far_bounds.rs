@@ -3,7 +3,8 @@
 //! Moving such a bound to 0 would leave nothing of the right-hand sides but rounding. A problem without them has all points of the one with them: what it is proved not to have, that has not, and its optimum, if
 //! within all bounds, is that of both.
 
-use crate::algo::lp::standard_form::{Problem, INFINITE};
+use crate::algo::lp::problem::Problem;
+use crate::algo::lp::standard_form::INFINITE;
 
 /// Magnitudes of right-hand sides from which on a bound is far.
 const FAR: f64 = 1e3;

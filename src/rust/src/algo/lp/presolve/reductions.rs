@@ -4,7 +4,8 @@
 //! Removed rows lose their bounds, and the matrix stays unchanged. Postsolve assigns a variable's
 //! reduced cost to the singleton row whose bound is active.
 
-use crate::algo::lp::standard_form::{Problem, INFINITE};
+use crate::algo::lp::problem::Problem;
+use crate::algo::lp::standard_form::INFINITE;
 use crate::algo::sparse::csc::Csc;
 
 /// Units of rounding, of a sum's magnitudes, that it may be off.

@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use super::tableau::{Tableau, NOTHING, ZERO};
-use crate::algo::lp::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 use crate::base::interrupt;
@@ -16,8 +16,6 @@ use qd::Quad;
 
 /// Values this close to a bound, relative to it, are at the bound.
 const EQUAL: f64 = 1e-20;
-/// The largest number of matrix entries of a small problem, and the most pivots.
-pub const SMALL: usize = 20_000;
 const PIVOTS: usize = 5000;
 
 /// The result, in the units of the problem.

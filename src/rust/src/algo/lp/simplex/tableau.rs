@@ -2,7 +2,7 @@
 
 use crate::algo::lp::presolve::scale::scales_of;
 use crate::algo::lp::presolve::verify::unit_of;
-use crate::algo::lp::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 
 use qd::Quad;

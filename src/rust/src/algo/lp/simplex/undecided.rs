@@ -2,13 +2,14 @@
 //! checks its answers like all others.
 
 use super::primal;
-use super::primal::{Found, SMALL};
+use super::primal::Found;
 use crate::algo::lp::ipm::iterate::Status;
 use crate::algo::lp::ipm::stop::{norm, Measures};
 use crate::algo::lp::normal::layout::Constraints;
+use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::presolve::verify::{unit_of, Verifier};
 use crate::algo::lp::solution::{Certificate, Options, Solution};
-use crate::algo::lp::standard_form::Problem;
+use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 

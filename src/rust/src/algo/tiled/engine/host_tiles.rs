@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use crate::algo::tiled::engine::work::Tiles;
 use crate::base::error::{Error, Result};
 use crate::base::host_memory::{copy_past_cache, Pages};
+use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{owns_pool, wanted};
-use crate::progress::Moved;
 use crate::tiles::{Buffer, Layout, Strips};
 
 /// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
-use crate::progress;
 use crate::tiles::line::{Line, Store};
 
 /// What the device was given and has perhaps not done.

@@ -4,10 +4,10 @@ use super::factor::{base, potrf, BASE};
 use crate::backend::cpu::matrix::views::ColumnsMut;
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::cholesky_flops;
-use crate::progress;
 
 /// Bytes of matrices for each thread, so that what was copied is still in the cache when it is factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;

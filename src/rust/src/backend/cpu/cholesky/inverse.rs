@@ -7,9 +7,9 @@ use crate::backend::cpu::triangular::trsm;
 use crate::backend::cpu::vector::mirror_upper;
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::cholesky_flops;
-use crate::progress;
 
 /// Fewest columns in a strip, and most strips.
 const NARROWEST: usize = 64;

@@ -8,11 +8,11 @@ use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
 use crate::backend::cpu::vector::{dot, exceeds};
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 use crate::cost::work::cholesky_flops;
 use crate::device::dense::PivotedCholesky;
-use crate::progress;
 
 /// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves unfinished are LAPACK's too.
 const PIVOT_BLOCK: usize = 64;

@@ -7,11 +7,11 @@ use crate::backend::cpu::triangular::trsm;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::{apply_flops, qr_flops};
 use crate::device::dense::{ProblemShape, Ranks};
-use crate::progress;
 
 /// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
 const FIXED: f64 = 4000.0;

@@ -5,10 +5,10 @@ use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Trans;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{batch, join, pieces, share};
 use crate::cost::work::{form_flops, qr_flops, reflect_flops};
-use crate::progress;
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {

@@ -13,11 +13,11 @@ use crate::backend::cpu::vector::norm2;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Trans;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::share;
 use crate::cost::work::qr_flops;
 use crate::device::dense::PivotedQr;
-use crate::progress;
 
 /// Columns reduced before the others are brought up to date.
 const PANEL: usize = 32;

@@ -8,12 +8,12 @@ use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
 use crate::backend::cpu::vector::{axpy, dot, four_dots, norm2};
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 use crate::base::threads::{inside, join, share};
 use crate::cost::work::qr_flops;
 use crate::device::dense::PivotedQr;
-use crate::progress;
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;

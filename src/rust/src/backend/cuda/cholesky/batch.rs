@@ -7,8 +7,8 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::{keep_triangle, View};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 /// Some lanes of a warp to a matrix: the kernel, and how many lanes, which is the largest order.
 const LANES: [(Kernel, usize); 3] = [

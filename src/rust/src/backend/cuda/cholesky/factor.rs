@@ -12,10 +12,10 @@ use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
 use crate::device::dense::PivotedCholesky;
-use crate::progress;
 
 const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");
 const CHOOSE: Kernel = Kernel::new(Family::Cholesky, "pivot_choose_first");

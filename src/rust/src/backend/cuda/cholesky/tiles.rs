@@ -7,9 +7,9 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
-use crate::progress;
 
 /// By the layout of the lower triangle: columns or rows contiguous.
 const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower");

@@ -2,7 +2,7 @@
 
 use super::buffer::where_there_is_room;
 use crate::base::error::{Error, Result};
-use crate::progress;
+use crate::base::progress;
 
 pub(crate) fn require(ok: bool, what: &str) -> Result<()> {
     if ok {

@@ -4,6 +4,7 @@
 //! Start with [`context`]; [`kernels`] lists the families, [`launch`] starts them, [`probe`] says whether there is a GPU.
 
 pub(super) mod buffer;
+pub(super) mod chunks;
 pub(super) mod context;
 pub(super) mod guards;
 pub(super) mod kernels;

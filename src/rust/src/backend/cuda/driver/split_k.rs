@@ -4,7 +4,6 @@ use std::mem::size_of;
 
 use super::buffer::{where_there_is_room, Buffer};
 use super::context::{lock, Context};
-use crate::backend::cuda::gemm::shapes::Shape;
 use crate::base::error::{Error, Result};
 
 /// Memory for the sums of tiles that several blocks share, made at first use and kept.
@@ -17,42 +16,37 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    fn new(ctx: &'static Context) -> Result<Sums> {
-        let most = |s: Shape| s.traits().resident * ctx.properties.multiprocessors;
-        let bytes = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols * s.element());
-        let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
+    fn new(ctx: &'static Context, bytes: usize, blocks: usize) -> Result<Sums> {
         Ok(Sums {
-            partial: Buffer::of::<u8>(ctx, bytes.into_iter().max().unwrap_or(0))?,
+            partial: Buffer::of::<u8>(ctx, bytes)?,
             flags: Buffer::zeroed::<i32>(ctx, blocks)?,
             epoch: 0,
             blocks,
         })
     }
 
-    /// Whether there is room for sums. Too little memory is no failure: tiles are not shared then.
-    pub(crate) fn prepare(ctx: &'static Context) -> Result<bool> {
-        // Memory belongs to the stream.
-        match ctx.is_beside() {
-            true => Ok(lock(&ctx.sums[1]).is_some()),
-            false => Self::prepare_for(ctx, 0),
-        }
-    }
-
-    /// As [`Sums::prepare`], for products that will be started beside the stream.
-    pub(crate) fn prepare_beside(ctx: &'static Context) -> Result<bool> {
-        Self::prepare_for(ctx, 1)
-    }
-
-    fn prepare_for(ctx: &'static Context, which: usize) -> Result<bool> {
-        if lock(&ctx.sums[which]).is_some() {
+    /// Whether the first or the second of the device's workspaces is there; where it is not, one of this size is made.
+    ///
+    /// Too little memory is no failure: tiles are not shared then.
+    pub(crate) fn prepare(
+        ctx: &'static Context,
+        which: usize,
+        bytes: usize,
+        blocks: usize,
+    ) -> Result<bool> {
+        if Self::is_ready(ctx, which) {
             return Ok(true);
         }
         // Not while the lock is held: memory may have to be waited for, and an interrupt ends that.
-        let Some(sums) = where_there_is_room(Sums::new(ctx))? else {
+        let Some(sums) = where_there_is_room(Sums::new(ctx, bytes, blocks))? else {
             return Ok(false);
         };
         lock(&ctx.sums[which]).get_or_insert(sums);
         Ok(true)
+    }
+
+    pub(crate) fn is_ready(ctx: &'static Context, which: usize) -> bool {
+        lock(&ctx.sums[which]).is_some()
     }
 
     /// For one launch: the address of the sums, that of the flags, and the epoch.

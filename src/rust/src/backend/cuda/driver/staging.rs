@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use cudarc::driver::sys;
 
 use super::context::Context;
-use crate::backend::cuda::transfer::chunks::Piece;
+use crate::backend::cuda::driver::chunks::Piece;
 use crate::base::error::Result;
 use crate::base::threads::{owns_pool, wanted};
 

@@ -13,7 +13,7 @@ use cudarc::driver::sys::{self, CUresult};
 use super::context::{lock, Context};
 use crate::base::error::Result;
 use crate::base::interrupt;
-use crate::progress;
+use crate::base::progress;
 
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
 const FENCES_AHEAD: usize = 4;
@@ -179,7 +179,7 @@ impl Context {
     }
 
     /// Whether kernels go beside the stream now.
-    pub(super) fn is_beside(&self) -> bool {
+    pub(crate) fn is_beside(&self) -> bool {
         BESIDE.get()
     }
 

@@ -8,8 +8,8 @@ use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
 const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");

@@ -6,6 +6,7 @@
 pub(super) mod gemm_syrk;
 mod plan;
 pub(super) mod shapes;
+pub(super) mod split_k;
 mod tiled;
 pub(super) mod update;
 mod vector;

@@ -5,6 +5,7 @@ use std::mem::size_of;
 
 use super::plan::{Launch, Machine, Plan, Work};
 use super::shapes::{kernel, Shape, SLAB};
+use super::split_k;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::driver::split_k::Sums;
@@ -12,8 +13,8 @@ use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
 use crate::backend::cuda::matrix::operand::{Layout, Operand};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 fn is_single<T: Scalar>() -> bool {
     size_of::<T>() == size_of::<f32>()
@@ -268,7 +269,7 @@ impl<T: Scalar> Product<T> {
             multiprocessors: self.ctx.multiprocessors(),
             rate: self.ctx.properties.product_rate::<T>(),
             resident,
-            shares: Sums::prepare(self.ctx)?,
+            shares: split_k::prepare(self.ctx)?,
         })
     }
 

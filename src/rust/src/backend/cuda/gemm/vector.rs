@@ -6,8 +6,8 @@ use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 const ROWS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_rows");
 const COLUMNS: Kernel = Kernel::new(Family::ProductVector, "vector_multiply_columns");

@@ -22,10 +22,10 @@ use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::lu_flops;
 use crate::device::dense::LuInfo;
-use crate::progress;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");

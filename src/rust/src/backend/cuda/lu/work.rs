@@ -4,7 +4,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
-use crate::progress;
+use crate::base::progress;
 
 /// What the panels share.
 pub(crate) struct Work<T> {

@@ -5,9 +5,9 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::dense::{ProblemShape, Ranks};
-use crate::progress;
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 

@@ -12,15 +12,15 @@ use super::pipeline::{factor_left, pipelines};
 use super::reflectors::{balance, width, BlockReflector, Reflector};
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::driver::split_k::Sums;
+use crate::backend::cuda::gemm::split_k;
 use crate::backend::cuda::lu::work::most_chunks;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::qr_flops;
-use crate::progress;
 
 /// What a factorization is made of.
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ impl<T: Scalar> Factoring<'_, T> {
     fn panels(&mut self, panels: Option<&Panels>, all: &progress::Part) -> Result<()> {
         let (end, m, n) = (self.reflectors, self.a.rows, self.a.cols);
         if self.take_turns() {
-            Sums::prepare_beside(self.ctx)?;
+            split_k::prepare_beside(self.ctx)?;
         }
         let mut made = 0;
         for start in (0..end).step_by(self.width) {

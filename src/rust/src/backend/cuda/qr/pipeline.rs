@@ -10,9 +10,9 @@ use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::{Pipeline, Pipelines, Plan};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::qr_flops;
-use crate::progress;
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize) -> Pipeline {
     Pipeline {

@@ -7,10 +7,10 @@ use crate::backend::cuda::elementwise::norms::norms_on_device;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::trsm::reorder_columns;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::qr_flops;
 use crate::device::dense::PivotedQr;
-use crate::progress;
 
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");

@@ -5,15 +5,15 @@ use std::mem::size_of;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::driver::split_k::Sums;
 use crate::backend::cuda::gemm::gemm_syrk::{multiply, square};
+use crate::backend::cuda::gemm::split_k;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::apply_flops;
-use crate::progress;
 
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");
@@ -302,7 +302,7 @@ pub(super) fn apply_in_turns<T: Scalar>(
             ctx.fence()
         });
     }
-    Sums::prepare_beside(ctx)?;
+    split_k::prepare_beside(ctx)?;
     let available = ctx.multiprocessors();
     let mut loaded = load(0)?;
     for (i, p) in parts.iter().enumerate() {

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef};
 use crate::backend::cpu::CpuDevice;
 use crate::backend::cuda::streamed::factors::*;
 use crate::backend::cuda::transfer::column_blocks::{blocks, worthwhile};
-use crate::backend::cuda::{precision, CudaDevice};
+use crate::backend::cuda::{cholesky, CudaDevice};
 use crate::device::dense::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.

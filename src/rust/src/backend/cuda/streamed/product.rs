@@ -4,6 +4,7 @@ use std::mem::size_of;
 
 use faer::{MatMut, MatRef};
 
+use crate::backend::cuda::driver::chunks::cut;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::staging::SLOT;
@@ -11,7 +12,6 @@ use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::gemm;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::Matrix;
-use crate::backend::cuda::transfer::chunks::cut;
 use crate::backend::cuda::transfer::copy_engine::Flow;
 use crate::backend::cuda::transfer::matrix::{sink, source, stage};
 use crate::base::error::Result;

@@ -1,9 +1,9 @@
 //! Matrices that pass through the GPU block by block of their columns: some are on their way up while others are worked on, and
 //! those that are done go home.
 
-use super::chunks::{cut, Pair};
 use super::copy_engine::Flow;
 use super::matrix::stage;
+use crate::backend::cuda::driver::chunks::{cut, Pair};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::staging::SLOT;
 use crate::backend::cuda::driver::traffic::count;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::chunks::Piece;
 use super::host_copy::{gather, scatter};
+use crate::backend::cuda::driver::chunks::Piece;
 use crate::backend::cuda::driver::context::{lock, Context};
 use crate::backend::cuda::driver::staging::{Lane, Slot};
 use crate::backend::cuda::driver::streams::Event;

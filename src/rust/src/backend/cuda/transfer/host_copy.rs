@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use super::chunks::Piece;
+use crate::backend::cuda::driver::chunks::Piece;
 use crate::base::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 
 /// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
@@ -95,7 +95,7 @@ impl Drop for FirstTouch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::transfer::chunks::Triangle;
+    use crate::backend::cuda::driver::chunks::Triangle;
 
     #[test]
     fn copies_past_the_cache_copy_every_byte() {

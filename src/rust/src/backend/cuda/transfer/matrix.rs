@@ -5,9 +5,9 @@ use std::mem::size_of;
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
 
-use super::chunks::{cut, Pair};
 use super::copy_engine::Flow;
 use super::host_copy::{gather, scatter};
+use crate::backend::cuda::driver::chunks::{cut, Pair};
 use crate::backend::cuda::driver::context::{try_lock, Context};
 use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS};
 use crate::backend::cuda::driver::traffic::count;

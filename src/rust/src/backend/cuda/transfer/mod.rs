@@ -3,7 +3,6 @@
 //! It imports `driver`.
 //! Start with [`matrix`]; `copy_engine` has the threads, `column_blocks` the matrices that pass block by block.
 
-pub(super) mod chunks;
 pub(super) mod column_blocks;
 pub(super) mod copy_engine;
 pub(super) mod host_copy;

@@ -8,8 +8,8 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 const PREPARE: Kernel = Kernel::new(Family::TriangularTiles, "triangle_prepare_tiles");
 /// Lower and upper; right-hand sides side by side, or the entries of each.

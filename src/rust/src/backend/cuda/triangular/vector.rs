@@ -6,8 +6,8 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
+use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::progress;
 
 /// By the number of right-hand sides.
 const SOLVE: [Kernel; 2] = [

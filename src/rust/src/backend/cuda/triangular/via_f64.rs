@@ -56,3 +56,7 @@ pub(crate) fn solve<T: Scalar>(
 pub(super) const TRIANGLE: usize = 4096;
 
 pub(super) const PANEL: usize = 32 << 20;
+
+#[cfg(test)]
+#[path = "via_f64_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! What is told when, and what counts.
 
-use crate::progress::*;
+use crate::base::progress::*;
 
 thread_local! {
     static SEEN: RefCell<Vec<Option<Report>>> = const { RefCell::new(Vec::new()) };

@@ -34,7 +34,11 @@ ORDER = {
     ],
 }
 # Loops that may be. Each is the set of its files.
-LOOPS = []
+LOOPS = [
+    # A context owns its parts, and each part makes the context current before it calls the driver.
+    {f"backend/cuda/driver/{name}.rs" for name in
+     "buffer context modules pool probe properties split_k staging streams".split()},
+]
 
 REEXPORT = re.compile(r"^\s*pub(?:\([^)]*\))? use ([\w:{},*\s]+);", re.M)
 IMPORT = re.compile(r"^\s*use ([\w:{},*\s]+);", re.M)

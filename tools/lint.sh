@@ -1,6 +1,6 @@
 #!/bin/sh
-# Formatting, and clippy for the four feature sets. With an argument, one of them:
-# format, core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no R), default.
+# Formatting, the direction of imports, and clippy for the four feature sets. With an argument, one of
+# them: format (and imports), core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no R), default.
 
 set -e
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ clippy() {
 }
 
 what=${1:-all}
-case $what in all | format) cargo fmt --check ;; esac
+case $what in all | format) cargo fmt --check && python3 ../../tools/imports.py ;; esac
 case $what in all | core) clippy --no-default-features ;; esac
 case $what in all | r) clippy --no-default-features --features r ;; esac
 case $what in all | cuda) clippy --no-default-features --features cuda ;; esac

@@ -9,9 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base;
-use cudafactor::base::accounting::{Place, Search, Share};
+use cudafactor::base::accounting::{Search, Share};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::processor::Processor;
 use cudafactor::cost::footprint::{largest, Task};
 use cudafactor::device::dense::Device;
 
@@ -81,7 +82,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };
     gpu.release().unwrap();
-    let place = Place::Cuda(0);
+    let place = Processor::Cuda(0);
     let before = gpu.usage().unwrap();
     let rows = (before.total / 8 / 8) as usize;
     base::accounting::install(|search| {

@@ -7,12 +7,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Whose memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    Cpu,
-    Cuda(usize),
-}
+use crate::base::processor::Processor;
 
 /// How hard to look for garbage: among young objects, or among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,15 +33,15 @@ static TALLIES: [Tally; 1 + GPUS] = [const {
     }
 }; 1 + GPUS];
 
-fn tally(place: Place) -> &'static Tally {
+fn tally(place: Processor) -> &'static Tally {
     match place {
-        Place::Cpu => &TALLIES[0],
-        Place::Cuda(i) => &TALLIES[1 + i.min(GPUS - 1)],
+        Processor::Cpu => &TALLIES[0],
+        Processor::Cuda(i) => &TALLIES[1 + i.min(GPUS - 1)],
     }
 }
 
 /// Bytes and number of the matrices that are held there.
-pub fn held(place: Place) -> (u64, u64) {
+pub fn held(place: Processor) -> (u64, u64) {
     let t = tally(place);
     (t.bytes.load(Relaxed), t.objects.load(Relaxed))
 }
@@ -54,17 +49,19 @@ pub fn held(place: Place) -> (u64, u64) {
 /// One matrix's part of the count, for as long as it lives.
 #[derive(Debug)]
 pub struct Share {
-    place: Place,
+    place: Processor,
     bytes: u64,
 }
 
 impl Share {
     /// Counts a matrix of so many bytes. On the CPU this may look for garbage, as [`after_span`] says.
-    pub fn new(place: Place, bytes: u64) -> Share {
+    pub fn new(place: Processor, bytes: u64) -> Share {
         let t = tally(place);
         t.bytes.fetch_add(bytes, Relaxed);
         t.objects.fetch_add(1, Relaxed);
-        if place == Place::Cpu && SINCE.fetch_add(bytes, Relaxed).saturating_add(bytes) >= span() {
+        if place == Processor::Cpu
+            && SINCE.fetch_add(bytes, Relaxed).saturating_add(bytes) >= span()
+        {
             SINCE.store(0, Relaxed);
             after_span();
         }
@@ -106,11 +103,11 @@ static KEPT: AtomicU64 = AtomicU64::new(0);
 fn after_span() {
     relieve(Search::Light);
     let kept = KEPT.load(Relaxed);
-    if held(Place::Cpu).0 > kept.saturating_mul(2).max(SPANS.0) {
+    if held(Processor::Cpu).0 > kept.saturating_mul(2).max(SPANS.0) {
         relieve(Search::Full);
-        KEPT.store(held(Place::Cpu).0, Relaxed);
+        KEPT.store(held(Processor::Cpu).0, Relaxed);
     }
-    AFTER.store(held(Place::Cpu).0, Relaxed);
+    AFTER.store(held(Processor::Cpu).0, Relaxed);
 }
 
 thread_local! {
@@ -140,7 +137,7 @@ mod tests {
     #[test]
     fn shares_are_counted_while_they_live() {
         // A device of its own, because other tests hold matrices too.
-        let place = Place::Cuda(GPUS - 2);
+        let place = Processor::Cuda(GPUS - 2);
         assert_eq!(held(place), (0, 0));
         let one = Share::new(place, 100);
         let two = Share::new(place, 0);
@@ -150,8 +147,8 @@ mod tests {
         drop(two);
         assert_eq!(held(place), (0, 0));
         // Far beyond the last one, too.
-        let far = Share::new(Place::Cuda(usize::MAX), 8);
-        assert_eq!(held(Place::Cuda(GPUS)), (8, 1));
+        let far = Share::new(Processor::Cuda(usize::MAX), 8);
+        assert_eq!(held(Processor::Cuda(GPUS)), (8, 1));
         drop(far);
     }
 
@@ -167,14 +164,16 @@ mod tests {
             });
         });
         for _ in 0..8 {
-            drop(Share::new(Place::Cpu, SPANS.0 / 2));
+            drop(Share::new(Processor::Cpu, SPANS.0 / 2));
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
         // Looks are as far apart as there is memory held, and among all objects each time that has doubled.
-        let kept: Vec<Share> = (0..16).map(|_| Share::new(Place::Cpu, SPANS.0)).collect();
+        let kept: Vec<Share> = (0..16)
+            .map(|_| Share::new(Processor::Cpu, SPANS.0))
+            .collect();
         assert_eq!(ASKED.with(Cell::get), (10, 2));
         drop(kept);
-        drop(Share::new(Place::Cuda(0), 2 * SPANS.1));
+        drop(Share::new(Processor::Cuda(0), 2 * SPANS.1));
         assert_eq!(ASKED.with(Cell::get), (10, 2));
     }
 }

@@ -1,6 +1,6 @@
-//! What every layer uses: element types, errors, interrupts, threads, memory of the host.
+//! What every layer uses: element types, errors, interrupts, progress, threads, memory of the host.
 //!
-//! It imports nothing of the crate but itself and `progress`.
+//! It imports nothing else of the crate.
 //! Start with [`error`], [`scalar`] and [`matrix`]; [`reserve`] keeps R alive where memory is short.
 
 pub mod accounting;
@@ -11,6 +11,7 @@ pub mod identity;
 pub mod interrupt;
 pub mod matrix;
 pub(crate) mod packing;
+pub mod processor;
 pub mod progress;
 pub mod reserve;
 pub mod scalar;

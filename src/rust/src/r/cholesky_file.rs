@@ -9,13 +9,15 @@ use crate::algo::tiled::cholesky_file::{
 };
 use crate::backend::cpu::{self, CpuDevice};
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
 use crate::device::async_copy::TileMachine;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
-use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::session::{note_fallback, set_last};
+use crate::r::target::{check_free, How};
 use crate::r::tile_matrix::{by_element, open_known, path, same_extents};
 use crate::tiles::{kind, Access, State, TileFile};
 
@@ -70,7 +72,7 @@ fn run<T: Scalar, D: TileMachine<T>>(
 
 /// The factorization, on one device.
 fn on<T: Scalar>(
-    target: Target,
+    target: Processor,
     files: &Files<'_, T>,
     wanted: &Wanted,
     resume: bool,
@@ -78,15 +80,15 @@ fn on<T: Scalar>(
 ) -> Result<Report> {
     check_free(target)?;
     let flops = cholesky_flops(files.to.layout().rows());
-    let _shown = progress::begin(flops, target != Target::Cpu, how.delay, show_progress);
+    let _shown = progress::begin(flops, target != Processor::Cpu, how.delay, show_progress);
     match target {
-        Target::Cpu => {
+        Processor::Cpu => {
             set_last(target);
             let cpu = [CpuDevice::new(how.threads)];
             run(&cpu, files, wanted, resume, &[], Vec::new())
         }
         #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
+        Processor::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
             let devs = TileMachine::<T>::with(&dev, &how.gpus(), how.named())?;
@@ -98,7 +100,7 @@ fn on<T: Scalar>(
             run(&devs, files, wanted, resume, &free, speeds)
         }
         #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => crate::r::target::no_cuda(),
+        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 
@@ -110,7 +112,7 @@ fn factor<T: Scalar>(
     to: Option<&str>,
     wanted: &Wanted,
     how: &How,
-) -> Result<(Report, Target)> {
+) -> Result<(Report, Processor)> {
     let Some(to) = to else {
         let to = TileFile::<T>::open(from, Access::Write)?;
         same_extents(&to, dim)?;
@@ -142,7 +144,7 @@ fn factor_open<T: Scalar>(
     files: &Files<'_, T>,
     wanted: &Wanted,
     how: &How,
-) -> Result<(Report, Target)> {
+) -> Result<(Report, Processor)> {
     let large = files.to.layout().rows() >= LEAST_ON_GPU;
     let target = how.target(if large { f64::INFINITY } else { 0.0 });
     match on(target, files, wanted, wanted.resume, how) {
@@ -150,7 +152,7 @@ fn factor_open<T: Scalar>(
             note_fallback(&e);
             // What the GPU has done stays done.
             let resume = wanted.resume || files.have_begun();
-            on(Target::Cpu, files, wanted, resume, how).map(|report| (report, Target::Cpu))
+            on(Processor::Cpu, files, wanted, resume, how).map(|report| (report, Processor::Cpu))
         }
         done => done.map(|report| (report, target)),
     }
@@ -184,7 +186,7 @@ fn native_chol_file(
             from, dim, to, &wanted, &how
         ))?;
         let bytes = |tiles: usize| tiles as f64 * report.tile_bytes as f64;
-        let on_gpu = target != Target::Cpu;
+        let on_gpu = target != Processor::Cpu;
         Ok(list!(
             device = report.devices,
             seconds = report.seconds,

@@ -5,6 +5,7 @@ use extendr_api::prelude::*;
 use crate::algo::tiled::covariance::{matrix, matrix_resident, operations, write};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
+use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
@@ -13,7 +14,8 @@ use crate::r::args::{self, Out};
 use crate::r::operand::unknown;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, make_held};
-use crate::r::target::{check_free, note_fallback, on_device, set_last, How, Target};
+use crate::r::session::{note_fallback, set_last};
+use crate::r::target::{check_free, on_device, How};
 use crate::r::tile_writer::{writer, Writer};
 use crate::tiles::TileFile;
 
@@ -127,7 +129,7 @@ fn native_held_covariance(
 }
 
 fn fill<T: Scalar>(
-    target: Target,
+    target: Processor,
     file: &TileFile<T>,
     function: &Function,
     x: Points<'_>,
@@ -140,18 +142,18 @@ fn fill<T: Scalar>(
     progress::watch(file.counter());
     let covariance = &function.covariance;
     match target {
-        Target::Cpu => {
+        Processor::Cpu => {
             set_last(target);
             write(&CpuDevice::new(how.threads), covariance, x, file)
         }
         #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
+        Processor::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
             write(&dev, covariance, x, file)
         }
         #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => crate::r::target::no_cuda(),
+        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 
@@ -166,7 +168,7 @@ fn fill_file<T: Scalar>(
     match fill(target, file, function, x, how) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
-            fill(Target::Cpu, file, function, x, how)
+            fill(Processor::Cpu, file, function, x, how)
         }
         done => done,
     }

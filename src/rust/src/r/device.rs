@@ -3,10 +3,12 @@
 use extendr_api::prelude::*;
 
 use crate::base::error::Error;
+use crate::base::processor::Processor;
 use crate::cost::work::{Verb, Work};
 use crate::r::args;
 use crate::r::reply::reply;
-use crate::r::target::{self, How, Target};
+use crate::r::target::How;
+use crate::r::{session, target};
 
 /// The number of GPUs that can be used
 #[extendr]
@@ -25,7 +27,7 @@ fn native_gpu_info() -> Robj {
         let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
         let number = |f: fn(&_) -> f64| all.iter().map(f).collect::<Vec<f64>>();
         Ok(list!(
-            device = text(|g| Target::Cuda(g.ordinal).name()),
+            device = text(|g| Processor::Cuda(g.ordinal).name()),
             name = text(|g| g.name.clone()),
             compute_capability = text(|g| g.compute_capability.clone()),
             memory_total = number(|g| g.memory_total as f64),
@@ -105,7 +107,7 @@ fn native_device_for(verb: Robj, n: Robj, how: Robj) -> Robj {
 /// The device that ran the last computation
 #[extendr]
 fn native_last_device() -> Robj {
-    reply(|| Ok(list!(device = target::last())))
+    reply(|| Ok(list!(device = session::last())))
 }
 
 /// The CPU threads in force

@@ -7,10 +7,12 @@ use crate::algo::krylov::host_blocks::Host;
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::base::error::Error;
+use crate::base::processor::Processor;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
+use crate::r::session::set_last;
 use crate::r::sparse;
-use crate::r::target::{set_last, How, Target};
+use crate::r::target::How;
 
 /// The incomplete Cholesky factor of a sparse matrix; `droptol` of 0 for that without fill
 #[extendr]
@@ -31,7 +33,7 @@ fn native_ichol(
             t => Fill::Threshold(t),
         };
         let factor = IncompleteCholesky::new(&a, stored, fill)?;
-        set_last(Target::Cpu);
+        set_last(Processor::Cpu);
         let [starts, rows, values] = sparse::parts(&factor.lower()?)?;
         Ok(list!(
             starts = starts,
@@ -65,7 +67,7 @@ fn native_ichol_solve(
         own.values_mut().copy_from_slice(args::matrix(&b, bdim)?);
         let mut out = Out::new(&out, bdim)?;
         let mut x = host.zeros(bdim.0, bdim.1)?;
-        set_last(Target::Cpu);
+        set_last(Processor::Cpu);
         let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {
             Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument: "a" },
             Error::Argument { what, .. } => Error::Argument {

@@ -10,19 +10,21 @@ use crate::algo::lp::normal::dense_constraints::DenseConstraints;
 use crate::algo::lp::normal::density::is_for_dense;
 use crate::algo::lp::normal::mixed_precision::MixedConstraints;
 use crate::algo::lp::normal::sparse::SparseConstraints;
-use crate::algo::lp::solve::{Certificate, Options, Solution};
 use crate::algo::lp::problem::Problem;
+use crate::algo::lp::solve::{Certificate, Options, Solution};
 use crate::algo::sparse::csc::Csc;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::device::dense::Device;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, on_held, watch};
+use crate::r::session::set_last;
 use crate::r::sparse;
-use crate::r::target::{on_device, set_last, How, Target};
+use crate::r::target::{on_device, How};
 
 /// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows, and of columns; `limits` are the
 /// tolerance, iterations, seconds and the constant of the objective.
@@ -66,7 +68,7 @@ impl<'r> Call<'r> {
     }
 
     fn sparse(&self, how: &How, a: &Csc) -> Result<Solution> {
-        set_last(Target::Cpu);
+        set_last(Processor::Cpu);
         let dev = CpuDevice::new(how.threads);
         let work = Work::from(a.values.len() as f64);
         let _shown = crate::base::progress::begin(work.flops, false, how.delay, show_progress);
@@ -99,7 +101,7 @@ fn list_of(x: &Robj) -> Vec<Robj> {
 
 /// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is named, or its normal equations have few zeros.
 fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
-    let asked_for_gpu = matches!(how.target(0.0), Target::Cuda(_));
+    let asked_for_gpu = matches!(how.target(0.0), Processor::Cuda(_));
     !(asked_for_gpu || a.rows > DENSE_ROWS && is_for_dense(a, p))
 }
 

@@ -3,14 +3,15 @@
 use extendr_api::prelude::*;
 
 use crate::backend::cpu;
-use crate::base::accounting::{held, Place};
+use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::cost::footprint::{largest, Task};
 use crate::r::args;
-#[cfg(feature = "cuda")]
-use crate::r::reply::in_between;
 use crate::r::reply::{reply, reply_even_if_short};
-use crate::r::target::{How, Target};
+#[cfg(feature = "cuda")]
+use crate::r::session::in_between;
+use crate::r::target::How;
 
 /// One row of `gpu_mem()`: bytes, NaN where they are not known.
 struct Row {
@@ -25,9 +26,9 @@ struct Row {
 
 fn host() -> Row {
     let (free, total) = host_memory();
-    let held = held(Place::Cpu);
+    let held = held(Processor::Cpu);
     Row {
-        device: Target::Cpu.name(),
+        device: Processor::Cpu.name(),
         total,
         free,
         held,
@@ -58,10 +59,10 @@ fn gpus() -> Result<Vec<Row>> {
             Err(_) => return None,
         };
         Some(Ok(Row {
-            device: Target::Cuda(gpu.ordinal()).name(),
+            device: Processor::Cuda(gpu.ordinal()).name(),
             total: u.total as f64,
             free: u.free as f64,
-            held: held(Place::Cuda(gpu.ordinal())),
+            held: held(Processor::Cuda(gpu.ordinal())),
             allocated: u.allocated as f64,
             pooled: u.pooled as f64,
             staging: u.staging as f64,
@@ -120,16 +121,16 @@ fn native_gpu_release() -> Robj {
 }
 
 /// Bytes that a call on this device may use.
-fn usable(target: Target) -> Result<f64> {
+fn usable(target: Processor) -> Result<f64> {
     match target {
-        Target::Cpu => Ok(host_memory().0),
+        Processor::Cpu => Ok(host_memory().0),
         #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
+        Processor::Cuda(ordinal) => {
             let u = crate::backend::cuda::CudaDevice::open(ordinal)?.usage()?;
             Ok((u.free + u.pooled) as f64)
         }
         #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => crate::r::target::no_cuda(),
+        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 
@@ -148,8 +149,8 @@ fn native_max_order(what: Robj, how: Robj) -> Robj {
         let free = usable(target)?;
         let size = if how.single { 4 } else { 8 };
         let order = match target {
-            Target::Cpu => largest(free, |n| task.on_cpu(n, size)),
-            Target::Cuda(_) => largest(free, |n| task.on_gpu(n, size)),
+            Processor::Cpu => largest(free, |n| task.on_cpu(n, size)),
+            Processor::Cuda(_) => largest(free, |n| task.on_gpu(n, size)),
         };
         let order = if free.is_nan() {
             f64::NAN

@@ -35,6 +35,7 @@ mod random_walker;
 mod reply;
 mod resident;
 mod save;
+mod session;
 mod sparse;
 mod target;
 mod tile_matrix;
@@ -80,3 +81,4 @@ extendr_module! {
     use tile_writer;
     use triangular;
 }
+mod pcg_systems;

@@ -7,7 +7,7 @@ use crate::algo::krylov::blocks::{
     Jacobi, Operator, Preconditioner, Product, Solve, Unpreconditioned,
 };
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::krylov::outcome::{End, Solution, Stopping};
+use crate::algo::krylov::outcome::{End, Stopping};
 use crate::algo::krylov::pcg::pcg;
 use crate::algo::sparse::cholesky::Ordered;
 use crate::algo::sparse::csc::Csc;
@@ -17,11 +17,14 @@ use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::algo::systems::choice::factor_that_pays;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
+use crate::base::processor::Processor;
 use crate::base::scalar::try_zeroed;
 use crate::r::args::{self, Out};
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
+use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::reply::reply;
-use crate::r::target::{last, set_last, How, Target};
+use crate::r::session::{last, set_last};
+use crate::r::target::How;
 use crate::r::{pcg_dense, pcg_sparse};
 
 /// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
@@ -44,48 +47,6 @@ pub fn check_symmetric(a: &Csc, stored: Stored) -> Result<()> {
     Err(Error::NotSymmetric { argument: "A" })
 }
 
-/// The systems to be solved.
-pub struct Systems<'r> {
-    pub n: usize,
-    pub columns: usize,
-    /// By columns, as the start.
-    pub b: &'r [f64],
-    pub start: Option<&'r [f64]>,
-    pub stop: Stopping,
-    pub host: Host,
-}
-
-/// A solution by columns, the preconditioner that was used, and the shift of an incomplete factor that was made.
-pub struct Solved {
-    pub solution: Solution<Vec<f64>>,
-    pub kind: Option<Kind>,
-    pub shift: f64,
-}
-
-impl Solved {
-    pub fn new<B>(from: Solution<B>, x: impl FnOnce(B) -> Result<Vec<f64>>) -> Result<Self> {
-        Ok(Solved {
-            solution: Solution {
-                x: x(from.x)?,
-                iterations: from.iterations,
-                history: from.history,
-                residuals: from.residuals,
-                coefficients: from.coefficients,
-                ends: from.ends,
-            },
-            kind: None,
-            shift: 0.0,
-        })
-    }
-
-    pub fn by(self, kind: Kind) -> Self {
-        Solved {
-            kind: Some(kind),
-            ..self
-        }
-    }
-}
-
 impl Systems<'_> {
     fn block(&self, values: &[f64]) -> Result<HostBlock> {
         let mut own = try_zeroed(values.len())?;
@@ -94,11 +55,11 @@ impl Systems<'_> {
     }
 
     fn on_host(&self, a: &dyn Operator<Host>, m: &dyn Preconditioner<Host>) -> Result<Solved> {
-        set_last(Target::Cpu);
+        set_last(Processor::Cpu);
         let b = self.block(self.b)?;
         let start = self.start.map(|x| self.block(x)).transpose()?;
         let found = pcg(&self.host, a, m, &b, start.as_ref(), self.stop)?;
-        set_last(Target::Cpu);
+        set_last(Processor::Cpu);
         Solved::new(found, |x| Ok(x.into_values()))
     }
 
@@ -154,7 +115,7 @@ impl Systems<'_> {
             AnyMatrix::Resident(a) => return pcg_dense::resident(self, how, &a, m),
             AnyMatrix::Dense(x) => {
                 let x = args::matrix(&x, (n, n))?;
-                let on_gpu = matches!(how.target(0.0), Target::Cuda(_));
+                let on_gpu = matches!(how.target(0.0), Processor::Cuda(_));
                 if on_gpu || !is_mostly_zero(x) {
                     return pcg_dense::host(self, how, x, m);
                 }

@@ -16,10 +16,11 @@ use crate::cost::work::Work;
 use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
 use crate::r::args;
-use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{AnyPreconditioner, Kind};
+use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::resident::{held, on_held, on_pair, watch};
-use crate::r::target::{last_target, on_device, set_last, How};
+use crate::r::session::{last_target, set_last};
+use crate::r::target::{on_device, How};
 
 fn asymmetric() -> Error {
     Error::NotSymmetric { argument: "A" }

@@ -4,11 +4,13 @@ use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::systems::resident::{pcg_resident, Made};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
+use crate::base::processor::Processor;
 use crate::device::sparse::{Columns, Sparse};
 use crate::r::args;
-use crate::r::pcg::{Solved, Systems};
 use crate::r::pcg_operands::{Kind, SparseMatrix};
-use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::pcg_systems::{Solved, Systems};
+use crate::r::session::{note_fallback, set_last};
+use crate::r::target::{check_free, How};
 
 /// Rows from which `auto` takes a GPU, and entries up to which: both triangles' are counted in 31 bits there.
 const ENOUGH: usize = 50_000;
@@ -28,7 +30,7 @@ fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
 pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result<Option<Solved>> {
     let fits = s.n >= ENOUGH && a.columns()?.index.len() < MOST;
     let target = how.target(if fits { f64::MAX } else { 0.0 });
-    if let (Target::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
+    if let (Processor::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
         check_free(target)?;
         match by_cuda(s, ordinal, a, made) {
             Err(e) if how.may_fall_back(&e) => note_fallback(&e),
@@ -44,7 +46,7 @@ pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result
 #[cfg(feature = "cuda")]
 fn by_cuda(s: &Systems, ordinal: usize, a: &SparseMatrix, made: Made) -> Result<Solved> {
     let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
-    set_last(Target::Cuda(ordinal));
+    set_last(Processor::Cuda(ordinal));
     run(s, &dev, a.columns()?, made)
 }
 
@@ -54,7 +56,7 @@ fn by_cuda(_: &Systems, _: usize, _: &SparseMatrix, _: Made) -> Result<Solved> {
 }
 
 fn by_cpu(s: &Systems, a: Columns<'_>) -> Result<Solved> {
-    set_last(Target::Cpu);
+    set_last(Processor::Cpu);
     let dev = CpuDevice::new(s.host.threads());
     Ok(run(s, &dev, a, Made::Multigrid)?.by(Kind::Amg))
 }

@@ -13,11 +13,13 @@ use crate::algo::segmentation::seeds::{labels, whole};
 use crate::algo::sparse::multifrontal::nested_dissection::multiplications;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::base::scalar;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
+use crate::r::session::{note_fallback, set_last};
 use crate::r::sparse;
-use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::target::{check_free, How};
 
 fn broken() -> Error {
     Error::Internal {
@@ -52,7 +54,7 @@ struct Done {
 }
 
 fn directly(graph: &Graph<'_>, labels: &mut [i32], all: Option<&mut [f64]>) -> Result<Done> {
-    set_last(Target::Cpu);
+    set_last(Processor::Cpu);
     let solved = segment_graph(graph, labels, all)?;
     Ok(Done {
         unknowns: solved.unknowns,
@@ -63,7 +65,7 @@ fn directly(graph: &Graph<'_>, labels: &mut [i32], all: Option<&mut [f64]>) -> R
 
 fn iteratively(
     how: &How,
-    target: Target,
+    target: Processor,
     graph: &Graph<'_>,
     how_far: (Accuracy, bool),
     labels: &mut [i32],
@@ -71,19 +73,19 @@ fn iteratively(
 ) -> Result<Done> {
     check_free(target)?;
     let done = match target {
-        Target::Cpu => {
+        Processor::Cpu => {
             set_last(target);
             let device = CpuDevice::new(how.threads);
             segment_graph_iterative(&device, graph, how_far, labels, all)?
         }
         #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
+        Processor::Cuda(ordinal) => {
             let device = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
             segment_graph_iterative(&device, graph, how_far, labels, all)?
         }
         #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => return crate::r::target::no_cuda(),
+        Processor::Cuda(_) => return crate::r::target::no_cuda(),
     };
     Ok(Done {
         unknowns: done.unknowns,
@@ -108,7 +110,7 @@ fn run(
     let iterates = match method {
         Method::Direct => false,
         Method::Iterative => true,
-        Method::Auto => target != Target::Cpu || cost > FOR_FACTOR * pixels as f64,
+        Method::Auto => target != Processor::Cpu || cost > FOR_FACTOR * pixels as f64,
     };
     if !iterates {
         return directly(graph, labels, all);
@@ -118,7 +120,14 @@ fn run(
     let first = match iteratively(how, target, graph, how_far, labels, all.as_deref_mut()) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
-            iteratively(how, Target::Cpu, graph, how_far, labels, all.as_deref_mut())
+            iteratively(
+                how,
+                Processor::Cpu,
+                graph,
+                how_far,
+                labels,
+                all.as_deref_mut(),
+            )
         }
         first => first,
     };

@@ -1,6 +1,5 @@
 //! Replies to R: `NULL` when there is nothing to say, `list(ok = )`, or `list(err = )`.
 
-use std::cell::Cell;
 use std::ffi::{c_char, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null;
@@ -13,8 +12,7 @@ use crate::base::error::{Error, Field, Result};
 use crate::base::interrupt;
 use crate::base::progress::Report;
 use crate::base::reserve;
-use crate::base::threads;
-use crate::r::target;
+use crate::r::session::{in_between, in_r, take_failure};
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
@@ -31,25 +29,6 @@ extern "C" {
         bytes: f64,
         copies: i32,
     );
-}
-
-thread_local! {
-    static IN_R: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls R, which comes back without a jump. It may run finalizers and event handlers meanwhile.
-pub fn in_r<V>(call: impl FnOnce() -> V) -> V {
-    let (before, threads) = (IN_R.replace(true), threads::want(0));
-    let value = call();
-    threads::want(threads);
-    IN_R.set(before);
-    value
-}
-
-/// Whether the native routine that runs was called in the middle of another one, by R code of a finalizer or of an event handler. Such
-/// code finds the other routine's operands, the GPU's streams and the threads of the pool in use.
-pub fn in_between() -> bool {
-    IN_R.get()
 }
 
 fn collect(search: Search) {
@@ -154,7 +133,7 @@ pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Ro
     if !in_between() {
         let _ = reserve::renew();
     }
-    match target::take_failure() {
+    match take_failure() {
         None => answer,
         Some(text) => with_warning(&answer, text),
     }

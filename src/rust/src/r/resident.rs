@@ -17,17 +17,19 @@ use crate::backend::cpu::CpuMat;
 use crate::backend::cuda::CudaDevice;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::Matrix;
-use crate::base::accounting::{Place, Share};
+use crate::base::accounting::Share;
 use crate::base::error::{Error, Result};
 use crate::base::identity;
 use crate::base::matrix::{Block, Part};
+use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::device::dense::Device;
 use crate::r::args::{self, Out};
-use crate::r::reply::{in_between, reply, reply_even_if_short, show_progress};
-use crate::r::target::{check_free, on_device, How, Target};
+use crate::r::reply::{reply, reply_even_if_short, show_progress};
+use crate::r::session::in_between;
+use crate::r::target::{check_free, on_device, How};
 
 extern "C" {
     /// In `entrypoint.c`.
@@ -48,11 +50,11 @@ pub enum Held {
 }
 
 impl Held {
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> Processor {
         match self {
-            Held::Cpu64(_) | Held::Cpu32(_) => Target::Cpu,
+            Held::Cpu64(_) | Held::Cpu32(_) => Processor::Cpu,
             #[cfg(feature = "cuda")]
-            Held::Cuda64(dev, _) | Held::Cuda32(dev, _) => Target::Cuda(dev.ordinal()),
+            Held::Cuda64(dev, _) | Held::Cuda32(dev, _) => Processor::Cuda(dev.ordinal()),
         }
     }
 
@@ -241,10 +243,7 @@ impl<'a> Slot<'a> {
     }
 
     pub fn fill(self, a: Held) {
-        let place = match a.target() {
-            Target::Cpu => Place::Cpu,
-            Target::Cuda(ordinal) => Place::Cuda(ordinal),
-        };
+        let place = a.target();
         let share = Share::new(place, a.bytes() as u64);
         let holding = Box::new(Holding(Some((a, share))));
         // SAFETY: the handle is empty, and the finalizer takes what is put there.
@@ -288,7 +287,7 @@ macro_rules! on_held {
         use $crate::r::resident::Held;
         let how: &$crate::r::target::How = $how;
         let held: &Held = $held;
-        $crate::r::target::set_last(held.target());
+        $crate::r::session::set_last(held.target());
         match held {
             Held::Cpu64($a) => {
                 #[allow(dead_code)]
@@ -321,7 +320,7 @@ pub(crate) use on_held;
 
 /// Shows the progress of work where a matrix is, until what it gives is dropped. A GPU may still be at work then.
 pub fn watch(how: &How, a: &Held, work: impl Into<Work>) -> progress::Call {
-    let later = a.target() != Target::Cpu;
+    let later = a.target() != Processor::Cpu;
     progress::begin(work.into().flops, later, how.delay, show_progress)
 }
 
@@ -378,7 +377,7 @@ macro_rules! on_both {
     ($how:expr, $x:ident, $y:ident, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
         use $crate::r::resident::Held;
         let how: &$crate::r::target::How = $how;
-        $crate::r::target::set_last($x.target());
+        $crate::r::session::set_last($x.target());
         #[cfg(feature = "cuda")]
         let together = $x.target() == $y.target();
         match ($x, $y) {

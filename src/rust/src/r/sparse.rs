@@ -9,7 +9,8 @@ use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::room;
 use crate::r::args::{self, Out};
-use crate::r::reply::{in_r, interrupt_pending};
+use crate::r::reply::interrupt_pending;
+use crate::r::session::in_r;
 
 extern "C" {
     /// In `entrypoint.c`. Preserved, or null; jumps nowhere.

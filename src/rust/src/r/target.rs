@@ -1,34 +1,16 @@
 //! Where a call runs: the choice that R's `how` argument asks for.
 
-use std::cell::{Cell, RefCell};
-
 use extendr_api::prelude::*;
 
 use crate::algo::tiled::cholesky_host::Means;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::cost;
 use crate::cost::model::{Cpu, Gpu, MARGIN, TRIVIAL};
 use crate::cost::work::{Verb, Work};
 use crate::r::args;
-use crate::r::reply::in_between;
-
-/// A machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    Cpu,
-    Cuda(usize),
-}
-
-impl Target {
-    /// As the user writes it: `"cpu"`, `"cuda:0"`.
-    pub fn name(self) -> String {
-        match self {
-            Target::Cpu => "cpu".to_owned(),
-            Target::Cuda(i) => format!("cuda:{i}"),
-        }
-    }
-}
+use crate::r::session::in_between;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +19,7 @@ enum Request {
     Auto,
     /// `Auto` for work that is for GPUs: the first one starts it, all may share it.
     Gpus,
-    Exactly(Target),
+    Exactly(Processor),
 }
 
 /// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven)`, made by `settings.c`.
@@ -78,8 +60,8 @@ impl How {
         Ok(How {
             request: match device {
                 -1.0 => Request::Auto,
-                -2.0 => Request::Exactly(Target::Cpu),
-                ordinal => Request::Exactly(Target::Cuda(ordinal as usize)),
+                -2.0 => Request::Exactly(Processor::Cpu),
+                ordinal => Request::Exactly(Processor::Cuda(ordinal as usize)),
             },
             single: single != 0.0,
             threads,
@@ -93,12 +75,12 @@ impl How {
 
     /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that small work opens no
     /// driver. Infinitely many operations are for a GPU wherever there is one.
-    pub fn target(&self, work: impl Into<Work>) -> Target {
+    pub fn target(&self, work: impl Into<Work>) -> Processor {
         match self.request {
             Request::Exactly(t) => t,
-            Request::Gpus => Target::Cuda(self.first()),
-            Request::Auto if self.pays(&work.into()) => Target::Cuda(self.first()),
-            Request::Auto => Target::Cpu,
+            Request::Gpus => Processor::Cuda(self.first()),
+            Request::Auto if self.pays(&work.into()) => Processor::Cuda(self.first()),
+            Request::Auto => Processor::Cpu,
         }
     }
 
@@ -132,7 +114,7 @@ impl How {
     fn settled(self, there: bool) -> How {
         let request = match self.request {
             Request::Auto if there => Request::Gpus,
-            Request::Auto => Request::Exactly(Target::Cpu),
+            Request::Auto => Request::Exactly(Processor::Cpu),
             settled => settled,
         };
         How { request, ..self }
@@ -150,8 +132,8 @@ impl How {
                 let bits = 0..u64::BITS as usize;
                 bits.filter(|d| self.chosen >> d & 1 == 1).collect()
             }
-            Request::Exactly(Target::Cuda(ordinal)) => vec![ordinal],
-            Request::Exactly(Target::Cpu) => Vec::new(),
+            Request::Exactly(Processor::Cuda(ordinal)) => vec![ordinal],
+            Request::Exactly(Processor::Cpu) => Vec::new(),
             Request::Auto | Request::Gpus => (0..count).collect(),
         }
     }
@@ -240,8 +222,8 @@ fn first_gpu() -> Option<Gpu> {
 }
 
 /// An error where a GPU is in use by the call that this one came in between.
-pub fn check_free(target: Target) -> Result<()> {
-    if target == Target::Cpu || !in_between() {
+pub fn check_free(target: Processor) -> Result<()> {
+    if target == Processor::Cpu || !in_between() {
         return Ok(());
     }
     Err(Error::DeviceUnavailable {
@@ -257,91 +239,57 @@ pub fn no_cuda<R>() -> Result<R> {
     })
 }
 
-thread_local! {
-    static LAST: Cell<Option<Target>> = const { Cell::new(None) };
-}
-
-/// Remembers the device that ran the last computation.
-pub fn set_last(target: Target) {
-    LAST.with(|l| l.set(Some(target)));
-}
-
-/// None before the first computation.
-pub fn last_target() -> Option<Target> {
-    LAST.with(Cell::get)
-}
-
-/// `""` before the first computation.
-pub fn last() -> String {
-    last_target().map(Target::name).unwrap_or_default()
-}
-
-thread_local! {
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-    static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Notes that the CPU takes the place of a GPU. A lack of memory passes; of a GPU that fails the user is told, once.
-pub fn note_fallback(e: &Error) {
-    if matches!(e, Error::DeviceFailed { .. }) && !TOLD.replace(true) {
-        FAILURE.set(Some(e.to_string()));
-    }
-}
-
-/// What the user is to be told of a failed GPU, if anything.
-pub fn take_failure() -> Option<String> {
-    FAILURE.take()
-}
-
 /// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for this `$work`, and shows its progress.
 /// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
 macro_rules! on_device {
     ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
         use $crate::backend::cpu::CpuDevice;
-        use $crate::r::target::{check_free, set_last, Target};
+        use $crate::base::processor::Processor;
+        use $crate::r::session::set_last;
+        use $crate::r::target::check_free;
         let how: &$crate::r::target::How = $how;
         let work: $crate::cost::work::Work = $work.into();
         #[allow(unused_mut)]
-        let mut run = |target: Target| {
+        let mut run = |target: Processor| {
             check_free(target)?;
-            let later = target != Target::Cpu;
+            let later = target != Processor::Cpu;
             let show = $crate::r::reply::show_progress;
             let _shown = $crate::base::progress::begin(work.flops, later, how.delay, show);
             match (target, how.single) {
-                (Target::Cpu, false) => {
+                (Processor::Cpu, false) => {
                     type $t = f64;
                     let $dev = &CpuDevice::new(how.threads);
                     set_last(target);
                     $body
                 }
-                (Target::Cpu, true) => {
+                (Processor::Cpu, true) => {
                     type $t = f32;
                     let $dev = &CpuDevice::new(how.threads);
                     set_last(target);
                     $body
                 }
                 #[cfg(feature = "cuda")]
-                (Target::Cuda(ordinal), false) => {
+                (Processor::Cuda(ordinal), false) => {
                     type $t = f64;
                     let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
                     set_last(target);
                     $body
                 }
                 #[cfg(feature = "cuda")]
-                (Target::Cuda(ordinal), true) => {
+                (Processor::Cuda(ordinal), true) => {
                     type $t = f32;
                     let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
                     set_last(target);
                     $body
                 }
                 #[cfg(not(feature = "cuda"))]
-                (Target::Cuda(_), _) => $crate::r::target::no_cuda(),
+                (Processor::Cuda(_), _) => $crate::r::target::no_cuda(),
             }
         };
         match run(how.target(work)) {
             Err(e) if how.may_fall_back(&e) => {
-                $crate::r::target::note_fallback(&e);
-                run(Target::Cpu)
+                $crate::r::session::note_fallback(&e);
+                run(Processor::Cpu)
             }
             outcome => outcome,
         }
@@ -369,7 +317,7 @@ mod tests {
     #[test]
     fn a_default_request_for_gpus_keeps_all_of_them() {
         let how = asked(Request::Auto, 0).settled(true);
-        assert_eq!(how.target(1.0), Target::Cuda(0));
+        assert_eq!(how.target(1.0), Processor::Cuda(0));
         assert_eq!(how.gpus_of(3), [0, 1, 2]);
         assert!(!how.together());
     }
@@ -377,18 +325,18 @@ mod tests {
     #[test]
     fn named_gpus_are_kept() {
         let how = asked(Request::Auto, 0b110).settled(true);
-        assert_eq!(how.target(1.0), Target::Cuda(1));
+        assert_eq!(how.target(1.0), Processor::Cuda(1));
         assert_eq!(how.gpus_of(3), [1, 2]);
         assert!(how.together());
     }
 
     #[test]
     fn one_device_stays_one() {
-        let how = asked(Request::Exactly(Target::Cuda(1)), 0).settled(true);
-        assert_eq!(how.target(1.0), Target::Cuda(1));
+        let how = asked(Request::Exactly(Processor::Cuda(1)), 0).settled(true);
+        assert_eq!(how.target(1.0), Processor::Cuda(1));
         assert_eq!(how.gpus_of(3), [1]);
         let how = asked(Request::Auto, 0).settled(false);
-        assert_eq!(how.target(1.0), Target::Cpu);
+        assert_eq!(how.target(1.0), Processor::Cpu);
         assert!(how.gpus_of(0).is_empty());
     }
 }

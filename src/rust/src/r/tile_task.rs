@@ -8,6 +8,7 @@ use crate::algo::tiled::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled::memory::Budget;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
@@ -16,7 +17,8 @@ use crate::r::args;
 use crate::r::cholesky_file::bytes;
 use crate::r::cholesky_file::host_bytes;
 use crate::r::reply::show_progress;
-use crate::r::target::{check_free, note_fallback, set_last, How, Target};
+use crate::r::session::{note_fallback, set_last};
+use crate::r::target::{check_free, How};
 
 /// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than to compute with it.
 pub const LEAST_COLUMNS: usize = 64;
@@ -55,13 +57,13 @@ pub trait Task<T: Scalar> {
 }
 
 fn on<T: Scalar>(
-    target: Target,
+    target: Processor,
     wanted: &Wanted,
     how: &How,
     task: &mut impl Task<T>,
 ) -> Result<()> {
     check_free(target)?;
-    let later = target != Target::Cpu;
+    let later = target != Processor::Cpu;
     let _shown = progress::begin(task.operations(), later, how.delay, show_progress);
     progress::phase(task.phase());
     progress::watch(task.moved());
@@ -69,13 +71,13 @@ fn on<T: Scalar>(
     let least = (2 + LEAST_ROOM as u64) * task.tile_bytes()? + task.column();
     let host = host_bytes(wanted.host, least);
     match target {
-        Target::Cpu => {
+        Processor::Cpu => {
             set_last(target);
             let budget = Budget { host, device: host };
             task.run(&CpuDevice::new(how.threads), budget)
         }
         #[cfg(feature = "cuda")]
-        Target::Cuda(ordinal) => {
+        Processor::Cuda(ordinal) => {
             let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
             set_last(target);
             let usage = dev.usage()?;
@@ -84,7 +86,7 @@ fn on<T: Scalar>(
             task.run(&dev, Budget { host, device })
         }
         #[cfg(not(feature = "cuda"))]
-        Target::Cuda(_) => crate::r::target::no_cuda(),
+        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 
@@ -93,7 +95,7 @@ pub fn carry_out<T: Scalar>(wanted: &Wanted, how: &How, task: &mut impl Task<T>)
     match on(how.target(work), wanted, how, task) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
-            on(Target::Cpu, wanted, how, task)
+            on(Processor::Cpu, wanted, how, task)
         }
         done => done,
     }

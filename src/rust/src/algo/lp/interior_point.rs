@@ -12,9 +12,9 @@ use super::presolve::dependent::{independent_columns, independent_rows};
 use super::presolve::scale::Scales;
 use super::presolve::verify::Verifier;
 use super::solution::{Certificate, Options, Solution};
-use super::standard_form::{Form, Formed, form};
-use crate::algo::lp::problem::Problem;
+use super::standard_form::{form, Form, Formed};
 use super::vectors::space::Vectors;
+use crate::algo::lp::problem::Problem;
 use crate::base::error::Result;
 
 /// Adds activities of rows and reduced costs.

@@ -1,6 +1,5 @@
 //! A linear program as its user states it.
 
-
 /// `min objective'x` where rows and columns are within their bounds, which are lower and upper ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'p> {

@@ -4,8 +4,8 @@
 //! Columns without coefficients and rows without bounds are settled here.
 
 use super::normal::layout::{Constraints, Layout};
-use crate::base::error::{Error, Result};
 use crate::algo::lp::problem::Problem;
+use crate::base::error::{Error, Result};
 
 /// Bounds from this magnitude on are none, as is the custom of files and of other solvers.
 pub const INFINITE: f64 = 1e20;

@@ -8,6 +8,6 @@ pub mod csc;
 pub mod csr;
 mod fronts;
 pub mod incomplete_cholesky;
-mod incomplete_cholesky_columns;
+pub mod incomplete_cholesky_columns;
 pub mod levels;
 pub mod multifrontal;

@@ -5,8 +5,8 @@
 use super::scale::Scales;
 use crate::algo::lp::normal::equations::or_one;
 use crate::algo::lp::normal::layout::Constraints;
-use crate::algo::lp::standard_form::Form;
 use crate::algo::lp::problem::Problem;
+use crate::algo::lp::standard_form::Form;
 use crate::base::error::Result;
 
 /// Units in the last place, of the sum of magnitudes, that a sum may be off.

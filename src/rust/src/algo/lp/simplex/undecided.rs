@@ -8,8 +8,8 @@ use crate::algo::lp::ipm::stop::{norm, Measures};
 use crate::algo::lp::normal::layout::Constraints;
 use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::presolve::verify::{unit_of, Verifier};
-use crate::algo::lp::solution::{Certificate, Options, Solution};
 use crate::algo::lp::problem::Problem;
+use crate::algo::lp::solution::{Certificate, Options, Solution};
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 

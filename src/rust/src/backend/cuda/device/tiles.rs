@@ -14,8 +14,9 @@ use crate::backend::cuda::driver::streams::Event;
 use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::CudaDevice;
-use crate::base::accounting::{held, Place};
+use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
 use crate::tiles::buffer::Pages;
@@ -119,7 +120,7 @@ impl<T: Scalar> TileMachine<T> for CudaDevice {
     }
 
     fn held(&self) -> u64 {
-        held(Place::Cuda(self.ordinal())).1
+        held(Processor::Cuda(self.ordinal())).1
     }
 
     fn speed(&self) -> f64 {

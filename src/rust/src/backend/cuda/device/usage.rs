@@ -8,8 +8,9 @@ use super::tiles::unpin;
 use crate::backend::cuda::driver::context::{lock, try_lock, Context, CONTEXTS};
 use crate::backend::cuda::driver::staging::Staging;
 use crate::backend::cuda::CudaDevice;
-use crate::base::accounting::{held, Place};
+use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct Usage {
 }
 
 impl Context {
-    pub(crate) fn place(&self) -> Place {
-        Place::Cuda(self.ordinal)
+    pub(crate) fn place(&self) -> Processor {
+        Processor::Cuda(self.ordinal)
     }
 
     /// Bytes of memory free and in all.

@@ -1,0 +1,19 @@
+//! The name of a machine that computes, or in whose memory a matrix is.
+
+/// A machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processor {
+    Cpu,
+    /// A GPU by its number, from 0.
+    Cuda(usize),
+}
+
+impl Processor {
+    /// As the user writes it: `"cpu"`, `"cuda:0"`.
+    pub fn name(self) -> String {
+        match self {
+            Processor::Cpu => "cpu".to_owned(),
+            Processor::Cuda(i) => format!("cuda:{i}"),
+        }
+    }
+}

@@ -66,7 +66,7 @@ impl Matrix {
     }
 }
 
-type Vector = <CudaDevice as Device<f64>>::Mat<'static>;
+type Vector = <CudaDevice as Memory<f64>>::Mat<'static>;
 
 fn vector(dev: &CudaDevice, n: usize) -> Result<Vector> {
     let mut state = 1u64;

@@ -144,7 +144,7 @@ fn ours(n: usize, k: usize) -> Outcome<()> {
     up_and_down("cpu_there", n, k, |change| {
         dev.refill(v.as_ref(), Part::All, &mut w)?;
         let start = Instant::now();
-        dev.chud(change, &mut r, &mut w)?;
+        dev.update_factor(change, &mut r, &mut w)?;
         black_box(&r);
         Ok(start.elapsed().as_secs_f64())
     })

@@ -132,7 +132,7 @@ impl<T: Scalar, D: Device<T>> Run<'_, D, T> {
             for change in [Change::Up, Change::Down] {
                 let mut a = self.dev.load_temporary(factor.view(), Part::Upper).unwrap();
                 let mut v = self.copy(&v);
-                self.dev.chud(change, &mut a, &mut v).unwrap();
+                self.dev.update_factor(change, &mut a, &mut v).unwrap();
                 self.keep(format!("chud {change:?} by {k}"), &a);
             }
         }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use cudafactor::device::memory::Memory;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -68,21 +69,21 @@ fn copies_stay_on_the_device_in_order() {
     let Some(gpu) = gpu() else { return };
     let a = matrices::random::<f64>(130, 70, 5);
     let from = gpu.load(a.view()).unwrap();
-    let mut to = Device::<f64>::zeros(&gpu, 130, 70).unwrap();
+    let mut to = Memory::<f64>::zeros(&gpu, 130, 70).unwrap();
     assert_ne!(from.address(), to.address());
     gpu.copy(&from, &mut to).unwrap();
     let mut got = Host::<f64>::from_fn(130, 70, |_, _| f64::NAN);
     gpu.read(&to, got.view_mut()).unwrap();
     assert_eq!(got.wide(), a.wide());
 
-    let mut other = Device::<f64>::zeros(&gpu, 70, 130).unwrap();
+    let mut other = Memory::<f64>::zeros(&gpu, 70, 130).unwrap();
     let refused = gpu.copy(&from, &mut other);
     assert!(
         matches!(refused, Err(Error::Dimension { .. })),
         "{refused:?}"
     );
-    let mut empty = Device::<f64>::zeros(&gpu, 0, 70).unwrap();
-    let none = Device::<f64>::zeros(&gpu, 0, 70).unwrap();
+    let mut empty = Memory::<f64>::zeros(&gpu, 0, 70).unwrap();
+    let none = Memory::<f64>::zeros(&gpu, 0, 70).unwrap();
     gpu.copy(&none, &mut empty).unwrap();
 }
 
@@ -92,7 +93,7 @@ fn timed_work_is_done_and_its_value_returned() {
     let Some(gpu) = gpu() else { return };
     let a = matrices::random::<f64>(200, 200, 6);
     let operand = gpu.load(a.view()).unwrap();
-    let mut c = Device::<f64>::zeros(&gpu, 200, 200).unwrap();
+    let mut c = Memory::<f64>::zeros(&gpu, 200, 200).unwrap();
     let work = || gpu.syrk(Trans::Yes, &operand, &mut c);
     let (done, ms) = gpu.timed(work).unwrap();
     assert_eq!(done, Ok(()));
@@ -115,7 +116,7 @@ fn every_probe_passes() {
     let count = probe::device_count();
     let info = probe::info();
     assert!(count > 0 && info.len() == count);
-    assert_eq!(Device::<f64>::name(&gpu), "cuda:0");
+    assert_eq!(Memory::<f64>::name(&gpu), "cuda:0");
     assert!(info
         .iter()
         .all(|g| g.memory_free <= g.memory_total && g.multiprocessors > 0));

@@ -4,6 +4,8 @@
 
 mod common;
 
+use cudafactor::device::memory::Memory;
+use cudafactor::device::blas::Blas;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::driver::probe;
 use cudafactor::backend::cuda::CudaDevice;
@@ -22,7 +24,7 @@ fn failed<R>(outcome: Result<R>) -> Option<(String, Option<usize>)> {
 fn a_failed_gpu_is_told_of_and_the_process_goes_on() {
     let Some(gpu) = common::gpu() else { return };
     let count = probe::device_count();
-    let held = Device::<f64>::zeros(&gpu, 10, 10).unwrap();
+    let held = Memory::<f64>::zeros(&gpu, 10, 10).unwrap();
     gpu.synchronize().unwrap();
 
     gpu.fault().unwrap();
@@ -33,8 +35,8 @@ fn a_failed_gpu_is_told_of_and_the_process_goes_on() {
     let since = Some((name, Some(0)));
     assert_eq!(failed(gpu.synchronize()), since);
     assert_eq!(failed(CudaDevice::open(0)), since);
-    assert_eq!(failed(Device::<f64>::diagonal(&gpu, &held)), since);
-    assert_eq!(failed(Device::<f64>::zeros(&gpu, 5, 5)), since);
+    assert_eq!(failed(Blas::<f64>::diagonal(&gpu, &held)), since);
+    assert_eq!(failed(Memory::<f64>::zeros(&gpu, 5, 5)), since);
     let told = CudaDevice::open(0).err().unwrap().to_string();
     assert!(told.contains("GPU 0 cannot be used any more"), "{told}");
 
@@ -43,6 +45,6 @@ fn a_failed_gpu_is_told_of_and_the_process_goes_on() {
     assert!(probe::info().len() < count);
     assert!(CudaDevice::opened().is_empty());
     let cpu = CpuDevice::new(1);
-    let zeros = Device::<f64>::zeros(&cpu, 3, 3).unwrap();
-    assert_eq!(Device::<f64>::diagonal(&cpu, &zeros).unwrap(), vec![0.0; 3]);
+    let zeros = Memory::<f64>::zeros(&cpu, 3, 3).unwrap();
+    assert_eq!(Blas::<f64>::diagonal(&cpu, &zeros).unwrap(), vec![0.0; 3]);
 }

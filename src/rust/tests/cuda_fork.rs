@@ -5,6 +5,8 @@
 
 mod common;
 
+use cudafactor::device::memory::Memory;
+use cudafactor::device::blas::Blas;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::driver::probe;
 use cudafactor::backend::cuda::CudaDevice;
@@ -15,7 +17,7 @@ use cudafactor::device::dense::Device;
 #[test]
 fn a_forked_child_is_refused() {
     let Some(gpu) = common::gpu() else { return };
-    let held = Device::<f64>::zeros(&gpu, 10, 10).unwrap();
+    let held = Memory::<f64>::zeros(&gpu, 10, 10).unwrap();
     let large = common::matrices::integers::<f64>(400, 400, 1);
     // By several threads, in the parent alone.
     drop(gpu.load_temporary(large.view(), Part::All).unwrap());
@@ -31,7 +33,7 @@ fn a_forked_child_is_refused() {
         });
         let refused = matches!(CudaDevice::open(0), Err(Error::DeviceUnavailable { .. }));
         let used = matches!(
-            Device::<f64>::diagonal(&gpu, &held),
+            Blas::<f64>::diagonal(&gpu, &held),
             Err(Error::DeviceUnavailable { .. })
         );
         let counted = probe::device_count() == 0;
@@ -47,5 +49,5 @@ fn a_forked_child_is_refused() {
     // SAFETY: waits for the child just made.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0, "the child was not refused, or hung");
-    assert_eq!(Device::<f64>::diagonal(&gpu, &held).unwrap(), vec![0.0; 10]);
+    assert_eq!(Blas::<f64>::diagonal(&gpu, &held).unwrap(), vec![0.0; 10]);
 }

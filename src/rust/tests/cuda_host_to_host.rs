@@ -3,6 +3,7 @@
 
 mod common;
 
+use cudafactor::device::memory::Memory;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudafactor::backend::cuda::CudaDevice;
@@ -23,11 +24,11 @@ fn alone() -> MutexGuard<'static, ()> {
 /// All memory of the GPU but so many bytes, and less than a MiB.
 fn all_but(gpu: &CudaDevice, bytes: usize) -> Vec<Matrix<'static, f64>> {
     gpu.release().unwrap();
-    let spare = Device::<f64>::zeros(gpu, bytes / 8, 1).unwrap();
+    let spare = Memory::<f64>::zeros(gpu, bytes / 8, 1).unwrap();
     let mut held = Vec::new();
     let mut piece = 1 << 31;
     while piece >= 1 << 17 {
-        match Device::<f64>::zeros(gpu, piece, 1) {
+        match Memory::<f64>::zeros(gpu, piece, 1) {
             Ok(m) => held.push(m),
             Err(Error::DeviceMemory { .. }) => piece /= 2,
             Err(e) => panic!("{e:?}"),
@@ -48,19 +49,19 @@ fn a_full_device_factors_from_host_to_host_or_says_what_it_lacks() {
     let factor = |in_blocks: bool| {
         let mut out = Host::<f64>::from_fn(n, n, |_, _| f64::NAN);
         let done = match in_blocks {
-            true => gpu.potrf_host(x.view(), out.view_mut()),
-            false => gpu.potrf_loaded(x.view(), out.view_mut()),
+            true => host_to_host::potrf(gpu, x.view(), out.view_mut()),
+            false => host_to_host::potrf_loaded(gpu, x.view(), out.view_mut()),
         };
         done.map(|()| out)
     };
     // Code is loaded while there is room, that of small systems and products too, to which larger ones give way.
     let operand = gpu.load(x.view()).unwrap();
     for k in [10, 100, 700] {
-        let mut b = Device::<f64>::zeros(&gpu, n, k).unwrap();
+        let mut b = Memory::<f64>::zeros(&gpu, n, k).unwrap();
         let (left, upper) = (Side::Left, Uplo::Upper);
         gpu.trsm(left, upper, Trans::Yes, Diag::NonUnit, k, &operand, &mut b)
             .unwrap();
-        let mut c = Device::<f64>::zeros(&gpu, k, k).unwrap();
+        let mut c = Memory::<f64>::zeros(&gpu, k, k).unwrap();
         gpu.syrk(Trans::Yes, &b, &mut c).unwrap();
     }
     drop(operand);

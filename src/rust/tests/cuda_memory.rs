@@ -3,6 +3,7 @@
 
 mod common;
 
+use cudafactor::device::memory::Memory;
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +31,7 @@ fn too_large_a_matrix_is_an_error_with_numbers() {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };
     for n in [1 << 20, 1 << 31, usize::MAX] {
-        let refused = Device::<f64>::zeros(&gpu, n, n).err();
+        let refused = Memory::<f64>::zeros(&gpu, n, n).err();
         let Some(Error::DeviceMemory {
             needed,
             free,
@@ -54,7 +55,7 @@ fn a_filled_device_recovers() {
     let rows = (total / 16 / 8) as usize;
     let mut held = Vec::new();
     let refused = loop {
-        match Device::<f64>::zeros(&gpu, rows, 1) {
+        match Memory::<f64>::zeros(&gpu, rows, 1) {
             Ok(m) => held.push(m),
             Err(e) => break e,
         }
@@ -62,7 +63,7 @@ fn a_filled_device_recovers() {
     };
     assert!(matches!(refused, Error::DeviceMemory { .. }), "{refused:?}");
     drop(held);
-    drop(Device::<f64>::zeros(&gpu, rows, 4).unwrap());
+    drop(Memory::<f64>::zeros(&gpu, rows, 4).unwrap());
     works(&gpu);
 }
 
@@ -99,7 +100,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
         KEPT.with_borrow_mut(|kept| kept.matrices.push((matrix, share)));
     };
     for _ in 0..20 {
-        keep(Device::<f64>::zeros(&gpu, rows, 1).unwrap());
+        keep(Memory::<f64>::zeros(&gpu, rows, 1).unwrap());
     }
     let searches = KEPT.with_borrow(|kept| kept.searches.clone());
     assert!(searches.len() >= 4, "{searches:?}");
@@ -113,7 +114,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
     // What is still wanted is no garbage.
     base::accounting::install(|_| ());
     let refused = loop {
-        match Device::<f64>::zeros(&gpu, rows, 1) {
+        match Memory::<f64>::zeros(&gpu, rows, 1) {
             Ok(matrix) => keep(matrix),
             Err(e) => break e,
         }
@@ -144,7 +145,7 @@ fn ten_thousand_rounds_leave_memory_where_it_was() {
     let Some(gpu) = gpu() else { return };
     let a = matrices::random::<f64>(60, 60, 3);
     let round = |i: usize| {
-        let x = Device::<f64>::zeros(&gpu, 1 + i % 700, 100).unwrap();
+        let x = Memory::<f64>::zeros(&gpu, 1 + i % 700, 100).unwrap();
         let y = gpu.load_temporary(a.view(), Part::Upper).unwrap();
         drop((x, y));
     };
@@ -169,7 +170,7 @@ fn the_largest_order_fits(task: Task, work: impl Fn(&CudaDevice, usize) -> Resul
     work(&gpu, 3000).unwrap();
     gpu.release().unwrap();
     let spare = gpu.usage().unwrap().free.saturating_sub(1200 << 20);
-    let held = Device::<f64>::zeros(&gpu, (spare / 8) as usize, 1).unwrap();
+    let held = Memory::<f64>::zeros(&gpu, (spare / 8) as usize, 1).unwrap();
     let usage = gpu.usage().unwrap();
     let free = (usage.free + usage.pooled) as f64;
     let n = largest(free, |n| task.on_gpu(n, 8));
@@ -224,7 +225,7 @@ fn the_largest_solution_fits() {
 fn the_largest_product_fits() {
     the_largest_order_fits(Task::Product, |gpu, n| {
         let (a, b) = (identity(gpu, n)?, identity(gpu, n)?);
-        let mut c = Device::<f64>::zeros(gpu, n, n)?;
+        let mut c = Memory::<f64>::zeros(gpu, n, n)?;
         gpu.gemm(1.0, Trans::No, &a, Trans::No, &b, 0.0, &mut c)
     });
 }
@@ -233,14 +234,14 @@ fn the_largest_product_fits() {
 fn the_largest_crossproduct_fits() {
     the_largest_order_fits(Task::Crossprod, |gpu, n| {
         let a = identity(gpu, n)?;
-        let mut c = Device::<f64>::zeros(gpu, n, n)?;
+        let mut c = Memory::<f64>::zeros(gpu, n, n)?;
         gpu.syrk(Trans::Yes, &a, &mut c)
     });
 }
 
 /// The identity of order n.
 fn identity(gpu: &CudaDevice, n: usize) -> Result<Matrix<'static, f64>> {
-    let mut a = Device::<f64>::zeros(gpu, n, n)?;
+    let mut a = Memory::<f64>::zeros(gpu, n, n)?;
     gpu.set_identity(&mut a)?;
     Ok(a)
 }
@@ -256,11 +257,11 @@ fn a_full_device_factors_in_single_precision() {
         let mut home = Host::<f32>::from_fn(n, n, |_, _| 0.0);
         let mut x = gpu.load_into(a.view(), Part::Upper, home.view_mut())?;
         // Once the matrix is there, this much stays free: less than its copy in double precision takes.
-        let spare = Device::<f64>::zeros(&gpu, 6 << 20, 1)?;
+        let spare = Memory::<f64>::zeros(&gpu, 6 << 20, 1)?;
         let mut held = Vec::new();
         let mut piece = 1 << 30;
         while piece >= 1 << 17 {
-            match Device::<f64>::zeros(&gpu, piece, 1) {
+            match Memory::<f64>::zeros(&gpu, piece, 1) {
                 Ok(m) => held.push(m),
                 Err(Error::DeviceMemory { .. }) => piece /= 2,
                 Err(e) => return Err(e),
@@ -274,8 +275,8 @@ fn a_full_device_factors_in_single_precision() {
     };
     // Code is loaded while there is room.
     let operand = gpu.load(a.view()).unwrap();
-    let mut b = Device::<f32>::zeros(&gpu, n, 100).unwrap();
-    let mut c = Device::<f32>::zeros(&gpu, n, n).unwrap();
+    let mut b = Memory::<f32>::zeros(&gpu, n, 100).unwrap();
+    let mut c = Memory::<f32>::zeros(&gpu, n, n).unwrap();
     let (left, lower) = (Side::Left, Uplo::Lower);
     gpu.trsm(left, lower, Trans::No, Diag::NonUnit, n, &operand, &mut b)
         .unwrap();

@@ -5,7 +5,8 @@ mod common;
 use common::{changed, for_each_device, matrices, residual, same, shapes, Host};
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::{Device, LuInfo};
+use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::LuInfo;
 
 for_each_device!(
     factors_of_every_shape,

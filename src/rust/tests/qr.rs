@@ -5,7 +5,8 @@ mod common;
 use common::{changed, for_each_device, matrices, residual, same, shapes, written, Host};
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::{Device, PivotedQr};
+use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::PivotedQr;
 
 for_each_device!(
     plain_factors,

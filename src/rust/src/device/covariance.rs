@@ -7,6 +7,9 @@
 use faer::MatRef;
 
 use crate::base::error::{Error, Result};
+use crate::base::matrix::Block;
+use crate::base::scalar::Scalar;
+use crate::device::memory::Memory;
 
 /// How the correlation falls with the distance: Rasmussen and Williams (2006), section 4.2.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +104,31 @@ impl Points<'_> {
 /// One over each range. A range below `1 / f64::MAX` counts as that, so that points in one place have distance zero.
 pub fn scales(ranges: &[f64]) -> Vec<f64> {
     ranges.iter().map(|r| (1.0 / r).min(f64::MAX)).collect()
+}
+
+/// Covariances of points, computed where the matrix is.
+pub trait CovarianceMatrix<T: Scalar>: Memory<T> {
+    /// Points in the device's memory.
+    type Points<'a>;
+
+    /// Points to read, in double precision whatever `T` is. On the CPU they are borrowed.
+    fn points<'a>(&self, x: Points<'a>) -> Result<Self::Points<'a>>;
+    /// `out[i, j]` becomes the covariance of point `block.row + i` of x with point `block.col + j` of y.
+    ///
+    /// `out` becomes zero outside the block's rows and columns. The nugget is added where the two
+    /// point numbers are equal, so it is for points and themselves. x and y have the same
+    /// dimension; the scales of x are used. Entries are computed in double precision by the
+    /// operations of [`Correlation::at`] in their order, and rounded to `T` once. So devices differ
+    /// only by the last places of their exponential functions, and an entry depends on its two
+    /// points alone.
+    fn covariance(
+        &self,
+        function: &Covariance,
+        x: &Self::Points<'_>,
+        y: &Self::Points<'_>,
+        block: Block,
+        out: &mut Self::Mat<'_>,
+    ) -> Result<()>;
 }
 
 #[cfg(test)]

@@ -309,14 +309,14 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// The inner product of every column of x with that of y, of one shape (else [`Error::Dimension`]), in an order of operations that depends on the number of rows alone.
     fn column_dots(&self, x: &Self::Mat<'_>, y: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
-    /// As [`Device::chud`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
-    fn chud_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {
+    /// As [`Device::update_factor`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
+    fn update_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {
         let largest = self.fold(Fold::Largest, Lines::All, false, v)?;
         if !largest.iter().all(|x| *x <= most) {
             return Ok(false);
         }
         let mut v = self.duplicate(v, Part::All)?;
-        self.chud(Change::Up, r, &mut v)?;
+        self.update_factor(Change::Up, r, &mut v)?;
         Ok(true)
     }
 

@@ -1,11 +1,18 @@
 //! The contracts between the algorithms and the machines they run on.
 //!
-//! Traits and the types in their signatures, nothing else; it imports `base` and `progress`.
-//! Start with [`dense`]: BLAS's and LAPACK's verbs. [`async_copy`] lets tiles travel while others are computed with.
+//! It has traits and the types in their signatures, nothing else. It imports `base`, `cost` and `tiles`.
+//! Start with [`memory`], then [`blas`] and [`lapack`]. [`dense`] is their sum with [`batched`],
+//! [`streamed`], [`update`] and [`covariance`]. [`async_copy`] is for tiles that travel during computations.
 
 pub mod async_copy;
+pub mod batched;
+pub mod blas;
 pub mod covariance;
 pub mod dense;
 pub mod elementwise;
+pub mod lapack;
+pub mod memory;
 pub mod sparse;
 pub mod stencil;
+pub mod streamed;
+pub mod update;

@@ -1,5 +1,7 @@
 //! Arithmetic and reductions of `gpu_matrix`.
 
+use crate::device::memory::Memory;
+use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
@@ -36,7 +38,7 @@ fn native_held_map(f: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
         let f = Map::named(text(&f)?).ok_or_else(|| unknown("function"))?;
         let slot = Slot::new(&out)?;
         let (out, nan) = on_held!(&how, held(&x)?, |dev, T, a| {
-            let (m, n) = Device::<T>::shape(dev, a);
+            let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, m, n)?;
             let nan = dev.map(f, a, &mut out)?;
             Ok::<_, Error>((Holds::<T>::hold(dev, out), nan))
@@ -90,7 +92,7 @@ fn native_held_column_norms(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let values = on_held!(&how, held(&x)?, |dev, T, a| {
-            Device::<T>::column_norms(dev, a)
+            Blas::<T>::column_norms(dev, a)
         })?;
         Ok(list!(values = values))
     })

@@ -6,7 +6,7 @@ use crate::algo::dense::least_squares::{self, Fit, Fits};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::dense::ProblemShape;
+use crate::device::batched::ProblemShape;
 use crate::r::args::{self, Out};
 use crate::r::qr::answer;
 use crate::r::reply::reply;

@@ -1,5 +1,6 @@
 //! `lp_ipm`.
 
+use crate::device::memory::Memory;
 use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
@@ -82,7 +83,7 @@ impl<'r> Call<'r> {
     fn dense(&self, how: &How, dim: (usize, usize), x: &[f64]) -> Result<Solution> {
         let problem = self.problem();
         on_device!(how, Work::linear_program(dim.0, dim.1), |dev, T| {
-            let a = Device::<f64>::load(dev, args::view(x, dim))?;
+            let a = Memory::<f64>::load(dev, args::view(x, dim))?;
             let a = DenseConstraints::<f64, _>::new(dev, &a);
             if T::EPS > f64::EPSILON {
                 lp::solve::solve(&MixedConstraints::new(a), &problem, &self.options)

@@ -1,5 +1,6 @@
 //! `gpu_lu`, `gpu_solve`, `gpu_determinant`.
 
+use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::algo::dense::lu::{self, Rhs};
@@ -145,7 +146,7 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
         let (made, info, diagonal, norm1) = on_held!(&how, x, |dev, T, x| {
             let (f, info) = lu::factor_resident::<T, _>(dev, x)?;
             let diagonal = widened(&dev.diagonal(&f)?)?;
-            let norm1 = Device::<T>::norm1(dev, x)?;
+            let norm1 = Blas::<T>::norm1(dev, x)?;
             Ok((Holds::<T>::hold(dev, f), info, diagonal, norm1))
         })?;
         let rows = made.shape().0;

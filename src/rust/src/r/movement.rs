@@ -1,5 +1,7 @@
 //! Parts of `gpu_matrix`: transposed, taken, replaced, put together.
 
+use crate::device::memory::Memory;
+use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
@@ -20,7 +22,7 @@ fn native_held_transpose(x: Robj, out: Robj, how: Robj) -> Robj {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
         let out = on_held!(&how, held(&x)?, |dev, T, a| {
-            let (m, n) = Device::<T>::shape(dev, a);
+            let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, n, m)?;
             dev.transpose(a, &mut out)?;
             Ok::<_, Error>(Holds::<T>::hold(dev, out))
@@ -36,7 +38,7 @@ fn native_held_diagonal(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let values = on_held!(&how, held(&x)?, |dev, T, a| {
-            widened(&Device::<T>::diagonal(dev, a)?)
+            widened(&Blas::<T>::diagonal(dev, a)?)
         })?;
         Ok(list!(values = values))
     })
@@ -50,7 +52,7 @@ fn native_held_set_diagonal(x: Robj, values: Robj, out: Robj, how: Robj) -> Robj
         let slot = Slot::new(&out)?;
         let values = args::doubles(&values)?;
         let out = on_held!(&how, held(&x)?, |dev, T, a| {
-            let mut out = Device::<T>::duplicate(dev, a, Part::All)?;
+            let mut out = Memory::<T>::duplicate(dev, a, Part::All)?;
             dev.set_diagonal(&T::borrow_host(values)?, &mut out)?;
             Ok::<_, Error>(Holds::<T>::hold(dev, out))
         })?;
@@ -104,7 +106,7 @@ fn native_held_gather(
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let missing = args::number(&missing)?;
         let out = on_held!(&how, held(&x)?, |dev, T, a| {
-            let (m, n) = Device::<T>::shape(dev, a);
+            let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, rows.count(m), cols.count(n))?;
             dev.gather(
                 rows.index(),
@@ -141,9 +143,9 @@ fn native_held_scatter(x: Robj, rows: Robj, cols: Robj, value: Robj, out: Robj, 
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let value = Value::new(&value)?;
         let out = on_held!(&how, held(&x)?, |dev, T, a| {
-            let (m, n) = Device::<T>::shape(dev, a);
+            let (m, n) = Memory::<T>::shape(dev, a);
             let shape = (rows.count(m), cols.count(n));
-            let mut out = Device::<T>::duplicate(dev, a, Part::All)?;
+            let mut out = Memory::<T>::duplicate(dev, a, Part::All)?;
             let index = (rows.index(), cols.index());
             scatter_there::<T, _>(dev, index, shape, &value, &mut out)?;
             Ok::<_, Error>(Holds::<T>::hold(dev, out))

@@ -1,5 +1,7 @@
 //! A pass over a matrix in host memory, on the threads of the CPU.
 
+use crate::device::memory::Memory;
+use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::backend::cpu::CpuDevice;
@@ -16,8 +18,8 @@ fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::view(args::matrix(&x, dim)?, dim);
         let dev = CpuDevice::new(How::parse(&how)?.threads);
-        let x = Device::<f64>::load(&dev, x)?;
-        Ok(list!(norm1 = Device::<f64>::norm1(&dev, &x)?))
+        let x = Memory::<f64>::load(&dev, x)?;
+        Ok(list!(norm1 = Blas::<f64>::norm1(&dev, &x)?))
     })
 }
 
@@ -27,9 +29,9 @@ fn native_held_finite(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let finite = on_held!(&how, held(&x)?, |dev, T, a| {
-            let sums = Device::<T>::norm1(dev, a)?.is_finite();
+            let sums = Blas::<T>::norm1(dev, a)?.is_finite();
             Ok(sums
-                || Device::<T>::column_norms(dev, a)?
+                || Blas::<T>::column_norms(dev, a)?
                     .iter()
                     .all(|v| v.is_finite()))
         })?;

@@ -1,5 +1,6 @@
 //! The values of a matrix, to a file and back, in pieces of it.
 
+use crate::device::memory::Memory;
 use std::path::Path;
 
 use faer::MatMut;
@@ -136,7 +137,7 @@ mod tests {
         let dev = CpuDevice::new(1);
         let values = vec![1.5_f32, f32::NAN, -0.0, 3.0, 4.0, f32::INFINITY];
         let a = MatRef::from_column_major_slice(&values, 2, 3);
-        let a = Device::<f32>::load_temporary(&dev, a, Part::All);
+        let a = Memory::<f32>::load_temporary(&dev, a, Part::All);
         write::<f32, _>(&dev, &a.unwrap(), b"some words", &path).unwrap();
         let back = || -> Result<Vec<f64>> {
             let file = PlainFile::open(&path)?;

@@ -13,7 +13,8 @@ use cudafactor::algo::update::host::update_by_panels;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Block, Change, Part, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::{Device, PANEL};
+use cudafactor::device::dense::Device;
+use cudafactor::device::update::PANEL;
 use cudafactor::device::elementwise::Elementwise;
 use faer::Mat;
 
@@ -294,7 +295,7 @@ fn far_apart<T: Scalar, D: Elementwise<T>>(dev: &D) {
         let v = Host::<T>::from_fn(2, k, |_, j| if j == 0 { 1.0 } else { 0.0 });
         let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
         // By way of the matrix there is a factor at least.
-        let exact = dev.chud_pays(2, k);
+        let exact = dev.update_pays(2, k);
         let left = up.at(1, 1) / small;
         assert!(
             if exact {

@@ -4,7 +4,7 @@ use cudafactor::device::async_copy::TileMachine;
 
 use super::*;
 
-/// As [`Device::chud`], so many columns at a time.
+/// As [`Device::update_factor`], so many columns at a time.
 fn in_panels<T: Scalar, D: Device<T>>(
     dev: &D,
     change: Change,
@@ -20,7 +20,7 @@ fn in_panels<T: Scalar, D: Device<T>>(
         let from = r.view().submatrix(0, first, first + cols, cols);
         let mut panel = dev.load_temporary(from, Part::All)?;
         let mut rows = dev.load_temporary(v.view().subrows(first, cols), Part::All)?;
-        dev.chud_panel(&mut all, first, &mut panel, &mut rows)?;
+        dev.update_panel(&mut all, first, &mut panel, &mut rows)?;
         let whole = Block::leading(first + cols, cols);
         let mut got = Host::<T>::from_fn(whole.rows, whole.cols, |_, _| 0.0);
         dev.read_block(&panel, whole, got.view_mut())?;
@@ -48,7 +48,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
         (3 * PANEL + 7, 4),
     ];
     for (n, k) in sizes {
-        if !dev.reflects() {
+        if !dev.has_update() {
             continue;
         }
         let v = matrices::random::<T>(n, k, 90);
@@ -57,7 +57,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
             let from = whole.clone();
             let mut made = dev.load_temporary(from.view(), Part::All).unwrap();
             let mut lost = dev.load_temporary(v.view(), Part::All).unwrap();
-            dev.chud(change, &mut made, &mut lost).unwrap();
+            dev.update_factor(change, &mut made, &mut lost).unwrap();
             dev.read(&made, whole.view_mut()).unwrap();
             for width in [PANEL, 2 * PANEL] {
                 let got = in_panels(dev, change, &from, &v, width).unwrap();
@@ -78,7 +78,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
         }
     }
     // Without columns nothing changes.
-    if dev.reflects() {
+    if dev.has_update() {
         let (r, none) = (factor::<T>(5), Host::<T>::from_fn(5, 0, |_, _| 0.0));
         let got = in_panels(dev, Change::Down, &r, &none, PANEL).unwrap();
         assert!((0..5).all(|j| (0..=j).all(|i| got.at(i, j) == r.at(i, j))));
@@ -87,7 +87,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
 
 pub fn panels_say_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
     let (n, lost) = (PANEL + 60, PANEL + 33);
-    if !dev.reflects() {
+    if !dev.has_update() {
         return;
     }
     let one = Host::<T>::from_fn(n, n, |i, j| match i.cmp(&j) {
@@ -114,7 +114,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
         (PANEL + 1, 0),
         (2 * PANEL + 5, 17),
     ] {
-        if !dev.reflects() {
+        if !dev.has_update() {
             continue;
         }
         let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 91));
@@ -124,7 +124,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
             known = {
                 let mut made = dev.load_temporary(from.view(), Part::Upper).unwrap();
                 let mut lost = dev.load_temporary(v.view(), Part::All).unwrap();
-                dev.chud(change, &mut made, &mut lost).unwrap();
+                dev.update_factor(change, &mut made, &mut lost).unwrap();
                 let mut known = Host::<T>::from_fn(n, n, |_, _| 0.0);
                 dev.read(&made, known.view_mut()).unwrap();
                 known
@@ -172,7 +172,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
                 // The same where the device's memory decides.
                 let mut chosen = Host::<T>::from_fn(n, n, |_, _| 7e30);
                 let other = chosen_way(dev, what, LITTLE, (&given, &v), &mut chosen).unwrap();
-                let exactly = !dev.is_host() && dev.chud_pays(n, k);
+                let exactly = !dev.is_host() && dev.update_pays(n, k);
                 assert!(
                     (other / margin - 1.0).abs() < 1e6 * T::EPS,
                     "{other} {margin}"
@@ -191,7 +191,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
 
 pub fn refused_panel_by_panel<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev: &D) {
     let (n, k) = (PANEL + 70, 2);
-    if !dev.reflects() {
+    if !dev.has_update() {
         return;
     }
     let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 92));

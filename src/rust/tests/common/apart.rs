@@ -10,15 +10,22 @@ use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
+use cudafactor::device::memory::Memory;
+use cudafactor::device::blas::Blas;
+use cudafactor::device::lapack::Lapack;
+use cudafactor::device::batched::Batched;
+use cudafactor::device::streamed::Streamed;
+use cudafactor::device::update::FactorUpdate;
+use cudafactor::device::covariance::CovarianceMatrix;
 use cudafactor::device::async_copy::TileMachine;
 use cudafactor::device::covariance::{Covariance, Points};
-use cudafactor::device::dense::{
-    Device, LuInfo, PivotedCholesky, PivotedQr, ProblemShape, Problems, Ranks,
-};
+use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::{LuInfo, PivotedCholesky, PivotedQr};
+use cudafactor::device::batched::{ProblemShape, Problems, Ranks};
 use cudafactor::tiles::buffer::Pages;
 use faer::{MatMut, MatRef};
 
-type Inner<'a, T> = <CpuDevice as Device<T>>::Mat<'a>;
+type Inner<'a, T> = <CpuDevice as Memory<T>>::Mat<'a>;
 
 pub struct Away<'a, T: Scalar> {
     // Copies change it behind a shared reference.
@@ -71,7 +78,7 @@ impl<T: Scalar> Apart<T> {
     }
 
     fn away<'a>(&self, inner: Inner<'a, T>) -> Away<'a, T> {
-        let (rows, cols) = <CpuDevice as Device<T>>::shape(&self.cpu, &inner);
+        let (rows, cols) = <CpuDevice as Memory<T>>::shape(&self.cpu, &inner);
         self.held.set(self.held.get() + rows * cols);
         self.most.set(self.most.get().max(self.held.get()));
         Away {
@@ -87,7 +94,7 @@ impl<T: Scalar> Apart<T> {
             // SAFETY: as whoever began the copy has promised.
             let to = unsafe { &*copy.to };
             let mut to = to.inner.borrow_mut();
-            let (rows, cols) = <CpuDevice as Device<T>>::shape(&self.cpu, &to);
+            let (rows, cols) = <CpuDevice as Memory<T>>::shape(&self.cpu, &to);
             // SAFETY: as above.
             let from = unsafe { MatRef::from_raw_parts(copy.from, rows, cols, 1, rows as isize) };
             self.cpu.refill(from, Part::All, &mut to).unwrap();
@@ -97,17 +104,19 @@ impl<T: Scalar> Apart<T> {
     }
 }
 
-impl<T: Scalar> Device<T> for Apart<T> {
-    type Points<'a> = Points<'a>;
-    type Reflections = <CpuDevice as Device<T>>::Reflections;
+impl<T: Scalar> Memory<T> for Apart<T> {
     type Mat<'a> = Away<'a, T>;
+
+    const HOST: bool = false;
 
     fn name(&self) -> String {
         "apart".to_owned()
     }
+
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Away<'a, T>> {
         Ok(self.away(self.cpu.load(a)?))
     }
+
     fn load_into<'a>(
         &self,
         a: MatRef<'_, T>,
@@ -116,39 +125,51 @@ impl<T: Scalar> Device<T> for Apart<T> {
     ) -> Result<Away<'a, T>> {
         Ok(self.away(self.cpu.load_into(a, part, home)?))
     }
+
     fn output<'a>(&self, home: MatMut<'a, T>) -> Result<Away<'a, T>> {
         Ok(self.away(self.cpu.output(home)?))
     }
+
     fn zeros(&self, rows: usize, cols: usize) -> Result<Away<'static, T>> {
         Ok(self.away(self.cpu.zeros(rows, cols)?))
     }
+
     fn load_temporary(&self, a: MatRef<'_, T>, part: Part) -> Result<Away<'static, T>> {
         Ok(self.away(self.cpu.load_temporary(a, part)?))
     }
+
     fn refill(&self, from: MatRef<'_, T>, part: Part, to: &mut Away<'_, T>) -> Result<()> {
         self.cpu.refill(from, part, to.inner.get_mut())
     }
+
     fn set_identity(&self, a: &mut Away<'_, T>) -> Result<()> {
-        <CpuDevice as Device<T>>::set_identity(&self.cpu, a.inner.get_mut())
+        <CpuDevice as Memory<T>>::set_identity(&self.cpu, a.inner.get_mut())
     }
+
     fn keep_part(&self, part: Part, a: &mut Away<'_, T>) -> Result<()> {
-        <CpuDevice as Device<T>>::keep_part(&self.cpu, part, a.inner.get_mut())
+        <CpuDevice as Memory<T>>::keep_part(&self.cpu, part, a.inner.get_mut())
     }
+
     fn store(&self, _: Away<'_, T>) -> Result<()> {
         unimplemented!()
     }
+
     fn store_part(&self, _: Away<'_, T>, _: Part) -> Result<()> {
         unimplemented!()
     }
+
     fn read(&self, a: &Away<'_, T>, out: MatMut<'_, T>) -> Result<()> {
         self.cpu.read(&a.inner.borrow(), out)
     }
+
     fn read_block(&self, a: &Away<'_, T>, block: Block, out: MatMut<'_, T>) -> Result<()> {
         self.cpu.read_block(&a.inner.borrow(), block, out)
     }
+
     fn duplicate(&self, _: &Away<'_, T>, _: Part) -> Result<Away<'static, T>> {
         unimplemented!()
     }
+
     fn copy_block(
         &self,
         from: &Away<'_, T>,
@@ -157,14 +178,15 @@ impl<T: Scalar> Device<T> for Apart<T> {
         at: (usize, usize),
     ) -> Result<()> {
         let to = to.inner.get_mut();
-        <CpuDevice as Device<T>>::copy_block(&self.cpu, &from.inner.borrow(), block, to, at)
+        <CpuDevice as Memory<T>>::copy_block(&self.cpu, &from.inner.borrow(), block, to, at)
     }
+
     fn shape(&self, a: &Away<'_, T>) -> (usize, usize) {
-        <CpuDevice as Device<T>>::shape(&self.cpu, &a.inner.borrow())
+        <CpuDevice as Memory<T>>::shape(&self.cpu, &a.inner.borrow())
     }
-    fn batch_bytes(&self, all: usize) -> Result<usize> {
-        Ok(all)
-    }
+}
+
+impl<T: Scalar> Blas<T> for Apart<T> {
     fn gemm(
         &self,
         alpha: T,
@@ -179,9 +201,11 @@ impl<T: Scalar> Device<T> for Apart<T> {
         self.cpu
             .gemm(alpha, ta, &a, tb, &b, beta, c.inner.get_mut())
     }
+
     fn syrk(&self, _: Trans, _: &Away<'_, T>, _: &mut Away<'_, T>) -> Result<()> {
         unimplemented!()
     }
+
     fn trsm(
         &self,
         side: Side,
@@ -193,18 +217,92 @@ impl<T: Scalar> Device<T> for Apart<T> {
         b: &mut Away<'_, T>,
     ) -> Result<()> {
         let b = b.inner.get_mut();
-        <CpuDevice as Device<T>>::trsm(&self.cpu, side, uplo, trans, diag, k, &a.inner.borrow(), b)
+        <CpuDevice as Blas<T>>::trsm(&self.cpu, side, uplo, trans, diag, k, &a.inner.borrow(), b)
     }
+
+    fn norm1(&self, a: &Away<'_, T>) -> Result<f64> {
+        <CpuDevice as Blas<T>>::norm1(&self.cpu, &a.inner.borrow())
+    }
+
+    fn column_norms(&self, a: &Away<'_, T>) -> Result<Vec<f64>> {
+        <CpuDevice as Blas<T>>::column_norms(&self.cpu, &a.inner.borrow())
+    }
+
+    fn diagonal(&self, a: &Away<'_, T>) -> Result<Vec<T>> {
+        self.cpu.diagonal(&a.inner.borrow())
+    }
+}
+
+impl<T: Scalar> Lapack<T> for Apart<T> {
     fn potrf(&self, uplo: Uplo, a: &mut Away<'_, T>) -> Result<()> {
-        <CpuDevice as Device<T>>::potrf(&self.cpu, uplo, a.inner.get_mut())
+        <CpuDevice as Lapack<T>>::potrf(&self.cpu, uplo, a.inner.get_mut())
     }
+
+    fn pstrf(&self, _: f64, _: &mut Away<'_, T>) -> Result<PivotedCholesky> {
+        unimplemented!()
+    }
+
+    fn getrf(&self, _: &mut Away<'_, T>) -> Result<LuInfo> {
+        unimplemented!()
+    }
+
+    fn laswp(&self, _: Trans, _: &[usize], _: &mut Away<'_, T>) -> Result<()> {
+        unimplemented!()
+    }
+
+    fn geqrf(&self, _: &mut Away<'_, T>) -> Result<Vec<T>> {
+        unimplemented!()
+    }
+
+    fn scale_trapezoids(&self, _: &[T], _: &[T], _: &mut Away<'_, T>) -> Result<()> {
+        unimplemented!()
+    }
+
+    fn geqp3(&self, _: &mut Away<'_, T>) -> Result<PivotedQr<T>> {
+        unimplemented!()
+    }
+
+    fn qrdc2(&self, _: f64, _: &mut Away<'_, T>) -> Result<PivotedQr<T>> {
+        unimplemented!()
+    }
+
+    fn ormqr(&self, _: Trans, _: &Away<'_, T>, _: &[T], _: &mut Away<'_, T>) -> Result<()> {
+        unimplemented!()
+    }
+
+    fn orgqr(&self, _: &Away<'_, T>, _: &[T], _: &mut Away<'_, T>) -> Result<()> {
+        unimplemented!()
+    }
+}
+
+impl<T: Scalar> Batched<T> for Apart<T> {
+    fn batch_bytes(&self, all: usize) -> Result<usize> {
+        Ok(all)
+    }
+
     fn potrf_batched(&self, _: &mut Away<'_, T>) -> Result<()> {
         unimplemented!()
     }
-    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Self::Reflections> {
-        <CpuDevice as Device<T>>::reflections(&self.cpu, change, n, k)
+
+    fn takes(&self, _: ProblemShape) -> bool {
+        false
     }
-    fn chud_panel(
+
+    fn qrls_batched(&self, _: f64, _: Problems<'_, Away<'_, T>>) -> Result<Ranks> {
+        unimplemented!()
+    }
+}
+
+impl<T: Scalar> Streamed<T> for Apart<T> {}
+
+impl<T: Scalar> FactorUpdate<T> for Apart<T> {
+    type Reflections = <CpuDevice as FactorUpdate<T>>::Reflections;
+
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Self::Reflections> {
+        <CpuDevice as FactorUpdate<T>>::reflections(&self.cpu, change, n, k)
+    }
+
+    fn update_panel(
         &self,
         all: &mut Self::Reflections,
         first: usize,
@@ -212,53 +310,17 @@ impl<T: Scalar> Device<T> for Apart<T> {
         v: &mut Away<'_, T>,
     ) -> Result<()> {
         let (panel, v) = (panel.inner.get_mut(), v.inner.get_mut());
-        self.cpu.chud_panel(all, first, panel, v)
+        self.cpu.update_panel(all, first, panel, v)
     }
-    fn pstrf(&self, _: f64, _: &mut Away<'_, T>) -> Result<PivotedCholesky> {
-        unimplemented!()
-    }
-    fn getrf(&self, _: &mut Away<'_, T>) -> Result<LuInfo> {
-        unimplemented!()
-    }
-    fn laswp(&self, _: Trans, _: &[usize], _: &mut Away<'_, T>) -> Result<()> {
-        unimplemented!()
-    }
-    fn geqrf(&self, _: &mut Away<'_, T>) -> Result<Vec<T>> {
-        unimplemented!()
-    }
-    fn scale_trapezoids(&self, _: &[T], _: &[T], _: &mut Away<'_, T>) -> Result<()> {
-        unimplemented!()
-    }
-    fn geqp3(&self, _: &mut Away<'_, T>) -> Result<PivotedQr<T>> {
-        unimplemented!()
-    }
-    fn qrdc2(&self, _: f64, _: &mut Away<'_, T>) -> Result<PivotedQr<T>> {
-        unimplemented!()
-    }
-    fn ormqr(&self, _: Trans, _: &Away<'_, T>, _: &[T], _: &mut Away<'_, T>) -> Result<()> {
-        unimplemented!()
-    }
-    fn orgqr(&self, _: &Away<'_, T>, _: &[T], _: &mut Away<'_, T>) -> Result<()> {
-        unimplemented!()
-    }
-    fn batches(&self, _: ProblemShape) -> bool {
-        false
-    }
-    fn qrls_batched(&self, _: f64, _: Problems<'_, Away<'_, T>>) -> Result<Ranks> {
-        unimplemented!()
-    }
-    fn norm1(&self, a: &Away<'_, T>) -> Result<f64> {
-        <CpuDevice as Device<T>>::norm1(&self.cpu, &a.inner.borrow())
-    }
-    fn column_norms(&self, a: &Away<'_, T>) -> Result<Vec<f64>> {
-        <CpuDevice as Device<T>>::column_norms(&self.cpu, &a.inner.borrow())
-    }
-    fn diagonal(&self, a: &Away<'_, T>) -> Result<Vec<T>> {
-        self.cpu.diagonal(&a.inner.borrow())
-    }
+}
+
+impl<T: Scalar> CovarianceMatrix<T> for Apart<T> {
+    type Points<'a> = Points<'a>;
+
     fn points<'a>(&self, _: Points<'a>) -> Result<Points<'a>> {
         unimplemented!()
     }
+
     fn covariance(
         &self,
         _: &Covariance,

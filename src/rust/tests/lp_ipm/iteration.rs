@@ -1,5 +1,6 @@
 //! The iteration itself: limits, precisions, degenerate and sparse problems.
 
+use cudafactor::device::memory::Memory;
 use std::time::Duration;
 
 use cudafactor::algo::lp::ipm::iterate::Status;
@@ -61,7 +62,7 @@ fn factors_in_single_precision_are_refined() {
     let dev = CpuDevice::new(1);
     let values = p.by_columns();
     let view = MatRef::from_column_major_slice(&values, 60, 130);
-    let a = Device::<f64>::load(&dev, view).unwrap();
+    let a = Memory::<f64>::load(&dev, view).unwrap();
     let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
     let mut layout = Layout {
         rows: (0..60).collect(),

@@ -1,5 +1,6 @@
 //! Linear programs for tests, and what must hold of their solutions.
 
+use cudafactor::device::memory::Memory;
 use cudafactor::algo::lp;
 use cudafactor::algo::lp::ipm::iterate::Status;
 use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
@@ -59,7 +60,7 @@ impl Lp {
         let dev = CpuDevice::new(1);
         let values: Vec<T> = self.by_columns().into_iter().map(T::from_f64).collect();
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
-        let a = Device::<T>::load(&dev, view)?;
+        let a = Memory::<T>::load(&dev, view)?;
         self.with(|p| lp::solve::solve(&DenseConstraints::<T, _>::new(&dev, &a), p, options))
     }
 
@@ -67,7 +68,7 @@ impl Lp {
         let dev = CpuDevice::new(1);
         let values = self.by_columns();
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
-        let a = Device::<f64>::load(&dev, view)?;
+        let a = Memory::<f64>::load(&dev, view)?;
         let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
         self.with(|p| lp::solve::solve(&a, p, options))
     }

@@ -7,7 +7,8 @@ use super::positive::shuffled;
 use super::{allowed, textbook};
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::{Device, LuInfo};
+use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::LuInfo;
 
 for_each_device!(residuals_are_the_textbooks, growth_costs_what_it_must);
 

@@ -6,7 +6,8 @@ use super::lu::{factor, shapes};
 use super::positive::shuffled;
 use super::{exact, textbook};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::{Device, LuInfo};
+use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::LuInfo;
 
 for_each_device!(
     pivots_are_the_largest,

@@ -1,5 +1,6 @@
 //! Lower triangles that are hard to divide by.
 
+use cudafactor::device::lapack::Lapack;
 use super::common::matrices::{self, Random};
 use super::positive::{orthogonal, rising, shuffled, Range};
 use cudafactor::backend::cpu::CpuDevice;
@@ -160,9 +161,9 @@ fn triangle_of(n: usize, condition: f64) -> Mat<f64> {
     let d = |i: usize| condition.powf(-(i as f64) / last);
     let cpu = CpuDevice::new(1);
     let a = Mat::from_fn(n, n, |i, j| d(i) * q[(j, i)]);
-    let mut factor: <CpuDevice as Device<f64>>::Mat<'_> =
+    let mut factor: <CpuDevice as Memory<f64>>::Mat<'_> =
         cpu.load_temporary(a.as_ref(), Part::All).unwrap();
-    Device::<f64>::geqrf(&cpu, &mut factor).unwrap();
+    Lapack::<f64>::geqrf(&cpu, &mut factor).unwrap();
     let mut r = Mat::zeros(n, n);
     cpu.read(&factor, r.as_mut()).unwrap();
     Mat::from_fn(n, n, |i, j| if i < j { 0.0 } else { r[(j, i)] })

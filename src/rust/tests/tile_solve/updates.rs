@@ -12,7 +12,7 @@ use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Change, Part};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;
-use cudafactor::device::dense::PANEL;
+use cudafactor::device::update::PANEL;
 use cudafactor::tiles::{Access, Layout, State, TileFile};
 
 for_each_device!(
@@ -64,13 +64,13 @@ fn by_reflections<T: Scalar, D: TileMachine<T>>(
     let mut known = Host::<T>::from_fn(r.rows, r.cols, |_, _| 0.0);
     let mut made = dev.load_temporary(r.view(), Part::Upper).unwrap();
     let mut lost = dev.load_temporary(v.view(), Part::All).unwrap();
-    dev.chud(change, &mut made, &mut lost).unwrap();
+    dev.update_factor(change, &mut made, &mut lost).unwrap();
     dev.read(&made, known.view_mut()).unwrap();
     known
 }
 
 fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !dev.reflects() {
+    if !dev.has_update() {
         return;
     }
     let shapes = [
@@ -135,7 +135,7 @@ fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !dev.reflects() {
+    if !dev.has_update() {
         return;
     }
     let (n, tile, k) = (100, 24, 2);
@@ -198,7 +198,7 @@ fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 fn what_ends_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
-    if !dev.reflects() {
+    if !dev.has_update() {
         return;
     }
     let (n, tile) = (1000, 64);

@@ -3,12 +3,14 @@
 //! Only the upper triangle of A is read, as in `base::chol`. Golub & Van Loan, Matrix
 //! Computations, 4th ed., sections 4.2 and 10.5 (pivoting); LAPACK `potrf`, `pstrf`, `potri`.
 
+use crate::algo::dense::host_to_host;
 use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widen, Scalar};
-use crate::device::dense::{Device, PivotedCholesky};
+use crate::device::dense::Device;
+use crate::device::lapack::PivotedCholesky;
 
 /// The upper factor in `out`, zero below the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(
@@ -16,7 +18,7 @@ pub fn factor<T: Scalar, D: Device<T>>(
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
 ) -> Result<()> {
-    dev.potrf_host(x, out)
+    host_to_host::potrf(dev, x, out)
 }
 
 /// As [`factor`], of a matrix on the device.

@@ -12,7 +12,8 @@ use crate::algo::dense::qr::{self, QrObject};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
-use crate::device::dense::{Device, ProblemShape, Problems, Ranks};
+use crate::device::dense::Device;
+use crate::device::batched::{ProblemShape, Problems, Ranks};
 
 /// Where the parts of a fit go: `qr` as x; `effects` and `residuals` as y; `coefficients` of
 /// `ncol(x)` rows, zero beyond the rank.
@@ -124,7 +125,7 @@ pub fn fit_batch<T: Scalar, D: Device<T>>(
         }
         return Ok(ranks);
     }
-    let together = dev.batches(shape);
+    let together = dev.takes(shape);
     let each = size_of::<T>() * (m * n + 2 * m * q + n * q + n).max(1);
     let step = if together {
         (dev.batch_bytes(each.saturating_mul(count))? / each).max(1)

@@ -2,13 +2,15 @@
 //!
 //! Golub & Van Loan, 4th ed., section 3.4; LAPACK `getrf`, `getrs`, `gecon`.
 
+use crate::algo::dense::host_to_host;
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::condition;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::dense::{Device, LuInfo};
+use crate::device::dense::Device;
+use crate::device::lapack::LuInfo;
 
 /// The factors in `out`: L with its unit diagonal left out below, U on and above the diagonal.
 pub fn factor<T: Scalar, D: Device<T>>(
@@ -26,7 +28,7 @@ pub fn factor_and_norm<T: Scalar, D: Device<T>>(
     out: MatMut<'_, T>,
 ) -> Result<(LuInfo, f64)> {
     let mut a = dev.output(out)?;
-    let answer = dev.getrf_host(x, &mut a)?;
+    let answer = host_to_host::getrf(dev, x, &mut a)?;
     dev.store(a)?;
     Ok(answer)
 }
@@ -78,7 +80,7 @@ pub fn solve_factored<T: Scalar, D: Device<T>>(
         Rhs::Given(b) => Some(b),
         Rhs::Identity => None,
     };
-    dev.getrs_host(lu, ipiv, b, out)
+    host_to_host::getrs(dev, lu, ipiv, b, out)
 }
 
 /// As [`solve_factored`], of a right-hand side on the device; `None` is the identity.

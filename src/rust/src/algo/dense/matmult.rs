@@ -1,5 +1,6 @@
 //! Matrix products.
 
+use crate::algo::dense::host_to_host;
 use faer::{MatMut, MatRef};
 
 use super::matmult_blocks;
@@ -22,7 +23,7 @@ pub fn product<T: Scalar, D: TileMachine<T>>(
     if let Some(room) = matmult_blocks::room::<T, D>(dev, memory, numbers) {
         return matmult_blocks::product(dev, x, y, room, out);
     }
-    match dev.gemm_host(x, y, out.as_mut()) {
+    match host_to_host::gemm(dev, x, y, out.as_mut()) {
         // Less was to be had than was free.
         Err(Error::DeviceMemory { .. }) => {
             let room = matmult_blocks::what_is_free(dev)?;
@@ -74,7 +75,7 @@ pub fn self_product<T: Scalar, D: TileMachine<T>>(
     if let Some(room) = matmult_blocks::room::<T, D>(dev, memory, numbers) {
         return matmult_blocks::self_product(dev, trans, x, room, out);
     }
-    match dev.syrk_host(trans, x, out.as_mut()) {
+    match host_to_host::syrk(dev, trans, x, out.as_mut()) {
         Err(Error::DeviceMemory { .. }) => {
             let room = matmult_blocks::what_is_free(dev)?;
             matmult_blocks::self_product(dev, trans, x, room, out)

@@ -3,6 +3,7 @@
 //! It imports `sparse`, the contracts, `cost` and `progress`.
 //! Start with [`cholesky`]; [`matmult`] and [`matmult_blocks`] show how a product goes part by part.
 
+pub mod host_to_host;
 pub mod cholesky;
 pub mod condition;
 pub mod determinant;

@@ -15,7 +15,8 @@ use crate::base::matrix::{Block, Part};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::qr_flops;
-use crate::device::dense::{Device, PivotedQr};
+use crate::device::dense::Device;
+use crate::device::lapack::PivotedQr;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
@@ -224,7 +225,7 @@ fn in_blocks<T: Scalar, D: Device<T>>(
         }
         Some(tau[..count].to_vec())
     };
-    let done = dev.geqrf_host(x, out, &mut finish)?;
+    let done = dev.geqrf_streamed(x, out, &mut finish)?;
     Ok(done.map(|_| qraux))
 }
 

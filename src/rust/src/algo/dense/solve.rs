@@ -1,12 +1,14 @@
 //! Linear systems `a x = b` by LU, refused when a is singular to working precision.
 
+use crate::algo::dense::host_to_host;
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::lu::{self, Rhs};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::device::dense::{Device, LuInfo};
+use crate::device::dense::Device;
+use crate::device::lapack::LuInfo;
 
 /// `out = a^-1 b`. [`Error::Singular`] when U has an exact zero, [`Error::IllConditioned`] when the reciprocal
 /// condition number is below `tol` or cannot be told (NaN); `tol <= 0` asks for neither the number nor the check.
@@ -18,7 +20,7 @@ pub fn solve<T: Scalar, D: Device<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     let mut f = dev.zeros(a.nrows(), a.ncols())?;
-    let (info, norm) = dev.getrf_host(a, &mut f)?;
+    let (info, norm) = host_to_host::getrf(dev, a, &mut f)?;
     refuse(dev, &f, &info, norm, tol)?;
     lu::solve_factored(dev, &f, &info.ipiv, b, out)
 }

@@ -4,6 +4,7 @@
 //! sparse matrices. What that costs is that a coarse correction is too small, since constants have steps between aggregates where an error has slopes; the coarser matrix is therefore made smaller by
 //! a factor (Braess 1995, Computing 55:379), which keeps it positive definite. Rows that their diagonal dominates are left to relaxation, and so is what is left where rows find no partners.
 
+use crate::device::memory::Memory;
 use faer::MatRef;
 
 use super::geometric::{Level, Multigrid, COARSEST};
@@ -43,7 +44,7 @@ impl<A, G> Aggregated<A, G> {
     }
 }
 
-type Own<D> = <D as Device<f64>>::Mat<'static>;
+type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
 /// The levels of a device.
 pub type Of<D> = Aggregated<<D as Sparse>::Csr, <D as Sparse>::Aggregates>;

@@ -5,6 +5,7 @@
 //! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::device::stencil`]), which keeps
 //! the number of iterations small where couplings differ by many orders of magnitude.
 
+use crate::device::memory::Memory;
 use std::cell::RefCell;
 
 use faer::{MatMut, MatRef};
@@ -67,7 +68,7 @@ pub trait Level<D: Elementwise<f64>>: Sized {
 }
 
 /// A matrix of a device.
-type Own<D> = <D as Device<f64>>::Mat<'static>;
+type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
 /// A level of grids, with the weights of the interpolation to it from the next one.
 pub struct Grids<M> {

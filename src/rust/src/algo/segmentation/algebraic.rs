@@ -4,6 +4,7 @@
 //! A sparse matrix's diagonal has sums of weights, whose rounding is of the size of the smallest weights. So solutions are refined: residuals are sums over edges of weights times differences, as of
 //! the direct method, and what is iterated for is what they are off.
 
+use crate::device::memory::Memory;
 use faer::MatRef;
 
 use super::graph::Graph;
@@ -31,7 +32,7 @@ const SMALLER: f64 = 1e-6;
 const WORTH: f64 = 0.5;
 const STALLS: usize = 2;
 
-type Own<D> = <D as Device<f64>>::Mat<'static>;
+type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
 /// As [`segment_graph_multigrid`](super::multigrid::segment_graph_multigrid). Where this preconditioner does not do either nothing is filled in and the error is infinite, unless it `must`
 /// go on, as far as it comes.

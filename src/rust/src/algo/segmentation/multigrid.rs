@@ -222,7 +222,7 @@ mod tests {
         dev: &CpuDevice,
         values: &[f64],
         rows: usize,
-    ) -> <CpuDevice as Device<f64>>::Mat<'static> {
+    ) -> <CpuDevice as Memory<f64>>::Mat<'static> {
         let matrix = MatRef::from_column_major_slice(values, rows, values.len() / rows);
         dev.load_temporary(matrix, crate::base::matrix::Part::All)
             .unwrap()

@@ -1,5 +1,6 @@
 //! Conjugate gradients with a sparse matrix on a device.
 
+use crate::device::memory::Memory;
 use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::krylov::outcome::{Solution, Stopping};
@@ -19,7 +20,7 @@ pub enum Made {
     Multigrid,
 }
 
-type Own<D> = <D as Device<f64>>::Mat<'static>;
+type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
 /// A sparse matrix that multiplies blocks of its device.
 struct Multiplies<D: Sparse>(D::Csr);

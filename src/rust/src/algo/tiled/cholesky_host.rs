@@ -1,5 +1,6 @@
 //! Cholesky factorization of a matrix in host memory by tiles: where a device has too little memory for it, or several share the work.
 
+use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
 
 use super::cholesky;
@@ -275,7 +276,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
 }
 
 /// The tiles of a factor that its devices keep.
-pub type StayedTiles<T, D> = Vec<Stayed<<D as Device<T>>::Mat<'static>>>;
+pub type StayedTiles<T, D> = Vec<Stayed<<D as Memory<T>>::Mat<'static>>>;
 
 /// [`factor_staying`] on the devices of a request, and these devices. Where the user named none,
 /// the first one works alone if the group cannot, as devices that exchange no memory cannot.

@@ -26,17 +26,17 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(r.shape(), v.shape())?;
     let (n, k) = v.shape();
-    if n * k > 0 && dev.chud_pays(n, k) {
+    if n * k > 0 && dev.update_pays(n, k) {
         if let Some(margin) = update_on_the_way(dev, change, r, v, out.as_mut())? {
             return Ok(margin);
         }
     }
-    if dev.is_here() {
+    if D::HOST {
         check(r, v)?;
     }
     let mut made = dev.load_into(r, Part::Upper, out)?;
     let mut v = dev.load_temporary(v, Part::All)?;
-    let margin = if dev.is_here() {
+    let margin = if D::HOST {
         change_sound(dev, change, &mut made, &mut v)?
     } else {
         change_checked(dev, change, &mut made, &mut v)?
@@ -54,7 +54,7 @@ fn update_on_the_way<T: Scalar, D: Elementwise<T>>(
     out: MatMut<'_, T>,
 ) -> Result<Option<f64>> {
     let mut there = dev.load_temporary(v, Part::All)?;
-    let sound = match dev.is_here() {
+    let sound = match D::HOST {
         true => check_columns(v, "v"),
         false => check_finite(dev, &there, "v"),
     };
@@ -73,7 +73,7 @@ fn update_on_the_way<T: Scalar, D: Elementwise<T>>(
         }
         Ok(())
     };
-    let done = dev.chud_host(change, r, &mut there, out, &mut look)?;
+    let done = dev.update_streamed(change, r, &mut there, out, &mut look)?;
     Ok(done.map(|()| least))
 }
 
@@ -133,13 +133,13 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 ) -> Result<f64> {
     check_shapes(dev.shape(r), dev.shape(v))?;
     let (n, k) = dev.shape(v);
-    if uplo == Uplo::Upper && dev.chud_pays(n, k) {
-        let steady = change == Change::Up && n * k > 0 && dev.is_steady(n, k);
+    if uplo == Uplo::Upper && dev.update_pays(n, k) {
+        let steady = change == Change::Up && n * k > 0 && dev.is_short_update(n, k);
         let ordinary = has_ordinary(dev, r)?;
         if steady && ordinary {
             let known = dev.is_factor(r);
             dev.set_factor(r, false);
-            let done = interrupt::later(|| dev.chud_guarded(largest_square::<T>(), r, v));
+            let done = interrupt::later(|| dev.update_guarded(largest_square::<T>(), r, v));
             // Where there was no room nothing was begun.
             if matches!(done, Err(Error::DeviceMemory { .. })) {
                 dev.set_factor(r, known);
@@ -313,8 +313,8 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     if n == 0 || k == 0 {
         return Ok(());
     }
-    if dev.chud_pays(n, k) {
-        return dev.chud(change, r, v);
+    if dev.update_pays(n, k) {
+        return dev.update_factor(change, r, v);
     }
     let most = largest(dev, r)?.max(largest(dev, v)?);
     let end = largest_square::<T>();
@@ -326,7 +326,7 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     match made {
         Ok(made) => dev.copy_block(&made, Block::leading(n, n), r, (0, 0)),
         // Rounding of the matrix, which its factor does not have, took what was left.
-        Err(Error::NotPositiveDefinite { .. }) if dev.reflects() => dev.chud(change, r, v),
+        Err(Error::NotPositiveDefinite { .. }) if dev.has_update() => dev.update_factor(change, r, v),
         Err(e) => Err(e),
     }
 }

@@ -17,7 +17,7 @@ use crate::base::matrix::Change;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
-use crate::device::dense::PANEL;
+use crate::device::update::PANEL;
 use crate::tiles::{Buffer, Layout, State, TileFile};
 
 /// Threads that load, and as many that store, where there is memory for their tiles.

@@ -19,7 +19,7 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint::SLACK;
 use crate::device::async_copy::TileMachine;
-use crate::device::dense::PANEL;
+use crate::device::update::PANEL;
 use crate::device::elementwise::Elementwise;
 
 /// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies together.
@@ -191,8 +191,8 @@ pub fn update<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
 ) -> Result<f64> {
     let (n, k) = v.shape();
     let mut lacking = None;
-    let passes = !dev.is_host() && dev.reflects();
-    if !passes || in_one_go::<T>(uplo, n, k, !dev.chud_pays(n, k)) <= memory {
+    let passes = !dev.is_host() && dev.has_update();
+    if !passes || in_one_go::<T>(uplo, n, k, !dev.update_pays(n, k)) <= memory {
         let out = out.as_mut();
         let done = match uplo {
             Uplo::Upper => factor::update(dev, change, r, v, out),

@@ -88,7 +88,7 @@ where
             cols: k,
         };
         dev.copy_block(&v, block, &mut rows, (0, 0))?;
-        dev.chud_panel(&mut all, first, home, &mut rows)?;
+        dev.update_panel(&mut all, first, home, &mut rows)?;
         // Each entry of the triangle takes part in k of them.
         let entries = cols as f64 * (first as f64 + cols as f64 / 2.0);
         progress::advance(4.0 * k as f64 * entries);

@@ -1,5 +1,6 @@
 //! Cholesky factors as they are given, upper or lower, and as they are computed with: upper, and zero below the diagonal.
 
+use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
 
 use crate::base::error::Result;
@@ -66,7 +67,7 @@ pub(crate) fn transposed<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: &D::Mat<'_>,
 ) -> Result<D::Mat<'static>> {
-    let (rows, cols) = Device::<T>::shape(dev, a);
+    let (rows, cols) = Memory::<T>::shape(dev, a);
     let mut out = dev.blank(cols, rows)?;
     dev.transpose(a, &mut out)?;
     Ok(out)

@@ -33,7 +33,7 @@ pub(crate) trait Pieces<T: Scalar>: Sync {
     fn store(&self, piece: usize, scratch: &mut Self::Scratch, from: &Window<'_, T>) -> Result<()>;
 }
 
-/// How a matrix of order n is cut into panels of so many columns, a multiple of [`PANEL`](crate::device::dense::PANEL).
+/// How a matrix of order n is cut into panels of so many columns, a multiple of [`PANEL`](crate::device::update::PANEL).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cut {
     pub(crate) n: usize,

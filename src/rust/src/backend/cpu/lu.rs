@@ -14,7 +14,7 @@ use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 use crate::base::threads::{batch, join, pieces, share};
 use crate::cost::work::lu_flops;
-use crate::device::dense::LuInfo;
+use crate::device::lapack::LuInfo;
 
 /// Width of the columns eliminated one by one.
 const BASE: usize = 8;

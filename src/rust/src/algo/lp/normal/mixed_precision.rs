@@ -4,6 +4,7 @@
 //! orders of magnitude; once they differ by more, a solution with such a factor no longer gets better by its residuals, and factors are in double precision from then on. Only vectors
 //! change their precision on the way, on the host; the answer is that of double precision.
 
+use crate::device::memory::Memory;
 use std::borrow::Cow;
 
 use faer::{MatMut, MatRef};
@@ -102,15 +103,15 @@ fn size(x: &[f64]) -> f64 {
 /// A matrix of the device in single precision, by way of the host.
 fn narrowed<D: Device<f64> + Device<f32>>(
     dev: &D,
-    a: &<D as Device<f64>>::Mat<'static>,
-) -> Result<<D as Device<f32>>::Mat<'static>> {
-    let (rows, cols) = Device::<f64>::shape(dev, a);
+    a: &<D as Memory<f64>>::Mat<'static>,
+) -> Result<<D as Memory<f32>>::Mat<'static>> {
+    let (rows, cols) = Memory::<f64>::shape(dev, a);
     let mut wide = try_zeroed::<f64>(rows * cols)?;
     let view = MatMut::from_column_major_slice_mut(&mut wide, rows, cols);
-    Device::<f64>::read(dev, a, view)?;
+    Memory::<f64>::read(dev, a, view)?;
     let narrow = f32::borrow_host(&wide)?;
     let view = MatRef::from_column_major_slice(&narrow, rows, cols);
-    Device::<f32>::load_temporary(dev, view, Part::All)
+    Memory::<f32>::load_temporary(dev, view, Part::All)
 }
 
 /// The same matrix in single precision.
@@ -132,7 +133,7 @@ where
 }
 
 impl<D: Elementwise<f64> + Elementwise<f32>> Vectors for Mixed<'_, D> {
-    type V = <D as Device<f64>>::Mat<'static>;
+    type V = <D as Memory<f64>>::Mat<'static>;
     vectors_by!(double);
 }
 

@@ -12,7 +12,7 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 use crate::cost::work::cholesky_flops;
-use crate::device::dense::PivotedCholesky;
+use crate::device::lapack::PivotedCholesky;
 
 /// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves unfinished are LAPACK's too.
 const PIVOT_BLOCK: usize = 64;

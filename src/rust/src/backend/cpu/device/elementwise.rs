@@ -1,5 +1,6 @@
 //! The processor as a device for arithmetic by entries and for parts of matrices.
 
+use crate::device::memory::Memory;
 use crate::backend::cpu::elementwise::{columns, fold, movement};
 use crate::backend::cpu::matrix::views::{require, CpuMat};
 use crate::backend::cpu::{elementwise, CpuDevice};

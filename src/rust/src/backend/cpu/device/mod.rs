@@ -6,3 +6,10 @@
 mod elementwise;
 mod tiles;
 pub(super) mod usage;
+mod memory;
+mod blas;
+mod lapack;
+mod batched;
+mod streamed;
+mod update;
+mod covariance;

@@ -11,12 +11,12 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::{apply_flops, qr_flops};
-use crate::device::dense::{ProblemShape, Ranks};
+use crate::device::batched::{ProblemShape, Ranks};
 
 /// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
 const FIXED: f64 = 4000.0;
 
-/// [`Problems`](crate::device::dense::Problems) in host memory.
+/// [`Problems`](crate::device::batched::Problems) in host memory.
 pub(crate) struct Parts<'a, T> {
     pub shape: ProblemShape,
     pub count: usize,

@@ -17,7 +17,7 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::share;
 use crate::cost::work::qr_flops;
-use crate::device::dense::PivotedQr;
+use crate::device::lapack::PivotedQr;
 
 /// Columns reduced before the others are brought up to date.
 const PANEL: usize = 32;

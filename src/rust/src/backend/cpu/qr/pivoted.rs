@@ -13,7 +13,7 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 use crate::base::threads::{inside, join, share};
 use crate::cost::work::qr_flops;
-use crate::device::dense::PivotedQr;
+use crate::device::lapack::PivotedQr;
 
 /// Columns reduced before the others are brought up to date by a product.
 const PANEL: usize = 32;

@@ -15,7 +15,7 @@ use crate::base::matrix::Uplo;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
-use crate::device::dense::PivotedCholesky;
+use crate::device::lapack::PivotedCholesky;
 
 const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");
 const CHOOSE: Kernel = Kernel::new(Family::Cholesky, "pivot_choose_first");

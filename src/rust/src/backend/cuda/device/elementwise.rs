@@ -101,7 +101,7 @@ impl<T: Scalar> Elementwise<T> for CudaDevice {
         columns::dots(self.ctx, x, y)
     }
 
-    fn chud_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
+    fn update_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
         cholesky::update::change_guarded(self.ctx, most, r.view(), v.view())
     }
 

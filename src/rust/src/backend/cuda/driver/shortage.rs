@@ -1,5 +1,7 @@
 //! A GPU that has too little memory at a chosen moment: some of the buffers that a thread asks for are refused.
 
+use crate::device::memory::Memory;
+use crate::algo::dense::host_to_host;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -131,7 +133,7 @@ fn cholesky_gives_way() {
     let Some(gpu) = gpu() else { return };
     gives_way("chol", &matrix(ORDER, ORDER), |x, numbers| {
         let mut out = Mat::full(ORDER, ORDER, 7.0);
-        let (done, asked) = refusing(numbers, || gpu.potrf_host(x, out.as_mut()));
+        let (done, asked) = refusing(numbers, || host_to_host::potrf(gpu, x, out.as_mut()));
         (done.map(|()| vec![out]), asked)
     });
 }
@@ -140,8 +142,8 @@ fn cholesky_gives_way() {
 fn lu_gives_way() {
     let Some(gpu) = gpu() else { return };
     gives_way("lu", &matrix(ORDER, ORDER), |x, numbers| {
-        let mut a = Device::<f64>::zeros(&gpu, ORDER, ORDER).unwrap();
-        let (done, asked) = refusing(numbers, || gpu.getrf_host(x, &mut a));
+        let mut a = Memory::<f64>::zeros(&gpu, ORDER, ORDER).unwrap();
+        let (done, asked) = refusing(numbers, || host_to_host::getrf(gpu, x, &mut a));
         let answer = done.map(|(info, norm)| {
             assert_eq!(info.zero, None);
             let mut factors = Mat::zeros(ORDER, ORDER);
@@ -164,7 +166,7 @@ fn solutions_give_way() {
         gives_way("solve", &matrix(ORDER, ORDER), |b, numbers| {
             let mut out = Mat::full(ORDER, ORDER, 7.0);
             let (done, asked) = refusing(numbers, || {
-                gpu.getrs_host(&lu, &ipiv, given.then_some(b), out.as_mut())
+                host_to_host::getrs(gpu, &lu, &ipiv, given.then_some(b), out.as_mut())
             });
             (done.map(|()| vec![out]), asked)
         });
@@ -180,7 +182,7 @@ fn qr_gives_way() {
         let mut out = Mat::full(m, n, 7.0);
         let mut finish = |_: usize, _: &[f64], _: &[f64], tau: &[f64]| Some(tau.to_vec());
         let (done, asked) = refusing(numbers, || {
-            if let Some(tau) = gpu.geqrf_host(x, out.as_mut(), &mut finish)? {
+            if let Some(tau) = gpu.geqrf_streamed(x, out.as_mut(), &mut finish)? {
                 return Ok(tau);
             }
             let mut a = gpu.load_into(x, Part::All, out.as_mut())?;
@@ -200,7 +202,7 @@ fn crossproducts_give_way() {
     assert!(worthwhile::<f64>((m, n), 4).is_some());
     gives_way("crossprod", &matrix(m, n), |x, numbers| {
         let mut out = Mat::full(n, n, 7.0);
-        let (done, asked) = refusing(numbers, || gpu.syrk_host(Trans::Yes, x, out.as_mut()));
+        let (done, asked) = refusing(numbers, || host_to_host::syrk(gpu, Trans::Yes, x, out.as_mut()));
         (done.map(|()| vec![out]), asked)
     });
 }

@@ -25,7 +25,7 @@ use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::lu_flops;
-use crate::device::dense::LuInfo;
+use crate::device::lapack::LuInfo;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");
 const LIST: Kernel = Kernel::untyped(Family::Lu, "exchanges_list_warp");

@@ -7,7 +7,7 @@ use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::dense::{ProblemShape, Ranks};
+use crate::device::batched::{ProblemShape, Ranks};
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 
@@ -15,7 +15,7 @@ const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 const LAUNCH: f64 = 2e-3;
 const LEAST_BLOCKS: usize = 4096;
 
-/// [`Problems`](crate::device::dense::Problems) in device memory.
+/// [`Problems`](crate::device::batched::Problems) in device memory.
 pub(crate) struct Parts<T> {
     pub shape: ProblemShape,
     pub count: usize,

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::qr_flops;
-use crate::device::dense::PivotedQr;
+use crate::device::lapack::PivotedQr;
 
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");
 const LIMITED: Kernel = Kernel::new(Family::Pivot, "column_choose_limited");

@@ -17,7 +17,8 @@ use crate::backend::cuda::triangular::trsm::{exchange_rows, solve, solve_lower};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::dense::{LuInfo, QrBlock};
+use crate::device::lapack::LuInfo;
+use crate::device::streamed::QrBlock;
 
 /// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what stands above its diagonal block, and
 /// that is factored. None where it is not for this path.

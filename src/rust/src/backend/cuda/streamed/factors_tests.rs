@@ -1,5 +1,6 @@
 //! Blocks much smaller than those that are worthwhile, beside one step after the other.
 
+use crate::algo::dense::host_to_host;
 use faer::{Mat, MatRef};
 
 use crate::backend::cpu::CpuDevice;
@@ -61,7 +62,7 @@ fn cholesky_in<T: Scalar>() {
     for n in ORDERS {
         let x = positive::<T>(n);
         let mut whole = Mat::<T>::zeros(n, n);
-        gpu.potrf_loaded(x.as_ref(), whole.as_mut()).unwrap();
+        host_to_host::potrf_loaded(gpu, x.as_ref(), whole.as_mut()).unwrap();
         for count in [2, 3, 4] {
             let blocks = blocks(n, count);
             let mut out = Mat::full(n, n, T::from_f64(7.0));
@@ -82,7 +83,7 @@ fn cholesky_in<T: Scalar>() {
 fn both_ways<T: Scalar, D: Device<T>>(dev: &D, x: MatRef<'_, T>) -> [Mat<T>; 2] {
     let n = x.nrows();
     let [mut here, mut there] = [7.0, 8.0].map(|v| Mat::full(n, n, T::from_f64(v)));
-    dev.potrf_host(x, here.as_mut()).unwrap();
+    host_to_host::potrf(dev, x, here.as_mut()).unwrap();
     let resident = dev.load(x).unwrap();
     let mut factor = dev.duplicate(&resident, Part::Upper).unwrap();
     dev.potrf(Uplo::Upper, &mut factor).unwrap();
@@ -146,7 +147,7 @@ fn lu_in<T: Scalar>() {
                 &mut Matrix::<T>::new(ctx, m, n).unwrap(),
             );
             let (info, norm) = at_last(|| lu(ctx, x.as_ref(), there.view(), &blocks)).unwrap();
-            let (want, want_norm) = gpu.getrf_loaded(x.as_ref(), here).unwrap();
+            let (want, want_norm) = host_to_host::getrf_loaded(gpu, x.as_ref(), here).unwrap();
             assert_eq!(
                 (info.zero, norm),
                 (want.zero, want_norm),
@@ -198,13 +199,13 @@ fn solutions_in_blocks_are_those_of_the_whole() {
         entry(i, j) + if i == j { n as f64 } else { 0.0 }
     });
     let mut f = Matrix::<f64>::new(ctx, n, n).unwrap();
-    let (info, _) = gpu.getrf_loaded(x.as_ref(), &mut f).unwrap();
+    let (info, _) = host_to_host::getrf_loaded(gpu, x.as_ref(), &mut f).unwrap();
     for columns in [1, 129, 700] {
         let b = matrix::<f64>(n, columns);
         for given in [Some(b.as_ref()), None] {
             let columns = given.map_or(n, |b| b.ncols());
             let mut want = Mat::zeros(n, columns);
-            gpu.getrs_loaded(&f, &info.ipiv, given, want.as_mut())
+            host_to_host::getrs_loaded(gpu, &f, &info.ipiv, given, want.as_mut())
                 .unwrap();
             let mut got = Mat::zeros(n, columns);
             let blocks = blocks(columns, 3);

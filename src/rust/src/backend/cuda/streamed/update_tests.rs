@@ -74,7 +74,7 @@ fn as_of_the_whole<T: Scalar>() {
         for what in [Change::Up, Change::Down] {
             let mut made = gpu.load_temporary(r.as_ref(), Part::Upper).unwrap();
             let mut there = gpu.load_temporary(v.as_ref(), Part::All).unwrap();
-            gpu.chud(what, &mut made, &mut there).unwrap();
+            gpu.update_factor(what, &mut made, &mut there).unwrap();
             let mut whole = Mat::zeros(n, n);
             gpu.read(&made, whole.as_mut()).unwrap();
             for count in [2, 3, 8] {

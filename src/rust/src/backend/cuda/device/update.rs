@@ -1,0 +1,76 @@
+//! Changes of a Cholesky factor.
+
+use faer::{MatMut, MatRef};
+use crate::backend::cuda::cholesky::update::Reflections;
+use crate::backend::cuda::driver::guards::{in_blocks, require};
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::base::error::Result;
+use crate::base::matrix::Change;
+use crate::base::scalar::Scalar;
+use crate::device::update::FactorUpdate;
+use crate::backend::cuda::{CudaDevice, cholesky, streamed, transfer};
+
+impl<T: Scalar> FactorUpdate<T> for CudaDevice {
+    type Reflections = Reflections;
+
+    fn has_update(&self) -> bool {
+        cholesky::update::is_there(self.ctx)
+    }
+
+    fn update_pays(&self, n: usize, k: usize) -> bool {
+        cholesky::update::is_there(self.ctx) && cholesky::update::pays(n, k)
+    }
+
+    fn update_factor(&self, change: Change, r: &mut Matrix<'_, T>, v: &mut Matrix<'_, T>) -> Result<()> {
+        let mut all = cholesky::update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
+        cholesky::update::change(self.ctx, &mut all, 0, r.view(), v.view())
+    }
+
+    fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
+        cholesky::update::reflections(self.ctx, change, n, k)
+    }
+
+    fn update_panel(
+        &self,
+        all: &mut Reflections,
+        first: usize,
+        panel: &mut Matrix<'_, T>,
+        v: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        cholesky::update::change(self.ctx, all, first, panel.view(), v.view())
+    }
+
+    fn update_streamed(
+        &self,
+        change: Change,
+        from: MatRef<'_, T>,
+        v: &mut Matrix<'_, T>,
+        out: MatMut<'_, T>,
+        look: &mut dyn FnMut(&Matrix<'static, T>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        let (shape, home) = ((from.nrows(), from.ncols()), (out.nrows(), out.ncols()));
+        require(
+            shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
+            "chud: shapes do not fit",
+        )?;
+        let Some(blocks) =
+            transfer::column_blocks::worthwhile::<T>(shape, streamed::update::BLOCKS)
+        else {
+            return Ok(None);
+        };
+        let v = v.view();
+        in_blocks(|| streamed::update::change(self.ctx, change, from, v, out, &blocks, look))
+    }
+
+    fn is_short_update(&self, n: usize, k: usize) -> bool {
+        cholesky::update::is_short(n, k)
+    }
+
+    fn is_factor(&self, a: &Matrix<'_, T>) -> bool {
+        a.factor
+    }
+
+    fn set_factor(&self, a: &mut Matrix<'_, T>, known: bool) {
+        a.factor = known;
+    }
+}

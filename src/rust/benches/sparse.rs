@@ -3,6 +3,7 @@
 //! `sparse [SIDE [TERABYTES]]` prints Markdown. SIDE: points along each side of the plane grid (1000); the grid in space has about as many. TERABYTES: what the GPU's memory
 //! moves in a second (4.1), for the floors: 12 bytes for each entry, 4 for each row and 16 for the entries of both vectors.
 
+use cudafactor::device::memory::Memory;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -12,7 +13,6 @@ use cudafactor::algo::systems::resident::{pcg_resident, Made};
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;
-use cudafactor::device::dense::Device;
 use cudafactor::device::elementwise::Elementwise;
 use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
 use cudafactor::device::stencil::{Grid, Reach, Step};

@@ -5,13 +5,14 @@
 //! threads, without the copies and checks that R's call makes; in `host` the upper triangle of a matrix goes to the GPU, and from there to another matrix. Other parts have
 //! nothing here.
 
+use cudafactor::device::memory::Memory;
+use cudafactor::device::update::FactorUpdate;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::matrix::{Change, Part};
-use cudafactor::device::dense::Device;
 use faer::linalg::cholesky::llt::update::rank_r_update_clobber;
 use faer::{Col, Mat};
 

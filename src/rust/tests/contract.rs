@@ -10,8 +10,8 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
 use cudafactor::device::batched::{ProblemShape, Problems, Ranks};
+use cudafactor::device::dense::Device;
 use cudafactor::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling};
 
 #[test]

@@ -3,6 +3,8 @@
 //! shapes only, because its race check slows kernels a thousandfold.
 #![cfg(feature = "cuda")]
 
+use cudafactor::device::lapack::Lapack;
+use cudafactor::device::memory::Memory;
 mod common;
 
 use cudafactor::backend::cpu::CpuDevice;

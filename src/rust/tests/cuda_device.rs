@@ -1,6 +1,8 @@
 //! What a GPU does apart from computing: interrupts, copies, what it says of itself.
 #![cfg(feature = "cuda")]
 
+use cudafactor::device::blas::Blas;
+use cudafactor::device::lapack::Lapack;
 mod common;
 
 use cudafactor::device::memory::Memory;
@@ -14,7 +16,6 @@ use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Part, Trans};
-use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{changed, gpu, matrices, same, Host};

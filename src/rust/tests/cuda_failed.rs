@@ -4,13 +4,12 @@
 
 mod common;
 
-use cudafactor::device::memory::Memory;
-use cudafactor::device::blas::Blas;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::driver::probe;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::{Error, Result};
-use cudafactor::device::dense::Device;
+use cudafactor::device::blas::Blas;
+use cudafactor::device::memory::Memory;
 
 /// The failure, and the GPU that has been since one earlier.
 fn failed<R>(outcome: Result<R>) -> Option<(String, Option<usize>)> {

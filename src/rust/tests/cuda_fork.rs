@@ -5,14 +5,13 @@
 
 mod common;
 
-use cudafactor::device::memory::Memory;
-use cudafactor::device::blas::Blas;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::driver::probe;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans};
-use cudafactor::device::dense::Device;
+use cudafactor::device::blas::Blas;
+use cudafactor::device::memory::Memory;
 
 #[test]
 fn a_forked_child_is_refused() {

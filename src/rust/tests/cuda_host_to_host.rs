@@ -1,6 +1,8 @@
 //! From host to host on a GPU that is full, and the host memory that copies go through.
 #![cfg(feature = "cuda")]
 
+use cudafactor::algo::dense::host_to_host;
+use cudafactor::device::blas::Blas;
 mod common;
 
 use cudafactor::device::memory::Memory;
@@ -10,7 +12,6 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
-use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{gpu, matrices, same, Host};
@@ -49,8 +50,8 @@ fn a_full_device_factors_from_host_to_host_or_says_what_it_lacks() {
     let factor = |in_blocks: bool| {
         let mut out = Host::<f64>::from_fn(n, n, |_, _| f64::NAN);
         let done = match in_blocks {
-            true => host_to_host::potrf(gpu, x.view(), out.view_mut()),
-            false => host_to_host::potrf_loaded(gpu, x.view(), out.view_mut()),
+            true => host_to_host::potrf(&gpu, x.view(), out.view_mut()),
+            false => host_to_host::potrf_loaded(&gpu, x.view(), out.view_mut()),
         };
         done.map(|()| out)
     };

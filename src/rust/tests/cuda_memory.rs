@@ -1,6 +1,8 @@
 //! A GPU's memory: limits, garbage that is looked for before memory is short, and how much is there afterwards.
 #![cfg(feature = "cuda")]
 
+use cudafactor::device::blas::Blas;
+use cudafactor::device::lapack::Lapack;
 mod common;
 
 use cudafactor::device::memory::Memory;
@@ -15,7 +17,6 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::processor::Processor;
 use cudafactor::cost::footprint::{largest, Task};
-use cudafactor::device::dense::Device;
 
 use common::calls::works;
 use common::{gpu, matrices, Host};

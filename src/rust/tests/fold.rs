@@ -2,10 +2,10 @@
 
 mod common;
 
-use cudafactor::device::memory::Memory;
 use common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::{Elementwise, Fold, Lines};
+use cudafactor::device::memory::Memory;
 
 for_each_device!(
     folds,
@@ -141,7 +141,7 @@ fn folds_are_repeatable<T: Scalar, D: Elementwise<T>>(device: &D) {
         }
         let on = |threads| {
             let cpu = CpuDevice::new(threads);
-            let a = cudafactor::device::dense::Memory::<T>::load(&cpu, a.view()).unwrap();
+            let a = cudafactor::device::memory::Memory::<T>::load(&cpu, a.view()).unwrap();
             cpu.fold(Fold::Sum, along, false, &a).unwrap()
         };
         assert_eq!(on(1), on(2), "{along:?}");

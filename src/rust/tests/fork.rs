@@ -1,6 +1,8 @@
 //! A forked child computes although the thread pool stayed with its parent.
 #![cfg(unix)]
 
+use cudafactor::device::blas::Blas;
+use cudafactor::device::memory::Memory;
 mod common;
 
 use std::time::{Duration, Instant};
@@ -8,7 +10,6 @@ use std::time::{Duration, Instant};
 use common::{matrices, written, Host};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::matrix::Trans;
-use cudafactor::device::dense::Device;
 
 fn product(a: &Host<f64>) -> Host<f64> {
     let device = CpuDevice::new(2);

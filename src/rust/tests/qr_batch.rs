@@ -7,8 +7,8 @@ use cudafactor::algo::dense::least_squares::{fit, fit_batch, Fit, Fits};
 use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
 use cudafactor::device::batched::{ProblemShape, Ranks};
+use cudafactor::device::dense::Device;
 use faer::{MatMut, MatRef};
 
 for_each_device!(

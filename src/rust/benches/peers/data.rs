@@ -4,7 +4,7 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::memory::Memory;
 use cudarc::driver::result::memcpy_dtoh_sync;
 use faer::MatRef;
 use rayon::prelude::*;

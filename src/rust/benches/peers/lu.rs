@@ -4,7 +4,9 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::blas::Blas as _;
+use cudafactor::device::lapack::Lapack;
+use cudafactor::device::memory::Memory;
 
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};
 use super::data::{definite, diagonal, difference, random, signs};

@@ -4,7 +4,8 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::blas::Blas as _;
+use cudafactor::device::memory::Memory;
 
 use super::blas::Blas;
 use super::cases::{agreed, contenders, cube, precision, tflops, Bench};

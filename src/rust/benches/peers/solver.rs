@@ -1,12 +1,12 @@
 //! cuSOLVER's factorizations, in place. Nothing waits unless it says so.
 
+use cudafactor::device::memory::Memory;
 use std::ffi::c_int;
 
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
 use cudarc::driver::result::memcpy_dtoh_sync;
 
 use super::library::{check, solver_name, Address, Code, Handle, Peers};

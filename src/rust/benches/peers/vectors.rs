@@ -3,7 +3,8 @@
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::blas::Blas as _;
+use cudafactor::device::memory::Memory;
 
 use super::blas::Blas;
 use super::cases::{agreed, contenders, precision, Bench};

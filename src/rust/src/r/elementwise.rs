@@ -1,12 +1,11 @@
 //! Arithmetic and reductions of `gpu_matrix`.
 
-use crate::device::memory::Memory;
 use crate::device::blas::Blas;
+use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Fold, Lines, Map, Zip};
 use crate::r::args;
 use crate::r::operand::{bring, unknown, Finds, There, Value};

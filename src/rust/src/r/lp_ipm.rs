@@ -19,7 +19,6 @@ use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::dense::Device;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::resident::{held, on_held, watch};

@@ -9,7 +9,6 @@ use crate::algo::tiled::solve_definite;
 use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
 use crate::cost::work::Work;
-use crate::device::dense::Device;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Holds, Slot};

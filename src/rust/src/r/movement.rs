@@ -1,13 +1,12 @@
 //! Parts of `gpu_matrix`: transposed, taken, replaced, put together.
 
-use crate::device::memory::Memory;
 use crate::device::blas::Blas;
+use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{widened, Scalar};
-use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Index};
 use crate::r::args;
 use crate::r::operand::{bring, unknown, Finds, Value};

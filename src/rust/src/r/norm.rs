@@ -1,11 +1,10 @@
 //! A pass over a matrix in host memory, on the threads of the CPU.
 
-use crate::device::memory::Memory;
 use crate::device::blas::Blas;
+use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
 use crate::backend::cpu::CpuDevice;
-use crate::device::dense::Device;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::resident::{held, on_held};

@@ -1,5 +1,6 @@
 //! `pcg` with a dense matrix or factor, on the device that it is on or that is chosen for it.
 
+use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
 use crate::algo::dense::cholesky;
@@ -13,7 +14,6 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::cost::work::Work;
-use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
 use crate::r::args;
 use crate::r::pcg_operands::{AnyPreconditioner, Kind};

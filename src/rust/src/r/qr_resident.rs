@@ -1,12 +1,12 @@
 //! QR of a `gpu_matrix`: a factor in LAPACK's form that stays on the device, and what is done with it.
 
+use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::algo::dense::{qr, qr_apply};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::cost::work::{form_flops, reflect_flops, Work};
-use crate::device::dense::Device;
 use crate::r::args::{self, Out};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{held, make_held, on_held, watch, Held, Holds, Slot};

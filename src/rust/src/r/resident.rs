@@ -4,6 +4,7 @@
 //! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file, or whose matrix was freed, there is
 //! none: [`Error::Stale`].
 
+use crate::device::memory::Memory;
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::marker::PhantomData;

@@ -1,6 +1,5 @@
 //! The values of a matrix, to a file and back, in pieces of it.
 
-use crate::device::memory::Memory;
 use std::path::Path;
 
 use faer::MatMut;
@@ -115,6 +114,7 @@ mod tests {
     use crate::backend::cpu::CpuDevice;
     use crate::base::error::Error;
     use crate::base::matrix::Part;
+    use crate::device::memory::Memory;
 
     #[test]
     fn pieces_cover_a_matrix_in_order() {

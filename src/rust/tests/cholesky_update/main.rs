@@ -14,8 +14,8 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Block, Change, Part, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::dense::Device;
-use cudafactor::device::update::PANEL;
 use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::update::PANEL;
 use faer::Mat;
 
 use panels::{

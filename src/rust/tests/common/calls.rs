@@ -4,7 +4,9 @@ use super::{changed, matrices, written, Host};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
+use cudafactor::device::blas::Blas;
 use cudafactor::device::dense::Device;
+use cudafactor::device::memory::Memory;
 
 pub const BOTH: [Trans; 2] = [Trans::No, Trans::Yes];
 

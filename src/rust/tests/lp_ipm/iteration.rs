@@ -13,7 +13,6 @@ use cudafactor::algo::lp::solve::Options;
 use cudafactor::algo::lp::vectors::space::Vectors;
 use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
-use cudafactor::device::dense::Device;
 use faer::MatRef;
 
 use super::problem::{near, random, Lp, Random};

@@ -1,6 +1,5 @@
 //! Linear programs for tests, and what must hold of their solutions.
 
-use cudafactor::device::memory::Memory;
 use cudafactor::algo::lp;
 use cudafactor::algo::lp::ipm::iterate::Status;
 use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
@@ -12,7 +11,7 @@ use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::memory::Memory;
 use faer::MatRef;
 
 use super::INF;

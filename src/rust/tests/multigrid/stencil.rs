@@ -8,7 +8,7 @@ use cudafactor::algo::krylov::pcg::pcg;
 use cudafactor::algo::multigrid::geometric::Multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::threads::share;
-use cudafactor::device::dense::Device;
+use cudafactor::device::memory::Memory;
 use cudafactor::device::stencil::{Grid, Operator, Reach, Stencil, Step};
 use faer::Mat;
 

@@ -1,12 +1,12 @@
 //! Lower triangles that are hard to divide by.
 
-use cudafactor::device::lapack::Lapack;
 use super::common::matrices::{self, Random};
 use super::positive::{orthogonal, rising, shuffled, Range};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::lapack::Lapack;
+use cudafactor::device::memory::Memory;
 use faer::Mat;
 
 /// Kahan's matrix, transposed: no entry of its diagonal is small, and its condition is near `condition` all the same.

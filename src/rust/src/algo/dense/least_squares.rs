@@ -12,8 +12,8 @@ use crate::algo::dense::qr::{self, QrObject};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
-use crate::device::dense::Device;
 use crate::device::batched::{ProblemShape, Problems, Ranks};
+use crate::device::dense::Device;
 
 /// Where the parts of a fit go: `qr` as x; `effects` and `residuals` as y; `coefficients` of
 /// `ncol(x)` rows, zero beyond the rank.

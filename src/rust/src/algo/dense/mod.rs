@@ -3,10 +3,10 @@
 //! It imports `sparse`, the contracts, `cost` and `progress`.
 //! Start with [`cholesky`]; [`matmult`] and [`matmult_blocks`] show how a product goes part by part.
 
-pub mod host_to_host;
 pub mod cholesky;
 pub mod condition;
 pub mod determinant;
+pub mod host_to_host;
 pub mod least_squares;
 pub mod lu;
 pub mod matmult;

@@ -13,7 +13,6 @@ use crate::algo::krylov::device_blocks::OnDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{filled, try_zeroed};
-use crate::device::dense::Device;
 use crate::device::elementwise::{Fold, Lines, Operand, Zip};
 use crate::device::sparse::{Sparse, DOMINANT};
 use crate::device::stencil::Step;

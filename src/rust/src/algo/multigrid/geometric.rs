@@ -14,7 +14,6 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::try_zeroed;
-use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Map};
 use crate::device::stencil::{Operator, Stencil, Step};
 

@@ -21,7 +21,6 @@ use crate::algo::multigrid::algebraic::Algebraic;
 use crate::algo::segmentation::accuracy::{Accuracy, Iterated};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{room, try_zeroed};
-use crate::device::dense::Device;
 use crate::device::sparse::{Columns, Sparse, Stored};
 
 /// As many labels are solved for at a time.

@@ -211,11 +211,12 @@ fn largest<D: Stencil>(dev: &D, x: &D::Mat<'static>) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::device::memory::Memory;
     use faer::MatRef;
 
     use super::*;
     use crate::backend::cpu::CpuDevice;
-    use crate::device::dense::Device;
+
     use crate::device::stencil::{Grid, Operator, Reach};
 
     fn loaded(

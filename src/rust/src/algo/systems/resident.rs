@@ -1,13 +1,12 @@
 //! Conjugate gradients with a sparse matrix on a device.
 
-use crate::device::memory::Memory;
 use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::krylov::outcome::{Solution, Stopping};
 use crate::algo::krylov::pcg::pcg;
 use crate::algo::multigrid::algebraic::Algebraic;
 use crate::base::error::Result;
-use crate::device::dense::Device;
+use crate::device::memory::Memory;
 use crate::device::sparse::Sparse;
 
 /// A preconditioner that is made of the matrix, on the device.

@@ -19,7 +19,6 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint;
 use crate::device::async_copy::TileMachine;
-use crate::device::dense::Device;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape, Strips};
 

@@ -326,7 +326,9 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     match made {
         Ok(made) => dev.copy_block(&made, Block::leading(n, n), r, (0, 0)),
         // Rounding of the matrix, which its factor does not have, took what was left.
-        Err(Error::NotPositiveDefinite { .. }) if dev.has_update() => dev.update_factor(change, r, v),
+        Err(Error::NotPositiveDefinite { .. }) if dev.has_update() => {
+            dev.update_factor(change, r, v)
+        }
         Err(e) => Err(e),
     }
 }

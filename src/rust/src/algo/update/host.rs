@@ -19,8 +19,8 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint::SLACK;
 use crate::device::async_copy::TileMachine;
-use crate::device::update::PANEL;
 use crate::device::elementwise::Elementwise;
+use crate::device::update::PANEL;
 
 /// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies together.
 const PIECE: usize = 4 << 20;

@@ -6,7 +6,6 @@ use faer::{MatMut, MatRef};
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
 
 fn part(uplo: Uplo) -> Part {

@@ -14,22 +14,10 @@ mod triangular;
 mod update;
 pub(crate) mod vector;
 
-use faer::{MatMut, MatRef};
-
 pub use self::device::usage::memory;
 pub use self::matrix::views::CpuMat;
-use self::matrix::views::{columns, columns_mut, op, require, submatrix};
 pub use self::update::factor::Reflections;
 pub use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
-
-use crate::base::error::{Error, Result};
-use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::base::packing;
-use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::covariance::{Covariance, Points};
-use crate::device::batched::{ProblemShape, Problems, Ranks, is_batch};
-use crate::device::dense::Device;
-use crate::device::lapack::{LuInfo, PivotedCholesky, PivotedQr};
 
 /// The processor with a number of threads.
 #[derive(Debug, Clone)]

@@ -20,26 +20,15 @@ mod qr;
 mod streamed;
 mod transfer;
 mod triangular;
-use faer::prelude::*;
-use faer::{MatMut, MatRef};
 
 pub use self::cholesky::update::Reflections;
 pub use self::device::usage::Usage;
 use self::driver::context::Context;
-use self::driver::guards::{in_blocks, require, require_indexable};
 pub use self::elementwise::covariance::DevicePoints;
 pub use self::matrix::views::Matrix;
 pub use self::multigrid::sparse_aggregates::DeviceAggregates;
-use crate::backend::cuda::gemm::update::Update;
 pub use crate::backend::cuda::multigrid::csr::DeviceCsr;
 use crate::base::error::Result;
-use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
-use crate::base::scalar::Scalar;
-use crate::device::covariance::{Covariance, Points};
-use crate::device::batched::{ProblemShape, Problems, Ranks, is_batch};
-use crate::device::dense::Device;
-use crate::device::lapack::{LuInfo, PivotedCholesky, PivotedQr};
-use crate::device::streamed::QrBlock;
 
 /// One GPU, opened at first use for the life of the process.
 #[derive(Clone, Copy)]

@@ -1,11 +1,11 @@
 //! Many small problems in one call.
 
-use crate::backend::cpu::matrix::views::{CpuMat, columns_mut, require};
+use crate::backend::cpu::matrix::views::{require, CpuMat};
+use crate::backend::cpu::{cholesky, qr, CpuDevice};
 use crate::base::error::Result;
 use crate::base::packing;
 use crate::base::scalar::Scalar;
-use crate::device::batched::{Batched, ProblemShape, Problems, Ranks, is_batch};
-use crate::backend::cpu::{CpuDevice, cholesky, qr};
+use crate::device::batched::{is_batch, Batched, ProblemShape, Problems, Ranks};
 
 impl<T: Scalar> Batched<T> for CpuDevice {
     fn batch_bytes(&self, all: usize) -> Result<usize> {

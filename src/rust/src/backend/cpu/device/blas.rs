@@ -1,12 +1,12 @@
 //! Products, triangular systems, norms.
 
-use crate::backend::cpu::matrix::views::{CpuMat, op, require, submatrix};
+use crate::backend::cpu::matrix::views::{op, require, CpuMat};
+use crate::backend::cpu::{elementwise, gemm, triangular, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::packing;
 use crate::base::scalar::Scalar;
 use crate::device::blas::Blas;
-use crate::backend::cpu::{CpuDevice, elementwise, gemm, triangular};
 
 impl<T: Scalar> Blas<T> for CpuDevice {
     fn gemm(

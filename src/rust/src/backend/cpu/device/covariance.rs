@@ -1,11 +1,11 @@
 //! Covariances of points.
 
 use crate::backend::cpu::matrix::views::CpuMat;
+use crate::backend::cpu::{elementwise, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Block;
 use crate::base::scalar::Scalar;
 use crate::device::covariance::{Covariance, CovarianceMatrix, Points};
-use crate::backend::cpu::{CpuDevice, elementwise};
 
 impl<T: Scalar> CovarianceMatrix<T> for CpuDevice {
     type Points<'a> = Points<'a>;

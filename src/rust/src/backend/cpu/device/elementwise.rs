@@ -1,13 +1,12 @@
 //! The processor as a device for arithmetic by entries and for parts of matrices.
 
-use crate::device::memory::Memory;
 use crate::backend::cpu::elementwise::{columns, fold, movement};
 use crate::backend::cpu::matrix::views::{require, CpuMat};
 use crate::backend::cpu::{elementwise, CpuDevice};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
+use crate::device::memory::Memory;
 
 impl<T: Scalar> Elementwise<T> for CpuDevice {
     fn blank(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {

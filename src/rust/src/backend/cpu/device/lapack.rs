@@ -1,12 +1,12 @@
 //! Factorizations in place.
 
-use crate::backend::cpu::matrix::views::{CpuMat, columns, columns_mut, require, submatrix};
+use crate::backend::cpu::matrix::views::{columns, require, CpuMat};
+use crate::backend::cpu::{cholesky, lu, qr, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Trans, Uplo};
 use crate::base::packing;
 use crate::base::scalar::Scalar;
 use crate::device::lapack::{Lapack, LuInfo, PivotedCholesky, PivotedQr};
-use crate::backend::cpu::{CpuDevice, cholesky, lu, qr};
 
 impl<T: Scalar> Lapack<T> for CpuDevice {
     fn potrf(&self, uplo: Uplo, a: &mut CpuMat<'_, T>) -> Result<()> {

@@ -1,12 +1,12 @@
 //! Matrices of the device.
 
-use faer::{MatMut, MatRef};
-use crate::backend::cpu::matrix::views::{CpuMat, require, submatrix};
+use crate::backend::cpu::matrix::views::{require, submatrix, CpuMat};
+use crate::backend::cpu::{matrix, CpuDevice};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Part};
-use crate::base::scalar::{Scalar, try_zeroed};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::memory::Memory;
-use crate::backend::cpu::{CpuDevice, matrix};
+use faer::{MatMut, MatRef};
 
 impl<T: Scalar> Memory<T> for CpuDevice {
     type Mat<'a> = CpuMat<'a, T>;

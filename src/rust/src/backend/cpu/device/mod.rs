@@ -3,13 +3,13 @@
 //! It imports `elementwise` and `matrix`.
 //! Start with [`elementwise`].
 
-mod elementwise;
-mod tiles;
-pub(super) mod usage;
-mod memory;
-mod blas;
-mod lapack;
 mod batched;
-mod streamed;
-mod update;
+mod blas;
 mod covariance;
+mod elementwise;
+mod lapack;
+mod memory;
+mod streamed;
+mod tiles;
+mod update;
+pub(super) mod usage;

@@ -11,7 +11,6 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
-use crate::device::dense::Device;
 use crate::tiles::buffer::Pages;
 
 /// The numbers of a matrix of the device's own.

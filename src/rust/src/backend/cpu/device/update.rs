@@ -1,14 +1,14 @@
 //! Changes of a Cholesky factor.
 
-use faer::{MatMut, MatRef};
-use crate::backend::cpu::matrix::views::{CpuMat, columns, columns_mut, require};
+use crate::backend::cpu::matrix::views::{columns, columns_mut, require, CpuMat};
 use crate::backend::cpu::update::factor::Reflections;
+use crate::backend::cpu::{update, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Change;
 use crate::base::packing;
 use crate::base::scalar::Scalar;
 use crate::device::update::FactorUpdate;
-use crate::backend::cpu::{CpuDevice, update};
+use faer::{MatMut, MatRef};
 
 /// Of a factor's order, squared, times columns of V: a change of a factor that is over in a moment, some tenths of a second.
 const STEADY: f64 = 1e9;
@@ -24,7 +24,12 @@ impl<T: Scalar> FactorUpdate<T> for CpuDevice {
         k <= n / 2
     }
 
-    fn update_factor(&self, change: Change, r: &mut CpuMat<'_, T>, v: &mut CpuMat<'_, T>) -> Result<()> {
+    fn update_factor(
+        &self,
+        change: Change,
+        r: &mut CpuMat<'_, T>,
+        v: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
         packing::ready()?;
         let (r, v) = (r.columns_mut()?, v.columns_mut()?);
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();

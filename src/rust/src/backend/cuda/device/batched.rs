@@ -2,10 +2,10 @@
 
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{cholesky, qr, CudaDevice};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::device::batched::{Batched, ProblemShape, Problems, Ranks, is_batch};
-use crate::backend::cuda::{CudaDevice, cholesky, qr};
+use crate::device::batched::{is_batch, Batched, ProblemShape, Problems, Ranks};
 
 impl<T: Scalar> Batched<T> for CudaDevice {
     fn batch_bytes(&self, all: usize) -> Result<usize> {

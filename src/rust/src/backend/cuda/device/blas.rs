@@ -1,13 +1,13 @@
 //! Products, triangular systems, norms.
 
 use crate::backend::cuda::driver::guards::require;
-use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{elementwise, gemm, triangular, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::blas::Blas;
-use crate::backend::cuda::{CudaDevice, elementwise, gemm, triangular};
 
 impl<T: Scalar> Blas<T> for CudaDevice {
     fn gemm(

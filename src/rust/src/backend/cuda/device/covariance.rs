@@ -2,11 +2,11 @@
 
 use crate::backend::cuda::elementwise::covariance::DevicePoints;
 use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{elementwise, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Block;
 use crate::base::scalar::Scalar;
 use crate::device::covariance::{Covariance, CovarianceMatrix, Points};
-use crate::backend::cuda::{CudaDevice, elementwise};
 
 impl<T: Scalar> CovarianceMatrix<T> for CudaDevice {
     type Points<'a> = DevicePoints;

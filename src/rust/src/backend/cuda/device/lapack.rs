@@ -2,11 +2,11 @@
 
 use crate::backend::cuda::driver::guards::{require, require_indexable};
 use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{cholesky, lu, qr, triangular, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::lapack::{Lapack, LuInfo, PivotedCholesky, PivotedQr};
-use crate::backend::cuda::{CudaDevice, cholesky, lu, qr, triangular};
 
 impl<T: Scalar> Lapack<T> for CudaDevice {
     fn potrf(&self, uplo: Uplo, a: &mut Matrix<'_, T>) -> Result<()> {

@@ -1,12 +1,12 @@
 //! Matrices of the device.
 
-use faer::{MatMut, MatRef};
 use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{matrix, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part};
 use crate::base::scalar::Scalar;
 use crate::device::memory::Memory;
-use crate::backend::cuda::{CudaDevice, matrix};
+use faer::{MatMut, MatRef};
 
 impl<T: Scalar> Memory<T> for CudaDevice {
     type Mat<'a> = Matrix<'a, T>;

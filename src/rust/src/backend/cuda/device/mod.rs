@@ -3,15 +3,15 @@
 //! It imports `cholesky`, `elementwise`, `transfer`, `matrix` and `driver`.
 //! Start with [`elementwise`]; [`peers`] and [`tiles`] serve several GPUs.
 
+mod batched;
+mod blas;
+mod covariance;
 pub(super) mod elementwise;
 mod interop;
-mod peers;
-mod tiles;
-pub(super) mod usage;
-mod memory;
-mod blas;
 mod lapack;
-mod batched;
+mod memory;
+mod peers;
 mod streamed;
+mod tiles;
 mod update;
-mod covariance;
+pub(super) mod usage;

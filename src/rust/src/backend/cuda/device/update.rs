@@ -1,14 +1,14 @@
 //! Changes of a Cholesky factor.
 
-use faer::{MatMut, MatRef};
 use crate::backend::cuda::cholesky::update::Reflections;
 use crate::backend::cuda::driver::guards::{in_blocks, require};
 use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::{cholesky, streamed, transfer, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 use crate::device::update::FactorUpdate;
-use crate::backend::cuda::{CudaDevice, cholesky, streamed, transfer};
+use faer::{MatMut, MatRef};
 
 impl<T: Scalar> FactorUpdate<T> for CudaDevice {
     type Reflections = Reflections;
@@ -21,7 +21,12 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
         cholesky::update::is_there(self.ctx) && cholesky::update::pays(n, k)
     }
 
-    fn update_factor(&self, change: Change, r: &mut Matrix<'_, T>, v: &mut Matrix<'_, T>) -> Result<()> {
+    fn update_factor(
+        &self,
+        change: Change,
+        r: &mut Matrix<'_, T>,
+        v: &mut Matrix<'_, T>,
+    ) -> Result<()> {
         let mut all = cholesky::update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
         cholesky::update::change(self.ctx, &mut all, 0, r.view(), v.view())
     }

@@ -1,7 +1,9 @@
 //! A GPU that has too little memory at a chosen moment: some of the buffers that a thread asks for are refused.
 
-use crate::device::memory::Memory;
 use crate::algo::dense::host_to_host;
+use crate::device::lapack::Lapack;
+use crate::device::memory::Memory;
+use crate::device::streamed::Streamed;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -12,7 +14,6 @@ use crate::backend::cuda::transfer::column_blocks::worthwhile;
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
-use crate::device::dense::Device;
 
 /// Which of the buffers that are asked for are refused, and how many were asked for.
 struct Refused {
@@ -133,7 +134,7 @@ fn cholesky_gives_way() {
     let Some(gpu) = gpu() else { return };
     gives_way("chol", &matrix(ORDER, ORDER), |x, numbers| {
         let mut out = Mat::full(ORDER, ORDER, 7.0);
-        let (done, asked) = refusing(numbers, || host_to_host::potrf(gpu, x, out.as_mut()));
+        let (done, asked) = refusing(numbers, || host_to_host::potrf(&gpu, x, out.as_mut()));
         (done.map(|()| vec![out]), asked)
     });
 }
@@ -143,7 +144,7 @@ fn lu_gives_way() {
     let Some(gpu) = gpu() else { return };
     gives_way("lu", &matrix(ORDER, ORDER), |x, numbers| {
         let mut a = Memory::<f64>::zeros(&gpu, ORDER, ORDER).unwrap();
-        let (done, asked) = refusing(numbers, || host_to_host::getrf(gpu, x, &mut a));
+        let (done, asked) = refusing(numbers, || host_to_host::getrf(&gpu, x, &mut a));
         let answer = done.map(|(info, norm)| {
             assert_eq!(info.zero, None);
             let mut factors = Mat::zeros(ORDER, ORDER);
@@ -166,7 +167,7 @@ fn solutions_give_way() {
         gives_way("solve", &matrix(ORDER, ORDER), |b, numbers| {
             let mut out = Mat::full(ORDER, ORDER, 7.0);
             let (done, asked) = refusing(numbers, || {
-                host_to_host::getrs(gpu, &lu, &ipiv, given.then_some(b), out.as_mut())
+                host_to_host::getrs(&gpu, &lu, &ipiv, given.then_some(b), out.as_mut())
             });
             (done.map(|()| vec![out]), asked)
         });
@@ -202,7 +203,9 @@ fn crossproducts_give_way() {
     assert!(worthwhile::<f64>((m, n), 4).is_some());
     gives_way("crossprod", &matrix(m, n), |x, numbers| {
         let mut out = Mat::full(n, n, 7.0);
-        let (done, asked) = refusing(numbers, || host_to_host::syrk(gpu, Trans::Yes, x, out.as_mut()));
+        let (done, asked) = refusing(numbers, || {
+            host_to_host::syrk(&gpu, Trans::Yes, x, out.as_mut())
+        });
         (done.map(|()| vec![out]), asked)
     });
 }

@@ -1,6 +1,9 @@
 //! Blocks much smaller than those that are worthwhile, beside one step after the other.
 
 use crate::algo::dense::host_to_host;
+use crate::device::blas::Blas;
+use crate::device::lapack::Lapack;
+use crate::device::memory::Memory;
 use faer::{Mat, MatRef};
 
 use crate::backend::cpu::CpuDevice;
@@ -62,7 +65,7 @@ fn cholesky_in<T: Scalar>() {
     for n in ORDERS {
         let x = positive::<T>(n);
         let mut whole = Mat::<T>::zeros(n, n);
-        host_to_host::potrf_loaded(gpu, x.as_ref(), whole.as_mut()).unwrap();
+        host_to_host::potrf_loaded(&gpu, x.as_ref(), whole.as_mut()).unwrap();
         for count in [2, 3, 4] {
             let blocks = blocks(n, count);
             let mut out = Mat::full(n, n, T::from_f64(7.0));
@@ -147,7 +150,7 @@ fn lu_in<T: Scalar>() {
                 &mut Matrix::<T>::new(ctx, m, n).unwrap(),
             );
             let (info, norm) = at_last(|| lu(ctx, x.as_ref(), there.view(), &blocks)).unwrap();
-            let (want, want_norm) = host_to_host::getrf_loaded(gpu, x.as_ref(), here).unwrap();
+            let (want, want_norm) = host_to_host::getrf_loaded(&gpu, x.as_ref(), here).unwrap();
             assert_eq!(
                 (info.zero, norm),
                 (want.zero, want_norm),
@@ -199,14 +202,13 @@ fn solutions_in_blocks_are_those_of_the_whole() {
         entry(i, j) + if i == j { n as f64 } else { 0.0 }
     });
     let mut f = Matrix::<f64>::new(ctx, n, n).unwrap();
-    let (info, _) = host_to_host::getrf_loaded(gpu, x.as_ref(), &mut f).unwrap();
+    let (info, _) = host_to_host::getrf_loaded(&gpu, x.as_ref(), &mut f).unwrap();
     for columns in [1, 129, 700] {
         let b = matrix::<f64>(n, columns);
         for given in [Some(b.as_ref()), None] {
             let columns = given.map_or(n, |b| b.ncols());
             let mut want = Mat::zeros(n, columns);
-            host_to_host::getrs_loaded(gpu, &f, &info.ipiv, given, want.as_mut())
-                .unwrap();
+            host_to_host::getrs_loaded(&gpu, &f, &info.ipiv, given, want.as_mut()).unwrap();
             let mut got = Mat::zeros(n, columns);
             let blocks = blocks(columns, 3);
             at_last(|| solve_factored(ctx, f.view(), &info.ipiv, given, got.as_mut(), &blocks))

@@ -1,12 +1,13 @@
 //! Blocks much smaller than those that are worthwhile, beside a factor that stays on the device.
 
+use crate::device::memory::Memory;
+use crate::device::update::FactorUpdate;
 use faer::Mat;
 
 use crate::algo::update::factor::margin;
 use crate::backend::cuda::streamed::update::*;
 use crate::backend::cuda::transfer::column_blocks::blocks;
 use crate::backend::cuda::CudaDevice;
-use crate::device::dense::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {

@@ -9,6 +9,8 @@ Rules:
   2. `algo` names no backend.
   3. No two files import each other, directly or through others, save the loops in LOOPS.
 
+  4. Where a folder's mod.rs says "It imports", it names every module next to it that the folder imports.
+
 Tests do not count. An import of a folder's name counts for the file from which the folder's mod.rs
 takes it. Rule 3 leaves mod.rs itself out: a folder and its modules name each other by nature.
 """
@@ -193,10 +195,28 @@ def loops(graph: dict) -> list:
     return found
 
 
+def unnamed(graph: dict) -> list:
+    """Imports that the head of a folder does not name."""
+    wrong = []
+    for head in sorted(SRC.rglob("mod.rs")):
+        folder = head.parent.relative_to(SRC).parts
+        says = [line for line in head.read_text().splitlines() if line.startswith("//! It imports")]
+        if not says or "every other folder" in says[0]:
+            continue
+        named = set(re.findall(r"`(\w+)`", says[0]))
+        for module, targets in graph.items():
+            inside = module[:len(folder)] == folder
+            siblings = {t[len(folder) - 1] for t in targets if t[:len(folder) - 1] == folder[:-1]
+                        and t[:len(folder)] != folder and len(t) >= len(folder)}
+            if inside and len(folder) > 1 and siblings - named:
+                wrong.append(f"{head.relative_to(SRC)}: does not name {', '.join(sorted(siblings - named))}")
+    return sorted(set(wrong))
+
+
 def main() -> None:
     crate = Crate()
     graph = crate.imports()
-    wrong = []
+    wrong = unnamed(graph)
     for module, targets in sorted(graph.items()):
         for to in sorted(targets):
             if "--graph" in sys.argv[1:]:

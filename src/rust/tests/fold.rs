@@ -5,7 +5,6 @@ mod common;
 use common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::{Elementwise, Fold, Lines};
-use cudafactor::device::memory::Memory;
 
 for_each_device!(
     folds,

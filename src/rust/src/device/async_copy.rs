@@ -104,7 +104,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// What is computed from now on comes after it.
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
-    /// As [`Device::potrf`] of the upper triangle, but it need not be done when this returns: see [`TileMachine::outcome`].
+    /// As [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle, but it need not be done when this returns: see [`TileMachine::outcome`].
     fn start_potrf(&self, a: &mut Self::Mat<'_>) -> Result<Self::Outcome>;
     /// What has become of it, once a later mark is past.
     fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;

@@ -309,7 +309,7 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// The inner product of every column of x with that of y, of one shape (else [`Error::Dimension`]), in an order of operations that depends on the number of rows alone.
     fn column_dots(&self, x: &Self::Mat<'_>, y: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
-    /// As [`Device::update_factor`] of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
+    /// As [`FactorUpdate::update_factor`](crate::device::update::FactorUpdate::update_factor) of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
     fn update_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {
         let largest = self.fold(Fold::Largest, Lines::All, false, v)?;
         if !largest.iter().all(|x| *x <= most) {

@@ -52,7 +52,7 @@ impl End {
     }
 }
 
-/// What [`pcg`] found, column by column.
+/// What [`pcg`](super::pcg::pcg) found, column by column.
 pub struct Solution<B> {
     /// n x k. A column that has not converged is the last iterate.
     pub x: B,

@@ -1,6 +1,6 @@
 //! The normal equations of each iteration, dense and sparse, and the augmented system around them.
 //!
-//! It imports `vectors`, `simplex`, `standard_form`, `sparse` and the contracts.
+//! It imports `problem`, `vectors`, `sparse` and the contracts.
 //! Start with [`equations`].
 
 pub mod dense;

@@ -1,6 +1,6 @@
 //! What happens to a linear program before the iteration, and how its answer is verified after it.
 //!
-//! It imports `vectors`, `normal` and `standard_form`.
+//! It imports `problem`, `vectors`, `normal` and `standard_form`.
 //! Start with `reductions`.
 
 pub(crate) mod dependent;

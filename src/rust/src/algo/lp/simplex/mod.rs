@@ -1,6 +1,6 @@
 //! A simplex method in twice the working precision for small linear programs that the iteration leaves undecided.
 //!
-//! It imports `ipm`, `normal`, `presolve`, `solution` and `standard_form`.
+//! It imports `problem`, `normal`, `presolve`, `ipm` and `solution`.
 //! Start with `undecided`.
 
 pub(crate) mod primal;

@@ -1,6 +1,6 @@
 //! Carries a plan of tile tasks out: who does which, what lies where, and what the host's memory is asked for.
 //!
-//! It imports `cholesky`, whose plan it carries out, the contracts and the files of tiles.
+//! It imports the contracts and `tiles`.
 //! Start with [`work`], the plan, then `device`, which carries one device's part out.
 
 pub(crate) mod device;

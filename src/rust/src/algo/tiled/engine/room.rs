@@ -5,7 +5,7 @@ use crate::tiles::plan::{Op, Plan, Request, Use};
 use crate::tiles::schedule::Task;
 use crate::tiles::{Layout, Strips};
 
-/// Tiles that fit in memory, at least [`LEAST_SLOTS`] each.
+/// Tiles that fit in memory, at least [`LEAST_SLOTS`](crate::tiles::plan::LEAST_SLOTS) each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
     /// Strips of tiles.

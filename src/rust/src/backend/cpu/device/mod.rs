@@ -1,7 +1,7 @@
 //! The processor as a device: what the contracts of `device/` ask for, one file a contract.
 //!
-//! It imports `elementwise` and `matrix`.
-//! Start with [`elementwise`].
+//! It imports every other folder of this backend, save `multigrid`.
+//! Start with `memory`, `blas` and `lapack`.
 
 mod batched;
 mod blas;

@@ -88,7 +88,7 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// What the rows of a line are divided by, as [`Step`] says. `around` has room for the sums of couplings' magnitudes.
+    /// What the rows of a line are divided by, as [`Step`](crate::device::stencil::Step) says. `around` has room for the sums of couplings' magnitudes.
     pub(super) fn divisors(&self, line: usize, around: &mut [f64], out: &mut [f64]) {
         let at = line * out.len();
         out.copy_from_slice(&self.excess[at..at + out.len()]);

@@ -1,6 +1,6 @@
 //! Rank-k updates and downdates of Cholesky factors by reflections of rows.
 //!
-//! It imports `matrix` and `vector`.
+//! It imports `matrix`.
 //! Start with [`factor`], then `reflections`; `kernels` has the inner loops.
 
 pub(super) mod factor;

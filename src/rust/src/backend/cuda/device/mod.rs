@@ -1,7 +1,7 @@
 //! The GPU as a device: what the contracts of `device/` ask for, one file a contract.
 //!
-//! It imports `cholesky`, `elementwise`, `transfer`, `matrix` and `driver`.
-//! Start with [`elementwise`]; [`peers`] and [`tiles`] serve several GPUs.
+//! It imports every other folder of this backend, save `multigrid`.
+//! Start with `memory`, `blas` and `lapack`; `peers` and `tiles` serve several GPUs.
 
 mod batched;
 mod blas;

@@ -1,6 +1,6 @@
 //! One GPU of this process: its context, streams, memory, kernels, and how they are launched.
 //!
-//! It imports the foundation, `transfer` for counts of bytes, and `gemm` for the workspace of products.
+//! It imports `base` alone.
 //! Start with [`context`]; [`kernels`] lists the families, [`launch`] starts them, [`probe`] says whether there is a GPU.
 
 pub(super) mod buffer;

@@ -1,6 +1,6 @@
 //! Arithmetic by entries, reductions, norms, covariances, and parts of matrices.
 //!
-//! It imports `device`, `transfer`, `matrix` and `driver`.
+//! It imports `driver`, `transfer` and `matrix`.
 //! Start with [`fold`].
 
 pub(super) mod columns;

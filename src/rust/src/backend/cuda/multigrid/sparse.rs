@@ -22,7 +22,7 @@ const RELAX: [Kernel; 2] = [
     Kernel::untyped(Family::Sparse, "sparse_relax_single"),
     Kernel::untyped(Family::Sparse, "sparse_relax_several"),
 ];
-/// Of rows with more entries than [`LONG`].
+/// Of rows with more entries than [`LONG`](super::csr::LONG).
 const RESIDUAL_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_residual_long");
 const RELAX_LONG: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_long");
 const RELAX_ZERO: Kernel = Kernel::untyped(Family::Sparse, "sparse_relax_zero_plain");

@@ -4,7 +4,7 @@
 //! second, only on the thread that installed the question, and only where one is installed.
 //! On that occasion the user is told how far work on files has come, since a call polls wherever it waits for a disk.
 //! What a GPU was given runs to its end, so that it stops between launches, of which none is
-//! long: see "Interrupts" in `DESIGN.md`.
+//! long: see `docs/design/r-boundary.md`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

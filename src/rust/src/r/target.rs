@@ -147,7 +147,7 @@ impl How {
         }
     }
 
-    /// Whether the work is for a GPU, and there is one. See "Choosing a device" in `DESIGN.md`.
+    /// Whether the work is for a GPU, and there is one. See `docs/design/device-choice.md`.
     fn pays(&self, work: &Work) -> bool {
         // A matrix that is to stay, for work of which nobody knows yet.
         if work.flops == f64::INFINITY {

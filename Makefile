@@ -49,21 +49,21 @@ check: build ## R CMD check --as-cran of the source package
 test-gpu: ## the tests of the CUDA backend; fails where there is no GPU
 	sh tools/test-gpu.sh
 
-size: ## inst/bench/results/size.md: size of the package, time to install it
-	sh inst/bench/size.sh
+size: ## bench/results/size.md: size of the package, time to install it
+	sh bench/package/size.sh
 
 bench: ## times of the installed package beside base R's, in build/bench.md
-	Rscript inst/bench/compare.R build/bench.md
+	Rscript inst/examples/compare.R build/bench.md
 
 bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU and those libraries
-	sh inst/bench/gpu-peers.sh --routines gemm,syrk,trsm,potrf,potrf_batched,sgemm,strsm,spotrf,spotrf_batched
-	sh inst/bench/gpu-peers.sh -o gpu-peers-lu-qr \
+	sh bench/dense/gpu-peers.sh --routines gemm,syrk,trsm,potrf,potrf_batched,sgemm,strsm,spotrf,spotrf_batched
+	sh bench/dense/gpu-peers.sh -o gpu-peers-lu-qr \
 	  --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 
 figures: ## man/figures from the results of bench-peers, chol-orders.sh and chol-update.sh
-	Rscript inst/bench/plot-peers.R
-	Rscript inst/bench/plot-orders.R
-	Rscript inst/bench/plot-updates.R
+	Rscript bench/dense/plot-peers.R
+	Rscript bench/cholesky/plot-orders.R
+	Rscript bench/updates/plot-updates.R
 
 clean: ## removes what the other targets built
 	./cleanup

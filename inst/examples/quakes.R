@@ -241,7 +241,7 @@ print(cbind("gpu_qr()" = ours, "lm()" = base, "difference" = ours - base), digit
 # ---- 4. Times -------------------------------------------------------------------------------------
 
 head_line("4. What it costs: cudafactor beside base R on this machine")
-source(system.file("bench", "compare.R", package = "cudafactor"), local = TRUE)
+source(system.file("examples", "compare.R", package = "cudafactor"), local = TRUE)
 times <- compare_with_base(c(256, 512, 1024, 2048))
 print_comparison(times)
 cat("\n")

@@ -1,5 +1,5 @@
 # Tests of numbers run on every device there is. With CUDAFACTOR_REQUIRE_GPU=1 a machine without a usable GPU
-# fails (test-device.R), and so does every test that would be skipped for want of one; inst/bench/gpu-suite.sh counts all others as failed.
+# fails (test-device.R), and so does every test that would be skipped for want of one; bench/package/gpu-suite.sh counts all others as failed.
 
 gpu_required <- function() identical(Sys.getenv("CUDAFACTOR_REQUIRE_GPU"), "1")
 

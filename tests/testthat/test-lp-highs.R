@@ -1,6 +1,6 @@
-# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which inst/bench/lp_highs_random.py writes.
+# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which bench/lp/lp_highs_random.py writes.
 
-source(system.file("bench", "lp-highs-problems.R", package = "cudafactor"), local = TRUE)
+source(test_path("lp-highs-problems.R"), local = TRUE)
 
 # By how much values are outside bounds, relative to these and to the problem's.
 outside <- function(at, bounds, unit) {

@@ -1,5 +1,5 @@
 # A function that the system refuses memory stops with a condition, and R goes on. The calls and the forked processes under limits are
-# those of inst/bench/memory-limits.R, which makes the table in inst/bench/results.
+# those of memory-limits.R, which makes the table in bench/results.
 
 skip_without_limits <- function() {
   skip_on_cran()
@@ -10,7 +10,7 @@ skip_without_limits <- function() {
 
 test_that("no function ends R, or is of another outcome than a result or an error of memory, under three limits each", {
   skip_without_limits()
-  script <- system.file("bench", "memory-limits.R", package = "cudafactor")
+  script <- test_path("memory-limits.R")
   # With a GPU each process starts CUDA, which takes seconds under a limit: fewer calls.
   some <- if (gpu_available()) "gpu_matmult,gpu_chol,gpu_solve,gpu_qr,pcg_jacobi,random_walker_cg,product,chol_resident"
   out <- suppressWarnings(system2(

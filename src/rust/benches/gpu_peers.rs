@@ -208,7 +208,7 @@ QR the factors of its reflectors. The peer's stay on the device
 - Cholesky beside LU: our own two, on one positive definite matrix; the difference is that of the factors, brought to the same scale
 - difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry of up to 4096^2, one \
 column of each 64 of larger answers. A ratio above 1 means that ours is faster
-- program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`inst/bench/gpu-peers.sh`)
+- program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`bench/dense/gpu-peers.sh`)
 - commit: {commit}
 - date: {}
 ",

@@ -1,7 +1,7 @@
 //! What updates of Cholesky factors are measured beside, as far as it is Rust: faer's own routine, and the way of a triangle to the GPU and back.
 //!
 //! `update_peers PART=ORDER,...:RANK,... ...` prints CSV: `name,change,n,k,median_s,least_s,error,error_eps`, the last two empty. Parts are those of
-//! `inst/bench/chol-update.sh`: in `paper` and `cpu` faer changes a lower factor where it is, with one thread; in `cpu` our reflections do too, of an upper factor, with all
+//! `bench/updates/chol-update.sh`: in `paper` and `cpu` faer changes a lower factor where it is, with one thread; in `cpu` our reflections do too, of an upper factor, with all
 //! threads, without the copies and checks that R's call makes; in `host` the upper triangle of a matrix goes to the GPU, and from there to another matrix. Other parts have
 //! nothing here.
 

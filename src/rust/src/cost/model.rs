@@ -2,7 +2,7 @@
 //!
 //! A call on a GPU costs a fixed time, its operands and its result over the bus, its operations, and for factorizations a chain of steps,
 //! one for each column. On the CPU it is operations, shared among threads, and a part that is not shared, in
-//! proportion to the matrix: panels. The constants were fitted to an H200 and 16 cores of a Xeon (`inst/bench/results`),
+//! proportion to the matrix: panels. The constants were fitted to an H200 and 16 cores of a Xeon (`bench/results`),
 //! and scaled by what other machines say of themselves.
 
 use crate::cost::work::{Verb, Work};

@@ -65,7 +65,7 @@ fn thresholds() {
     }
 }
 
-/// The counts at the order of `inst/bench/pcg.R`, for a build with optimizations.
+/// The counts at the order of `bench/pcg/pcg.R`, for a build with optimizations.
 #[test]
 #[ignore = "takes more than a minute without optimizations"]
 fn a_million_unknowns() {

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures clean
+.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures results clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
@@ -64,6 +64,9 @@ figures: ## man/figures from the results of bench-peers, chol-orders.sh and chol
 	Rscript bench/dense/plot-peers.R
 	Rscript bench/cholesky/plot-orders.R
 	Rscript bench/updates/plot-updates.R
+
+results: ## bench/RESULTS.md, and tables in README.md and vignettes/, from bench/results
+	Rscript bench/report.R
 
 clean: ## removes what the other targets built
 	./cleanup

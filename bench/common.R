@@ -24,12 +24,22 @@ bench_machine <- function() {
   )
 }
 
+# Three digits of numbers, all of whole ones, and nothing for NA.
+bench_cells <- function(v) {
+  if (is.logical(v) || !is.numeric(v)) return(ifelse(is.na(v), "", as.character(v)))
+  whole <- all(is.na(v) | (v == round(v) & abs(v) < 1e15))
+  cells <- if (whole) {
+    format(v, scientific = FALSE, trim = TRUE)
+  } else {
+    small <- !is.na(v) & v != 0 & (abs(v) < 1e-4 | abs(v) >= 1e9)
+    ifelse(small, formatC(v, digits = 3, format = "g"), formatC(v, digits = 3, format = "fg"))
+  }
+  ifelse(is.na(v), "", trimws(cells))
+}
+
 # A data frame as a Markdown table.
 bench_markdown <- function(d) {
-  cells <- vapply(d, function(v) {
-    if (!is.double(v)) return(as.character(v))
-    formatC(v, digits = 3, format = "g")
-  }, character(nrow(d)))
+  cells <- vapply(d, bench_cells, character(nrow(d)))
   if (nrow(d) == 1) cells <- matrix(cells, 1)
   c(
     paste0("| ", paste(names(d), collapse = " | "), " |"),

@@ -97,6 +97,7 @@ step "generated: PTX" python3 tools/kernels.py --check
 step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
 step "generated: versions agree" same_versions
 step "generated: NAMESPACE and man" docs_are_current
+step "generated: tables of measurements" Rscript bench/report.R --check
 step "package: R CMD build" sh tools/build.sh
 rm -rf "$installed"
 step "package: R CMD check --as-cran" sh tools/check.sh

@@ -137,9 +137,14 @@ blocks <- list(
     )
     stems <- c("host", "gp-loop", "pcg-cuda", "random-walker-cuda", "lp-netlib-cuda")
     c(
-      kable(d, c("seconds", "size", "GPU", "base R", "others")), "",
+      kable(d, c("seconds", "size", "cudafactor", "base R", "others")), "",
       strwrap(sprintf(
-        "From R call to R result, transfers included, on this machine: %s.", machine(stems)
+        paste(
+          "From R call to R result, transfers included (%s). Base R has OpenBLAS on all cores.",
+          "PyTorch's times are from NumPy array to NumPy array. CuPy's matrix was on the GPU before.",
+          "An empty cell was not measured."
+        ),
+        machine(stems)
       ), 100)
     )
   },

@@ -141,7 +141,7 @@ blocks <- list(
       strwrap(sprintf(
         paste(
           "From R call to R result, transfers included (%s). Base R has OpenBLAS on all cores.",
-          "PyTorch's times are from NumPy array to NumPy array. CuPy's matrix was on the GPU before.",
+          "PyTorch: from NumPy array to NumPy array. CuPy's matrix was on the GPU before.",
           "An empty cell was not measured."
         ),
         machine(stems)

@@ -202,12 +202,8 @@ blocks <- list(
       c("device", "n", "runs", "kills", "during the factorization", "factors that differ")), "",
       from("kills", "Processes killed at random moments, and resumed"))
   },
-  `walker-cpu` = function() {
-    d <- read_result("random-walker-cpu")
-    d <- d[c("case", "unknowns", "labels", "s", "matrix_s", "bf_s", "cg_j_s")]
-    heads <- c("image", "unknowns", "labels", "`random_walker()`", "Matrix", "`bf`", "`cg_j`")
-    c(kable(d, heads), "", from("random-walker-cpu", "Seconds"))
-  },
+  `walker-gpu` = function() walker_table("random-walker-cuda", "name"),
+  `walker-cpu` = function() walker_table("random-walker-cpu", "case"),
   `walker-dense` = function() {
     d <- read_result("random-walker-dense")
     d <- d[c("image", "unknowns", "device", "making_s", "factoring_s", "solving_s", "sparse_s")]
@@ -247,11 +243,31 @@ blocks <- list(
     )
     kable(columns, c("size", "an iteration, ms", "forming A D^2^ A'", "factoring it", "the rest"))
   },
+  `lp-netlib` = function() {
+    d <- read_result("lp-netlib-cpu")
+    d$size <- paste(d$m, "x", d$n)
+    d <- d[c("problem", "size", "iterations", "ms", "simplex_ms", "ipx_ms", "hipo_ms")]
+    heads <- c("problem", "size", "iterations", "`lp_ipm()`", "simplex", "IPX", "HiPO")
+    c(kable(d, heads), "", from("lp-netlib-cpu", "Milliseconds"))
+  },
+  `pcg-gpu` = function() pcg_table("pcg-cuda"),
+  `pcg-cpu` = function() pcg_table("pcg-cpu"),
   `lp-l1` = function() {
     d <- read_result("lp-l1-cuda")
     c(kable(d[c("way", "iterations", "s")]), "", from("lp-l1-cuda", "Seconds"))
   }
 )
+
+pcg_table <- function(stem) {
+  d <- read_result(stem)
+  c(kable(d[c("way", "iterations", "s")]), "", from(stem, "Seconds"))
+}
+
+walker_table <- function(stem, name) {
+  d <- read_result(stem)[c(name, "unknowns", "labels", "s", "matrix_s", "bf_s", "cg_j_s")]
+  heads <- c("image", "unknowns", "labels", "`random_walker()`", "Matrix", "`bf`", "`cg_j`")
+  c(kable(d, heads), "", from(stem, "Seconds"))
+}
 
 files_table <- function(stem, gpu) {
   d <- read_result(stem)

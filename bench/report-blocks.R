@@ -140,9 +140,9 @@ blocks <- list(
       kable(d, c("seconds", "size", "cudafactor", "base R", "others")), "",
       strwrap(sprintf(
         paste(
-          "From R call to R result, transfers included (%s). Base R has OpenBLAS on all cores.",
-          "PyTorch: from NumPy array to NumPy array. CuPy's matrix was on the GPU before.",
-          "An empty cell was not measured."
+          "From R call to R result, transfers included (%s). Base R's OpenBLAS had all cores,",
+          "Matrix and scikit-image one, HiGHS six. PyTorch: NumPy array to NumPy array.",
+          "CuPy's matrix was on the GPU before. Empty cells were not measured."
         ),
         machine(stems)
       ), 100)

@@ -53,9 +53,6 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
     let _ = (start, end);
 }
 
-/// Memory smaller than this is not worth it.
-#[cfg(feature = "cuda")]
-const LARGE: usize = 4 << 20;
 const PAGE: usize = 4096;
 
 /// The pages of memory that is to be written. The system hands them out when they are first written, and one thread alone takes longer
@@ -67,15 +64,6 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Huge ones where the system gives them. `None` where there is little to gain.
-    ///
-    /// # Safety
-    /// The memory must outlive the value.
-    #[cfg(feature = "cuda")]
-    pub(crate) unsafe fn of(memory: *mut u8, bytes: usize) -> Option<Pages> {
-        (bytes >= LARGE).then(|| Pages::of_any(memory, bytes))
-    }
-
     /// Of any memory, however little; huge pages where the system gives them.
     ///
     /// # Safety
@@ -87,12 +75,6 @@ impl Pages {
             bytes,
             next: AtomicUsize::new(0),
         }
-    }
-
-    /// Has some more of them handed out; false when all are.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn touch_some(&self) -> bool {
-        self.touch_next().is_some()
     }
 
     /// Has some more handed out, and tells which bytes: a huge page, or a part of one at the ends. Each once. Their contents stay as they are, even while
@@ -135,8 +117,5 @@ mod tests {
         assert_eq!(last, bytes);
         let mut all = memory.iter().enumerate();
         assert!(all.all(|(i, b)| *b == (i % 253) as u8));
-        // SAFETY: nothing is touched.
-        #[cfg(feature = "cuda")]
-        assert!(unsafe { Pages::of(memory.as_mut_ptr(), 100) }.is_none());
     }
 }

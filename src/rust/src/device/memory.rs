@@ -4,6 +4,7 @@ use faer::{MatMut, MatRef};
 
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part};
+use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 
 /// A machine that has column-major matrices of `T`.
@@ -21,8 +22,12 @@ pub trait Memory<T: Scalar> {
     /// Whether the device computes on matrices in host memory.
     const HOST: bool;
 
+    /// The machine that has the matrices.
+    fn processor(&self) -> Processor;
     /// `"cpu"` or `"cuda:0"`.
-    fn name(&self) -> String;
+    fn name(&self) -> String {
+        self.processor().name()
+    }
 
     /// A read-only operand. On the CPU it borrows `a`.
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Self::Mat<'a>>;

@@ -12,6 +12,7 @@ pub mod dense;
 pub mod elementwise;
 pub mod lapack;
 pub mod memory;
+pub mod report;
 pub mod sparse;
 pub mod stencil;
 pub mod streamed;

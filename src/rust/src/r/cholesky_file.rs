@@ -8,6 +8,7 @@ use crate::algo::tiled::cholesky_file::{
     factor_files, has_matrix, Budget, Files, Report, LEAST_ROOM,
 };
 use crate::backend::cpu::{self, CpuDevice};
+use crate::backend::cuda::CudaDevice;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress;
@@ -87,9 +88,8 @@ fn on<T: Scalar>(
             let cpu = [CpuDevice::new(how.threads)];
             run(&cpu, files, wanted, resume, &[], Vec::new())
         }
-        #[cfg(feature = "cuda")]
         Processor::Cuda(ordinal) => {
-            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
+            let dev = CudaDevice::open(ordinal)?;
             set_last(target);
             let devs = TileMachine::<T>::with(&dev, &how.gpus(), how.named())?;
             let free = devs
@@ -99,8 +99,6 @@ fn on<T: Scalar>(
             let speeds = devs.iter().map(TileMachine::<T>::speed).collect();
             run(&devs, files, wanted, resume, &free, speeds)
         }
-        #[cfg(not(feature = "cuda"))]
-        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 

@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::tiled::covariance::{matrix, matrix_resident, operations, write};
-use crate::backend::cpu::CpuDevice;
+use crate::backend::dispatch::on_processor;
 use crate::base::error::Result;
 use crate::base::processor::Processor;
 use crate::base::progress;
@@ -141,20 +141,10 @@ fn fill<T: Scalar>(
     progress::phase("writing");
     progress::watch(file.counter());
     let covariance = &function.covariance;
-    match target {
-        Processor::Cpu => {
-            set_last(target);
-            write(&CpuDevice::new(how.threads), covariance, x, file)
-        }
-        #[cfg(feature = "cuda")]
-        Processor::Cuda(ordinal) => {
-            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
-            set_last(target);
-            write(&dev, covariance, x, file)
-        }
-        #[cfg(not(feature = "cuda"))]
-        Processor::Cuda(_) => crate::r::target::no_cuda(),
-    }
+    on_processor!(target, how.threads, |dev| {
+        set_last(target);
+        write(dev, covariance, x, file)
+    })
 }
 
 fn fill_file<T: Scalar>(

@@ -2,9 +2,11 @@
 
 use extendr_api::prelude::*;
 
+use crate::backend::cuda::driver::probe;
 use crate::base::error::Error;
 use crate::base::processor::Processor;
 use crate::cost::work::{Verb, Work};
+use crate::device::report::ProbeStep;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::target::How;
@@ -20,10 +22,7 @@ fn native_gpu_count() -> Robj {
 #[extendr]
 fn native_gpu_info() -> Robj {
     reply(|| {
-        #[cfg(feature = "cuda")]
-        let all = crate::backend::cuda::driver::probe::info();
-        #[cfg(not(feature = "cuda"))]
-        let all = Vec::<NoGpu>::new();
+        let all = probe::info();
         let text = |f: fn(&_) -> String| all.iter().map(f).collect::<Vec<String>>();
         let number = |f: fn(&_) -> f64| all.iter().map(f).collect::<Vec<f64>>();
         Ok(list!(
@@ -41,50 +40,18 @@ fn native_gpu_info() -> Robj {
     })
 }
 
-/// What a GPU would say of itself in a build without the GPU backend.
-#[cfg(not(feature = "cuda"))]
-struct NoGpu {
-    ordinal: usize,
-    name: String,
-    compute_capability: String,
-    memory_total: u64,
-    memory_free: u64,
-    driver: String,
-    multiprocessors: usize,
-}
-
-/// Name, success, finding and remedy of one probe.
-type Step = (String, bool, String, String);
-
-#[cfg(feature = "cuda")]
-fn steps() -> Vec<Step> {
-    crate::backend::cuda::driver::probe::probe()
-        .into_iter()
-        .map(|s| (s.step, s.ok, s.detail, s.fix))
-        .collect()
-}
-
-#[cfg(not(feature = "cuda"))]
-fn steps() -> Vec<Step> {
-    vec![(
-        "GPU backend".to_owned(),
-        false,
-        "this build of cudafactor has none".to_owned(),
-        "use Linux with an NVIDIA GPU; everything else runs on the CPU here".to_owned(),
-    )]
-}
-
 /// Every probe for a GPU, in order
 #[extendr]
 fn native_gpu_probe() -> Robj {
     reply(|| {
-        let steps = steps();
-        let text = |f: fn(&Step) -> &String| steps.iter().map(|s| f(s).clone()).collect::<Vec<_>>();
+        let steps = probe::probe();
+        let text =
+            |f: fn(&ProbeStep) -> &String| steps.iter().map(|s| f(s).clone()).collect::<Vec<_>>();
         Ok(list!(
-            step = text(|s| &s.0),
-            ok = steps.iter().map(|s| s.1).collect::<Vec<_>>(),
-            detail = text(|s| &s.2),
-            fix = text(|s| &s.3)
+            step = text(|s| &s.step),
+            ok = steps.iter().map(|s| s.ok).collect::<Vec<_>>(),
+            detail = text(|s| &s.detail),
+            fix = text(|s| &s.fix)
         ))
     })
 }

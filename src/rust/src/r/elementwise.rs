@@ -101,10 +101,7 @@ fn native_held_column_norms(x: Robj, how: Robj) -> Robj {
 #[extendr]
 fn native_transfer_bytes() -> Robj {
     reply(|| {
-        #[cfg(feature = "cuda")]
         let (up, down) = crate::backend::cuda::bytes_moved();
-        #[cfg(not(feature = "cuda"))]
-        let (up, down) = (0u64, 0u64);
         Ok(list!(up = up as f64, down = down as f64))
     })
 }

@@ -3,13 +3,13 @@
 use extendr_api::prelude::*;
 
 use crate::backend::cpu;
+use crate::backend::cuda::CudaDevice;
 use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::cost::footprint::{largest, Task};
 use crate::r::args;
 use crate::r::reply::{reply, reply_even_if_short};
-#[cfg(feature = "cuda")]
 use crate::r::session::in_between;
 use crate::r::target::How;
 
@@ -46,9 +46,7 @@ fn host_memory() -> (f64, f64) {
     }
 }
 
-#[cfg(feature = "cuda")]
 fn gpus() -> Result<Vec<Row>> {
-    use crate::backend::cuda::CudaDevice;
     // The first GPU is shown before its first use, too.
     let _ = (crate::r::target::cuda_count() > 0).then(|| CudaDevice::open(0));
     let row = |gpu: CudaDevice| {
@@ -69,11 +67,6 @@ fn gpus() -> Result<Vec<Row>> {
         }))
     };
     CudaDevice::opened().into_iter().filter_map(row).collect()
-}
-
-#[cfg(not(feature = "cuda"))]
-fn gpus() -> Result<Vec<Row>> {
-    Ok(Vec::new())
 }
 
 /// Memory of each device, one element a device
@@ -107,10 +100,9 @@ fn native_free_memory() -> Robj {
 fn native_gpu_release() -> Robj {
     reply_even_if_short(|| {
         // The workspace of a call that this one came in between is no surplus.
-        #[cfg(feature = "cuda")]
         if !in_between() {
             let mut done = Ok(());
-            for gpu in crate::backend::cuda::CudaDevice::opened() {
+            for gpu in CudaDevice::opened() {
                 // Each of them, whatever becomes of another.
                 done = done.and(gpu.release());
             }
@@ -124,13 +116,10 @@ fn native_gpu_release() -> Robj {
 fn usable(target: Processor) -> Result<f64> {
     match target {
         Processor::Cpu => Ok(host_memory().0),
-        #[cfg(feature = "cuda")]
         Processor::Cuda(ordinal) => {
-            let u = crate::backend::cuda::CudaDevice::open(ordinal)?.usage()?;
+            let u = CudaDevice::open(ordinal)?.usage()?;
             Ok((u.free + u.pooled) as f64)
         }
-        #[cfg(not(feature = "cuda"))]
-        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 
@@ -161,20 +150,10 @@ fn native_max_order(what: Robj, how: Robj) -> Robj {
     })
 }
 
-#[cfg(feature = "cuda")]
-fn fault(ordinal: usize) -> Result<()> {
-    crate::backend::cuda::CudaDevice::open(ordinal)?.fault()
-}
-
-#[cfg(not(feature = "cuda"))]
-fn fault(_: usize) -> Result<()> {
-    crate::r::target::no_cuda()
-}
-
 /// Lets a kernel on a GPU fail, so that the tests can see what becomes of the session
 #[extendr]
 fn native_gpu_fault(ordinal: Robj) -> Robj {
-    reply(|| fault(args::size(&ordinal)?))
+    reply(|| CudaDevice::open(args::size(&ordinal)?)?.fault())
 }
 
 extendr_module! {

@@ -2,12 +2,6 @@
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::CpuDevice;
-use crate::backend::cpu::CpuMat;
-#[cfg(feature = "cuda")]
-use crate::backend::cuda::CudaDevice;
-#[cfg(feature = "cuda")]
-use crate::backend::cuda::Matrix;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
@@ -15,47 +9,21 @@ use crate::device::elementwise::{Elementwise, Operand};
 use crate::r::args;
 use crate::r::resident::{apart, held, Held, Holds};
 
-/// What finds a matrix of its own again.
+/// Finds a matrix of the device again.
 pub trait Finds<T: Scalar>: Elementwise<T> + Holds<T> {
-    /// Nothing where the matrix is on another device, or of another precision.
+    /// `None` where the matrix is on another device or of another precision.
     fn find<'h>(&self, held: &'h Held) -> Option<&'h Self::Mat<'static>>;
 }
 
-impl Finds<f64> for CpuDevice {
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h CpuMat<'static, f64>> {
-        match held {
-            Held::Cpu64(a) => Some(a),
-            _ => None,
-        }
-    }
-}
-
-impl Finds<f32> for CpuDevice {
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h CpuMat<'static, f32>> {
-        match held {
-            Held::Cpu32(a) => Some(a),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Finds<f64> for CudaDevice {
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h Matrix<'static, f64>> {
-        match held {
-            Held::Cuda64(dev, a) if dev.ordinal() == self.ordinal() => Some(a),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Finds<f32> for CudaDevice {
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h Matrix<'static, f32>> {
-        match held {
-            Held::Cuda32(dev, a) if dev.ordinal() == self.ordinal() => Some(a),
-            _ => None,
-        }
+impl<T: Scalar, D: Elementwise<T> + Holds<T>> Finds<T> for D
+where
+    D::Mat<'static>: 'static,
+{
+    fn find<'h>(&self, held: &'h Held) -> Option<&'h Self::Mat<'static>> {
+        (held.target() == self.processor())
+            .then_some(held)?
+            .matrix(self)
+            .ok()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::systems::resident::{pcg_resident, Made};
-use crate::backend::cpu::CpuDevice;
+use crate::backend::dispatch::on_processor;
 use crate::base::error::Result;
 use crate::base::processor::Processor;
 use crate::device::sparse::{Columns, Sparse};
@@ -30,35 +30,25 @@ fn on_gpu(kind: Kind) -> Option<(Made, Kind)> {
 pub fn on_device(s: &Systems, how: &How, a: &SparseMatrix, kind: Kind) -> Result<Option<Solved>> {
     let fits = s.n >= ENOUGH && a.columns()?.index.len() < MOST;
     let target = how.target(if fits { f64::MAX } else { 0.0 });
-    if let (Processor::Cuda(ordinal), Some((made, kind))) = (target, on_gpu(kind)) {
+    if let (Processor::Cuda(_), Some((made, kind))) = (target, on_gpu(kind)) {
         check_free(target)?;
-        match by_cuda(s, ordinal, a, made) {
+        match by(s, target, a.columns()?, made) {
             Err(e) if how.may_fall_back(&e) => note_fallback(&e),
             solved => return Ok(Some(solved?.by(kind))),
         }
     }
     if kind == Kind::Amg {
-        return by_cpu(s, a.columns()?).map(Some);
+        let solved = by(s, Processor::Cpu, a.columns()?, Made::Multigrid)?;
+        return Ok(Some(solved.by(Kind::Amg)));
     }
     Ok(None)
 }
 
-#[cfg(feature = "cuda")]
-fn by_cuda(s: &Systems, ordinal: usize, a: &SparseMatrix, made: Made) -> Result<Solved> {
-    let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
-    set_last(Processor::Cuda(ordinal));
-    run(s, &dev, a.columns()?, made)
-}
-
-#[cfg(not(feature = "cuda"))]
-fn by_cuda(_: &Systems, _: usize, _: &SparseMatrix, _: Made) -> Result<Solved> {
-    crate::r::target::no_cuda()
-}
-
-fn by_cpu(s: &Systems, a: Columns<'_>) -> Result<Solved> {
-    set_last(Processor::Cpu);
-    let dev = CpuDevice::new(s.host.threads());
-    Ok(run(s, &dev, a, Made::Multigrid)?.by(Kind::Amg))
+fn by(s: &Systems, processor: Processor, a: Columns<'_>, made: Made) -> Result<Solved> {
+    on_processor!(processor, s.host.threads(), |dev| {
+        set_last(processor);
+        run(s, dev, a, made)
+    })
 }
 
 fn run<D: Sparse>(s: &Systems, dev: &D, a: Columns<'_>, made: Made) -> Result<Solved> {

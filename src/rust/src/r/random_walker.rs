@@ -11,7 +11,7 @@ use crate::algo::segmentation::iterative::segment_graph_iterative;
 use crate::algo::segmentation::random_walker::segment_graph;
 use crate::algo::segmentation::seeds::{labels, whole};
 use crate::algo::sparse::multifrontal::nested_dissection::multiplications;
-use crate::backend::cpu::CpuDevice;
+use crate::backend::dispatch::on_processor;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar;
@@ -72,21 +72,10 @@ fn iteratively(
     all: Option<&mut [f64]>,
 ) -> Result<Done> {
     check_free(target)?;
-    let done = match target {
-        Processor::Cpu => {
-            set_last(target);
-            let device = CpuDevice::new(how.threads);
-            segment_graph_iterative(&device, graph, how_far, labels, all)?
-        }
-        #[cfg(feature = "cuda")]
-        Processor::Cuda(ordinal) => {
-            let device = crate::backend::cuda::CudaDevice::open(ordinal)?;
-            set_last(target);
-            segment_graph_iterative(&device, graph, how_far, labels, all)?
-        }
-        #[cfg(not(feature = "cuda"))]
-        Processor::Cuda(_) => return crate::r::target::no_cuda(),
-    };
+    let done = on_processor!(target, how.threads, |dev| {
+        set_last(target);
+        segment_graph_iterative(dev, graph, how_far, labels, all)
+    })?;
     Ok(Done {
         unknowns: done.unknowns,
         entries: 0,

@@ -5,6 +5,7 @@
 //! none: [`Error::Stale`].
 
 use crate::device::memory::Memory;
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -12,12 +13,6 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
 
-use crate::backend::cpu::CpuDevice;
-use crate::backend::cpu::CpuMat;
-#[cfg(feature = "cuda")]
-use crate::backend::cuda::CudaDevice;
-#[cfg(feature = "cuda")]
-use crate::backend::cuda::Matrix;
 use crate::base::accounting::Share;
 use crate::base::error::{Error, Result};
 use crate::base::identity;
@@ -26,7 +21,6 @@ use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::dense::Device;
 use crate::r::args::{self, Out};
 use crate::r::reply::{reply, reply_even_if_short, show_progress};
 use crate::r::session::in_between;
@@ -40,82 +34,74 @@ extern "C" {
     fn R_SetExternalPtrAddr(x: *mut c_void, address: *mut c_void);
 }
 
-/// A matrix and the machine it is on. The threads of the CPU are each call's own, as a forked child has none.
-pub enum Held {
-    Cpu64(CpuMat<'static, f64>),
-    Cpu32(CpuMat<'static, f32>),
-    #[cfg(feature = "cuda")]
-    Cuda64(CudaDevice, Matrix<'static, f64>),
-    #[cfg(feature = "cuda")]
-    Cuda32(CudaDevice, Matrix<'static, f32>),
+/// A matrix and the machine it is on.
+///
+/// The type of the matrix follows from the machine and the precision, which dispatch reads before it
+/// asks for the matrix. Threads of the CPU belong to each call, since a forked child has none.
+pub struct Held {
+    processor: Processor,
+    single: bool,
+    shape: (usize, usize),
+    matrix: Box<dyn Any>,
 }
 
 impl Held {
     pub fn target(&self) -> Processor {
-        match self {
-            Held::Cpu64(_) | Held::Cpu32(_) => Processor::Cpu,
-            #[cfg(feature = "cuda")]
-            Held::Cuda64(dev, _) | Held::Cuda32(dev, _) => Processor::Cuda(dev.ordinal()),
-        }
+        self.processor
     }
 
     pub fn single(&self) -> bool {
-        match self {
-            Held::Cpu64(_) => false,
-            Held::Cpu32(_) => true,
-            #[cfg(feature = "cuda")]
-            Held::Cuda64(..) => false,
-            #[cfg(feature = "cuda")]
-            Held::Cuda32(..) => true,
-        }
+        self.single
     }
 
     pub fn shape(&self) -> (usize, usize) {
-        let cpu = CpuDevice::new(1);
-        match self {
-            Held::Cpu64(a) => cpu.shape(a),
-            Held::Cpu32(a) => cpu.shape(a),
-            #[cfg(feature = "cuda")]
-            Held::Cuda64(dev, a) => dev.shape(a),
-            #[cfg(feature = "cuda")]
-            Held::Cuda32(dev, a) => dev.shape(a),
-        }
+        self.shape
     }
 
     pub fn bytes(&self) -> usize {
-        let (rows, cols) = self.shape();
-        rows * cols * if self.single() { 4 } else { 8 }
+        let (rows, cols) = self.shape;
+        rows * cols * if self.single { 4 } else { 8 }
+    }
+
+    /// The matrix, for a device of this machine and precision.
+    pub fn matrix<T: Scalar, D: Memory<T>>(&self, _: &D) -> Result<&D::Mat<'static>>
+    where
+        D::Mat<'static>: 'static,
+    {
+        self.matrix.downcast_ref().ok_or_else(other_type)
+    }
+
+    /// As [`Held::matrix`], to be changed. Its shape stays.
+    pub fn matrix_mut<T: Scalar, D: Memory<T>>(&mut self, _: &D) -> Result<&mut D::Mat<'static>>
+    where
+        D::Mat<'static>: 'static,
+    {
+        self.matrix.downcast_mut().ok_or_else(other_type)
     }
 }
 
-/// What makes a [`Held`] of a matrix of its own.
-pub trait Holds<T: Scalar>: Device<T> {
+fn other_type() -> Error {
+    Error::Internal {
+        what: "a matrix has another type than its machine and precision say".to_owned(),
+    }
+}
+
+/// Makes a [`Held`] of a matrix of the device.
+pub trait Holds<T: Scalar>: Memory<T> {
     fn hold(&self, a: Self::Mat<'static>) -> Held;
 }
 
-impl Holds<f64> for CpuDevice {
-    fn hold(&self, a: CpuMat<'static, f64>) -> Held {
-        Held::Cpu64(a)
-    }
-}
-
-impl Holds<f32> for CpuDevice {
-    fn hold(&self, a: CpuMat<'static, f32>) -> Held {
-        Held::Cpu32(a)
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Holds<f64> for CudaDevice {
-    fn hold(&self, a: Matrix<'static, f64>) -> Held {
-        Held::Cuda64(*self, a)
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Holds<f32> for CudaDevice {
-    fn hold(&self, a: Matrix<'static, f32>) -> Held {
-        Held::Cuda32(*self, a)
+impl<T: Scalar, D: Memory<T>> Holds<T> for D
+where
+    D::Mat<'static>: 'static,
+{
+    fn hold(&self, a: Self::Mat<'static>) -> Held {
+        Held {
+            processor: self.processor(),
+            single: size_of::<T>() == size_of::<f32>(),
+            shape: self.shape(&a),
+            matrix: Box::new(a),
+        }
     }
 }
 
@@ -289,32 +275,15 @@ macro_rules! on_held {
         let how: &$crate::r::target::How = $how;
         let held: &Held = $held;
         $crate::r::session::set_last(held.target());
-        match held {
-            Held::Cpu64($a) => {
-                #[allow(dead_code)]
-                type $t = f64;
-                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
+        $crate::backend::dispatch::on_typed_processor!(
+            held.target(),
+            held.single(),
+            how.threads,
+            |$dev, $t| {
+                let $a = held.matrix::<$t, _>($dev)?;
                 $body
             }
-            Held::Cpu32($a) => {
-                #[allow(dead_code)]
-                type $t = f32;
-                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            Held::Cuda64($dev, $a) => {
-                #[allow(dead_code)]
-                type $t = f64;
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            Held::Cuda32($dev, $a) => {
-                #[allow(dead_code)]
-                type $t = f32;
-                $body
-            }
-        }
+        )
     }};
 }
 pub(crate) use on_held;
@@ -358,8 +327,22 @@ pub(crate) use make_held;
 /// As [`on_held`], for two of one device and precision.
 macro_rules! on_pair {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        let (x, y): (&$crate::r::resident::Held, &$crate::r::resident::Held) = ($x, $y);
-        $crate::r::resident::on_both!($how, x, y, |$dev, $t, $a, $b| $body)
+        use $crate::r::resident::Held;
+        let how: &$crate::r::target::How = $how;
+        let (x, y): (&Held, &Held) = ($x, $y);
+        $crate::r::session::set_last(x.target());
+        if (x.target(), x.single()) != (y.target(), y.single()) {
+            return Err($crate::r::resident::apart());
+        }
+        $crate::backend::dispatch::on_typed_processor!(
+            x.target(),
+            x.single(),
+            how.threads,
+            |$dev, $t| {
+                let ($a, $b) = (x.matrix::<$t, _>($dev)?, y.matrix::<$t, _>($dev)?);
+                $body
+            }
+        )
     }};
 }
 pub(crate) use on_pair;
@@ -367,50 +350,25 @@ pub(crate) use on_pair;
 /// As [`on_pair`], of which the first is changed.
 macro_rules! on_pair_mut {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        let (x, y): (&mut $crate::r::resident::Held, &$crate::r::resident::Held) = ($x, $y);
-        $crate::r::resident::on_both!($how, x, y, |$dev, $t, $a, $b| $body)
+        use $crate::r::resident::Held;
+        let how: &$crate::r::target::How = $how;
+        let (x, y): (&mut Held, &Held) = ($x, $y);
+        $crate::r::session::set_last(x.target());
+        if (x.target(), x.single()) != (y.target(), y.single()) {
+            return Err($crate::r::resident::apart());
+        }
+        $crate::backend::dispatch::on_typed_processor!(
+            x.target(),
+            x.single(),
+            how.threads,
+            |$dev, $t| {
+                let ($a, $b) = (x.matrix_mut::<$t, _>($dev)?, y.matrix::<$t, _>($dev)?);
+                $body
+            }
+        )
     }};
 }
 pub(crate) use on_pair_mut;
-
-/// What [`on_pair`] and [`on_pair_mut`] have in common: references of either kind.
-macro_rules! on_both {
-    ($how:expr, $x:ident, $y:ident, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        use $crate::r::resident::Held;
-        let how: &$crate::r::target::How = $how;
-        $crate::r::session::set_last($x.target());
-        #[cfg(feature = "cuda")]
-        let together = $x.target() == $y.target();
-        match ($x, $y) {
-            (Held::Cpu64($a), Held::Cpu64($b)) => {
-                #[allow(dead_code)]
-                type $t = f64;
-                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
-                $body
-            }
-            (Held::Cpu32($a), Held::Cpu32($b)) => {
-                #[allow(dead_code)]
-                type $t = f32;
-                let $dev = &$crate::backend::cpu::CpuDevice::new(how.threads);
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            (Held::Cuda64($dev, $a), Held::Cuda64(_, $b)) if together => {
-                #[allow(dead_code)]
-                type $t = f64;
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            (Held::Cuda32($dev, $a), Held::Cuda32(_, $b)) if together => {
-                #[allow(dead_code)]
-                type $t = f32;
-                $body
-            }
-            _ => Err($crate::r::resident::apart()),
-        }
-    }};
-}
-pub(crate) use on_both;
 
 /// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if there is one
 #[extendr]

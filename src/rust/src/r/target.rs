@@ -1,9 +1,12 @@
 //! Where a call runs: the choice that R's `how` argument asks for.
 
+use std::sync::OnceLock;
+
 use extendr_api::prelude::*;
 
 use crate::algo::tiled::cholesky_host::Means;
 use crate::backend::cpu::CpuDevice;
+use crate::backend::cuda;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::cost;
@@ -195,30 +198,17 @@ impl How {
     }
 }
 
-#[cfg(feature = "cuda")]
 pub fn cuda_count() -> usize {
-    crate::backend::cuda::driver::probe::device_count()
-}
-
-#[cfg(not(feature = "cuda"))]
-pub fn cuda_count() -> usize {
-    0
+    cuda::driver::probe::device_count()
 }
 
 /// How fast the GPU is that `auto` would take, if there is one.
-#[cfg(feature = "cuda")]
 fn first_gpu() -> Option<Gpu> {
-    use std::sync::OnceLock;
     static FIRST: OnceLock<Option<Gpu>> = OnceLock::new();
     if cuda_count() == 0 {
         return None;
     }
-    *FIRST.get_or_init(|| crate::backend::cuda::driver::speed::of(0).ok())
-}
-
-#[cfg(not(feature = "cuda"))]
-fn first_gpu() -> Option<Gpu> {
-    None
+    *FIRST.get_or_init(|| cuda::driver::speed::of(0).ok())
 }
 
 /// An error where a GPU is in use by the call that this one came in between.
@@ -231,19 +221,10 @@ pub fn check_free(target: Processor) -> Result<()> {
     })
 }
 
-#[cfg(not(feature = "cuda"))]
-pub fn no_cuda<R>() -> Result<R> {
-    Err(Error::DeviceUnavailable {
-        reason: "this build of cudafactor has no GPU backend; only Linux builds have one"
-            .to_owned(),
-    })
-}
-
 /// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for this `$work`, and shows its progress.
 /// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
 macro_rules! on_device {
     ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
-        use $crate::backend::cpu::CpuDevice;
         use $crate::base::processor::Processor;
         use $crate::r::session::set_last;
         use $crate::r::target::check_free;
@@ -255,36 +236,15 @@ macro_rules! on_device {
             let later = target != Processor::Cpu;
             let show = $crate::r::reply::show_progress;
             let _shown = $crate::base::progress::begin(work.flops, later, how.delay, show);
-            match (target, how.single) {
-                (Processor::Cpu, false) => {
-                    type $t = f64;
-                    let $dev = &CpuDevice::new(how.threads);
+            $crate::backend::dispatch::on_typed_processor!(
+                target,
+                how.single,
+                how.threads,
+                |$dev, $t| {
                     set_last(target);
                     $body
                 }
-                (Processor::Cpu, true) => {
-                    type $t = f32;
-                    let $dev = &CpuDevice::new(how.threads);
-                    set_last(target);
-                    $body
-                }
-                #[cfg(feature = "cuda")]
-                (Processor::Cuda(ordinal), false) => {
-                    type $t = f64;
-                    let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                    set_last(target);
-                    $body
-                }
-                #[cfg(feature = "cuda")]
-                (Processor::Cuda(ordinal), true) => {
-                    type $t = f32;
-                    let $dev = &$crate::backend::cuda::CudaDevice::open(ordinal)?;
-                    set_last(target);
-                    $body
-                }
-                #[cfg(not(feature = "cuda"))]
-                (Processor::Cuda(_), _) => $crate::r::target::no_cuda(),
-            }
+            )
         };
         match run(how.target(work)) {
             Err(e) if how.may_fall_back(&e) => {

@@ -7,15 +7,14 @@ use extendr_api::prelude::*;
 use crate::algo::tiled::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled::memory::Budget;
 use crate::backend::cpu::CpuDevice;
+use crate::backend::cuda::CudaDevice;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
 use crate::r::args;
-#[cfg(feature = "cuda")]
-use crate::r::cholesky_file::bytes;
-use crate::r::cholesky_file::host_bytes;
+use crate::r::cholesky_file::{bytes, host_bytes};
 use crate::r::reply::show_progress;
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
@@ -27,7 +26,6 @@ pub const LEAST_COLUMNS: usize = 64;
 pub struct Wanted {
     host: f64,
     /// Of a GPU.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     device: f64,
 }
 
@@ -76,17 +74,14 @@ fn on<T: Scalar>(
             let budget = Budget { host, device: host };
             task.run(&CpuDevice::new(how.threads), budget)
         }
-        #[cfg(feature = "cuda")]
         Processor::Cuda(ordinal) => {
-            let dev = crate::backend::cuda::CudaDevice::open(ordinal)?;
+            let dev = CudaDevice::open(ordinal)?;
             set_last(target);
             let usage = dev.usage()?;
             let free = (usage.free + usage.pooled) as f64;
             let device = bytes(wanted.device, 0.75 * free, least);
             task.run(&dev, Budget { host, device })
         }
-        #[cfg(not(feature = "cuda"))]
-        Processor::Cuda(_) => crate::r::target::no_cuda(),
     }
 }
 

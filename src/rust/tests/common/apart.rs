@@ -9,6 +9,7 @@ use std::rc::Rc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
+use cudafactor::base::processor::Processor;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;
 use cudafactor::device::batched::Batched;
@@ -108,6 +109,10 @@ impl<T: Scalar> Memory<T> for Apart<T> {
     type Mat<'a> = Away<'a, T>;
 
     const HOST: bool = false;
+
+    fn processor(&self) -> Processor {
+        Processor::Cuda(0)
+    }
 
     fn name(&self) -> String {
         "apart".to_owned()

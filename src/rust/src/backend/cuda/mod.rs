@@ -22,13 +22,13 @@ mod transfer;
 mod triangular;
 
 pub use self::cholesky::update::Reflections;
-pub use self::device::usage::Usage;
 use self::driver::context::Context;
 pub use self::elementwise::covariance::DevicePoints;
 pub use self::matrix::views::Matrix;
 pub use self::multigrid::sparse_aggregates::DeviceAggregates;
 pub use crate::backend::cuda::multigrid::csr::DeviceCsr;
 use crate::base::error::Result;
+pub use crate::device::report::Usage;
 
 /// One GPU, opened at first use for the life of the process.
 #[derive(Clone, Copy)]

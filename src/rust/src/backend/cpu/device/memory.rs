@@ -4,6 +4,7 @@ use crate::backend::cpu::matrix::views::{require, submatrix, CpuMat};
 use crate::backend::cpu::{matrix, CpuDevice};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Part};
+use crate::base::processor::Processor;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
@@ -13,8 +14,8 @@ impl<T: Scalar> Memory<T> for CpuDevice {
 
     const HOST: bool = true;
 
-    fn name(&self) -> String {
-        "cpu".into()
+    fn processor(&self) -> Processor {
+        Processor::Cpu
     }
 
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<CpuMat<'a, T>> {

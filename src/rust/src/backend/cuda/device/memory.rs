@@ -4,6 +4,7 @@ use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{matrix, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part};
+use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
@@ -13,8 +14,8 @@ impl<T: Scalar> Memory<T> for CudaDevice {
 
     const HOST: bool = false;
 
-    fn name(&self) -> String {
-        format!("cuda:{}", self.ctx.ordinal)
+    fn processor(&self) -> Processor {
+        Processor::Cuda(self.ctx.ordinal)
     }
 
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Matrix<'a, T>> {

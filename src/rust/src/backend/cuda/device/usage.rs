@@ -11,20 +11,7 @@ use crate::backend::cuda::CudaDevice;
 use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
-
-/// Bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// What the driver has to give.
-    pub free: u64,
-    pub total: u64,
-    /// In buffers of ours, for as long as a call or an object needs them.
-    pub allocated: u64,
-    /// Freed by us, and kept by the pool for our next call.
-    pub pooled: u64,
-    /// Host memory that copies to and from this GPU go through.
-    pub staging: u64,
-}
+use crate::device::report::Usage;
 
 impl Context {
     pub(crate) fn place(&self) -> Processor {

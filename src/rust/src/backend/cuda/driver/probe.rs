@@ -8,31 +8,10 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use super::context::{check, error_name, Context};
 use super::kernels::Family;
 use crate::base::error::{Error, Result};
+use crate::device::report::{GpuInfo, ProbeStep};
 
 /// CUDA 12.0, which driver 525 brought.
 const OLDEST_DRIVER: i32 = 12000;
-
-/// One look at the way from this process to a GPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeStep {
-    pub step: String,
-    pub ok: bool,
-    pub detail: String,
-    /// What to do about it; empty when `ok`.
-    pub fix: String,
-}
-
-/// A GPU as its driver describes it. Memory is in bytes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GpuInfo {
-    pub ordinal: usize,
-    pub name: String,
-    pub compute_capability: String,
-    pub memory_total: u64,
-    pub memory_free: u64,
-    pub driver: String,
-    pub multiprocessors: usize,
-}
 
 /// The process in which the driver started, if it did.
 static STARTED: Mutex<Option<u32>> = Mutex::new(None);

@@ -1,5 +1,6 @@
 //! Products from host to host: copies up, multiplications and copies down go on together, panel by panel of the result's columns.
 
+use crate::backend::cuda::transfer::host_copy::pages_of;
 use std::mem::size_of;
 
 use faer::{MatMut, MatRef};
@@ -15,7 +16,6 @@ use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::transfer::copy_engine::Flow;
 use crate::backend::cuda::transfer::matrix::{sink, source, stage};
 use crate::base::error::Result;
-use crate::base::host_memory::Pages;
 use crate::base::matrix::{Part, Trans};
 use crate::base::scalar::Scalar;
 
@@ -93,7 +93,7 @@ pub(crate) fn multiply<T: Scalar>(
     }
     let pages = match to.pitch == rows {
         // SAFETY: `out` is borrowed for longer than the flow below.
-        true => unsafe { Pages::of(to.host.cast(), bytes) },
+        true => unsafe { pages_of(to.host.cast(), bytes) },
         false => None,
     };
     ctx.order_up()?;

@@ -7,8 +7,8 @@ use crate::backend::cuda::driver::chunks::{cut, Pair};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::staging::SLOT;
 use crate::backend::cuda::driver::traffic::count;
+use crate::backend::cuda::transfer::host_copy::pages_of;
 use crate::base::error::Result;
-use crate::base::host_memory::Pages;
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 
@@ -91,7 +91,7 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
         Some(first) if first.pitch == first.rows => {
             let cols: usize = down.iter().map(|b| b.cols).sum();
             // SAFETY: the caller's.
-            unsafe { Pages::of(first.host.cast(), first.rows * cols * size_of::<T>()) }
+            unsafe { pages_of(first.host.cast(), first.rows * cols * size_of::<T>()) }
         }
         _ => None,
     };

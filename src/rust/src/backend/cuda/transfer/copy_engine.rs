@@ -199,7 +199,7 @@ impl Flow {
             if self.next_down.load(Ordering::Relaxed) >= self.down.len() {
                 break;
             }
-            if !self.pages.as_ref().is_some_and(Pages::touch_some) {
+            if self.pages.as_ref().and_then(Pages::touch_next).is_none() {
                 std::thread::sleep(Duration::from_micros(20));
             }
         }

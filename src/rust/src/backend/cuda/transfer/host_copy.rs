@@ -6,6 +6,17 @@ use std::sync::Arc;
 use crate::backend::cuda::driver::chunks::Piece;
 use crate::base::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 
+/// Memory smaller than this is touched by the copy itself.
+const LARGE: usize = 4 << 20;
+
+/// The pages of a result that is to be written, huge ones where the system gives them.
+///
+/// # Safety
+/// The memory outlives the value.
+pub(crate) unsafe fn pages_of(memory: *mut u8, bytes: usize) -> Option<Pages> {
+    (bytes >= LARGE).then(|| Pages::of_any(memory, bytes))
+}
+
 /// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
 ///
 /// # Safety
@@ -64,7 +75,7 @@ impl FirstTouch {
         }
         let shared = Arc::new(Shared {
             // SAFETY: the caller's.
-            pages: unsafe { Pages::of(memory, bytes) }?,
+            pages: unsafe { pages_of(memory, bytes) }?,
             stop: AtomicBool::new(false),
             at_work: AtomicUsize::new(0),
         });
@@ -72,7 +83,7 @@ impl FirstTouch {
             let shared = Arc::clone(&shared);
             rayon::spawn(move || {
                 shared.at_work.fetch_add(1, Ordering::SeqCst);
-                while !shared.stop.load(Ordering::SeqCst) && shared.pages.touch_some() {
+                while !shared.stop.load(Ordering::SeqCst) && shared.pages.touch_next().is_some() {
                     // Copies, which the GPU waits for, come first.
                     rayon::yield_now();
                 }
@@ -156,5 +167,12 @@ mod tests {
         drop(touch);
         let mut all = memory.iter().enumerate();
         assert!(all.all(|(i, b)| *b == (i % 253) as u8));
+    }
+
+    #[test]
+    fn little_memory_has_no_pages_to_touch() {
+        let mut memory = [0u8; 100];
+        // SAFETY: nothing is touched.
+        assert!(unsafe { pages_of(memory.as_mut_ptr(), memory.len()) }.is_none());
     }
 }

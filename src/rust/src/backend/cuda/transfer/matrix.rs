@@ -1,5 +1,6 @@
 //! The way of a matrix to and from the host, whose columns may lie apart.
 
+use crate::backend::cuda::transfer::host_copy::pages_of;
 use std::mem::size_of;
 
 use cudarc::driver::sys;
@@ -13,7 +14,6 @@ use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS}
 use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::transfer::stage::Stage;
 use crate::base::error::{Error, Result};
-use crate::base::host_memory::Pages;
 use crate::base::interrupt;
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -167,7 +167,7 @@ pub(crate) fn download<T: Scalar>(
     }
     // SAFETY: `out` is borrowed for longer than the flow below.
     let pages = match pair.pitch == rows {
-        true => unsafe { Pages::of(pair.host.cast(), rows * cols * size_of::<T>()) },
+        true => unsafe { pages_of(pair.host.cast(), rows * cols * size_of::<T>()) },
         false => None,
     };
     ctx.wait()?;

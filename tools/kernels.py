@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Compiles src/rust/kernels/*.cu to PTX with a pinned NVRTC; needs no GPU, toolkit or nvcc.
+"""Compiles the kernels below src/rust/kernels to PTX with a pinned NVRTC.
 
     python3 tools/kernels.py            write src/rust/kernels/ptx/*.ptx.lzma and MANIFEST
-    python3 tools/kernels.py --check    fail when what is committed is not what the sources make
+    python3 tools/kernels.py --check    fail when the committed PTX differs from the sources' PTX
 
-The text is packed, because it is ten times as large; `xz -dc FILE` shows it. Its bytes depend on the sources and the
-compiler alone, and it is the text that the manifest and --check are about: versions of liblzma may pack it differently. A file
-whose text is still right is therefore left as it is.
+It needs no GPU, no CUDA toolkit and no nvcc.
+
+The first line of a source names its architectures: `// arch: sm_80 sm_90`. A header that needs a
+newer GPU than sm_60 has such a line too. See `check_architectures()` for what must hold.
+
+PTX files are compressed to a tenth of their size; `xz -dc FILE` shows the text. The text depends
+on the sources and the compiler only. The manifest and --check compare the text, because versions
+of liblzma may compress it differently. A file with the right text is left unchanged.
 
 NVRTC 12.0.76 writes PTX ISA 8.0, which every driver since 525 accepts. It comes from the Python
-package index as a wheel, checked against its hash, and is unpacked under build/.
+package index as a wheel, is checked against its hash, and is unpacked below build/.
 """
 
 import ctypes
@@ -17,6 +22,7 @@ import hashlib
 import lzma
 import multiprocessing
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
@@ -30,20 +36,19 @@ VERSION = "12.0.76"
 WHEEL = f"nvidia_cuda_nvrtc_cu12-{VERSION}-py3-none-manylinux1_x86_64.whl"
 WHEEL_SHA256 = "8dd4458a7d8bf8fd2b01a34a9069856d53a9b4c0af2037b77c12b270daf9c828"
 
-# sm_60 is the oldest architecture with everything the portable kernels use. Kernels that need tensor cores in double precision
-# exist from sm_80 on, once more for the larger instructions of sm_90; those that only need copies beside the threads, or the
-# warps' largest number that columns in a pipeline ask for, for sm_80; those of clusters of blocks for sm_90, and these name ISA
-# 8.1, from which they have an instruction that NVRTC only passes on.
+# sm_60 is the oldest architecture. Most kernels need no newer one.
 PORTABLE = [60]
-COPYING = [80]
-COPYING_HEADER = b'#include "copies.cuh"'
-PIPELINE_HEADER = b'#include "pipeline.cuh"'
-CLUSTER = [90]
-CLUSTER_HEADER = b'#include "cluster.cuh"'
-TENSOR = [80, 90]
-TENSOR_HEADER = b'#include "tile_f64.cuh"'
-# Text: no alignment to look at. The reader needs as much memory as the dictionary has.
-PACKING = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "dict_size": 4 << 20}]
+ARCH = re.compile(r"// arch:((?: sm_[0-9]+)+)")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+# Text has no alignment, hence pb = 0. The decoder needs as much memory as the dictionary.
+PACKING = [
+    {
+        "id": lzma.FILTER_LZMA1,
+        "preset": 9 | lzma.PRESET_EXTREME,
+        "pb": 0,
+        "dict_size": 4 << 20,
+    }
+]
 COMMON = ["--std=c++17", "--device-as-default-execution-space"]
 
 
@@ -52,7 +57,7 @@ def sha256(data: bytes) -> str:
 
 
 def compiler() -> ctypes.CDLL:
-    """NVRTC from the pinned wheel, fetched on first use."""
+    """NVRTC from the pinned wheel, downloaded on first use."""
     folder = BUILD / f"nvrtc-{VERSION}"
     library = folder / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
     if not library.exists():
@@ -60,26 +65,32 @@ def compiler() -> ctypes.CDLL:
         if not wheel.exists():
             BUILD.mkdir(exist_ok=True)
             subprocess.run(
-                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                 "--platform", "manylinux1_x86_64", "--dest", str(BUILD), f"nvidia-cuda-nvrtc-cu12=={VERSION}"],
+                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                 "--only-binary=:all:", "--platform", "manylinux1_x86_64",
+                 "--dest", str(BUILD), f"nvidia-cuda-nvrtc-cu12=={VERSION}"],
                 check=True,
             )
         if sha256(wheel.read_bytes()) != WHEEL_SHA256:
-            sys.exit(f"{wheel}: not the expected file; delete it and try again")
+            sys.exit(f"{wheel}: the hash must be {WHEEL_SHA256}; delete the file and try again")
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-    # NVRTC opens its builtins by bare name, so they must be in the process already.
+    # NVRTC opens its builtins by bare name, so the process must have loaded them before.
     ctypes.CDLL(str(library.with_name("libnvrtc-builtins.so.12.0")), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(library))
 
 
 def compile_ptx(source: pathlib.Path, headers: list, flags: list) -> bytes:
-    """One source to PTX text. Headers travel by name, so no path of this machine can reach the output."""
+    """The PTX text of one source.
+
+    NVRTC gets the headers by their bare names, so the output contains no path of this machine.
+    """
     nvrtc = compiler()
     program = ctypes.c_void_p()
     texts = (ctypes.c_char_p * len(headers))(*[h.read_bytes() for h in headers])
     names = (ctypes.c_char_p * len(headers))(*[h.name.encode() for h in headers])
-    code = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), source.name.encode(), len(headers), texts, names)
+    code = nvrtc.nvrtcCreateProgram(
+        ctypes.byref(program), source.read_bytes(), source.name.encode(), len(headers), texts, names
+    )
     if code:
         sys.exit(f"nvrtcCreateProgram: error {code}")
     options = (ctypes.c_char_p * len(flags))(*[f.encode() for f in flags])
@@ -96,24 +107,77 @@ def compile_ptx(source: pathlib.Path, headers: list, flags: list) -> bytes:
     ptx = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetPTX(program, ptx)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    # The compiler's remarks around inline assembly are a tenth of what is made for tensor cores.
+    # The compiler's remarks around inline assembly are a tenth of the text for tensor cores.
+    remarks = (b"// begin inline asm", b"// end inline asm")
     lines = ptx.value.splitlines(keepends=True)
-    text = b"".join(line for line in lines if line.strip() not in (b"// begin inline asm", b"// end inline asm"))
+    text = b"".join(line for line in lines if line.strip() not in remarks)
+    # NVRTC 12.0 passes st.async on to the driver; ISA 8.1 is the first that has it.
     return text.replace(b".version 8.0", b".version 8.1", 1) if b"st.async" in text else text
 
 
-def architectures(source: pathlib.Path, headers: list) -> list:
-    """What a source is compiled for: it tells by the headers it includes, through others or not."""
-    texts = {h.name: h.read_bytes() for h in headers}
-    text, seen = source.read_bytes(), set()
-    while more := {n for n in texts if b'#include "%s"' % n.encode() in text} - seen:
-        seen |= more
-        text += b"".join(texts[n] for n in more)
-    if CLUSTER_HEADER in text:
-        return CLUSTER
-    if TENSOR_HEADER in text:
-        return TENSOR
-    return COPYING if COPYING_HEADER in text or PIPELINE_HEADER in text else PORTABLE
+def named_architectures(path: pathlib.Path) -> list:
+    """The architectures in a file's first line, [60] for a header without such a line."""
+    first = path.read_text().partition("\n")[0]
+    match = ARCH.fullmatch(first)
+    if match:
+        named = [int(word.removeprefix("sm_")) for word in match[1].split()]
+        if named == sorted(set(named)):
+            return named
+    elif path.suffix == ".cuh" and not first.startswith("// arch"):
+        return PORTABLE
+    sys.exit(
+        f"{path.relative_to(ROOT)}: the first line must name the architectures in ascending "
+        f"order, such as '// arch: sm_80 sm_90', but it is '{first}'"
+    )
+
+
+def included(source: pathlib.Path, headers: dict) -> list:
+    """The headers that a source includes, directly or through others."""
+    found, todo = {}, [source]
+    while todo:
+        path = todo.pop()
+        for name in INCLUDE.findall(path.read_text()):
+            if name not in headers:
+                sys.exit(f"{path.relative_to(ROOT)}: there is no header '{name}'")
+            if name not in found:
+                found[name] = headers[name]
+                todo.append(headers[name])
+    return list(found.values())
+
+
+def check_architectures(source: pathlib.Path, headers: dict) -> list:
+    """The architectures of a source, checked against those of the headers that it includes.
+
+    A header's first architecture is the oldest that can run it; for every other one it has code
+    that suits that architecture better. So a source may name no architecture older than a
+    header's first, and must name every newer one that a header names.
+    """
+    targets = named_architectures(source)
+    for header in included(source, headers):
+        needs = named_architectures(header)
+        if targets[0] < needs[0]:
+            sys.exit(
+                f"{source.relative_to(ROOT)}: {header.name} needs sm_{needs[0]} or newer, but the "
+                f"first line names sm_{targets[0]}; remove sm_{targets[0]} or the header"
+            )
+        for need in needs:
+            if need > targets[0] and need not in targets:
+                sys.exit(
+                    f"{source.relative_to(ROOT)}: {header.name} has code for sm_{need}, but the "
+                    f"first line does not name it; add sm_{need}"
+                )
+    return targets
+
+
+def by_name(suffix: str) -> dict:
+    """The files with this suffix below KERNELS. PTX files and #include need unique names."""
+    files = {}
+    for path in sorted(KERNELS.rglob("*" + suffix)):
+        if path.name in files:
+            first, second = files[path.name].relative_to(ROOT), path.relative_to(ROOT)
+            sys.exit(f"{first} and {second}: file names must be unique; rename one of them")
+        files[path.name] = path
+    return files
 
 
 def pack(text: bytes) -> bytes:
@@ -121,7 +185,7 @@ def pack(text: bytes) -> bytes:
 
 
 def unpack(path: pathlib.Path) -> bytes:
-    """The text in a file; nothing where it is not there or not whole."""
+    """The text in a file; nothing if the file is missing or damaged."""
     if path.suffix != ".lzma":
         return path.read_bytes()
     try:
@@ -131,24 +195,24 @@ def unpack(path: pathlib.Path) -> bytes:
 
 
 def build() -> dict:
-    """Every generated file's name and text, before it is packed."""
+    """The name and text of every generated file, before compression."""
     compiler()
-    sources = sorted(KERNELS.glob("*.cu"))
-    headers = sorted(KERNELS.glob("*.cuh"))
+    sources, headers = by_name(".cu"), by_name(".cuh")
     jobs = {}
-    for source in sources:
-        targets = architectures(source, headers)
+    for source in sources.values():
+        targets = check_architectures(source, headers)
         for target in targets:
             suffix = ".ptx.lzma" if targets == PORTABLE else f".sm_{target}.ptx.lzma"
-            jobs[source.stem + suffix] = (source, headers, [f"--gpu-architecture=compute_{target}", *COMMON])
-    # Each in a process of its own: the library compiles one program after the other, and names in it depend on those before.
+            flags = [f"--gpu-architecture=compute_{target}", *COMMON]
+            jobs[source.stem + suffix] = (source, list(headers.values()), flags)
+    # One process a program: names in NVRTC's output depend on the programs compiled before.
     with multiprocessing.Pool(maxtasksperchild=1) as pool:
         out = dict(zip(jobs, pool.starmap(compile_ptx, jobs.values(), chunksize=1)))
+    files = sorted([*sources.values(), *headers.values()])
     lines = ["# Generated by tools/kernels.py: do not edit.",
              f"compiler NVRTC {VERSION}",
-             "flags " + " ".join(COMMON),
-             f"architectures {PORTABLE} {COPYING} {TENSOR}"]
-    lines += [f"source {sha256(f.read_bytes())} {f.name}" for f in sources + headers]
+             "flags " + " ".join(COMMON)]
+    lines += [f"source {sha256(f.read_bytes())} {f.relative_to(KERNELS).as_posix()}" for f in files]
     lines += [f"ptx {sha256(text)} {name}" for name, text in sorted(out.items())]
     out["MANIFEST"] = ("\n".join(lines) + "\n").encode()
     return out
@@ -160,7 +224,10 @@ def main() -> None:
     wrong = sorted(n for n in set(made) | set(have) if made.get(n) != have.get(n))
     if "--check" in sys.argv[1:]:
         if wrong:
-            sys.exit("not what the sources make: " + ", ".join(wrong))
+            sys.exit(
+                "the committed PTX must be what the sources compile to; these differ: "
+                + ", ".join(wrong) + "; run tools/kernels.py"
+            )
         print("PTX is up to date")
         return
     PTX.mkdir(exist_ok=True)

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Diagonal blocks of the Cholesky factorization, and the steps of its pivoted form.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Cholesky factorization of many matrices of one order by one launch: a matrix to some lanes, to a warp, or to a block.
 //
 // The upper triangle of a column-major matrix is the lower triangle of a row-major one, so here A = L L' and row r of

@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // The Cholesky factorization of a whole matrix in double precision by one launch, in tiles of order 64 on the tensor cores.
 //
 // A = L L'. Tile (i, j) of L is what is left of A's after the products of tiles before column j, divided by L(j, j)'. Two kinds
@@ -10,7 +11,7 @@
 // A task waits only for tasks with lower tickets and for rows of owners before it, so that the work ends if all blocks of the grid
 // are resident: the launch must be cooperative.
 // Every tile is summed in one fixed order by one half block, or by one after another: results do not depend on who comes first.
-#include "cholesky_owner.cuh"
+#include "diagonal_rows.cuh"
 
 namespace {
 using namespace tile;

@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // Rank-k updates and downdates of an upper triangular factor, in one launch.
 //
 // Eight rows of R, whose triangle on the diagonal is R, and the rows of W = V' are changed by one orthogonal transformation (a hyperbolic one for
@@ -13,7 +14,7 @@
 // above its columns; then it makes its own, eight rows at a time. Such warps are a block, with one more that fetches the reflections of
 // other blocks and sends those of its own to them. Blocks take their columns in the order in which they are started, so that all
 // that a block waits for has been started before it. All is computed in double precision.
-#include "reflect_careful.cuh"
+#include "update_safe_scaling.cuh"
 
 namespace {
 

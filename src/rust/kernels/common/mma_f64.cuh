@@ -1,3 +1,4 @@
+// arch: sm_80
 // The smallest product of the tensor cores in double precision.
 #pragma once
 

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Columns times numbers, and inner products of columns, in double precision whatever the type.
 //
 // What comes of a column depends on it alone. Of scaled columns products and sums are rounded one by one, so that entries are the same on all machines; inner products fuse the two, in an order that

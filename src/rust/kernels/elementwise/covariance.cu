@@ -1,3 +1,4 @@
+// arch: sm_60
 // Covariances of points, from their coordinates, in double precision whatever the type of the result.
 //
 // The formulas are those of `src/device/covariance.rs`. Products and sums are rounded one by one, never fused, so that the CPU has the same

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Functions of one and of two matrices, entry by entry, in double precision whatever the type, with R's values.
 //
 // Matrices are contiguous. Functions go by their numbers in `src/device/elementwise.rs`; each has a loop of its own.

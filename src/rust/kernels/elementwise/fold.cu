@@ -1,3 +1,4 @@
+// arch: sm_60
 // Reductions of all entries, of columns and of rows, in double precision. What is long is cut into slices, whose outcomes are
 // reduced by a second launch; the cuts depend on the shape alone, and so does the order of every sum.
 //

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Transposes, diagonals, and parts of contiguous matrices by lists of rows and columns.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// arch: sm_60
 // What a driver asks about the columns of a matrix, and the moves of whole rows and columns.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// arch: sm_80
 // Copies to shared memory that go on while the threads do other things (sm_80 and newer), and what their users share.
 #pragma once
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// arch: sm_60
 // C <- alpha A B + beta C on strided views, A m x k, B k x n: every transpose is a swap of strides.
 //
 // One block makes a 64 x 64 tile of C from 16-deep slabs of A and B in two alternating shared buffers; a

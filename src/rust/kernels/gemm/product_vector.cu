@@ -1,3 +1,4 @@
+// arch: sm_60
 // Products of a matrix and a vector, y <- alpha A x + beta y, at the rate of the memory that A is read from. All arithmetic is in double precision.
 //
 // Long sums are cut into slices, whose sums are added in order by a second launch; the cuts depend on the shape and the GPU alone.

@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // Products of tiles in double precision on the tensor cores (mma.sync, sm_80 and newer): acc += A B for BM lines of A and BN
 // lines of B, of any depth.
 //

@@ -1,4 +1,5 @@
-// How the blocks and the warps of one launch hand things to one another (sm_70 and newer).
+// arch: sm_70
+// How the blocks and the warps of one launch hand things to one another.
 //
 // Between blocks: a writer stores, meets its fellow threads at a barrier, and one of them sets a flag by `store_release`; a
 // reader waits for the flag by `load_acquire` and then meets its own. Where even that round trip is too long the datum is its

@@ -1,3 +1,4 @@
+// arch: sm_90
 // Blocks of a cluster, which reach one another's shared memory (sm_90 and newer).
 #pragma once
 #include "common.cuh"

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Panel of the LU factorization with partial pivoting, and row exchanges.
 //
 // A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks, a thread block

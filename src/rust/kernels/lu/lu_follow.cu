@@ -1,3 +1,4 @@
+// arch: sm_90
 // Columns beside a factored panel of the LU factorization: its exchanges, and their rows of U.
 //
 // A block has a few columns to itself. What the panel's exchanges bring into its rows goes to shared memory, with the panel's L, and is

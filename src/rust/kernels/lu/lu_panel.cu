@@ -1,3 +1,4 @@
+// arch: sm_90
 // A panel of the LU factorization with partial pivoting, by one cluster of blocks and one launch.
 //
 // The panel stays in registers, some columns of it at a time, and rows stay where they are: exchanges move nothing until the end.

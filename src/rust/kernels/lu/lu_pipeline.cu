@@ -1,10 +1,11 @@
+// arch: sm_80
 // LU factorization with partial pivoting of as many columns as the blocks of one launch hold, in a pipeline.
 //
 // A block has some columns to itself, all rows of them in registers, and rows stay where they are. It follows the columns before
 // its own, one by one as their blocks send them; then it factors its own, for which no other block is asked, and sends these. Who
 // waits for a column finds its pivot by a mark in it. A warp without rows, the clerk, keeps note of what rows are exchanged for;
 // it is done at the end.
-#include "lu_careful.cuh"
+#include "lu_safe_pivot.cuh"
 
 namespace {
 

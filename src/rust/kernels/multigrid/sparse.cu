@@ -1,3 +1,4 @@
+// arch: sm_60
 // Products with sparse matrices by rows, relaxation, and the ways to aggregates of rows and back.
 //
 // A block has some rows, LANES threads to each, and brings their entries to shared memory, STAGED of them at a time, in the order in which they lie: however long rows are, all of

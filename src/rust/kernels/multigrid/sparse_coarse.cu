@@ -1,3 +1,4 @@
+// arch: sm_60
 // Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/device/sparse.rs` says what they are.
 #include "common.cuh"
 

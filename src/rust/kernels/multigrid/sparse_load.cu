@@ -1,3 +1,4 @@
+// arch: sm_60
 // Sparse symmetric matrices from what the host has of them: checks, the other triangle, the diagonals; and sums over all that comes before.
 #include "common.cuh"
 

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Symmetric operators on grids, and multigrid's ways between two of them. A thread has a point, of all vectors.
 #include "stencil.cuh"
 

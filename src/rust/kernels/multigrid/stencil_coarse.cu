@@ -1,3 +1,4 @@
+// arch: sm_60
 // Interpolation from a coarser grid by an operator, and that operator's product with it from both sides.
 #include "stencil.cuh"
 

@@ -1,3 +1,4 @@
+// arch: sm_60
 // The same numbers in the other precision: copies of a matrix or one of its triangles between single and double precision.
 #include "common.cuh"
 

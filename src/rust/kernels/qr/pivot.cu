@@ -1,3 +1,4 @@
+// arch: sm_60
 // QR with column exchanges, one reflector at a time, in two launches per column: `column_choose_*` picks the column
 // and makes its reflector, `column_reflect_norms` applies it to the columns behind and keeps their norms.
 //

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Blocked Householder QR: H = I - tau v v', v with a leading one, beta = -sign(alpha) ||x||, as LAPACK stores it.
 //
 // A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks, a thread block

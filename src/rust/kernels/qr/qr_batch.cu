@@ -1,3 +1,4 @@
+// arch: sm_60
 // Least squares for many small problems by one launch: a block to a problem, whose x and y stay in shared memory.
 //
 // LINPACK's dqrls for each: x by Householder reflectors with dqrdc2's exchanges, Q'y, coefficients by back substitution, and

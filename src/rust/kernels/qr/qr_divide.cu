@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // Rows divided by a triangle on the tensor cores, for panels of QR (`qr_panel.cu` has the mathematics, and the same without them):
 // X M = B for an upper triangular M of order up to 128, by substitution.
 //

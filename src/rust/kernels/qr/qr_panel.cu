@@ -1,3 +1,4 @@
+// arch: sm_60
 // Panels of the QR factorization from matrix products, and T of a block of reflectors.
 //
 // CholeskyQR2 (Yamamoto et al., 2015): R1 = chol(A'A), Q1 = A R1^-1, R2 = chol(Q1'Q1); Q = Q1 R2^-1 is orthogonal to rounding where

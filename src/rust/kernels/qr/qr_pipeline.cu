@@ -1,3 +1,4 @@
+// arch: sm_80
 // QR factorization by Householder reflectors of as many columns as the blocks of one launch hold, in a pipeline.
 //
 // A block has eight columns to itself, all rows of them in registers. It follows the reflectors of the columns before its own, one
@@ -5,7 +6,7 @@
 //
 // One sum over the rows for each column is all that a reflector takes. For one of another block that is v'x. For a block's own
 // column y it is y'x below the diagonal, of y itself among the x: with its norm come v, which is y times a number, and v'x.
-#include "pipeline.cuh"
+#include "column_pipeline.cuh"
 
 namespace {
 

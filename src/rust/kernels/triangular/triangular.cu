@@ -1,3 +1,4 @@
+// arch: sm_60
 // Leaves of the triangular solve, and whole-triangle moves.
 //
 // Every triangular system is, on a suitable strided view, L X = B with L lower and X on the right of it: a right

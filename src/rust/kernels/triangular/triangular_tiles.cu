@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // Triangular systems with many right-hand sides in double precision, by one launch on the tensor cores.
 //
 // X M' = B in place: a row of B is a right-hand side of n entries, M a triangle of order n whose rows are contiguous. Every system

@@ -1,3 +1,4 @@
+// arch: sm_60
 // Triangular systems with one or two right-hand sides, L X = B in place for a lower L in either layout, by one launch that reads L once.
 // An upper triangle is a lower one with both orders reversed.
 //

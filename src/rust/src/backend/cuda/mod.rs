@@ -1,4 +1,4 @@
-//! NVIDIA GPUs, by kernels of our own (`kernels/*.cu`).
+//! NVIDIA GPUs, by kernels of our own (`kernels/`).
 //!
 //! - `driver`: a GPU's context, streams, memory and kernels; `matrix`: matrices in its memory; `transfer`: their way to and from it
 //! - `gemm`, `triangular`, `precision`, `panel`: what factorizations consist of; `cholesky`, `lu`, `qr`: these

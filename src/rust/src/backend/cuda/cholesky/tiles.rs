@@ -1,4 +1,4 @@
-//! Cholesky factorization of a whole matrix in double precision by one launch (`kernels/cholesky_tiles.cu`).
+//! Cholesky factorization of a whole matrix in double precision by one launch (`kernels/cholesky/cholesky_tiles.cu`).
 
 use std::mem::size_of;
 

@@ -1,4 +1,4 @@
-//! Rank-k updates of factors by reflections of rows (`kernels/cholesky_update.cu`).
+//! Rank-k updates of factors by reflections of rows (`kernels/cholesky/cholesky_update.cu`).
 //!
 //! Columns of V are taken into account some at a time: a pass over the factor for each launch's worth of them. A launch may have some columns of the factor
 //! alone, for it finds the reflections of the rows above in memory, where earlier launches have left them.

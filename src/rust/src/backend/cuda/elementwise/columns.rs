@@ -1,4 +1,4 @@
-//! Columns times numbers, and their inner products (`kernels/columns.cu`).
+//! Columns times numbers, and their inner products (`kernels/elementwise/columns.cu`).
 
 use faer::MatMut;
 

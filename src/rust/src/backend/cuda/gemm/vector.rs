@@ -1,4 +1,4 @@
-//! Products of a matrix and a vector (`kernels/product_vector.cu`).
+//! Products of a matrix and a vector (`kernels/gemm/product_vector.cu`).
 
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;

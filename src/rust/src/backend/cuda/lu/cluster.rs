@@ -14,7 +14,7 @@ const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 /// Blocks of a cluster, and rows of a block, at most.
 const BLOCKS: usize = 16;
 const ROWS: usize = 1024;
-/// Columns that one block brings up to a panel, as in `kernels/lu_follow.cu`.
+/// Columns that one block brings up to a panel, as in `kernels/lu/lu_follow.cu`.
 const FOLLOWING: usize = 16;
 
 /// A kernel for a cluster's panels, and what it is started with.
@@ -68,7 +68,7 @@ impl Cluster {
         self.threads as u32 + 128
     }
 
-    /// Bytes of shared memory of a block: `Shared` in `kernels/lu_rows.cuh`, and what alignment adds.
+    /// Bytes of shared memory of a block: `Shared` in `kernels/lu/lu_rows.cuh`, and what alignment adds.
     fn shared<T>(&self) -> usize {
         let before = CLUSTER_PANEL - self.in_hand;
         let offers = (2 * BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
@@ -78,7 +78,7 @@ impl Cluster {
     }
 }
 
-/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu_follow.cu`.
+/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu/lu_follow.cu`.
 fn following<T>() -> usize {
     let numbers = CLUSTER_PANEL * (CLUSTER_PANEL + 1 + FOLLOWING + 2);
     numbers * size_of::<T>() + FOLLOWING / 8 * 4 * 80 * size_of::<f64>()

@@ -1,10 +1,10 @@
 //! LU factorization with partial pivoting.
 //!
-//! From the column on from which the rows are few enough, one launch factors as many columns as its blocks hold (`kernels/lu_pipeline.cu`):
+//! From the column on from which the rows are few enough, one launch factors as many columns as its blocks hold (`kernels/lu/lu_pipeline.cu`):
 //! a small matrix is one launch.
 //!
-//! Before, where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu_panel.cu`);
-//! elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu.cu`). Columns whose panels are all of the first kind are
+//! Before, where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu/lu_panel.cu`);
+//! elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu/lu.cu`). Columns whose panels are all of the first kind are
 //! factored panel by panel, the next one while the rest is brought up to the last. Others are halved down to panels: factor the
 //! left half, exchange the rows of the right one, solve for its upper part, subtract the product, factor the rest.
 

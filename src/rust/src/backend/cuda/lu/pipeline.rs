@@ -1,4 +1,4 @@
-//! LU in pipelines (`kernels/lu_pipeline.cu`).
+//! LU in pipelines (`kernels/lu/lu_pipeline.cu`).
 
 use std::mem::size_of;
 

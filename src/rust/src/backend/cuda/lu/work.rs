@@ -26,7 +26,7 @@ pub(crate) struct Work<T> {
     pub(super) all: progress::Part,
 }
 
-/// Columns of a panel, as in `kernels/lu.cu`.
+/// Columns of a panel, as in `kernels/lu/lu.cu`.
 pub(crate) const PANEL: usize = 32;
 
 pub(crate) const THREADS: usize = 256;
@@ -45,7 +45,7 @@ pub(crate) fn most_chunks(m: usize) -> usize {
     m.div_ceil(THREADS).min(MOST_CHUNKS)
 }
 
-/// Columns of a cluster's panel, as in `kernels/lu_panel.cu`.
+/// Columns of a cluster's panel, as in `kernels/lu/lu_panel.cu`.
 pub(crate) const CLUSTER_PANEL: usize = 128;
 
 /// Integers of a panel's list of moves: their number, destinations and sources. That of more columns takes the room of those of as

@@ -1,4 +1,4 @@
-//! Aggregates of the rows of a sparse matrix (`kernels/sparse_coarse.cu`).
+//! Aggregates of the rows of a sparse matrix (`kernels/multigrid/sparse_coarse.cu`).
 
 use super::sparse_load::scan;
 use crate::backend::cuda::driver::buffer::Buffer;

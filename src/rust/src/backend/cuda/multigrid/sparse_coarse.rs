@@ -1,4 +1,4 @@
-//! The matrix of aggregates (`kernels/sparse_coarse.cu`).
+//! The matrix of aggregates (`kernels/multigrid/sparse_coarse.cu`).
 
 use super::sparse_aggregates::DeviceAggregates;
 use super::sparse_load::{finish, scan};

@@ -1,4 +1,4 @@
-//! Operators on grids, and multigrid's ways between two of them (`kernels/stencil.cu`, `stencil_coarse.cu`).
+//! Operators on grids, and multigrid's ways between two of them (`kernels/multigrid/stencil.cu`, `stencil_coarse.cu`).
 
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};

@@ -1,5 +1,5 @@
 //! Pipelines of columns: a launch factors as many as its blocks hold, each of which sends its columns on to those behind it
-//! (`kernels/pipeline.cuh`). Which kernel takes how many rows, which columns make a launch, and what it is started with.
+//! (`kernels/common/column_pipeline.cuh`). Which kernel takes how many rows, which columns make a launch, and what it is started with.
 
 use std::mem::size_of;
 
@@ -48,7 +48,7 @@ impl Pipeline {
     }
 }
 
-/// Both words of a number that is not there yet: `BLANK` in `kernels/pipeline.cuh`.
+/// Both words of a number that is not there yet: `BLANK` in `kernels/common/column_pipeline.cuh`.
 pub(crate) fn blank<T>() -> u32 {
     match size_of::<T>() {
         8 => 0x7ff4_b1a7,

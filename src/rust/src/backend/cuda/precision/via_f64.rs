@@ -1,4 +1,4 @@
-//! Single precision by way of double (`kernels/precision.cu`): operands are copied to double precision, the kernels for the tensor
+//! Single precision by way of double (`kernels/precision/precision.cu`): operands are copied to double precision, the kernels for the tensor
 //! cores do the work there, and what they made is rounded once.
 //!
 //! - The entries of a Cholesky factor of finite numbers are at most the roots of the diagonal, so that none becomes infinite by

@@ -40,7 +40,7 @@ impl<T: Scalar> Parts<T> {
     }
 }
 
-/// Bytes of shared memory for a problem, as `kernels/qr_batch.cu` lays it out.
+/// Bytes of shared memory for a problem, as `kernels/qr/qr_batch.cu` lays it out.
 fn shared_bytes<T>(ProblemShape { m, n, q }: ProblemShape) -> usize {
     let numbers = m
         .saturating_mul(n)

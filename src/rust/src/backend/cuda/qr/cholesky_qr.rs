@@ -1,4 +1,4 @@
-//! Panels of the QR factorization from matrix products (`kernels/qr_panel.cu`): CholeskyQR2 and Householder reconstruction.
+//! Panels of the QR factorization from matrix products (`kernels/qr/qr_panel.cu`): CholeskyQR2 and Householder reconstruction.
 //!
 //! The verdict on a panel is not waited for before the next one is queued. One that is refused sets a flag, and whatever is queued behind
 //! it does nothing, so that the matrix is as the panel before left it. [`Panels::refused`] asks.
@@ -22,7 +22,7 @@ const FINISH_TOP: Kernel = Kernel::new(Family::QrPanel, "panel_finish_top");
 /// Threads of a block that eliminates, and that makes a tile of R.
 const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
-/// Rows of a warp of `kernels/qr_divide.cu`; few rows are one warp's of each block.
+/// Rows of a warp of `kernels/qr/qr_divide.cu`; few rows are one warp's of each block.
 const WARP_ROWS: usize = 16;
 /// Columns that fewer of its registers are enough for.
 const NARROW: usize = 64;
@@ -224,7 +224,7 @@ impl Rows {
     }
 }
 
-/// Bytes of shared memory of a block of `kernels/qr_divide.cu`: a triangle of order `n` in tiles of order 8, in double precision.
+/// Bytes of shared memory of a block of `kernels/qr/qr_divide.cu`: a triangle of order `n` in tiles of order 8, in double precision.
 fn tiles(n: usize) -> usize {
     let across = n.div_ceil(8);
     across * (across + 1) / 2 * 64 * size_of::<f64>()

@@ -21,7 +21,7 @@ const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
 
 const SCALE: Kernel = Kernel::new(Family::Qr, "trapezoids_scale_plain");
 
-/// Columns of a panel, as in `kernels/qr.cu`.
+/// Columns of a panel, as in `kernels/qr/qr.cu`.
 pub(crate) const PANEL: usize = 32;
 const THREADS: u32 = 256;
 
@@ -54,7 +54,7 @@ pub(crate) fn scale_trapezoids<T: Scalar>(
     )
 }
 
-/// One launch per column, and one before them; see `kernels/qr.cu`.
+/// One launch per column, and one before them; see `kernels/qr/qr.cu`.
 pub(super) fn factor_panel<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,

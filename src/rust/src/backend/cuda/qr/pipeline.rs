@@ -1,4 +1,4 @@
-//! QR in pipelines (`kernels/qr_pipeline.cu`), and what their reflectors change.
+//! QR in pipelines (`kernels/qr/qr_pipeline.cu`), and what their reflectors change.
 
 use std::mem::size_of;
 

@@ -1,4 +1,4 @@
-//! Triangular systems in double precision on the tensor cores (`kernels/triangular_tiles.cu`).
+//! Triangular systems in double precision on the tensor cores (`kernels/triangular/triangular_tiles.cu`).
 
 use std::mem::size_of;
 

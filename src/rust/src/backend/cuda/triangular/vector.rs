@@ -1,4 +1,4 @@
-//! Triangular systems with one or two right-hand sides (`kernels/triangular_vector.cu`).
+//! Triangular systems with one or two right-hand sides (`kernels/triangular/triangular_vector.cu`).
 
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;

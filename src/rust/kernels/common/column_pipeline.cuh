@@ -1,3 +1,4 @@
+// arch: sm_80
 // Columns that go from block to block of one launch, each number its own flag.
 //
 // A matrix of messages has a column for each that one block makes and others wait for. It is blank before: every number is a

@@ -1,3 +1,4 @@
+// arch: sm_80 sm_90
 // What the blocks of one Cholesky factorization have in common: the matrix in tiles, the flags that say which are final, the mail.
 #pragma once
 #include "tile_panel.cuh"

@@ -1,7 +1,7 @@
 // The elimination of a panel: 16 columns of a diagonal tile in shared memory.
 #pragma once
 #include "reciprocal.cuh"
-#include "tile_board.cuh"
+#include "tile_scoreboard.cuh"
 
 namespace tile {
 

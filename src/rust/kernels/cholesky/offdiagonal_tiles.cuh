@@ -1,6 +1,6 @@
 // Tiles made by half blocks of a Cholesky factorization in tiles.
 #pragma once
-#include "tile_board.cuh"
+#include "tile_scoreboard.cuh"
 
 namespace tile {
 

@@ -1,6 +1,6 @@
 // The blocks that own rows of tiles at the diagonal of a Cholesky factorization in tiles.
 #pragma once
-#include "cholesky_diagonal.cuh"
+#include "diagonal_tile.cuh"
 
 namespace tile {
 

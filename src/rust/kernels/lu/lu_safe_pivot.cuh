@@ -1,7 +1,7 @@
 // Division by a pivot in the pipeline of LU, and what is done with care where a glance is not enough to choose one.
 #pragma once
 #include "lu_pivot.cuh"
-#include "pipeline.cuh"
+#include "column_pipeline.cuh"
 
 namespace lu {
 

@@ -1,6 +1,6 @@
 // Makes the reflections of eight rows one after the other, of columns as close to one another as may be. See cholesky_update.cu.
 #pragma once
-#include "reflect_make.cuh"
+#include "update_reflections.cuh"
 
 namespace reflect {
 

@@ -2,10 +2,10 @@
 //
 // R~ is the Cholesky factor of M = R'R +- W'W, and with T = R + R~ it is Y = W / T and L' = T / R~ = I + R / R~. What rounding loses of M is multiplied on
 // both sides by 1 / R~ in the distance of the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being the
-// diagonal matrix of the roots of M's diagonal. Then reflections are made row after row (reflect_careful.cuh).
+// diagonal matrix of the roots of M's diagonal. Then reflections are made row after row (update_safe_scaling.cuh).
 #pragma once
 #include "reciprocal.cuh"
-#include "reflect_columns.cuh"
+#include "update_apply.cuh"
 
 namespace reflect {
 

@@ -1,7 +1,7 @@
 // The diagonal tile of a row, in the hands of the block that owns the row.
 #pragma once
-#include "cholesky_maker.cuh"
-#include "tile_pivot.cuh"
+#include "offdiagonal_tiles.cuh"
+#include "panel_elimination.cuh"
 
 namespace tile {
 

@@ -2,7 +2,7 @@
 // cholesky_update.cu.
 #pragma once
 #include "mma_f64.cuh"
-#include "pipeline.cuh"
+#include "column_pipeline.cuh"
 #include "tile_f64.cuh"
 
 namespace reflect {

@@ -3,7 +3,7 @@
 // Lane (g, t), g = lane / 4 and t = lane % 4, has of columns g and g + 8 what is in rows 2t and 2t + 1: entry 2 h + j is row 2t + j of column
 // g + 8 h. That is how the tensor cores leave a product, and, rows as they come, how they want a factor of the next one.
 #pragma once
-#include "reflect_rows.cuh"
+#include "update_layout.cuh"
 
 namespace reflect {
 

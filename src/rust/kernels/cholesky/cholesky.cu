@@ -5,16 +5,17 @@
 namespace {
 
 constexpr int BLOCK = 64;
-constexpr int SIDE = 16;              // threads along each side of a block
-constexpr int SHARE = BLOCK / SIDE;   // a thread's rows and columns of it
+constexpr int SIDE = 16;             // threads along each side of a block
+constexpr int SHARE = BLOCK / SIDE;  // a thread's rows and columns of it
 
 // A <- L with A = L L' for the lower triangle of a view of order n <= 64; one block of 256 threads.
 //
-// The block is spread over the threads' registers, entries 16 apart to a thread. Step j publishes column j, and
-// every thread subtracts its share of a a' / pivot; columns are scaled by the roots of their pivots at the end.
-// A pivot that is not greater than zero (NaN too) sets *info to its 1-based order in the whole matrix, whose
-// row `first` is this view's row 0. The arithmetic is double for both types: in single precision the many small
-// subtractions from a diagonal entry would be most of the factorization's error.
+// The block is spread over the threads' registers, entries 16 apart to a thread. Step j publishes
+// column j, and every thread subtracts its share of a a' / pivot; columns are scaled by the roots
+// of their pivots at the end. A pivot that is not greater than zero (NaN too) sets *info to its
+// 1-based order in the whole matrix, whose row `first` is this view's row 0. The arithmetic is
+// double for both types: in single precision the many small subtractions from a diagonal entry
+// would be most of the factorization's error.
 template <typename T>
 __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 first, int* info) {
     if (stopped(info)) return;
@@ -74,7 +75,8 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
         const int j = col + SIDE * q;
         const double d = j < n ? root(pivots[j]) : 1;
 #pragma unroll
-        for (int p = 0; p < SHARE; ++p) s[j][row + SIDE * p] = (T)(row + SIDE * p == j ? d : x[p][q] / d);
+        for (int p = 0; p < SHARE; ++p)
+            s[j][row + SIDE * p] = (T)(row + SIDE * p == j ? d : x[p][q] / d);
     }
     __syncthreads();
     for (int e = t; e < BLOCK * BLOCK; e += SIDE * SIDE) {
@@ -93,13 +95,14 @@ struct PivotState {
     double tol;
 };
 
-// Chooses the pivot of column j of the upper factor among the diagonal entries less what the rows of the current
-// panel take away (`taken`), exchanges the bookkeeping and writes the diagonal of U. The first column takes the
-// first largest entry and is refused when that is not positive; later ones ignore NaN unless nothing else is
-// left, and are refused at or below the tolerance. A refused first column leaves the matrix as it is. One block.
+// Chooses the pivot of column j of the upper factor among the diagonal entries less what the rows
+// of the current panel take away (`taken`), exchanges the bookkeeping and writes the diagonal of U.
+// The first column takes the first largest entry and is refused when that is not positive; later
+// ones ignore NaN unless nothing else is left, and are refused at or below the tolerance. A refused
+// first column leaves the matrix as it is. One block.
 template <typename T>
-__device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double relative, T* a, i64 ld, T* taken,
-                                             int* order, PivotState* state) {
+__device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double relative, T* a,
+                                             i64 ld, T* taken, int* order, PivotState* state) {
     if (state->stop) return;
     __shared__ T values[32];
     __shared__ int indices[32];
@@ -113,7 +116,8 @@ __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double re
     const T own = a[j + j * ld] - taken[j];
     if (c.index == 0x7fffffff || (j == 0 && own != own)) c = Candidate<T>{own, (int)j};
     if (j == 0) state->tol = tol < 0 ? relative * (double)c.value : tol;
-    const bool refused = c.value != c.value || (j == 0 ? c.value <= T(0) : (double)c.value <= state->tol);
+    const bool refused =
+        c.value != c.value || (j == 0 ? c.value <= T(0) : (double)c.value <= state->tol);
     if (refused) {
         if (j > 0) a[j + j * ld] = c.value;
         state->rank = (int)j;
@@ -132,13 +136,16 @@ __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double re
     a[j + j * ld] = root(c.value);
 }
 
-// Exchanges rows and columns j and p of a symmetric matrix held in its upper triangle, diagonal apart.
+// Exchanges rows and columns j and p of a symmetric matrix held in its upper triangle, diagonal
+// apart.
 template <typename T>
-__device__ __forceinline__ void pivot_exchange(i64 n, i64 j, T* a, i64 ld, const PivotState* state) {
+__device__ __forceinline__ void pivot_exchange(i64 n, i64 j, T* a, i64 ld,
+                                               const PivotState* state) {
     if (state->stop) return;
     const i64 p = state->pivot;
     if (p == j) return;
-    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x) {
+    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < n;
+         i += (i64)gridDim.x * blockDim.x) {
         if (i == j || i == p) continue;
         T* x = i < j ? a + i + j * ld : a + j + i * ld;
         T* y = i < p ? a + i + p * ld : a + p + i * ld;
@@ -148,9 +155,11 @@ __device__ __forceinline__ void pivot_exchange(i64 n, i64 j, T* a, i64 ld, const
     }
 }
 
-// Row j of U behind the diagonal, less the rows of the panel that starts at `panel`: one warp a column.
+// Row j of U behind the diagonal, less the rows of the panel that starts at `panel`: one warp a
+// column.
 template <typename T>
-__device__ __forceinline__ void pivot_row(i64 n, i64 panel, i64 j, T* a, i64 ld, T* taken, const PivotState* state) {
+__device__ __forceinline__ void pivot_row(i64 n, i64 panel, i64 j, T* a, i64 ld, T* taken,
+                                          const PivotState* state) {
     if (state->stop) return;
     const int lane = threadIdx.x & 31;
     const i64 c = j + 1 + (blockIdx.x * (i64)blockDim.x + threadIdx.x) / 32;
@@ -167,21 +176,24 @@ __device__ __forceinline__ void pivot_row(i64 n, i64 panel, i64 j, T* a, i64 ld,
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(256) cholesky_factor_block_##SUFFIX(int n, T* a, i64 rs, i64 cs,     \
-                                                                                     i64 first, int* info) {          \
-        cholesky_block<T>(n, a, rs, cs, first, info);                                                                 \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(1024) pivot_choose_first_##SUFFIX(                                   \
-        i64 n, i64 j, double tol, double relative, T* a, i64 ld, T* taken, int* order, void* state) {                 \
-        pivot_choose<T>(n, j, tol, relative, a, ld, taken, order, static_cast<PivotState*>(state));                   \
-    }                                                                                                                 \
-    extern "C" __global__ void pivot_exchange_symmetric_##SUFFIX(i64 n, i64 j, T* a, i64 ld, const void* state) {     \
-        pivot_exchange<T>(n, j, a, ld, static_cast<const PivotState*>(state));                                        \
-    }                                                                                                                 \
-    extern "C" __global__ void pivot_row_warps_##SUFFIX(i64 n, i64 panel, i64 j, T* a, i64 ld, T* taken,              \
-                                                        const void* state) {                                          \
-        pivot_row<T>(n, panel, j, a, ld, taken, static_cast<const PivotState*>(state));                               \
+#define INSTANCES(T, SUFFIX)                                                                   \
+    extern "C" __global__ void __launch_bounds__(256)                                          \
+        cholesky_factor_block_##SUFFIX(int n, T* a, i64 rs, i64 cs, i64 first, int* info) {    \
+        cholesky_block<T>(n, a, rs, cs, first, info);                                          \
+    }                                                                                          \
+    extern "C" __global__ void __launch_bounds__(1024)                                         \
+        pivot_choose_first_##SUFFIX(i64 n, i64 j, double tol, double relative, T* a, i64 ld,   \
+                                    T* taken, int* order, void* state) {                       \
+        pivot_choose<T>(n, j, tol, relative, a, ld, taken, order,                              \
+                        static_cast<PivotState*>(state));                                      \
+    }                                                                                          \
+    extern "C" __global__ void pivot_exchange_symmetric_##SUFFIX(i64 n, i64 j, T* a, i64 ld,   \
+                                                                 const void* state) {          \
+        pivot_exchange<T>(n, j, a, ld, static_cast<const PivotState*>(state));                 \
+    }                                                                                          \
+    extern "C" __global__ void pivot_row_warps_##SUFFIX(i64 n, i64 panel, i64 j, T* a, i64 ld, \
+                                                        T* taken, const void* state) {         \
+        pivot_row<T>(n, panel, j, a, ld, taken, static_cast<const PivotState*>(state));        \
     }
 
 INSTANCES(double, f64)

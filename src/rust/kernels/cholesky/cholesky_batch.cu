@@ -1,16 +1,18 @@
 // arch: sm_60
-// Cholesky factorization of many matrices of one order by one launch: a matrix to some lanes, to a warp, or to a block.
+// Cholesky factorization of many matrices of one order by one launch: a matrix to some lanes, to a
+// warp, or to a block.
 //
-// The upper triangle of a column-major matrix is the lower triangle of a row-major one, so here A = L L' and row r of
-// L is at a[r * n]. What stands right of the diagonal is not read and becomes zero. Matrix i begins at a[i * n * n].
+// The upper triangle of a column-major matrix is the lower triangle of a row-major one, so here A =
+// L L' and row r of L is at a[r * n]. What stands right of the diagonal is not read and becomes
+// zero. Matrix i begins at a[i * n * n].
 //
-// Rows are held in registers, one or two to a lane, from the current column on. A step subtracts what column j takes from
-// the others and moves them down by one, x[k] <- x[k + 1] - ..., so that one piece of code serves the eight steps of a
-// segment, and segments differ in their width only. The arithmetic of diagonal blocks is double for both types, as in
-// cholesky.cu.
+// Rows are held in registers, one or two to a lane, from the current column on. A step subtracts
+// what column j takes from the others and moves them down by one, x[k] <- x[k + 1] - ..., so that
+// one piece of code serves the eight steps of a segment, and segments differ in their width only.
+// The arithmetic of diagonal blocks is double for both types, as in cholesky.cu.
 //
-// `failed` is the complement of (index << 32 | order) for the first matrix with a pivot that is not greater than zero; zero
-// while there is none.
+// `failed` is the complement of (index << 32 | order) for the first matrix with a pivot that is not
+// greater than zero; zero while there is none.
 #include "common.cuh"
 
 namespace {
@@ -43,7 +45,8 @@ struct Row {
     int step;
 };
 
-// x[k] <- x[k + 1] - mine * below[k]: a row without its first column, whose entries under the pivot are `below`.
+// x[k] <- x[k + 1] - mine * below[k]: a row without its first column, whose entries under the pivot
+// are `below`.
 template <int WIDTH, typename C>
 __device__ __forceinline__ void take_column(C (&x)[WIDTH], C mine, const C* below) {
     const Pair<C>* pairs = reinterpret_cast<const Pair<C>*>(below);
@@ -55,18 +58,21 @@ __device__ __forceinline__ void take_column(C (&x)[WIDTH], C mine, const C* belo
     }
 }
 
-// What the elimination of a triangle leaves with each lane: the pivot of its row, and the order of the first bad minor or 0.
+// What the elimination of a triangle leaves with each lane: the pivot of its row, and the order of
+// the first bad minor or 0.
 struct Outcome {
     double pivot;
     int order;
 };
 
-// Factors the triangle of order n whose row `lane` is x[0]; further rows of a lane, below the triangle, take part. The diagonal
-// is left out. LANES neighbouring lanes work on one triangle, all of a warp at the same time; `columns` is
-// scratch of theirs for two columns. A bad pivot is replaced by 1, so that all lanes stay in step.
+// Factors the triangle of order n whose row `lane` is x[0]; further rows of a lane, below the
+// triangle, take part. The diagonal is left out. LANES neighbouring lanes work on one triangle, all
+// of a warp at the same time; `columns` is scratch of theirs for two columns. A bad pivot is
+// replaced by 1, so that all lanes stay in step.
 template <int LANES, int ROWS, int WIDTH, typename C>
-__device__ __forceinline__ void eliminate(int n, int lane, double (&x)[ROWS][WIDTH], double* columns,
-                                          const Row<C> (&rows)[ROWS], Outcome& outcome) {
+__device__ __forceinline__ void eliminate(int n, int lane, double (&x)[ROWS][WIDTH],
+                                          double* columns, const Row<C> (&rows)[ROWS],
+                                          Outcome& outcome) {
     constexpr int FIRST = LANES - WIDTH;
     const int end = opaque(min(FIRST + SEGMENT, n));
 #pragma unroll 1
@@ -118,7 +124,8 @@ __device__ __forceinline__ void factor_lanes(i64 first, i64 last, int n, T* a, u
     __syncwarp();
     double x[1][LANES];
 #pragma unroll
-    for (int k = 0; k < LANES; ++k) x[0][k] = active && lane < n && k <= lane ? tile[lane * LD + k] : 0;
+    for (int k = 0; k < LANES; ++k)
+        x[0][k] = active && lane < n && k <= lane ? tile[lane * LD + k] : 0;
     const Row<double> rows[1] = {{tile + lane * LD, 1}};
     Outcome outcome = {1, 0};
     eliminate<LANES, 1, LANES>(n, lane, x, columns[slot], rows, outcome);
@@ -133,7 +140,8 @@ __device__ __forceinline__ void factor_lanes(i64 first, i64 last, int n, T* a, u
 
 constexpr int HALF = 32;
 
-// A matrix of order 33 to 64 on one warp, which is a block. A lane holds row `lane` of the upper half and of the lower one.
+// A matrix of order 33 to 64 on one warp, which is a block. A lane holds row `lane` of the upper
+// half and of the lower one.
 template <typename T>
 __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed) {
     constexpr int LD = HALF + 1, LD_BELOW = HALF + 2;
@@ -170,7 +178,8 @@ __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed)
     // The second triangle without what the lower left part takes from it.
     double y[1][HALF];
 #pragma unroll
-    for (int k = 0; k < HALF; ++k) y[0][k] = k <= lane && lane < rest ? corners[k * LD + lane + 1] : 0;
+    for (int k = 0; k < HALF; ++k)
+        y[0][k] = k <= lane && lane < rest ? corners[k * LD + lane + 1] : 0;
 #pragma unroll 2
     for (int j = 0; j < HALF; ++j) {
         const double mine = below[j * LD_BELOW + lane];
@@ -195,21 +204,27 @@ __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed)
 #pragma unroll 8
     for (int r = 0; r < rest; ++r) {
         lower[r * n + lane] = (T)below[lane * LD_BELOW + r];
-        if (lane < rest) lower[r * n + HALF + lane] = lane <= r ? (T)corners[lane * LD + r + 1] : T(0);
+        if (lane < rest)
+            lower[r * n + HALF + lane] = lane <= r ? (T)corners[lane * LD + r + 1] : T(0);
     }
-    if (lane == 0) report(failed, index, outcome.order != 0 ? outcome.order : second.order != 0 ? HALF + second.order : 0);
+    if (lane == 0)
+        report(failed, index,
+               outcome.order != 0  ? outcome.order
+               : second.order != 0 ? HALF + second.order
+                                   : 0);
 }
 
-constexpr int PANEL = 32;              // columns factored together
-constexpr int CHUNK = 128;             // rows of a panel worked on at once, one to a thread
-constexpr int SLAB = 16;               // columns of L subtracted from a panel at once
+constexpr int PANEL = 32;   // columns factored together
+constexpr int CHUNK = 128;  // rows of a panel worked on at once, one to a thread
+constexpr int SLAB = 16;    // columns of L subtracted from a panel at once
 constexpr int LD_CHUNK = PANEL + 1;
 constexpr int LD_SLAB = SLAB + 2;
 constexpr int LD_FACTOR = PANEL + 2;
 
 // Solves X L' = B for a row of B: `below` has the columns of L under their pivots, LD_FACTOR apart.
 template <int WIDTH, typename T>
-__device__ __forceinline__ void solve_row(T (&x)[WIDTH], const T* below, const T* inverses, T* row) {
+__device__ __forceinline__ void solve_row(T (&x)[WIDTH], const T* below, const T* inverses,
+                                          T* row) {
     constexpr int FIRST = PANEL - WIDTH;
     const int end = opaque(FIRST + SEGMENT);
 #pragma unroll 1
@@ -226,9 +241,11 @@ __device__ __forceinline__ void solve_row(T (&x)[WIDTH], const T* below, const T
     }
 }
 
-// sum += left right' for a chunk of `rows` rows; thread (warp, g, c) has the rows g + 4 i of its warp's and the columns c + 8 q.
+// sum += left right' for a chunk of `rows` rows; thread (warp, g, c) has the rows g + 4 i of its
+// warp's and the columns c + 8 q.
 template <typename T>
-__device__ __forceinline__ void add_products(int rows, const T* left, const T* right, T (&sum)[8][4]) {
+__device__ __forceinline__ void add_products(int rows, const T* left, const T* right,
+                                             T (&sum)[8][4]) {
     const int lane = threadIdx.x & 31, top = threadIdx.x - lane;
     if (top >= rows) return;
     left += (top + lane / 8) * LD_SLAB;
@@ -237,7 +254,8 @@ __device__ __forceinline__ void add_products(int rows, const T* left, const T* r
     for (int k = 0; k < SLAB; k += 2) {
         Pair<T> b[4];
 #pragma unroll
-        for (int q = 0; q < 4; ++q) b[q] = *reinterpret_cast<const Pair<T>*>(right + 8 * q * LD_SLAB + k);
+        for (int q = 0; q < 4; ++q)
+            b[q] = *reinterpret_cast<const Pair<T>*>(right + 8 * q * LD_SLAB + k);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             const Pair<T> p = *reinterpret_cast<const Pair<T>*>(left + 4 * i * LD_SLAB + k);
@@ -250,9 +268,11 @@ __device__ __forceinline__ void add_products(int rows, const T* left, const T* r
     }
 }
 
-// The diagonal block of a panel, of order w, by one warp. Returns the order of the first bad minor, or 0.
+// The diagonal block of a panel, of order w, by one warp. Returns the order of the first bad minor,
+// or 0.
 template <typename T>
-__device__ __forceinline__ int factor_diagonal(int w, T* chunk, double* columns, T* below, T* inverses) {
+__device__ __forceinline__ int factor_diagonal(int w, T* chunk, double* columns, T* below,
+                                               T* inverses) {
     const int lane = threadIdx.x;
     T* row = chunk + lane * LD_CHUNK;
     double x[1][PANEL];
@@ -267,7 +287,8 @@ __device__ __forceinline__ int factor_diagonal(int w, T* chunk, double* columns,
     return outcome.order;
 }
 
-// A matrix of order at most 46340 on one block of 128 threads, panel after panel, each less what the columns before it take.
+// A matrix of order at most 46340 on one block of 128 threads, panel after panel, each less what
+// the columns before it take.
 template <typename T>
 __device__ __forceinline__ void factor_block(i64 first, int n, T* a, u64* failed) {
     __shared__ __align__(16) T work[CHUNK * LD_CHUNK];
@@ -275,7 +296,8 @@ __device__ __forceinline__ void factor_block(i64 first, int n, T* a, u64* failed
     __shared__ __align__(16) double columns[2 * PANEL];
     __shared__ T inverses[PANEL];
     __shared__ int order;
-    static_assert((CHUNK + PANEL) * LD_SLAB <= CHUNK * LD_CHUNK, "two slabs and a chunk use the same memory");
+    static_assert((CHUNK + PANEL) * LD_SLAB <= CHUNK * LD_CHUNK,
+                  "two slabs and a chunk use the same memory");
     const int t = threadIdx.x, lane = t & 31, top = t - lane;
     const i64 index = first + blockIdx.x;
     T* m = a + index * n * n;
@@ -310,7 +332,8 @@ __device__ __forceinline__ void factor_block(i64 first, int n, T* a, u64* failed
                 for (int q = 0; q < 4; ++q) {
                     const int row = top + lane / 8 + 4 * i, col = lane % 8 + 8 * q;
                     const bool kept = row < rows && col < w && j0 + col <= r0 + row;
-                    work[row * LD_CHUNK + col] = kept ? m[(r0 + row) * n + j0 + col] - sum[i][q] : T(0);
+                    work[row * LD_CHUNK + col] =
+                        kept ? m[(r0 + row) * n + j0 + col] - sum[i][q] : T(0);
                 }
             __syncthreads();
             if (r0 == j0) {
@@ -335,32 +358,34 @@ __device__ __forceinline__ void factor_block(i64 first, int n, T* a, u64* failed
             __syncwarp();
             if (lane < w)
                 for (int row = top; row < min(top + 32, rows); ++row)
-                    m[(r0 + row) * n + j0 + lane] = j0 + lane <= r0 + row ? work[row * LD_CHUNK + lane] : T(0);
+                    m[(r0 + row) * n + j0 + lane] =
+                        j0 + lane <= r0 + row ? work[row * LD_CHUNK + lane] : T(0);
         }
     }
 }
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(128) batch_factor_lanes8_##SUFFIX(i64 first, i64 last, int n, T* a,  \
-                                                                                   u64* failed) {                     \
-        factor_lanes<T, 8>(first, last, n, a, failed);                                                                \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(128) batch_factor_lanes16_##SUFFIX(i64 first, i64 last, int n, T* a, \
-                                                                                    u64* failed) {                    \
-        factor_lanes<T, 16>(first, last, n, a, failed);                                                               \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(128) batch_factor_lanes32_##SUFFIX(i64 first, i64 last, int n, T* a, \
-                                                                                    u64* failed) {                    \
-        factor_lanes<T, 32>(first, last, n, a, failed);                                                               \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(32) batch_factor_warp_##SUFFIX(i64 first, int n, T* a, u64* failed) { \
-        factor_warp<T>(first, n, a, failed);                                                                          \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(128, 4) batch_factor_block_##SUFFIX(i64 first, int n, T* a,          \
-                                                                                     u64* failed) {                   \
-        factor_block<T>(first, n, a, failed);                                                                         \
+#define INSTANCES(T, SUFFIX)                                                           \
+    extern "C" __global__ void __launch_bounds__(128)                                  \
+        batch_factor_lanes8_##SUFFIX(i64 first, i64 last, int n, T* a, u64* failed) {  \
+        factor_lanes<T, 8>(first, last, n, a, failed);                                 \
+    }                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128)                                  \
+        batch_factor_lanes16_##SUFFIX(i64 first, i64 last, int n, T* a, u64* failed) { \
+        factor_lanes<T, 16>(first, last, n, a, failed);                                \
+    }                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128)                                  \
+        batch_factor_lanes32_##SUFFIX(i64 first, i64 last, int n, T* a, u64* failed) { \
+        factor_lanes<T, 32>(first, last, n, a, failed);                                \
+    }                                                                                  \
+    extern "C" __global__ void __launch_bounds__(32)                                   \
+        batch_factor_warp_##SUFFIX(i64 first, int n, T* a, u64* failed) {              \
+        factor_warp<T>(first, n, a, failed);                                           \
+    }                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128, 4)                               \
+        batch_factor_block_##SUFFIX(i64 first, int n, T* a, u64* failed) {             \
+        factor_block<T>(first, n, a, failed);                                          \
     }
 
 INSTANCES(double, f64)

@@ -1,18 +1,21 @@
 // arch: sm_80 sm_90
 // Rank-k updates and downdates of an upper triangular factor, in one launch.
 //
-// Eight rows of R, whose triangle on the diagonal is R, and the rows of W = V' are changed by one orthogonal transformation (a hyperbolic one for
-// a downdate) that takes their columns of W into R. With R~ the new triangle, R~'R~ = R'R +- W'W, and T = R + R~, Y = W / T and L' = T / R~,
-// another column's entries x and w change as
+// Eight rows of R, whose triangle on the diagonal is R, and the rows of W = V' are changed by one
+// orthogonal transformation (a hyperbolic one for a downdate) that takes their columns of W into R.
+// With R~ the new triangle, R~'R~ = R'R +- W'W, and T = R + R~, Y = W / T and L' = T / R~, another
+// column's entries x and w change as
 //
 //     t = L (x +- Y'w),    w <- w - Y t,    x <- t - x
 //
-// where the signs of rows were changed so that R has a positive diagonal. Of one row it is Householder's reflection, in the form in which errors
-// of downdates do not grow from one to the next (Bojanczyk, Brent, Van Dooren & de Hoog 1987); of eight, all is products of matrices.
+// where the signs of rows were changed so that R has a positive diagonal. Of one row it is
+// Householder's reflection, in the form in which errors of downdates do not grow from one to the
+// next (Bojanczyk, Brent, Van Dooren & de Hoog 1987); of eight, all is products of matrices.
 //
-// A warp has sixteen columns to itself, with their part of W in registers all the time. It follows the reflections of the rows
-// above its columns; then it makes its own, eight rows at a time. Such warps are a block, with one more that fetches the reflections of
-// other blocks and sends those of its own to them. Blocks take their columns in the order in which they are started, so that all
+// A warp has sixteen columns to itself, with their part of W in registers all the time. It follows
+// the reflections of the rows above its columns; then it makes its own, eight rows at a time. Such
+// warps are a block, with one more that fetches the reflections of other blocks and sends those of
+// its own to them. Blocks take their columns in the order in which they are started, so that all
 // that a block waits for has been started before it. All is computed in double precision.
 #include "update_safe_scaling.cuh"
 
@@ -29,7 +32,8 @@ constexpr unsigned SIGN = 0x80000000u;
 template <typename T, int K>
 struct Work {
     Shared<K>& s;
-    const int warp, lane, g, t, before, cols, own, end;  // this warp makes the reflections of blocks of rows `own` to before `end`
+    const int warp, lane, g, t, before, cols, own,
+        end;  // this warp makes the reflections of blocks of rows `own` to before `end`
     T* const r;
     const i64 ldr;
     const double kind;
@@ -38,17 +42,22 @@ struct Work {
     unsigned most[2];  // of each column, of rows before: the head of the largest magnitude
 
     // Row 2t + j of a block of rows, column g + 8 h.
-    __device__ __forceinline__ T* at(int block, int j, int h) const { return r + (block * ROWS + 2 * t + j) + (g + 8 * h) * ldr; }
+    __device__ __forceinline__ T* at(int block, int j, int h) const {
+        return r + (block * ROWS + 2 * t + j) + (g + 8 * h) * ldr;
+    }
     // Whether that is in the triangle; rows of this warp's own come after `before`.
     __device__ __forceinline__ bool is_there(int block, int j, int h) const {
         return g + 8 * h < cols && block * ROWS + 2 * t + j <= before + g + 8 * h;
     }
-    __device__ __forceinline__ T* piece(int block) const { return reinterpret_cast<T*>(s.tiles[warp][block % AHEAD]) + g * ROWS + 2 * t; }
+    __device__ __forceinline__ T* piece(int block) const {
+        return reinterpret_cast<T*>(s.tiles[warp][block % AHEAD]) + g * ROWS + 2 * t;
+    }
     __device__ __forceinline__ void fetch(int block) const {
         if (block < end && block >= 0) {
 #pragma unroll
             for (int e = 0; e < 4; ++e)
-                if (is_there(block, e % 2, e / 2)) copy_one(piece(block) + e / 2 * 8 * ROWS + e % 2, at(block, e % 2, e / 2));
+                if (is_there(block, e % 2, e / 2))
+                    copy_one(piece(block) + e / 2 * 8 * ROWS + e % 2, at(block, e % 2, e / 2));
         }
         tile::copies_commit();
     }
@@ -56,7 +65,8 @@ struct Work {
     __device__ __forceinline__ void read(int block, double (&x)[4]) const {
         const T* from = piece(block);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) x[e] = g + e / 2 * 8 < cols ? (double)from[e / 2 * 8 * ROWS + e % 2] : 0;
+        for (int e = 0; e < 4; ++e)
+            x[e] = g + e / 2 * 8 < cols ? (double)from[e / 2 * 8 * ROWS + e % 2] : 0;
     }
     __device__ __forceinline__ void write(int block, const double (&x)[4]) const {
         T* to = piece(block);
@@ -67,10 +77,11 @@ struct Work {
     __device__ __forceinline__ void read_triangle(int h, double (&x)[2]) const {
         const T* from = piece(own + h) + h * 8 * ROWS;
 #pragma unroll
-        for (int j = 0; j < 2; ++j) x[j] = is_there(own + h, j, h) ? (double)from[j] : 2 * t + j == g;
+        for (int j = 0; j < 2; ++j)
+            x[j] = is_there(own + h, j, h) ? (double)from[j] : 2 * t + j == g;
     }
-    // An entry that is not finite as it is stored leaves its column without a factor, and so does a diagonal entry that is not positive then: the
-    // minor of that column's order is reported.
+    // An entry that is not finite as it is stored leaves its column without a factor, and so does a
+    // diagonal entry that is not positive then: the minor of that column's order is reported.
     __device__ __forceinline__ void report(int column) const { atomicMin(info, column + 1); }
     // Rows before this warp's own: what is not finite is reported when they are done.
     __device__ __forceinline__ void store_far(int block, const double (&x)[4]) {
@@ -99,8 +110,9 @@ struct Work {
         }
     }
 
-    // Until the place of a block of this warp is free: what lies there, the block RING before, may still be read by the warps after this one and by
-    // the one that carries. Those before this one have followed it, for what they made of it came here.
+    // Until the place of a block of this warp is free: what lies there, the block RING before, may
+    // still be read by the warps after this one and by the one that carries. Those before this one
+    // have followed it, for what they made of it came here.
     __device__ __forceinline__ void await_room(int block) const {
         for (;;) {
             const int later = lane > warp && lane <= WORKERS ? glimpse(&s.done[lane]) : FINISHED;
@@ -133,7 +145,8 @@ struct Work {
         Bench<K>& bench = s.bench[warp % 2];
         // The warp that had the bench before this one has no more need of it.
         if (warp > 1) {
-            while (__shfl_sync(ALL, glimpse(&s.done[warp - 2]), 0) != FINISHED) {}
+            while (__shfl_sync(ALL, glimpse(&s.done[warp - 2]), 0) != FINISHED) {
+            }
         }
         tile::copies_wait<0>();
         __syncwarp();
@@ -148,13 +161,16 @@ struct Work {
             Maker<K> maker;
             bool well = false;
             if (block < own) {
-                while (!is_ready(s, block)) {}
+                while (!is_ready(s, block)) {
+                }
             } else {
                 const double* before = bench.before[block - own];
                 double* after = bench.after[block - own];
                 if (block > own) await_room(block);
                 well = maker.make(c, triangle, bench, before, s, slot, lane, kind);
-                if (!well) make_carefully(c, triangle, before, after, slot, lane, kind, block * ROWS, info);
+                if (!well)
+                    make_carefully(c, triangle, before, after, slot, lane, kind, block * ROWS,
+                                   info);
                 if (lane == 0) arrive(&s.ready[block % RING]);
             }
             if (block <= own) {
@@ -167,7 +183,8 @@ struct Work {
             // The second half takes the place of the first.
             triangle = next;
 #pragma unroll
-            for (int i = 0; i < Layout<K>::TILES; ++i) c.w[i][0] = c.w[i][2], c.w[i][1] = c.w[i][3], c.w[i][2] = c.w[i][3] = 0;
+            for (int i = 0; i < Layout<K>::TILES; ++i)
+                c.w[i][0] = c.w[i][2], c.w[i][1] = c.w[i][3], c.w[i][2] = c.w[i][3] = 0;
         }
 #pragma unroll 1
         for (int block = far; block < end; ++block) {
@@ -182,9 +199,11 @@ struct Work {
     }
 };
 
-// Reflections of other blocks, of rows before `before`, come to the ring; then those of this block's `cols` columns go to the others.
+// Reflections of other blocks, of rows before `before`, come to the ring; then those of this
+// block's `cols` columns go to the others.
 template <int K>
-__device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int cols, double* messages) {
+__device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int cols,
+                                      double* messages) {
     using L = Layout<K>;
     constexpr int EACH = (L::PAIRS + 31) / 32;
     // Where a lane's pairs of numbers are in a slot.
@@ -192,16 +211,22 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const int word = 2 * min(e * 32 + lane, L::PAIRS - 1), row = word / L::ROW;
-        place[e] = row < ROWS ? row * L::PITCH + word % L::ROW : ROWS * L::PITCH + word - ROWS * L::ROW;
+        place[e] =
+            row < ROWS ? row * L::PITCH + word % L::ROW : ROWS * L::PITCH + word - ROWS * L::ROW;
     }
-    const auto read = [&](int block, ulonglong2 (&x)[EACH]) {
+    const auto read = [&](int block, ulonglong2(&x)[EACH]) {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
-            const double* p = messages + (i64)block * L::WORDS + 2 * min(e * 32 + lane, L::PAIRS - 1);
-            asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];" : "=l"(x[e].x), "=l"(x[e].y) : "l"(p));
+            const double* p =
+                messages + (i64)block * L::WORDS + 2 * min(e * 32 + lane, L::PAIRS - 1);
+            asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+                         : "=l"(x[e].x), "=l"(x[e].y)
+                         : "l"(p));
         }
     };
-    const auto blank = [](const ulonglong2& x) { return (unsigned)(x.x >> 32) == BLANK<double> || (unsigned)(x.y >> 32) == BLANK<double>; };
+    const auto blank = [](const ulonglong2& x) {
+        return (unsigned)(x.x >> 32) == BLANK<double> || (unsigned)(x.y >> 32) == BLANK<double>;
+    };
     const int blocks = before / ROWS;
     // Of what lies in the ring now this warp needs nothing.
     if (lane == 0) tell(&s.done[WORKERS], blocks);
@@ -220,7 +245,8 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
             if (!__any_sync(ALL, missing)) break;
             read(block, x);
         }
-        while (free <= block - RING) free = __reduce_min_sync(ALL, glimpse(&s.done[lane % WORKERS]));
+        while (free <= block - RING)
+            free = __reduce_min_sync(ALL, glimpse(&s.done[lane % WORKERS]));
         double* to = s.ring[block % RING].rows;
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
@@ -230,7 +256,8 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
     }
 #pragma unroll 1
     for (int block = blocks; block * ROWS < before + cols; ++block) {
-        while (!is_ready(s, block)) {}
+        while (!is_ready(s, block)) {
+        }
         const double* from = s.ring[block % RING].rows;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
@@ -240,7 +267,9 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
             if (head(pair.x) == BLANK<double>) pair.x = pair.x - pair.x;
             if (head(pair.y) == BLANK<double>) pair.y = pair.y - pair.y;
             double* to = messages + (i64)block * L::WORDS + 2 * (e * 32 + lane);
-            asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(pair.x), "d"(pair.y) : "memory");
+            asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(pair.x),
+                         "d"(pair.y)
+                         : "memory");
         }
         __syncwarp();
         if (lane == 0) tell(&s.done[WORKERS], block + 1);
@@ -248,15 +277,20 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
 }
 
 template <typename T, int K>
-__device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns,
+__device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const T* v, i64 ldv,
+                                       int k, double kind, double* messages, int* turns,
                                        int* info) {
     using L = Layout<K>;
     extern __shared__ __align__(16) unsigned char memory[];
     auto& s = *at_hand(reinterpret_cast<Shared<K>*>(memory));
     // The warp is known to be the same for all lanes, and so is what depends on it.
-    const int thread = threadIdx.x, warp = __shfl_sync(ALL, thread >> 5, 0), lane = thread & 31, g = lane / 4, t = lane % 4;
+    const int thread = threadIdx.x, warp = __shfl_sync(ALL, thread >> 5, 0), lane = thread & 31,
+              g = lane / 4, t = lane % 4;
     if (thread == 0) s.turn = atomicAdd(turns, 1);
-    if (thread < RING) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(tile::shared_address(&s.ready[thread])) : "memory");
+    if (thread < RING)
+        asm volatile(
+            "mbarrier.init.shared.b64 [%0], 1;" ::"r"(tile::shared_address(&s.ready[thread]))
+            : "memory");
     if (thread <= WORKERS) s.done[thread] = 0;
     if (thread < ROWS * ROWS) s.zeros[thread] = 0, s.ones[thread] = thread % (ROWS + 1) == 0;
     __syncthreads();
@@ -267,33 +301,39 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
         return;
     }
     const int before = first + from, here = min(cols - from, COLUMNS), own = before / ROWS;
-    Work<T, K> work = {s, warp, lane, g, t, before, here, own, own + (here > ROWS ? 2 : 1), r + from * ldr, ldr, kind, info};
+    Work<T, K> work = {
+        s,   warp, lane, g, t, before, here, own, own + (here > ROWS ? 2 : 1), r + from * ldr,
+        ldr, kind, info};
 #pragma unroll
     for (int i = 0; i < L::TILES; ++i)
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             const int column = g + 8 * (e / 2), row = 8 * i + 2 * t + e % 2;
-            work.c.w[i][e] = column < work.cols && row < k ? (double)v[from + column + row * ldv] : 0;
+            work.c.w[i][e] =
+                column < work.cols && row < k ? (double)v[from + column + row * ldv] : 0;
         }
     work.all();
 }
 
 }  // namespace
 
-// Columns `first` to before `first + cols` of an upper triangular factor, at r, of as many rows as the last of them has; `first` is
-// a multiple of 16. Their rows of V, of k columns, at v. `messages`: reflections of each eight rows, those before `first` made by
-// earlier launches, the others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor that
-// is not positive or of which a column of the factor leaves the range, if there is one. `kind`: 1 or -1 for V V' added or taken away.
-// `guard`: null, or a number made by what was queued before; unless it is at most `most` (NaN is not) nothing is changed, and `info` becomes 0.
-#define ENTRY(T, SUFFIX, K)                                                                                                                     \
-    extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), 1) factor_update_blocks##K##_##SUFFIX(                                     \
-        int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, double* messages, int* turns, int* info,                   \
-        const double* guard, double most) {                                                                                                     \
-        if (guard != nullptr && !(*guard <= most)) {                                                                                            \
-            if (threadIdx.x == 0) atomicMin(info, 0);                                                                                           \
-            return;                                                                                                                             \
-        }                                                                                                                                       \
-        update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);                                                              \
+// Columns `first` to before `first + cols` of an upper triangular factor, at r, of as many rows as
+// the last of them has; `first` is a multiple of 16. Their rows of V, of k columns, at v.
+// `messages`: reflections of each eight rows, those before `first` made by earlier launches, the
+// others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor
+// that is not positive or of which a column of the factor leaves the range, if there is one.
+// `kind`: 1 or -1 for V V' added or taken away. `guard`: null, or a number made by what was queued
+// before; unless it is at most `most` (NaN is not) nothing is changed, and `info` becomes 0.
+#define ENTRY(T, SUFFIX, K)                                                              \
+    extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), 1)                  \
+        factor_update_blocks##K##_##SUFFIX(                                              \
+            int first, int cols, T* r, i64 ldr, const T* v, i64 ldv, int k, double kind, \
+            double* messages, int* turns, int* info, const double* guard, double most) { \
+        if (guard != nullptr && !(*guard <= most)) {                                     \
+            if (threadIdx.x == 0) atomicMin(info, 0);                                    \
+            return;                                                                      \
+        }                                                                                \
+        update<T, K>(first, cols, r, ldr, v, ldv, k, kind, messages, turns, info);       \
     }
 ENTRY(double, f64, 8)
 ENTRY(double, f64, 16)

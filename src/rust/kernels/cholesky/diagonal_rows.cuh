@@ -5,29 +5,37 @@
 namespace tile {
 
 // Barriers between the halves of a block.
-constexpr int SOLVED_BARRIER = 3;                              // + b: panel b of the tile in the first half's hands is made
-constexpr int LEFT_BARRIER = 7;                                // what is left of tile (i, i - 1) is where the first half takes it up
-constexpr int READY_BARRIER = 8;                               // nothing is left to subtract from the diagonal tile
+constexpr int SOLVED_BARRIER = 3;  // + b: panel b of the tile in the first half's hands is made
+constexpr int LEFT_BARRIER =
+    7;  // what is left of tile (i, i - 1) is where the first half takes it up
+constexpr int READY_BARRIER = 8;  // nothing is left to subtract from the diagonal tile
 
-// A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made by its first half; what is left
-// of those to their right is kept up by its second. The way from pivot to pivot, which is what a small matrix takes, goes from block
-// to block once for each diagonal tile.
+// A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made
+// by its first half; what is left of those to their right is kept up by its second. The way from
+// pivot to pivot, which is what a small matrix takes, goes from block to block once for each
+// diagonal tile.
 //
-// Its loops are short, and little is expanded: instructions are fetched more slowly than they are worked off when they are met for
-// the first time, which here is nearly always.
+// Its loops are short, and little is expanded: instructions are fetched more slowly than they are
+// worked off when they are met for the first time, which here is nearly always.
 template <Layout LAYOUT>
 struct Owner : Places<LAYOUT> {
     using typename Places<LAYOUT>::First;
     using typename Places<LAYOUT>::Second;
-    using Places<LAYOUT>::diagonal, Places<LAYOUT>::letters, Places<LAYOUT>::left, Places<LAYOUT>::eliminated;
+    using Places<LAYOUT>::diagonal, Places<LAYOUT>::letters, Places<LAYOUT>::left,
+        Places<LAYOUT>::eliminated;
     using Wide = typename Second::P;
     const Board<LAYOUT>& board;
 
     __device__ __forceinline__ explicit Owner(const Board<LAYOUT>& its) : board(its) {}
-    __device__ __forceinline__ First first() const { return {{board, diagonal(), board.word + CREW_WORDS}, letters()}; }
-    __device__ __forceinline__ Second second() const { return {board, left(), board.word + CREW_WORDS + 2}; }
+    __device__ __forceinline__ First first() const {
+        return {{board, diagonal(), board.word + CREW_WORDS}, letters()};
+    }
+    __device__ __forceinline__ Second second() const {
+        return {board, left(), board.word + CREW_WORDS + 2};
+    }
 
-    // X = tile (i, j) of L in place of what is left of it, negated, panel by panel as diagonal tile j comes.
+    // X = tile (i, j) of L in place of what is left of it, negated, panel by panel as diagonal tile
+    // j comes.
     __device__ __forceinline__ void solve(const First& half, double* tile, int i, int j) const {
         const int r0 = half.thread() / 32 * 16;
         typename First::Base::template Letter<LETTER / 2 / CREW_SIZE> mail;
@@ -53,7 +61,8 @@ struct Owner : Places<LAYOUT> {
             }
         }
     }
-    // The first half's part of row i before its diagonal tile. After a failure what is made is without meaning.
+    // The first half's part of row i before its diagonal tile. After a failure what is made is
+    // without meaning.
     __device__ __forceinline__ void first_half(int i) const {
         const First half = first();
         if (i >= 2) {
@@ -65,7 +74,8 @@ struct Owner : Places<LAYOUT> {
 #pragma unroll 1
         for (int j = max(i - 2, 0); j < i; ++j) {
             if (j == i - 1) barrier_sync(LEFT_BARRIER, THREADS);
-            solve(half, block_memory() + (j < i - 1 ? Places<LAYOUT>::SUMS : Places<LAYOUT>::LEFT), i, j);
+            solve(half, block_memory() + (j < i - 1 ? Places<LAYOUT>::SUMS : Places<LAYOUT>::LEFT),
+                  i, j);
             if (j == i - 1) break;
             half.sync();
             if (half.thread() == 0) store_release(board.flag(i, j), 1);
@@ -73,20 +83,25 @@ struct Owner : Places<LAYOUT> {
         barrier_sync(READY_BARRIER, THREADS);
     }
 
-    // Panels up to `last` of tile WHICH of acc += Y X', Y and X 64 rows of a panel. APART: the product by itself first, because acc
-    // may be large beside it.
+    // Panels up to `last` of tile WHICH of acc += Y X', Y and X 64 rows of a panel. APART: the
+    // product by itself first, because acc may be large beside it.
     template <int WHICH, bool APART>
-    __device__ __forceinline__ void follow(typename Wide::Acc& acc, const double* y_panel, const double* x_panel, int last) const {
-        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+    __device__ __forceinline__ void follow(typename Wide::Acc& acc, const double* y_panel,
+                                           const double* x_panel, int last) const {
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3,
+                  wm = Wide::warp_row(Second::thread());
         // Rows 2g and 2g + 1, as the accumulators of a product are dealt.
         double fa[2][4];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            const double2 u = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g, 8 * half + 2 * t));
-            const double2 v = *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
+            const double2 u =
+                *reinterpret_cast<const double2*>(y_panel + panel_at(wm + 2 * g, 8 * half + 2 * t));
+            const double2 v = *reinterpret_cast<const double2*>(
+                y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
             fa[half][0] = u.x, fa[half][1] = v.x, fa[half][2] = u.y, fa[half][3] = v.y;
         }
-        // Right operands are asked for a product ahead: little else goes on in the warp's part of the multiprocessor.
+        // Right operands are asked for a product ahead: little else goes on in the warp's part of
+        // the multiprocessor.
         Right right[2];
         right[0].load(x_panel, 0);
 #pragma unroll
@@ -109,14 +124,16 @@ struct Owner : Places<LAYOUT> {
     }
     // Panel q of a tile to shared memory, as accumulators are dealt.
     __device__ __forceinline__ void store(const double (&block)[2][4], double* tile, int q) const {
-        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, wm = Wide::warp_row(Second::thread());
+        const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3,
+                  wm = Wide::warp_row(Second::thread());
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-            *reinterpret_cast<double2*>(tile + q * PANEL + panel_at(wm + 2 * g + (e & 1), (e >> 1) * 8 + 2 * t)) =
+            *reinterpret_cast<double2*>(tile + q * PANEL +
+                                        panel_at(wm + 2 * g + (e & 1), (e >> 1) * 8 + 2 * t)) =
                 make_double2(block[e >> 1][2 * (e & 1)], block[e >> 1][2 * (e & 1) + 1]);
     }
-    // The second half's part of row i before its diagonal tile is factored. A sum that includes A is rounded at A's size for every
-    // term: A comes late, but before what is waited for.
+    // The second half's part of row i before its diagonal tile is factored. A sum that includes A
+    // is rounded at A's size for every term: A comes late, but before what is waited for.
     __device__ __forceinline__ void second_half(int i) const {
         const Second half = second();
         const int columns = prepared(i), middle = max(columns, i - 3), warp = half.thread() / 32;
@@ -135,7 +152,8 @@ struct Owner : Places<LAYOUT> {
         };
 #pragma unroll 1
         for (int part = 0; part < 2; ++part) {
-            half.accumulate(acc, i, i - 1, part == 0 ? columns : middle, part == 0 ? middle : i - 2);
+            half.accumulate(acc, i, i - 1, part == 0 ? columns : middle,
+                            part == 0 ? middle : i - 2);
             if (part > 0) break;
             load(i - 1);
 #pragma unroll
@@ -144,10 +162,12 @@ struct Owner : Places<LAYOUT> {
                 block_add(acc[0][q], entries[q]);
             }
         }
-        for (int e = half.thread(); e < INVERSE; e += CREW_SIZE) eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
+        for (int e = half.thread(); e < INVERSE; e += CREW_SIZE)
+            eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
         typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
         if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
-        // Column i - 2: first for tile (i, i - 1), which the first half is waiting for; then for (i, i), with column i - 1.
+        // Column i - 2: first for tile (i, i - 1), which the first half is waiting for; then for
+        // (i, i), with column i - 1.
         if (i >= 2)
 #pragma unroll 1
             for (int b = 0; b < PANELS; ++b) {

@@ -6,38 +6,44 @@
 namespace tile {
 
 // Barriers of the block.
-constexpr int ANY_BARRIER = 9;                                 // among those that factor a panel of any pivots
+constexpr int ANY_BARRIER = 9;  // among those that factor a panel of any pivots
 constexpr int ELIMINATED_BARRIER = 10, FINISHED_BARRIER = 12;  // + b % 2: panel b is
 
 // Where things lie in an owner's shared memory, in doubles.
 //
-// SUMS: slabs of the first half, then tile (i, i - 2), then the diagonal tile. LETTERS: what comes of a diagonal tile, then what
-// becomes of the block's own. LEFT: slabs of the second half, then tile (i - 1, i - 2), then tile (i, i - 1), and BEHIND it the rest
-// of what becomes of the diagonal tile.
+// SUMS: slabs of the first half, then tile (i, i - 2), then the diagonal tile. LETTERS: what comes
+// of a diagonal tile, then what becomes of the block's own. LEFT: slabs of the second half, then
+// tile (i - 1, i - 2), then tile (i, i - 1), and BEHIND it the rest of what becomes of the diagonal
+// tile.
 template <Layout LAYOUT>
 struct Places {
     using First = Maker<LAYOUT>;
     using Second = Crew<LAYOUT, 2, 1>;
-    static constexpr int SUMS = 0, LETTERS = First::P::BYTES / 8, LEFT = First::BYTES / 8, BEHIND = LEFT + PANELS * PANEL;
+    static constexpr int SUMS = 0, LETTERS = First::P::BYTES / 8, LEFT = First::BYTES / 8,
+                         BEHIND = LEFT + PANELS * PANEL;
     static constexpr int BYTES = LEFT * 8 + Second::P::BYTES;
-    static_assert(Eliminated::INVERSES + PANELS * INVERSE <= PANELS * LETTER, "eliminated panels take the place of letters");
+    static_assert(Eliminated::INVERSES + PANELS * INVERSE <= PANELS * LETTER,
+                  "eliminated panels take the place of letters");
     static_assert((BEHIND + Eliminated::MORE) * 8 <= BYTES, "and lie behind tile (i, i - 1)");
 
     // From the block's memory itself, so that a function that is called sees that it is shared.
     static __device__ __forceinline__ double* diagonal() { return block_memory() + SUMS; }
     static __device__ __forceinline__ double* letters() { return block_memory() + LETTERS; }
     static __device__ __forceinline__ double* left() { return block_memory() + LEFT; }
-    static __device__ __forceinline__ Eliminated eliminated() { return {letters(), block_memory() + BEHIND}; }
+    static __device__ __forceinline__ Eliminated eliminated() {
+        return {letters(), block_memory() + BEHIND};
+    }
 };
 
-// Panel b of the diagonal tile eliminated, by warps 0 to 3. A function that is called: the compiler does best with it by itself.
+// Panel b of the diagonal tile eliminated, by warps 0 to 3. A function that is called: the compiler
+// does best with it by itself.
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_eliminate(int b, int warp) {
     using Place = Places<LAYOUT>;
     return eliminate(Place::diagonal() + b * PANEL, Place::eliminated(), b, warp);
 }
-// L of panel b, whose pivots are not all ordinary, in its place, and as it is wanted for an update; by all threads. False where
-// there is none.
+// L of panel b, whose pivots are not all ordinary, in its place, and as it is wanted for an update;
+// by all threads. False where there is none.
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
     using Place = Places<LAYOUT>;
@@ -62,9 +68,10 @@ __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
     return !word[FAILED];
 }
 
-// The tile, when nothing is left to subtract from it: its first half goes from pivot to pivot, its second takes roots, and the mail
-// out. A multiprocessor has four parts, a warp is in that of its number modulo 4, and a product on a part's tensor core holds up
-// every other operation in double precision there, more than ten times: beside warps that go from pivot to pivot are no products.
+// The tile, when nothing is left to subtract from it: its first half goes from pivot to pivot, its
+// second takes roots, and the mail out. A multiprocessor has four parts, a warp is in that of its
+// number modulo 4, and a product on a part's tensor core holds up every other operation in double
+// precision there, more than ten times: beside warps that go from pivot to pivot are no products.
 template <Layout LAYOUT>
 struct Diagonal : Places<LAYOUT> {
     using typename Places<LAYOUT>::Second;
@@ -83,15 +90,17 @@ struct Diagonal : Places<LAYOUT> {
         block_take_off(rest, m, y);
         block_store(rest, diagonal() + c * PANEL, 16 * r);
     }
-    // L's panel b of the diagonal tile goes to the mail and to its place, by the second half. `fine`: it has yet to be divided by
-    // the roots of its pivots.
-    __device__ __forceinline__ void finish_panel(const Eliminated& from, bool fine, int i, int b) const {
+    // L's panel b of the diagonal tile goes to the mail and to its place, by the second half.
+    // `fine`: it has yet to be divided by the roots of its pivots.
+    __device__ __forceinline__ void finish_panel(const Eliminated& from, bool fine, int i,
+                                                 int b) const {
         const int t = Second::thread(), row = t / 8, column = (2 * (t % 8) ^ panel_at(row, 0)) % 16;
         const bool wanted = i + 1 < board.tiles;
         double* letter = board.letter(i, b);
         // Element 2t of what follows is in column `column`, of the inverse in row `row`.
         const double2 pivot = *reinterpret_cast<const double2*>(from.pivots(b) + column);
-        const double2 root = fine ? make_double2(inverse_root(pivot.x), inverse_root(pivot.y)) : make_double2(1, 1);
+        const double2 root =
+            fine ? make_double2(inverse_root(pivot.x), inverse_root(pivot.y)) : make_double2(1, 1);
         const double side = fine ? inverse_root(from.pivots(b)[row]) : 1;
         if (wanted)
             mail_pair(letter + PANEL + 2 * t, from.inverse(b)[panel_at(column, row)] * side,
@@ -109,14 +118,16 @@ struct Diagonal : Places<LAYOUT> {
             }
             if (wanted) mail_pair(letter + at, x.x, x.y);
             const bool exists = top + 16 * q < board.n;
-            store_if(exists && left < board.n && (q > b || column <= row), place + board.offset(16 * q, 0), x.x);
-            store_if(exists && left + 1 < board.n && (q > b || column + 1 <= row), place + board.offset(16 * q, 1), x.y);
+            store_if(exists && left < board.n && (q > b || column <= row),
+                     place + board.offset(16 * q, 0), x.x);
+            store_if(exists && left + 1 < board.n && (q > b || column + 1 <= row),
+                     place + board.offset(16 * q, 1), x.y);
         }
         Second::sync();
         if (wanted && t == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
     }
-    // The first half's part of the diagonal tile, and the second's: panel by panel, a panel is eliminated, its rest updated, while the
-    // one before is finished. False where there is no L.
+    // The first half's part of the diagonal tile, and the second's: panel by panel, a panel is
+    // eliminated, its rest updated, while the one before is finished. False where there is no L.
     __device__ __forceinline__ bool eliminate_panels(int i) const {
         const Eliminated done = eliminated();
         const int warp = threadIdx.x >> 5;
@@ -133,7 +144,12 @@ struct Diagonal : Places<LAYOUT> {
             const int left = PANELS - 1 - b;
 #pragma unroll 1
             for (int k = warp; k < left * (left + 1) / 2; k += 4) {
-                const int c = k < left ? 0 : k < 2 * left - 1 ? 1 : 2, r = k - (c == 0 ? 0 : c == 1 ? left - 1 : 2 * left - 3);
+                const int c = k < left           ? 0
+                              : k < 2 * left - 1 ? 1
+                                                 : 2,
+                          r = k - (c == 0   ? 0
+                                   : c == 1 ? left - 1
+                                            : 2 * left - 3);
                 update(done, b, b + 1 + r, b + 1 + c);
             }
             Second::sync();

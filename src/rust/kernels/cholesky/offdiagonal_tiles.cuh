@@ -11,8 +11,8 @@ enum Kind { PREPARED, FINAL };
 template <Layout LAYOUT>
 struct Maker : Crew<LAYOUT, 1, 2> {
     using Base = Crew<LAYOUT, 1, 2>;
-    using typename Base::P;
     using Base::board, Base::slabs, Base::word, Base::thread, Base::sync;
+    using typename Base::P;
     double* image;  // shared: a diagonal tile as mailed
 
     static constexpr int BYTES = P::BYTES + PANELS * LETTER * 8;
@@ -24,11 +24,13 @@ struct Maker : Crew<LAYOUT, 1, 2> {
             const unsigned to = shared_address(image + b * LETTER) + thread() * 16;
             const char* from = reinterpret_cast<const char*>(board.letter(j, b)) + thread() * 16;
 #pragma unroll
-            for (int q = 0; q < LETTER / 2 / CREW_SIZE; ++q) copy16(to + q * CREW_SIZE * 16, from + q * CREW_SIZE * 16, true);
+            for (int q = 0; q < LETTER / 2 / CREW_SIZE; ++q)
+                copy16(to + q * CREW_SIZE * 16, from + q * CREW_SIZE * 16, true);
         }
         copies_commit();
     }
-    // Waits for panels of diagonal tile j beyond the first `have`, and for their copies: how many there are, or -1 after a failure.
+    // Waits for panels of diagonal tile j beyond the first `have`, and for their copies: how many
+    // there are, or -1 after a failure.
     __device__ __forceinline__ int fetch(int j, int have) const {
         const int end = this->await_flag(board.progress + j, have + 1);
         if (end < 0) return -1;
@@ -53,7 +55,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
             for (int y = 0; y < P::FN; ++y)
 #pragma unroll
                 for (int e = 0; e < 4; ++e) {
-                    const int r = wm + x * 16 + 2 * g + (e & 1), c = wn + y * 16 + (e >> 1) * 8 + 2 * t;
+                    const int r = wm + x * 16 + 2 * g + (e & 1),
+                              c = wn + y * 16 + (e >> 1) * 8 + 2 * t;
                     const double(&four)[4] = acc[x][y][e >> 1];
                     *reinterpret_cast<double2*>(slabs + c / 16 * PANEL + panel_at(r, c % 16)) =
                         make_double2(four[2 * (e & 1)], four[2 * (e & 1) + 1]);
@@ -62,7 +65,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
     // The tile's accumulators, negated, to its place.
     __device__ __forceinline__ void put(const typename P::Acc& acc, int i, int j) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-        const i64 r0 = (i64)i * T + P::warp_row(thread()) + 2 * g, c0 = (i64)j * T + P::warp_col(thread()) + 2 * t;
+        const i64 r0 = (i64)i * T + P::warp_row(thread()) + 2 * g,
+                  c0 = (i64)j * T + P::warp_col(thread()) + 2 * t;
         double* to = board.a + board.offset(r0, c0);
 #pragma unroll
         for (int x = 0; x < P::FM; ++x)
@@ -71,11 +75,12 @@ struct Maker : Crew<LAYOUT, 1, 2> {
 #pragma unroll
                 for (int e = 0; e < 8; ++e) {
                     const int r = x * 16 + ((e >> 1) & 1), c = y * 16 + (e >> 2) * 8 + (e & 1);
-                    store_if(r0 + r < board.n && r0 + r >= c0 + c, to + board.offset(r, c), negated(acc[x][y][e >> 2][e & 3]));
+                    store_if(r0 + r < board.n && r0 + r >= c0 + c, to + board.offset(r, c),
+                             negated(acc[x][y][e >> 2][e & 3]));
                 }
     }
-    // The tile's panels, from what is left of them, divided by diagonal tile j, of which `have` panels have been fetched. False
-    // after a failure.
+    // The tile's panels, from what is left of them, divided by diagonal tile j, of which `have`
+    // panels have been fetched. False after a failure.
     __device__ __forceinline__ bool solve(int i, int j, int have) const {
         const int r0 = thread() / 32 * 16;
 #pragma unroll 1
@@ -89,9 +94,10 @@ struct Maker : Crew<LAYOUT, 1, 2> {
         }
         return true;
     }
-    // What is left, negated, of tile (i, j), from what was prepared of it: columns of tiles from `first` to `last` are subtracted.
-    // False after a failure.
-    __device__ __forceinline__ bool sum(typename P::Acc& total, int i, int j, int first, int last) const {
+    // What is left, negated, of tile (i, j), from what was prepared of it: columns of tiles from
+    // `first` to `last` are subtracted. False after a failure.
+    __device__ __forceinline__ bool sum(typename P::Acc& total, int i, int j, int first,
+                                        int last) const {
         if (first > 0 && this->await_flag(board.flag(i, j), 0) < 0) return false;
 #pragma unroll
         for (int x = 0; x < P::FM; ++x)

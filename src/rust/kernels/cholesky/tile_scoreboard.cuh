@@ -1,5 +1,6 @@
 // arch: sm_80 sm_90
-// What the blocks of one Cholesky factorization have in common: the matrix in tiles, the flags that say which are final, the mail.
+// What the blocks of one Cholesky factorization have in common: the matrix in tiles, the flags that
+// say which are final, the mail.
 #pragma once
 #include "tile_panel.cuh"
 #include "tile_sync.cuh"
@@ -14,18 +15,19 @@ constexpr int STAGES = 4;
 constexpr int STAGES = 2;
 #endif
 
-// The mail is what the owners of rows exchange with others, panel by panel as panels lie in shared memory. All its bits are set
-// before; a number that is written never is that, so it says by itself that it has come.
+// The mail is what the owners of rows exchange with others, panel by panel as panels lie in shared
+// memory. All its bits are set before; a number that is written never is that, so it says by itself
+// that it has come.
 //
-// Of tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by the inverse of its diagonal block;
-// the panels of L(i + 1, i).
+// Of tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by the
+// inverse of its diagonal block; the panels of L(i + 1, i).
 constexpr int PANEL = T * 16, INVERSE = 16 * 16;  // doubles
 constexpr int LETTER = PANEL + INVERSE;
 constexpr int LEFT_MAIL = PANELS * LETTER, MAIL = LEFT_MAIL + PANELS * PANEL;
 constexpr Word NOTHING = ~0ull;
 
-// Products of so many tiles are summed up before they are taken off. A sum that begins with a large entry of A is rounded at its
-// size for every term.
+// Products of so many tiles are summed up before they are taken off. A sum that begins with a large
+// entry of A is rounded at its size for every term.
 constexpr int SUMMED = 8;
 
 // Columns of tiles by which a row of tiles is prepared before its owner takes it over.
@@ -58,7 +60,8 @@ __device__ __forceinline__ void mail_block(const Block& x, double* to, int r0) {
     const int lane = threadIdx.x & 31, g = lane >> 2, c = 2 * (lane & 3);
 #pragma unroll
     for (int e = 0; e < 4; ++e)
-        mail_pair(to + panel_at(r0 + 8 * (e & 1) + g, 8 * (e >> 1) + c), x[e >> 1][2 * (e & 1)], x[e >> 1][2 * (e & 1) + 1]);
+        mail_pair(to + panel_at(r0 + 8 * (e & 1) + g, 8 * (e >> 1) + c), x[e >> 1][2 * (e & 1)],
+                  x[e >> 1][2 * (e & 1) + 1]);
 }
 
 template <Layout LAYOUT>
@@ -67,16 +70,23 @@ struct Board {
     double* a;
     int* info;      // greater than 0: the order of the first leading minor that is not positive
     int* progress;  // [i]: how many panels of diagonal tile i are in the mail
-    int* done;      // [i * tiles + k]: 1 when tile (i, k) of L is final, 0 when it is prepared for an owner, negative before
+    int* done;  // [i * tiles + k]: 1 when tile (i, k) of L is final, 0 when it is prepared for an
+                // owner, negative before
     double* mail;
     int tiles;
     int* word;  // shared
 
-    __device__ __forceinline__ i64 offset(i64 r, i64 c) const { return LAYOUT == LINES ? r + c * ld : r * ld + c; }
+    __device__ __forceinline__ i64 offset(i64 r, i64 c) const {
+        return LAYOUT == LINES ? r + c * ld : r * ld + c;
+    }
     __device__ __forceinline__ bool failed() const { return load_acquire(info) > 0; }
     __device__ __forceinline__ int* flag(int i, int k) const { return done + (i64)i * tiles + k; }
-    __device__ __forceinline__ double* letter(int i, int b) const { return mail + (i64)i * MAIL + b * LETTER; }
-    __device__ __forceinline__ double* left_letter(int i, int b) const { return mail + (i64)i * MAIL + LEFT_MAIL + b * PANEL; }
+    __device__ __forceinline__ double* letter(int i, int b) const {
+        return mail + (i64)i * MAIL + b * LETTER;
+    }
+    __device__ __forceinline__ double* left_letter(int i, int b) const {
+        return mail + (i64)i * MAIL + LEFT_MAIL + b * PANEL;
+    }
 
     // Rows r0 to r0 + 15 of panel b of tile (i, j) <- x, by a warp.
     __device__ __forceinline__ void put_block(const Block& x, int i, int j, int b, int r0) const {
@@ -91,7 +101,8 @@ struct Board {
     }
 };
 
-// Half a block, which makes a tile of one width or two beside the other half, in WARPS_N columns of warps.
+// Half a block, which makes a tile of one width or two beside the other half, in WARPS_N columns of
+// warps.
 template <Layout LAYOUT, int WIDTH, int WARPS_N>
 struct Crew {
     using P = Product<T, WIDTH * T, STAGES, 4 / WARPS_N, WARPS_N, LAYOUT, LAYOUT, false, CREW>;
@@ -104,7 +115,8 @@ struct Crew {
     static __device__ __forceinline__ int thread() { return threadIdx.x & (CREW_SIZE - 1); }
     static __device__ __forceinline__ void sync() { crew_sync<CREW_SIZE>(); }
 
-    // Waits until a flag of the board is at least so high: how high it is, or -1 after a failure. Callers meet before the next call.
+    // Waits until a flag of the board is at least so high: how high it is, or -1 after a failure.
+    // Callers meet before the next call.
     __device__ __forceinline__ int await_flag(const int* flag, int least) const {
         if (thread() == 0) {
             int now;
@@ -115,8 +127,8 @@ struct Crew {
         sync();
         return word[1];
     }
-    // Waits until tiles (i, k) and (j, k), and (j + 1, k) of a double width, are final for k = first. Returns up to which k, at most
-    // `last`, they are; -1 after a failure.
+    // Waits until tiles (i, k) and (j, k), and (j + 1, k) of a double width, are final for k =
+    // first. Returns up to which k, at most `last`, they are; -1 after a failure.
     __device__ __forceinline__ int await_tiles(int i, int j, int first, int last) const {
         if (thread() < 32) {
             int upto = -1;
@@ -136,8 +148,9 @@ struct Crew {
         sync();
         return word[0];
     }
-    // The doubles of a letter from number 256 `skip` on, of 256 EACH: asked for, and taken to shared memory as soon as they are
-    // there. False after a failure. Threads meet when all have theirs.
+    // The doubles of a letter from number 256 `skip` on, of 256 EACH: asked for, and taken to
+    // shared memory as soon as they are there. False after a failure. Threads meet when all have
+    // theirs.
     template <int EACH>
     struct Letter {
         static_assert(CREW_SIZE == 128, "a pair to a thread");
@@ -149,12 +162,14 @@ struct Crew {
             for (int q = 0; q < EACH; ++q)
                 if (q >= skip) load_relaxed(from + 2 * q * CREW_SIZE, x[q][0], x[q][1]);
         }
-        __device__ __forceinline__ bool take(const Crew& crew, const double* letter, double* to, int skip) {
+        __device__ __forceinline__ bool take(const Crew& crew, const double* letter, double* to,
+                                             int skip) {
             bool fine = true;
             for (int asked = 1;; ++asked) {
                 bool missing = false;
 #pragma unroll
-                for (int q = 0; q < EACH; ++q) missing |= q >= skip && (x[q][0] == NOTHING || x[q][1] == NOTHING);
+                for (int q = 0; q < EACH; ++q)
+                    missing |= q >= skip && (x[q][0] == NOTHING || x[q][1] == NOTHING);
                 if (!missing || (asked % 16 == 0 && !(fine = !crew.board.failed()))) break;
                 ask(letter, skip);
             }
@@ -170,17 +185,20 @@ struct Crew {
     static __device__ __forceinline__ bool all(bool fine) {
         int found;
         asm volatile(
-            "{ .reg .pred p, q; setp.ne.b32 p, %1, 0; barrier.cta.red.and.pred q, %2, %3, p; selp.b32 %0, 1, 0, q; }"
+            "{ .reg .pred p, q; setp.ne.b32 p, %1, 0; barrier.cta.red.and.pred q, %2, %3, p; "
+            "selp.b32 %0, 1, 0, q; }"
             : "=r"(found)
             : "r"((int)fine), "r"(threadIdx.x / CREW_SIZE + 1), "n"(CREW_SIZE)
             : "memory");
         return found != 0;
     }
-    // x <- A where the thread holds 16 columns from column 16 b of tile (i, j) on, in the x-th 16 of its warp's rows: the lower
-    // triangle, with ones on the diagonal past its end.
-    __device__ __forceinline__ void load_matrix(double* entry, int i, int j, int b, int x = 0) const {
+    // x <- A where the thread holds 16 columns from column 16 b of tile (i, j) on, in the x-th 16
+    // of its warp's rows: the lower triangle, with ones on the diagonal past its end.
+    __device__ __forceinline__ void load_matrix(double* entry, int i, int j, int b,
+                                                int x = 0) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-        const i64 r0 = (i64)i * T + P::warp_row(thread()) + x * 16 + 2 * g, c0 = (i64)j * T + 16 * b + 2 * t;
+        const i64 r0 = (i64)i * T + P::warp_row(thread()) + x * 16 + 2 * g,
+                  c0 = (i64)j * T + 16 * b + 2 * t;
 #pragma unroll
         for (int e = 0; e < 8; ++e) {
             const i64 r = r0 + ((e >> 1) & 1), c = c0 + (e >> 2) * 8 + (e & 1);
@@ -188,9 +206,10 @@ struct Crew {
             entry[e] = load_if(exists, board.a + board.offset(r, c), r == c ? 1 : 0);
         }
     }
-    // acc += L L' from rows of tile i and of tile j (and j + 1), columns of tiles from `first` to `last`, as they become final.
-    // False after a failure.
-    __device__ __forceinline__ bool accumulate(typename P::Acc& acc, int i, int j, int first, int last) const {
+    // acc += L L' from rows of tile i and of tile j (and j + 1), columns of tiles from `first` to
+    // `last`, as they become final. False after a failure.
+    __device__ __forceinline__ bool accumulate(typename P::Acc& acc, int i, int j, int first,
+                                               int last) const {
         for (int k = first; k < last;) {
             const int upto = await_tiles(i, j, k, last);
             if (upto < 0) return false;

@@ -1,7 +1,9 @@
-// What blocks of reflections do to a warp's sixteen columns of a factor and of W = V'. See cholesky_update.cu.
+// What blocks of reflections do to a warp's sixteen columns of a factor and of W = V'. See
+// cholesky_update.cu.
 //
-// Lane (g, t), g = lane / 4 and t = lane % 4, has of columns g and g + 8 what is in rows 2t and 2t + 1: entry 2 h + j is row 2t + j of column
-// g + 8 h. That is how the tensor cores leave a product, and, rows as they come, how they want a factor of the next one.
+// Lane (g, t), g = lane / 4 and t = lane % 4, has of columns g and g + 8 what is in rows 2t and 2t
+// + 1: entry 2 h + j is row 2t + j of column g + 8 h. That is how the tensor cores leave a product,
+// and, rows as they come, how they want a factor of the next one.
 #pragma once
 #include "update_layout.cuh"
 
@@ -34,13 +36,15 @@ struct Columns {
         const double a[4] = {-x[0], -x[2], -x[1], -x[3]};
 #pragma unroll
         for (int i = 0; i < TILES; ++i) {
-            const double b[2] = {rows[2 * t * PITCH + 8 * i + g], rows[(2 * t + 1) * PITCH + 8 * i + g]};
+            const double b[2] = {rows[2 * t * PITCH + 8 * i + g],
+                                 rows[(2 * t + 1) * PITCH + 8 * i + g]};
             tile::mma_16x8x8(w[i], a, b);
         }
     }
 
     // Takes eight rows x through their reflections.
-    __device__ __forceinline__ void follow(const Slot<K>& slot, int g, int t, double kind, double (&x)[4]) {
+    __device__ __forceinline__ void follow(const Slot<K>& slot, int g, int t, double kind,
+                                           double (&x)[4]) {
         const double* rows = slot.rows;
         const double2 signs = *reinterpret_cast<const double2*>(slot.signs + 2 * t);
         if (fabs(slot.signs[0]) > 1) return follow_each(slot, g, t, kind, x);
@@ -60,7 +64,8 @@ struct Columns {
     }
 
     // Likewise, row after row.
-    __device__ __forceinline__ void follow_each(const Slot<K>& slot, int g, int t, double kind, double (&x)[4]) {
+    __device__ __forceinline__ void follow_each(const Slot<K>& slot, int g, int t, double kind,
+                                                double (&x)[4]) {
 #pragma unroll 1
         for (int i = 0; i < ROWS; ++i) {
             const double own = slot.rows[i * PITCH + K + i], sign = with_sign(1.0, slot.signs[i]);

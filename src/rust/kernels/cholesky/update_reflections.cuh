@@ -1,8 +1,11 @@
-// Makes the reflections of eight rows out of their triangle R and the columns W of V'. See cholesky_update.cu.
+// Makes the reflections of eight rows out of their triangle R and the columns W of V'. See
+// cholesky_update.cu.
 //
-// R~ is the Cholesky factor of M = R'R +- W'W, and with T = R + R~ it is Y = W / T and L' = T / R~ = I + R / R~. What rounding loses of M is multiplied on
-// both sides by 1 / R~ in the distance of the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being the
-// diagonal matrix of the roots of M's diagonal. Then reflections are made row after row (update_safe_scaling.cuh).
+// R~ is the Cholesky factor of M = R'R +- W'W, and with T = R + R~ it is Y = W / T and L' = T / R~
+// = I + R / R~. What rounding loses of M is multiplied on both sides by 1 / R~ in the distance of
+// the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being
+// the diagonal matrix of the roots of M's diagonal. Then reflections are made row after row
+// (update_safe_scaling.cuh).
 #pragma once
 #include "reciprocal.cuh"
 #include "update_apply.cuh"
@@ -11,17 +14,20 @@ namespace reflect {
 
 // Whether a number is far from the ends of the range.
 __device__ __forceinline__ bool is_tame(double q) {
-    const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 300u) << 20, most = (1023u + 300u) << 20;
+    const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 300u) << 20,
+                   most = (1023u + 300u) << 20;
     return bits - least < most - least;
 }
 
-// Two numbers side by side in shared memory. Where a lane has MORE than one row the compiler else takes some of them apart, now these and now
-// others, and what it makes is not the same twice.
+// Two numbers side by side in shared memory. Where a lane has MORE than one row the compiler else
+// takes some of them apart, now these and now others, and what it makes is not the same twice.
 template <bool MORE>
 __device__ __forceinline__ double2 pair_at(const double* p) {
     if constexpr (!MORE) return *reinterpret_cast<const double2*>(p);
     double2 x;
-    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(x.x), "=d"(x.y) : "r"(tile::shared_address(p)));
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(x.x), "=d"(x.y)
+                 : "r"(tile::shared_address(p)));
     return x;
 }
 
@@ -33,9 +39,12 @@ struct Triangle {
     double square[2];   // R'R
     unsigned negative;  // bit 4 i + i / 2: the sign of row i
 
-    __device__ __forceinline__ bool is_negative(int i) const { return negative >> (4 * i + i / 2) & 1; }
+    __device__ __forceinline__ bool is_negative(int i) const {
+        return negative >> (4 * i + i / 2) & 1;
+    }
 
-    // Of R by columns: x[j] is row 2t + j of column g. `rows`: R with signs such that the diagonal is positive.
+    // Of R by columns: x[j] is row 2t + j of column g. `rows`: R with signs such that the diagonal
+    // is positive.
     __device__ __forceinline__ void prepare(const double (&x)[2], int g, int t, double* rows) {
         negative = __ballot_sync(ALL, t == g / 2 && (g % 2 ? x[1] : x[0]) < 0);
         square[0] = square[1] = 0;
@@ -50,21 +59,24 @@ struct Triangle {
     }
 };
 
-// The first eight of a warp's columns. Each lane has some of these rows and divides them: K of W by T, eight of R and eight of I by R~.
+// The first eight of a warp's columns. Each lane has some of these rows and divides them: K of W by
+// T, eight of R and eight of I by R~.
 template <int K>
 struct Maker {
     using L = Layout<K>;
     static constexpr int OWN = Bench<K>::PITCH, EACH = (K + 2 * ROWS + 31) / 32;
     static constexpr bool MIXED = K < 32;  // a lane's only row may be any
 
-    // m: M, on and above the diagonal, which each lane has as a whole and factors; step by step a row of R~ takes the place of one of M, or, in lanes of
-    // MIXED with a row of V, one of T. x: rows of what is added to R~ for T. y: this lane's rows.
-    // All of m that is read is set first; without its zeros the compiler runs out of registers (K = 64).
+    // m: M, on and above the diagonal, which each lane has as a whole and factors; step by step a
+    // row of R~ takes the place of one of M, or, in lanes of MIXED with a row of V, one of T. x:
+    // rows of what is added to R~ for T. y: this lane's rows. All of m that is read is set first;
+    // without its zeros the compiler runs out of registers (K = 64).
     double m[ROWS][ROWS] = {}, x[2][ROWS], y[EACH][ROWS], most;
     bool well;
 
     // Products of W in the tensor cores' order.
-    __device__ __forceinline__ void multiply(const Columns<K>& c, const Triangle& r, Bench<K>& bench, int g, int t, double kind) {
+    __device__ __forceinline__ void multiply(const Columns<K>& c, const Triangle& r,
+                                             Bench<K>& bench, int g, int t, double kind) {
         double sum[2] = {0, 0}, more[2] = {0, 0};
 #pragma unroll
         for (int i = 0; i < L::TILES; ++i) {
@@ -73,10 +85,11 @@ struct Maker {
             bench.v[(8 * i + 2 * t) * OWN + g] = c.w[i][0];
             bench.v[(8 * i + 2 * t + 1) * OWN + g] = c.w[i][1];
         }
-        *reinterpret_cast<double2*>(bench.square + g * ROWS + 2 * t) =
-            make_double2(fma(kind, sum[0] + more[0], r.square[0]), fma(kind, sum[1] + more[1], r.square[1]));
+        *reinterpret_cast<double2*>(bench.square + g * ROWS + 2 * t) = make_double2(
+            fma(kind, sum[0] + more[0], r.square[0]), fma(kind, sum[1] + more[1], r.square[1]));
     }
-    __device__ __forceinline__ void load(const Bench<K>& bench, const double* before, const double* ones, int lane) {
+    __device__ __forceinline__ void load(const Bench<K>& bench, const double* before,
+                                         const double* ones, int lane) {
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
@@ -87,7 +100,8 @@ struct Maker {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
             const int row = e * 32 + lane, other = row - K & ROWS - 1;
-            const double* from = row < K ? bench.v + row * OWN : (row < L::ROW ? before : ones) + other * ROWS;
+            const double* from =
+                row < K ? bench.v + row * OWN : (row < L::ROW ? before : ones) + other * ROWS;
 #pragma unroll
             for (int j = 0; j < ROWS; j += 2) {
                 const double2 x = pair_at<!MIXED>(from + j);
@@ -137,13 +151,15 @@ struct Maker {
             const int row = e * 32 + lane;
             y[e][I] *= is_v ? other : root;
 #pragma unroll
-            for (int j = I + 1; j < ROWS; ++j) y[e][j] = fma(-y[e][I], is_v ? sum[j] : m[I][j], y[e][j]);
+            for (int j = I + 1; j < ROWS; ++j)
+                y[e][j] = fma(-y[e][I], is_v ? sum[j] : m[I][j], y[e][j]);
             if ((e + 1) * 32 > K) well = well && (row < K || fabs(y[e][I]) <= most);
         }
     }
 
     // Fills the slot but for what makes it ready. Whether that went well.
-    __device__ __forceinline__ bool make(const Columns<K>& c, const Triangle& r, Bench<K>& bench, const double* before, const Shared<K>& s, Slot<K>& slot,
+    __device__ __forceinline__ bool make(const Columns<K>& c, const Triangle& r, Bench<K>& bench,
+                                         const double* before, const Shared<K>& s, Slot<K>& slot,
                                          int lane, double kind) {
         multiply(c, r, bench, lane / 4, lane % 4, kind);
         if (lane < ROWS) slot.signs[lane] = r.is_negative(lane) ? -1 : 1;
@@ -159,7 +175,8 @@ struct Maker {
 #pragma unroll
             for (int j = 0; j < ROWS; ++j) {
                 const int row = e * 32 + lane;
-                if (row < L::ROW) slot.rows[j * L::PITCH + row] = row == K + j ? y[e][j] + 1 : y[e][j];
+                if (row < L::ROW)
+                    slot.rows[j * L::PITCH + row] = row == K + j ? y[e][j] + 1 : y[e][j];
             }
         well = __all_sync(ALL, well);
         __syncwarp();
@@ -172,7 +189,9 @@ struct Maker {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i)
 #pragma unroll
-                for (int j = i / 2 * 2; j < ROWS; j += 2) *reinterpret_cast<double2*>(after + i * ROWS + j) = make_double2(m[i][j], m[i][j + 1]);
+                for (int j = i / 2 * 2; j < ROWS; j += 2)
+                    *reinterpret_cast<double2*>(after + i * ROWS + j) =
+                        make_double2(m[i][j], m[i][j + 1]);
         }
         __syncwarp();
     }

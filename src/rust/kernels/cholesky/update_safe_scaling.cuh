@@ -1,4 +1,5 @@
-// Makes the reflections of eight rows one after the other, of columns as close to one another as may be. See cholesky_update.cu.
+// Makes the reflections of eight rows one after the other, of columns as close to one another as
+// may be. See cholesky_update.cu.
 #pragma once
 #include "update_reflections.cuh"
 
@@ -10,11 +11,13 @@ __device__ __forceinline__ double over_quad(double x) {
     return x + __shfl_xor_sync(ALL, x, 2);
 }
 
-// As Maker<K>::make. Rows are taken one after the other by others, too, where the block's numbers are large. The order of a minor that is not
-// positive goes to `info`, the least of all; `first`: the rows before.
+// As Maker<K>::make. Rows are taken one after the other by others, too, where the block's numbers
+// are large. The order of a minor that is not positive goes to `info`, the least of all; `first`:
+// the rows before.
 template <int K>
-__device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triangle& r, const double* before, double* after, Slot<K>& slot, int lane, double kind, int first,
-                                               int* info) {
+__device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triangle& r,
+                                               const double* before, double* after, Slot<K>& slot,
+                                               int lane, double kind, int first, int* info) {
     constexpr int PITCH = Layout<K>::PITCH, EACH = K / 4;
     const int g = lane / 4, t = lane % 4;
     double w[EACH], own[EACH], l[2] = {0, 0};
@@ -26,7 +29,8 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
         // Of numbers of which the largest is near one, so that squares stay in the range.
         double u[EACH], most = d;
 #pragma unroll
-        for (int e = 0; e < EACH; ++e) u[e] = from_lane(w[e], 4 * i + t), most = larger(most, magnitude(u[e]));
+        for (int e = 0; e < EACH; ++e)
+            u[e] = from_lane(w[e], 4 * i + t), most = larger(most, magnitude(u[e]));
         most = larger(most, __shfl_xor_sync(ALL, most, 1));
         most = larger(most, __shfl_xor_sync(ALL, most, 2));
         const double scale = scale_for(most);
@@ -38,8 +42,9 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
         }
         size = over_quad(size);
         double scaled = d * scale, height = root(fma(kind, size, scaled * scaled));
-        // Once more, for scaled, height and the length of u to be at most a half and the largest at least a quarter: no product or sum then overflows
-        // unless n does or what becomes of w. Powers of two: nothing is rounded.
+        // Once more, for scaled, height and the length of u to be at most a half and the largest at
+        // least a quarter: no product or sum then overflows unless n does or what becomes of w.
+        // Powers of two: nothing is rounded.
         const double again = 0.25 * scale_for(larger(most * scale, height));
         scaled *= again, height *= again;
 #pragma unroll
@@ -50,8 +55,10 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
         sum = over_quad(sum);
         if (!(height > 0 && 1 / height > 0) && lane == 0) atomicMin(info, first + i + 1);
         const bool none = size == 0;
-        const double p = none ? 1 : scaled, h = none ? 1 : height, part = none ? 0 : 1 / (scaled + height);
-        const double n = fma(kind, sum, p * here) / h, step = fma(0.125, n, 0.125 * here) * part;  // part is at most four
+        const double p = none ? 1 : scaled, h = none ? 1 : height,
+                     part = none ? 0 : 1 / (scaled + height);
+        const double n = fma(kind, sum, p * here) / h,
+                     step = fma(0.125, n, 0.125 * here) * part;  // part is at most four
         double near = 0;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
@@ -68,7 +75,8 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
             double all = g < i ? near * l[j] : 0;
 #pragma unroll
             for (int e = 4; e < 32; e *= 2) all += __shfl_xor_sync(ALL, all, e);
-            if (g == i) l[j] = 2 * t + j == i ? diagonal : 2 * t + j < i ? -kind * diagonal * all : 0;
+            if (g == i)
+                l[j] = 2 * t + j == i ? diagonal : 2 * t + j < i ? -kind * diagonal * all : 0;
         }
     }
     const bool large = __any_sync(ALL, !(fabs(l[0]) <= MOST && fabs(l[1]) <= MOST));

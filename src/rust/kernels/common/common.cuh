@@ -1,10 +1,11 @@
 // Words shared by every kernel.
 //
-// A matrix is a pointer with a stride per dimension: element (i, j) is a[i * rs + j * cs], counted in
-// elements. A transpose swaps the strides; a reversal of the order negates them. Strides and sizes
-// are 64 bits, so that a matrix may have more than 2^31 elements.
+// A matrix is a pointer with a stride per dimension: element (i, j) is a[i * rs + j * cs], counted
+// in elements. A transpose swaps the strides; a reversal of the order negates them. Strides and
+// sizes are 64 bits, so that a matrix may have more than 2^31 elements.
 //
-// `stop` points to a flag, or is null: once it is set, what follows in the queue has nothing left to do.
+// `stop` points to a flag, or is null: once it is set, what follows in the queue has nothing left
+// to do.
 //
 // No kernel uses floating-point atomics: sums are taken in one fixed order, so that results are the
 // same, bit for bit, from run to run.
@@ -23,8 +24,9 @@ __device__ __forceinline__ float with_sign(float x, float s) { return copysignf(
 __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
 __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
 
-// The power of two that brings a largest magnitude near 1, within 2^+-1000 (2^+-120), so that the square of any number
-// scaled by it neither overflows nor vanishes. Scaling by it is exact. A zero, an infinity or a NaN is left as it is.
+// The power of two that brings a largest magnitude near 1, within 2^+-1000 (2^+-120), so that the
+// square of any number scaled by it neither overflows nor vanishes. Scaling by it is exact. A zero,
+// an infinity or a NaN is left as it is.
 __device__ __forceinline__ double scale_for(double largest) {
     const int field = (__double2hiint(largest) >> 20) & 0x7ff;
     if (!(largest > 0) || field == 0x7ff) return 1;
@@ -42,7 +44,9 @@ __device__ __forceinline__ float scale_for(float largest) {
 __device__ __forceinline__ double inverse_scale(double g) {
     return __hiloint2double((2046 << 20) - __double2hiint(g), 0);
 }
-__device__ __forceinline__ float inverse_scale(float g) { return __int_as_float((254 << 23) - __float_as_int(g)); }
+__device__ __forceinline__ float inverse_scale(float g) {
+    return __int_as_float((254 << 23) - __float_as_int(g));
+}
 
 // 1 / p of an ordinary p, rounded, from an approximation of it; and from nothing.
 __device__ __forceinline__ double refined_reciprocal(double p, double y) {
@@ -72,7 +76,8 @@ __device__ __forceinline__ T warp_max(T x) {
     return x;
 }
 
-// Sum over the block, known to every thread. `scratch` holds 32 elements. Every thread must call it.
+// Sum over the block, known to every thread. `scratch` holds 32 elements. Every thread must call
+// it.
 template <typename T>
 __device__ __forceinline__ T block_sum(T x, T* scratch) {
     x = warp_sum(x);

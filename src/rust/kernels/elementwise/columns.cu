@@ -1,18 +1,21 @@
 // arch: sm_60
 // Columns times numbers, and inner products of columns, in double precision whatever the type.
 //
-// What comes of a column depends on it alone. Of scaled columns products and sums are rounded one by one, so that entries are the same on all machines; inner products fuse the two, in an order that
-// the number of rows alone decides.
+// What comes of a column depends on it alone. Of scaled columns products and sums are rounded one
+// by one, so that entries are the same on all machines; inner products fuse the two, in an order
+// that the number of rows alone decides.
 #include "common.cuh"
 
 namespace {
 
-// How y is changed by x, numbered as the driver does: y <- x diag(by), y + x diag(by), x + y diag(by).
+// How y is changed by x, numbered as the driver does: y <- x diag(by), y + x diag(by), x + y
+// diag(by).
 constexpr int REPLACE = 0, ADD = 1;
 
 // Of up to eight columns; blockIdx.y is a column.
 template <typename T>
-__device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (&factors)[8], int how, T* y, i64 ldy) {
+__device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (&factors)[8],
+                                      int how, T* y, i64 ldy) {
     double by = factors[0];
 #pragma unroll
     for (int c = 1; c < 8; ++c)
@@ -22,18 +25,16 @@ __device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < m; i += step) {
         const double mine = double(from[i]);
-        if (how == REPLACE)
-            to[i] = T(__dmul_rn(by, mine));
-        else if (how == ADD)
-            to[i] = T(__dadd_rn(double(to[i]), __dmul_rn(by, mine)));
-        else
-            to[i] = T(__dadd_rn(mine, __dmul_rn(by, double(to[i]))));
+        if (how == REPLACE) to[i] = T(__dmul_rn(by, mine));
+        else if (how == ADD) to[i] = T(__dadd_rn(double(to[i]), __dmul_rn(by, mine)));
+        else to[i] = T(__dadd_rn(mine, __dmul_rn(by, double(to[i]))));
     }
 }
 
 // The sum of x y over slice blockIdx.y, `depth` rows, of column blockIdx.x: out[slice, column].
 template <typename T>
-__device__ __forceinline__ void dot(i64 m, const T* a, i64 lda, const T* b, i64 ldb, i64 depth, double* out) {
+__device__ __forceinline__ void dot(i64 m, const T* a, i64 lda, const T* b, i64 ldb, i64 depth,
+                                    double* out) {
     __shared__ double scratch[32];
     const T* x = a + blockIdx.x * lda;
     const T* y = b + blockIdx.x * ldb;
@@ -57,16 +58,16 @@ __device__ __forceinline__ void dot(i64 m, const T* a, i64 lda, const T* b, i64 
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                                   \
-    extern "C" __global__ void __launch_bounds__(256)                                                                          \
-        columns_scale_plain_##SUFFIX(i64 m, const T* x, i64 ldx, double b0, double b1, double b2, double b3, double b4,        \
-                                     double b5, double b6, double b7, int how, T* y, i64 ldy) {                                \
-        const double by[8] = {b0, b1, b2, b3, b4, b5, b6, b7};                                                                 \
-        scale<T>(m, x, ldx, by, how, y, ldy);                                                                                  \
-    }                                                                                                                          \
-    extern "C" __global__ void __launch_bounds__(256)                                                                          \
-        columns_dot_sliced_##SUFFIX(i64 m, const T* a, i64 lda, const T* b, i64 ldb, i64 depth, double* out) {                 \
-        dot<T>(m, a, lda, b, ldb, depth, out);                                                                                 \
+#define INSTANCES(T, SUFFIX)                                                               \
+    extern "C" __global__ void __launch_bounds__(256) columns_scale_plain_##SUFFIX(        \
+        i64 m, const T* x, i64 ldx, double b0, double b1, double b2, double b3, double b4, \
+        double b5, double b6, double b7, int how, T* y, i64 ldy) {                         \
+        const double by[8] = {b0, b1, b2, b3, b4, b5, b6, b7};                             \
+        scale<T>(m, x, ldx, by, how, y, ldy);                                              \
+    }                                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) columns_dot_sliced_##SUFFIX(         \
+        i64 m, const T* a, i64 lda, const T* b, i64 ldb, i64 depth, double* out) {         \
+        dot<T>(m, a, lda, b, ldb, depth, out);                                             \
     }
 
 INSTANCES(double, f64)

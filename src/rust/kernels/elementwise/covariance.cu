@@ -1,21 +1,25 @@
 // arch: sm_60
-// Covariances of points, from their coordinates, in double precision whatever the type of the result.
+// Covariances of points, from their coordinates, in double precision whatever the type of the
+// result.
 //
-// The formulas are those of `src/device/covariance.rs`. Products and sums are rounded one by one, never fused, so that the CPU has the same
-// distances bit for bit; only the two exponential functions differ, in the last place.
+// The formulas are those of `src/device/covariance.rs`. Products and sums are rounded one by one,
+// never fused, so that the CPU has the same distances bit for bit; only the two exponential
+// functions differ, in the last place.
 #include "common.cuh"
 
 namespace {
 
-// Columns that a thread computes of its row, one after the other: the exponential takes longer than to read coordinates again, which are
-// in the cache.
+// Columns that a thread computes of its row, one after the other: the exponential takes longer than
+// to read coordinates again, which are in the cache.
 constexpr int COLUMNS = 8;
 
 __device__ __forceinline__ double times(double x, double y) { return __dmul_rn(x, y); }
 __device__ __forceinline__ double plus(double x, double y) { return __dadd_rn(x, y); }
 
 // Where the exponential is zero the polynomial may be infinite.
-__device__ __forceinline__ double fading(double polynomial, double e) { return e > 0 ? times(polynomial, e) : 0; }
+__device__ __forceinline__ double fading(double polynomial, double e) {
+    return e > 0 ? times(polynomial, e) : 0;
+}
 
 __device__ __forceinline__ double matern32(double squared) {
     const double a = sqrt(times(3.0, squared));
@@ -33,13 +37,16 @@ struct Points {
     i64 count;
 };
 
-// out[i, j] <- the covariance of points row + i and col + j for an m x n block, and zero in the rest of `rows` x `cols`. Rows go along
-// threads, so that they are written side by side; coordinates of columns are the same for all threads of a warp.
+// out[i, j] <- the covariance of points row + i and col + j for an m x n block, and zero in the
+// rest of `rows` x `cols`. Rows go along threads, so that they are written side by side;
+// coordinates of columns are the same for all threads of a warp.
 template <typename T, typename F>
-__device__ __forceinline__ void covariances(F correlation, int dimensions, const double* scales, Points x, i64 row, i64 m,
-                                            Points y, i64 col, i64 n, double variance, double nugget, i64 rows, i64 cols,
+__device__ __forceinline__ void covariances(F correlation, int dimensions, const double* scales,
+                                            Points x, i64 row, i64 m, Points y, i64 col, i64 n,
+                                            double variance, double nugget, i64 rows, i64 cols,
                                             T* out, i64 ld) {
-    const i64 down = (rows + blockDim.x - 1) / blockDim.x, tasks = down * ((cols + COLUMNS - 1) / COLUMNS);
+    const i64 down = (rows + blockDim.x - 1) / blockDim.x,
+              tasks = down * ((cols + COLUMNS - 1) / COLUMNS);
     for (i64 task = blockIdx.x; task < tasks; task += gridDim.x) {
         const i64 i = task % down * blockDim.x + threadIdx.x, first = task / down * COLUMNS;
         if (i >= rows) continue;
@@ -64,13 +71,14 @@ __device__ __forceinline__ void covariances(F correlation, int dimensions, const
 }
 
 template <typename T>
-__device__ __forceinline__ void covariances_by_number(int op, int dimensions, const double* scales, Points x, i64 row, i64 m,
-                                                      Points y, i64 col, i64 n, double variance, double nugget, i64 rows,
-                                                      i64 cols, T* out, i64 ld) {
-#define CASE(NUMBER, VALUE)                                                                                            \
-    case NUMBER:                                                                                                       \
-        covariances<T>([](double squared) -> double { return VALUE; }, dimensions, scales, x, row, m, y, col, n,       \
-                       variance, nugget, rows, cols, out, ld);                                                         \
+__device__ __forceinline__ void covariances_by_number(int op, int dimensions, const double* scales,
+                                                      Points x, i64 row, i64 m, Points y, i64 col,
+                                                      i64 n, double variance, double nugget,
+                                                      i64 rows, i64 cols, T* out, i64 ld) {
+#define CASE(NUMBER, VALUE)                                                                        \
+    case NUMBER:                                                                                   \
+        covariances<T>([](double squared) -> double { return VALUE; }, dimensions, scales, x, row, \
+                       m, y, col, n, variance, nugget, rows, cols, out, ld);                       \
         break;
     switch (op) {
         CASE(0, exp(-sqrt(squared)))
@@ -83,12 +91,13 @@ __device__ __forceinline__ void covariances_by_number(int op, int dimensions, co
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(256) covariances_evaluate_block_##SUFFIX(                             \
-        int op, int dimensions, const double* scales, const double* x, i64 of_x, i64 row, i64 m, const double* y,      \
-        i64 of_y, i64 col, i64 n, double variance, double nugget, i64 rows, i64 cols, T* out, i64 ld) {                \
-        covariances_by_number<T>(op, dimensions, scales, Points{x, of_x}, row, m, Points{y, of_y}, col, n, variance,   \
-                                 nugget, rows, cols, out, ld);                                                         \
+#define INSTANCES(T, SUFFIX)                                                                       \
+    extern "C" __global__ void __launch_bounds__(256) covariances_evaluate_block_##SUFFIX(         \
+        int op, int dimensions, const double* scales, const double* x, i64 of_x, i64 row, i64 m,   \
+        const double* y, i64 of_y, i64 col, i64 n, double variance, double nugget, i64 rows,       \
+        i64 cols, T* out, i64 ld) {                                                                \
+        covariances_by_number<T>(op, dimensions, scales, Points{x, of_x}, row, m, Points{y, of_y}, \
+                                 col, n, variance, nugget, rows, cols, out, ld);                   \
     }
 
 INSTANCES(double, f64)

@@ -1,7 +1,9 @@
 // arch: sm_60
-// Functions of one and of two matrices, entry by entry, in double precision whatever the type, with R's values.
+// Functions of one and of two matrices, entry by entry, in double precision whatever the type, with
+// R's values.
 //
-// Matrices are contiguous. Functions go by their numbers in `src/device/elementwise.rs`; each has a loop of its own.
+// Matrices are contiguous. Functions go by their numbers in `src/device/elementwise.rs`; each has a
+// loop of its own.
 #include "common.cuh"
 
 namespace {
@@ -9,7 +11,9 @@ namespace {
 // Zeros of the three functions of multiples of pi have no sign.
 __device__ __forceinline__ double unsigned_zero(double x) { return x + 0.0; }
 
-__device__ __forceinline__ double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }
+__device__ __forceinline__ double sign_of(double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
+}
 
 // tan(pi x): exact at quarters, NaN at halves, where it has no value.
 __device__ __forceinline__ double tangent_of_turn(double x) {
@@ -21,8 +25,9 @@ __device__ __forceinline__ double tangent_of_turn(double x) {
     return unsigned_zero(s / c);
 }
 
-// x^y. Differs from the C library's where an infinite number is raised to a fraction, a negative one to an infinite power, and in
-// the sign of zeros and infinities from a negative zero or infinity.
+// x^y. Differs from the C library's where an infinite number is raised to a fraction, a negative
+// one to an infinite power, and in the sign of zeros and infinities from a negative zero or
+// infinity.
 __device__ __forceinline__ double power(double x, double y) {
     if (y == 2) return x * x;
     if (x == 1 || y == 0) return 1;
@@ -49,7 +54,8 @@ __device__ __forceinline__ double quotient(double x, double y) {
 template <typename T, typename F>
 __device__ __forceinline__ void map_entries(F f, i64 count, const T* a, T* out, int* made) {
     bool fresh = false;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const double x = double(a[e]), y = f(x);
         fresh |= isnan(y) && !isnan(x);
         out[e] = T(y);
@@ -59,8 +65,8 @@ __device__ __forceinline__ void map_entries(F f, i64 count, const T* a, T* out, 
 
 template <typename T>
 __device__ __forceinline__ void map_by_number(int op, i64 count, const T* a, T* out, int* made) {
-#define CASE(NUMBER, VALUE)                                                        \
-    case NUMBER:                                                                   \
+#define CASE(NUMBER, VALUE)                                                            \
+    case NUMBER:                                                                       \
         map_entries<T>([](double x) -> double { return VALUE; }, count, a, out, made); \
         break;
     switch (op) {
@@ -98,7 +104,8 @@ __device__ __forceinline__ void map_by_number(int op, i64 count, const T* a, T* 
 #undef CASE
 }
 
-// An operand of `of` entries beside a result of `count`: as many, fewer that repeat, or none, and then a number.
+// An operand of `of` entries beside a result of `count`: as many, fewer that repeat, or none, and
+// then a number.
 template <typename T>
 struct Operand {
     const T* entries;
@@ -115,14 +122,15 @@ struct Operand {
 // out[e] <- f(a[e], b[e])
 template <typename T, typename F>
 __device__ __forceinline__ void zip_entries(F f, Operand<T> a, Operand<T> b, T* out) {
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < a.count; e += (i64)gridDim.x * blockDim.x)
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < a.count;
+         e += (i64)gridDim.x * blockDim.x)
         out[e] = T(f(a.at(e), b.at(e)));
 }
 
 template <typename T>
 __device__ __forceinline__ void zip_by_number(int op, Operand<T> a, Operand<T> b, T* out) {
-#define CASE(NUMBER, VALUE)                                                               \
-    case NUMBER:                                                                          \
+#define CASE(NUMBER, VALUE)                                                            \
+    case NUMBER:                                                                       \
         zip_entries<T>([](double x, double y) -> double { return VALUE; }, a, b, out); \
         break;
     switch (op) {
@@ -139,15 +147,16 @@ __device__ __forceinline__ void zip_by_number(int op, Operand<T> a, Operand<T> b
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                               \
-    extern "C" __global__ void __launch_bounds__(256) entries_map_plain_##SUFFIX(int op, i64 count, const T* a, T* out,   \
-                                                                                 int* made) {                              \
-        map_by_number<T>(op, count, a, out, made);                                                                         \
-    }                                                                                                                      \
-    extern "C" __global__ void __launch_bounds__(256)                                                                      \
-        entries_zip_plain_##SUFFIX(int op, i64 count, const T* a, i64 of_a, double number_a, const T* b, i64 of_b,         \
-                                   double number_b, T* out) {                                                              \
-        zip_by_number<T>(op, Operand<T>{a, of_a, count, number_a}, Operand<T>{b, of_b, count, number_b}, out);             \
+#define INSTANCES(T, SUFFIX)                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                        \
+        entries_map_plain_##SUFFIX(int op, i64 count, const T* a, T* out, int* made) {       \
+        map_by_number<T>(op, count, a, out, made);                                           \
+    }                                                                                        \
+    extern "C" __global__ void __launch_bounds__(256)                                        \
+        entries_zip_plain_##SUFFIX(int op, i64 count, const T* a, i64 of_a, double number_a, \
+                                   const T* b, i64 of_b, double number_b, T* out) {          \
+        zip_by_number<T>(op, Operand<T>{a, of_a, count, number_a},                           \
+                         Operand<T>{b, of_b, count, number_b}, out);                         \
     }
 
 INSTANCES(double, f64)

@@ -1,8 +1,10 @@
 // arch: sm_60
-// Reductions of all entries, of columns and of rows, in double precision. What is long is cut into slices, whose outcomes are
-// reduced by a second launch; the cuts depend on the shape alone, and so does the order of every sum.
+// Reductions of all entries, of columns and of rows, in double precision. What is long is cut into
+// slices, whose outcomes are reduced by a second launch; the cuts depend on the shape alone, and so
+// does the order of every sum.
 //
-// Reductions go by their numbers in `src/device/elementwise.rs`. NaN makes NaN, unless `skip` leaves it out.
+// Reductions go by their numbers in `src/device/elementwise.rs`. NaN makes NaN, unless `skip`
+// leaves it out.
 #include "common.cuh"
 
 namespace {
@@ -13,17 +15,27 @@ struct Sum {
     static __device__ __forceinline__ double join(double s, double t) { return s + t; }
 };
 struct Min : Sum {
-    static __device__ __forceinline__ double start() { return __longlong_as_double(0x7ff0000000000000ll); }
-    static __device__ __forceinline__ double take(double s, double x) { return x < s || isnan(x) ? x : s; }
+    static __device__ __forceinline__ double start() {
+        return __longlong_as_double(0x7ff0000000000000ll);
+    }
+    static __device__ __forceinline__ double take(double s, double x) {
+        return x < s || isnan(x) ? x : s;
+    }
     static __device__ __forceinline__ double join(double s, double t) { return take(s, t); }
 };
 struct Max : Sum {
-    static __device__ __forceinline__ double start() { return __longlong_as_double(0xfff0000000000000ll); }
-    static __device__ __forceinline__ double take(double s, double x) { return x > s || isnan(x) ? x : s; }
+    static __device__ __forceinline__ double start() {
+        return __longlong_as_double(0xfff0000000000000ll);
+    }
+    static __device__ __forceinline__ double take(double s, double x) {
+        return x > s || isnan(x) ? x : s;
+    }
     static __device__ __forceinline__ double join(double s, double t) { return take(s, t); }
 };
 struct Count : Sum {
-    static __device__ __forceinline__ double take(double s, double x) { return isnan(x) ? s : s + 1; }
+    static __device__ __forceinline__ double take(double s, double x) {
+        return isnan(x) ? s : s + 1;
+    }
 };
 struct Magnitudes : Sum {
     static __device__ __forceinline__ double take(double s, double x) { return s + fabs(x); }
@@ -33,7 +45,9 @@ struct Squares : Sum {
 };
 struct Largest : Max {
     static __device__ __forceinline__ double start() { return 0; }
-    static __device__ __forceinline__ double take(double s, double x) { return Max::take(s, fabs(x)); }
+    static __device__ __forceinline__ double take(double s, double x) {
+        return Max::take(s, fabs(x));
+    }
 };
 
 template <typename R, typename T>
@@ -43,7 +57,8 @@ __device__ __forceinline__ double take(double s, T x, int skip) {
 
 // One block for slice blockIdx.y, `depth` rows, of column blockIdx.x: out[slice, column].
 template <typename R, typename T>
-__device__ __forceinline__ void columns_by(int skip, i64 m, const T* a, i64 ld, i64 depth, double* out) {
+__device__ __forceinline__ void columns_by(int skip, i64 m, const T* a, i64 ld, i64 depth,
+                                           double* out) {
     __shared__ double scratch[32];
     const T* x = a + blockIdx.x * ld;
     const i64 end = min(m, (blockIdx.y + 1) * depth), step = blockDim.x;
@@ -64,15 +79,18 @@ __device__ __forceinline__ void columns_by(int skip, i64 m, const T* a, i64 ld, 
     out[blockIdx.y + blockIdx.x * (i64)gridDim.y] = t;
 }
 
-// One block of 256 threads for slice blockIdx.y, `depth` columns, of 32 rows: out[row, slice]. A warp reads 32 rows of a column.
+// One block of 256 threads for slice blockIdx.y, `depth` columns, of 32 rows: out[row, slice]. A
+// warp reads 32 rows of a column.
 template <typename R, typename T>
-__device__ __forceinline__ void rows_by(int skip, i64 m, i64 n, const T* a, i64 ld, i64 depth, double* out) {
+__device__ __forceinline__ void rows_by(int skip, i64 m, i64 n, const T* a, i64 ld, i64 depth,
+                                        double* out) {
     __shared__ double scratch[8][32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 i = blockIdx.x * (i64)32 + lane, end = min(n, (blockIdx.y + 1) * depth);
     double s = R::start();
     if (i < m)
-        for (i64 j = blockIdx.y * depth + warp; j < end; j += 8) s = take<R>(s, a[i + j * ld], skip);
+        for (i64 j = blockIdx.y * depth + warp; j < end; j += 8)
+            s = take<R>(s, a[i + j * ld], skip);
     scratch[warp][lane] = s;
     __syncthreads();
     if (warp > 0 || i >= m) return;
@@ -82,25 +100,25 @@ __device__ __forceinline__ void rows_by(int skip, i64 m, i64 n, const T* a, i64 
 
 }  // namespace
 
-#define BY_NUMBER(OP, BODY, ...)                       \
-    switch (OP) {                                      \
-        case 0: BODY<Sum>(__VA_ARGS__); break;         \
-        case 1: BODY<Min>(__VA_ARGS__); break;         \
-        case 2: BODY<Max>(__VA_ARGS__); break;         \
-        case 3: BODY<Count>(__VA_ARGS__); break;       \
-        case 4: BODY<Magnitudes>(__VA_ARGS__); break;  \
-        case 5: BODY<Largest>(__VA_ARGS__); break;     \
-        case 6: BODY<Squares>(__VA_ARGS__); break;     \
+#define BY_NUMBER(OP, BODY, ...)                      \
+    switch (OP) {                                     \
+        case 0: BODY<Sum>(__VA_ARGS__); break;        \
+        case 1: BODY<Min>(__VA_ARGS__); break;        \
+        case 2: BODY<Max>(__VA_ARGS__); break;        \
+        case 3: BODY<Count>(__VA_ARGS__); break;      \
+        case 4: BODY<Magnitudes>(__VA_ARGS__); break; \
+        case 5: BODY<Largest>(__VA_ARGS__); break;    \
+        case 6: BODY<Squares>(__VA_ARGS__); break;    \
     }
 
-#define INSTANCES(T, SUFFIX)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256)                                                                   \
-        columns_fold_sliced_##SUFFIX(int op, int skip, i64 m, const T* a, i64 ld, i64 depth, double* out) {             \
-        BY_NUMBER(op, columns_by, skip, m, a, ld, depth, out)                                                           \
-    }                                                                                                                   \
-    extern "C" __global__ void __launch_bounds__(256)                                                                   \
-        rows_fold_sliced_##SUFFIX(int op, int skip, i64 m, i64 n, const T* a, i64 ld, i64 depth, double* out) {         \
-        BY_NUMBER(op, rows_by, skip, m, n, a, ld, depth, out)                                                           \
+#define INSTANCES(T, SUFFIX)                                                          \
+    extern "C" __global__ void __launch_bounds__(256) columns_fold_sliced_##SUFFIX(   \
+        int op, int skip, i64 m, const T* a, i64 ld, i64 depth, double* out) {        \
+        BY_NUMBER(op, columns_by, skip, m, a, ld, depth, out)                         \
+    }                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256) rows_fold_sliced_##SUFFIX(      \
+        int op, int skip, i64 m, i64 n, const T* a, i64 ld, i64 depth, double* out) { \
+        BY_NUMBER(op, rows_by, skip, m, n, a, ld, depth, out)                         \
     }
 
 INSTANCES(double, f64)

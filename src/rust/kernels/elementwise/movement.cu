@@ -15,7 +15,9 @@ __device__ __forceinline__ void place(i64 e, i64 m, i64 count, i64& i, i64& j) {
 }
 
 // Place k of a list, or of what begins at `first`, where there is no list. Negative: none.
-__device__ __forceinline__ i64 listed(const int* list, i64 first, i64 k) { return list == nullptr ? first + k : (i64)list[k]; }
+__device__ __forceinline__ i64 listed(const int* list, i64 first, i64 k) {
+    return list == nullptr ? first + k : (i64)list[k];
+}
 
 // out <- A' for an m x n A, by tiles of 32 x 32, with 256 threads.
 template <typename T>
@@ -43,10 +45,11 @@ __device__ __forceinline__ void diagonal_set(i64 k, const T* values, i64 of, T* 
 
 // out[i, j] <- A[rows(i), cols(j)], or `missing`, for an m x n result.
 template <typename T>
-__device__ __forceinline__ void part_gather(i64 m, i64 n, const int* rows, i64 row, const int* cols, i64 col, T missing,
-                                            const T* a, i64 lda, T* out) {
+__device__ __forceinline__ void part_gather(i64 m, i64 n, const int* rows, i64 row, const int* cols,
+                                            i64 col, T missing, const T* a, i64 lda, T* out) {
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         i64 i, j;
         place(e, m, count, i, j);
         const i64 r = listed(rows, row, i), c = listed(cols, col, j);
@@ -54,36 +57,46 @@ __device__ __forceinline__ void part_gather(i64 m, i64 n, const int* rows, i64 r
     }
 }
 
-// A[rows(i), cols(j)] <- b[i, j] for an m x n B of `of` entries: all, fewer that repeat, or none, and then a number.
+// A[rows(i), cols(j)] <- b[i, j] for an m x n B of `of` entries: all, fewer that repeat, or none,
+// and then a number.
 template <typename T>
-__device__ __forceinline__ void part_scatter(i64 m, i64 n, const int* rows, i64 row, const int* cols, i64 col, const T* b,
-                                             i64 of, T number, T* a, i64 lda) {
+__device__ __forceinline__ void part_scatter(i64 m, i64 n, const int* rows, i64 row,
+                                             const int* cols, i64 col, const T* b, i64 of, T number,
+                                             T* a, i64 lda) {
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         i64 i, j;
         place(e, m, count, i, j);
         const i64 r = listed(rows, row, i), c = listed(cols, col, j);
         if (r < 0 || c < 0) continue;
-        a[r + c * lda] = of == 0 ? number : b[of == count ? e : count < (i64(1) << 32) ? (unsigned)e % (unsigned)of : e % of];
+        a[r + c * lda] = of == 0 ? number
+                                 : b[of == count              ? e
+                                     : count < (i64(1) << 32) ? (unsigned)e % (unsigned)of
+                                                              : e % of];
     }
 }
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                                \
-    extern "C" __global__ void __launch_bounds__(256) matrix_transpose_tiled_##SUFFIX(i64 m, i64 n, const T* a, T* out) {  \
-        matrix_transpose<T>(m, n, a, out);                                                                                  \
-    }                                                                                                                       \
-    extern "C" __global__ void diagonal_set_plain_##SUFFIX(i64 k, const T* values, i64 of, T* a, i64 ld) {                  \
-        diagonal_set<T>(k, values, of, a, ld);                                                                              \
-    }                                                                                                                       \
-    extern "C" __global__ void part_gather_indexed_##SUFFIX(i64 m, i64 n, const int* rows, i64 row, const int* cols,        \
-                                                            i64 col, T missing, const T* a, i64 lda, T* out) {              \
-        part_gather<T>(m, n, rows, row, cols, col, missing, a, lda, out);                                                   \
-    }                                                                                                                       \
-    extern "C" __global__ void part_scatter_indexed_##SUFFIX(i64 m, i64 n, const int* rows, i64 row, const int* cols,       \
-                                                             i64 col, const T* b, i64 of, T number, T* a, i64 lda) {        \
-        part_scatter<T>(m, n, rows, row, cols, col, b, of, number, a, lda);                                                 \
+#define INSTANCES(T, SUFFIX)                                                                     \
+    extern "C" __global__ void __launch_bounds__(256)                                            \
+        matrix_transpose_tiled_##SUFFIX(i64 m, i64 n, const T* a, T* out) {                      \
+        matrix_transpose<T>(m, n, a, out);                                                       \
+    }                                                                                            \
+    extern "C" __global__ void diagonal_set_plain_##SUFFIX(i64 k, const T* values, i64 of, T* a, \
+                                                           i64 ld) {                             \
+        diagonal_set<T>(k, values, of, a, ld);                                                   \
+    }                                                                                            \
+    extern "C" __global__ void part_gather_indexed_##SUFFIX(                                     \
+        i64 m, i64 n, const int* rows, i64 row, const int* cols, i64 col, T missing, const T* a, \
+        i64 lda, T* out) {                                                                       \
+        part_gather<T>(m, n, rows, row, cols, col, missing, a, lda, out);                        \
+    }                                                                                            \
+    extern "C" __global__ void part_scatter_indexed_##SUFFIX(                                    \
+        i64 m, i64 n, const int* rows, i64 row, const int* cols, i64 col, const T* b, i64 of,    \
+        T number, T* a, i64 lda) {                                                               \
+        part_scatter<T>(m, n, rows, row, cols, col, b, of, number, a, lda);                      \
     }
 
 INSTANCES(double, f64)

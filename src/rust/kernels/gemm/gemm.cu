@@ -1,9 +1,9 @@
 // arch: sm_60
 // C <- alpha A B + beta C on strided views, A m x k, B k x n: every transpose is a swap of strides.
 //
-// One block makes a 64 x 64 tile of C from 16-deep slabs of A and B in two alternating shared buffers; a
-// thread owns a 4 x 4 part in registers, loaded ahead by one slab. The lanes of a warp read 2-element
-// vectors without bank conflicts: 8 lanes along the rows, 4 along the columns.
+// One block makes a 64 x 64 tile of C from 16-deep slabs of A and B in two alternating shared
+// buffers; a thread owns a 4 x 4 part in registers, loaded ahead by one slab. The lanes of a warp
+// read 2-element vectors without bank conflicts: 8 lanes along the rows, 4 along the columns.
 //
 // gridDim.x counts tiles, gridDim.y slices of k. With several slices, c is a workspace of gridDim.y
 // column-major m x n matrices, summed in order by `product_reduce`.
@@ -16,7 +16,8 @@ constexpr int SLAB = 16;
 constexpr int PITCH = TILE + 2;  // even, so that pairs stay aligned
 constexpr int THREADS = 256;
 constexpr int LOADS = TILE * SLAB / THREADS;
-constexpr int BAND = 8;  // tile rows walked together, so that a wave of blocks shares its operands in cache
+constexpr int BAND =
+    8;  // tile rows walked together, so that a wave of blocks shares its operands in cache
 
 enum Triangle { FULL = 0, LOWER = 1, UPPER = 2 };
 
@@ -29,7 +30,8 @@ __device__ __forceinline__ bool in_triangle(int triangle, i64 i, i64 j) {
     return triangle == FULL || (triangle == LOWER ? i >= j : i <= j);
 }
 
-// Where a thread reads one operand: LOADS elements a slab, neighbours along the contiguous dimension.
+// Where a thread reads one operand: LOADS elements a slab, neighbours along the contiguous
+// dimension.
 template <typename T>
 struct Reader {
     const T* at[LOADS];
@@ -38,7 +40,8 @@ struct Reader {
     bool inside[LOADS];
     i64 step;
 
-    // `lines` rows of A (or columns of B) from `first`; ls and ds are the strides along lines and along k.
+    // `lines` rows of A (or columns of B) from `first`; ls and ds are the strides along lines and
+    // along k.
     __device__ __forceinline__ Reader(const T* p, i64 ls, i64 ds, i64 first, i64 lines, i64 k0) {
         const bool lines_contiguous = (ls < 0 ? -ls : ls) <= (ds < 0 ? -ds : ds);
         const int t = threadIdx.x;
@@ -67,9 +70,10 @@ struct Reader {
 };
 
 template <typename T>
-__device__ __forceinline__ void product_tiled(i64 m, i64 n, i64 k, i64 slice, T alpha, const T* a, i64 ars, i64 acs,
-                                              const T* b, i64 brs, i64 bcs, T beta, T* c, i64 crs, i64 ccs,
-                                              int triangle, const int* stop) {
+__device__ __forceinline__ void product_tiled(i64 m, i64 n, i64 k, i64 slice, T alpha, const T* a,
+                                              i64 ars, i64 acs, const T* b, i64 brs, i64 bcs,
+                                              T beta, T* c, i64 crs, i64 ccs, int triangle,
+                                              const int* stop) {
     if (stopped(stop)) return;
     const i64 tiles_m = (m + TILE - 1) / TILE;
     const i64 tiles_n = (n + TILE - 1) / TILE;
@@ -156,11 +160,13 @@ __device__ __forceinline__ void product_tiled(i64 m, i64 n, i64 k, i64 slice, T 
 
 // C <- alpha (W_0 + W_1 + ...) + beta C, the slices added in order.
 template <typename T>
-__device__ __forceinline__ void product_reduce(i64 m, i64 n, int slices, T alpha, const T* w, T beta, T* c, i64 crs,
-                                               i64 ccs, int triangle, const int* stop) {
+__device__ __forceinline__ void product_reduce(i64 m, i64 n, int slices, T alpha, const T* w,
+                                               T beta, T* c, i64 crs, i64 ccs, int triangle,
+                                               const int* stop) {
     if (stopped(stop)) return;
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const i64 i = e % m, j = e / m;
         if (!in_triangle(triangle, i, j)) continue;
         T sum = w[e];
@@ -172,9 +178,11 @@ __device__ __forceinline__ void product_reduce(i64 m, i64 n, int slices, T alpha
 
 // C <- beta C, for a product that adds nothing. C is not read when beta is zero.
 template <typename T>
-__device__ __forceinline__ void product_scale(i64 m, i64 n, T beta, T* c, i64 crs, i64 ccs, int triangle) {
+__device__ __forceinline__ void product_scale(i64 m, i64 n, T beta, T* c, i64 crs, i64 ccs,
+                                              int triangle) {
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const i64 i = e % m, j = e / m;
         if (!in_triangle(triangle, i, j)) continue;
         T* to = c + i * crs + j * ccs;
@@ -184,20 +192,21 @@ __device__ __forceinline__ void product_scale(i64 m, i64 n, T beta, T* c, i64 cr
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(THREADS, 2) matrix_multiply_tiled_##SUFFIX(                          \
-        i64 m, i64 n, i64 k, i64 slice, T alpha, const T* a, i64 ars, i64 acs, const T* b, i64 brs, i64 bcs, T beta,  \
-        T* c, i64 crs, i64 ccs, int triangle, const int* stop) {                                                      \
-        product_tiled<T>(m, n, k, slice, alpha, a, ars, acs, b, brs, bcs, beta, c, crs, ccs, triangle, stop);         \
-    }                                                                                                                 \
-    extern "C" __global__ void slices_reduce_ordered_##SUFFIX(i64 m, i64 n, int slices, T alpha, const T* w, T beta,  \
-                                                              T* c, i64 crs, i64 ccs, int triangle,                   \
-                                                              const int* stop) {                                      \
-        product_reduce<T>(m, n, slices, alpha, w, beta, c, crs, ccs, triangle, stop);                                 \
-    }                                                                                                                 \
-    extern "C" __global__ void matrix_scale_plain_##SUFFIX(i64 m, i64 n, T beta, T* c, i64 crs, i64 ccs,              \
-                                                           int triangle) {                                            \
-        product_scale<T>(m, n, beta, c, crs, ccs, triangle);                                                          \
+#define INSTANCES(T, SUFFIX)                                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) matrix_multiply_tiled_##SUFFIX(    \
+        i64 m, i64 n, i64 k, i64 slice, T alpha, const T* a, i64 ars, i64 acs, const T* b,      \
+        i64 brs, i64 bcs, T beta, T* c, i64 crs, i64 ccs, int triangle, const int* stop) {      \
+        product_tiled<T>(m, n, k, slice, alpha, a, ars, acs, b, brs, bcs, beta, c, crs, ccs,    \
+                         triangle, stop);                                                       \
+    }                                                                                           \
+    extern "C" __global__ void slices_reduce_ordered_##SUFFIX(                                  \
+        i64 m, i64 n, int slices, T alpha, const T* w, T beta, T* c, i64 crs, i64 ccs,          \
+        int triangle, const int* stop) {                                                        \
+        product_reduce<T>(m, n, slices, alpha, w, beta, c, crs, ccs, triangle, stop);           \
+    }                                                                                           \
+    extern "C" __global__ void matrix_scale_plain_##SUFFIX(i64 m, i64 n, T beta, T* c, i64 crs, \
+                                                           i64 ccs, int triangle) {             \
+        product_scale<T>(m, n, beta, c, crs, ccs, triangle);                                    \
     }
 
 INSTANCES(double, f64)

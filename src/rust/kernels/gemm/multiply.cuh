@@ -1,14 +1,18 @@
 // C <- alpha A B + beta C; A m x k, B k x n, C with any strides.
 //
-// The blocks stay: each walks over pieces of work, a tile of C or some slabs of one, and starts to fetch the next piece before
-// it stores the last. A range of tiles is worked on, in an order of bands that lets neighbours in time share lines in cache.
-// The first `streamed` of them are cut along k into equal shares, one to a block, so that all blocks end at the same time when
-// there are too few tiles or too few in the last round. The first of a tile's blocks then adds up what the others leave in
-// `partial`: each adds its followers' in a fixed order, so that results do not depend on who comes first. Blocks wait only for
-// those with higher numbers, which publish before they wait. Numbers count down from the last block of the grid: the GPU starts
-// the blocks of a grid in order, so that who is waited for has begun, whatever else runs and however few are resident.
+// The blocks stay: each walks over pieces of work, a tile of C or some slabs of one, and starts to
+// fetch the next piece before it stores the last. A range of tiles is worked on, in an order of
+// bands that lets neighbours in time share lines in cache. The first `streamed` of them are cut
+// along k into equal shares, one to a block, so that all blocks end at the same time when there are
+// too few tiles or too few in the last round. The first of a tile's blocks then adds up what the
+// others leave in `partial`: each adds its followers' in a fixed order, so that results do not
+// depend on who comes first. Blocks wait only for those with higher numbers, which publish before
+// they wait. Numbers count down from the last block of the grid: the GPU starts the blocks of a
+// grid in order, so that who is waited for has begun, whatever else runs and however few are
+// resident.
 //
-// Included after the header that makes and stores tiles of the wanted type (`store_f64.cuh`, `store_f32.cuh`).
+// Included after the header that makes and stores tiles of the wanted type (`store_f64.cuh`,
+// `store_f32.cuh`).
 #pragma once
 #include "store.cuh"
 #include "tile_sync.cuh"
@@ -21,8 +25,10 @@ constexpr int FOLLOW = 16;  // shares of a tile that are added up first, by the 
 // The block's number among those of the grid.
 __device__ __forceinline__ int block_number() { return (int)(gridDim.x - 1 - blockIdx.x); }
 
-// The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only its own tiles.
-__device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int triangle, int& ti, int& tj) {
+// The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only
+// its own tiles.
+__device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int triangle, int& ti,
+                                         int& tj) {
     if (triangle == FULL) {
         const int per_band = BAND * tiles_n;
         const int band = t / per_band;
@@ -59,14 +65,17 @@ __device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int tr
 struct Shares {
     i64 each;
     int longer;  // this many of the first blocks have one more
-    __device__ __forceinline__ i64 start(int block) const { return each * block + min(block, longer); }
+    __device__ __forceinline__ i64 start(int block) const {
+        return each * block + min(block, longer);
+    }
     __device__ __forceinline__ int holder(i64 slab) const {
         const i64 in_longer = (each + 1) * longer;
         return (int)(slab < in_longer ? slab / (each + 1) : longer + (slab - in_longer) / each);
     }
 };
 
-// Slabs k0 to before k1 of a tile, by the block that is number `rank` of the `peers` that share it. No slabs: no more work.
+// Slabs k0 to before k1 of a tile, by the block that is number `rank` of the `peers` that share it.
+// No slabs: no more work.
 struct Piece {
     int ti, tj, k0, k1, rank, peers;
 };
@@ -109,17 +118,18 @@ struct Worker {
         return p;
     }
 
-    // Where a tile lies: the last of a dimension ends with it, and repeats lines of the one before instead of missing some.
+    // Where a tile lies: the last of a dimension ends with it, and repeats lines of the one before
+    // instead of missing some.
     template <int SIZE>
     static __device__ __forceinline__ i64 origin(int tile, int total) {
         const i64 at = (i64)tile * SIZE;
         return at + SIZE > total && total >= SIZE ? total - SIZE : at;
     }
 
-    // Adds the shares of the tile that this block is to add, and publishes the sum unless it is the first. True: the tile is
-    // complete.
-    static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece, Real* partial, int* flags,
-                                                    int epoch) {
+    // Adds the shares of the tile that this block is to add, and publishes the sum unless it is the
+    // first. True: the tile is complete.
+    static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece,
+                                                    Real* partial, int* flags, int epoch) {
         const int rank = piece.rank, peers = piece.peers, x = thread_again();
         auto mine = [&](int d) { return rank + d < peers && (d < FOLLOW || rank == 0); };
         if (rank % FOLLOW == 0) {
@@ -130,7 +140,8 @@ struct Worker {
                 }
             __syncthreads();
 #pragma unroll 1
-            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW) P::take(acc, partial + (i64)(block_number() + d) * BM * BN, x);
+            for (int d = 1; mine(d); d += d < FOLLOW ? 1 : FOLLOW)
+                P::take(acc, partial + (i64)(block_number() + d) * BM * BN, x);
         }
         if (rank == 0) return true;
         P::give(acc, partial + (i64)block_number() * BM * BN, x);
@@ -142,9 +153,11 @@ struct Worker {
 };
 
 template <class P, typename Real>
-__device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, Real alpha,
-                                         const Real* a, i64 lda, const Real* b, i64 ldb, Real beta, Real* c, i64 crs, i64 ccs,
-                                         int triangle, Real* partial, int* flags, int epoch, const int* stop) {
+__device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int tiles, int streamed,
+                                         i64 each, int longer, Real alpha, const Real* a, i64 lda,
+                                         const Real* b, i64 ldb, Real beta, Real* c, i64 crs,
+                                         i64 ccs, int triangle, Real* partial, int* flags,
+                                         int epoch, const int* stop) {
     if (stopped(stop)) return;
     using W = Worker<P>;
     constexpr int BM = P::LINES_M, BN = P::LINES_N, STEPS = P::UNIT_STEPS;
@@ -153,7 +166,8 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
     // The piece at work, the next one, and the one before, which may still be read.
     __shared__ Piece pieces[3];
     __shared__ Walk walk;
-    const W worker = {m, n, (int)((k + STEPS - 1) / STEPS), first, tiles, streamed, triangle, {each, longer}};
+    const W worker = {
+        m, n, (int)((k + STEPS - 1) / STEPS), first, tiles, streamed, triangle, {each, longer}};
     P product;
     typename P::Acc acc;
     if (threadIdx.x == 0) walk = {worker.shares.start(block_number()), streamed + block_number()};
@@ -179,10 +193,11 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
         }
         if (busy && W::complete(acc, pieces[now], partial, flags, epoch)) {
             const Piece& piece = pieces[now];
-            const i64 i0 = W::template origin<BM>(piece.ti, m), j0 = W::template origin<BN>(piece.tj, n);
+            const i64 i0 = W::template origin<BM>(piece.ti, m),
+                      j0 = W::template origin<BN>(piece.tj, n);
             store_tile<P>(acc, shared + P::SPARE / sizeof(Real), c, crs, ccs, i0, j0, {alpha, beta},
-                          (int)((i64)piece.ti * BM - i0), (int)min((i64)BM, m - i0), (int)((i64)piece.tj * BN - j0),
-                          (int)min((i64)BN, n - j0), triangle);
+                          (int)((i64)piece.ti * BM - i0), (int)min((i64)BM, m - i0),
+                          (int)((i64)piece.tj * BN - j0), (int)min((i64)BN, n - j0), triangle);
         }
         if (!more) return;
         busy = true;
@@ -192,15 +207,17 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
 
 }  // namespace tile
 
-#define INSTANCE(NAME, REAL, BLOCKS, ...)                                                                                     \
-    extern "C" __global__ void __launch_bounds__(tile::Product<__VA_ARGS__>::THREADS, BLOCKS) NAME(                           \
-        int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer, REAL alpha, const REAL* a, i64 lda,    \
-        const REAL* b, i64 ldb, REAL beta, REAL* c, i64 crs, i64 ccs, int triangle, REAL* partial, int* flags, int epoch,     \
-        const int* stop) {                                                                                                    \
-        tile::multiply<tile::Product<__VA_ARGS__>, REAL>(m, n, k, first, tiles, streamed, each, longer, alpha, a, lda, b,     \
-                                                         ldb, beta, c, crs, ccs, triangle, partial, flags, epoch, stop);      \
+#define INSTANCE(NAME, REAL, BLOCKS, ...)                                                       \
+    extern "C" __global__ void __launch_bounds__(tile::Product<__VA_ARGS__>::THREADS, BLOCKS)   \
+        NAME(int m, int n, i64 k, int first, int tiles, int streamed, i64 each, int longer,     \
+             REAL alpha, const REAL* a, i64 lda, const REAL* b, i64 ldb, REAL beta, REAL* c,    \
+             i64 crs, i64 ccs, int triangle, REAL* partial, int* flags, int epoch,              \
+             const int* stop) {                                                                 \
+        tile::multiply<tile::Product<__VA_ARGS__>, REAL>(                                       \
+            m, n, k, first, tiles, streamed, each, longer, alpha, a, lda, b, ldb, beta, c, crs, \
+            ccs, triangle, partial, flags, epoch, stop);                                        \
     }
-#define LAYOUTS(NAME, SUFFIX, REAL, BLOCKS, ...)                                                  \
-    INSTANCE(NAME##_nn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::LINES, tile::DEPTH)             \
-    INSTANCE(NAME##_tn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::DEPTH, tile::DEPTH)             \
+#define LAYOUTS(NAME, SUFFIX, REAL, BLOCKS, ...)                                      \
+    INSTANCE(NAME##_nn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::LINES, tile::DEPTH) \
+    INSTANCE(NAME##_tn_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::DEPTH, tile::DEPTH) \
     INSTANCE(NAME##_nt_##SUFFIX, REAL, BLOCKS, __VA_ARGS__, tile::LINES, tile::LINES)

@@ -1,7 +1,8 @@
 // arch: sm_80 sm_90
-// Products in double precision on the tensor cores with few columns or few rows, or few of both: tiles that are 16 wide in one
-// direction, so that memory, not arithmetic on missing columns, sets the pace, and tiles of order 32, of which there are enough for
-// all multiprocessors when there are not of others.
+// Products in double precision on the tensor cores with few columns or few rows, or few of both:
+// tiles that are 16 wide in one direction, so that memory, not arithmetic on missing columns, sets
+// the pace, and tiles of order 32, of which there are enough for all multiprocessors when there are
+// not of others.
 #include "store_f64.cuh"
 #include "multiply.cuh"
 

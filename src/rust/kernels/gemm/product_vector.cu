@@ -1,7 +1,9 @@
 // arch: sm_60
-// Products of a matrix and a vector, y <- alpha A x + beta y, at the rate of the memory that A is read from. All arithmetic is in double precision.
+// Products of a matrix and a vector, y <- alpha A x + beta y, at the rate of the memory that A is
+// read from. All arithmetic is in double precision.
 //
-// Long sums are cut into slices, whose sums are added in order by a second launch; the cuts depend on the shape and the GPU alone.
+// Long sums are cut into slices, whose sums are added in order by a second launch; the cuts depend
+// on the shape and the GPU alone.
 #include "common.cuh"
 
 namespace {
@@ -23,7 +25,8 @@ struct Vector {
 
 // The sum of a[k] x[k * stride] over k = from, from + step, ... below end.
 template <typename E>
-__device__ __forceinline__ double dot(const E* a, const E* x, i64 stride, i64 from, i64 end, i64 step) {
+__device__ __forceinline__ double dot(const E* a, const E* x, i64 stride, i64 from, i64 end,
+                                      i64 step) {
     double sum[4] = {};
     i64 k = from;
     for (; k + (UNROLLED - 1) * step < end; k += UNROLLED * step) {
@@ -39,27 +42,27 @@ __device__ __forceinline__ double dot(const E* a, const E* x, i64 stride, i64 fr
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// A's rows are contiguous, `ld` apart; a block has one of them, or WARPS, each on a warp. Grid: (rows or groups of them, slices of `depth` columns).
+// A's rows are contiguous, `ld` apart; a block has one of them, or WARPS, each on a warp. Grid:
+// (rows or groups of them, slices of `depth` columns).
 template <typename E>
-__device__ __forceinline__ void by_rows(int together, i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride, const Vector<E>& y, double* parts,
-                                        i64 depth) {
+__device__ __forceinline__ void by_rows(int together, i64 m, i64 n, const E* a, i64 ld, const E* x,
+                                        i64 stride, const Vector<E>& y, double* parts, i64 depth) {
     __shared__ double scratch[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 i = together ? blockIdx.x : blockIdx.x * (i64)WARPS + warp;
     const i64 begin = blockIdx.y * depth, end = min(n, begin + depth);
     double sum = 0;
     if (together) {
-        sum = block_sum(dot(a + i * ld, x, stride, begin + threadIdx.x, end, (i64)THREADS), scratch);
+        sum =
+            block_sum(dot(a + i * ld, x, stride, begin + threadIdx.x, end, (i64)THREADS), scratch);
         if (threadIdx.x > 0) return;
     } else {
         if (i >= m) return;
         sum = warp_sum(dot(a + i * ld, x, stride, begin + lane, end, (i64)32));
         if (lane > 0) return;
     }
-    if (gridDim.y == 1)
-        y.store(i, sum);
-    else
-        parts[i * gridDim.y + blockIdx.y] = sum;
+    if (gridDim.y == 1) y.store(i, sum);
+    else parts[i * gridDim.y + blockIdx.y] = sum;
 }
 
 // So many numbers that are loaded at once.
@@ -68,10 +71,12 @@ struct alignas(PER * sizeof(E)) Pack {
     E v[PER];
 };
 
-// A's columns are contiguous, `ld` apart; a block has 32 PER rows, and a column to each of its warps at a time. Grid: (blocks of rows, slices of
-// `depth` columns). Packs are aligned, and m is a multiple of PER.
+// A's columns are contiguous, `ld` apart; a block has 32 PER rows, and a column to each of its
+// warps at a time. Grid: (blocks of rows, slices of `depth` columns). Packs are aligned, and m is a
+// multiple of PER.
 template <typename E, int PER>
-__device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride, const Vector<E>& y, double* parts, i64 depth) {
+__device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride,
+                                           const Vector<E>& y, double* parts, i64 depth) {
     __shared__ double scratch[PER][THREADS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 i = (blockIdx.x * (i64)32 + lane) * PER;
@@ -83,13 +88,15 @@ __device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, con
             Pack<E, PER> v[UNROLLED];
             E w[UNROLLED];
 #pragma unroll
-            for (int u = 0; u < UNROLLED; ++u) v[u] = *reinterpret_cast<const Pack<E, PER>*>(a + i + (k + u * WARPS) * ld);
+            for (int u = 0; u < UNROLLED; ++u)
+                v[u] = *reinterpret_cast<const Pack<E, PER>*>(a + i + (k + u * WARPS) * ld);
 #pragma unroll
             for (int u = 0; u < UNROLLED; ++u) w[u] = x[(k + u * WARPS) * stride];
 #pragma unroll
             for (int u = 0; u < UNROLLED; ++u)
 #pragma unroll
-                for (int p = 0; p < PER; ++p) sum[p][u & 1] = fma((double)v[u].v[p], (double)w[u], sum[p][u & 1]);
+                for (int p = 0; p < PER; ++p)
+                    sum[p][u & 1] = fma((double)v[u].v[p], (double)w[u], sum[p][u & 1]);
         }
         for (; k < end; k += WARPS) {
             const Pack<E, PER> v = *reinterpret_cast<const Pack<E, PER>*>(a + i + k * ld);
@@ -106,10 +113,8 @@ __device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, con
     for (int p = 0; p < PER; ++p) {
         double all = scratch[p][lane];
         for (int w = 1; w < WARPS; ++w) all += scratch[p][w * 32 + lane];
-        if (gridDim.y == 1)
-            y.store(i + p, all);
-        else
-            parts[(i + p) * gridDim.y + blockIdx.y] = all;
+        if (gridDim.y == 1) y.store(i + p, all);
+        else parts[(i + p) * gridDim.y + blockIdx.y] = all;
     }
 }
 
@@ -126,27 +131,25 @@ __device__ __forceinline__ void join(i64 m, i64 slices, const double* parts, con
 
 }  // namespace
 
-#define INSTANCES(E, SUFFIX)                                                                                                                          \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                                                             \
-        vector_multiply_rows_##SUFFIX(int together, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, i64 ys,              \
-                                      double* parts, i64 depth, const int* stop) {                                                                    \
-        if (stopped(stop)) return;                                                                                                                    \
-        by_rows(together, m, n, a, ld, x, xs, Vector<E>{alpha, beta, y, ys}, parts, depth);                                                           \
-    }                                                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                                                             \
-        vector_multiply_columns_##SUFFIX(int packed, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, i64 ys,             \
-                                         double* parts, i64 depth, const int* stop) {                                                                 \
-        if (stopped(stop)) return;                                                                                                                    \
-        const Vector<E> to{alpha, beta, y, ys};                                                                                                       \
-        if (packed)                                                                                                                                   \
-            by_columns<E, 16 / (int)sizeof(E)>(m, n, a, ld, x, xs, to, parts, depth);                                                                 \
-        else                                                                                                                                          \
-            by_columns<E, 1>(m, n, a, ld, x, xs, to, parts, depth);                                                                                   \
-    }                                                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                                                             \
-        vector_join_slices_##SUFFIX(i64 m, i64 slices, const double* parts, E alpha, E beta, E* y, i64 ys, const int* stop) {                         \
-        if (stopped(stop)) return;                                                                                                                    \
-        join(m, slices, parts, Vector<E>{alpha, beta, y, ys});                                                                                        \
+#define INSTANCES(E, SUFFIX)                                                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS) vector_multiply_rows_##SUFFIX(           \
+        int together, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y, \
+        i64 ys, double* parts, i64 depth, const int* stop) {                                       \
+        if (stopped(stop)) return;                                                                 \
+        by_rows(together, m, n, a, ld, x, xs, Vector<E>{alpha, beta, y, ys}, parts, depth);        \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS) vector_multiply_columns_##SUFFIX(        \
+        int packed, i64 m, i64 n, E alpha, const E* a, i64 ld, const E* x, i64 xs, E beta, E* y,   \
+        i64 ys, double* parts, i64 depth, const int* stop) {                                       \
+        if (stopped(stop)) return;                                                                 \
+        const Vector<E> to{alpha, beta, y, ys};                                                    \
+        if (packed) by_columns<E, 16 / (int)sizeof(E)>(m, n, a, ld, x, xs, to, parts, depth);      \
+        else by_columns<E, 1>(m, n, a, ld, x, xs, to, parts, depth);                               \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS) vector_join_slices_##SUFFIX(             \
+        i64 m, i64 slices, const double* parts, E alpha, E beta, E* y, i64 ys, const int* stop) {  \
+        if (stopped(stop)) return;                                                                 \
+        join(m, slices, parts, Vector<E>{alpha, beta, y, ys});                                     \
     }
 
 INSTANCES(double, f64)

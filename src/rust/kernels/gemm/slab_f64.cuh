@@ -1,4 +1,5 @@
-// Slabs of an operand of a product in double precision, copied to shared memory while others are multiplied (sm_80 and newer).
+// Slabs of an operand of a product in double precision, copied to shared memory while others are
+// multiplied (sm_80 and newer).
 #pragma once
 #include "copies.cuh"
 
@@ -6,23 +7,29 @@ namespace tile {
 
 // Starts the copy of 16 or 8 bytes; of zeros, if not `on`.
 __device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(on ? 16 : 0) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(on ? 16 : 0)
+                 : "memory");
 }
 __device__ __forceinline__ void copy8(unsigned to, const void* from, bool on) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(on ? 8 : 0) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from),
+                 "r"(on ? 8 : 0)
+                 : "memory");
 }
 
-// One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose places are permuted so that
-// neither the copies nor the reads of fragments meet in a bank. Threads copy WIDE (a chunk at a time) or NARROW (an element at
-// a time, where chunks are not aligned). DOWN: slabs are walked from the last to the first.
+// One slab of an operand: SIZE lines, BK deep, in shared memory in chunks of two elements whose
+// places are permuted so that neither the copies nor the reads of fragments meet in a bank. Threads
+// copy WIDE (a chunk at a time) or NARROW (an element at a time, where chunks are not aligned).
+// DOWN: slabs are walked from the last to the first.
 template <int SIZE, int BK, int THREADS, Layout LAYOUT, int ROWBITS, int ROWSHIFT, bool DOWN>
 struct Slab {
     static constexpr int NARROW = 1, WIDE = 2;
     // How the threads share a slab, UNIT elements to a copy.
     template <int UNIT>
     struct Deal {
-        static constexpr int ACROSS = (LAYOUT == LINES ? SIZE : BK) / UNIT;  // along the contiguous dimension
-        static constexpr int STEP = THREADS / ACROSS;                        // along the other, from part to part
+        static constexpr int ACROSS =
+            (LAYOUT == LINES ? SIZE : BK) / UNIT;      // along the contiguous dimension
+        static constexpr int STEP = THREADS / ACROSS;  // along the other, from part to part
         static constexpr int PARTS = SIZE * BK / UNIT / THREADS;
         static_assert(SIZE * BK / UNIT % THREADS == 0 && THREADS % ACROSS == 0, "");
         // Steps of a thread are permuted part by part as `part_of` does; its lines all alike.
@@ -35,7 +42,8 @@ struct Slab {
             return (d * (LAYOUT == LINES ? SIZE : BK) + (across(thread) ^ swizzle(d))) * 8;
         }
         static __device__ __forceinline__ unsigned part_of(unsigned to, int q) {
-            return LAYOUT == LINES ? (to ^ (((q * STEP >> 1) & 3) << 5)) + q * STEP * SIZE * 8 : to + q * STEP * BK * 8;
+            return LAYOUT == LINES ? (to ^ (((q * STEP >> 1) & 3) << 5)) + q * STEP * SIZE * 8
+                                   : to + q * STEP * BK * 8;
         }
     };
 
@@ -45,14 +53,16 @@ struct Slab {
     int lines;         // lines that exist
     bool plain;        // lines may be read 16 bytes at a time
 
-    // How the elements of a line (or of a step) are permuted: an exclusive or of the position along it.
+    // How the elements of a line (or of a step) are permuted: an exclusive or of the position along
+    // it.
     static __device__ __forceinline__ int swizzle(int d) {
         return LAYOUT == LINES ? ((d >> 1) & 3) << 2
                : ROWBITS == 1  ? ((d >> ROWSHIFT) & 1) << 3
                                : ((d >> ROWSHIFT) & 3) << 2;
     }
 
-    // Lines from `first` of the `total` of an operand at p, from depth k0 on; ld: elements from line to line, or step to step.
+    // Lines from `first` of the `total` of an operand at p, from depth k0 on; ld: elements from
+    // line to line, or step to step.
     __device__ __forceinline__ void start(const double* p, i64 ld, i64 first, i64 total, i64 k0) {
         const i64 left = total - first;
         lines = left < SIZE ? (int)left : SIZE;

@@ -1,26 +1,29 @@
-// Products of tiles in single precision (FP32 units, copies of sm_80 and newer): acc += A B for BM lines of A and BN lines of B, of
-// any depth.
+// Products of tiles in single precision (FP32 units, copies of sm_80 and newer): acc += A B for BM
+// lines of A and BN lines of B, of any depth.
 //
-// The depth is walked in slabs of BK steps. Copies of STAGES - 1 slabs are under way in a ring of shared memory while one is
-// multiplied; they are dealt out between the multiplications. A slab that is not full, the last one, is multiplied first: its zeros
-// are then filled in before the pipeline starts, and all copies in it are alike.
+// The depth is walked in slabs of BK steps. Copies of STAGES - 1 slabs are under way in a ring of
+// shared memory while one is multiplied; they are dealt out between the multiplications. A slab
+// that is not full, the last one, is multiplied first: its zeros are then filled in before the
+// pipeline starts, and all copies in it are alike.
 //
-// A NaN in a line reaches that line of the product only. Lines of the product that belong to none of the operand are undefined:
-// whoever stores a tile leaves them out.
+// A NaN in a line reaches that line of the product only. Lines of the product that belong to none
+// of the operand are undefined: whoever stores a tile leaves them out.
 #pragma once
 #include "slab_f32.cuh"
 
 namespace tile {
 
-// acc[i][j]: row row0 + row(i) and column col0 + col(j) of the tile, where row0 and col0 are the thread's. Its rows, and its
-// columns, are groups of four neighbours, so that four of C's elements are stored at once in either direction.
+// acc[i][j]: row row0 + row(i) and column col0 + col(j) of the tile, where row0 and col0 are the
+// thread's. Its rows, and its columns, are groups of four neighbours, so that four of C's elements
+// are stored at once in either direction.
 //
 // Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns.
 template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, int LANES_M, Layout LA, Layout LB>
 struct Product {
     typedef float Real;
     static constexpr int THREADS = 32 * WARPS_M * WARPS_N;
-    // Loops of 8 steps are short enough for the instruction cache; 16, where 8 would not give every thread of the block a copy.
+    // Loops of 8 steps are short enough for the instruction cache; 16, where 8 would not give every
+    // thread of the block a copy.
     static constexpr int BK = 2 * (BM < BN ? BM : BN) < THREADS ? 16 : 8;
     static constexpr int UNIT_STEPS = 16;  // the depth of a share of a tile is a multiple of it
     static constexpr int LANES_N = 32 / LANES_M;
@@ -34,9 +37,9 @@ struct Product {
     static_assert(TM % 4 == 0 && TN % 4 == 0 && (LANES_M == 4 || LANES_M == 8), "");
     typedef float Acc[TM][TN];
 
-    // The lanes of a warp form a grid of 4 x 8 or 8 x 4. Reads of 16 bytes take two passes instead of four when neighbouring lanes, or
-    // neighbouring pairs of them, read the same: the lowest bit of a lane counts along the grid's shorter side, the next three along
-    // the other.
+    // The lanes of a warp form a grid of 4 x 8 or 8 x 4. Reads of 16 bytes take two passes instead
+    // of four when neighbouring lanes, or neighbouring pairs of them, read the same: the lowest bit
+    // of a lane counts along the grid's shorter side, the next three along the other.
     static __device__ __forceinline__ int row0(int thread) {
         const int lane = thread & 31, across = (lane & 1) | (lane >> 4) << 1, along = lane >> 1 & 7;
         return (thread >> 5) % WARPS_M * (BM / WARPS_M) + (LANES_M == 4 ? across : along) * 4;
@@ -106,19 +109,23 @@ struct Product {
     template <int N>
     static __device__ __forceinline__ void load(float (&f)[N], int group, unsigned at) {
         asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                     : "=f"(f[4 * group]), "=f"(f[4 * group + 1]), "=f"(f[4 * group + 2]), "=f"(f[4 * group + 3])
+                     : "=f"(f[4 * group]), "=f"(f[4 * group + 1]), "=f"(f[4 * group + 2]),
+                       "=f"(f[4 * group + 3])
                      : "r"(at));
     }
-    // Products go along the shorter side of the thread's part, to and fro. The factors they need first are loaded first.
+    // Products go along the shorter side of the thread's part, to and fro. The factors they need
+    // first are loaded first.
     static constexpr bool COLUMNS = TM <= TN;
-    static __device__ __forceinline__ void load_group(float (&a)[TM], float (&b)[TN], int l, unsigned at_a, unsigned at_b) {
+    static __device__ __forceinline__ void load_group(float (&a)[TM], float (&b)[TN], int l,
+                                                      unsigned at_a, unsigned at_b) {
         constexpr int FIRST = (COLUMNS ? TM : TN) / 4;
         const int g = l < FIRST ? l : l - FIRST;
         if ((l < FIRST) == COLUMNS) load(a, g, at_a + g * 16 * LANES_M);
         else load(b, g, at_b + g * 16 * LANES_N);
     }
     // Products t0 to before t1 of a step.
-    static __device__ __forceinline__ void multiply(Acc& acc, const float (&a)[TM], const float (&b)[TN], int t0, int t1) {
+    static __device__ __forceinline__ void multiply(Acc& acc, const float (&a)[TM],
+                                                    const float (&b)[TN], int t0, int t1) {
 #pragma unroll
         for (int t = t0; t < t1; ++t) {
             constexpr int SIDE = COLUMNS ? TM : TN;
@@ -132,11 +139,13 @@ struct Product {
     __device__ __forceinline__ void slabs(Acc& acc, const float* shared) {
         const int thread = thread_again();
         const unsigned home = shared_address(shared);
-        unsigned at_a = home + row0(thread) * 4, at_b = home + SlabA::FLOATS * 4 + col0(thread) * 4, use = 0;
+        unsigned at_a = home + row0(thread) * 4, at_b = home + SlabA::FLOATS * 4 + col0(thread) * 4,
+                 use = 0;
         // Unknown to the compiler, so that it adds no steps to them one by one.
         asm volatile("" : "+r"(at_a), "+r"(at_b));
         constexpr int PARTS = parts<MODE>(), GROUPS = (TM + TN) / 4, ALL = TM * TN;
-        constexpr int PLACES = BK / 4 < PARTS ? BK / 4 : PARTS, SHARE = (PARTS + PLACES - 1) / PLACES;
+        constexpr int PLACES = BK / 4 < PARTS ? BK / 4 : PARTS,
+                      SHARE = (PARTS + PLACES - 1) / PLACES;
         const int all_a = sa.template limit<MODE>(), all_b = sb.template limit<MODE>();
         float a[2][TM], b[2][TN];
         copies_wait<STAGES - 2>();
@@ -162,14 +171,16 @@ struct Product {
                 }
 #pragma unroll
                 for (int l = 0; l < GROUPS; ++l) {
-                    load_group(a[next], b[next], l, at_a + q1 * SlabA::PITCH * 4, at_b + q1 * SlabB::PITCH * 4);
+                    load_group(a[next], b[next], l, at_a + q1 * SlabA::PITCH * 4,
+                               at_b + q1 * SlabB::PITCH * 4);
                     multiply(acc, a[now], b[now], LEAD + l * SPACE, LEAD + (l + 1) * SPACE);
                 }
                 if (q % (BK / PLACES) == BK / PLACES / 2) {
                     const int c = q / (BK / PLACES);
 #pragma unroll
                     for (int u = 0; u < SHARE; ++u)
-                        if (c * SHARE + u < PARTS) copy_part<MODE>(home, c * SHARE + u, limit_a, limit_b);
+                        if (c * SHARE + u < PARTS)
+                            copy_part<MODE>(home, c * SHARE + u, limit_a, limit_b);
                     if (c + 1 == PLACES) next_slab<MODE>();
                 }
                 multiply(acc, a[now], b[now], LEAD + GROUPS * SPACE, ALL);
@@ -190,18 +201,22 @@ struct Product {
     }
     // Accumulators to memory, BM x BN elements in an order of their own, and back, added.
     //
-    // The order is chosen for the registers. An instruction reads its three operands from two banks of registers, even and odd, one
-    // operand from each at a time; of a run of products one factor stays, so that the other and the accumulator should lie in
-    // different banks. Factors are loaded by fours into registers that begin with a multiple of four; accumulators that are stored
-    // together are kept alike, and storing the odd ones of four first makes theirs odd where the factor's are even.
-    static constexpr int quad_row(int e, int u) { return COLUMNS ? e / TN * 4 + (u ^ 1) : e * 4 / TN; }
+    // The order is chosen for the registers. An instruction reads its three operands from two banks
+    // of registers, even and odd, one operand from each at a time; of a run of products one factor
+    // stays, so that the other and the accumulator should lie in different banks. Factors are
+    // loaded by fours into registers that begin with a multiple of four; accumulators that are
+    // stored together are kept alike, and storing the odd ones of four first makes theirs odd where
+    // the factor's are even.
+    static constexpr int quad_row(int e, int u) {
+        return COLUMNS ? e / TN * 4 + (u ^ 1) : e * 4 / TN;
+    }
     static constexpr int quad_col(int e, int u) { return COLUMNS ? e % TN : e * 4 % TN + (u ^ 1); }
     static __device__ __forceinline__ void give(const Acc& acc, float* to, int thread) {
 #pragma unroll
         for (int e = 0; e < TM * TN / 4; ++e)
-            reinterpret_cast<float4*>(to)[thread + e * THREADS] =
-                make_float4(acc[quad_row(e, 0)][quad_col(e, 0)], acc[quad_row(e, 1)][quad_col(e, 1)],
-                            acc[quad_row(e, 2)][quad_col(e, 2)], acc[quad_row(e, 3)][quad_col(e, 3)]);
+            reinterpret_cast<float4*>(to)[thread + e * THREADS] = make_float4(
+                acc[quad_row(e, 0)][quad_col(e, 0)], acc[quad_row(e, 1)][quad_col(e, 1)],
+                acc[quad_row(e, 2)][quad_col(e, 2)], acc[quad_row(e, 3)][quad_col(e, 3)]);
     }
     static __device__ __forceinline__ void take(Acc& acc, const float* from, int thread) {
 #pragma unroll

@@ -1,12 +1,13 @@
 // arch: sm_80 sm_90
-// Products of tiles in double precision on the tensor cores (mma.sync, sm_80 and newer): acc += A B for BM lines of A and BN
-// lines of B, of any depth.
+// Products of tiles in double precision on the tensor cores (mma.sync, sm_80 and newer): acc += A B
+// for BM lines of A and BN lines of B, of any depth.
 //
-// The depth is walked in slabs of 16 steps. Copies of STAGES - 1 slabs are under way in a ring of shared memory while one is
-// multiplied; they are dealt out between the multiplications, so that neither waits for the other. Nor do warps that meet APART
-// wait for one another: each says when its copies of the next slab are there and it has read the last of this one, and multiplies
-// on before it asks whether all have. A slab that is not full, the last one, is multiplied first: its zeros are then filled in
-// before the pipeline starts, and all copies in it are alike.
+// The depth is walked in slabs of 16 steps. Copies of STAGES - 1 slabs are under way in a ring of
+// shared memory while one is multiplied; they are dealt out between the multiplications, so that
+// neither waits for the other. Nor do warps that meet APART wait for one another: each says when
+// its copies of the next slab are there and it has read the last of this one, and multiplies on
+// before it asks whether all have. A slab that is not full, the last one, is multiplied first: its
+// zeros are then filled in before the pipeline starts, and all copies in it are alike.
 //
 // Lines beyond the last count as zeros. A NaN in a line reaches that line of the product only.
 #pragma once
@@ -15,10 +16,12 @@
 namespace tile {
 
 // D (16 x 8) += A (16 x 8) B (8 x 8).
-__device__ __forceinline__ void mma_16x8x8(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
+__device__ __forceinline__ void mma_16x8x8(double (&d)[4], const double (&a)[4],
+                                           const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
         : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
@@ -26,18 +29,21 @@ __device__ __forceinline__ void mma_16x8x8(double (&d)[4], const double (&a)[4],
     for (int q = 0; q < 2; ++q) {
 #pragma unroll
         for (int r = 0; r < 2; ++r)
-            asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-                         : "+d"(d[2 * r]), "+d"(d[2 * r + 1])
-                         : "d"(a[2 * q + r]), "d"(b[q]));
+            asm volatile(
+                "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                : "+d"(d[2 * r]), "+d"(d[2 * r + 1])
+                : "d"(a[2 * q + r]), "d"(b[q]));
     }
 #endif
 }
 
-// The 16 steps of a slab are dealt to the tensor core's four groups of four in one of two ways, the same for A and B: lane t
-// of a quad takes steps 2t, 2t + 1, 8 + 2t, 9 + 2t (PAIRS), or t, 4 + t, 8 + t, 12 + t. The choice makes each read from
-// shared memory deliver registers as the instruction wants them.
+// The 16 steps of a slab are dealt to the tensor core's four groups of four in one of two ways, the
+// same for A and B: lane t of a quad takes steps 2t, 2t + 1, 8 + 2t, 9 + 2t (PAIRS), or t, 4 + t, 8
+// + t, 12 + t. The choice makes each read from shared memory deliver registers as the instruction
+// wants them.
 //
-// A: 16 rows; a lane (g = lane / 4, t = lane % 4) holds rows 2g and 2g + 1: f[2 q + r] is row 2g + r at its q-th step.
+// A: 16 rows; a lane (g = lane / 4, t = lane % 4) holds rows 2g and 2g + 1: f[2 q + r] is row 2g +
+// r at its q-th step.
 template <int SIZE, int BK, Layout LAYOUT>
 struct FragmentA {
     static __device__ __forceinline__ int base(int row0, int lane) {
@@ -45,11 +51,13 @@ struct FragmentA {
         if (LAYOUT == LINES) return 2 * t * SIZE + row0 + ((2 * g) ^ (t << 2));
         return (row0 + 2 * g) * BK + (t ^ ((g & 3) << 2));
     }
-    static __device__ __forceinline__ void load(double (&f)[4], const double* slab, int base, int block, int half) {
+    static __device__ __forceinline__ void load(double (&f)[4], const double* slab, int base,
+                                                int block, int half) {
 #pragma unroll
         for (int q = 0; q < 2; ++q) {
             if (LAYOUT == LINES) {
-                const double2 x = *reinterpret_cast<const double2*>(slab + base + block * 16 + (q + half * 8) * SIZE);
+                const double2 x = *reinterpret_cast<const double2*>(slab + base + block * 16 +
+                                                                    (q + half * 8) * SIZE);
                 f[2 * q] = x.x, f[2 * q + 1] = x.y;
             } else {
                 const double* at = slab + (base ^ (q << 2) ^ (half << 3)) + block * 16 * BK;
@@ -58,7 +66,8 @@ struct FragmentA {
         }
     }
 };
-// B: 16 columns as two of 8; a lane holds column g of each: f[h][q] is column 8 h + g at its q-th step.
+// B: 16 columns as two of 8; a lane holds column g of each: f[h][q] is column 8 h + g at its q-th
+// step.
 template <int SIZE, int BK, Layout LAYOUT, bool PAIRS>
 struct FragmentB {
     static __device__ __forceinline__ int base(int col0, int lane) {
@@ -66,30 +75,36 @@ struct FragmentB {
         if (LAYOUT == LINES) return 2 * t * SIZE + col0 + (g ^ (t << 2));
         return (col0 + g) * BK + (PAIRS ? (2 * t) ^ ((g & 1) << 3) : t ^ ((g & 3) << 2));
     }
-    static __device__ __forceinline__ void load(double (&f)[2][2], const double* slab, int base, int block, int half) {
+    static __device__ __forceinline__ void load(double (&f)[2][2], const double* slab, int base,
+                                                int block, int half) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             if (LAYOUT == LINES) {
 #pragma unroll
-                for (int q = 0; q < 2; ++q) f[h][q] = slab[(base ^ (h << 3)) + block * 16 + (q + half * 8) * SIZE];
+                for (int q = 0; q < 2; ++q)
+                    f[h][q] = slab[(base ^ (h << 3)) + block * 16 + (q + half * 8) * SIZE];
             } else if (PAIRS) {
-                const double2 x = *reinterpret_cast<const double2*>(slab + (base ^ (half << 3)) + (block * 16 + h * 8) * BK);
+                const double2 x = *reinterpret_cast<const double2*>(slab + (base ^ (half << 3)) +
+                                                                    (block * 16 + h * 8) * BK);
                 f[h][0] = x.x, f[h][1] = x.y;
             } else {
 #pragma unroll
-                for (int q = 0; q < 2; ++q) f[h][q] = slab[(base ^ (q << 2) ^ (half << 3)) + (block * 16 + h * 8) * BK];
+                for (int q = 0; q < 2; ++q)
+                    f[h][q] = slab[(base ^ (q << 2) ^ (half << 3)) + (block * 16 + h * 8) * BK];
             }
         }
     }
 };
 
-// acc[i][j][h][2 r + e]: of the 16 x 16 block (i, j) of the warp's part, row 2g + r and column 8 h + 2t + e.
+// acc[i][j][h][2 r + e]: of the 16 x 16 block (i, j) of the warp's part, row 2g + r and column 8 h
+// + 2t + e.
 //
-// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns; until its own `run`, the last of
-// the ring's STAGES places is free for other use. DOWN: the sum is taken from the last slab to the first, and the operands are
-// started at the last slab that is full.
-template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB, bool DOWN = false,
-          Meeting MEETING = APART>
+// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns;
+// until its own `run`, the last of the ring's STAGES places is free for other use. DOWN: the sum is
+// taken from the last slab to the first, and the operands are started at the last slab that is
+// full.
+template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB,
+          bool DOWN = false, Meeting MEETING = APART>
 struct Product {
     typedef double Real;
     static constexpr int BK = 16;
@@ -112,8 +127,12 @@ struct Product {
     typedef double Acc[FM][FN][2][4];
 
     // The first row and column of the warp's part.
-    static __device__ __forceinline__ int warp_row(int thread) { return (thread >> 5) % WARPS_M * WM; }
-    static __device__ __forceinline__ int warp_col(int thread) { return (thread >> 5) / WARPS_M * WN; }
+    static __device__ __forceinline__ int warp_row(int thread) {
+        return (thread >> 5) % WARPS_M * WM;
+    }
+    static __device__ __forceinline__ int warp_col(int thread) {
+        return (thread >> 5) / WARPS_M * WN;
+    }
 
     SlabA sa;
     SlabB sb;
@@ -132,10 +151,12 @@ struct Product {
         else sb.template copy<UNIT>(home + fill + BM * BK * 8, part - OF_A, limit_b);
     }
     __device__ __forceinline__ void fill_next() { fill = fill == BYTES - STAGE ? 0 : fill + STAGE; }
-    // `depth` steps of the slab so many slabs up; the rest of it is zeros. A slab out of turn leaves the next in turn.
+    // `depth` steps of the slab so many slabs up; the rest of it is zeros. A slab out of turn
+    // leaves the next in turn.
     template <int UNIT>
     __device__ __forceinline__ void copy_slab(unsigned home, int depth, int up) {
-        const int limit_a = sa.template limit<UNIT>(depth), limit_b = sb.template limit<UNIT>(depth);
+        const int limit_a = sa.template limit<UNIT>(depth),
+                  limit_b = sb.template limit<UNIT>(depth);
         sa.template skip<UNIT>(up), sb.template skip<UNIT>(up);
 #pragma unroll
         for (int p = 0; p < parts<UNIT>(); ++p) copy_part<UNIT>(home, p, limit_a, limit_b);
@@ -166,7 +187,8 @@ struct Product {
     }
 
     template <int UNIT>
-    __device__ __forceinline__ void slabs(Acc& acc, const double* shared, unsigned long long* place) {
+    __device__ __forceinline__ void slabs(Acc& acc, const double* shared,
+                                          unsigned long long* place) {
         const int thread = thread_again() & (THREADS - 1);
         Gate<MEETING, THREADS> gate;
         gate.open(place, WARPS, thread);
@@ -194,8 +216,8 @@ struct Product {
                     mma_16x8x8(acc[i][j][0], fa[half][i], fb[q & 1][0]);
                     mma_16x8x8(acc[i][j][1], fa[half][i], fb[q & 1][1]);
                     if (i > 0) continue;
-                    // Between the products: fragments of the next group, and a part of the copies. Not before: the registers
-                    // that are loaded have only now been read.
+                    // Between the products: fragments of the next group, and a part of the copies.
+                    // Not before: the registers that are loaded have only now been read.
                     if (q + 1 == GROUPS) {
                         gate.wait();
                         use = use == (BYTES - STAGE) / 8 ? 0 : use + STAGE / 8;
@@ -204,7 +226,8 @@ struct Product {
                     LoadB::load(fb[(q + 1) & 1], shared + use, base_b, q1 % FN, q1 / FN);
                     if (q + 1 == GROUPS) {
 #pragma unroll
-                        for (int r = 0; r < FM; ++r) LoadA::load(fa[0][r], shared + use, base_a, r, 0);
+                        for (int r = 0; r < FM; ++r)
+                            LoadA::load(fa[0][r], shared + use, base_a, r, 0);
                     } else {
                         if (half == 0) {
 #pragma unroll
@@ -212,7 +235,8 @@ struct Product {
                                 LoadA::load(fa[1][r], shared + use, base_a, r, 1);
                         }
 #pragma unroll
-                        for (int p = q * PARTS / (GROUPS - 1); p < (q + 1) * PARTS / (GROUPS - 1); ++p)
+                        for (int p = q * PARTS / (GROUPS - 1); p < (q + 1) * PARTS / (GROUPS - 1);
+                             ++p)
                             copy_part<UNIT>(home, p, limit_a, limit_b);
                     }
                     if (q + 2 == GROUPS) {

@@ -1,9 +1,10 @@
 // arch: sm_70
 // How the blocks and the warps of one launch hand things to one another.
 //
-// Between blocks: a writer stores, meets its fellow threads at a barrier, and one of them sets a flag by `store_release`; a
-// reader waits for the flag by `load_acquire` and then meets its own. Where even that round trip is too long the datum is its
-// own flag: see `load_relaxed`. Blocks that wait must all be resident, which a cooperative launch guarantees.
+// Between blocks: a writer stores, meets its fellow threads at a barrier, and one of them sets a
+// flag by `store_release`; a reader waits for the flag by `load_acquire` and then meets its own.
+// Where even that round trip is too long the datum is its own flag: see `load_relaxed`. Blocks that
+// wait must all be resident, which a cooperative launch guarantees.
 #pragma once
 #include "common.cuh"
 
@@ -24,10 +25,12 @@ __device__ __forceinline__ void load_relaxed(const Word* p, Word& x, Word& y) {
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(x), "=l"(y) : "l"(p));
 }
 __device__ __forceinline__ void store_relaxed(Word* p, Word x, Word y) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(x), "l"(y) : "memory");
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(x), "l"(y)
+                 : "memory");
 }
 
-// *p, or `other` where p is not to be read: without a branch, so that many loads are under way at once.
+// *p, or `other` where p is not to be read: without a branch, so that many loads are under way at
+// once.
 __device__ __forceinline__ double load_if(bool read, const double* p, double other) {
     double x = other;
     asm volatile("{ .reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.cg.f64 %0, [%1]; }"
@@ -36,12 +39,13 @@ __device__ __forceinline__ double load_if(bool read, const double* p, double oth
     return x;
 }
 __device__ __forceinline__ void store_if(bool write, double* p, double x) {
-    asm volatile("{ .reg .pred q; setp.ne.b32 q, %2, 0; @q st.global.cg.f64 [%0], %1; }" ::"l"(p), "d"(x), "r"((int)write)
+    asm volatile("{ .reg .pred q; setp.ne.b32 q, %2, 0; @q st.global.cg.f64 [%0], %1; }" ::"l"(p),
+                 "d"(x), "r"((int)write)
                  : "memory");
 }
 
-// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT threads meet. The others: some of
-// so many threads arrive and go on, the rest wait for them.
+// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT
+// threads meet. The others: some of so many threads arrive and go on, the rest wait for them.
 template <int ID, int COUNT>
 __device__ __forceinline__ void group_sync() {
     asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");

@@ -15,17 +15,19 @@ __device__ __forceinline__ int size() {
     asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(x));
     return x;
 }
-// All threads of all blocks meet: what was stored before one arrives, to global memory too, is there for all that have passed.
-// It takes a microsecond; a mailbox takes a third of it.
+// All threads of all blocks meet: what was stored before one arrives, to global memory too, is
+// there for all that have passed. It takes a microsecond; a mailbox takes a third of it.
 __device__ __forceinline__ void meet() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-__device__ __forceinline__ unsigned address(const void* place) { return (unsigned)__cvta_generic_to_shared(place); }
+__device__ __forceinline__ unsigned address(const void* place) {
+    return (unsigned)__cvta_generic_to_shared(place);
+}
 
-// The same shared memory by an address that is at hand. Else it is put together from the number of the block at every use, which
-// takes 50 cycles to ask for.
+// The same shared memory by an address that is at hand. Else it is put together from the number of
+// the block at every use, which takes 50 cycles to ask for.
 template <typename T>
 __device__ __forceinline__ T* own(T* memory) {
     unsigned at = address(memory);
@@ -39,7 +41,9 @@ __device__ __forceinline__ void mailbox_open(unsigned long long* box) {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void mailbox_expect(unsigned long long* box, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(box)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(box)),
+                 "r"(bytes)
+                 : "memory");
 }
 // Waits until it is full for the first, second, third time: parity 0, 1, 0.
 __device__ __forceinline__ void mailbox_wait(unsigned long long* box, int parity) {
@@ -61,13 +65,15 @@ __device__ __forceinline__ unsigned there(const void* place, int to) {
     return x;
 }
 // Sixteen bytes to a place in another block, and word of it to the mailbox there; if so told.
-__device__ __forceinline__ void mailbox_send16(bool really, unsigned box, unsigned place, const void* from) {
+__device__ __forceinline__ void mailbox_send16(bool really, unsigned box, unsigned place,
+                                               const void* from) {
     const uint4 x = *reinterpret_cast<const uint4*>(from);
     asm volatile(
         "{\n"
         ".reg .pred really;\n"
         "setp.ne.s32 really, %6, 0;\n"
-        "@really st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];\n"
+        "@really st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, "
+        "%3, %4}, [%5];\n"
         "}" ::"r"(place),
         "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(box), "r"((int)really)
         : "memory");

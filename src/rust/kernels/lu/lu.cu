@@ -1,11 +1,12 @@
 // arch: sm_60
 // Panel of the LU factorization with partial pivoting, and row exchanges.
 //
-// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks, a thread block
-// each. A launch learns from the chunks' candidates, left by the launch before, which row is the pivot; exchanges,
-// scales and eliminates its own rows; and leaves its candidate for the next column. Candidates, with the whole
-// candidate row and the row about to be exchanged for it, alternate between two buffers, so that no block reads what
-// another of the same launch writes.
+// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks,
+// a thread block each. A launch learns from the chunks' candidates, left by the launch before,
+// which row is the pivot; exchanges, scales and eliminates its own rows; and leaves its candidate
+// for the next column. Candidates, with the whole candidate row and the row about to be exchanged
+// for it, alternate between two buffers, so that no block reads what another of the same launch
+// writes.
 #include "common.cuh"
 
 namespace {
@@ -29,11 +30,13 @@ struct Candidates {
           top(rows + chunks * WIDTH) {}
 };
 
-// Step j of a panel of m rows and `width` columns at a; j = -1 only finds the candidates of column 0.
-// A NaN is never a maximum, except at the head of the column, where no comparison removes it: as in BLAS's idamax.
+// Step j of a panel of m rows and `width` columns at a; j = -1 only finds the candidates of column
+// 0. A NaN is never a maximum, except at the head of the column, where no comparison removes it: as
+// in BLAS's idamax.
 template <typename T>
-__device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, i64 first, T* space,
-                                          int* places, int* pivots, int* zero) {
+__device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld,
+                                          i64 first, T* space, int* places, int* pivots,
+                                          int* zero) {
     __shared__ T values[32];
     __shared__ int indices[32];
     __shared__ T pivot_row[WIDTH];
@@ -49,7 +52,8 @@ __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_row
     i64 p = j;
     if (j >= 0) {
         Candidate<T> c = {T(-1), 0x7fffffff};
-        for (i64 q = t; q < chunks; q += THREADS) c = better(c, Candidate<T>{now.value[q], now.row[q]});
+        for (i64 q = t; q < chunks; q += THREADS)
+            c = better(c, Candidate<T>{now.value[q], now.row[q]});
         c = block_best(c, values, indices);
         const T head = now.top[j];
         if (head == head && c.value > T(0)) p = c.index;
@@ -84,10 +88,12 @@ __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_row
             for (int group = j + 1; group < width; group += GROUP) {
                 T y[GROUP];
 #pragma unroll
-                for (int i = 0; i < GROUP; ++i) y[i] = group + i < width ? a[r + (group + i) * ld] : T(0);
+                for (int i = 0; i < GROUP; ++i)
+                    y[i] = group + i < width ? a[r + (group + i) * ld] : T(0);
 #pragma unroll
                 for (int i = 0; i < GROUP; ++i)
-                    if (group + i < width) a[r + (group + i) * ld] = y[i] - l * pivot_row[group + i];
+                    if (group + i < width)
+                        a[r + (group + i) * ld] = y[i] - l * pivot_row[group + i];
             }
         }
         if (following < width) {
@@ -107,10 +113,10 @@ __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_row
     }
 }
 
-// The net effect of the exchanges of rows first + i and pivots[first + i], i < count <= 32, as a list of moves
-// (to, from): list[0] moves, then the destinations, then the sources. One warp.
+// The net effect of the exchanges of rows first + i and pivots[first + i], i < count <= 32, as a
+// list of moves (to, from): list[0] moves, then the destinations, then the sources. One warp.
 __device__ __forceinline__ void exchange_list(int first, int count, const int* pivots, int* list) {
-    __shared__ int row[2 * WIDTH];      // rows touched: the first `count`, then those met below them
+    __shared__ int row[2 * WIDTH];  // rows touched: the first `count`, then those met below them
     __shared__ int content[2 * WIDTH];  // which row's contents stand there now
     const int lane = threadIdx.x;
     row[lane] = first + lane;
@@ -147,8 +153,8 @@ __device__ __forceinline__ void exchange_list(int first, int count, const int* p
     }
 }
 
-// Carries out a list of up to MOST_MOVES moves for each thread on n columns; the list has room for `room`. A block reads all moved
-// rows of its columns before it writes them.
+// Carries out a list of up to MOST_MOVES moves for each thread on n columns; the list has room for
+// `room`. A block reads all moved rows of its columns before it writes them.
 constexpr int MOST_MOVES = 4;
 template <typename T>
 __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* list, int room) {
@@ -180,11 +186,13 @@ __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* li
     }
 }
 
-// For columns left of those factored later, what comes to each row in the end. One thread block has one such block of columns, and
-// `table` a pair for each: the first row that moves, and the first of the lists that it still needs. Behind these it has a pair for
-// each of `count` lists, in their order: where the list is in `lists`, and its room. The contents of row r come from row
+// For columns left of those factored later, what comes to each row in the end. One thread block has
+// one such block of columns, and `table` a pair for each: the first row that moves, and the first
+// of the lists that it still needs. Behind these it has a pair for each of `count` lists, in their
+// order: where the list is in `lists`, and its room. The contents of row r come from row
 // order[blockIdx.x * m + r]. Shared memory: an integer for each row that moves.
-__device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int* table, int count, int* order) {
+__device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int* table, int count,
+                                              int* order) {
     extern __shared__ __align__(16) unsigned char memory[];
     int* content = reinterpret_cast<int*>(memory);
     const int t = threadIdx.x, threads = blockDim.x;
@@ -197,7 +205,8 @@ __device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int
         const int* list = lists + pair[2 * l];
         const int room = pair[2 * l + 1], moves = list[0];
         int places[MOST_MOVES], v[MOST_MOVES];
-        // Room that has no moves is read with the others: who waits for their number first waits twice.
+        // Room that has no moves is read with the others: who waits for their number first waits
+        // twice.
 #pragma unroll
         for (int i = 0; i < MOST_MOVES; ++i) {
             const int move = t + i * threads;
@@ -217,8 +226,9 @@ __device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int
     for (int r = t; r < rows; r += threads) to[r] = content[r];
 }
 
-// Row r of a column takes the contents of row order[r], for rows from `top` on, of m. A block has one column, which it reads and
-// writes once, in order: what is out of order is shared memory, a number for each row that moves.
+// Row r of a column takes the contents of row order[r], for rows from `top` on, of m. A block has
+// one column, which it reads and writes once, in order: what is out of order is shared memory, a
+// number for each row that moves.
 template <typename T>
 __device__ __forceinline__ void rows_reorder(i64 m, i64 top, T* a, i64 ld, const int* order) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -249,28 +259,28 @@ __device__ __forceinline__ void rows_reorder(i64 m, i64 top, T* a, i64 ld, const
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(32) exchanges_list_warp(int first, int count, const int* pivots,
-                                                                     int* list) {
+extern "C" __global__ void __launch_bounds__(32)
+    exchanges_list_warp(int first, int count, const int* pivots, int* list) {
     exchange_list(first, count, pivots, list);
 }
-extern "C" __global__ void __launch_bounds__(1024) exchanges_compose_lists(i64 m, const int* lists, const int* table,
-                                                                           int count, int* order) {
+extern "C" __global__ void __launch_bounds__(1024)
+    exchanges_compose_lists(i64 m, const int* lists, const int* table, int count, int* order) {
     lists_compose(m, lists, table, count, order);
 }
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(THREADS) panel_eliminate_column_##SUFFIX(                            \
-        i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, i64 first, T* space, int* places, int* pivots,         \
-        int* zero) {                                                                                                  \
-        lu_column<T>(m, width, j, chunk_rows, a, ld, first, space, places, pivots, zero);                             \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(1024) rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld,                \
-                                                                                  const int* list, int room) {        \
-        rows_exchange<T>(n, a, ld, list, room);                                                                       \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(512) rows_reorder_column_##SUFFIX(i64 m, i64 top, T* a, i64 ld,       \
-                                                                                  const int* order) {                \
-        rows_reorder<T>(m, top, a, ld, order);                                                                        \
+#define INSTANCES(T, SUFFIX)                                                                     \
+    extern "C" __global__ void __launch_bounds__(THREADS) panel_eliminate_column_##SUFFIX(       \
+        i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, i64 first, T* space, int* places, \
+        int* pivots, int* zero) {                                                                \
+        lu_column<T>(m, width, j, chunk_rows, a, ld, first, space, places, pivots, zero);        \
+    }                                                                                            \
+    extern "C" __global__ void __launch_bounds__(1024)                                           \
+        rows_exchange_list_##SUFFIX(i64 n, T* a, i64 ld, const int* list, int room) {            \
+        rows_exchange<T>(n, a, ld, list, room);                                                  \
+    }                                                                                            \
+    extern "C" __global__ void __launch_bounds__(512)                                            \
+        rows_reorder_column_##SUFFIX(i64 m, i64 top, T* a, i64 ld, const int* order) {           \
+        rows_reorder<T>(m, top, a, ld, order);                                                   \
     }
 
 INSTANCES(double, f64)

@@ -1,9 +1,9 @@
 // arch: sm_90
 // Columns beside a factored panel of the LU factorization: its exchanges, and their rows of U.
 //
-// A block has a few columns to itself. What the panel's exchanges bring into its rows goes to shared memory, with the panel's L, and is
-// solved for 8 rows at a time: sums of products with the rows before on the tensor cores, cut among warps, then within the 8
-// rows as ever.
+// A block has a few columns to itself. What the panel's exchanges bring into its rows goes to
+// shared memory, with the panel's L, and is solved for 8 rows at a time: sums of products with the
+// rows before on the tensor cores, cut among warps, then within the 8 rows as ever.
 #include "lu_rows.cuh"
 
 namespace {
@@ -23,7 +23,8 @@ struct Columns {
 };
 
 template <typename T>
-__device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first, i64 count, T* columns, const int* list) {
+__device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first, i64 count,
+                                       T* columns, const int* list) {
     extern __shared__ __align__(16) unsigned char memory[];
     Columns<T>& s = *reinterpret_cast<Columns<T>*>(memory);
     const int t = threadIdx.x, lane = t & 31, g = lane / 4, part = lane % 4;
@@ -38,9 +39,11 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
     }
     const int r = t % LARGEST;
 #pragma unroll 32
-    for (int k = t / LARGEST; k < LARGEST; k += THREADS / LARGEST) s.l[r][k] = k < r && r < n ? panel[r + k * ld] : T(0);
+    for (int k = t / LARGEST; k < LARGEST; k += THREADS / LARGEST)
+        s.l[r][k] = k < r && r < n ? panel[r + k * ld] : T(0);
 #pragma unroll
-    for (int i = t / LARGEST; i < COLUMNS; i += THREADS / LARGEST) s.b[r][i] = r < n && i < width ? c[first + r + i * ld] : T(0);
+    for (int i = t / LARGEST; i < COLUMNS; i += THREADS / LARGEST)
+        s.b[r][i] = r < n && i < width ? c[first + r + i * ld] : T(0);
     __syncthreads();
     if (t < moves) {
         const i64 to = list[1 + t];
@@ -64,7 +67,9 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
 #pragma unroll 2
         for (int k = 8 * share; k < row; k += 8 * SHARES)
 #pragma unroll
-            for (int h = 0; h < 2; ++h) mma_8x8x4(x[h][0], x[h][1], (double)l[k + 4 * h], (double)b[(k + 4 * h + part) * LD + g]);
+            for (int h = 0; h < 2; ++h)
+                mma_8x8x4(x[h][0], x[h][1], (double)l[k + 4 * h],
+                          (double)b[(k + 4 * h + part) * LD + g]);
         s.sums[group][share][g][2 * part] = x[0][0] + x[1][0];
         s.sums[group][share][g][2 * part + 1] = x[0][1] + x[1][1];
         __syncthreads();
@@ -95,13 +100,13 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
 
 }  // namespace
 
-// `count` columns, whose row 0 is at `columns`, brought up to a panel of n <= 128 columns: `list` says which rows move, as
-// panel_eliminate_cluster left it; rows `first` to first + n - 1 become L^-1 times what is there then, L unit lower triangular
-// at `panel`. Shared memory: `Columns`.
-#define ENTRY(T, SUFFIX)                                                                                                    \
-    extern "C" __global__ void __launch_bounds__(THREADS, 1)                                                               \
-        columns_follow_block_##SUFFIX(int n, const T* panel, i64 ld, i64 first, i64 count, T* columns, const int* list) {   \
-        follow<T>(n, panel, ld, first, count, columns, list);                                                              \
+// `count` columns, whose row 0 is at `columns`, brought up to a panel of n <= 128 columns: `list`
+// says which rows move, as panel_eliminate_cluster left it; rows `first` to first + n - 1 become
+// L^-1 times what is there then, L unit lower triangular at `panel`. Shared memory: `Columns`.
+#define ENTRY(T, SUFFIX)                                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) columns_follow_block_##SUFFIX( \
+        int n, const T* panel, i64 ld, i64 first, i64 count, T* columns, const int* list) { \
+        follow<T>(n, panel, ld, first, count, columns, list);                               \
     }
 ENTRY(double, f64)
 ENTRY(float, f32)

@@ -1,13 +1,16 @@
 // arch: sm_90
 // A panel of the LU factorization with partial pivoting, by one cluster of blocks and one launch.
 //
-// The panel stays in registers, some columns of it at a time, and rows stay where they are: exchanges move nothing until the end.
-// For a column each block finds its largest candidate and sends it, with what is left of its row, to the mailboxes of all
-// blocks; all choose the same, and eliminate. Nobody waits for memory on the way: entries of L and U go to `work`, where rows
-// keep their first places. Before the next columns are taken in hand the blocks meet, and bring them up to date (lu_rows.cuh).
+// The panel stays in registers, some columns of it at a time, and rows stay where they are:
+// exchanges move nothing until the end. For a column each block finds its largest candidate and
+// sends it, with what is left of its row, to the mailboxes of all blocks; all choose the same, and
+// eliminate. Nobody waits for memory on the way: entries of L and U go to `work`, where rows keep
+// their first places. Before the next columns are taken in hand the blocks meet, and bring them up
+// to date (lu_rows.cuh).
 //
-// A warp has 32 rows in each of SETS sets. A lane answers for one of them, and holds every fourth column of four of them: a number
-// that is read from shared memory to all lanes costs as much as four products.
+// A warp has 32 rows in each of SETS sets. A lane answers for one of them, and holds every fourth
+// column of four of them: a number that is read from shared memory to all lanes costs as much as
+// four products.
 #include "lu_rows.cuh"
 
 namespace {
@@ -32,7 +35,8 @@ __device__ __forceinline__ T fourth(const T (&v)[4], int part) {
     const T low = part & 1 ? v[1] : v[0], high = part & 1 ? v[3] : v[2];
     return part & 2 ? high : low;
 }
-// Row `which` of those from LOW on and before HIGH. By decisions: an index would make an array in memory of the registers.
+// Row `which` of those from LOW on and before HIGH. By decisions: an index would make an array in
+// memory of the registers.
 template <int LOW, int HIGH, typename T, int SETS, int SLOTS>
 __device__ __forceinline__ void lay_out(int which, T* to, const T (&x)[SETS][4][SLOTS]) {
     if constexpr (HIGH - LOW == 1) {
@@ -40,10 +44,8 @@ __device__ __forceinline__ void lay_out(int which, T* to, const T (&x)[SETS][4][
         for (int e = 0; e < SLOTS; ++e) to[e] = x[LOW / 4][LOW % 4][e];
     } else {
         constexpr int MIDDLE = (LOW + HIGH) / 2;
-        if (which < MIDDLE)
-            lay_out<LOW, MIDDLE>(which, to, x);
-        else
-            lay_out<MIDDLE, HIGH>(which, to, x);
+        if (which < MIDDLE) lay_out<LOW, MIDDLE>(which, to, x);
+        else lay_out<MIDDLE, HIGH>(which, to, x);
     }
 }
 // Computed here, not where it is used first.
@@ -65,13 +67,15 @@ struct Candidate {
     int set;
 };
 template <typename T, int SETS>
-__device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const Rows<T, SETS>& at, int j, int part) {
+__device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const Rows<T, SETS>& at,
+                                                  int j, int part) {
     Candidate<T> best;
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
         const T own = fourth(v[h], part);
         Choice c = choice(own, at.place[h], at.row[h]);
-        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in BLAS's idamax.
+        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in
+        // BLAS's idamax.
         if (is_nan(c, T())) c.high = c.low = at.place[h] == j ? 0xffffffffu : 0;
         if (at.row[h] == NO_ROW || at.place[h] < j) c.high = c.low = 0;
         const bool more = h == 0 || better(best.choice, c).place != best.choice.place;
@@ -82,7 +86,8 @@ __device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const R
 
 // Columns c0 to c0 + w - 1, by the warps that have rows.
 template <typename T, int THREADS, int SLOTS, int SETS>
-__device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int c0, int w, Rows<T, SETS>& at, T (&x)[SETS][4][SLOTS]) {
+__device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int c0, int w,
+                                          Rows<T, SETS>& at, T (&x)[SETS][4][SLOTS]) {
     constexpr int ENTRIES = THREADS / 32;
     Shared<T, THREADS, SLOTS>& s = p.s;
     const int lane = p.lane, part = lane % PARTS;
@@ -104,7 +109,8 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
             // The block's largest, by the high words of all its candidates.
             unsigned keys[ENTRIES], top = 0;
 #pragma unroll
-            for (int i = 0; i < ENTRIES; ++i) keys[i] = s.keys[parity][lane * ENTRIES + i], top = max(top, keys[i]);
+            for (int i = 0; i < ENTRIES; ++i)
+                keys[i] = s.keys[parity][lane * ENTRIES + i], top = max(top, keys[i]);
             const unsigned largest = __reduce_max_sync(ALL, top);
             int equal = 0;
 #pragma unroll
@@ -123,8 +129,10 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 mine = __ballot_sync(ALL, largest == 0 ? p.t == 0 : own.choice.place == place);
             }
             if (mine) {
-                // The warp that has it lays it out, the four lanes that share the row; the clerks send it.
-                const int leader = __ffs(mine) - 1, set = SETS > 1 ? __shfl_sync(ALL, own.set, leader) : 0;
+                // The warp that has it lays it out, the four lanes that share the row; the clerks
+                // send it.
+                const int leader = __ffs(mine) - 1,
+                          set = SETS > 1 ? __shfl_sync(ALL, own.set, leader) : 0;
                 if (lane / PARTS == leader / PARTS) {
                     lay_out<0, 4 * SETS>(4 * set + leader % PARTS, s.offer.row[part], x);
                     if (lane == leader) {
@@ -135,7 +143,8 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 asm volatile("bar.arrive 2, %0;" ::"n"(32 + 32 * CLERKS) : "memory");
             }
             cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
-            const Choice offered = lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
+            const Choice offered =
+                lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0};
             const Offer<T, SLOTS>& taken = s.offers[parity][best_lane(offered)];
             const Choice found = taken.choice;
             const auto head = taken.head;
@@ -149,7 +158,8 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
 #pragma unroll
                 for (int h = 0; h < SETS; ++h)
 #pragma unroll
-                    for (int q = 0; q < 4; ++q) l[h][q] = is_zero(found) ? v[h][q] : divided(v[h][q], head.value);
+                    for (int q = 0; q < 4; ++q)
+                        l[h][q] = is_zero(found) ? v[h][q] : divided(v[h][q], head.value);
             }
             // Rows that are done have no more use for x. The next column goes first.
 #pragma unroll
@@ -164,8 +174,11 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                     for (int h = 0; h < SETS; ++h) {
 #pragma unroll
                         for (int q = 0; q < 4; ++q)
-                            v[h][q] = __shfl_sync(ALL, turn == PARTS - 1 ? x[h][q][1] : x[h][q][0], (lane & ~3) | (turn + 1) % PARTS);
-                        at.place[h] = at.place[h] == found.place ? j : at.place[h] == j ? found.place : at.place[h];
+                            v[h][q] = __shfl_sync(ALL, turn == PARTS - 1 ? x[h][q][1] : x[h][q][0],
+                                                  (lane & ~3) | (turn + 1) % PARTS);
+                        at.place[h] = at.place[h] == found.place ? j
+                                      : at.place[h] == j         ? found.place
+                                                                 : at.place[h];
                     }
                     own = candidate(v, at, j + 1, part);
                     s.keys[parity ^ 1][p.t] = own.choice.high;
@@ -187,36 +200,47 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
     }
 }
 
-// What the clerks do: send the block's offer, and write down what was taken. Returns the first column without a pivot, or -1.
+// What the clerks do: send the block's offer, and write down what was taken. Returns the first
+// column without a pivot, or -1.
 template <typename T, int THREADS, int SLOTS>
 __device__ __forceinline__ int keep_books(const Panel<T, THREADS, SLOTS>& p, int c0, int w) {
-    constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, WHOLE = 2 + PARTS * PIECES, AT_ONCE = 2 * CLERKS;
+    constexpr int PIECE = 16 / sizeof(T), PIECES = SLOTS / PIECE, WHOLE = 2 + PARTS * PIECES,
+                  AT_ONCE = 2 * CLERKS;
     Shared<T, THREADS, SLOTS>& s = p.s;
-    const int lane = p.lane, clerk = p.t - THREADS, to = clerk % BLOCKS, which_piece = clerk / BLOCKS;
-    const unsigned inbox = cluster::there(&s.offers[0][p.me], to), box = cluster::there(&s.boxes[0], to);
+    const int lane = p.lane, clerk = p.t - THREADS, to = clerk % BLOCKS,
+              which_piece = clerk / BLOCKS;
+    const unsigned inbox = cluster::there(&s.offers[0][p.me], to),
+                   box = cluster::there(&s.boxes[0], to);
     int none = -1;
 #pragma unroll 1
     for (int j = c0; j < c0 + w; ++j) {
-        const int parity = j & 1, turn = j % PARTS, rest = c0 + w - j, live = (rest + turn + PARTS - 1) / PARTS;
-        if (clerk == 0) cluster::mailbox_expect(&s.boxes[parity], p.blocks * (2 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
+        const int parity = j & 1, turn = j % PARTS, rest = c0 + w - j,
+                  live = (rest + turn + PARTS - 1) / PARTS;
+        if (clerk == 0)
+            cluster::mailbox_expect(&s.boxes[parity],
+                                    p.blocks * (2 + PARTS * ((live + PIECE - 1) / PIECE)) * 16);
         __syncthreads();
         asm volatile("bar.sync 2, %0;" ::"n"(32 + 32 * CLERKS) : "memory");
         const unsigned place = inbox + parity * (int)sizeof(s.offers[0]);
 #pragma unroll
         for (int k = 0; k < WHOLE; k += AT_ONCE) {
             const int piece = k + which_piece, at = piece < WHOLE ? piece : 0;
-            const bool really = to < p.blocks && piece < WHOLE && (piece < 2 || (piece - 2) % PIECES * PIECE < live);
-            cluster::mailbox_send16(really, box + parity * 8, place + at * 16, reinterpret_cast<const uint4*>(&s.offer) + at);
+            const bool really = to < p.blocks && piece < WHOLE &&
+                                (piece < 2 || (piece - 2) % PIECES * PIECE < live);
+            cluster::mailbox_send16(really, box + parity * 8, place + at * 16,
+                                    reinterpret_cast<const uint4*>(&s.offer) + at);
         }
         cluster::mailbox_wait(&s.boxes[parity], j >> 1 & 1);
         if (clerk < 32) {
-            const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice : Choice{0, 0, NO_ROW, 0});
+            const int which = best_lane(lane < p.blocks ? s.offers[parity][lane % BLOCKS].choice
+                                                        : Choice{0, 0, NO_ROW, 0});
             const Offer<T, SLOTS>& taken = s.offers[parity][which];
             const Choice found = taken.choice;
             const int c = turn + lane;
             // The row of U, by the block that had it.
             if (which == p.me && lane < rest)
-                p.work[found.row + (j + lane) * p.ld] = lane == 0 ? taken.head.value : taken.row[c % PARTS][c / PARTS % SLOTS];
+                p.work[found.row + (j + lane) * p.ld] =
+                    lane == 0 ? taken.head.value : taken.row[c % PARTS][c / PARTS % SLOTS];
             if (lane == 0) {
                 s.origin[j] = found.row;
                 if (p.me == 0) p.pivots[p.first + j] = (int)(p.first + found.place);
@@ -228,14 +252,17 @@ __device__ __forceinline__ int keep_books(const Panel<T, THREADS, SLOTS>& p, int
 }
 
 template <typename T, int THREADS, int SETS, int SLOTS>
-__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots, int* zero, int* moves) {
+__device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 first, int* pivots,
+                                      int* zero, int* moves) {
     constexpr int WIDTH = PARTS * SLOTS;
     extern __shared__ __align__(16) unsigned char memory[];
     int t = threadIdx.x;
     asm volatile("" : "+r"(t));  // it too takes long to ask for
-    Shared<T, THREADS, SLOTS>& s = *cluster::own(reinterpret_cast<Shared<T, THREADS, SLOTS>*>(memory));
+    Shared<T, THREADS, SLOTS>& s =
+        *cluster::own(reinterpret_cast<Shared<T, THREADS, SLOTS>*>(memory));
     const int blocks = cluster::size(), me = cluster::rank(), part = t % PARTS;
-    const Panel<T, THREADS, SLOTS> p = {s, first, (i64)blocks * THREADS * SETS, blocks, me, t, t & 31, work, pivots};
+    const Panel<T, THREADS, SLOTS> p = {
+        s, first, (i64)blocks * THREADS * SETS, blocks, me, t, t & 31, work, pivots};
     Rows<T, SETS> at;
     i64 four[SETS];  // the first of the rows of which this lane has columns
     int none = -1;
@@ -257,7 +284,10 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             for (int e = 0; e < SLOTS; ++e) {
                 const int c = part + PARTS * e;
 #pragma unroll
-                for (int q = 0; q < 4; ++q) x[h][q][e] = four[h] + q < m && c < w && t < THREADS ? a[four[h] + q + (c0 + c) * lda] : T(0);
+                for (int q = 0; q < 4; ++q)
+                    x[h][q][e] = four[h] + q < m && c < w && t < THREADS
+                                     ? a[four[h] + q + (c0 + c) * lda]
+                                     : T(0);
             }
         cluster::meet();
         if (c0 > 0) {
@@ -301,14 +331,17 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
 
 }  // namespace
 
-// A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place, pivots[first + j] the row that
-// was exchanged for row first + j, *zero the first column without a pivot unless it is set already. One cluster of up to 16 blocks,
-// as many that blocks * ROWS >= m, of THREADS + 128 threads; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount
-// to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further sources.
-#define ENTRY(T, SUFFIX, ROWS, THREADS, SLOTS)                                                                             \
-    extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                                                 \
-        panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, int* pivots, int* zero, int* moves) {   \
-        panel<T, THREADS, ROWS / THREADS, SLOTS>(m, n, a, ld, work, first, pivots, zero, moves);                           \
+// A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place,
+// pivots[first + j] the row that was exchanged for row first + j, *zero the first column without a
+// pivot unless it is set already. One cluster of up to 16 blocks, as many that blocks * ROWS >= m,
+// of THREADS + 128 threads; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount
+// to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further
+// sources.
+#define ENTRY(T, SUFFIX, ROWS, THREADS, SLOTS)                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                       \
+        panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, \
+                                                 int* pivots, int* zero, int* moves) {           \
+        panel<T, THREADS, ROWS / THREADS, SLOTS>(m, n, a, ld, work, first, pivots, zero, moves); \
     }
 ENTRY(double, f64, 256, 128, 8)
 ENTRY(double, f64, 512, 256, 4)

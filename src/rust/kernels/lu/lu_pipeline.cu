@@ -1,10 +1,12 @@
 // arch: sm_80
-// LU factorization with partial pivoting of as many columns as the blocks of one launch hold, in a pipeline.
+// LU factorization with partial pivoting of as many columns as the blocks of one launch hold, in a
+// pipeline.
 //
-// A block has some columns to itself, all rows of them in registers, and rows stay where they are. It follows the columns before
-// its own, one by one as their blocks send them; then it factors its own, for which no other block is asked, and sends these. Who
-// waits for a column finds its pivot by a mark in it. A warp without rows, the clerk, keeps note of what rows are exchanged for;
-// it is done at the end.
+// A block has some columns to itself, all rows of them in registers, and rows stay where they are.
+// It follows the columns before its own, one by one as their blocks send them; then it factors its
+// own, for which no other block is asked, and sends these. Who waits for a column finds its pivot
+// by a mark in it. A warp without rows, the clerk, keeps note of what rows are exchanged for; it is
+// done at the end.
 #include "lu_safe_pivot.cuh"
 
 namespace {
@@ -18,8 +20,8 @@ __device__ __forceinline__ void all_meet() { __syncthreads(); }
 template <typename T, int THREADS, int WIDTH>
 struct Shared {
     static constexpr int WARPS = THREADS / 32;  // with rows
-    T row[2][WIDTH];  // a pivot's, from the columns of this block
-    int picked[2];    // its number, or -1 where it takes more than a glance to choose it
+    T row[2][WIDTH];                            // a pivot's, from the columns of this block
+    int picked[2];  // its number, or -1 where it takes more than a glance to choose it
     unsigned best[2][WARPS];
     Choice tied[THREADS];
 };
@@ -77,7 +79,8 @@ struct Worker {
         }
     }
 
-    // Column E of its own, the j-th of all; what the one before changes in others than this one is left to do.
+    // Column E of its own, the j-th of all; what the one before changes in others than this one is
+    // left to do.
     template <int E>
     __device__ __forceinline__ void factor(int j, int m, T* message) {
         constexpr int WARPS = THREADS / 32, NEXT = E + 1 < WIDTH ? E + 1 : E;
@@ -157,20 +160,22 @@ struct Worker {
 };
 
 template <typename T, int THREADS, int ROWS, int WIDTH>
-__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages, i64 first, int* pivots, int* zero, int* moves,
-                                       int room) {
+__device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages, i64 first,
+                                       int* pivots, int* zero, int* moves, int room) {
     using R = Rows<T, THREADS, ROWS>;
     constexpr i64 LDM = THREADS * ROWS;
     extern __shared__ __align__(16) unsigned char memory[];
     auto& s = *at_hand(reinterpret_cast<Shared<T, THREADS, WIDTH>*>(memory));
     // Where a row stands, and which row stands at a place.
-    unsigned short *const place = reinterpret_cast<unsigned short*>(&s + 1), *const row_at = place + m;
+    unsigned short *const place = reinterpret_cast<unsigned short*>(&s + 1), *const row_at =
+                                                                                 place + m;
     int t = threadIdx.x, lane = t & 31, warp = t >> 5;
     asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
     const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
     constexpr int blank = (int)BLANK<T>;
     T* const own = a + c0 * lda;
-    int* const picks = reinterpret_cast<int*>(messages + (k + 1) * LDM);  // the pivots' rows, once more
+    int* const picks =
+        reinterpret_cast<int*>(messages + (k + 1) * LDM);  // the pivots' rows, once more
     for (int r = t; r < m; r += THREADS + 32) place[r] = row_at[r] = r;
     if (t >= THREADS) {
         __syncthreads();
@@ -199,13 +204,15 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
                     pivots[first + j] = (int)first + from;
                 }
             }
-            if (j >= before && lane == j - c0 && u == T(0)) atomicMin(reinterpret_cast<unsigned*>(zero), (unsigned)(first + j));
+            if (j >= before && lane == j - c0 && u == T(0))
+                atomicMin(reinterpret_cast<unsigned*>(zero), (unsigned)(first + j));
         }
         // Later exchanges too move these columns' rows.
 #pragma unroll 1
         for (int j = end; j < k;) {
             const int r = j + lane < k ? glance(picks + j + lane) : blank;
-            const int there = __ffs(~__ballot_sync(ALL, r != blank)) - 1, count = there < 0 ? 32 : there;
+            const int there = __ffs(~__ballot_sync(ALL, r != blank)) - 1,
+                      count = there < 0 ? 32 : there;
 #pragma unroll 1
             for (int i = 0; i < count; ++i) {
                 const int picked = __shfl_sync(ALL, r, i);
@@ -247,16 +254,19 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
 
 }  // namespace
 
-// A matrix of m rows and n columns at a, from pivot number `first` on: its L and U in place, and pivots[first + j] the row that was
-// exchanged for row first + j; *zero the least number of a column without a pivot, as an unsigned integer, unless it is less already.
-// `moves`: what the exchanges amount to, in rows of the whole matrix: their number, which is 0 before, destinations, and `room`
-// further sources. One launch of n / 8 blocks, all resident, of THREADS + 32 threads, for m <= THREADS * ROWS rows. `messages`:
-// min(m, n) + 1 columns of THREADS * ROWS numbers, then min(m, n) integers, all words blank before. Shared memory: `Shared`, and
-// 2 * m short integers.
-#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1) columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX( \
-        int m, int n, T* a, i64 lda, T* messages, i64 first, int* pivots, int* zero, int* moves, int room) {              \
-        stripe<T, THREADS, ROWS, 8>(m, n, a, lda, messages, first, pivots, zero, moves, room);                            \
+// A matrix of m rows and n columns at a, from pivot number `first` on: its L and U in place, and
+// pivots[first + j] the row that was exchanged for row first + j; *zero the least number of a
+// column without a pivot, as an unsigned integer, unless it is less already. `moves`: what the
+// exchanges amount to, in rows of the whole matrix: their number, which is 0 before, destinations,
+// and `room` further sources. One launch of n / 8 blocks, all resident, of THREADS + 32 threads,
+// for m <= THREADS * ROWS rows. `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, then
+// min(m, n) integers, all words blank before. Shared memory: `Shared`, and 2 * m short integers.
+#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                        \
+    extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)                              \
+        columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX(                               \
+            int m, int n, T* a, i64 lda, T* messages, i64 first, int* pivots, int* zero,       \
+            int* moves, int room) {                                                            \
+        stripe<T, THREADS, ROWS, 8>(m, n, a, lda, messages, first, pivots, zero, moves, room); \
     }
 ENTRY(double, f64, 256, 2)
 ENTRY(double, f64, 512, 2)

@@ -1,4 +1,5 @@
-// The choice of a pivot in a panel of the LU factorization: what a candidate is, and which of many is taken.
+// The choice of a pivot in a panel of the LU factorization: what a candidate is, and which of many
+// is taken.
 #pragma once
 #include "common.cuh"
 
@@ -7,8 +8,8 @@ namespace lu {
 constexpr int NO_ROW = 0x7fffffff;
 constexpr unsigned ALL = 0xffffffffu;
 
-// A candidate: the bits of its magnitude with the highest one set, all where it counts as infinite, 0 where there is none;
-// where its row stands; where that row was at first.
+// A candidate: the bits of its magnitude with the highest one set, all where it counts as infinite,
+// 0 where there is none; where its row stands; where that row was at first.
 struct alignas(16) Choice {
     unsigned high, low;
     int place, row;
@@ -20,20 +21,28 @@ __device__ __forceinline__ Choice choice(double v, int place, int row) {
 __device__ __forceinline__ Choice choice(float v, int place, int row) {
     return {(unsigned)__float_as_int(v) | 0x80000000u, 0, place, row};
 }
-__device__ __forceinline__ bool is_nan(Choice c, double) { return c.high > 0xfff00000u || (c.high == 0xfff00000u && c.low != 0); }
+__device__ __forceinline__ bool is_nan(Choice c, double) {
+    return c.high > 0xfff00000u || (c.high == 0xfff00000u && c.low != 0);
+}
 __device__ __forceinline__ bool is_nan(Choice c, float) { return c.high > 0xff800000u; }
 __device__ __forceinline__ bool is_zero(Choice c) { return c.high == 0x80000000u && c.low == 0; }
 // Far from the ends of the range: 2^-1000 to 2^1000, 2^-120 to 2^120.
-__device__ __forceinline__ bool is_ordinary(Choice c, double) { return c.high >= 0x81700000u && c.high < 0xfe700000u; }
-__device__ __forceinline__ bool is_ordinary(Choice c, float) { return c.high >= 0x83800000u && c.high < 0xfb800000u; }
+__device__ __forceinline__ bool is_ordinary(Choice c, double) {
+    return c.high >= 0x81700000u && c.high < 0xfe700000u;
+}
+__device__ __forceinline__ bool is_ordinary(Choice c, float) {
+    return c.high >= 0x83800000u && c.high < 0xfb800000u;
+}
 
 // The largest; of several that are as large the first by place.
 __device__ __forceinline__ Choice better(Choice a, Choice b) {
-    const bool more = b.high != a.high ? b.high > a.high : b.low != a.low ? b.low > a.low : b.place < a.place;
+    const bool more = b.high != a.high ? b.high > a.high
+                      : b.low != a.low ? b.low > a.low
+                                       : b.place < a.place;
     return more ? b : a;
 }
-// The lane that has the best of a warp's, as a bit. The slow way is seldom taken, and a function, so that its instructions are not
-// fetched in vain.
+// The lane that has the best of a warp's, as a bit. The slow way is seldom taken, and a function,
+// so that its instructions are not fetched in vain.
 __device__ __noinline__ unsigned best_of_tied(unsigned tied, unsigned low, int place) {
     const unsigned lane = threadIdx.x & 31;
     low = tied >> lane & 1 ? low : 0;

@@ -1,8 +1,10 @@
 // arch: sm_60
 // Products with sparse matrices by rows, relaxation, and the ways to aggregates of rows and back.
 //
-// A block has some rows, LANES threads to each, and brings their entries to shared memory, STAGED of them at a time, in the order in which they lie: however long rows are, all of
-// the matrix is read once and in whole lines. Then the threads of neighbouring rows ask for entries of x that are mostly neighbours. A row's sum is taken in an order that depends on the matrix alone.
+// A block has some rows, LANES threads to each, and brings their entries to shared memory, STAGED
+// of them at a time, in the order in which they lie: however long rows are, all of the matrix is
+// read once and in whole lines. Then the threads of neighbouring rows ask for entries of x that are
+// mostly neighbours. A row's sum is taken in an order that depends on the matrix alone.
 #include "common.cuh"
 
 namespace {
@@ -15,7 +17,8 @@ struct Stage {
     int columns[STAGED];
 };
 
-// Rows with more entries, and aggregates with more rows, are left to many threads each. Products of one vector take all rows, whatever they have: a matrix with long ones is not for these, as what
+// Rows with more entries, and aggregates with more rows, are left to many threads each. Products of
+// one vector take all rows, whatever they have: a matrix with long ones is not for these, as what
 // finds them would cost registers.
 constexpr int LONG = 4096, MANY = 512;
 
@@ -38,7 +41,8 @@ __device__ __forceinline__ void block_sum(double (&sum)[TOGETHER]) {
 
 // Calls done(row, c, (A x_c)_row) for all rows and vectors.
 template <int LANES, int COLUMNS, typename Done>
-__device__ __forceinline__ void rows_of(Stage& stage, i64 n, const int* starts, const int* index, const double* values, const double* x, int columns,
+__device__ __forceinline__ void rows_of(Stage& stage, i64 n, const int* starts, const int* index,
+                                        const double* values, const double* x, int columns,
                                         Done done) {
     constexpr int ROWS = THREADS / LANES, EACH = STAGED / THREADS;
     const i64 top = blockIdx.x * (i64)ROWS, row = top + threadIdx.x / LANES;
@@ -78,12 +82,15 @@ __device__ __forceinline__ void rows_of(Stage& stage, i64 n, const int* starts, 
     for (int c = 0; c < COLUMNS; ++c) {
 #pragma unroll
         for (int d = LANES / 2; d > 0; d >>= 1) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], d);
-        if (lane == 0 && row < n && c < columns && (COLUMNS == 1 || starts[row + 1] - starts[row] <= LONG)) done(row, c, sum[c]);
+        if (lane == 0 && row < n && c < columns &&
+            (COLUMNS == 1 || starts[row + 1] - starts[row] <= LONG))
+            done(row, c, sum[c]);
     }
 }
 
 template <int COLUMNS, typename Done>
-__device__ __forceinline__ void products(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* x, int columns,
+__device__ __forceinline__ void products(int lanes, i64 n, const int* starts, const int* index,
+                                         const double* values, const double* x, int columns,
                                          Done done) {
     __shared__ Stage stage;
     switch (lanes) {
@@ -98,8 +105,9 @@ __device__ __forceinline__ void products(int lanes, i64 n, const int* starts, co
 
 // The same of the long rows, a block to each.
 template <typename Done>
-__device__ __forceinline__ void long_rows(const int* rows, i64 n, const int* starts, const int* index, const double* values, const double* x, int columns,
-                                          Done done) {
+__device__ __forceinline__ void long_rows(const int* rows, i64 n, const int* starts,
+                                          const int* index, const double* values, const double* x,
+                                          int columns, Done done) {
     const i64 row = rows[blockIdx.x];
     double sum[TOGETHER] = {};
     for (int e = starts[row] + threadIdx.x; e < starts[row + 1]; e += blockDim.x) {
@@ -142,38 +150,47 @@ struct Relax {
 
 }  // namespace
 
-// Of `lanes` threads to a row, and of one vector, or of up to four. What reads memory as fast as it comes is many blocks at once: so few registers are there for a thread.
-#define PRODUCTS(SUFFIX, COLUMNS, BLOCKS)                                                                                                             \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                                                     \
-        sparse_residual_##SUFFIX(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* b, const double* x,       \
-                                 double* out, int columns) {                                                                                          \
-        products<COLUMNS>(lanes, n, starts, index, values, x, columns, Residual{n, b, out});                                                          \
-    }                                                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                                                     \
-        sparse_relax_##SUFFIX(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const double* b,   \
-                              const double* x, double rate, double momentum, double* step, double* out, int columns) {                                \
-        products<COLUMNS>(lanes, n, starts, index, values, x, columns, Relax{n, diagonal, b, x, rate, momentum, step, out});                          \
+// Of `lanes` threads to a row, and of one vector, or of up to four. What reads memory as fast as it
+// comes is many blocks at once: so few registers are there for a thread.
+#define PRODUCTS(SUFFIX, COLUMNS, BLOCKS)                                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_residual_##SUFFIX(     \
+        int lanes, i64 n, const int* starts, const int* index, const double* values,            \
+        const double* b, const double* x, double* out, int columns) {                           \
+        products<COLUMNS>(lanes, n, starts, index, values, x, columns, Residual{n, b, out});    \
+    }                                                                                           \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_relax_##SUFFIX(        \
+        int lanes, i64 n, const int* starts, const int* index, const double* values,            \
+        const double* diagonal, const double* b, const double* x, double rate, double momentum, \
+        double* step, double* out, int columns) {                                               \
+        products<COLUMNS>(lanes, n, starts, index, values, x, columns,                          \
+                          Relax{n, diagonal, b, x, rate, momentum, step, out});                 \
     }
 
 PRODUCTS(single, 1, 5)
 PRODUCTS(several, TOGETHER, 3)
 
 extern "C" __global__ void __launch_bounds__(1024)
-    sparse_residual_long(const int* rows, i64 n, const int* starts, const int* index, const double* values, const double* b, const double* x, double* out,
+    sparse_residual_long(const int* rows, i64 n, const int* starts, const int* index,
+                         const double* values, const double* b, const double* x, double* out,
                          int columns) {
     long_rows(rows, n, starts, index, values, x, columns, Residual{n, b, out});
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
-    sparse_relax_long(const int* rows, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, const double* b,
-                      const double* x, double rate, double momentum, double* step, double* out, int columns) {
-    long_rows(rows, n, starts, index, values, x, columns, Relax{n, diagonal, b, x, rate, momentum, step, out});
+    sparse_relax_long(const int* rows, i64 n, const int* starts, const int* index,
+                      const double* values, const double* diagonal, const double* b,
+                      const double* x, double rate, double momentum, double* step, double* out,
+                      int columns) {
+    long_rows(rows, n, starts, index, values, x, columns,
+              Relax{n, diagonal, b, x, rate, momentum, step, out});
 }
 
 // The same of x = 0 and p = 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_relax_zero_plain(i64 n, const double* diagonal, const double* b, double rate, double* step, double* out, int columns) {
-    for (i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
+    sparse_relax_zero_plain(i64 n, const double* diagonal, const double* b, double rate,
+                            double* step, double* out, int columns) {
+    for (i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x; row < n;
+         row += (i64)gridDim.x * blockDim.x) {
         const double scale = rate / diagonal[row];
         for (int c = 0; c < columns; ++c) {
             const i64 at = row + c * n;
@@ -184,7 +201,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // out <- P' x, a thread to an aggregate, and a block to one with many rows.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_restrict_plain(i64 n, i64 count, const int* starts, const int* members, const double* x, double* out, int columns) {
+    sparse_restrict_plain(i64 n, i64 count, const int* starts, const int* members, const double* x,
+                          double* out, int columns) {
     __shared__ int found, larger[THREADS];
     for (i64 top = blockIdx.x * (i64)THREADS; top < count; top += (i64)gridDim.x * THREADS) {
         __syncthreads();
@@ -224,8 +242,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // out <- out + P x.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_prolong_plain(i64 n, i64 count, const int* aggregate, const double* x, double* out, int columns) {
-    for (i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
+    sparse_prolong_plain(i64 n, i64 count, const int* aggregate, const double* x, double* out,
+                         int columns) {
+    for (i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x; row < n;
+         row += (i64)gridDim.x * blockDim.x) {
         const int k = aggregate[row];
         if (k < 0) continue;
         for (int c = 0; c < columns; ++c) out[row + c * n] += x[k + c * count];

@@ -1,5 +1,6 @@
 // arch: sm_60
-// Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/device/sparse.rs` says what they are.
+// Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/device/sparse.rs`
+// says what they are.
 #include "common.cuh"
 
 namespace {
@@ -25,15 +26,19 @@ __device__ __forceinline__ unsigned long long priority(unsigned i, unsigned j, d
     return (unsigned long long)(__float_as_uint((float)strength) & ~0x3ffu) << 32 | drawn;
 }
 
-// Of a coarse row's entries before they are added up, so many are sorted by a warp in shared memory.
+// Of a coarse row's entries before they are added up, so many are sorted by a warp in shared
+// memory.
 constexpr int SHORT = 256, WARPS = 4;
 constexpr int NONE = 0x7fffffff;
 
 // The entries of the members' rows of an aggregate, in order, their columns those of aggregates.
-__device__ __forceinline__ void gather(int first, int last, int base, const int* members, const int* before, const int* starts, const int* index,
-                                       const double* values, const int* aggregate, int worker, int workers, int lane, int* keys, double* sums) {
+__device__ __forceinline__ void gather(int first, int last, int base, const int* members,
+                                       const int* before, const int* starts, const int* index,
+                                       const double* values, const int* aggregate, int worker,
+                                       int workers, int lane, int* keys, double* sums) {
     for (int m = first + worker; m < last; m += workers) {
-        const int row = members[m], begin = starts[row], count = starts[row + 1] - begin, to = before[m] - base;
+        const int row = members[m], begin = starts[row], count = starts[row + 1] - begin,
+                  to = before[m] - base;
         for (int k = lane; k < count; k += 32) {
             const int column = aggregate[index[begin + k]];
             keys[to + k] = column < 0 ? NONE : column;
@@ -46,7 +51,8 @@ __device__ __forceinline__ void gather(int first, int last, int base, const int*
 
 // Rows that are dominated by their diagonal entry take no part.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    aggregate_begin_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* entries, double dominant, int* root) {
+    aggregate_begin_plain(int lanes, i64 n, const int* starts, const int* index,
+                          const double* values, const double* entries, double dominant, int* root) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     double sum = 0;
@@ -57,11 +63,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (row < n && lane == 0) root[row] = sum <= dominant * entries[row] ? APART : LEFT;
 }
 
-// The strongest neighbour among those that are left of each row that is; or, `joining`, the aggregate of the strongest that is in one, else the row itself. One that is weak is none: where something
-// `relaxes` beside the row's strongest, else by itself.
+// The strongest neighbour among those that are left of each row that is; or, `joining`, the
+// aggregate of the strongest that is in one, else the row itself. One that is weak is none: where
+// something `relaxes` beside the row's strongest, else by itself.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    aggregate_propose_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* diagonal, int relaxes, const int* root,
-                            int joining, int* best) {
+    aggregate_propose_plain(int lanes, i64 n, const int* starts, const int* index,
+                            const double* values, const double* diagonal, int relaxes,
+                            const int* root, int joining, int* best) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     unsigned long long most = 0;
@@ -85,41 +93,48 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const int j = __shfl_xor_sync(0xffffffffu, found, d);
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, d));
         // Of equal ones the first, as if one thread had gone through the row.
-        if (j >= 0 && (found < 0 || other > most || (other == most && j < found))) most = other, found = j;
+        if (j >= 0 && (found < 0 || other > most || (other == most && j < found)))
+            most = other, found = j;
     }
     if (row >= n || lane > 0 || root[row] != LEFT) return;
-    if (found >= 0 && __uint_as_float((unsigned)(most >> 32)) < (relaxes ? WEAK * top : FAINT)) found = -1;
+    if (found >= 0 && __uint_as_float((unsigned)(most >> 32)) < (relaxes ? WEAK * top : FAINT))
+        found = -1;
     best[row] = !joining ? found : found < 0 ? (int)row : root[found];
 }
 
 // Rows that chose each other are an aggregate; or, `joining`, rows go where they chose.
-extern "C" __global__ void __launch_bounds__(THREADS) aggregate_accept_plain(i64 n, int joining, const int* best, int* root) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    aggregate_accept_plain(i64 n, int joining, const int* best, int* root) {
     const i64 row = blockIdx.x * (i64)THREADS + threadIdx.x;
     if (row >= n || root[row] != LEFT) return;
     const int j = best[row];
-    if (joining)
-        root[row] = j;
+    if (joining) root[row] = j;
     // What a row that is not left chose before is nothing that is left.
-    else if (j >= 0 && best[j] == row)
-        root[row] = min((int)row, j);
+    else if (j >= 0 && best[j] == row) root[row] = min((int)row, j);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) aggregate_flag_plain(i64 n, const int* root, int* flag) {
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) flag[i] = root[i] == i;
+extern "C" __global__ void __launch_bounds__(THREADS)
+    aggregate_flag_plain(i64 n, const int* root, int* flag) {
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS)
+        flag[i] = root[i] == i;
 }
 
 // aggregate[i] = number[of[i]], -1 where `of` is negative.
-extern "C" __global__ void __launch_bounds__(THREADS) aggregate_number_plain(i64 n, const int* of, const int* number, int* aggregate) {
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) aggregate[i] = of[i] < 0 ? -1 : number[of[i]];
+extern "C" __global__ void __launch_bounds__(THREADS)
+    aggregate_number_plain(i64 n, const int* of, const int* number, int* aggregate) {
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS)
+        aggregate[i] = of[i] < 0 ? -1 : number[of[i]];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) aggregate_sizes_plain(i64 n, const int* aggregate, int* sizes) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    aggregate_sizes_plain(i64 n, const int* aggregate, int* sizes) {
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS)
         if (aggregate[i] >= 0) atomicAdd(sizes + aggregate[i], 1);
 }
 
 // Members in places drawn by chance. `taken` begins with zeros.
-extern "C" __global__ void __launch_bounds__(THREADS) aggregate_draw_plain(i64 n, const int* aggregate, const int* starts, int* taken, int* drawn) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    aggregate_draw_plain(i64 n, const int* aggregate, const int* starts, int* taken, int* drawn) {
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) {
         const int k = aggregate[i];
         if (k >= 0) drawn[starts[k] + atomicAdd(taken + k, 1)] = (int)i;
@@ -128,8 +143,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) aggregate_draw_plain(i64 n
 
 // The same, ascending.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    aggregate_order_plain(i64 count, const int* aggregate, const int* starts, const int* drawn, int* members) {
-    for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count; m += (i64)gridDim.x * THREADS) {
+    aggregate_order_plain(i64 count, const int* aggregate, const int* starts, const int* drawn,
+                          int* members) {
+    for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count;
+         m += (i64)gridDim.x * THREADS) {
         const int row = drawn[m], k = aggregate[row];
         int smaller = 0;
         for (int e = starts[k]; e < starts[k + 1]; ++e) smaller += drawn[e] < row;
@@ -138,16 +155,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // How many entries the row of each member has.
-extern "C" __global__ void __launch_bounds__(THREADS) coarsen_lengths_plain(i64 count, const int* members, const int* starts, int* lengths) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    coarsen_lengths_plain(i64 count, const int* members, const int* starts, int* lengths) {
     for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count; m += (i64)gridDim.x * THREADS)
         lengths[m] = starts[members[m] + 1] - starts[members[m]];
 }
 
-// Rows of P'AP, a warp to each: how many entries they have, or, where `out_index` is not null, these. `before` is where the entries of each member begin, of all members' entries. Rows with more
-// than SHORT of them are left to `coarsen_long_plain`; that there are some is noted.
+// Rows of P'AP, a warp to each: how many entries they have, or, where `out_index` is not null,
+// these. `before` is where the entries of each member begin, of all members' entries. Rows with
+// more than SHORT of them are left to `coarsen_long_plain`; that there are some is noted.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    coarsen_short_plain(i64 count, const int* groups, const int* members, const int* before, const int* starts, const int* index, const double* values,
-                        const int* aggregate, double scale, int* lengths, int* any_long, const int* out_starts, int* out_index, double* out_values) {
+    coarsen_short_plain(i64 count, const int* groups, const int* members, const int* before,
+                        const int* starts, const int* index, const double* values,
+                        const int* aggregate, double scale, int* lengths, int* any_long,
+                        const int* out_starts, int* out_index, double* out_values) {
     __shared__ int all_keys[WARPS][SHORT];
     __shared__ double all_sums[WARPS][SHORT];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -155,13 +176,15 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     double* sums = all_sums[warp];
     const bool fills = out_index != nullptr;
     for (i64 k = blockIdx.x * (i64)WARPS + warp; k < count; k += (i64)gridDim.x * WARPS) {
-        const int first = groups[k], last = groups[k + 1], base = before[first], length = before[last] - base;
+        const int first = groups[k], last = groups[k + 1], base = before[first],
+                  length = before[last] - base;
         if (length > SHORT) {
             if (!fills && lane == 0) *any_long = 1;
             continue;
         }
         __syncwarp();
-        gather(first, last, base, members, before, starts, index, values, aggregate, 0, 1, lane, keys, fills ? sums : nullptr);
+        gather(first, last, base, members, before, starts, index, values, aggregate, 0, 1, lane,
+               keys, fills ? sums : nullptr);
         __syncwarp();
         int found = 0;
         unsigned firsts = 0;  // bit r: entry 32 r + lane is the first of its column
@@ -210,20 +233,26 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     }
 }
 
-// The long rows, a block to each: their entries are sorted by merging, in global memory, and counted; then added up where `out_index` is not null. The room has a place for each entry, twice.
+// The long rows, a block to each: their entries are sorted by merging, in global memory, and
+// counted; then added up where `out_index` is not null. The room has a place for each entry, twice.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    coarsen_long_plain(i64 count, const int* groups, const int* members, const int* before, const int* starts, const int* index, const double* values,
-                       const int* aggregate, double scale, int* keys_a, double* sums_a, int* keys_b, double* sums_b, int* lengths, const int* out_starts,
-                       int* out_index, double* out_values) {
+    coarsen_long_plain(i64 count, const int* groups, const int* members, const int* before,
+                       const int* starts, const int* index, const double* values,
+                       const int* aggregate, double scale, int* keys_a, double* sums_a, int* keys_b,
+                       double* sums_b, int* lengths, const int* out_starts, int* out_index,
+                       double* out_values) {
     __shared__ int heads[THREADS / 32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool fills = out_index != nullptr;
     for (i64 k = blockIdx.x; k < count; k += gridDim.x) {
-        const int first = groups[k], last = groups[k + 1], base = before[first], length = before[last] - base;
+        const int first = groups[k], last = groups[k + 1], base = before[first],
+                  length = before[last] - base;
         if (length <= SHORT) continue;
         int *keys = keys_a + base, *other_keys = keys_b + base;
         double *sums = sums_a + base, *other_sums = sums_b + base;
-        if (!fills) gather(first, last, base, members, before, starts, index, values, aggregate, warp, THREADS / 32, lane, keys, sums);
+        if (!fills)
+            gather(first, last, base, members, before, starts, index, values, aggregate, warp,
+                   THREADS / 32, lane, keys, sums);
         __syncthreads();
         // As often as it was swapped while it was sorted, it is now.
         for (i64 width = 1; width < length; width *= 2) {
@@ -237,10 +266,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 const i64 beside = low;
                 while (low < high) {
                     const i64 middle = low + (high - low) / 2;
-                    if (right ? keys[middle] <= key : keys[middle] < key)
-                        low = middle + 1;
-                    else
-                        high = middle;
+                    if (right ? keys[middle] <= key : keys[middle] < key) low = middle + 1;
+                    else high = middle;
                 }
                 const i64 to = (right ? run - 1 : run) * width + (e - run * width) + (low - beside);
                 other_keys[to] = key;

@@ -1,5 +1,6 @@
 // arch: sm_60
-// Sparse symmetric matrices from what the host has of them: checks, the other triangle, the diagonals; and sums over all that comes before.
+// Sparse symmetric matrices from what the host has of them: checks, the other triangle, the
+// diagonals; and sums over all that comes before.
 #include "common.cuh"
 
 namespace {
@@ -13,7 +14,9 @@ constexpr int BROKEN = 1, NOT_FINITE = 2, NOT_SYMMETRIC = 4;
 // Which entries of a column are read: all, or those of a triangle.
 constexpr int ALL = 0, LOWER = 1;
 
-__device__ __forceinline__ bool reads(int stored, i64 i, i64 j) { return stored == ALL || (stored == LOWER ? i >= j : i <= j); }
+__device__ __forceinline__ bool reads(int stored, i64 i, i64 j) {
+    return stored == ALL || (stored == LOWER ? i >= j : i <= j);
+}
 
 // The sum of x over the threads before this one of a block of `WARPS` warps, and over all.
 template <int WARPS>
@@ -41,7 +44,8 @@ __device__ __forceinline__ int before(int x, int& all) {
 }  // namespace
 
 // out[i] = x[0] + ... + x[i - 1] within a block's numbers, whose sum goes to `totals`.
-extern "C" __global__ void __launch_bounds__(THREADS) scan_parts_plain(i64 n, const int* x, int* out, int* totals) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scan_parts_plain(i64 n, const int* x, int* out, int* totals) {
     const i64 first = (blockIdx.x * (i64)THREADS + threadIdx.x) * EACH;
     int v[EACH], sum = 0, all;
 #pragma unroll
@@ -72,7 +76,8 @@ extern "C" __global__ void __launch_bounds__(1024) scan_totals_plain(int count, 
 }
 
 // out[i] += the sum of all blocks before; out[n] = the sum of all.
-extern "C" __global__ void __launch_bounds__(THREADS) scan_add_plain(i64 n, const int* totals, int* out) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scan_add_plain(i64 n, const int* totals, int* out) {
     const i64 first = (blockIdx.x * (i64)THREADS + threadIdx.x) * EACH;
     const int base = totals[blockIdx.x];
 #pragma unroll
@@ -81,9 +86,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) scan_add_plain(i64 n, cons
     if (blockIdx.x == 0 && threadIdx.x == 0) out[n] = totals[gridDim.x];
 }
 
-// Columns whose rows do not ascend or are out of range, and entries that are not finite. A warp has a column.
+// Columns whose rows do not ascend or are out of range, and entries that are not finite. A warp has
+// a column.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_check_plain(i64 n, int stored, const int* starts, const int* index, const double* values, int* faults) {
+    sparse_check_plain(i64 n, int stored, const int* starts, const int* index, const double* values,
+                       int* faults) {
     const int lane = threadIdx.x & 31;
     const i64 step = (i64)gridDim.x * (THREADS / 32);
     int found = 0;
@@ -98,7 +105,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Entries without an equal mirror image. A warp has a row.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_symmetric_plain(i64 n, const int* starts, const int* index, const double* values, int* faults) {
+    sparse_symmetric_plain(i64 n, const int* starts, const int* index, const double* values,
+                           int* faults) {
     const int lane = threadIdx.x & 31;
     const i64 step = (i64)gridDim.x * (THREADS / 32);
     bool differs = false;
@@ -108,10 +116,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             int low = starts[i], high = starts[i + 1];
             while (low < high) {
                 const int middle = low + (high - low) / 2;
-                if (index[middle] < j)
-                    low = middle + 1;
-                else
-                    high = middle;
+                if (index[middle] < j) low = middle + 1;
+                else high = middle;
             }
             const double image = low < starts[i + 1] && index[low] == j ? values[low] : 0;
             if (image != values[e]) differs = true;
@@ -121,7 +127,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // How many entries each row has in its own column of a triangle, and beyond the diagonal in others.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_lengths_plain(i64 n, int stored, const int* starts, const int* index, int* own, int* mirrored) {
+    sparse_lengths_plain(i64 n, int stored, const int* starts, const int* index, int* own,
+                         int* mirrored) {
     const int lane = threadIdx.x & 31;
     const i64 step = (i64)gridDim.x * (THREADS / 32);
     for (i64 j = (blockIdx.x * (i64)THREADS + threadIdx.x) >> 5; j < n; j += step) {
@@ -137,14 +144,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) sparse_add_plain(i64 n, const int* x, const int* y, int* out) {
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) out[i] = x[i] + y[i];
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sparse_add_plain(i64 n, const int* x, const int* y, int* out) {
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS)
+        out[i] = x[i] + y[i];
 }
 
-// Entries of a triangle to their rows; those of other columns, whose places are drawn by chance, to `drawn` first. `taken` begins with zeros.
+// Entries of a triangle to their rows; those of other columns, whose places are drawn by chance, to
+// `drawn` first. `taken` begins with zeros.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_fill_plain(i64 n, int stored, const int* starts, const int* index, const double* values, const int* own, const int* mirrored, const int* to,
-                      int* taken, int* drawn_index, double* drawn_values, int* out_index, double* out_values) {
+    sparse_fill_plain(i64 n, int stored, const int* starts, const int* index, const double* values,
+                      const int* own, const int* mirrored, const int* to, int* taken,
+                      int* drawn_index, double* drawn_values, int* out_index, double* out_values) {
     const int lane = threadIdx.x & 31;
     const i64 step = (i64)gridDim.x * (THREADS / 32);
     for (i64 j = (blockIdx.x * (i64)THREADS + threadIdx.x) >> 5; j < n; j += step) {
@@ -160,7 +171,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 out_index[at] = i;
                 out_values[at] = value;
                 if (i != j) {
-                    const int slot = to[i] + (stored == LOWER ? 0 : own[i]) + atomicAdd(taken + i, 1);
+                    const int slot =
+                        to[i] + (stored == LOWER ? 0 : own[i]) + atomicAdd(taken + i, 1);
                     drawn_index[slot] = (int)j;
                     drawn_values[slot] = value;
                 }
@@ -172,19 +184,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // What was drawn, in order of columns. A thread has a place.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_order_plain(i64 n, i64 entries, int stored, const int* own, const int* mirrored, const int* starts, const int* drawn_index,
-                       const double* drawn_values, int* out_index, double* out_values) {
-    for (i64 e = blockIdx.x * (i64)THREADS + threadIdx.x; e < entries; e += (i64)gridDim.x * THREADS) {
+    sparse_order_plain(i64 n, i64 entries, int stored, const int* own, const int* mirrored,
+                       const int* starts, const int* drawn_index, const double* drawn_values,
+                       int* out_index, double* out_values) {
+    for (i64 e = blockIdx.x * (i64)THREADS + threadIdx.x; e < entries;
+         e += (i64)gridDim.x * THREADS) {
         // The last row that does not begin after it.
         i64 low = 0, high = n;
         while (high - low > 1) {
             const i64 middle = low + (high - low) / 2;
-            if (starts[middle] <= e)
-                low = middle;
-            else
-                high = middle;
+            if (starts[middle] <= e) low = middle;
+            else high = middle;
         }
-        const int first = starts[low] + (stored == LOWER ? 0 : own[low]), last = first + mirrored[low];
+        const int first = starts[low] + (stored == LOWER ? 0 : own[low]),
+                  last = first + mirrored[low];
         if (e < first || e >= last) continue;
         const int column = drawn_index[e];
         int smaller = 0;
@@ -196,8 +209,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // diag(by) A diag(by), whose places are those of A. `lanes` threads have a row.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_scaled_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, const double* by, int* out_starts, int* out_index,
-                        double* out_values) {
+    sparse_scaled_plain(int lanes, i64 n, const int* starts, const int* index, const double* values,
+                        const double* by, int* out_starts, int* out_index, double* out_values) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     if (row >= n) return;
@@ -211,11 +224,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads have a row. Rows with more than `most` entries are listed, in any order: long_rows[0] is how many, and
-// begins with 0.
+// The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads
+// have a row. Rows with more than `most` entries are listed, in any order: long_rows[0] is how
+// many, and begins with 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sparse_diagonals_plain(int lanes, i64 n, const int* starts, const int* index, const double* values, double* entries, double* diagonal,
-                           int most, int* long_rows) {
+    sparse_diagonals_plain(int lanes, i64 n, const int* starts, const int* index,
+                           const double* values, double* entries, double* diagonal, int most,
+                           int* long_rows) {
     const int lane = threadIdx.x & (lanes - 1);
     const i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / lanes;
     double own = 0, sum = 0;

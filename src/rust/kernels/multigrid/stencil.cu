@@ -1,17 +1,23 @@
 // arch: sm_60
-// Symmetric operators on grids, and multigrid's ways between two of them. A thread has a point, of all vectors.
+// Symmetric operators on grids, and multigrid's ways between two of them. A thread has a point, of
+// all vectors.
 #include "stencil.cuh"
 
 namespace {
 
 constexpr int TOGETHER = 4;  // vectors that a launch has at most
 
-// What a row is divided by in relaxation, of a diagonal entry and the sum of the couplings' magnitudes: eigenvalues of D^-1 A are then at most 2, whatever signs couplings have.
-__device__ __forceinline__ double divisor(double diagonal, double around) { return fmax(diagonal, 0.5 * (fabs(diagonal) + around)); }
+// What a row is divided by in relaxation, of a diagonal entry and the sum of the couplings'
+// magnitudes: eigenvalues of D^-1 A are then at most 2, whatever signs couplings have.
+__device__ __forceinline__ double divisor(double diagonal, double around) {
+    return fmax(diagonal, 0.5 * (fabs(diagonal) + around));
+}
 
-// (A x)_p of `columns` vectors: the excess times x_p, and couplings times differences; and the row's divisor.
+// (A x)_p of `columns` vectors: the excess times x_p, and couplings times differences; and the
+// row's divisor.
 template <int AXES, bool ALL>
-__device__ __forceinline__ double row(const Grid& g, const double* a, i64 p, const double* vectors, int columns, double (&product)[TOGETHER]) {
+__device__ __forceinline__ double row(const Grid& g, const double* a, i64 p, const double* vectors,
+                                      int columns, double (&product)[TOGETHER]) {
     const i64 n = g.points();
     int x, y, z;
     g.find(p, x, y, z);
@@ -45,9 +51,11 @@ __device__ __forceinline__ double divisor_of(const Grid& g, const double* a, i64
 
 // out <- b - A x, or A x where b is null.
 template <int AXES, bool ALL>
-__device__ __forceinline__ void residual(const Grid& g, const double* a, const double* b, const double* x, double* out, int columns) {
+__device__ __forceinline__ void residual(const Grid& g, const double* a, const double* b,
+                                         const double* x, double* out, int columns) {
     const i64 n = g.points();
-    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n; p += (i64)gridDim.x * blockDim.x) {
+    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n;
+         p += (i64)gridDim.x * blockDim.x) {
         double product[TOGETHER];
         row<AXES, ALL>(g, a, p, x, columns, product);
 #pragma unroll
@@ -58,17 +66,22 @@ __device__ __forceinline__ void residual(const Grid& g, const double* a, const d
 
 // p <- momentum p + rate D^-1 (b - A x), out <- x + p; where x is null both are 0.
 template <int AXES, bool ALL>
-__device__ __forceinline__ void relax(const Grid& g, const double* a, const double* b, const double* x, double rate, double momentum, double* step,
+__device__ __forceinline__ void relax(const Grid& g, const double* a, const double* b,
+                                      const double* x, double rate, double momentum, double* step,
                                       double* out, int columns) {
     const i64 n = g.points();
-    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n; p += (i64)gridDim.x * blockDim.x) {
+    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n;
+         p += (i64)gridDim.x * blockDim.x) {
         double product[TOGETHER];
-        const double scale = rate / (x == nullptr ? divisor_of<AXES, ALL>(g, a, p) : row<AXES, ALL>(g, a, p, x, columns, product));
+        const double scale = rate / (x == nullptr ? divisor_of<AXES, ALL>(g, a, p)
+                                                  : row<AXES, ALL>(g, a, p, x, columns, product));
 #pragma unroll
         for (int c = 0; c < TOGETHER; ++c) {
             if (c >= columns) continue;
             const i64 at = p + c * n;
-            const double moved = x == nullptr ? scale * b[at] : fma(momentum, momentum == 0 ? 0 : step[at], scale * (b[at] - product[c]));
+            const double moved = x == nullptr ? scale * b[at]
+                                              : fma(momentum, momentum == 0 ? 0 : step[at],
+                                                    scale * (b[at] - product[c]));
             step[at] = moved;
             out[at] = x == nullptr ? moved : x[at] + moved;
         }
@@ -77,10 +90,12 @@ __device__ __forceinline__ void relax(const Grid& g, const double* a, const doub
 
 // out <- P' x, a thread to a coarse point.
 template <int AXES>
-__device__ __forceinline__ void down(const Grid& g, const double* weights, const double* x, double* out, int columns) {
+__device__ __forceinline__ void down(const Grid& g, const double* weights, const double* x,
+                                     double* out, int columns) {
     const Grid coarse = g.coarse();
     const i64 cells = coarse.points(), n = g.points();
-    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < cells; p += (i64)gridDim.x * blockDim.x) {
+    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < cells;
+         p += (i64)gridDim.x * blockDim.x) {
         int X, Y, Z;
         coarse.find(p, X, Y, Z);
         double sum[TOGETHER] = {};
@@ -102,10 +117,12 @@ __device__ __forceinline__ void down(const Grid& g, const double* weights, const
 }
 
 // out <- out + P x.
-__device__ __forceinline__ void up(const Grid& g, const double* weights, const double* x, double* out, int columns) {
+__device__ __forceinline__ void up(const Grid& g, const double* weights, const double* x,
+                                   double* out, int columns) {
     const Grid coarse = g.coarse();
     const i64 cells = coarse.points(), n = g.points();
-    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n; p += (i64)gridDim.x * blockDim.x) {
+    for (i64 p = blockIdx.x * (i64)blockDim.x + threadIdx.x; p < n;
+         p += (i64)gridDim.x * blockDim.x) {
         int fx, fy, fz;
         g.find(p, fx, fy, fz);
         double sum[TOGETHER] = {};
@@ -124,15 +141,18 @@ __device__ __forceinline__ void up(const Grid& g, const double* weights, const d
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(256)
-    stencil_residual_plain(int n0, int n1, int n2, int all, const double* a, const double* b, const double* x, double* out, int columns) {
+    stencil_residual_plain(int n0, int n1, int n2, int all, const double* a, const double* b,
+                           const double* x, double* out, int columns) {
     const Grid g{{n0, n1, n2}};
 #define CALL(AXES, ALL) residual<AXES, ALL>(g, a, b, x, out, columns)
     BY_SHAPE(CALL)
 #undef CALL
 }
 
-extern "C" __global__ void __launch_bounds__(256) stencil_relax_plain(int n0, int n1, int n2, int all, const double* a, const double* b, const double* x,
-                                                                      double rate, double momentum, double* step, double* out, int columns) {
+extern "C" __global__ void __launch_bounds__(256)
+    stencil_relax_plain(int n0, int n1, int n2, int all, const double* a, const double* b,
+                        const double* x, double rate, double momentum, double* step, double* out,
+                        int columns) {
     const Grid g{{n0, n1, n2}};
 #define CALL(AXES, ALL) relax<AXES, ALL>(g, a, b, x, rate, momentum, step, out, columns)
     BY_SHAPE(CALL)
@@ -140,15 +160,15 @@ extern "C" __global__ void __launch_bounds__(256) stencil_relax_plain(int n0, in
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    stencil_restrict_plain(int n0, int n1, int n2, const double* weights, const double* x, double* out, int columns) {
+    stencil_restrict_plain(int n0, int n1, int n2, const double* weights, const double* x,
+                           double* out, int columns) {
     const Grid g{{n0, n1, n2}};
-    if (n2 > 1)
-        down<3>(g, weights, x, out, columns);
-    else
-        down<2>(g, weights, x, out, columns);
+    if (n2 > 1) down<3>(g, weights, x, out, columns);
+    else down<2>(g, weights, x, out, columns);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    stencil_prolong_plain(int n0, int n1, int n2, const double* weights, const double* x, double* out, int columns) {
+    stencil_prolong_plain(int n0, int n1, int n2, const double* weights, const double* x,
+                          double* out, int columns) {
     up(Grid{{n0, n1, n2}}, weights, x, out, columns);
 }

@@ -1,20 +1,24 @@
 // arch: sm_60
-// Interpolation from a coarser grid by an operator, and that operator's product with it from both sides.
+// Interpolation from a coarser grid by an operator, and that operator's product with it from both
+// sides.
 #include "stencil.cuh"
 
 namespace {
 
-// The weights of the points that lie between coarse ones along `count` axes, of number blockIdx.y of the choices of these. A thread has a cell. Couplings along other axes are left out, and
-// those to points between fewer coarse ones, whose weights are there, go on to the coarse ones.
+// The weights of the points that lie between coarse ones along `count` axes, of number blockIdx.y
+// of the choices of these. A thread has a cell. Couplings along other axes are left out, and those
+// to points between fewer coarse ones, whose weights are there, go on to the coarse ones.
 template <int AXES, bool ALL>
-__device__ __forceinline__ void interpolate(const Grid& g, const double* a, int count, double* weights) {
+__device__ __forceinline__ void interpolate(const Grid& g, const double* a, int count,
+                                            double* weights) {
     const Grid coarse = g.coarse();
     const i64 cells = coarse.points();
     int odd = 0;
     for (int set = 1, seen = -1; set < (1 << AXES); ++set)
         if (__popc(set) == count && ++seen == (int)blockIdx.y) odd = set;
     const int ox = odd & 1, oy = odd >> 1 & 1, oz = odd >> 2;
-    for (i64 cell = blockIdx.x * (i64)blockDim.x + threadIdx.x; cell < cells; cell += (i64)gridDim.x * blockDim.x) {
+    for (i64 cell = blockIdx.x * (i64)blockDim.x + threadIdx.x; cell < cells;
+         cell += (i64)gridDim.x * blockDim.x) {
         int X, Y, Z;
         coarse.find(cell, X, Y, Z);
         const int x = 2 * X + ox, y = 2 * Y + oy, z = 2 * Z + oz;
@@ -26,31 +30,36 @@ __device__ __forceinline__ void interpolate(const Grid& g, const double* a, int 
                 dx *= ox, dy *= oy, dz *= oz;
                 if (w == 0 || (dx | dy | dz) == 0) return;
                 sum += w;
-                between(coarse, weights, x + dx, y + dy, z + dz, [&](double part, int A, int B, int C) {
-                    const int at = (A - X) + 2 * (B - Y) + 4 * (C - Z);
+                between(coarse, weights, x + dx, y + dy, z + dz,
+                        [&](double part, int A, int B, int C) {
+                            const int at = (A - X) + 2 * (B - Y) + 4 * (C - Z);
 #pragma unroll
-                    for (int k = 0; k < 8; ++k)
-                        if (k == at) corner[k] = fma(w, part, corner[k]);
-                });
+                            for (int k = 0; k < 8; ++k)
+                                if (k == at) corner[k] = fma(w, part, corner[k]);
+                        });
             });
         }
         const double scale = sum > 0 ? 1 / sum : 0;
 #pragma unroll
         for (int k = 0; k < 8; ++k) {
             if (k & ~odd) continue;
-            const int code = ox * (1 + (k & 1)) + 3 * oy * (1 + (k >> 1 & 1)) + 9 * oz * (1 + (k >> 2));
+            const int code =
+                ox * (1 + (k & 1)) + 3 * oy * (1 + (k >> 1 & 1)) + 9 * oz * (1 + (k >> 2));
             weights[(code - 1) * cells + cell] = corner[k] * scale;
         }
     }
 }
 
-// A row of P'AP: a thread has a coarse point, and adds up its products with all coarse points around.
+// A row of P'AP: a thread has a coarse point, and adds up its products with all coarse points
+// around.
 template <int AXES, bool ALL>
-__device__ __forceinline__ void coarsen(const Grid& g, const double* a, const double* weights, double* out) {
+__device__ __forceinline__ void coarsen(const Grid& g, const double* a, const double* weights,
+                                        double* out) {
     typedef Forward<AXES, true> Around;
     const Grid coarse = g.coarse();
     const i64 cells = coarse.points();
-    for (i64 cell = blockIdx.x * (i64)blockDim.x + threadIdx.x; cell < cells; cell += (i64)gridDim.x * blockDim.x) {
+    for (i64 cell = blockIdx.x * (i64)blockDim.x + threadIdx.x; cell < cells;
+         cell += (i64)gridDim.x * blockDim.x) {
         int X, Y, Z;
         coarse.find(cell, X, Y, Z);
         double sums[2 * Around::CENTRE + 1] = {};
@@ -72,10 +81,11 @@ __device__ __forceinline__ void coarsen(const Grid& g, const double* a, const do
                     if (own == 0) continue;
                     const i64 p = g.at(x, y, z);
                     double diagonal = a[p];
-                    neighbours<AXES, ALL, 1>(g, a, p, x, y, z, [&](double w, i64, int ex, int ey, int ez) {
-                        diagonal += w;
-                        if (w != 0) give(-own * w, x + ex, y + ey, z + ez);
-                    });
+                    neighbours<AXES, ALL, 1>(g, a, p, x, y, z,
+                                             [&](double w, i64, int ex, int ey, int ez) {
+                                                 diagonal += w;
+                                                 if (w != 0) give(-own * w, x + ex, y + ey, z + ez);
+                                             });
                     give(own * diagonal, x, y, z);
                 }
         // A grid with fewer axes has no points beside along others.
@@ -84,13 +94,16 @@ __device__ __forceinline__ void coarsen(const Grid& g, const double* a, const do
         for (int k = 0; k < 2 * Around::CENTRE + 1; ++k) excess += sums[k];
         out[cell] = excess;
         const int centre = flat ? 4 : Around::CENTRE;
-        for (int f = 0; f < centre; ++f) out[(1 + f) * cells + cell] = -sums[(flat ? 9 : 0) + centre + 1 + f];
+        for (int f = 0; f < centre; ++f)
+            out[(1 + f) * cells + cell] = -sums[(flat ? 9 : 0) + centre + 1 + f];
     }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256) stencil_interpolate_plain(int n0, int n1, int n2, int all, const double* a, int count, double* weights) {
+extern "C" __global__ void __launch_bounds__(256)
+    stencil_interpolate_plain(int n0, int n1, int n2, int all, const double* a, int count,
+                              double* weights) {
     const Grid g{{n0, n1, n2}};
 #define CALL(AXES, ALL) interpolate<AXES, ALL>(g, a, count, weights)
     BY_SHAPE(CALL)
@@ -98,7 +111,8 @@ extern "C" __global__ void __launch_bounds__(256) stencil_interpolate_plain(int 
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    stencil_coarsen_plain(int n0, int n1, int n2, int all, const double* a, const double* weights, double* out) {
+    stencil_coarsen_plain(int n0, int n1, int n2, int all, const double* a, const double* weights,
+                          double* out) {
     const Grid g{{n0, n1, n2}};
 #define CALL(AXES, ALL) coarsen<AXES, ALL>(g, a, weights, out)
     BY_SHAPE(CALL)

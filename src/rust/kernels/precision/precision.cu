@@ -1,21 +1,26 @@
 // arch: sm_60
-// The same numbers in the other precision: copies of a matrix or one of its triangles between single and double precision.
+// The same numbers in the other precision: copies of a matrix or one of its triangles between
+// single and double precision.
 #include "common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
-constexpr int COLUMNS = 8;  // of a block, whose threads have a row each: so many loads of a thread are under way at once
+constexpr int COLUMNS = 8;  // of a block, whose threads have a row each: so many loads of a thread
+                            // are under way at once
 
 // Entries of the part that is copied, as `gemm.rs` counts them.
 enum Part { FULL = 0, LOWER = 1, UPPER = 2 };
 
-// to(i, j) <- from(i, j) for an m x n matrix whose columns are contiguous, or for a part of it; the rest is neither read nor
-// written. Rounded to nearest. Block number b has THREADS rows of COLUMNS columns, down the columns first.
+// to(i, j) <- from(i, j) for an m x n matrix whose columns are contiguous, or for a part of it; the
+// rest is neither read nor written. Rounded to nearest. Block number b has THREADS rows of COLUMNS
+// columns, down the columns first.
 template <typename From, typename To>
-__device__ __forceinline__ void convert(i64 m, i64 n, int part, const From* from, i64 ldf, To* to, i64 ldt) {
+__device__ __forceinline__ void convert(i64 m, i64 n, int part, const From* from, i64 ldf, To* to,
+                                        i64 ldt) {
     const unsigned down = (unsigned)((m + THREADS - 1) / THREADS);
-    const i64 i = (i64)(blockIdx.x % down) * THREADS + threadIdx.x, first = (i64)(blockIdx.x / down) * COLUMNS;
+    const i64 i = (i64)(blockIdx.x % down) * THREADS + threadIdx.x,
+              first = (i64)(blockIdx.x / down) * COLUMNS;
     From x[COLUMNS];
     bool wanted[COLUMNS];
 #pragma unroll
@@ -32,13 +37,15 @@ __device__ __forceinline__ void convert(i64 m, i64 n, int part, const From* from
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    matrix_widen_part(i64 m, i64 n, int part, const float* from, i64 ldf, double* to, i64 ldt, const int* stop) {
+    matrix_widen_part(i64 m, i64 n, int part, const float* from, i64 ldf, double* to, i64 ldt,
+                      const int* stop) {
     if (stopped(stop)) return;
     convert(m, n, part, from, ldf, to, ldt);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    matrix_narrow_part(i64 m, i64 n, int part, const double* from, i64 ldf, float* to, i64 ldt, const int* stop) {
+    matrix_narrow_part(i64 m, i64 n, int part, const double* from, i64 ldf, float* to, i64 ldt,
+                       const int* stop) {
     if (stopped(stop)) return;
     convert(m, n, part, from, ldf, to, ldt);
 }

@@ -1,8 +1,10 @@
-// X M = B for an upper triangular M of order up to 128, a row of B to four neighbouring lanes: substitution in blocks of SIDE columns.
+// X M = B for an upper triangular M of order up to 128, a row of B to four neighbouring lanes:
+// substitution in blocks of SIDE columns.
 //
-// M is in shared memory, block column after block column, each from its top down to the diagonal, a row of SIDE numbers every PITCH;
-// reciprocals stand on the diagonal. What is solved is kept there too, for the columns that follow. Rows have nothing to do with one
-// another. A thread has R rows: one where rows are few, so that they fill the GPU, and TALL where they are many, so that a number
+// M is in shared memory, block column after block column, each from its top down to the diagonal, a
+// row of SIDE numbers every PITCH; reciprocals stand on the diagonal. What is solved is kept there
+// too, for the columns that follow. Rows have nothing to do with one another. A thread has R rows:
+// one where rows are few, so that they fill the GPU, and TALL where they are many, so that a number
 // of M that is read is used for as many.
 #pragma once
 #include "common.cuh"
@@ -35,14 +37,16 @@ __device__ __forceinline__ int column_at(int b) { return b * (b + 1) / 2 * SIDE 
 // M(k, c) = element(k, c) for k <= c < n, the identity beyond. The block meets.
 template <typename T, typename Element>
 __device__ __forceinline__ void load(T* divisor, int n, Element element) {
-    // Block columns b and last - b have last + 2 blocks together, whose loads are under way together; a thread has two columns of each.
+    // Block columns b and last - b have last + 2 blocks together, whose loads are under way
+    // together; a thread has two columns of each.
     constexpr int COLUMNS = THREADS / SIDE, MOST = 9;
     const int low = threadIdx.x % SIDE, high = threadIdx.x / SIDE, last = blocks_of(n) - 1;
     for (int b = 0; 2 * b <= last; ++b) {
         T x[2][MOST];
 #pragma unroll
         for (int q = 0; q < MOST; ++q) {
-            const int column = q <= b ? b : last - b, down = q <= b ? q : q - b - 1, k = down * SIDE + low;
+            const int column = q <= b ? b : last - b, down = q <= b ? q : q - b - 1,
+                      k = down * SIDE + low;
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 const int c = column * SIDE + half * COLUMNS + high;
@@ -68,8 +72,8 @@ __device__ __forceinline__ void load(T* divisor, int n, Element element) {
     __syncthreads();
 }
 
-// Rows `slot + SLOTS r` of a tile for this thread's slot: `get(slot, c)` is an entry of such a row, and `put(slot, c, x)` stores that
-// of X. `solved` is the block's. By whole warps.
+// Rows `slot + SLOTS r` of a tile for this thread's slot: `get(slot, c)` is an entry of such a row,
+// and `put(slot, c, x)` stores that of X. `solved` is the block's. By whole warps.
 template <typename T, int R, typename Get, typename Put>
 __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get, Put put) {
     typedef typename Pair<T>::type Two;
@@ -82,7 +86,8 @@ __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get
 #pragma unroll
     for (int r = 0; r < R; ++r)
 #pragma unroll
-        for (int e = 0; e < OWN; ++e) ahead[r][e] = column(e) < n ? get(slot + SLOTS * r, column(e)) : T(0);
+        for (int e = 0; e < OWN; ++e)
+            ahead[r][e] = column(e) < n ? get(slot + SLOTS * r, column(e)) : T(0);
     for (int b = 0; b < blocks; ++b) {
         const int first = b * SIDE;
         T x[R][OWN];
@@ -97,7 +102,8 @@ __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get
         const T* m = divisor + column_at(b) + pair;
 #pragma unroll 8
         for (int k = 0; k < first; ++k, m += PITCH) {
-            const Two left = *reinterpret_cast<const Two*>(m), right = *reinterpret_cast<const Two*>(m + SIDE / 2);
+            const Two left = *reinterpret_cast<const Two*>(m),
+                      right = *reinterpret_cast<const Two*>(m + SIDE / 2);
 #pragma unroll
             for (int r = 0; r < R; ++r) {
                 const T y = own[k * ROWS + SLOTS * r];
@@ -109,7 +115,8 @@ __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get
         }
 #pragma unroll
         for (int k = 0; k < SIDE; ++k, m += PITCH) {
-            const Two left = *reinterpret_cast<const Two*>(m), right = *reinterpret_cast<const Two*>(m + SIDE / 2);
+            const Two left = *reinterpret_cast<const Two*>(m),
+                      right = *reinterpret_cast<const Two*>(m + SIDE / 2);
             const T by[OWN] = {left.x, left.y, right.x, right.y};
             // Column k of the block is number `mine` of the lane that has it.
             constexpr int HALF = SIDE / 2;

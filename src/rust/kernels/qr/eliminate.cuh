@@ -1,12 +1,14 @@
 // Elimination without exchanges of a matrix of order up to 128 in shared memory, by one block.
 //
-// W becomes V below the diagonal and M on and above it, W = V M with V unit lower triangular. In blocks of SIDE columns: warp 0
-// eliminates the diagonal block in registers; rows of M to its right and columns of V below it are divided, a thread each; the
-// rest is updated in tiles of 32 x 16. Warp 0 takes no part in that but goes ahead to the next diagonal block, and neither do the
-// warps that share its part of the multiprocessor: the chain of pivots is what takes the time.
+// W becomes V below the diagonal and M on and above it, W = V M with V unit lower triangular. In
+// blocks of SIDE columns: warp 0 eliminates the diagonal block in registers; rows of M to its right
+// and columns of V below it are divided, a thread each; the rest is updated in tiles of 32 x 16.
+// Warp 0 takes no part in that but goes ahead to the next diagonal block, and neither do the warps
+// that share its part of the multiprocessor: the chain of pivots is what takes the time.
 //
-// Plain: W is symmetric, and pivots must be positive. Signed: W - S R is eliminated for an upper triangular R, S a diagonal of signs
-// chosen on the way, so that no pivot is less in magnitude than R's diagonal entry.
+// Plain: W is symmetric, and pivots must be positive. Signed: W - S R is eliminated for an upper
+// triangular R, S a diagonal of signs chosen on the way, so that no pivot is less in magnitude than
+// R's diagonal entry.
 #pragma once
 #include "common.cuh"
 
@@ -29,7 +31,8 @@ __device__ __forceinline__ float reciprocal(float x) { return 1.0f / x; }
 __device__ __forceinline__ bool ordinary(double p) { return p > 1e-290 && p < 1e290; }
 __device__ __forceinline__ bool ordinary(float p) { return p > 1e-30f && p < 1e30f; }
 
-// The upper triangular R of a signed elimination, of order n; zeros below it, and the identity beyond, up to a multiple of SIDE.
+// The upper triangular R of a signed elimination, of order n; zeros below it, and the identity
+// beyond, up to a multiple of SIDE.
 template <typename T>
 struct Upper {
     const T* r;
@@ -58,15 +61,17 @@ struct Elimination {
     // R's diagonal block from `first` on, to shared memory, by half of the threads.
     __device__ __forceinline__ void fetch(int first) const {
         const int e = (int)threadIdx.x - THREADS / 2, row = e % SIDE, column = e / SIDE;
-        if (SIGNED && first < size && e >= 0 && column < SIDE) ahead[row + column * (SIDE + 1)] = upper.at(first + row, first + column);
+        if (SIGNED && first < size && e >= 0 && column < SIDE)
+            ahead[row + column * (SIDE + 1)] = upper.at(first + row, first + column);
     }
 
-    // By one warp: row lane % SIDE to each lane, so that the chain from pivot to pivot is one exchange between lanes, a reciprocal and
-    // two products.
+    // By one warp: row lane % SIDE to each lane, so that the chain from pivot to pivot is one
+    // exchange between lanes, a reciprocal and two products.
     __device__ __forceinline__ void diagonal(int first) const {
         constexpr int HALF = SIDE / 2;
         const unsigned all = 0xffffffffu;
-        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1), own = first + lane / SIDE * HALF;
+        const int lane = threadIdx.x & 31, row = lane & (SIDE - 1),
+                  own = first + lane / SIDE * HALF;
         T x[SIDE];
         {
             // Half a row to each lane at first.
@@ -84,7 +89,8 @@ struct Elimination {
                 }
             }
 #pragma unroll
-            for (int c = 0; c < SIDE; ++c) x[c] = __shfl_sync(all, part[c % HALF], c / HALF * SIDE + row);
+            for (int c = 0; c < SIDE; ++c)
+                x[c] = __shfl_sync(all, part[c % HALF], c / HALF * SIDE + row);
         }
         T y[SIDE];
 #pragma unroll
@@ -121,7 +127,8 @@ struct Elimination {
         if (!fine && lane == 0) *refused = 1;
     }
 
-    // Column `column` of M in the rows of a diagonal block, and in a plain elimination row `column` of V. `r`: R there.
+    // Column `column` of M in the rows of a diagonal block, and in a plain elimination row `column`
+    // of V. `r`: R there.
     __device__ __forceinline__ void divide_column(int first, int column, const T (&r)[SIDE]) const {
         T z[SIDE];
 #pragma unroll
@@ -156,14 +163,16 @@ struct Elimination {
         for (int k = 0; k < SIDE; ++k) at(row, first + k) = z[k];
     }
 
-    // What block `first` takes off the rest but for the next diagonal block, by warps `worker` of `workers`.
+    // What block `first` takes off the rest but for the next diagonal block, by warps `worker` of
+    // `workers`.
     __device__ __forceinline__ void update(int first, int worker, int workers) const {
         const int lane = threadIdx.x & 31, from = first + SIDE, left = size - from;
         const int down = (left + 2 * SIDE - 1) / (2 * SIDE), across = left / SIDE;
         for (int tile = worker; tile < down * across; tile += workers) {
             const int top = tile % down * 2 * SIDE, side = tile / down * SIDE;
             if (!SIGNED && top >= side + SIDE) continue;
-            const int row = from + top + (lane & (SIDE - 1)), j = from + side + lane / SIDE * (SIDE / 2);
+            const int row = from + top + (lane & (SIDE - 1)),
+                      j = from + side + lane / SIDE * (SIDE / 2);
             const bool both = row + SIDE < size, next = top == 0 && side == 0;
             if (next && !both) continue;
             const int below = both ? row + SIDE : row, i = next ? below : row;
@@ -191,7 +200,8 @@ struct Elimination {
         }
     }
 
-    // By all threads of the block, which have met since W was written; they meet again before it returns.
+    // By all threads of the block, which have met since W was written; they meet again before it
+    // returns.
     __device__ __forceinline__ void run() const {
         const int t = threadIdx.x, warp = t >> 5;
         fetch(0);
@@ -203,7 +213,8 @@ struct Elimination {
             } else if (first > 0 && (warp & 3)) {
                 update(first - SIDE, warp / 4 * 3 + (warp & 3) - 1, THREADS / 128 * 3);
             }
-            // Columns are for the second quarter of threads, not for warp 0, which would wait for R.
+            // Columns are for the second quarter of threads, not for warp 0, which would wait for
+            // R.
             const int column = t - LARGEST;
             const bool divides = column >= 0 && column < left;
             T r[SIDE];

@@ -1,21 +1,25 @@
 // arch: sm_60
-// QR with column exchanges, one reflector at a time, in two launches per column: `column_choose_*` picks the column
-// and makes its reflector, `column_reflect_norms` applies it to the columns behind and keeps their norms.
+// QR with column exchanges, one reflector at a time, in two launches per column: `column_choose_*`
+// picks the column and makes its reflector, `column_reflect_norms` applies it to the columns behind
+// and keeps their norms.
 //
-// Columns stay where they are: `order[position]` is the column that stands at a position. Norms belong to columns.
-// A norm shrinks with every reflector and is computed anew when too much of it has cancelled. Norms are kept in double
-// precision: in single, their own rounding would pass for a column that is left.
+// Columns stay where they are: `order[position]` is the column that stands at a position. Norms
+// belong to columns. A norm shrinks with every reflector and is computed anew when too much of it
+// has cancelled. Norms are kept in double precision: in single, their own rounding would pass for a
+// column that is left.
 #include "common.cuh"
 
 namespace {
 
 constexpr int GROUP = 8;  // rows whose loads are in flight together
 
-// The norm of x[0 .. count], scaled by a power of two against overflow and underflow. Known to every thread.
+// The norm of x[0 .. count], scaled by a power of two against overflow and underflow. Known to
+// every thread.
 template <typename T>
 __device__ __forceinline__ double block_norm(i64 count, const T* x, double* scratch) {
     double largest = 0;
-    for (i64 r = threadIdx.x; r < count; r += blockDim.x) largest = larger(largest, magnitude(double(x[r])));
+    for (i64 r = threadIdx.x; r < count; r += blockDim.x)
+        largest = larger(largest, magnitude(double(x[r])));
     largest = block_max(largest, scratch);
     const double g = scale_for(largest);
     double s = 0;
@@ -26,11 +30,12 @@ __device__ __forceinline__ double block_norm(i64 count, const T* x, double* scra
     return root(block_sum(s, scratch)) * inverse_scale(g);
 }
 
-// The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its leading one, and its
-// factor to tau[j]. A column whose tail is zero is left alone, or has its sign changed when `always`
-// (LINPACK's rule), unless it is the last row.
+// The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its
+// leading one, and its factor to tau[j]. A column whose tail is zero is left alone, or has its sign
+// changed when `always` (LINPACK's rule), unless it is the last row.
 template <typename T>
-__device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T* tau, bool always, T* scratch) {
+__device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T* tau, bool always,
+                                               T* scratch) {
     const int t = threadIdx.x;
     const T alpha = column[j];
     T tail = T(0);
@@ -65,11 +70,11 @@ __device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T*
     }
 }
 
-// LAPACK's geqp3: the column of largest remaining norm comes next, the first of equals; a NaN is chosen only at
-// the head. One block.
+// LAPACK's geqp3: the column of largest remaining norm comes next, the first of equals; a NaN is
+// chosen only at the head. One block.
 template <typename T>
-__device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const double* norm, T* v,
-                                               T* tau) {
+__device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order,
+                                               const double* norm, T* v, T* tau) {
     __shared__ double values[32];
     __shared__ int indices[32];
     __shared__ T scratch[32];
@@ -92,12 +97,13 @@ __device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld
     make_reflector(m, j, a + column * ld, v, tau, false, scratch);
 }
 
-// LINPACK's dqrdc2: columns at positions j.. whose remaining norm fell below tol times their first norm move behind
-// all others, in order, until one holds; *kept counts the columns that have not been moved. One block. `moved`
-// holds n integers.
+// LINPACK's dqrdc2: columns at positions j.. whose remaining norm fell below tol times their first
+// norm move behind all others, in order, until one holds; *kept counts the columns that have not
+// been moved. One block. `moved` holds n integers.
 template <typename T>
-__device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved,
-                                               const double* norm, const double* original, int* kept, T* v, T* tau) {
+__device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, T* a, i64 ld,
+                                               int* order, int* moved, const double* norm,
+                                               const double* original, int* kept, T* v, T* tau) {
     __shared__ double values[32];
     __shared__ int indices[32];
     __shared__ T scratch[32];
@@ -112,7 +118,8 @@ __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, 
     c = block_best(c, values, indices);
     const i64 away = c.index - j;
     if (away > 0) {
-        for (i64 q = threadIdx.x; q < n - j; q += blockDim.x) moved[q] = order[j + (q + away) % (n - j)];
+        for (i64 q = threadIdx.x; q < n - j; q += blockDim.x)
+            moved[q] = order[j + (q + away) % (n - j)];
         __syncthreads();
         for (i64 q = threadIdx.x; q < n - j; q += blockDim.x) order[j + q] = moved[q];
         __syncthreads();
@@ -121,12 +128,13 @@ __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, 
     make_reflector(m, j, a + order[j] * ld, v, tau, true, scratch);
 }
 
-// Applies reflector j to the column at position j + 1 + blockIdx.x and brings its norm up to date. `recent` is the norm
-// when it was last computed in full. `rule` is 0 for LAPACK's test of cancellation, 1 for dqrdc2's.
+// Applies reflector j to the column at position j + 1 + blockIdx.x and brings its norm up to date.
+// `recent` is the norm when it was last computed in full. `rule` is 0 for LAPACK's test of
+// cancellation, 1 for dqrdc2's.
 template <typename T>
-__device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order, double* norm, double* recent,
-                                               const T* v, const T* tau, int rule,
-                                               double threshold) {
+__device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order,
+                                               double* norm, double* recent, const T* v,
+                                               const T* tau, int rule, double threshold) {
     __shared__ T scratch[32];
     __shared__ double wide[32];
     const int column = order[j + 1 + blockIdx.x];
@@ -175,20 +183,20 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(1024) column_choose_largest_##SUFFIX(                                \
-        i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const double* norm, T* v, T* tau) {                                 \
-        choose_largest<T>(m, n, j, a, ld, order, norm, v, tau);                                                       \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(1024) column_choose_limited_##SUFFIX(                                \
-        i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved, const double* norm,                    \
-        const double* original, int* kept, T* v, T* tau) {                                                            \
-        choose_limited<T>(m, n, j, tol, a, ld, order, moved, norm, original, kept, v, tau);                           \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) column_reflect_norms_##SUFFIX(                                  \
-        i64 m, i64 j, T* a, i64 ld, const int* order, double* norm, double* recent, const T* v, const T* tau, int rule,         \
-        double threshold) {                                                                                                \
-        reflect_column<T>(m, j, a, ld, order, norm, recent, v, tau, rule, threshold);                                 \
+#define INSTANCES(T, SUFFIX)                                                                       \
+    extern "C" __global__ void __launch_bounds__(1024) column_choose_largest_##SUFFIX(             \
+        i64 m, i64 n, i64 j, T* a, i64 ld, int* order, const double* norm, T* v, T* tau) {         \
+        choose_largest<T>(m, n, j, a, ld, order, norm, v, tau);                                    \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(1024) column_choose_limited_##SUFFIX(             \
+        i64 m, i64 n, i64 j, double tol, T* a, i64 ld, int* order, int* moved, const double* norm, \
+        const double* original, int* kept, T* v, T* tau) {                                         \
+        choose_limited<T>(m, n, j, tol, a, ld, order, moved, norm, original, kept, v, tau);        \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(256) column_reflect_norms_##SUFFIX(               \
+        i64 m, i64 j, T* a, i64 ld, const int* order, double* norm, double* recent, const T* v,    \
+        const T* tau, int rule, double threshold) {                                                \
+        reflect_column<T>(m, j, a, ld, order, norm, recent, v, tau, rule, threshold);              \
     }
 
 INSTANCES(double, f64)

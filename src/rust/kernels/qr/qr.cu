@@ -1,13 +1,15 @@
 // arch: sm_60
-// Blocked Householder QR: H = I - tau v v', v with a leading one, beta = -sign(alpha) ||x||, as LAPACK stores it.
+// Blocked Householder QR: H = I - tau v v', v with a leading one, beta = -sign(alpha) ||x||, as
+// LAPACK stores it.
 //
-// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks, a thread block
-// each. A launch adds the chunks' partial dot products of column j with the columns behind it, left by the launch
-// before, forms the reflector, applies it to its own rows, and leaves the partial dot products of column j + 1.
-// Partial sums alternate between two buffers and are added in one order.
+// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks,
+// a thread block each. A launch adds the chunks' partial dot products of column j with the columns
+// behind it, left by the launch before, forms the reflector, applies it to its own rows, and leaves
+// the partial dot products of column j + 1. Partial sums alternate between two buffers and are
+// added in one order.
 //
-// A chunk multiplies column j by a power of two that brings its own largest entry near 1, so that no square
-// overflows or vanishes; the scales are equalised when the partial sums are added.
+// A chunk multiplies column j by a power of two that brings its own largest entry near 1, so that
+// no square overflows or vanishes; the scales are equalised when the partial sums are added.
 #include "common.cuh"
 
 namespace {
@@ -15,20 +17,24 @@ namespace {
 constexpr int WIDTH = 32;  // columns of a panel
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
-constexpr int GROUP = 8;   // columns whose loads are in flight together
+constexpr int GROUP = 8;  // columns whose loads are in flight together
 
 // What a launch leaves for the next.
 template <typename T>
 struct Partials {
     T* largest;  // of each chunk: the largest magnitude in the column, below its diagonal
-    T* sums;     // WIDTH a chunk: dot products with the scaled column; at its own place its scaled sum of squares
-    T* top;      // the panel's row that holds the column's diagonal
+    T* sums;  // WIDTH a chunk: dot products with the scaled column; at its own place its scaled sum
+              // of squares
+    T* top;   // the panel's row that holds the column's diagonal
 
     __device__ Partials(T* space, i64 chunks, int parity)
-        : largest(space + parity * (chunks * (WIDTH + 1) + WIDTH)), sums(largest + chunks), top(sums + chunks * WIDTH) {}
+        : largest(space + parity * (chunks * (WIDTH + 1) + WIDTH)),
+          sums(largest + chunks),
+          top(sums + chunks * WIDTH) {}
 };
 
-// Adds `value[c]` over the lanes for every c: lane c returns the sum of value[c]. Halves the values at each step.
+// Adds `value[c]` over the lanes for every c: lane c returns the sum of value[c]. Halves the values
+// at each step.
 template <typename T>
 __device__ __forceinline__ T warp_sums(T (&value)[WIDTH]) {
     const int lane = threadIdx.x & 31;
@@ -47,7 +53,8 @@ __device__ __forceinline__ T warp_sums(T (&value)[WIDTH]) {
 
 // Step j of a panel of m rows and `width` columns at a; j = -1 only prepares column 0.
 template <typename T>
-__device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, T* space, T* tau) {
+__device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld,
+                                          T* space, T* tau) {
     __shared__ T scratch[32];
     __shared__ T added[WARPS][WIDTH];
     __shared__ T w[WIDTH];
@@ -81,7 +88,8 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
             const T squares = __shfl_sync(0xffffffffu, s, j);
             const T as = alpha * g;
             T beta = alpha, tail_scale = T(0), factor = T(0), wc = T(0);
-            if (tail > T(0) || squares != T(0)) {  // the square of a tail far below alpha may vanish
+            if (tail > T(0) ||
+                squares != T(0)) {  // the square of a tail far below alpha may vanish
                 const T bs = -with_sign(root(as * as + squares), as);
                 const T inverse = T(1) / (as - bs);
                 factor = (bs - as) / bs;
@@ -175,7 +183,8 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
         if (c == following) sums[c] = squares;
     added[warp][lane] = warp_sums(sums);
     __syncthreads();
-    if (warp == 1 && lane < width && begin <= following && following < end) next.top[lane] = a[following + lane * ld];
+    if (warp == 1 && lane < width && begin <= following && following < end)
+        next.top[lane] = a[following + lane * ld];
     if (warp == 0) {
         T s = added[0][lane];
         for (int q = 1; q < WARPS; ++q) s += added[q][lane];
@@ -186,17 +195,21 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
 
 // V (m x width, column-major) <- the panel's reflectors with their ones and zeros written out.
 template <typename T>
-__device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, i64 ld, T* v, i64 ldv) {
+__device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, i64 ld, T* v,
+                                                  i64 ldv) {
     const i64 count = m * width;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const i64 r = e % m, c = e / m;
         v[r + c * ldv] = r > c ? a[r + c * ld] : (r == c ? T(1) : T(0));
     }
 }
 
-// A[i,j] <- below[j] A[i,j] under the diagonal, rows[i] A[i,j] on and above it. A block's threads go down a column.
+// A[i,j] <- below[j] A[i,j] under the diagonal, rows[i] A[i,j] on and above it. A block's threads
+// go down a column.
 template <typename T>
-__device__ __forceinline__ void trapezoids_scale(i64 m, i64 n, const T* below, const T* rows, T* a, i64 ld) {
+__device__ __forceinline__ void trapezoids_scale(i64 m, i64 n, const T* below, const T* rows, T* a,
+                                                 i64 ld) {
     for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
         const T factor = j < m ? below[j] : T(1);
         for (i64 i = threadIdx.x; i < m; i += blockDim.x) a[i + j * ld] *= i > j ? factor : rows[i];
@@ -205,18 +218,18 @@ __device__ __forceinline__ void trapezoids_scale(i64 m, i64 n, const T* below, c
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(THREADS) panel_reflect_column_##SUFFIX(                              \
-        i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, T* space, T* tau) {                                    \
-        qr_column<T>(m, width, j, chunk_rows, a, ld, space, tau);                                                     \
-    }                                                                                                                 \
-    extern "C" __global__ void reflectors_unpack_plain_##SUFFIX(i64 m, int width, const T* a, i64 ld, T* v,           \
-                                                                i64 ldv) {                                            \
-        reflectors_unpack<T>(m, width, a, ld, v, ldv);                                                                \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS) trapezoids_scale_plain_##SUFFIX(                            \
-        i64 m, i64 n, const T* below, const T* rows, T* a, i64 ld) {                                                  \
-        trapezoids_scale<T>(m, n, below, rows, a, ld);                                                                \
+#define INSTANCES(T, SUFFIX)                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS) panel_reflect_column_##SUFFIX(      \
+        i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld, T* space, T* tau) {            \
+        qr_column<T>(m, width, j, chunk_rows, a, ld, space, tau);                             \
+    }                                                                                         \
+    extern "C" __global__ void reflectors_unpack_plain_##SUFFIX(i64 m, int width, const T* a, \
+                                                                i64 ld, T* v, i64 ldv) {      \
+        reflectors_unpack<T>(m, width, a, ld, v, ldv);                                        \
+    }                                                                                         \
+    extern "C" __global__ void __launch_bounds__(THREADS) trapezoids_scale_plain_##SUFFIX(    \
+        i64 m, i64 n, const T* below, const T* rows, T* a, i64 ld) {                          \
+        trapezoids_scale<T>(m, n, below, rows, a, ld);                                        \
     }
 
 INSTANCES(double, f64)

@@ -1,12 +1,15 @@
 // arch: sm_60
-// Least squares for many small problems by one launch: a block to a problem, whose x and y stay in shared memory.
+// Least squares for many small problems by one launch: a block to a problem, whose x and y stay in
+// shared memory.
 //
-// LINPACK's dqrls for each: x by Householder reflectors with dqrdc2's exchanges, Q'y, coefficients by back substitution, and
-// residuals Q (0, the rest of Q'y). Columns stay where they are: order[position] is the column that stands at a position.
-// dqrdc2 compares the norm of what remains of a column with its limit when it comes to that column; it is computed then, and
-// not kept up to date before, because the reflector needs it anyway. Norms are in double precision for both types.
+// LINPACK's dqrls for each: x by Householder reflectors with dqrdc2's exchanges, Q'y, coefficients
+// by back substitution, and residuals Q (0, the rest of Q'y). Columns stay where they are:
+// order[position] is the column that stands at a position. dqrdc2 compares the norm of what remains
+// of a column with its limit when it comes to that column; it is computed then, and not kept up to
+// date before, because the reflector needs it anyway. Norms are in double precision for both types.
 //
-// One warp makes a reflector, then each warp applies it to columns of its own. Problem i has x at x[i * m * n], and so on.
+// One warp makes a reflector, then each warp applies it to columns of its own. Problem i has x at
+// x[i * m * n], and so on.
 #include "common.cuh"
 
 namespace {
@@ -30,8 +33,8 @@ struct Problem {
     }
 };
 
-// A column's length from some row on: `squares` is the sum of squares after multiplication by `scale`, a power of two that
-// keeps it from overflow and from vanishing.
+// A column's length from some row on: `squares` is the sum of squares after multiplication by
+// `scale`, a power of two that keeps it from overflow and from vanishing.
 struct Length {
     double scale, squares;
     __device__ double norm() const { return root(squares) * inverse_scale(scale); }
@@ -67,8 +70,9 @@ __device__ __forceinline__ void move_behind(int j, int n, int* order) {
     __syncwarp();
 }
 
-// Chooses the column for position j and makes its reflector, with LINPACK's rule for a column that is zero below the
-// diagonal: it is reflected too, unless it is all zero. None for the last row. By one warp.
+// Chooses the column for position j and makes its reflector, with LINPACK's rule for a column that
+// is zero below the diagonal: it is reflected too, unless it is all zero. None for the last row. By
+// one warp.
 template <typename T>
 __device__ __forceinline__ void make_reflector(int j, int m, int n, const Problem<T>& p) {
     const int lane = threadIdx.x & 31;
@@ -108,9 +112,11 @@ __device__ __forceinline__ void reflect(int j, int m, T tau, const T* v, T* to) 
     __syncwarp();
 }
 
-// Coefficients and residuals of one response from the first k columns and z = Q'y, which is overwritten. By one warp.
+// Coefficients and residuals of one response from the first k columns and z = Q'y, which is
+// overwritten. By one warp.
 template <typename T>
-__device__ __forceinline__ void finish_response(int m, int n, int k, const Problem<T>& p, T* z, T* coefficients, T* residuals) {
+__device__ __forceinline__ void finish_response(int m, int n, int k, const Problem<T>& p, T* z,
+                                                T* coefficients, T* residuals) {
     const int lane = threadIdx.x & 31;
     __syncwarp();
     for (int i = k - 1; i >= 0; --i) {
@@ -134,8 +140,8 @@ __device__ __forceinline__ void finish_response(int m, int n, int k, const Probl
 
 // x becomes its factor in LINPACK's form, columns in their new order, and y Q'y. Wants m > 0.
 template <typename T>
-__device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, T* x, T* y, T* residuals, T* coefficients,
-                                    T* qraux, int* jpvt, int* rank) {
+__device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, T* x, T* y,
+                                    T* residuals, T* coefficients, T* qraux, int* jpvt, int* rank) {
     const Problem<T> p(m, n, q);
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5, warps = blockDim.x >> 5;
     const i64 index = first + blockIdx.x;
@@ -165,7 +171,8 @@ __device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, 
         // Columns moved behind are reduced too, but it is the others that fit y.
         const int columns = tau == T(0) ? 0 : behind + (j < *p.kept ? q : 0);
         for (int c = warp; c < columns; c += warps)
-            reflect(j, m, tau, v, c < behind ? p.x + p.order[j + 1 + c] * m : p.y + (c - behind) * m);
+            reflect(j, m, tau, v,
+                    c < behind ? p.x + p.order[j + 1 + c] * m : p.y + (c - behind) * m);
         __syncthreads();
     }
     const int k = min(*p.kept, m);
@@ -187,11 +194,11 @@ __device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, 
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(256) batch_fit_block_##SUFFIX(                                       \
-        i64 first, int m, int n, int q, double tol, T* x, T* y, T* residuals, T* coefficients, T* qraux, int* jpvt,   \
-        int* rank) {                                                                                                  \
-        fit<T>(first, m, n, q, tol, x, y, residuals, coefficients, qraux, jpvt, rank);                                \
+#define INSTANCES(T, SUFFIX)                                                                      \
+    extern "C" __global__ void __launch_bounds__(256)                                             \
+        batch_fit_block_##SUFFIX(i64 first, int m, int n, int q, double tol, T* x, T* y,          \
+                                 T* residuals, T* coefficients, T* qraux, int* jpvt, int* rank) { \
+        fit<T>(first, m, n, q, tol, x, y, residuals, coefficients, qraux, jpvt, rank);            \
     }
 
 INSTANCES(double, f64)

@@ -1,16 +1,20 @@
 // arch: sm_80 sm_90
-// Rows divided by a triangle on the tensor cores, for panels of QR (`qr_panel.cu` has the mathematics, and the same without them):
-// X M = B for an upper triangular M of order up to 128, by substitution.
+// Rows divided by a triangle on the tensor cores, for panels of QR (`qr_panel.cu` has the
+// mathematics, and the same without them): X M = B for an upper triangular M of order up to 128, by
+// substitution.
 //
-// A warp has 16 rows in registers, as accumulators of 16 x 8: lane (g = lane / 4, p = lane % 4) has rows g and g + 8 of columns 2 p
-// and 2 p + 1 of every 8. Eight columns are solved as ever, among the four lanes that share a row, and stored; then their product with M
-// is taken from all columns behind them. What was solved is the left operand as it is, because the order of the steps of a product is
-// free: a lane's two columns are its steps of the two halves, and M is read accordingly. As the first eight columns are done with, the
-// others move up: registers keep their names in a loop.
+// A warp has 16 rows in registers, as accumulators of 16 x 8: lane (g = lane / 4, p = lane % 4) has
+// rows g and g + 8 of columns 2 p and 2 p + 1 of every 8. Eight columns are solved as ever, among
+// the four lanes that share a row, and stored; then their product with M is taken from all columns
+// behind them. What was solved is the left operand as it is, because the order of the steps of a
+// product is free: a lane's two columns are its steps of the two halves, and M is read accordingly.
+// As the first eight columns are done with, the others move up: registers keep their names in a
+// loop.
 //
-// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of a tile contiguous; in place of
-// those of the diagonal are their inverses, or they have contiguous rows, and reciprocals on it. Nothing below the diagonal or
-// beyond column n meets a column before n.
+// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of
+// a tile contiguous; in place of those of the diagonal are their inverses, or they have contiguous
+// rows, and reciprocals on it. Nothing below the diagonal or beyond column n meets a column before
+// n.
 //
 // Single precision is computed in double and rounded once.
 #include "tile_f64.cuh"
@@ -20,7 +24,7 @@ namespace {
 constexpr int LD = 128;  // of all small matrices
 constexpr int THREADS = 128, WARPS = THREADS / 32;
 constexpr int TILE = 8, TILES = LD / TILE;  // columns at once, and how often at most
-constexpr int ROWS = 16;                   // of a warp
+constexpr int ROWS = 16;                    // of a warp
 
 __device__ __forceinline__ double* shared_memory() {
     extern __shared__ __align__(16) double memory[];
@@ -39,12 +43,13 @@ struct Lines {
     bool upper;  // B is the upper triangle of what is there
 };
 
-// A tile D of the diagonal, rows contiguous, reciprocals on it, by eight lanes, of which this one has column c. Where it is safe its
-// inverse takes its place, columns contiguous; whether it did.
+// A tile D of the diagonal, rows contiguous, reciprocals on it, by eight lanes, of which this one
+// has column c. Where it is safe its inverse takes its place, columns contiguous; whether it did.
 //
-// X = B D^-1 by a product has an error of eps |B| |D^-1|, and so X D - B one of eps |X| |D| |D^-1| |D|. With orthonormal columns of X
-// those of B are as long as those of D: column j of the residual stays within MUCH of what rounding does to it anyway if, of
-// columns of length s, s_0 w_0 + s_1 w_1 + ... <= MUCH s_j for w = |D^-1| |D|. Scales of columns do not matter for that.
+// X = B D^-1 by a product has an error of eps |B| |D^-1|, and so X D - B one of eps |X| |D| |D^-1|
+// |D|. With orthonormal columns of X those of B are as long as those of D: column j of the residual
+// stays within MUCH of what rounding does to it anyway if, of columns of length s, s_0 w_0 + s_1
+// w_1 + ... <= MUCH s_j for w = |D^-1| |D|. Scales of columns do not matter for that.
 __device__ __forceinline__ bool invert(double* tile, int c, bool there) {
     constexpr double MUCH = 16;
     double d[TILE], y[TILE], s = 0, much = 0;
@@ -81,13 +86,16 @@ __device__ __forceinline__ bool invert(double* tile, int c, bool there) {
     return all;
 }
 
-// M <- the upper triangle of a matrix, times 1 or -1; inverted[i]: whether tile i of the diagonal is. The block meets.
+// M <- the upper triangle of a matrix, times 1 or -1; inverted[i]: whether tile i of the diagonal
+// is. The block meets.
 template <typename T>
-__device__ __forceinline__ void load_triangle(double* triangle, int* inverted, int n, const T* from, double sign) {
-    // Rows of tiles b and across - 1 - b have across + 1 tiles together; a thread has an element of every other, and the loads of
-    // DEEP such pairs are under way together.
+__device__ __forceinline__ void load_triangle(double* triangle, int* inverted, int n, const T* from,
+                                              double sign) {
+    // Rows of tiles b and across - 1 - b have across + 1 tiles together; a thread has an element of
+    // every other, and the loads of DEEP such pairs are under way together.
     constexpr int AT_ONCE = THREADS / (TILE * TILE), EACH = (TILES + AT_ONCE) / AT_ONCE, DEEP = 2;
-    const int across = (n + TILE - 1) / TILE, low = threadIdx.x % TILE, high = threadIdx.x / TILE % TILE;
+    const int across = (n + TILE - 1) / TILE, low = threadIdx.x % TILE,
+              high = threadIdx.x / TILE % TILE;
     const auto start = [across](int row) { return row * across - row * (row - 1) / 2; };
 #pragma unroll 1
     for (int b0 = 0; 2 * b0 < across; b0 += DEEP) {
@@ -108,7 +116,8 @@ __device__ __forceinline__ void load_triangle(double* triangle, int* inverted, i
                         if (there && k <= c && c < n) x[d][e] = from[k + c * LD];
                     } else if (there) {
                         const int within = row == column ? low * TILE + high : high * TILE + low;
-                        triangle[(start(row) + column - row) * TILE * TILE + within] = sign * x[d][e];
+                        triangle[(start(row) + column - row) * TILE * TILE + within] =
+                            sign * x[d][e];
                     }
                 }
             }
@@ -137,7 +146,8 @@ __device__ __forceinline__ void substitute(double (&x)[4], const double* diagona
         const int mine = k % 2, holder = k / 2;
 #pragma unroll
         for (int h = 0; h < 4; h += 2) {
-            const double z = __shfl_sync(0xffffffffu, x[h + mine] * (mine ? by.y : by.x), holder, 4);
+            const double z =
+                __shfl_sync(0xffffffffu, x[h + mine] * (mine ? by.y : by.x), holder, 4);
             if (p == holder) x[h + mine] = z;
             if (p > holder) x[h] -= z * by.x;
             if (mine ? p > holder : p >= holder) x[h + 1] -= z * by.y;
@@ -147,7 +157,8 @@ __device__ __forceinline__ void substitute(double (&x)[4], const double* diagona
 
 // 16 rows from `first` on, of up to MOST tiles, by a warp.
 template <int MOST, typename T>
-__device__ __forceinline__ void divide_rows(const double* triangle, const int* inverted, int n, const Lines<T>& lines, i64 first) {
+__device__ __forceinline__ void divide_rows(const double* triangle, const int* inverted, int n,
+                                            const Lines<T>& lines, i64 first) {
     const int lane = threadIdx.x % 32, p = lane % 4;
     const i64 row = first + lane / 4;
     // Columns that are there, of each of a lane's two rows.
@@ -202,7 +213,8 @@ __device__ __forceinline__ void divide_rows(const double* triangle, const int* i
             for (int e = 0; e < 4; ++e) x[u - 1][e] = x[u][e];
         };
         if (left > 1) update(1);
-        // In pairs, so that few questions are asked: what is made of columns beyond the last is not looked at.
+            // In pairs, so that few questions are asked: what is made of columns beyond the last is
+            // not looked at.
 #pragma unroll
         for (int u = 2; u < MOST; u += 2)
             if (left > u) update(u), update(u + 1);
@@ -210,9 +222,11 @@ __device__ __forceinline__ void divide_rows(const double* triangle, const int* i
     }
 }
 
-// All rows, by this block as number `block` of `blocks`. Few rows are spread over blocks before they fill one.
+// All rows, by this block as number `block` of `blocks`. Few rows are spread over blocks before
+// they fill one.
 template <int MOST, typename T>
-__device__ __forceinline__ void divide_lines(int n, const T* m, double sign, const Lines<T>& lines, int block, int blocks) {
+__device__ __forceinline__ void divide_lines(int n, const T* m, double sign, const Lines<T>& lines,
+                                             int block, int blocks) {
     __shared__ int inverted[TILES];
     double* triangle = shared_memory();
     load_triangle(triangle, inverted, n, m, sign);
@@ -224,38 +238,41 @@ __device__ __forceinline__ void divide_lines(int n, const T* m, double sign, con
 
 // Q1 <- A R1^-1.
 template <int MOST, typename T>
-__device__ __forceinline__ void divide_panel(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
+__device__ __forceinline__ void divide_panel(i64 m, int n, const T* a, i64 ld, const T* r, T* q,
+                                             i64 ldq, const int* stop) {
     if (stopped(stop)) return;
     const Lines<T> lines = {a, ld, q, ldq, nullptr, m, false};
     divide_lines<MOST>(n, r, 1, lines, blockIdx.x, gridDim.x);
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = M (-P)^-1 beside, 16 rows each; without
-// it V is not wanted but in A.
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = M
+// (-P)^-1 beside, 16 rows each; without it V is not wanted but in A.
 template <int MOST, typename T>
-__device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
-                                             i64 ld, bool follow, const int* stop) {
+__device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, const T* p,
+                                             T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld,
+                                             bool follow, const int* stop) {
     if (stopped(stop)) return;
     const int before = follow ? (n + ROWS - 1) / ROWS : 0;
     const bool beside = blockIdx.x < before;
     Lines<T> lines = {q + n, ldq, a + n, ld, follow ? q + n : nullptr, m - n, false};
     if (beside) lines = {factors, LD, triangle, ldt, nullptr, n, true};
-    divide_lines<MOST>(n, beside ? p : factors, beside ? -1 : 1, lines, beside ? blockIdx.x : blockIdx.x - before,
-                 beside ? before : gridDim.x - before);
+    divide_lines<MOST>(n, beside ? p : factors, beside ? -1 : 1, lines,
+                       beside ? blockIdx.x : blockIdx.x - before,
+                       beside ? before : gridDim.x - before);
 }
 
 }  // namespace
 
 // Panels of up to 8 * MOST columns; PER blocks share a multiprocessor.
-#define INSTANCES(T, SUFFIX, NAME, MOST, PER)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_divide_##NAME##_##SUFFIX(                                  \
-        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                                         \
-        divide_panel<MOST>(m, n, a, ld, r, q, ldq, stop);                                                                       \
-    }                                                                                                                           \
-    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_finish_##NAME##_##SUFFIX(                                  \
-        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,              \
-        const int* stop) {                                                                                                      \
-        finish_panel<MOST>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                                  \
+#define INSTANCES(T, SUFFIX, NAME, MOST, PER)                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_divide_##NAME##_##SUFFIX( \
+        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {        \
+        divide_panel<MOST>(m, n, a, ld, r, q, ldq, stop);                                      \
+    }                                                                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_finish_##NAME##_##SUFFIX( \
+        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, \
+        i64 ld, int follow, const int* stop) {                                                 \
+        finish_panel<MOST>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop); \
     }
 
 INSTANCES(double, f64, tiles, TILES, 3)

@@ -1,19 +1,22 @@
 // arch: sm_60
 // Panels of the QR factorization from matrix products, and T of a block of reflectors.
 //
-// CholeskyQR2 (Yamamoto et al., 2015): R1 = chol(A'A), Q1 = A R1^-1, R2 = chol(Q1'Q1); Q = Q1 R2^-1 is orthogonal to rounding where
-// A'A is not too ill-conditioned, and A = Q R2 R1. Householder reconstruction (Ballard et al., 2015): with signs S of which S(j) is
-// opposite to the pivot, Q - S = V U without exchanges, V unit lower trapezoidal, and Q S = I - V T V1' for V1, V's first n rows, and
-// T = -U S V1'^-1: the reflectors, factors tau = diag(T) and R = S R2 R1 of LAPACK.
+// CholeskyQR2 (Yamamoto et al., 2015): R1 = chol(A'A), Q1 = A R1^-1, R2 = chol(Q1'Q1); Q = Q1 R2^-1
+// is orthogonal to rounding where A'A is not too ill-conditioned, and A = Q R2 R1. Householder
+// reconstruction (Ballard et al., 2015): with signs S of which S(j) is opposite to the pivot, Q - S
+// = V U without exchanges, V unit lower trapezoidal, and Q S = I - V T V1' for V1, V's first n
+// rows, and T = -U S V1'^-1: the reflectors, factors tau = diag(T) and R = S R2 R1 of LAPACK.
 //
-// Q is never formed. (Q - S) R2 = Q1 - S R2 = V M with M = U R2, which is eliminated in place of Q - S, and T = -M P^-1 with
-// P = V1' S R2.
+// Q is never formed. (Q - S) R2 = Q1 - S R2 = V M with M = U R2, which is eliminated in place of Q
+// - S, and T = -M P^-1 with P = V1' S R2.
 //
-// `stop` is set to the 1-based first column of a panel that cannot be had so. From then on nothing is done: until V is found A is
-// only read, and so it is there for another way. Refused are panels
-//   - whose A'A has a pivot that is not positive or near the ends of the range, infinities and NaN among them;
+// `stop` is set to the 1-based first column of a panel that cannot be had so. From then on nothing
+// is done: until V is found A is only read, and so it is there for another way. Refused are panels
+//   - whose A'A has a pivot that is not positive or near the ends of the range, infinities and NaN
+//   among them;
 //   - whose Q1'Q1 is far from the identity: R1 was too inaccurate, Q might be;
-//   - with a column whose entries below the diagonal are negligible in Q: where they are zero LAPACK has no reflector, tau = 0.
+//   - with a column whose entries below the diagonal are negligible in Q: where they are zero
+//   LAPACK has no reflector, tau = 0.
 // A square panel's last column has none, too: S has the sign of the pivot, which becomes zero.
 #include "divide_rows.cuh"
 #include "eliminate.cuh"
@@ -46,10 +49,12 @@ __device__ __forceinline__ T* shared_memory() {
 }
 
 // Order n, a multiple of SIDE from n on.
-__device__ __forceinline__ int padded(int n) { return (n + eliminate::SIDE - 1) / eliminate::SIDE * eliminate::SIDE; }
+__device__ __forceinline__ int padded(int n) {
+    return (n + eliminate::SIDE - 1) / eliminate::SIDE * eliminate::SIDE;
+}
 
-// How the threads of an eliminating block go through a matrix: a row each, of every fourth column, in batches of loads that are
-// under way together.
+// How the threads of an eliminating block go through a matrix: a row each, of every fourth column,
+// in batches of loads that are under way together.
 constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 16;
 
 __device__ __forceinline__ int my_row() { return threadIdx.x % ROWS; }
@@ -73,13 +78,15 @@ __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 l
     __syncthreads();
 }
 
-// R <- chol(G), upper, with zeros below it, from the elimination of G, which is loaded. False, for all threads, where there is none.
-// `scales`: room for as many numbers. The block meets.
+// R <- chol(G), upper, with zeros below it, from the elimination of G, which is loaded. False, for
+// all threads, where there is none. `scales`: room for as many numbers. The block meets.
 template <typename T>
-__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, T* r, T* scales) {
+__device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, T* r,
+                                        T* scales) {
     w.run();
     if (*w.refused) return false;
-    for (int k = threadIdx.x; k < w.size; k += eliminate::THREADS) scales[k] = T(1) / root(w.at(k, k));
+    for (int k = threadIdx.x; k < w.size; k += eliminate::THREADS)
+        scales[k] = T(1) / root(w.at(k, k));
     __syncthreads();
     const int i = my_row();
 #pragma unroll 4
@@ -96,24 +103,30 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     __shared__ T inverses[LD];
     __shared__ int refused;
     const int size = padded(n);
-    const eliminate::Elimination<T, false> w = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
+    const eliminate::Elimination<T, false> w = {
+        shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
     if (threadIdx.x == 0) refused = 0;
     load_square(w, n, g, LD);
     if (!root_of(w, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
 }
 
-// R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in `factors`, one below the other.
+// R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in
+// `factors`, one below the other.
 template <typename T>
-__device__ __forceinline__ void reconstruct(int n, bool square, const T* g, const T* q, i64 ldq, T* r, T* factors, T* signs, T* tau,
-                                            i64 first, int* stop) {
+__device__ __forceinline__ void reconstruct(int n, bool square, const T* g, const T* q, i64 ldq,
+                                            T* r, T* factors, T* signs, T* tau, i64 first,
+                                            int* stop) {
     if (stopped(stop)) return;
-    __shared__ T inverses[LD], chosen[LD], scratch[32], ahead[eliminate::SIDE * (eliminate::SIDE + 1)];
+    __shared__ T inverses[LD], chosen[LD], scratch[32],
+        ahead[eliminate::SIDE * (eliminate::SIDE + 1)];
     __shared__ int refused;
     const int t = threadIdx.x, size = padded(n), row = my_row();
-    const eliminate::Elimination<T, false> gram = {shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
+    const eliminate::Elimination<T, false> gram = {
+        shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
     if (t == 0) refused = 0;
     load_square(gram, n, g, LD);
-    // Loops over what this thread has loaded. They stay loops: code that is met once takes longer to fetch than to do.
+    // Loops over what this thread has loaded. They stay loops: code that is met once takes longer
+    // to fetch than to do.
     T distance = T(0), largest = T(0);
 #pragma unroll 4
     for (int j = my_column(); j < size; j += APART) {
@@ -137,13 +150,15 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     } else if (fine) {
         fine = root_of(gram, r, inverses);
     }
-    const eliminate::Elimination<T, true> w = {shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused, ahead};
+    const eliminate::Elimination<T, true> w = {
+        shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused, ahead};
     load_square(w, n, q, ldq);
     // Four threads add up what a column has on and above the diagonal.
     const int column = t / 4;
     T above = T(0);
 #pragma unroll 4
-    for (int i = t % 4; column < n && i <= column; i += 4) above += w.at(i, column) * w.at(i, column);
+    for (int i = t % 4; column < n && i <= column; i += 4)
+        above += w.at(i, column) * w.at(i, column);
     above += __shfl_xor_sync(0xffffffffu, above, 1);
     above += __shfl_xor_sync(0xffffffffu, above, 2);
     const bool judged = column < (square ? n - 1 : n);
@@ -164,10 +179,12 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
 
 constexpr int TILE = 16;  // of `finish_top`
 
-// V1 and R to the panel's top, V1 with its ones and zeros to v, and P = V1'S R2; one block of TILE^2 threads for each tile.
+// V1 and R to the panel's top, V1 with its ones and zeros to v, and P = V1'S R2; one block of
+// TILE^2 threads for each tile.
 template <typename T>
-__device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, const T* factors, const T* signs, T* a, i64 ld, T* v,
-                                           i64 ldv, T* p, const int* stop) {
+__device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, const T* factors,
+                                           const T* signs, T* a, i64 ld, T* v, i64 ldv, T* p,
+                                           const int* stop) {
     if (stopped(stop)) return;
     __shared__ T left[2][TILE][TILE + 1], right[2][TILE][TILE + 1];
     const int across = (n + TILE - 1) / TILE, row = threadIdx.x % TILE, col = threadIdx.x / TILE;
@@ -181,7 +198,8 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
     if (top > side) return;
     T product = T(0), mixed = T(0);
-    // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2; those of the next step are under way during a step.
+    // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2; those of the next step are
+    // under way during a step.
     T next[4];
     const auto fetch = [&](int from) {
         const int k = from + col, l = from + row, c = top + col;
@@ -214,11 +232,13 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
 
 // `count` rows, by this block as number `block` of `blocks`.
 template <typename T, int R, typename Get, typename Put>
-__device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, const T* divisor, T* solved, int n, Get get, Put put) {
+__device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, const T* divisor,
+                                             T* solved, int n, Get get, Put put) {
     constexpr int TILE_ROWS = divide::SLOTS * R;
     for (i64 first = block * TILE_ROWS; first < count; first += blocks * TILE_ROWS)
         divide::rows<T, R>(
-            divisor, solved, n, [=](int slot, int c) { return first + slot < count ? get(first + slot, c) : T(0); },
+            divisor, solved, n,
+            [=](int slot, int c) { return first + slot < count ? get(first + slot, c) : T(0); },
             [=](int slot, int c, T x) {
                 if (first + slot < count) put(first + slot, c, x);
             });
@@ -232,19 +252,23 @@ __device__ __forceinline__ T* solved_at(T* divisor, int n) {
 
 // Q1 <- A R1^-1, R rows to a thread.
 template <typename T, int R>
-__device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {
+__device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, const T* r, T* q,
+                                            i64 ldq, const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
     divide::load(divisor, n, [=](int k, int c) { return r[k + c * LD]; });
-    divide_tiles<T, R>(m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n, [=](i64 i, int c) { return a[i + c * ld]; },
-                       [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
+    divide_tiles<T, R>(
+        m, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
+        [=](i64 i, int c) { return a[i + c * ld]; },
+        [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M P^-1 beside; without it V is
-// not wanted but in A.
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M
+// P^-1 beside; without it V is not wanted but in A.
 template <typename T, int R>
-__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,
-                                            i64 ld, bool follow, const int* stop) {
+__device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle,
+                                            i64 ldt, T* q, i64 ldq, T* a, i64 ld, bool follow,
+                                            const int* stop) {
     if (stopped(stop)) return;
     T* divisor = shared_memory<T>();
     const int before = follow ? (n + divide::SLOTS * R - 1) / (divide::SLOTS * R) : 0;
@@ -252,9 +276,11 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
     const T* by = beside ? p : factors;
     divide::load(divisor, n, [=](int k, int c) { return by[k + c * LD]; });
     divide_tiles<T, R>(
-        beside ? n : m - n, beside ? blockIdx.x : blockIdx.x - before, beside ? before : gridDim.x - before, divisor,
-        solved_at(divisor, n), n,
-        [=](i64 i, int c) { return !beside ? q[n + i + c * ldq] : i <= c ? -factors[i + c * LD] : T(0); },
+        beside ? n : m - n, beside ? blockIdx.x : blockIdx.x - before,
+        beside ? before : gridDim.x - before, divisor, solved_at(divisor, n), n,
+        [=](i64 i, int c) {
+            return !beside ? q[n + i + c * ldq] : i <= c ? -factors[i + c * LD] : T(0);
+        },
         [=](i64 i, int c, T x) {
             if (beside) {
                 triangle[i + c * ldt] = x;
@@ -265,50 +291,54 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
         });
 }
 
-// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above G's diagonal and D = diag(tau). Of
-// each LD reflectors by themselves; blockIdx.y says which.
+// The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above
+// G's diagonal and D = diag(tau). Of each LD reflectors by themselves; blockIdx.y says which.
 template <typename T>
-__device__ __forceinline__ void reflectors_triangle(int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {
+__device__ __forceinline__ void reflectors_triangle(int reflectors, const T* gram, i64 ldg,
+                                                    const T* tau, T* triangle, i64 ldt) {
     T* divisor = shared_memory<T>();
     const int first = blockIdx.y * LD, n = min(LD, reflectors - first);
     gram += first + first * ldg, tau += first, triangle += first + first * ldt;
-    divide::load(divisor, n, [=](int k, int c) { return k < c ? gram[k + c * ldg] * tau[c] : T(1); });
-    divide_tiles<T, 1>(n, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
-                       [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
-                       [=](i64 i, int c, T x) { triangle[i + c * ldt] = x; });
+    divide::load(divisor, n,
+                 [=](int k, int c) { return k < c ? gram[k + c * ldg] * tau[c] : T(1); });
+    divide_tiles<T, 1>(
+        n, blockIdx.x, gridDim.x, divisor, solved_at(divisor, n), n,
+        [=](i64 i, int c) { return i == c ? tau[i] : T(0); },
+        [=](i64 i, int c, T x) { triangle[i + c * ldt] = x; });
 }
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(eliminate::THREADS) panel_factor_gram_##SUFFIX(                      \
-        int n, const T* g, T* r, i64 first, int* stop) {                                                              \
-        factor_gram<T>(n, g, r, first, stop);                                                                         \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(eliminate::THREADS) panel_reconstruct_block_##SUFFIX(                \
-        int n, int square, const T* g, const T* q, i64 ldq, T* r, T* factors, T* signs, T* tau, i64 first,            \
-        int* stop) {                                                                                                  \
-        reconstruct<T>(n, square != 0, g, q, ldq, r, factors, signs, tau, first, stop);                               \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(TILE * TILE) panel_finish_top_##SUFFIX(                              \
-        int n, const T* r1, const T* r2, const T* factors, const T* signs, T* a, i64 ld, T* v, i64 ldv, T* p,         \
-        const int* stop) {                                                                                            \
-        finish_top<T>(n, r1, r2, factors, signs, a, ld, v, ldv, p, stop);                                             \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) reflectors_triangle_block_##SUFFIX(                 \
-        int reflectors, const T* gram, i64 ldg, const T* tau, T* triangle, i64 ldt) {                                 \
-        reflectors_triangle<T>(reflectors, gram, ldg, tau, triangle, ldt);                                            \
+#define INSTANCES(T, SUFFIX)                                                                       \
+    extern "C" __global__ void __launch_bounds__(eliminate::THREADS)                               \
+        panel_factor_gram_##SUFFIX(int n, const T* g, T* r, i64 first, int* stop) {                \
+        factor_gram<T>(n, g, r, first, stop);                                                      \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(eliminate::THREADS)                               \
+        panel_reconstruct_block_##SUFFIX(int n, int square, const T* g, const T* q, i64 ldq, T* r, \
+                                         T* factors, T* signs, T* tau, i64 first, int* stop) {     \
+        reconstruct<T>(n, square != 0, g, q, ldq, r, factors, signs, tau, first, stop);            \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(TILE* TILE) panel_finish_top_##SUFFIX(            \
+        int n, const T* r1, const T* r2, const T* factors, const T* signs, T* a, i64 ld, T* v,     \
+        i64 ldv, T* p, const int* stop) {                                                          \
+        finish_top<T>(n, r1, r2, factors, signs, a, ld, v, ldv, p, stop);                          \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS)                                  \
+        reflectors_triangle_block_##SUFFIX(int reflectors, const T* gram, i64 ldg, const T* tau,   \
+                                           T* triangle, i64 ldt) {                                 \
+        reflectors_triangle<T>(reflectors, gram, ldg, tau, triangle, ldt);                         \
     }
 
-#define ROWS_INSTANCES(T, SUFFIX, NAME, R)                                                                            \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_##NAME##_##SUFFIX(                     \
-        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {                               \
-        divide_rows<T, R>(m, n, a, ld, r, q, ldq, stop);                                                              \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_##NAME##_##SUFFIX(                     \
-        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld, int follow,    \
-        const int* stop) {                                                                                            \
-        finish_rows<T, R>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);                         \
+#define ROWS_INSTANCES(T, SUFFIX, NAME, R)                                                        \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_divide_##NAME##_##SUFFIX( \
+        i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {           \
+        divide_rows<T, R>(m, n, a, ld, r, q, ldq, stop);                                          \
+    }                                                                                             \
+    extern "C" __global__ void __launch_bounds__(divide::THREADS) panel_finish_##NAME##_##SUFFIX( \
+        i64 m, int n, const T* factors, const T* p, T* triangle, i64 ldt, T* q, i64 ldq, T* a,    \
+        i64 ld, int follow, const int* stop) {                                                    \
+        finish_rows<T, R>(m, n, factors, p, triangle, ldt, q, ldq, a, ld, follow != 0, stop);     \
     }
 
 INSTANCES(double, f64)

@@ -1,11 +1,14 @@
 // arch: sm_80
-// QR factorization by Householder reflectors of as many columns as the blocks of one launch hold, in a pipeline.
+// QR factorization by Householder reflectors of as many columns as the blocks of one launch hold,
+// in a pipeline.
 //
-// A block has eight columns to itself, all rows of them in registers. It follows the reflectors of the columns before its own, one
-// by one as their blocks send them; then it makes its own, for which no other block is asked, and sends these.
+// A block has eight columns to itself, all rows of them in registers. It follows the reflectors of
+// the columns before its own, one by one as their blocks send them; then it makes its own, for
+// which no other block is asked, and sends these.
 //
-// One sum over the rows for each column is all that a reflector takes. For one of another block that is v'x. For a block's own
-// column y it is y'x below the diagonal, of y itself among the x: with its norm come v, which is y times a number, and v'x.
+// One sum over the rows for each column is all that a reflector takes. For one of another block
+// that is v'x. For a block's own column y it is y'x below the diagonal, of y itself among the x:
+// with its norm come v, which is y times a number, and v'x.
 #include "column_pipeline.cuh"
 
 namespace {
@@ -37,8 +40,12 @@ __device__ __forceinline__ void roots(float s, float& g, float& r) {
     r = __frcp_rn(g);
 }
 // Whether squares of such a size are far enough from the ends of the range.
-__device__ __forceinline__ bool is_safe(double below, double all) { return below > 0x1p-64 && all < 0x1p900; }
-__device__ __forceinline__ bool is_safe(float below, float all) { return below > 0x1p-30f && all < 0x1p100f; }
+__device__ __forceinline__ bool is_safe(double below, double all) {
+    return below > 0x1p-64 && all < 0x1p900;
+}
+__device__ __forceinline__ bool is_safe(float below, float all) {
+    return below > 0x1p-30f && all < 0x1p100f;
+}
 
 template <typename T>
 constexpr T LARGEST = sizeof(T) == 8 ? T(0x1p1000) : T(0x1p120f);
@@ -88,7 +95,8 @@ struct Stripe {
         return most;
     }
 
-    // What a reflector with v in `l` changes in the columns from FROM on: w of column e is in the lanes that have it.
+    // What a reflector with v in `l` changes in the columns from FROM on: w of column e is in the
+    // lanes that have it.
     template <int FROM>
     __device__ __forceinline__ void change(const T (&l)[ROWS], T w) {
 #pragma unroll
@@ -144,7 +152,8 @@ struct Stripe {
             // Another column may be so large that the product leaves the range.
             const bool safe = is_safe(below, all) && __all_sync(ALL, magnitude(sum) <= LARGEST<T>);
             if (__builtin_expect(safe || scaled == 2, 1)) break;
-            // Once more, of a column of which the largest is near one; twice if it was at an end of the range.
+            // Once more, of a column of which the largest is near one; twice if it was at an end of
+            // the range.
             T most = T(0);
 #pragma unroll
             for (int h = 0; h < ROWS; ++h)
@@ -162,7 +171,8 @@ struct Stripe {
                 if (R::of(t, h) >= j) x[h][E] *= scale;
         }
         const bool none = tau == T(0);
-        const T beta = none ? alpha : -with_sign(g, alpha), by = none ? T(0) : rounded_reciprocal(alpha - beta);
+        const T beta = none ? alpha : -with_sign(g, alpha),
+                by = none ? T(0) : rounded_reciprocal(alpha - beta);
         const T u = lane % WIDTH > E ? s.top[turn][lane % WIDTH] : T(0);
         const T w = none ? T(0) : tau * (u + sum * by);
         T l[ROWS];
@@ -226,13 +236,14 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
 
 }  // namespace
 
-// A matrix of m rows and n columns at a: R and the reflectors in place, their factors at `taus`. One launch of n / 8 blocks, all
-// resident, of THREADS threads, for m <= THREADS * ROWS rows. `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, all
-// words blank before.
-#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                                                  \
-    extern "C" __global__ void __launch_bounds__(THREADS, 1) columns_reflect_pipeline##THREADS##x##ROWS##_##SUFFIX(      \
-        int m, int n, T* a, i64 lda, T* messages, T* taus) {                                                             \
-        stripe<T, THREADS, ROWS>(m, n, a, lda, messages, taus);                                                          \
+// A matrix of m rows and n columns at a: R and the reflectors in place, their factors at `taus`.
+// One launch of n / 8 blocks, all resident, of THREADS threads, for m <= THREADS * ROWS rows.
+// `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, all words blank before.
+#define ENTRY(T, SUFFIX, THREADS, ROWS)                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1)                               \
+        columns_reflect_pipeline##THREADS##x##ROWS##_##SUFFIX(int m, int n, T* a, i64 lda, \
+                                                              T* messages, T* taus) {      \
+        stripe<T, THREADS, ROWS>(m, n, a, lda, messages, taus);                            \
     }
 ENTRY(double, f64, 128, 4)
 ENTRY(double, f64, 256, 4)

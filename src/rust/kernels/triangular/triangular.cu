@@ -1,8 +1,8 @@
 // arch: sm_60
 // Leaves of the triangular solve, and whole-triangle moves.
 //
-// Every triangular system is, on a suitable strided view, L X = B with L lower and X on the right of it: a right
-// side is a transpose of both, an upper triangle a reversal of both orders.
+// Every triangular system is, on a suitable strided view, L X = B with L lower and X on the right
+// of it: a right side is a transpose of both, an upper triangle a reversal of both orders.
 #include "common.cuh"
 
 namespace {
@@ -12,8 +12,8 @@ constexpr int COLUMNS = 16;  // right-hand sides of one thread block
 constexpr int LANES = 16;    // threads that share one right-hand side
 constexpr int ROWS = BLOCK / LANES;
 
-// x / d with 1 / d at hand: a product and one correction by the remainder, which rounds as a division does. What is not
-// finite is left to the division itself.
+// x / d with 1 / d at hand: a product and one correction by the remainder, which rounds as a
+// division does. What is not finite is left to the division itself.
 template <typename T>
 __device__ __forceinline__ T quotient(T x, T d, T inverse) {
     const T q = x * inverse;
@@ -21,12 +21,12 @@ __device__ __forceinline__ T quotient(T x, T d, T inverse) {
     return isfinite(corrected) ? corrected : x / d;
 }
 
-// B <- L^-1 B for L of order n <= 64, by substitution. Sixteen lanes hold a column of B in registers and pass
-// each solved unknown around by shuffles, so that the substitution needs no barrier.
-// Grid: one block of 256 threads for 16 columns of B.
+// B <- L^-1 B for L of order n <= 64, by substitution. Sixteen lanes hold a column of B in
+// registers and pass each solved unknown around by shuffles, so that the substitution needs no
+// barrier. Grid: one block of 256 threads for 16 columns of B.
 template <typename T>
-__device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i64 lrs, i64 lcs, int unit, T* b,
-                                               i64 brs, i64 bcs, const int* stop) {
+__device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i64 lrs, i64 lcs,
+                                               int unit, T* b, i64 brs, i64 bcs, const int* stop) {
     if (stopped(stop)) return;
     __shared__ T ls[BLOCK][BLOCK + 1];  // ls[j][i] = L(i, j)
     __shared__ T xs[COLUMNS][BLOCK + 1];
@@ -79,11 +79,13 @@ __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i
     }
 }
 
-// Zeroes what lies outside the kept triangle (lower: below and on the diagonal) of a column-major m x n matrix.
+// Zeroes what lies outside the kept triangle (lower: below and on the diagonal) of a column-major m
+// x n matrix.
 template <typename T>
 __device__ __forceinline__ void triangle_keep(i64 m, i64 n, int lower, T* a, i64 ld) {
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const i64 i = e % m, j = e / m;
         if (lower ? i < j : i > j) a[i + j * ld] = T(0);
     }
@@ -93,14 +95,15 @@ __device__ __forceinline__ void triangle_keep(i64 m, i64 n, int lower, T* a, i64
 template <typename T>
 __device__ __forceinline__ void identity_set(i64 m, i64 n, T* a, i64 ld) {
     const i64 count = m * n;
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count; e += (i64)gridDim.x * blockDim.x) {
+    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < count;
+         e += (i64)gridDim.x * blockDim.x) {
         const i64 i = e % m, j = e / m;
         a[i + j * ld] = i == j ? T(1) : T(0);
     }
 }
 
-// A(j, i) <- A(i, j) for i > j, through 32 x 32 tiles in shared memory. Grid: one block of 32 x 8 threads for each
-// tile of the square; those above the diagonal have nothing to do.
+// A(j, i) <- A(i, j) for i > j, through 32 x 32 tiles in shared memory. Grid: one block of 32 x 8
+// threads for each tile of the square; those above the diagonal have nothing to do.
 template <typename T>
 __device__ __forceinline__ void triangle_mirror(i64 n, T* a, i64 ld) {
     __shared__ T tile[32][33];
@@ -121,19 +124,22 @@ __device__ __forceinline__ void triangle_mirror(i64 n, T* a, i64 ld) {
 
 }  // namespace
 
-#define INSTANCES(T, SUFFIX)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(256) triangle_solve_block_##SUFFIX(                                  \
-        int n, i64 columns, const T* l, i64 lrs, i64 lcs, int unit, T* b, i64 brs, i64 bcs, const int* stop) {        \
-        triangle_solve<T>(n, columns, l, lrs, lcs, unit, b, brs, bcs, stop);                                          \
-    }                                                                                                                 \
-    extern "C" __global__ void triangle_keep_plain_##SUFFIX(i64 m, i64 n, int lower, T* a, i64 ld) {                  \
-        triangle_keep<T>(m, n, lower, a, ld);                                                                         \
-    }                                                                                                                 \
-    extern "C" __global__ void identity_set_plain_##SUFFIX(i64 m, i64 n, T* a, i64 ld) {                              \
-        identity_set<T>(m, n, a, ld);                                                                                 \
-    }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) triangle_mirror_tiled_##SUFFIX(i64 n, T* a, i64 ld) {           \
-        triangle_mirror<T>(n, a, ld);                                                                                 \
+#define INSTANCES(T, SUFFIX)                                                                      \
+    extern "C" __global__ void __launch_bounds__(256)                                             \
+        triangle_solve_block_##SUFFIX(int n, i64 columns, const T* l, i64 lrs, i64 lcs, int unit, \
+                                      T* b, i64 brs, i64 bcs, const int* stop) {                  \
+        triangle_solve<T>(n, columns, l, lrs, lcs, unit, b, brs, bcs, stop);                      \
+    }                                                                                             \
+    extern "C" __global__ void triangle_keep_plain_##SUFFIX(i64 m, i64 n, int lower, T* a,        \
+                                                            i64 ld) {                             \
+        triangle_keep<T>(m, n, lower, a, ld);                                                     \
+    }                                                                                             \
+    extern "C" __global__ void identity_set_plain_##SUFFIX(i64 m, i64 n, T* a, i64 ld) {          \
+        identity_set<T>(m, n, a, ld);                                                             \
+    }                                                                                             \
+    extern "C" __global__ void __launch_bounds__(256)                                             \
+        triangle_mirror_tiled_##SUFFIX(i64 n, T* a, i64 ld) {                                     \
+        triangle_mirror<T>(n, a, ld);                                                             \
     }
 
 INSTANCES(double, f64)

@@ -1,19 +1,22 @@
 // arch: sm_80 sm_90
-// Triangular systems with many right-hand sides in double precision, by one launch on the tensor cores.
+// Triangular systems with many right-hand sides in double precision, by one launch on the tensor
+// cores.
 //
-// X M' = B in place: a row of B is a right-hand side of n entries, M a triangle of order n whose rows are contiguous. Every system
-// is of this kind, with B or its transpose in either layout.
+// X M' = B in place: a row of B is a right-hand side of n entries, M a triangle of order n whose
+// rows are contiguous. Every system is of this kind, with B or its transpose in either layout.
 //
-// A task is a tile of 64 columns of 64 right-hand sides: what the final tiles before it take off is subtracted, a product as
-// long as there are such tiles; then it is divided by the diagonal tile, 16 columns at a time. The triangle is eliminated from
-// its first tile on when it is lower, from its last on when it is upper. Blocks draw tasks in this order from a common ticket,
-// so that whatever a task waits for is in the hands of a block that runs; none needs others to be resident. A row of X
-// depends on that row of B alone, and its sums have one order, however many tiles were final when they were taken.
+// A task is a tile of 64 columns of 64 right-hand sides: what the final tiles before it take off is
+// subtracted, a product as long as there are such tiles; then it is divided by the diagonal tile,
+// 16 columns at a time. The triangle is eliminated from its first tile on when it is lower, from
+// its last on when it is upper. Blocks draw tasks in this order from a common ticket, so that
+// whatever a task waits for is in the hands of a block that runs; none needs others to be resident.
+// A row of X depends on that row of B alone, and its sums have one order, however many tiles were
+// final when they were taken.
 //
-// Dividing by a block of order 16 is a product with its inverse, and one more with what is left over. That is as good as
-// substitution unless the block is nearly singular: such blocks, and right-hand sides that are not finite, are left to
-// substitution itself. Inverses of larger blocks would cost fewer steps, but two small pivots in one of them would then
-// multiply.
+// Dividing by a block of order 16 is a product with its inverse, and one more with what is left
+// over. That is as good as substitution unless the block is nearly singular: such blocks, and
+// right-hand sides that are not finite, are left to substitution itself. Inverses of larger blocks
+// would cost fewer steps, but two small pivots in one of them would then multiply.
 #include "invert_block.cuh"
 #include "tile_panel.cuh"
 #include "tile_sync.cuh"
@@ -21,19 +24,23 @@
 namespace {
 using namespace tile;
 
-constexpr int PREPARING = 256;    // threads of a block that prepares
-constexpr int THREADS = 128;      // of one that solves; two of them share a multiprocessor
+constexpr int PREPARING = 256;  // threads of a block that prepares
+constexpr int THREADS = 128;    // of one that solves; two of them share a multiprocessor
 constexpr int STAGES = 4;
 constexpr int ROWS = T;           // right-hand sides of a task
 constexpr int PANEL = ROWS * 16;  // doubles of a panel of a task
-constexpr int DIAGONAL = T * 16, INVERSE = 16 * 16;  // the same of a diagonal tile, and of an inverse
-// A diagonal tile for the solver, in the order of elimination: its panels and the inverses of its blocks, as in shared memory.
+constexpr int DIAGONAL = T * 16,
+              INVERSE = 16 * 16;  // the same of a diagonal tile, and of an inverse
+// A diagonal tile for the solver, in the order of elimination: its panels and the inverses of its
+// blocks, as in shared memory.
 constexpr int PREPARED = PANELS * (DIAGONAL + INVERSE);
 
-// Grid: (tiles, 1), or (tiles, tiles) where `rows` is to become a copy of M with contiguous rows: block (t, d) has the tile that is
-// d tiles away from diagonal tile t within the triangle. The diagonal tiles go to `prepared`, and `state` is zeroed.
-__device__ __forceinline__ void prepare(i64 n, const double* m, i64 rs, i64 cs, int upper, int unit, double* prepared,
-                                        double* rows, i64 ldr, int* state, i64 words) {
+// Grid: (tiles, 1), or (tiles, tiles) where `rows` is to become a copy of M with contiguous rows:
+// block (t, d) has the tile that is d tiles away from diagonal tile t within the triangle. The
+// diagonal tiles go to `prepared`, and `state` is zeroed.
+__device__ __forceinline__ void prepare(i64 n, const double* m, i64 rs, i64 cs, int upper, int unit,
+                                        double* prepared, double* rows, i64 ldr, int* state,
+                                        i64 words) {
     __shared__ double tile[T][T + 1];
     __shared__ double inverse[PANELS][16][17];
     __shared__ double pass[4][T];
@@ -57,10 +64,12 @@ __device__ __forceinline__ void prepare(i64 n, const double* m, i64 rs, i64 cs, 
         }
         return;
     }
-    for (i64 e = here * PREPARING + threadIdx.x; e < words; e += (i64)tiles * PREPARING) state[e] = 0;
+    for (i64 e = here * PREPARING + threadIdx.x; e < words; e += (i64)tiles * PREPARING)
+        state[e] = 0;
     if (threadIdx.x < T) {
         const int p = threadIdx.x / 16;
-        invert_block<T + 1>(&tile[16 * p][16 * p], inverse[p], reinterpret_cast<double(*)[T]>(&pass[0][16 * p]), threadIdx.x % 16);
+        invert_block<T + 1>(&tile[16 * p][16 * p], inverse[p],
+                            reinterpret_cast<double(*)[T]>(&pass[0][16 * p]), threadIdx.x % 16);
     }
     __syncthreads();
     double* to = prepared + (i64)here * PREPARED;
@@ -82,7 +91,8 @@ __device__ __forceinline__ unsigned rows_not_finite(const Block& x) {
     for (int r = 0; r < 2; ++r) {
         int largest = 0;
 #pragma unroll
-        for (int e = 0; e < 4; ++e) largest = max(largest, __double2hiint(x[e >> 1][2 * r + (e & 1)]) & 0x7fffffff);
+        for (int e = 0; e < 4; ++e)
+            largest = max(largest, __double2hiint(x[e >> 1][2 * r + (e & 1)]) & 0x7fffffff);
         unsigned s = __ballot_sync(0xffffffffu, largest >= 0x7ff00000);
         // Four lanes hold a row.
         s |= s >> 1;
@@ -109,12 +119,16 @@ struct Solver {
     double* slabs;     // shared: slabs of products, then the task's panels
     int* word;         // shared
 
-    __device__ __forceinline__ i64 offset(i64 r, i64 c) const { return LAYOUT == LINES ? r + c * ldb : r * ldb + c; }
+    __device__ __forceinline__ i64 offset(i64 r, i64 c) const {
+        return LAYOUT == LINES ? r + c * ldb : r * ldb + c;
+    }
 
-    // Solves for panel P of a warp's 16 rows, of which `rest` holds what is left, negated; takes it off the later panels.
+    // Solves for panel P of a warp's 16 rows, of which `rest` holds what is left, negated; takes it
+    // off the later panels.
     template <int P>
     __device__ __forceinline__ void solve_panel(Block (&rest)[PANELS], int r0) {
-        const double *l = diagonal + P * DIAGONAL, *inverse = diagonal + PANELS * DIAGONAL + P * INVERSE;
+        const double *l = diagonal + P * DIAGONAL,
+                     *inverse = diagonal + PANELS * DIAGONAL + P * INVERSE;
         double* panel = slabs + P * PANEL;
         Block x = {}, before;
 #pragma unroll
@@ -131,7 +145,8 @@ struct Solver {
             const int row = (threadIdx.x & 31) >> 2;
 #pragma unroll
             for (int e = 0; e < 8; ++e)
-                if (rows >> (row + 8 * (e >> 1 & 1)) & 1) x[e >> 2][e & 3] = negated(before[e >> 2][e & 3]);
+                if (rows >> (row + 8 * (e >> 1 & 1)) & 1)
+                    x[e >> 2][e & 3] = negated(before[e >> 2][e & 3]);
             block_store(x, panel, r0);
             substitute(panel, l, r0, 16 * P, rows);
             block_load(x, panel, r0);
@@ -143,7 +158,8 @@ struct Solver {
     }
 
     // acc += X M' over the tiles before number j, as they become final.
-    __device__ __forceinline__ void subtract(typename Tall::Acc& acc, int i, int j, i64 top, i64 column) {
+    __device__ __forceinline__ void subtract(typename Tall::Acc& acc, int i, int j, i64 top,
+                                             i64 column) {
         for (int have = 0; have < j;) {
             if (threadIdx.x == 0) {
                 int now;
@@ -170,16 +186,21 @@ struct Solver {
         const int at = UPPER ? tiles - 1 - j : j;
         const int thread = threadIdx.x, g = (thread & 31) >> 2, t = thread & 3;
         const i64 column = (i64)at * T, first = (i64)i * ROWS;
-        // The last rows end with B, and repeat some of others instead of missing some: that keeps copies wide. What repeated
-        // rows hold is written by others meanwhile; it reaches no other row, and is not stored.
-        const bool repeats = first + ROWS > lines && lines >= ROWS && (LAYOUT == DEPTH || lines % 2 == 0);
+        // The last rows end with B, and repeat some of others instead of missing some: that keeps
+        // copies wide. What repeated rows hold is written by others meanwhile; it reaches no other
+        // row, and is not stored.
+        const bool repeats =
+            first + ROWS > lines && lines >= ROWS && (LAYOUT == DEPTH || lines % 2 == 0);
         const i64 top = repeats ? lines - ROWS : first;
-        const int skip = (int)(first - top), rows = (int)min((i64)ROWS, lines - top), cols = (int)min((i64)T, n - column);
+        const int skip = (int)(first - top), rows = (int)min((i64)ROWS, lines - top),
+                  cols = (int)min((i64)T, n - column);
         {
             const unsigned to = shared_address(diagonal) + thread * 16;
-            const char* from = reinterpret_cast<const char*>(prepared + (i64)at * PREPARED) + thread * 16;
+            const char* from =
+                reinterpret_cast<const char*>(prepared + (i64)at * PREPARED) + thread * 16;
 #pragma unroll
-            for (int q = 0; q < PREPARED / 2 / THREADS; ++q) copy16(to + q * THREADS * 16, from + q * THREADS * 16, true);
+            for (int q = 0; q < PREPARED / 2 / THREADS; ++q)
+                copy16(to + q * THREADS * 16, from + q * THREADS * 16, true);
             copies_commit();
         }
         double* const mine = b + offset(top, column);
@@ -191,8 +212,10 @@ struct Solver {
             for (int y = 0; y < Tall::FN; ++y)
 #pragma unroll
                 for (int e = 0; e < 8; ++e) {
-                    const int r = wm + x * 16 + (e >> 1 & 1), c = wn + y * 16 + (e >> 2) * 8 + (e & 1);
-                    acc[x][y][e >> 2][e & 3] = negated(load_if(r >= skip && r < rows && c < cols, mine + offset(r, c), 0));
+                    const int r = wm + x * 16 + (e >> 1 & 1),
+                              c = wn + y * 16 + (e >> 2) * 8 + (e & 1);
+                    acc[x][y][e >> 2][e & 3] =
+                        negated(load_if(r >= skip && r < rows && c < cols, mine + offset(r, c), 0));
                 }
         subtract(acc, i, j, top, column);
 #pragma unroll
@@ -201,8 +224,10 @@ struct Solver {
             for (int y = 0; y < Tall::FN; ++y)
 #pragma unroll
                 for (int e = 0; e < 4; ++e) {
-                    const int r = wm + x * 16 + (e & 1), c = wn + y * 16 + (e >> 1) * 8, to = UPPER ? T - 2 - c : c;
-                    const double u = acc[x][y][e >> 1][2 * (e & 1)], v = acc[x][y][e >> 1][2 * (e & 1) + 1];
+                    const int r = wm + x * 16 + (e & 1), c = wn + y * 16 + (e >> 1) * 8,
+                              to = UPPER ? T - 2 - c : c;
+                    const double u = acc[x][y][e >> 1][2 * (e & 1)],
+                                 v = acc[x][y][e >> 1][2 * (e & 1) + 1];
                     *reinterpret_cast<double2*>(slabs + to / 16 * PANEL + panel_at(r, to % 16)) =
                         UPPER ? make_double2(v, u) : make_double2(u, v);
                 }
@@ -220,8 +245,10 @@ struct Solver {
 #pragma unroll 8
         for (int q = 0; q < ROWS * T / THREADS; ++q) {
             const int e = thread + q * THREADS;
-            const int r = LAYOUT == LINES ? e % ROWS : e / T, c = LAYOUT == LINES ? e / ROWS : e % T, of = UPPER ? T - 1 - c : c;
-            store_if(r >= skip && r < rows && c < cols, mine + offset(r, c), slabs[of / 16 * PANEL + panel_at(r, of % 16)]);
+            const int r = LAYOUT == LINES ? e % ROWS : e / T,
+                      c = LAYOUT == LINES ? e / ROWS : e % T, of = UPPER ? T - 1 - c : c;
+            store_if(r >= skip && r < rows && c < cols, mine + offset(r, c),
+                     slabs[of / 16 * PANEL + panel_at(r, of % 16)]);
         }
         __syncthreads();
         if (thread == 0) store_release(done + i, j + 1);
@@ -229,12 +256,13 @@ struct Solver {
 };
 
 template <Layout LAYOUT, bool UPPER>
-__device__ __forceinline__ void solve(i64 n, i64 lines, double* b, i64 ldb, const double* m, i64 ldm, const double* prepared,
-                                      int* state) {
+__device__ __forceinline__ void solve(i64 n, i64 lines, double* b, i64 ldb, const double* m,
+                                      i64 ldm, const double* prepared, int* state) {
     extern __shared__ __align__(128) double shared[];
     __shared__ int words[2];
     Solver<LAYOUT, UPPER> s;
-    s.n = n, s.lines = lines, s.b = b, s.ldb = ldb, s.m = m, s.ldm = ldm, s.prepared = prepared, s.done = state + 1;
+    s.n = n, s.lines = lines, s.b = b, s.ldb = ldb, s.m = m, s.ldm = ldm, s.prepared = prepared,
+    s.done = state + 1;
     s.tiles = (int)((n + T - 1) / T);
     s.diagonal = shared, s.slabs = shared + PREPARED, s.word = words;
     const int blocks = (int)((lines + ROWS - 1) / ROWS);
@@ -250,18 +278,19 @@ __device__ __forceinline__ void solve(i64 n, i64 lines, double* b, i64 ldb, cons
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(PREPARING)
-    triangle_prepare_tiles_f64(i64 n, const double* m, i64 rs, i64 cs, int upper, int unit, double* prepared, double* rows,
-                               i64 ldr, int* state, i64 words, const int* stop) {
+    triangle_prepare_tiles_f64(i64 n, const double* m, i64 rs, i64 cs, int upper, int unit,
+                               double* prepared, double* rows, i64 ldr, int* state, i64 words,
+                               const int* stop) {
     if (stopped(stop)) return;
     prepare(n, m, rs, cs, upper, unit, prepared, rows, ldr, state, words);
 }
 
-#define INSTANCE(NAME, LAYOUT, UPPER)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(THREADS, 2)                                                                   \
-        NAME(i64 n, i64 lines, double* b, i64 ldb, const double* m, i64 ldm, const double* prepared, int* state,               \
-             const int* stop) {                                                                                                \
-        if (stopped(stop)) return;                                                                                             \
-        solve<LAYOUT, UPPER>(n, lines, b, ldb, m, ldm, prepared, state);                                                       \
+#define INSTANCE(NAME, LAYOUT, UPPER)                                        \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2)                 \
+        NAME(i64 n, i64 lines, double* b, i64 ldb, const double* m, i64 ldm, \
+             const double* prepared, int* state, const int* stop) {          \
+        if (stopped(stop)) return;                                           \
+        solve<LAYOUT, UPPER>(n, lines, b, ldb, m, ldm, prepared, state);     \
     }
 
 INSTANCE(triangle_solve_lower_lines_f64, LINES, false)

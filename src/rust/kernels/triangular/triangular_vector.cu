@@ -1,11 +1,14 @@
 // arch: sm_60
-// Triangular systems with one or two right-hand sides, L X = B in place for a lower L in either layout, by one launch that reads L once.
-// An upper triangle is a lower one with both orders reversed.
+// Triangular systems with one or two right-hand sides, L X = B in place for a lower L in either
+// layout, by one launch that reads L once. An upper triangle is a lower one with both orders
+// reversed.
 //
-// A block of threads has 64 rows of L. It takes off what known unknowns contribute, 64 of them at a time, as they come, and then divides
-// by its diagonal tile as the tiles of `triangular_tiles.cu` do. What takes time is the way of 64 unknowns from one block to the next, once for
-// every 64 rows, during which L's next entries are on their way: an unknown is its own flag, a word of all ones until it is known. Blocks draw their
-// rows from a ticket, so that whatever a block waits for is in the hands of one that runs. All arithmetic is in double precision.
+// A block of threads has 64 rows of L. It takes off what known unknowns contribute, 64 of them at a
+// time, as they come, and then divides by its diagonal tile as the tiles of `triangular_tiles.cu`
+// do. What takes time is the way of 64 unknowns from one block to the next, once for every 64 rows,
+// during which L's next entries are on their way: an unknown is its own flag, a word of all ones
+// until it is known. Blocks draw their rows from a ticket, so that whatever a block waits for is in
+// the hands of one that runs. All arithmetic is in double precision.
 #include "invert_block.cuh"
 
 namespace {
@@ -66,7 +69,8 @@ __device__ __forceinline__ double divide_block(const Diagonal& d, double* v, int
             rest += __shfl_xor_sync(0xffffffffu, rest, 16);
             double more = 0;
 #pragma unroll
-            for (int c = 0; c < 8; ++c) more = fma(inverse[row][half + c], __shfl_sync(0xffffffffu, rest, half + c), more);
+            for (int c = 0; c < 8; ++c)
+                more = fma(inverse[row][half + c], __shfl_sync(0xffffffffu, rest, half + c), more);
             x += more + __shfl_xor_sync(0xffffffffu, more, 16);
         }
         fine = __all_sync(0xffffffffu, isfinite(x));
@@ -85,9 +89,11 @@ __device__ __forceinline__ double divide_block(const Diagonal& d, double* v, int
     return x;
 }
 
-// `by_rows`: L's rows are contiguous, not its columns. `work`: n words for each of K right-hand sides and one for the ticket, all ones.
+// `by_rows`: L's rows are contiguous, not its columns. `work`: n words for each of K right-hand
+// sides and one for the ticket, all ones.
 template <typename E, int K>
-__device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_rows, int unit, E* b, i64 brs, i64 bcs, Word* work) {
+__device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_rows, int unit,
+                                      E* b, i64 brs, i64 bcs, Word* work) {
     __shared__ Diagonal d;
     __shared__ double known[2][K][T];
     __shared__ int ticket;
@@ -96,7 +102,8 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
     __syncthreads();
     const i64 top = (i64)ticket * T;
     const int tiles = ticket, rows = (int)min((i64)T, n - top);
-    const int row = by_rows ? thread / PARTS : thread % T, part = by_rows ? thread % PARTS : thread / T;
+    const int row = by_rows ? thread / PARTS : thread % T,
+              part = by_rows ? thread % PARTS : thread / T;
     const E* a = l + (top + (row < rows ? row : 0)) * rs + part * cs;
     E now[EACH], next[EACH];
     if (tiles > 0) {
@@ -120,8 +127,9 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
     __syncthreads();
     if (thread < T) {
         const int p = thread / 16;
-        const bool mild = tile::invert_block<T + 1>(&d.tile[16 * p][16 * p], d.inverse[p], reinterpret_cast<double(*)[T]>(&d.pass[0][16 * p]),
-                                                    thread % 16);
+        const bool mild = tile::invert_block<T + 1>(
+            &d.tile[16 * p][16 * p], d.inverse[p],
+            reinterpret_cast<double(*)[T]>(&d.pass[0][16 * p]), thread % 16);
         if (thread % 16 == 0) d.mild[p] = mild;
     }
     const int line = thread / T, place = thread % T;
@@ -138,7 +146,9 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
 #pragma unroll
         for (int i = 0; i < EACH; ++i) {
 #pragma unroll
-            for (int k = 0; k < K; ++k) sum[k][i & 1] = fma((double)now[i], known[j & 1][k][part + i * PARTS], sum[k][i & 1]);
+            for (int k = 0; k < K; ++k)
+                sum[k][i & 1] =
+                    fma((double)now[i], known[j & 1][k][part + i * PARTS], sum[k][i & 1]);
             now[i] = next[i];
         }
     }
@@ -152,7 +162,8 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
     for (int h = 0; h < 2; ++h) {
         const int r = lane + 32 * h;
         const double(*parts)[T] = d.pass + warp * PARTS;
-        v[r] = tiles > 0 ? mine[h] - ((parts[0][r] + parts[1][r]) + (parts[2][r] + parts[3][r])) : mine[h];
+        v[r] = tiles > 0 ? mine[h] - ((parts[0][r] + parts[1][r]) + (parts[2][r] + parts[3][r]))
+                         : mine[h];
     }
     __syncwarp();
     for (int at = 0; at < rows; at += 16) {
@@ -161,18 +172,20 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
             publish(work + warp * n + top + at + lane, x);
             b[(top + at + lane) * brs + warp * bcs] = x;
         }
-        for (int r = at + 16 + lane; r < T; r += 32) v[r] -= inner8(&d.tile[r][at], v + at) + inner8(&d.tile[r][at + 8], v + at + 8);
+        for (int r = at + 16 + lane; r < T; r += 32)
+            v[r] -= inner8(&d.tile[r][at], v + at) + inner8(&d.tile[r][at + 8], v + at + 8);
         __syncwarp();
     }
 }
 
 }  // namespace
 
-#define INSTANCE(NAME, E, K)                                                                                                             \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                                                \
-        NAME(i64 n, const E* l, i64 rs, i64 cs, int by_rows, int unit, E* b, i64 brs, i64 bcs, Word* work, const int* stop) {            \
-        if (stopped(stop)) return;                                                                                                       \
-        solve<E, K>(n, l, rs, cs, by_rows, unit, b, brs, bcs, work);                                                                     \
+#define INSTANCE(NAME, E, K)                                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS)                                      \
+        NAME(i64 n, const E* l, i64 rs, i64 cs, int by_rows, int unit, E* b, i64 brs, i64 bcs, \
+             Word* work, const int* stop) {                                                    \
+        if (stopped(stop)) return;                                                             \
+        solve<E, K>(n, l, rs, cs, by_rows, unit, b, brs, bcs, work);                           \
     }
 
 INSTANCE(triangle_solve_single_f64, double, 1)

@@ -1,18 +1,20 @@
 // arch: sm_80
-// Columns that go from block to block of one launch, each number its own flag.
+// Columns that the blocks of one launch send one another. Each number is its own flag.
 //
-// A matrix of messages has a column for each that one block makes and others wait for. It is blank
-// before: every number is a signalling NaN that no arithmetic results in, of equal words. Who waits
-// reads a number until it is something else, so that a message takes one trip to the second-level
-// cache and back, and no fence. Blocks that wait must all be resident, or take turns: each what
-// comes next in the order in which they start, so that it waits only for what has started.
+// The messages form a matrix with a column for each column that one block factors and others wait
+// for. Every number of it starts as a signalling NaN of two equal words, which arithmetic never
+// produces. A reader polls a number until it differs. A message thus takes one trip to the L2 cache
+// and back, and needs no fence.
+//
+// Blocks that wait must all be resident, or take their work in the order in which they start. Then
+// each waits only for blocks that have started.
 #pragma once
 #include "common.cuh"
 
 namespace pipeline {
 
-// A number's first word, and that of one that is not there yet. The word after it marks what a
-// kernel likes.
+// The first word of a number, and that of a number that has not arrived. A kernel may use the word
+// after BLANK as a mark.
 __device__ __forceinline__ unsigned head(double x) { return (unsigned)__double2hiint(x); }
 __device__ __forceinline__ unsigned head(float x) { return (unsigned)__float_as_int(x); }
 template <typename T>
@@ -24,8 +26,7 @@ __device__ __forceinline__ void put_word(double& x, unsigned word) {
 }
 __device__ __forceinline__ void put_word(float& x, unsigned word) { x = __int_as_float((int)word); }
 
-// A thread's rows: groups of GROUP that are neighbours, so that a message is read 16 bytes at a
-// time.
+// The rows of a thread: groups of GROUP neighbours, so that a message is read 16 bytes at a time.
 template <typename T, int THREADS, int ROWS>
 struct Rows {
     static constexpr int MOST = 16 / sizeof(T), GROUP = ROWS < MOST ? ROWS : MOST;
@@ -33,8 +34,8 @@ struct Rows {
         return (h / GROUP * THREADS + t) * GROUP + h % GROUP;
     }
 
-    // This thread's rows of a block's columns, at `a`, which are c0 to before c0 + WIDTH of an m x
-    // n matrix; zero where there is none.
+    // Loads this thread's rows of columns c0 to c0 + WIDTH - 1 of the m x n matrix at `a`. Entries
+    // outside the matrix become zero.
     template <int WIDTH>
     static __device__ __forceinline__ void load(const T* a, i64 lda, int m, int c0, int n, int t,
                                                 T (&x)[ROWS][WIDTH]) {
@@ -47,7 +48,7 @@ struct Rows {
             }
     }
 
-    // A column's numbers of this thread, if they are there.
+    // Reads this thread's numbers of a column, which may not have arrived.
     static __device__ __forceinline__ void read(const T* column, int t, T (&x)[ROWS]) {
 #pragma unroll
         for (int h = 0; h < ROWS; h += GROUP) {
@@ -90,7 +91,7 @@ struct Rows {
             else asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(x[h]) : "memory");
         }
     }
-    // Waits for them, read once already.
+    // Waits until the numbers, which were read once before, have arrived.
     static __device__ __forceinline__ void await(const T* column, int t, T (&x)[ROWS]) {
         for (;;) {
             bool blank = false;
@@ -102,8 +103,8 @@ struct Rows {
     }
 };
 
-// The same shared memory by an address that is at hand. Else it is put together from the number of
-// the block at every use, which takes 50 cycles to ask for.
+// The same shared memory through an address in a register. Otherwise the compiler derives the
+// address from a special register at every use, which takes 50 cycles.
 template <typename T>
 __device__ __forceinline__ T* at_hand(T* memory) {
     unsigned at = (unsigned)__cvta_generic_to_shared(memory);

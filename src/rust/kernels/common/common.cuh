@@ -1,14 +1,13 @@
-// Words shared by every kernel.
+// Definitions for every kernel.
 //
-// A matrix is a pointer with a stride per dimension: element (i, j) is a[i * rs + j * cs], counted
-// in elements. A transpose swaps the strides; a reversal of the order negates them. Strides and
-// sizes are 64 bits, so that a matrix may have more than 2^31 elements.
+// A matrix is a pointer with a stride per dimension: element (i, j) is a[i * rs + j * cs]. Strides
+// count elements. A transpose swaps the strides; a reversal of the order negates them. Strides and
+// sizes have 64 bits, so that a matrix may have more than 2^31 elements.
 //
-// `stop` points to a flag, or is null: once it is set, what follows in the queue has nothing left
-// to do.
+// `stop` is null or points to a flag. Once the flag is set, later kernels in the queue do nothing.
 //
-// No kernel uses floating-point atomics: sums are taken in one fixed order, so that results are the
-// same, bit for bit, from run to run.
+// No kernel changes a floating-point number atomically. Sums have one fixed order, so that results
+// are equal bit for bit from run to run.
 #pragma once
 
 typedef long long i64;
@@ -24,9 +23,9 @@ __device__ __forceinline__ float with_sign(float x, float s) { return copysignf(
 __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
 __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
 
-// The power of two that brings a largest magnitude near 1, within 2^+-1000 (2^+-120), so that the
-// square of any number scaled by it neither overflows nor vanishes. Scaling by it is exact. A zero,
-// an infinity or a NaN is left as it is.
+// The power of two that scales the largest magnitude to about 1, within 2^+-1000 (2^+-120). The
+// square of a scaled number neither overflows nor underflows to zero. Scaling is exact. The scale
+// of zero, infinity and NaN is 1.
 __device__ __forceinline__ double scale_for(double largest) {
     const int field = (__double2hiint(largest) >> 20) & 0x7ff;
     if (!(largest > 0) || field == 0x7ff) return 1;
@@ -40,7 +39,7 @@ __device__ __forceinline__ float scale_for(float largest) {
     return __int_as_float((127 + e) << 23);
 }
 
-// 1 / g for a power of two g of `scale_for`.
+// 1 / g for a power of two g from `scale_for`.
 __device__ __forceinline__ double inverse_scale(double g) {
     return __hiloint2double((2046 << 20) - __double2hiint(g), 0);
 }
@@ -48,7 +47,8 @@ __device__ __forceinline__ float inverse_scale(float g) {
     return __int_as_float((254 << 23) - __float_as_int(g));
 }
 
-// 1 / p of an ordinary p, rounded, from an approximation of it; and from nothing.
+// 1 / p, rounded to nearest, for a p far from overflow and underflow: refined from the
+// approximation y, or computed from p alone.
 __device__ __forceinline__ double refined_reciprocal(double p, double y) {
     const double e = fma(-p, y, 1.0);
     y = fma(y, fma(e, e, e), y);
@@ -76,8 +76,8 @@ __device__ __forceinline__ T warp_max(T x) {
     return x;
 }
 
-// Sum over the block, known to every thread. `scratch` holds 32 elements. Every thread must call
-// it.
+// The sum over the block, returned to every thread. `scratch` holds 32 elements. Every thread must
+// call it.
 template <typename T>
 __device__ __forceinline__ T block_sum(T x, T* scratch) {
     x = warp_sum(x);
@@ -100,7 +100,7 @@ __device__ __forceinline__ T block_max(T x, T* scratch) {
     return total;
 }
 
-// A candidate for a largest entry: the greater value wins, then the lower index.
+// A candidate for the largest entry: the greater value wins, then the lower index.
 template <typename T>
 struct Candidate {
     T value;
@@ -112,7 +112,7 @@ __device__ __forceinline__ Candidate<T> better(Candidate<T> a, Candidate<T> b) {
     return (b.value > a.value || (b.value == a.value && b.index < a.index)) ? b : a;
 }
 
-// The best candidate of the block, known to every thread. Scratch arrays hold 32 elements.
+// The best candidate of the block, returned to every thread. Scratch arrays hold 32 elements.
 template <typename T>
 __device__ __forceinline__ Candidate<T> block_best(Candidate<T> c, T* values, int* indices) {
 #pragma unroll

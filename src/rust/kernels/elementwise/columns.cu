@@ -1,18 +1,17 @@
 // arch: sm_60
-// Columns times numbers, and inner products of columns, in double precision whatever the type.
+// Columns times numbers, and inner products of columns, in double precision for both types.
 //
-// What comes of a column depends on it alone. Of scaled columns products and sums are rounded one
-// by one, so that entries are the same on all machines; inner products fuse the two, in an order
-// that the number of rows alone decides.
+// The result of a column depends on this column only. Scaling rounds the product and the sum
+// separately, so that entries are the same on all machines. Inner products fuse the two, in an
+// order that depends on the number of rows only.
 #include "common.cuh"
 
 namespace {
 
-// How y is changed by x, numbered as the driver does: y <- x diag(by), y + x diag(by), x + y
-// diag(by).
+// How x changes y, numbered as in the driver: y <- x diag(by), y + x diag(by), x + y diag(by).
 constexpr int REPLACE = 0, ADD = 1;
 
-// Of up to eight columns; blockIdx.y is a column.
+// For at most eight columns; blockIdx.y is the column.
 template <typename T>
 __device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (&factors)[8],
                                       int how, T* y, i64 ldy) {

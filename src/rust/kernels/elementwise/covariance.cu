@@ -1,22 +1,21 @@
 // arch: sm_60
-// Covariances of points, from their coordinates, in double precision whatever the type of the
-// result.
+// Covariances of points, from their coordinates, in double precision for both types of result.
 //
-// The formulas are those of `src/device/covariance.rs`. Products and sums are rounded one by one,
-// never fused, so that the CPU has the same distances bit for bit; only the two exponential
-// functions differ, in the last place.
+// `src/device/covariance.rs` has the formulas. Products and sums are rounded separately, never
+// fused, so that the CPU gets the same distances bit for bit. Only the two exponential functions
+// differ, in the last place.
 #include "common.cuh"
 
 namespace {
 
-// Columns that a thread computes of its row, one after the other: the exponential takes longer than
-// to read coordinates again, which are in the cache.
+// Columns that a thread computes of its row, one after the other. The exponential takes longer than
+// reading the cached coordinates again.
 constexpr int COLUMNS = 8;
 
 __device__ __forceinline__ double times(double x, double y) { return __dmul_rn(x, y); }
 __device__ __forceinline__ double plus(double x, double y) { return __dadd_rn(x, y); }
 
-// Where the exponential is zero the polynomial may be infinite.
+// The polynomial may be infinite where the exponential is zero.
 __device__ __forceinline__ double fading(double polynomial, double e) {
     return e > 0 ? times(polynomial, e) : 0;
 }
@@ -31,15 +30,15 @@ __device__ __forceinline__ double matern52(double squared) {
     return fading(plus(1.0, plus(a, times(squared, 5.0 / 3.0))), exp(-a));
 }
 
-// Points: `count` of them in `dimensions`, one coordinate after the other.
+// `count` points in `dimensions`, one coordinate after the other.
 struct Points {
     const double* coordinates;
     i64 count;
 };
 
 // out[i, j] <- the covariance of points row + i and col + j for an m x n block, and zero in the
-// rest of `rows` x `cols`. Rows go along threads, so that they are written side by side;
-// coordinates of columns are the same for all threads of a warp.
+// rest of `rows` x `cols`. Neighbouring threads have neighbouring rows, so that writes are
+// contiguous; all threads of a warp have the same column.
 template <typename T, typename F>
 __device__ __forceinline__ void covariances(F correlation, int dimensions, const double* scales,
                                             Points x, i64 row, i64 m, Points y, i64 col, i64 n,

@@ -1,21 +1,21 @@
 // arch: sm_60
-// Functions of one and of two matrices, entry by entry, in double precision whatever the type, with
-// R's values.
+// Functions of one and of two matrices, entry by entry, with R's values, in double precision for
+// both types.
 //
-// Matrices are contiguous. Functions go by their numbers in `src/device/elementwise.rs`; each has a
-// loop of its own.
+// Matrices are contiguous. `src/device/elementwise.rs` numbers the functions; each has its own
+// loop.
 #include "common.cuh"
 
 namespace {
 
-// Zeros of the three functions of multiples of pi have no sign.
+// Removes the sign of zero, for the three functions of multiples of pi.
 __device__ __forceinline__ double unsigned_zero(double x) { return x + 0.0; }
 
 __device__ __forceinline__ double sign_of(double x) {
     return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
 }
 
-// tan(pi x): exact at quarters, NaN at halves, where it has no value.
+// tan(pi x): exact at quarters, NaN at halves.
 __device__ __forceinline__ double tangent_of_turn(double x) {
     const double r = x - rint(x), d = fabs(r);
     if (d == 0.5) return nan("");
@@ -25,9 +25,8 @@ __device__ __forceinline__ double tangent_of_turn(double x) {
     return unsigned_zero(s / c);
 }
 
-// x^y. Differs from the C library's where an infinite number is raised to a fraction, a negative
-// one to an infinite power, and in the sign of zeros and infinities from a negative zero or
-// infinity.
+// x^y. It differs from the C library for an infinite number to a fraction, for a negative number to
+// an infinite power, and in the sign of zeros and infinities of a negative zero or infinity.
 __device__ __forceinline__ double power(double x, double y) {
     if (y == 2) return x * x;
     if (x == 1 || y == 0) return 1;
@@ -36,13 +35,13 @@ __device__ __forceinline__ double power(double x, double y) {
     return x == 0 || (x < 0 && isinf(x) && y < 0) ? fabs(p) : p;
 }
 
-// x - y floor(x / y), exact before the one rounding.
+// x - y floor(x / y), exact before one final rounding.
 __device__ __forceinline__ double modulo(double x, double y) {
     const double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : unsigned_zero(r);
 }
 
-// floor(x / y), exact while it is a whole number in double precision, and x / y from there on.
+// floor(x / y), exact while it is an integer of double precision; beyond, x / y.
 __device__ __forceinline__ double quotient(double x, double y) {
     const double q = x / y;
     if (y == 0 || !isfinite(q) || fabs(q) > 4503599627370496.0) return q;
@@ -50,7 +49,7 @@ __device__ __forceinline__ double quotient(double x, double y) {
     return rint((x - modulo(x, y)) / y);
 }
 
-// out[e] <- f(a[e]). `made`, unless null, becomes 1 where a number became NaN.
+// out[e] <- f(a[e]). `made`, unless null, becomes 1 if a number became NaN.
 template <typename T, typename F>
 __device__ __forceinline__ void map_entries(F f, i64 count, const T* a, T* out, int* made) {
     bool fresh = false;
@@ -104,8 +103,8 @@ __device__ __forceinline__ void map_by_number(int op, i64 count, const T* a, T* 
 #undef CASE
 }
 
-// An operand of `of` entries beside a result of `count`: as many, fewer that repeat, or none, and
-// then a number.
+// An operand of `of` entries for a result of `count`: as many, fewer that are recycled, or none for
+// a single number.
 template <typename T>
 struct Operand {
     const T* entries;

@@ -1,10 +1,10 @@
 // arch: sm_60
-// Reductions of all entries, of columns and of rows, in double precision. What is long is cut into
-// slices, whose outcomes are reduced by a second launch; the cuts depend on the shape alone, and so
-// does the order of every sum.
+// Reductions of all entries, of columns and of rows, in double precision. Long ones are cut into
+// slices, whose results a second launch reduces. The cuts, and so the order of every sum, depend on
+// the shape only.
 //
-// Reductions go by their numbers in `src/device/elementwise.rs`. NaN makes NaN, unless `skip`
-// leaves it out.
+// `src/device/elementwise.rs` numbers the reductions. A NaN makes the result NaN, unless `skip`
+// omits NaN.
 #include "common.cuh"
 
 namespace {

@@ -1,10 +1,10 @@
 // arch: sm_60
-// Transposes, diagonals, and parts of contiguous matrices by lists of rows and columns.
+// Transposes, diagonals, and submatrices of contiguous matrices by lists of rows and columns.
 #include "common.cuh"
 
 namespace {
 
-// Row and column of entry e of m x n, count = m n.
+// Row and column of entry e of an m x n matrix, count = m n.
 __device__ __forceinline__ void place(i64 e, i64 m, i64 count, i64& i, i64& j) {
     if (count < (i64(1) << 32)) {
         j = (unsigned)e / (unsigned)m;
@@ -14,7 +14,7 @@ __device__ __forceinline__ void place(i64 e, i64 m, i64 count, i64& i, i64& j) {
     i = e - j * m;
 }
 
-// Place k of a list, or of what begins at `first`, where there is no list. Negative: none.
+// Entry k of a list, or first + k without a list. Negative: no such row or column.
 __device__ __forceinline__ i64 listed(const int* list, i64 first, i64 k) {
     return list == nullptr ? first + k : (i64)list[k];
 }
@@ -36,7 +36,7 @@ __device__ __forceinline__ void matrix_transpose(i64 m, i64 n, const T* a, T* ou
     }
 }
 
-// A[i, i] <- values[i], or values[0] where `of` is 1.
+// A[i, i] <- values[i], or values[0] if `of` is 1.
 template <typename T>
 __device__ __forceinline__ void diagonal_set(i64 k, const T* values, i64 of, T* a, i64 ld) {
     const i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
@@ -57,8 +57,8 @@ __device__ __forceinline__ void part_gather(i64 m, i64 n, const int* rows, i64 r
     }
 }
 
-// A[rows(i), cols(j)] <- b[i, j] for an m x n B of `of` entries: all, fewer that repeat, or none,
-// and then a number.
+// A[rows(i), cols(j)] <- b[i, j] for an m x n B of `of` entries: all, fewer that are recycled, or
+// none for a single number.
 template <typename T>
 __device__ __forceinline__ void part_scatter(i64 m, i64 n, const int* rows, i64 row,
                                              const int* cols, i64 col, const T* b, i64 of, T number,

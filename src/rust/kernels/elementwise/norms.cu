@@ -1,10 +1,10 @@
 // arch: sm_60
-// What a driver asks about the columns of a matrix, and the moves of whole rows and columns.
+// Norms of columns, the diagonal, and copies of rows and columns.
 #include "common.cuh"
 
 namespace {
 
-// out[j] <- the sum of magnitudes of column j, in double precision. One block a column.
+// out[j] <- the sum of magnitudes of column j, in double precision. One block per column.
 template <typename T>
 __device__ __forceinline__ void columns_sum(i64 m, const T* a, i64 ld, double* out) {
     __shared__ double scratch[32];
@@ -16,7 +16,7 @@ __device__ __forceinline__ void columns_sum(i64 m, const T* a, i64 ld, double* o
 }
 
 // out[j] <- the Euclidean norm of column j, scaled by a power of two against overflow and
-// underflow. One block a column.
+// underflow. One block per column.
 template <typename T>
 __device__ __forceinline__ void columns_norm(i64 m, const T* a, i64 ld, double* out) {
     __shared__ double scratch[32];

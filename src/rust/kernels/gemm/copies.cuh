@@ -1,25 +1,24 @@
 // arch: sm_80
-// Copies to shared memory that go on while the threads do other things (sm_80 and newer), and what
-// their users share.
+// Asynchronous copies to shared memory, and what their users share.
 #pragma once
 #include "common.cuh"
 
 namespace tile {
 
-// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or its depth
+// How an operand lies in memory: its lines (rows of A, columns of B) are contiguous, or its depth
 // (k).
 enum Layout { LINES = 0, DEPTH = 1 };
 
-// threadIdx.x, read anew: what is computed from it is not kept in registers from one use to the
-// next, where none are to spare.
+// threadIdx.x, read again. The compiler then keeps nothing computed from it in registers, where
+// none are to spare.
 __device__ __forceinline__ int thread_again() {
     int x;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
     return x;
 }
 
-// The barrier of a crew: so many neighbouring threads of a block of several crews. Crew c has
-// barrier number c + 1.
+// The barrier of a crew: THREADS neighbouring threads of a block of several crews. Crew c uses
+// barrier c + 1.
 template <int THREADS>
 __device__ __forceinline__ void crew_sync() {
     asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / THREADS + 1), "n"(THREADS) : "memory");
@@ -37,21 +36,21 @@ __device__ __forceinline__ void copies_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-// How the warps of a block meet: all stop where they wait; or each arrives, goes on, and waits
-// later for those that have not arrived yet, which takes sm_90, where threads that wait give way to
-// others; or a crew of the block's meets by itself.
+// How the warps of a block meet. TOGETHER: all wait at one point. APART: each arrives, continues,
+// and later waits for those that have not arrived. This needs sm_90, where waiting threads yield.
+// CREW: each crew of the block meets separately.
 enum Meeting { TOGETHER = 0, APART = 1, CREW = 2 };
 
-// Such a barrier. What a warp read, wrote and waited for before it arrived is done for all that
-// have waited.
+// Such a barrier. The reads, writes and waits of a warp before it arrives have completed for all
+// that have waited.
 template <Meeting MEETING, int THREADS>
 struct Gate {
     static constexpr bool STEPS = MEETING == APART && __CUDA_ARCH__ >= 900;
     unsigned at, parity;
-    bool leader;  // of its warp
+    bool leader;  // the leader of its warp
 
-    // By all threads, who meet before they arrive. `place` is the gate's until `close`, before
-    // which they meet again.
+    // Called by all threads, which meet before they arrive. The gate uses `place` until `close`,
+    // before which they meet again.
     __device__ __forceinline__ void open(unsigned long long* place, int warps, int thread) {
         if (!STEPS) return;
         at = shared_address(place), parity = 0, leader = (thread & 31) == 0;
@@ -76,7 +75,7 @@ struct Gate {
             : "memory");
         parity ^= 1;
     }
-    // All stop.
+    // All threads wait.
     static __device__ __forceinline__ void meet() {
         if (MEETING == CREW) crew_sync<THREADS>();
         else __syncthreads();

@@ -1,12 +1,13 @@
 // arch: sm_60
-// C <- alpha A B + beta C on strided views, A m x k, B k x n: every transpose is a swap of strides.
+// C <- alpha A B + beta C on strided views, A m x k, B k x n. A transpose is a swap of strides.
 //
-// One block makes a 64 x 64 tile of C from 16-deep slabs of A and B in two alternating shared
-// buffers; a thread owns a 4 x 4 part in registers, loaded ahead by one slab. The lanes of a warp
-// read 2-element vectors without bank conflicts: 8 lanes along the rows, 4 along the columns.
+// One block computes a 64 x 64 tile of C from slabs of A and B of depth 16 in two alternating
+// shared buffers. A thread owns 4 x 4 elements in registers and loads one slab ahead. The lanes of
+// a warp read vectors of two elements without bank conflicts: 8 lanes along the rows, 4 along the
+// columns.
 //
 // gridDim.x counts tiles, gridDim.y slices of k. With several slices, c is a workspace of gridDim.y
-// column-major m x n matrices, summed in order by `product_reduce`.
+// column-major m x n matrices, which `product_reduce` sums in order.
 #include "common.cuh"
 
 namespace {
@@ -30,7 +31,7 @@ __device__ __forceinline__ bool in_triangle(int triangle, i64 i, i64 j) {
     return triangle == FULL || (triangle == LOWER ? i >= j : i <= j);
 }
 
-// Where a thread reads one operand: LOADS elements a slab, neighbours along the contiguous
+// Where a thread reads one operand: LOADS elements per slab, neighbours along the contiguous
 // dimension.
 template <typename T>
 struct Reader {
@@ -40,8 +41,8 @@ struct Reader {
     bool inside[LOADS];
     i64 step;
 
-    // `lines` rows of A (or columns of B) from `first`; ls and ds are the strides along lines and
-    // along k.
+    // `lines` rows of A (or columns of B) from `first` on; ls and ds are the strides along lines
+    // and along k.
     __device__ __forceinline__ Reader(const T* p, i64 ls, i64 ds, i64 first, i64 lines, i64 k0) {
         const bool lines_contiguous = (ls < 0 ? -ls : ls) <= (ds < 0 ? -ds : ds);
         const int t = threadIdx.x;
@@ -176,7 +177,7 @@ __device__ __forceinline__ void product_reduce(i64 m, i64 n, int slices, T alpha
     }
 }
 
-// C <- beta C, for a product that adds nothing. C is not read when beta is zero.
+// C <- beta C, for alpha = 0 or k = 0. C is not read when beta is zero.
 template <typename T>
 __device__ __forceinline__ void product_scale(i64 m, i64 n, T beta, T* c, i64 crs, i64 ccs,
                                               int triangle) {

@@ -1,17 +1,19 @@
 // C <- alpha A B + beta C; A m x k, B k x n, C with any strides.
 //
-// The blocks stay: each walks over pieces of work, a tile of C or some slabs of one, and starts to
-// fetch the next piece before it stores the last. A range of tiles is worked on, in an order of
-// bands that lets neighbours in time share lines in cache. The first `streamed` of them are cut
-// along k into equal shares, one to a block, so that all blocks end at the same time when there are
-// too few tiles or too few in the last round. The first of a tile's blocks then adds up what the
-// others leave in `partial`: each adds its followers' in a fixed order, so that results do not
-// depend on who comes first. Blocks wait only for those with higher numbers, which publish before
-// they wait. Numbers count down from the last block of the grid: the GPU starts the blocks of a
-// grid in order, so that who is waited for has begun, whatever else runs and however few are
-// resident.
+// Blocks are persistent. Each walks over pieces of work, a tile of C or some slabs of one, and
+// starts to load the next piece before it stores the last. A launch computes a range of tiles, in
+// bands whose order lets concurrent tiles share lines in cache.
 //
-// Included after the header that makes and stores tiles of the wanted type (`store_f64.cuh`,
+// The first `streamed` tiles are cut along k into equal shares, one per block. All blocks then end
+// at the same time, even with few tiles in all or in the last round. Each block of a tile leaves
+// its sum in `partial`. The first block of the tile adds them up in a fixed order, so that results
+// do not depend on timing.
+//
+// Blocks wait only for blocks with higher numbers, which publish before they wait. Numbers count
+// down from the last block of the grid, and the GPU starts blocks in order. A block thus waits only
+// for blocks that have started, however few are resident.
+//
+// Include this after the header that computes and stores tiles of the type (`store_f64.cuh`,
 // `store_f32.cuh`).
 #pragma once
 #include "store.cuh"
@@ -22,11 +24,11 @@ namespace tile {
 constexpr int BAND = 8;     // tile rows walked together
 constexpr int FOLLOW = 16;  // shares of a tile that are added up first, by the first of them
 
-// The block's number among those of the grid.
+// The number of the block, counted from the end of the grid.
 __device__ __forceinline__ int block_number() { return (int)(gridDim.x - 1 - blockIdx.x); }
 
-// The place of tile number t: bands of BAND tile rows, walked column by column. A triangle has only
-// its own tiles.
+// The position of tile number t: bands of BAND tile rows, each walked column by column. A triangle
+// counts only its own tiles.
 __device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int triangle, int& ti,
                                          int& tj) {
     if (triangle == FULL) {
@@ -38,7 +40,7 @@ __device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int tr
         tj = within / rows;
         return;
     }
-    // Row r has r (r + 1) / 2 tiles before it. A band is a rectangle and a triangle.
+    // Row r has r (r + 1) / 2 tiles before it. A band consists of a rectangle and a triangle.
     int r = (int)((sqrt(8.0 * (double)t + 1.0) - 1.0) * 0.5);
     while ((i64)r * (r + 1) / 2 > t) --r;
     while ((i64)(r + 1) * (r + 2) / 2 <= t) ++r;
@@ -61,10 +63,11 @@ __device__ __forceinline__ void place_of(int t, int tiles_m, int tiles_n, int tr
     }
 }
 
-// Shares of the streamed tiles' slabs: block b has those from `start(b)` to before `start(b + 1)`.
+// Shares of the slabs of streamed tiles: block b has those from `start(b)` to before `start(b +
+// 1)`.
 struct Shares {
     i64 each;
-    int longer;  // this many of the first blocks have one more
+    int longer;  // the number of first blocks with one more
     __device__ __forceinline__ i64 start(int block) const {
         return each * block + min(block, longer);
     }
@@ -74,12 +77,12 @@ struct Shares {
     }
 };
 
-// Slabs k0 to before k1 of a tile, by the block that is number `rank` of the `peers` that share it.
-// No slabs: no more work.
+// Slabs k0 to before k1 of a tile, for block number `rank` of the `peers` that share it. Without
+// slabs there is no more work.
 struct Piece {
     int ti, tj, k0, k1, rank, peers;
 };
-// What a block has still to do: from slab `at` of its share on, and from whole tile `whole` on.
+// The remaining work of a block: from slab `at` of its share on, and from whole tile `whole` on.
 struct Walk {
     i64 at;
     int whole;
@@ -93,7 +96,7 @@ struct Worker {
     int m, n, iters, first, tiles, streamed, triangle;
     Shares shares;
 
-    // The next piece; one thread of the block finds it.
+    // Finds the next piece; one thread of the block calls it.
     __device__ __forceinline__ Piece next(Walk& walk) const {
         const i64 end = shares.start(block_number() + 1);
         Piece p = {0, 0, 0, 0, 0, 1};
@@ -118,22 +121,22 @@ struct Worker {
         return p;
     }
 
-    // Where a tile lies: the last of a dimension ends with it, and repeats lines of the one before
-    // instead of missing some.
+    // The first line of a tile. The last tile of a dimension ends with the matrix: it repeats lines
+    // of the tile before instead of exceeding the matrix.
     template <int SIZE>
     static __device__ __forceinline__ i64 origin(int tile, int total) {
         const i64 at = (i64)tile * SIZE;
         return at + SIZE > total && total >= SIZE ? total - SIZE : at;
     }
 
-    // Adds the shares of the tile that this block is to add, and publishes the sum unless it is the
-    // first. True: the tile is complete.
+    // Adds the shares of the tile that this block has to add, and publishes the sum unless the
+    // block is the first. Returns whether the tile is complete.
     static __device__ __forceinline__ bool complete(typename P::Acc& acc, const Piece& piece,
                                                     Real* partial, int* flags, int epoch) {
         const int rank = piece.rank, peers = piece.peers, x = thread_again();
         auto mine = [&](int d) { return rank + d < peers && (d < FOLLOW || rank == 0); };
         if (rank % FOLLOW == 0) {
-            // One thread waits for each: FOLLOW - 1 followers, then every FOLLOW-th block.
+            // One thread waits for each block: FOLLOW - 1 followers, then every FOLLOW-th block.
             const int d = x < FOLLOW - 1 ? x + 1 : (x - FOLLOW + 2) * FOLLOW;
             if (mine(d))
                 while (load_acquire(flags + block_number() + d) != epoch) {
@@ -163,7 +166,7 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
     constexpr int BM = P::LINES_M, BN = P::LINES_N, STEPS = P::UNIT_STEPS;
     extern __shared__ __align__(128) unsigned char bytes[];
     Real* shared = reinterpret_cast<Real*>(bytes);
-    // The piece at work, the next one, and the one before, which may still be read.
+    // The current piece, the next one, and the one before, which may still be read.
     __shared__ Piece pieces[3];
     __shared__ Walk walk;
     const W worker = {
@@ -174,7 +177,7 @@ __device__ __forceinline__ void multiply(int m, int n, i64 k, int first, int til
     bool busy = false;
 #pragma unroll 1
     for (int now = 0;;) {
-        // Found while the copies that were begun are under way.
+        // The next piece is found while the copies that have begun are in flight.
         const int then = now == 2 ? 0 : now + 1;
         if (threadIdx.x == 0) pieces[then] = worker.next(walk);
         if (busy) {

@@ -1,7 +1,6 @@
 // arch: sm_80 sm_90
-// Products in double precision on the tensor cores, in square tiles: large ones, of which a
-// multiprocessor has one at a time, and small ones, three at a time, for products with few tiles or
-// little depth.
+// Products in double precision on tensor cores, in square tiles. Large tiles run one at a time on a
+// multiprocessor. Small tiles run three at a time, for products with few tiles or a small k.
 #include "store_f64.cuh"
 #include "multiply.cuh"
 

@@ -1,6 +1,6 @@
 // arch: sm_80
-// Products in single precision, in square tiles: large ones, two at a time on a multiprocessor, and
-// small ones, for products with few tiles.
+// Products in single precision, in square tiles. Large tiles run two at a time on a multiprocessor;
+// small tiles are for products with few tiles.
 #include "store_f32.cuh"
 #include "multiply.cuh"
 

@@ -1,8 +1,7 @@
 // arch: sm_80 sm_90
-// Products in double precision on the tensor cores with few columns or few rows, or few of both:
-// tiles that are 16 wide in one direction, so that memory, not arithmetic on missing columns, sets
-// the pace, and tiles of order 32, of which there are enough for all multiprocessors when there are
-// not of others.
+// Products in double precision on tensor cores, for few columns or few rows. Tiles that are 16 wide
+// in one direction leave memory, not arithmetic on absent columns, as the limit. Tiles of order 32
+// fill all multiprocessors when a product has too few larger ones.
 #include "store_f64.cuh"
 #include "multiply.cuh"
 

@@ -1,9 +1,9 @@
 // arch: sm_60
-// Products of a matrix and a vector, y <- alpha A x + beta y, at the rate of the memory that A is
-// read from. All arithmetic is in double precision.
+// Products of a matrix and a vector, y <- alpha A x + beta y. Reading A takes the time. All
+// arithmetic is in double precision.
 //
-// Long sums are cut into slices, whose sums are added in order by a second launch; the cuts depend
-// on the shape and the GPU alone.
+// Long sums are cut into slices. A second launch adds their sums in order. The cuts depend on the
+// shape and the GPU only.
 #include "common.cuh"
 
 namespace {
@@ -16,7 +16,7 @@ struct Vector {
     E* y;
     i64 stride;
 
-    // Where nothing is to be kept, nothing is read.
+    // y is not read when beta is zero.
     __device__ __forceinline__ void store(i64 i, double sum) const {
         E* to = y + i * stride;
         *to = E(beta == 0 ? alpha * sum : alpha * sum + beta * (double)*to);
@@ -42,8 +42,8 @@ __device__ __forceinline__ double dot(const E* a, const E* x, i64 stride, i64 fr
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// A's rows are contiguous, `ld` apart; a block has one of them, or WARPS, each on a warp. Grid:
-// (rows or groups of them, slices of `depth` columns).
+// Rows of A are contiguous, `ld` apart. A block has one row, or WARPS rows with one warp each.
+// Grid: (rows or groups of rows, slices of `depth` columns).
 template <typename E>
 __device__ __forceinline__ void by_rows(int together, i64 m, i64 n, const E* a, i64 ld, const E* x,
                                         i64 stride, const Vector<E>& y, double* parts, i64 depth) {
@@ -65,15 +65,15 @@ __device__ __forceinline__ void by_rows(int together, i64 m, i64 n, const E* a, 
     else parts[i * gridDim.y + blockIdx.y] = sum;
 }
 
-// So many numbers that are loaded at once.
+// Numbers that one instruction loads.
 template <typename E, int PER>
 struct alignas(PER * sizeof(E)) Pack {
     E v[PER];
 };
 
-// A's columns are contiguous, `ld` apart; a block has 32 PER rows, and a column to each of its
-// warps at a time. Grid: (blocks of rows, slices of `depth` columns). Packs are aligned, and m is a
-// multiple of PER.
+// Columns of A are contiguous, `ld` apart. A block has 32 PER rows, and each warp one column at a
+// time. Grid: (blocks of rows, slices of `depth` columns). Packs are aligned, and m is a multiple
+// of PER.
 template <typename E, int PER>
 __device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, const E* x, i64 stride,
                                            const Vector<E>& y, double* parts, i64 depth) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void by_columns(i64 m, i64 n, const E* a, i64 ld, con
     }
 }
 
-// y from the sums of slices, a warp to each entry.
+// y from the sums of the slices, one warp per entry.
 template <typename E>
 __device__ __forceinline__ void join(i64 m, i64 slices, const double* parts, const Vector<E>& y) {
     const i64 i = blockIdx.x * (i64)WARPS + (threadIdx.x >> 5);

@@ -1,11 +1,10 @@
-// Slabs of an operand of a product in single precision, copied to shared memory while others are
-// multiplied (sm_80 and newer).
+// Slabs of an operand in single precision, copied to shared memory while others are multiplied.
 #pragma once
 #include "copies.cuh"
 
 namespace tile {
 
-// 16 bytes or 4, if `on`.
+// Copies 16 bytes, or 4, if `on`.
 __device__ __forceinline__ void copy16(unsigned to, const void* from, bool on) {
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::
@@ -20,36 +19,38 @@ __device__ __forceinline__ void copy4(unsigned to, const void* from, bool on) {
         "l"(from), "r"((int)on)
         : "memory");
 }
-// 4 bytes; zeros, if not `on`.
+// Copies 4 bytes; writes zeros if not `on`.
 __device__ __forceinline__ void copy4_or_zero(unsigned to, const void* from, bool on) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                  "r"(on ? 4 : 0)
                  : "memory");
 }
 
-// An addition the compiler does as it stands; it would rather keep the distance of each part from a
-// common start.
+// An addition that the compiler does not transform. It would otherwise keep the offset of each part
+// from a common start in a register.
 __device__ __forceinline__ void move(const char*& p, i64 by) {
     asm volatile("add.s64 %0, %0, %1;" : "+l"(p) : "l"(by));
 }
 
-// One slab of an operand: SIZE lines, BK deep, in shared memory step after step, PITCH elements
-// apart, so that a thread reads four lines of a step at once. Where the depth is contiguous,
-// elements are moved one by one, eight steps of four lines by a warp: a PITCH of four more than a
-// multiple of 32 sends them to different banks. Threads copy WIDE (16 bytes of lines, or any
-// element of a slab of which all lines exist) or NARROW (an element, where lines may be missing or
-// are not aligned).
+// One slab of an operand: SIZE lines, BK deep. Shared memory holds one step after the other, PITCH
+// elements apart, so that a thread reads four lines of a step at once.
+//
+// If the depth is contiguous, a warp moves single elements, eight steps of four lines. PITCH is
+// then four more than a multiple of 32, so that these go to different banks.
+//
+// WIDE copies move 16 bytes of lines, or any element of a slab whose lines all exist. NARROW copies
+// move one element, if lines are missing or not aligned.
 template <int SIZE, int BK, int THREADS, Layout LAYOUT>
 struct Slab {
     static constexpr int NARROW = 1, WIDE = 4;
     static constexpr int PITCH = LAYOUT == DEPTH ? SIZE + 4 : SIZE;
     static constexpr int FLOATS = PITCH * BK;
 
-    // How the threads share a slab. Parts of a thread follow one another along the depth first,
-    // then across lines.
+    // How the threads share a slab. The parts of a thread go along the depth first, then across
+    // lines.
     template <int MODE>
     struct Deal {
-        static constexpr int UNIT = LAYOUT == LINES ? MODE : 1;  // elements to a copy
+        static constexpr int UNIT = LAYOUT == LINES ? MODE : 1;  // elements per copy
         static constexpr int ACROSS =
             LAYOUT == LINES ? SIZE / UNIT : 8;         // threads along the contiguous dimension
         static constexpr int STEP = THREADS / ACROSS;  // along the other, from part to part
@@ -67,8 +68,8 @@ struct Slab {
                                     : across(thread) * PITCH + down(thread)) *
                    4;
         }
-        // Bytes from the place of part 0 to that of part q, and from its source on the contiguous
-        // dimension.
+        // Bytes from the place of part 0 to that of part q, and from its source along the
+        // contiguous dimension.
         static constexpr int place_of(int q) {
             return LAYOUT == LINES ? q * STEP * PITCH * 4
                                    : (q % TURNS * ACROSS * PITCH + q / TURNS * STEP) * 4;
@@ -82,8 +83,8 @@ struct Slab {
     int lines;         // lines that exist
     bool plain;        // may be copied WIDE
 
-    // Lines from `first` of the `total` of an operand at p, from depth k0 on; ld: elements from
-    // line to line, or step to step.
+    // Starts at lines from `first` on, of the `total` lines of an operand at p, and at depth k0.
+    // ld: elements from line to line, or from step to step.
     __device__ __forceinline__ void start(const float* p, i64 ld, i64 first, i64 total, i64 k0) {
         using D = Deal<WIDE>;
         const i64 left = total - first;
@@ -96,7 +97,7 @@ struct Slab {
         from = reinterpret_cast<const char*>(p + D::down(x) * ld + D::across(x));
         place = D::place(x);
     }
-    // From wide to narrow copies.
+    // Switches from wide to narrow copies.
     __device__ __forceinline__ void narrow() {
         using W = Deal<WIDE>;
         using N = Deal<NARROW>;
@@ -106,8 +107,7 @@ struct Slab {
         step = N::STEP * ld;
         place = N::place(x);
     }
-    // What is copied: everything (WIDE), or parts whose number of `STEP`s is below a limit
-    // (NARROW).
+    // What is copied: everything (WIDE), or parts whose number of STEPs is below a limit (NARROW).
     template <int MODE>
     __device__ __forceinline__ int limit() const {
         using D = Deal<MODE>;
@@ -115,8 +115,8 @@ struct Slab {
         const int x = thread_again();
         return LAYOUT == DEPTH ? max(lines - D::down(x), 0) : D::across(x) < lines ? SIZE * BK : 0;
     }
-    // Starts the copy of part q to a slab at `to`; parts follow one another. Wide: unless the limit
-    // is 0. Narrow: zeros from the limit on.
+    // Starts the copy of part q to a slab at `to`; parts follow one another. WIDE: unless the limit
+    // is 0. NARROW: zeros from the limit on.
     template <int MODE>
     __device__ __forceinline__ void copy(unsigned to, int q, int limit) {
         using D = Deal<MODE>;
@@ -127,14 +127,14 @@ struct Slab {
         if (q == D::PARTS - 1 && LAYOUT == DEPTH) move(from, back<MODE>());
         else if (q % D::TURNS == D::TURNS - 1) move(from, step);
     }
-    // Bytes from the last part of a slab to the first of the next one, where the depth is
+    // Bytes from the last part of a slab to the first part of the next one, if the depth is
     // contiguous.
     template <int MODE>
     __device__ __forceinline__ i64 back() const {
         using D = Deal<MODE>;
         return BK * 4 - (D::PARTS / D::TURNS - 1) * step;
     }
-    // Copies `depth` steps of the slab that comes after `skip` others; the rest of it is zeros.
+    // Copies `depth` steps of the slab after `skip` others, and fills the rest with zeros.
     __device__ __forceinline__ void copy_partial(unsigned to, bool wide, int skip,
                                                  int depth) const {
         using D = Deal<NARROW>;

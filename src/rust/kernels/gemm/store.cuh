@@ -1,4 +1,4 @@
-// The way of a tile of a product from the accumulators to C, and to its mirror image.
+// Writes a tile of a product from the accumulators to C, and to its mirror image.
 #pragma once
 #include "common.cuh"
 
@@ -13,8 +13,8 @@ struct Scale {
     Real alpha, beta;
 };
 
-// The part of a tile that is stored: rows and columns from a first to before a last one, counted in
-// the tile, and diagonals (row - column) from a first to a last one.
+// The part of a tile that is stored: a range of rows, a range of columns, each counted in the tile
+// and without its end, and a range of diagonals (row - column) with its end.
 struct Window {
     int row0, row1, col0, col1, low, high;
     __device__ __forceinline__ bool has(int row, int col) const {
@@ -23,29 +23,28 @@ struct Window {
     }
 };
 
-// For each type of element: a tile in pieces of 16 bytes, neighbours in a column of C (ALONG_ROWS:
-// rows are 1 apart, columns `stride`) or in a row; all of it along the one dimension, from `first`
-// to before `last` along the other.
+// One definition per type of element. Stores a tile in pieces of 16 bytes, neighbours in a column
+// of C (ALONG_ROWS: rows are 1 apart, columns `stride`) or in a row. It stores all of the tile
+// along this dimension, and from `first` to before `last` along the other.
 template <class P, bool ALONG_ROWS>
 __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typename P::Real* c,
                                              i64 stride, Scale<typename P::Real> scale, int first,
                                              int last);
-// And any part of a tile, to any strides. `stage`: room for one slab of the product, that nothing
-// else uses.
+// Stores any part of a tile, with any strides. `stage`: unused memory for one slab of the product.
 template <class P>
 __device__ __forceinline__ void store_any(const typename P::Acc& acc, typename P::Real* stage,
                                           typename P::Real* c, i64 rs, i64 cs,
                                           Scale<typename P::Real> scale, Window window);
 
-// A tile whose first element belongs at (i0, j0) of C; rows from row0 to row1 and columns from col0
-// to col1 of it are stored.
+// Stores rows row0 to row1 and columns col0 to col1 of a tile whose first element belongs at (i0,
+// j0) of C.
 template <class P>
 __device__ __forceinline__ void store_tile(const typename P::Acc& acc, typename P::Real* stage,
                                            typename P::Real* c, i64 rs, i64 cs, i64 i0, i64 j0,
                                            Scale<typename P::Real> scale, int row0, int row1,
                                            int col0, int col1, int triangle) {
     using Real = typename P::Real;
-    // The diagonal of C as one of the tile, or one beyond its corners.
+    // The diagonal of C in the tile's coordinates, or one beyond the tile's corners.
     constexpr int FAR = P::LINES_M + P::LINES_N;
     const int diagonal = (int)max(min(j0 - i0, (i64)FAR), (i64)-FAR);
     Window window = {row0,
@@ -68,7 +67,7 @@ __device__ __forceinline__ void store_tile(const typename P::Acc& acc, typename 
         else if (cols && cs == 1 && packed(to, rs))
             store_packed<P, false>(acc, to, rs, scale, row0, row1);
         else store_any<P>(acc, stage, to, rs, cs, scale, window);
-        // The mirror image is stored without the diagonal, which is there already.
+        // The mirror image is stored without the diagonal, which the first pass has stored.
         const i64 other = rs;
         rs = cs, cs = other;
         window.low = diagonal + 1;

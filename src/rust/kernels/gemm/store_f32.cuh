@@ -1,11 +1,11 @@
-// The way of a tile of a product in single precision from the accumulators to C.
+// Writes a tile of a product in single precision from the accumulators to C.
 #pragma once
 #include "store.cuh"
 #include "tile_f32.cuh"
 
 namespace tile {
 
-// Without branches; zero, if not `on`.
+// *from, or zero if not `on`; without a branch.
 __device__ __forceinline__ float load_if(bool on, const float* from) {
     float x;
     asm volatile(
@@ -21,8 +21,8 @@ __device__ __forceinline__ void store_if(bool on, float* to, float x) {
                  : "memory");
 }
 
-// Four elements at a time, a column (or a row) of the thread's part after the other. Old values of
-// one are fetched together.
+// Stores four elements at a time, one column (or row) of the thread's part after the other. The old
+// values of one column are loaded together.
 template <class P, bool ALONG_ROWS>
 __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typename P::Real* c,
                                              i64 stride, Scale<typename P::Real> scale, int first,
@@ -35,8 +35,8 @@ __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typenam
     for (int x = 0; x < (ALONG_ROWS ? P::TN : P::TM); ++x) {
         const int off = ALONG_ROWS ? P::col(x) : P::row(x);
         if ((unsigned)(across + off) >= (unsigned)(last - first)) continue;
-        // Unknown to the compiler, so that it does not keep multiples of all accumulators from one
-        // image to the next.
+        // Hides the scale from the compiler, so that it does not keep multiples of all accumulators
+        // from one image to the next.
         asm volatile("" : "+f"(scale.alpha), "+f"(scale.beta));
         const auto place = [&](int g) {
             return reinterpret_cast<float4*>(at + off * stride +
@@ -59,7 +59,7 @@ __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typenam
     }
 }
 
-// One element at a time.
+// Stores one element at a time.
 template <class P>
 __device__ __forceinline__ void store_any(const typename P::Acc& acc, typename P::Real*,
                                           typename P::Real* c, i64 rs, i64 cs,

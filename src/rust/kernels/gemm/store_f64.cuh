@@ -1,4 +1,4 @@
-// The way of a tile of a product in double precision from the accumulators to C.
+// Writes a tile of a product in double precision from the accumulators to C.
 #pragma once
 #include "store.cuh"
 #include "tile_f64.cuh"
@@ -6,7 +6,7 @@
 
 namespace tile {
 
-// As those of `tile_sync.cuh`; zeros, if not `on`.
+// Like those of `tile_sync.cuh`; zeros if not `on`.
 __device__ __forceinline__ double2 load_if(bool on, const double2* from) {
     double2 x;
     asm volatile(
@@ -25,7 +25,7 @@ __device__ __forceinline__ void store_if(bool on, double2* to, double x, double 
         : "memory");
 }
 
-// Two elements at a time. Old values are fetched ahead of the stores, so that their latencies
+// Stores two elements at a time. Old values are loaded ahead of the stores, so that their latencies
 // overlap.
 template <class P, bool ALONG_ROWS>
 __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typename P::Real* c,
@@ -39,7 +39,7 @@ __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typenam
     constexpr int AT_ONCE = P::FM * P::FN < 2 ? 1 : 2;
 #pragma unroll
     for (int ij = 0; ij < P::FM * P::FN; ij += AT_ONCE) {
-        // How far element v of block b lies from the thread's first one, along the rows and the
+        // The offset of element v of block b from the thread's first one, along the rows and the
         // columns.
         const auto down = [&](int b, int v) {
             return 16 * ((ij + b) / P::FN) + (ALONG_ROWS ? 0 : v & 1);
@@ -55,8 +55,8 @@ __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typenam
             return (unsigned)(across + (ALONG_ROWS ? right(b, v) : down(b, v))) <
                    (unsigned)(last - first);
         };
-        // Unknown to the compiler, so that it does not keep multiples of all accumulators from one
-        // image to the next.
+        // Hides the scale from the compiler, so that it does not keep multiples of all accumulators
+        // from one image to the next.
         asm volatile("" : "+d"(scale.alpha), "+d"(scale.beta));
         double2 old[AT_ONCE][4];
 #pragma unroll
@@ -77,8 +77,8 @@ __device__ __forceinline__ void store_packed(const typename P::Acc& acc, typenam
     }
 }
 
-// Each warp brings a block of 16 x 16 at a time in order through its share of `stage`, and its
-// lanes then store neighbours along the shorter stride.
+// Each warp writes a block of 16 x 16 to its share of `stage` in order. Its lanes then store
+// neighbours along the shorter stride.
 template <class P>
 __device__ __forceinline__ void store_any(const typename P::Acc& acc, typename P::Real* stage,
                                           typename P::Real* c, i64 rs, i64 cs,

@@ -1,29 +1,29 @@
-// Products of tiles in single precision (FP32 units, copies of sm_80 and newer): acc += A B for BM
-// lines of A and BN lines of B, of any depth.
+// Products of tiles in single precision on FP32 units: acc += A B for BM lines of A and BN lines of
+// B, of any depth.
 //
-// The depth is walked in slabs of BK steps. Copies of STAGES - 1 slabs are under way in a ring of
-// shared memory while one is multiplied; they are dealt out between the multiplications. A slab
-// that is not full, the last one, is multiplied first: its zeros are then filled in before the
-// pipeline starts, and all copies in it are alike.
+// A loop goes through slabs of BK steps. While one slab is multiplied, copies of the next STAGES -
+// 1 slabs are in flight in a ring of shared memory. Their instructions are spread among the
+// multiplications. The last slab, if it is not full, is multiplied first: its zeros are filled in
+// before the pipeline starts, and all later copies are alike.
 //
-// A NaN in a line reaches that line of the product only. Lines of the product that belong to none
-// of the operand are undefined: whoever stores a tile leaves them out.
+// A NaN in a line affects only that line of the product. Lines of the product without a line of the
+// operand are undefined, and must not be stored.
 #pragma once
 #include "slab_f32.cuh"
 
 namespace tile {
 
-// acc[i][j]: row row0 + row(i) and column col0 + col(j) of the tile, where row0 and col0 are the
-// thread's. Its rows, and its columns, are groups of four neighbours, so that four of C's elements
+// acc[i][j]: row row0 + row(i) and column col0 + col(j) of the tile, where row0 and col0 belong to
+// the thread. Its rows and its columns form groups of four neighbours, so that four elements of C
 // are stored at once in either direction.
 //
-// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns.
+// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin when `run` has returned.
 template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, int LANES_M, Layout LA, Layout LB>
 struct Product {
     typedef float Real;
     static constexpr int THREADS = 32 * WARPS_M * WARPS_N;
-    // Loops of 8 steps are short enough for the instruction cache; 16, where 8 would not give every
-    // thread of the block a copy.
+    // Loops of 8 steps fit the instruction cache. There are 16 steps if 8 would leave threads of
+    // the block without a copy.
     static constexpr int BK = 2 * (BM < BN ? BM : BN) < THREADS ? 16 : 8;
     static constexpr int UNIT_STEPS = 16;  // the depth of a share of a tile is a multiple of it
     static constexpr int LANES_N = 32 / LANES_M;
@@ -38,8 +38,9 @@ struct Product {
     typedef float Acc[TM][TN];
 
     // The lanes of a warp form a grid of 4 x 8 or 8 x 4. Reads of 16 bytes take two passes instead
-    // of four when neighbouring lanes, or neighbouring pairs of them, read the same: the lowest bit
-    // of a lane counts along the grid's shorter side, the next three along the other.
+    // of four if neighbouring lanes, or neighbouring pairs of them, read the same address. Hence
+    // the lowest bit of a lane counts along the grid's shorter side, the next three along the
+    // other.
     static __device__ __forceinline__ int row0(int thread) {
         const int lane = thread & 31, across = (lane & 1) | (lane >> 4) << 1, along = lane >> 1 & 7;
         return (thread >> 5) % WARPS_M * (BM / WARPS_M) + (LANES_M == 4 ? across : along) * 4;
@@ -82,7 +83,7 @@ struct Product {
         next_slab<MODE>();
     }
 
-    // Starts the copies of the first slabs; `sa` and `sb` have been started.
+    // Starts the copies of the first slabs, after `sa` and `sb` have been started.
     __device__ __forceinline__ void begin(const float* shared, i64 depth) {
         const unsigned home = shared_address(shared);
         iters = (int)((depth + BK - 1) / BK);
@@ -113,8 +114,8 @@ struct Product {
                        "=f"(f[4 * group + 3])
                      : "r"(at));
     }
-    // Products go along the shorter side of the thread's part, to and fro. The factors they need
-    // first are loaded first.
+    // Products go along the shorter side of the thread's part, back and forth. The factors that are
+    // needed first are loaded first.
     static constexpr bool COLUMNS = TM <= TN;
     static __device__ __forceinline__ void load_group(float (&a)[TM], float (&b)[TN], int l,
                                                       unsigned at_a, unsigned at_b) {
@@ -141,7 +142,7 @@ struct Product {
         const unsigned home = shared_address(shared);
         unsigned at_a = home + row0(thread) * 4, at_b = home + SlabA::FLOATS * 4 + col0(thread) * 4,
                  use = 0;
-        // Unknown to the compiler, so that it adds no steps to them one by one.
+        // Hides the addresses from the compiler, so that it does not advance them step by step.
         asm volatile("" : "+r"(at_a), "+r"(at_b));
         constexpr int PARTS = parts<MODE>(), GROUPS = (TM + TN) / 4, ALL = TM * TN;
         constexpr int PLACES = BK / 4 < PARTS ? BK / 4 : PARTS,
@@ -161,7 +162,8 @@ struct Product {
                 constexpr int LEAD = ALL / 16, SPACE = ALL * 3 / 4 / GROUPS;
                 const int now = q & 1, next = 1 - now, q1 = (q + 1) % BK;
                 multiply(acc, a[now], b[now], 0, LEAD);
-                // Between the products: the factors of the next step, and a part of the copies.
+                // Between the products: loads the factors of the next step, and starts a part of
+                // the copies.
                 if (q1 == 0) {
                     copies_wait<STAGES - 2>();
                     __syncthreads();
@@ -199,14 +201,14 @@ struct Product {
 #pragma unroll
         for (int e = 0; e < TM * TN; ++e) acc[e / TN][e % TN] = 0;
     }
-    // Accumulators to memory, BM x BN elements in an order of their own, and back, added.
+    // Writes the accumulators to memory, BM x BN elements in an internal order, and adds them back.
     //
-    // The order is chosen for the registers. An instruction reads its three operands from two banks
-    // of registers, even and odd, one operand from each at a time; of a run of products one factor
-    // stays, so that the other and the accumulator should lie in different banks. Factors are
-    // loaded by fours into registers that begin with a multiple of four; accumulators that are
-    // stored together are kept alike, and storing the odd ones of four first makes theirs odd where
-    // the factor's are even.
+    // The order suits the registers. An instruction reads its three operands from two banks of
+    // registers, even and odd, one operand from each at a time. One factor stays during a run of
+    // products, so that the other factor and the accumulator should lie in different banks. Factors
+    // are loaded by fours into registers that begin with a multiple of four. Accumulators that are
+    // stored together are kept alike. Storing the odd ones of four first makes their register odd
+    // where the factor's is even.
     static constexpr int quad_row(int e, int u) {
         return COLUMNS ? e / TN * 4 + (u ^ 1) : e * 4 / TN;
     }

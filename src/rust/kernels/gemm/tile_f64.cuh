@@ -1,15 +1,19 @@
 // arch: sm_80 sm_90
-// Products of tiles in double precision on the tensor cores (mma.sync, sm_80 and newer): acc += A B
-// for BM lines of A and BN lines of B, of any depth.
+// Products of tiles in double precision on tensor cores (mma.sync): acc += A B for BM lines of A
+// and BN lines of B, of any depth.
 //
-// The depth is walked in slabs of 16 steps. Copies of STAGES - 1 slabs are under way in a ring of
-// shared memory while one is multiplied; they are dealt out between the multiplications, so that
-// neither waits for the other. Nor do warps that meet APART wait for one another: each says when
-// its copies of the next slab are there and it has read the last of this one, and multiplies on
-// before it asks whether all have. A slab that is not full, the last one, is multiplied first: its
-// zeros are then filled in before the pipeline starts, and all copies in it are alike.
+// A loop goes through slabs of 16 steps. While one slab is multiplied, copies of the next STAGES -
+// 1 slabs are in flight in a ring of shared memory. Their instructions are spread among the
+// multiplications, so that neither waits for the other.
 //
-// Lines beyond the last count as zeros. A NaN in a line reaches that line of the product only.
+// Warps that meet APART do not wait for one another either. Each announces that its copies of the
+// next slab have arrived and that it has read the last of this one. It continues to multiply before
+// it asks whether all have announced this.
+//
+// The last slab, if it is not full, is multiplied first: its zeros are filled in before the
+// pipeline starts, and all later copies are alike.
+//
+// Lines beyond the last count as zeros. A NaN in a line affects only that line of the product.
 #pragma once
 #include "slab_f64.cuh"
 
@@ -37,13 +41,13 @@ __device__ __forceinline__ void mma_16x8x8(double (&d)[4], const double (&a)[4],
 #endif
 }
 
-// The 16 steps of a slab are dealt to the tensor core's four groups of four in one of two ways, the
-// same for A and B: lane t of a quad takes steps 2t, 2t + 1, 8 + 2t, 9 + 2t (PAIRS), or t, 4 + t, 8
-// + t, 12 + t. The choice makes each read from shared memory deliver registers as the instruction
-// wants them.
+// The tensor core takes the 16 steps of a slab in four groups of four, assigned in one of two ways,
+// the same for A and B. Lane t of a quad takes steps 2t, 2t + 1, 8 + 2t, 9 + 2t (PAIRS), or t, 4 +
+// t, 8 + t, 12 + t. With the right choice each read from shared memory delivers registers as the
+// instruction needs them.
 //
-// A: 16 rows; a lane (g = lane / 4, t = lane % 4) holds rows 2g and 2g + 1: f[2 q + r] is row 2g +
-// r at its q-th step.
+// A: 16 rows. Lane (g = lane / 4, t = lane % 4) holds rows 2g and 2g + 1: f[2 q + r] is row 2g + r
+// at its q-th step.
 template <int SIZE, int BK, Layout LAYOUT>
 struct FragmentA {
     static __device__ __forceinline__ int base(int row0, int lane) {
@@ -66,8 +70,8 @@ struct FragmentA {
         }
     }
 };
-// B: 16 columns as two of 8; a lane holds column g of each: f[h][q] is column 8 h + g at its q-th
-// step.
+// B: 16 columns as two groups of 8. A lane holds column g of each: f[h][q] is column 8 h + g at its
+// q-th step.
 template <int SIZE, int BK, Layout LAYOUT, bool PAIRS>
 struct FragmentB {
     static __device__ __forceinline__ int base(int col0, int lane) {
@@ -99,10 +103,9 @@ struct FragmentB {
 // acc[i][j][h][2 r + e]: of the 16 x 16 block (i, j) of the warp's part, row 2g + r and column 8 h
 // + 2t + e.
 //
-// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin as soon as `run` returns;
-// until its own `run`, the last of the ring's STAGES places is free for other use. DOWN: the sum is
-// taken from the last slab to the first, and the operands are started at the last slab that is
-// full.
+// Use: start `sa` and `sb`, `begin`, `run`. The next product may begin when `run` has returned.
+// Until its own `run`, the last of the ring's STAGES places is free for other use. DOWN: the sum
+// goes from the last slab to the first, and the operands start at the last full slab.
 template <int BM, int BN, int STAGES, int WARPS_M, int WARPS_N, Layout LA, Layout LB,
           bool DOWN = false, Meeting MEETING = APART>
 struct Product {
@@ -151,8 +154,8 @@ struct Product {
         else sb.template copy<UNIT>(home + fill + BM * BK * 8, part - OF_A, limit_b);
     }
     __device__ __forceinline__ void fill_next() { fill = fill == BYTES - STAGE ? 0 : fill + STAGE; }
-    // `depth` steps of the slab so many slabs up; the rest of it is zeros. A slab out of turn
-    // leaves the next in turn.
+    // Copies `depth` steps of the slab `up` slabs ahead, and fills the rest with zeros. A slab
+    // copied out of turn does not change the next one in turn.
     template <int UNIT>
     __device__ __forceinline__ void copy_slab(unsigned home, int depth, int up) {
         const int limit_a = sa.template limit<UNIT>(depth),
@@ -163,12 +166,12 @@ struct Product {
         if (!DOWN && up > 0) sa.template skip<UNIT>(-1 - up), sb.template skip<UNIT>(-1 - up);
     }
 
-    // Starts the copies of the first slabs; `sa` and `sb` have been started.
+    // Starts the copies of the first slabs, after `sa` and `sb` have been started.
     __device__ __forceinline__ void begin(const double* shared, i64 depth) {
         const unsigned home = shared_address(shared);
         iters = (int)((depth + BK - 1) / BK);
         const int tail = (int)(depth - (i64)(iters - 1) * BK);
-        // A chunk of two steps must not reach beyond the last.
+        // A chunk of two steps must not exceed the last step.
         const bool even = (LA == LINES && LB == LINES) || tail % 2 == 0;
         wide = sa.plain && sb.plain && even;
         if (!wide) sa.narrow(), sb.narrow();
@@ -216,8 +219,9 @@ struct Product {
                     mma_16x8x8(acc[i][j][0], fa[half][i], fb[q & 1][0]);
                     mma_16x8x8(acc[i][j][1], fa[half][i], fb[q & 1][1]);
                     if (i > 0) continue;
-                    // Between the products: fragments of the next group, and a part of the copies.
-                    // Not before: the registers that are loaded have only now been read.
+                    // Between the products: loads fragments of the next group, and starts a part of
+                    // the copies. Earlier is not possible, because these registers have only now
+                    // been read.
                     if (q + 1 == GROUPS) {
                         gate.wait();
                         use = use == (BYTES - STAGE) / 8 ? 0 : use + STAGE / 8;
@@ -263,7 +267,7 @@ struct Product {
 #pragma unroll
         for (int e = 0; e < FM * FN * 8; ++e) acc[e / 8 / FN][e / 8 % FN][(e >> 2) & 1][e & 3] = 0;
     }
-    // Accumulators to memory, BM x BN elements in an order of their own, and back, added.
+    // Writes the accumulators to memory, BM x BN elements in an internal order, and adds them back.
     static __device__ __forceinline__ void give(const Acc& acc, double* place, int thread) {
         double2* to = reinterpret_cast<double2*>(place) + thread;
 #pragma unroll

@@ -1,5 +1,5 @@
-// Panels of tiles in shared memory, their 16 x 16 blocks in registers, and right-hand sides divided
-// by a triangular block.
+// Panels of tiles in shared memory, their 16 x 16 blocks in registers, and the division of
+// right-hand sides by a triangular block.
 #pragma once
 #include "tile_f64.cuh"
 
@@ -8,17 +8,17 @@ namespace tile {
 constexpr int T = 64;           // order of a tile
 constexpr int PANELS = T / 16;  // a panel: 16 columns of a tile
 
-// A panel lies row by row, its 16-byte chunks permuted within a row so that neither a thread to a
-// row nor the fragments of products meet in a bank.
+// The place of element (r, c) in a panel. Rows are contiguous; the 16-byte chunks of a row are
+// permuted so that neither one thread per row nor fragments of products have bank conflicts.
 __device__ __forceinline__ int panel_at(int r, int c) {
     return r * 16 + (c ^ ((r & 1) << 3 | (r & 6)));
 }
 
-// A block as an accumulator of a warp: of half h (8 columns), rows g and g + 8, columns 2t and 2t
-// + 1. The same registers are the left operand of a product whose steps are dealt in pairs.
+// A block as the accumulator of a warp: half h (8 columns) has rows g and g + 8, columns 2t and 2t
+// + 1. The same registers are the left operand of a product whose steps are assigned in pairs.
 typedef double Block[2][4];
 
-// -x by its sign alone: where products of the tensor core are under way, an operation on numbers
+// -x by its sign bit: while products of the tensor core are in flight, a floating-point operation
 // waits for them.
 __device__ __forceinline__ double negated(double x) {
     return __hiloint2double(__double2hiint(x) ^ (int)0x80000000, __double2loint(x));
@@ -27,7 +27,8 @@ __device__ __forceinline__ void block_negate(Block& x) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = negated(x[e >> 2][e & 3]);
 }
-// Where a lane's part of a block lies in a panel, from the block's first row on: that of a half.
+// The place of a lane's part of a block in a panel, counted from the block's first row, for one
+// half.
 __device__ __forceinline__ int block_at(int half) {
     const int lane = threadIdx.x & 31;
     return panel_at(lane >> 2, 2 * (lane & 3)) ^ (half << 3);
@@ -63,7 +64,7 @@ struct Right {
                     *reinterpret_cast<const double2*>(panel + block_at(half) + q0 * 16 + h * 128);
     }
 };
-// acc += left right', or -= where SUBTRACT.
+// acc += left right', or acc -= left right' if SUBTRACT.
 template <bool SUBTRACT = false>
 __device__ __forceinline__ void block_multiply(Block& acc, const Block& left, const Right& right) {
 #pragma unroll
@@ -95,8 +96,8 @@ __device__ __forceinline__ void block_clear(Block& x) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e >> 2][e & 3] = 0;
 }
-// rest += left right', or -= where SUBTRACT, the product by itself first: what is left may be large
-// beside what is taken off, and each addition to it is rounded at its size.
+// rest += left right', or -= if SUBTRACT. The product is computed first: `rest` may be much larger
+// than the product, and each addition to it is rounded at the size of `rest`.
 template <bool SUBTRACT = false>
 __device__ __forceinline__ void block_take_off(Block& rest, const Block& left, const Right& right) {
     Block product;
@@ -104,9 +105,9 @@ __device__ __forceinline__ void block_take_off(Block& rest, const Block& left, c
     block_multiply<SUBTRACT>(product, left, right);
     block_add(rest, product);
 }
-// rest <- rows r0 to r0 + 15 of panel b of `tile`, which hold what is left, negated, before its
-// panels, X, were made; plus what X takes off: X L', L the rows of panel b in the panels `diagonal`
-// of a diagonal tile.
+// rest <- rows r0 to r0 + 15 of panel b of `tile` plus X L'. The panels of `tile` before b are X;
+// panel b holds the negated remainder. L is the rows of panel b in the panels `diagonal` of a
+// diagonal tile.
 __device__ __forceinline__ void subtract_panels(Block& rest, const double* tile,
                                                 const double* diagonal, int stride, int b, int r0) {
     Block sum;
@@ -121,16 +122,17 @@ __device__ __forceinline__ void subtract_panels(Block& rest, const double* tile,
     block_add(rest, sum);
 }
 
-// The inverse of a lower triangular block is zero above its diagonal. Its last number of row 0 says
-// that there is none; it is marked while columns of the inverse still lie as rows.
+// The inverse of a lower triangular block is zero above its diagonal. The last number of its row 0
+// marks a block without an inverse. The mark is set while columns of the inverse are stored as
+// rows.
 __device__ __forceinline__ void mark_no_inverse(double* columns) { columns[panel_at(15, 0)] = 1; }
 __device__ __forceinline__ bool has_inverse(const double* inverse) {
     return inverse[panel_at(0, 15)] == 0;
 }
 
-// X L' = X by substitution in the rows r0 to r0 + 15 of `panel` whose bits are set in `rows`, by
-// one warp; L: rows l0 to l0 + 15 of `diagonal`. For what cannot be multiplied by an inverse: an L
-// or right-hand sides that are not finite, an L beyond the scale that an inverse can have.
+// X L' = X by substitution, in rows r0 to r0 + 15 of `panel` whose bits are set in `rows`, by one
+// warp. L: rows l0 to l0 + 15 of `diagonal`. This serves what an inverse cannot: non-finite L or
+// right-hand sides, and an L beyond the scale for which an inverse exists.
 static __device__ __noinline__ void substitute(double* panel, const double* diagonal, int r0,
                                                int l0, unsigned rows = 0xffff) {
     const int lane = threadIdx.x & 31;
@@ -145,13 +147,13 @@ static __device__ __noinline__ void substitute(double* panel, const double* diag
     __syncwarp();
 }
 
-// X with X L' = -rest, kept in x and in rows r0 to r0 + 15 of `panel`; `rest` is used up. L: rows
-// l0 to l0 + 15 of `diagonal`.
+// Computes X with X L' = -rest, in x and in rows r0 to r0 + 15 of `panel`; `rest` is overwritten.
+// L: rows l0 to l0 + 15 of `diagonal`.
 //
-// X is a product with the inverse of L and then, once, with that of what is left over, -rest - X
-// L': a step of iterative refinement, after which the residual is that of a substitution where the
-// condition of L, its rows scaled alike, is below 1 / sqrt(eps). That of a factor in double
-// precision is.
+// X is the product of `-rest` with the inverse of L, and then of the residual -rest - X L': one
+// step of iterative refinement. After it the residual is that of substitution, if the condition
+// number of L with rows scaled alike is below 1 / sqrt(eps). A factor in double precision satisfies
+// this.
 __device__ __forceinline__ void divide_block(Block& x, Block& rest, double* panel,
                                              const double* diagonal, const double* inverse, int r0,
                                              int l0) {

@@ -1,9 +1,9 @@
 // arch: sm_70
-// How the blocks and the warps of one launch hand things to one another.
+// How the blocks and the warps of one launch pass data to one another.
 //
-// Between blocks: a writer stores, meets its fellow threads at a barrier, and one of them sets a
-// flag by `store_release`; a reader waits for the flag by `load_acquire` and then meets its own.
-// Where even that round trip is too long the datum is its own flag: see `load_relaxed`. Blocks that
+// Between blocks: the writer's threads store and meet at a barrier, and one of them sets a flag
+// with `store_release`. A reader waits for the flag with `load_acquire` and then meets its own
+// threads. If that round trip is too long, a datum is its own flag: see `load_relaxed`. Blocks that
 // wait must all be resident, which a cooperative launch guarantees.
 #pragma once
 #include "common.cuh"
@@ -19,7 +19,7 @@ __device__ __forceinline__ void store_release(int* p, int x) {
     asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
 }
 
-// Eight bytes that other blocks wait for, whole or not at all, in no order with others.
+// Eight bytes that other blocks wait for. They arrive whole or not at all, in no order with others.
 typedef unsigned long long Word;
 __device__ __forceinline__ void load_relaxed(const Word* p, Word& x, Word& y) {
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(x), "=l"(y) : "l"(p));
@@ -29,7 +29,7 @@ __device__ __forceinline__ void store_relaxed(Word* p, Word x, Word y) {
                  : "memory");
 }
 
-// *p, or `other` where p is not to be read: without a branch, so that many loads are under way at
+// *p, or `other` if p must not be read. There is no branch, so that many loads are in flight at
 // once.
 __device__ __forceinline__ double load_if(bool read, const double* p, double other) {
     double x = other;
@@ -44,8 +44,8 @@ __device__ __forceinline__ void store_if(bool write, double* p, double x) {
                  : "memory");
 }
 
-// The block's barriers other than that of __syncthreads, which is number 0. `group_sync`: COUNT
-// threads meet. The others: some of so many threads arrive and go on, the rest wait for them.
+// The block's named barriers; __syncthreads uses number 0. `group_sync`: COUNT threads meet. The
+// others: some of COUNT threads arrive and continue, the rest wait for them.
 template <int ID, int COUNT>
 __device__ __forceinline__ void group_sync() {
     asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(COUNT) : "memory");

@@ -1,15 +1,15 @@
 // arch: sm_60
-// Products with sparse matrices by rows, relaxation, and the ways to aggregates of rows and back.
+// Products with sparse matrices by rows, relaxation, and transfers between rows and aggregates.
 //
-// A block has some rows, LANES threads to each, and brings their entries to shared memory, STAGED
-// of them at a time, in the order in which they lie: however long rows are, all of the matrix is
-// read once and in whole lines. Then the threads of neighbouring rows ask for entries of x that are
-// mostly neighbours. A row's sum is taken in an order that depends on the matrix alone.
+// A block has some rows, with LANES threads each. It reads their entries to shared memory in
+// storage order, STAGED at a time. However long rows are, the matrix is read once and in whole
+// cache lines. The threads of neighbouring rows then read entries of x that are mostly neighbours.
+// The order of a row's sum depends on the matrix only.
 #include "common.cuh"
 
 namespace {
 
-constexpr int TOGETHER = 4;  // vectors that a launch has at most
+constexpr int TOGETHER = 4;  // most vectors of a launch
 constexpr int THREADS = 256, STAGED = 2048;
 
 struct Stage {
@@ -17,12 +17,12 @@ struct Stage {
     int columns[STAGED];
 };
 
-// Rows with more entries, and aggregates with more rows, are left to many threads each. Products of
-// one vector take all rows, whatever they have: a matrix with long ones is not for these, as what
-// finds them would cost registers.
+// Longer rows, and aggregates with more rows, go to separate kernels or to whole blocks. Products
+// of one vector take rows of every length, since a test would cost registers; matrices with long
+// rows do not use them.
 constexpr int LONG = 4096, MANY = 512;
 
-// The sums over the threads of a block, for all of them to take until the next call.
+// The sums over the threads of a block, which all threads may read until the next call.
 __device__ __forceinline__ void block_sum(double (&sum)[TOGETHER]) {
     __shared__ double sums[32][TOGETHER];
     __syncthreads();
@@ -103,7 +103,7 @@ __device__ __forceinline__ void products(int lanes, i64 n, const int* starts, co
     }
 }
 
-// The same of the long rows, a block to each.
+// Calls `done` for the long rows, one block each.
 template <typename Done>
 __device__ __forceinline__ void long_rows(const int* rows, i64 n, const int* starts,
                                           const int* index, const double* values, const double* x,
@@ -122,7 +122,7 @@ __device__ __forceinline__ void long_rows(const int* rows, i64 n, const int* sta
         for (int c = 0; c < columns; ++c) done(row, c, sum[c]);
 }
 
-// out <- b - A x, or A x where b is null.
+// out <- b - A x, or A x if b is null.
 struct Residual {
     i64 n;
     const double* b;
@@ -150,8 +150,8 @@ struct Relax {
 
 }  // namespace
 
-// Of `lanes` threads to a row, and of one vector, or of up to four. What reads memory as fast as it
-// comes is many blocks at once: so few registers are there for a thread.
+// With `lanes` threads per row, for one vector or at most four. Many resident blocks keep the
+// memory busy, hence the limits on registers.
 #define PRODUCTS(SUFFIX, COLUMNS, BLOCKS)                                                       \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_residual_##SUFFIX(     \
         int lanes, i64 n, const int* starts, const int* index, const double* values,            \
@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(1024)
               Relax{n, diagonal, b, x, rate, momentum, step, out});
 }
 
-// The same of x = 0 and p = 0.
+// Relaxation with x = 0 and p = 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_relax_zero_plain(i64 n, const double* diagonal, const double* b, double rate,
                             double* step, double* out, int columns) {
@@ -199,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// out <- P' x, a thread to an aggregate, and a block to one with many rows.
+// out <- P' x, one thread per aggregate, and one block per aggregate of many rows.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_restrict_plain(i64 n, i64 count, const int* starts, const int* members, const double* x,
                           double* out, int columns) {

@@ -1,13 +1,13 @@
 // arch: sm_60
 // Aggregates of the rows of a sparse matrix, and the matrix of aggregates. `src/device/sparse.rs`
-// says what they are.
+// defines them.
 #include "common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-// What is left, and what takes no part.
+// The state of rows that are in no aggregate yet, and of rows that will be in none.
 constexpr int LEFT = -1, APART = -2;
 
 // As in src/device/sparse.rs.
@@ -26,12 +26,12 @@ __device__ __forceinline__ unsigned long long priority(unsigned i, unsigned j, d
     return (unsigned long long)(__float_as_uint((float)strength) & ~0x3ffu) << 32 | drawn;
 }
 
-// Of a coarse row's entries before they are added up, so many are sorted by a warp in shared
-// memory.
+// A warp sorts at most this many entries of a coarse row in shared memory, before it adds them up.
 constexpr int SHORT = 256, WARPS = 4;
 constexpr int NONE = 0x7fffffff;
 
-// The entries of the members' rows of an aggregate, in order, their columns those of aggregates.
+// Collects the entries in the rows of an aggregate's members, in order. Columns become numbers of
+// aggregates.
 __device__ __forceinline__ void gather(int first, int last, int base, const int* members,
                                        const int* before, const int* starts, const int* index,
                                        const double* values, const int* aggregate, int worker,
@@ -49,7 +49,7 @@ __device__ __forceinline__ void gather(int first, int last, int base, const int*
 
 }  // namespace
 
-// Rows that are dominated by their diagonal entry take no part.
+// Rows that their diagonal entry dominates will be in no aggregate.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_begin_plain(int lanes, i64 n, const int* starts, const int* index,
                           const double* values, const double* entries, double dominant, int* root) {
@@ -63,9 +63,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (row < n && lane == 0) root[row] = sum <= dominant * entries[row] ? APART : LEFT;
 }
 
-// The strongest neighbour among those that are left of each row that is; or, `joining`, the
-// aggregate of the strongest that is in one, else the row itself. One that is weak is none: where
-// something `relaxes` beside the row's strongest, else by itself.
+// For each row without an aggregate: its strongest neighbour without an aggregate. With `joining`:
+// the aggregate of its strongest neighbour in one, or else the row itself. A weak neighbour does
+// not count. With `relaxes`, strength is relative to the row's strongest neighbour, else absolute.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_propose_plain(int lanes, i64 n, const int* starts, const int* index,
                             const double* values, const double* diagonal, int relaxes,
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const unsigned long long other = __shfl_xor_sync(0xffffffffu, most, d);
         const int j = __shfl_xor_sync(0xffffffffu, found, d);
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, d));
-        // Of equal ones the first, as if one thread had gone through the row.
+        // Among equal ones the first counts, as if one thread had gone through the row.
         if (j >= 0 && (found < 0 || other > most || (other == most && j < found)))
             most = other, found = j;
     }
@@ -102,14 +102,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     best[row] = !joining ? found : found < 0 ? (int)row : root[found];
 }
 
-// Rows that chose each other are an aggregate; or, `joining`, rows go where they chose.
+// Rows that chose each other form an aggregate. With `joining`, rows join what they chose.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_accept_plain(i64 n, int joining, const int* best, int* root) {
     const i64 row = blockIdx.x * (i64)THREADS + threadIdx.x;
     if (row >= n || root[row] != LEFT) return;
     const int j = best[row];
     if (joining) root[row] = j;
-    // What a row that is not left chose before is nothing that is left.
+    // The last choice of a row in an aggregate is in that aggregate too.
     else if (j >= 0 && best[j] == row) root[row] = min((int)row, j);
 }
 
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         flag[i] = root[i] == i;
 }
 
-// aggregate[i] = number[of[i]], -1 where `of` is negative.
+// aggregate[i] = number[of[i]], or -1 if `of` is negative.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_number_plain(i64 n, const int* of, const int* number, int* aggregate) {
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS)
@@ -132,7 +132,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (aggregate[i] >= 0) atomicAdd(sizes + aggregate[i], 1);
 }
 
-// Members in places drawn by chance. `taken` begins with zeros.
+// The members of each aggregate, in an order that varies from run to run. `taken` starts with
+// zeros.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_draw_plain(i64 n, const int* aggregate, const int* starts, int* taken, int* drawn) {
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) {
@@ -141,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The same, ascending.
+// The members of each aggregate, ascending.
 extern "C" __global__ void __launch_bounds__(THREADS)
     aggregate_order_plain(i64 count, const int* aggregate, const int* starts, const int* drawn,
                           int* members) {
@@ -154,16 +155,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// How many entries the row of each member has.
+// The number of entries in the row of each member.
 extern "C" __global__ void __launch_bounds__(THREADS)
     coarsen_lengths_plain(i64 count, const int* members, const int* starts, int* lengths) {
     for (i64 m = blockIdx.x * (i64)THREADS + threadIdx.x; m < count; m += (i64)gridDim.x * THREADS)
         lengths[m] = starts[members[m] + 1] - starts[members[m]];
 }
 
-// Rows of P'AP, a warp to each: how many entries they have, or, where `out_index` is not null,
-// these. `before` is where the entries of each member begin, of all members' entries. Rows with
-// more than SHORT of them are left to `coarsen_long_plain`; that there are some is noted.
+// Rows of P'AP, one warp each: counts their entries, or writes them if `out_index` is not null.
+// `before` says where the entries of each member begin among those of all members. Rows with more
+// than SHORT entries are left to `coarsen_long_plain`, and a flag is set.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
     coarsen_short_plain(i64 count, const int* groups, const int* members, const int* before,
                         const int* starts, const int* index, const double* values,
@@ -233,8 +234,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     }
 }
 
-// The long rows, a block to each: their entries are sorted by merging, in global memory, and
-// counted; then added up where `out_index` is not null. The room has a place for each entry, twice.
+// The long rows, one block each. Sorts their entries by merging in global memory, counts them, and
+// adds them up if `out_index` is not null. The workspace has two places per entry.
 extern "C" __global__ void __launch_bounds__(THREADS)
     coarsen_long_plain(i64 count, const int* groups, const int* members, const int* before,
                        const int* starts, const int* index, const double* values,
@@ -254,13 +255,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             gather(first, last, base, members, before, starts, index, values, aggregate, warp,
                    THREADS / 32, lane, keys, sums);
         __syncthreads();
-        // As often as it was swapped while it was sorted, it is now.
+        // The buffers are swapped as often as they were while the entries were sorted.
         for (i64 width = 1; width < length; width *= 2) {
             for (int e = threadIdx.x; e < length && !fills; e += THREADS) {
                 const int key = keys[e];
                 const i64 run = e / width;
                 const bool right = run & 1;
-                // Where it is among the run beside: equal ones of the left run come first.
+                // The place in the neighbouring run: equal entries of the left run come first.
                 i64 low = right ? (run - 1) * width : min((run + 1) * width, (i64)length);
                 i64 high = right ? run * width : min((run + 2) * width, (i64)length);
                 const i64 beside = low;

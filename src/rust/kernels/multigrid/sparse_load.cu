@@ -1,6 +1,6 @@
 // arch: sm_60
-// Sparse symmetric matrices from what the host has of them: checks, the other triangle, the
-// diagonals; and sums over all that comes before.
+// Loads sparse symmetric matrices from the host: checks, the other triangle, the diagonals; and
+// prefix sums.
 #include "common.cuh"
 
 namespace {
@@ -8,17 +8,18 @@ namespace {
 constexpr int THREADS = 256;
 constexpr int EACH = 8;  // numbers of a thread in a scan
 
-// Faults, as `backend/cuda/multigrid/sparse_load.rs` knows them.
+// Faults, numbered as in `backend/cuda/multigrid/sparse_load.rs`.
 constexpr int BROKEN = 1, NOT_FINITE = 2, NOT_SYMMETRIC = 4;
 
-// Which entries of a column are read: all, or those of a triangle.
+// The entries of a column that are read: all, or those of a triangle.
 constexpr int ALL = 0, LOWER = 1;
 
 __device__ __forceinline__ bool reads(int stored, i64 i, i64 j) {
     return stored == ALL || (stored == LOWER ? i >= j : i <= j);
 }
 
-// The sum of x over the threads before this one of a block of `WARPS` warps, and over all.
+// The sum of x over the threads before this one in a block of `WARPS` warps; `all` is the sum over
+// the block.
 template <int WARPS>
 __device__ __forceinline__ int before(int x, int& all) {
     __shared__ int sums[WARPS];
@@ -43,7 +44,7 @@ __device__ __forceinline__ int before(int x, int& all) {
 
 }  // namespace
 
-// out[i] = x[0] + ... + x[i - 1] within a block's numbers, whose sum goes to `totals`.
+// out[i] = x[0] + ... + x[i - 1] within the numbers of a block, whose sum goes to `totals`.
 extern "C" __global__ void __launch_bounds__(THREADS)
     scan_parts_plain(i64 n, const int* x, int* out, int* totals) {
     const i64 first = (blockIdx.x * (i64)THREADS + threadIdx.x) * EACH;
@@ -62,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) totals[blockIdx.x] = all;
 }
 
-// The same of the blocks' sums, in place, by one block; the sum of all follows them.
+// Prefix sums of the blocks' totals, in place, by one block; the sum of all follows them.
 extern "C" __global__ void __launch_bounds__(1024) scan_totals_plain(int count, int* totals) {
     int carry = 0;
     for (int first = 0; first < count; first += 1024) {
@@ -75,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(1024) scan_totals_plain(int count, 
     if (threadIdx.x == 0) totals[count] = carry;
 }
 
-// out[i] += the sum of all blocks before; out[n] = the sum of all.
+// out[i] += the sum of all earlier blocks; out[n] = the sum of all.
 extern "C" __global__ void __launch_bounds__(THREADS)
     scan_add_plain(i64 n, const int* totals, int* out) {
     const i64 first = (blockIdx.x * (i64)THREADS + threadIdx.x) * EACH;
@@ -86,8 +87,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0 && threadIdx.x == 0) out[n] = totals[gridDim.x];
 }
 
-// Columns whose rows do not ascend or are out of range, and entries that are not finite. A warp has
-// a column.
+// Finds columns whose rows do not ascend or are out of range, and entries that are not finite. One
+// warp per column.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_check_plain(i64 n, int stored, const int* starts, const int* index, const double* values,
                        int* faults) {
@@ -103,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (found != 0) atomicOr(faults, found);
 }
 
-// Entries without an equal mirror image. A warp has a row.
+// Finds entries without an equal mirror image. One warp per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_symmetric_plain(i64 n, const int* starts, const int* index, const double* values,
                            int* faults) {
@@ -125,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (differs) atomicOr(faults, NOT_SYMMETRIC);
 }
 
-// How many entries each row has in its own column of a triangle, and beyond the diagonal in others.
+// Counts for each row its entries in its own column of a triangle, and those beyond the diagonal in
+// other columns.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_lengths_plain(i64 n, int stored, const int* starts, const int* index, int* own,
                          int* mirrored) {
@@ -150,8 +152,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         out[i] = x[i] + y[i];
 }
 
-// Entries of a triangle to their rows; those of other columns, whose places are drawn by chance, to
-// `drawn` first. `taken` begins with zeros.
+// Writes the entries of a triangle to their rows. Those of other columns go to `drawn` first, in an
+// order that varies from run to run. `taken` starts with zeros.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_fill_plain(i64 n, int stored, const int* starts, const int* index, const double* values,
                       const int* own, const int* mirrored, const int* to, int* taken,
@@ -182,14 +184,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// What was drawn, in order of columns. A thread has a place.
+// Sorts the drawn entries by columns. One thread per entry.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_order_plain(i64 n, i64 entries, int stored, const int* own, const int* mirrored,
                        const int* starts, const int* drawn_index, const double* drawn_values,
                        int* out_index, double* out_values) {
     for (i64 e = blockIdx.x * (i64)THREADS + threadIdx.x; e < entries;
          e += (i64)gridDim.x * THREADS) {
-        // The last row that does not begin after it.
+        // Finds the last row that does not begin after it.
         i64 low = 0, high = n;
         while (high - low > 1) {
             const i64 middle = low + (high - low) / 2;
@@ -207,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// diag(by) A diag(by), whose places are those of A. `lanes` threads have a row.
+// diag(by) A diag(by), with the places of A. `lanes` threads per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_scaled_plain(int lanes, i64 n, const int* starts, const int* index, const double* values,
                         const double* by, int* out_starts, int* out_index, double* out_values) {
@@ -224,9 +226,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The entries a_ii, and the diagonal for relaxation: 1 of a row without entries. `lanes` threads
-// have a row. Rows with more than `most` entries are listed, in any order: long_rows[0] is how
-// many, and begins with 0.
+// The entries a_ii, and the diagonal for relaxation, which is 1 for a row without entries. `lanes`
+// threads per row. Rows with more than `most` entries are listed, in any order: long_rows[0] is
+// their number, and starts with 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sparse_diagonals_plain(int lanes, i64 n, const int* starts, const int* index,
                            const double* values, double* entries, double* diagonal, int most,

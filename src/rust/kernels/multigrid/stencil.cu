@@ -1,19 +1,19 @@
 // arch: sm_60
-// Symmetric operators on grids, and multigrid's ways between two of them. A thread has a point, of
-// all vectors.
+// Symmetric operators on grids, and the transfers between two grids. A thread has a point, of all
+// vectors.
 #include "stencil.cuh"
 
 namespace {
 
-constexpr int TOGETHER = 4;  // vectors that a launch has at most
+constexpr int TOGETHER = 4;  // most vectors of a launch
 
-// What a row is divided by in relaxation, of a diagonal entry and the sum of the couplings'
-// magnitudes: eigenvalues of D^-1 A are then at most 2, whatever signs couplings have.
+// The divisor of a row in relaxation, from the diagonal entry and the sum of the couplings'
+// magnitudes. The eigenvalues of D^-1 A are then at most 2, for couplings of any sign.
 __device__ __forceinline__ double divisor(double diagonal, double around) {
     return fmax(diagonal, 0.5 * (fabs(diagonal) + around));
 }
 
-// (A x)_p of `columns` vectors: the excess times x_p, and couplings times differences; and the
+// (A x)_p for `columns` vectors: the excess times x_p plus couplings times differences. Also the
 // row's divisor.
 template <int AXES, bool ALL>
 __device__ __forceinline__ double row(const Grid& g, const double* a, i64 p, const double* vectors,
@@ -49,7 +49,7 @@ __device__ __forceinline__ double divisor_of(const Grid& g, const double* a, i64
     return divisor(diagonal, around);
 }
 
-// out <- b - A x, or A x where b is null.
+// out <- b - A x, or A x if b is null.
 template <int AXES, bool ALL>
 __device__ __forceinline__ void residual(const Grid& g, const double* a, const double* b,
                                          const double* x, double* out, int columns) {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void residual(const Grid& g, const double* a, const d
     }
 }
 
-// p <- momentum p + rate D^-1 (b - A x), out <- x + p; where x is null both are 0.
+// p <- momentum p + rate D^-1 (b - A x), out <- x + p. If x is null, both x and p start from 0.
 template <int AXES, bool ALL>
 __device__ __forceinline__ void relax(const Grid& g, const double* a, const double* b,
                                       const double* x, double rate, double momentum, double* step,
@@ -88,7 +88,7 @@ __device__ __forceinline__ void relax(const Grid& g, const double* a, const doub
     }
 }
 
-// out <- P' x, a thread to a coarse point.
+// out <- P' x, one thread per coarse point.
 template <int AXES>
 __device__ __forceinline__ void down(const Grid& g, const double* weights, const double* x,
                                      double* out, int columns) {

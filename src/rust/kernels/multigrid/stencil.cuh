@@ -1,5 +1,5 @@
-// Points of a grid, their neighbours, and the weights of interpolation; `src/device/stencil.rs`
-// says how operators are stored.
+// Points of a grid, their neighbours, and the weights of interpolation. `src/device/stencil.rs`
+// defines how operators are stored.
 #pragma once
 #include "common.cuh"
 
@@ -25,8 +25,8 @@ struct Grid {
     }
 };
 
-// Steps to neighbours that come later, number f of them, in two or three axes, along axes or to
-// all; how many these are.
+// Step number f to the neighbours that come later, in two or three axes, along axes or to all
+// neighbours; and the number of steps.
 template <int AXES, bool ALL>
 struct Forward {
     static constexpr int CENTRE = AXES == 3 ? 13 : 4, COUNT = ALL ? CENTRE : AXES;
@@ -41,8 +41,8 @@ struct Forward {
     }
 };
 
-// Calls f(coupling, neighbour, dx, dy, dz) for all neighbours of a point that the grid has, so many
-// pairs of them in a row.
+// Calls f(coupling, neighbour, dx, dy, dz) for all neighbours of a point in the grid, UNROLLED
+// pairs of them at a time.
 template <int AXES, bool ALL, int UNROLLED = Forward<AXES, ALL>::COUNT, typename F>
 __device__ __forceinline__ void neighbours(const Grid& g, const double* a, i64 p, int x, int y,
                                            int z, F f) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ void neighbours(const Grid& g, const double* a, i64 p
     }
 }
 
-// The weight of a coarse point (X, Y, Z) for a point at most one step from where it lies.
+// The weight of coarse point (X, Y, Z) for a point that is at most one step away from it.
 __device__ __forceinline__ double weight(const Grid& coarse, const double* weights, int x, int y,
                                          int z, int X, int Y, int Z) {
     const int dx = x - 2 * X, dy = y - 2 * Y, dz = z - 2 * Z;
@@ -76,7 +76,7 @@ __device__ __forceinline__ double weight(const Grid& coarse, const double* weigh
                    coarse.at(X - (dx < 0), Y - (dy < 0), Z - (dz < 0))];
 }
 
-// Calls f(weight, X, Y, Z) for the coarse points that a point lies between.
+// Calls f(weight, X, Y, Z) for the coarse points around a point.
 template <typename F>
 __device__ __forceinline__ void between(const Grid& coarse, const double* weights, int x, int y,
                                         int z, F f) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void between(const Grid& coarse, const double* weight
                 f(weight(coarse, weights, x, y, z, X, Y, Z), X, Y, Z);
 }
 
-// Calls a template for the number of axes and the neighbours that there are.
+// Calls a template for the number of axes and the kind of neighbours.
 #define BY_SHAPE(CALL)          \
     if (n2 > 1) {               \
         if (all) CALL(3, true); \

@@ -1,13 +1,13 @@
 // arch: sm_60
-// Interpolation from a coarser grid by an operator, and that operator's product with it from both
-// sides.
+// Interpolation from a coarser grid that depends on the operator, and the operator P'AP.
 #include "stencil.cuh"
 
 namespace {
 
-// The weights of the points that lie between coarse ones along `count` axes, of number blockIdx.y
-// of the choices of these. A thread has a cell. Couplings along other axes are left out, and those
-// to points between fewer coarse ones, whose weights are there, go on to the coarse ones.
+// The weights of points that lie between coarse points along `count` axes; blockIdx.y chooses these
+// axes. One thread per cell. Couplings along the other axes are omitted. Couplings to points that
+// lie between fewer coarse points are passed on to the coarse points, by the weights computed
+// before.
 template <int AXES, bool ALL>
 __device__ __forceinline__ void interpolate(const Grid& g, const double* a, int count,
                                             double* weights) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void coarsen(const Grid& g, const double* a, const do
                                              });
                     give(own * diagonal, x, y, z);
                 }
-        // A grid with fewer axes has no points beside along others.
+        // A grid with fewer axes has no neighbours along the others.
         const bool flat = AXES == 3 && coarse.n[2] == 1;
         double excess = 0;
         for (int k = 0; k < 2 * Around::CENTRE + 1; ++k) excess += sums[k];

@@ -1,19 +1,18 @@
 // arch: sm_60
-// The same numbers in the other precision: copies of a matrix or one of its triangles between
-// single and double precision.
+// Copies of a matrix, or of one of its triangles, between single and double precision.
 #include "common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
-constexpr int COLUMNS = 8;  // of a block, whose threads have a row each: so many loads of a thread
-                            // are under way at once
+// Columns of a block, whose threads have one row each. A thread has this many loads in flight.
+constexpr int COLUMNS = 8;
 
-// Entries of the part that is copied, as `gemm.rs` counts them.
+// The part that is copied, numbered as in `gemm_syrk.rs`.
 enum Part { FULL = 0, LOWER = 1, UPPER = 2 };
 
-// to(i, j) <- from(i, j) for an m x n matrix whose columns are contiguous, or for a part of it; the
-// rest is neither read nor written. Rounded to nearest. Block number b has THREADS rows of COLUMNS
+// to(i, j) <- from(i, j), rounded to nearest, for an m x n matrix with contiguous columns, or for a
+// part of it. The rest is neither read nor written. Block number b has THREADS rows of COLUMNS
 // columns, down the columns first.
 template <typename From, typename To>
 __device__ __forceinline__ void convert(i64 m, i64 n, int part, const From* from, i64 ldf, To* to,

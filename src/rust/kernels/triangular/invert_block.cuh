@@ -1,21 +1,20 @@
-// Inverses of the diagonal blocks of a triangle, of order 16, for products in place of
-// substitution.
+// Inverses of the diagonal blocks of order 16 of a triangle, for products instead of substitution.
 #pragma once
 #include "common.cuh"
 
 namespace tile {
 
-// How much |M||M^-1||M||x| may exceed |M||x| in a row of a block that is divided by through its
-// inverse, for an x of ones and for one that undoes the scale of M's columns. Rounding in the first
-// product is less than eps times that, and what it leaves over is subject to it once more: below 1
-// / sqrt(eps) its square does not count.
+// The limit of |M||M^-1||M||x| / |M||x| in each row of a block M for which its inverse is used. It
+// must hold for x of ones, and for x that undoes the scale of M's columns. The first product has a
+// rounding error below eps times this ratio, and the correction multiplies that error by eps times
+// the ratio once more. Below 1 / sqrt(eps) the square is negligible.
 constexpr double WORST = 1e8;
-// The same where one product with the inverse is enough.
+// The limit if one product with the inverse is enough.
 constexpr double MILD = 8;
 
-// The block of order 16 of which this is row and column `c` in 16 neighbouring lanes; `m` its first
-// entry, in rows of LD. `inverse` <- its inverse, with a mark where it cannot be used. `pass`: 16
-// columns of 4 rows. Whether a product with it is as good as substitution.
+// Inverts the block of order 16 at `m`, whose rows are LD apart. 16 neighbouring lanes call it; `c`
+// is a lane's row and column. `inverse` <- the inverse, with a mark if it must not be used. `pass`:
+// 16 columns of 4 rows. Returns whether one product with it is as accurate as substitution.
 template <int LD, int PASS>
 __device__ __forceinline__ bool invert_block(const double* m, double (*inverse)[17],
                                              double (*pass)[PASS], int c) {

@@ -1,8 +1,8 @@
 // arch: sm_60
-// Leaves of the triangular solve, and whole-triangle moves.
+// Small triangular solves, and copies of whole triangles.
 //
-// Every triangular system is, on a suitable strided view, L X = B with L lower and X on the right
-// of it: a right side is a transpose of both, an upper triangle a reversal of both orders.
+// On a suitable strided view every triangular system is L X = B with L lower. A solve from the
+// right transposes both operands; an upper triangle reverses the order of both.
 #include "common.cuh"
 
 namespace {
@@ -12,8 +12,8 @@ constexpr int COLUMNS = 16;  // right-hand sides of one thread block
 constexpr int LANES = 16;    // threads that share one right-hand side
 constexpr int ROWS = BLOCK / LANES;
 
-// x / d with 1 / d at hand: a product and one correction by the remainder, which rounds as a
-// division does. What is not finite is left to the division itself.
+// x / d, given 1 / d: a product and one correction by the remainder, rounded as a division rounds.
+// Non-finite numbers go through the division.
 template <typename T>
 __device__ __forceinline__ T quotient(T x, T d, T inverse) {
     const T q = x * inverse;
@@ -22,8 +22,8 @@ __device__ __forceinline__ T quotient(T x, T d, T inverse) {
 }
 
 // B <- L^-1 B for L of order n <= 64, by substitution. Sixteen lanes hold a column of B in
-// registers and pass each solved unknown around by shuffles, so that the substitution needs no
-// barrier. Grid: one block of 256 threads for 16 columns of B.
+// registers and pass each solved unknown around with shuffles, so that no barrier is needed. Grid:
+// one block of 256 threads for 16 columns of B.
 template <typename T>
 __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i64 lrs, i64 lcs,
                                                int unit, T* b, i64 brs, i64 bcs, const int* stop) {
@@ -79,8 +79,8 @@ __device__ __forceinline__ void triangle_solve(int n, i64 columns, const T* l, i
     }
 }
 
-// Zeroes what lies outside the kept triangle (lower: below and on the diagonal) of a column-major m
-// x n matrix.
+// Sets entries outside the kept triangle of a column-major m x n matrix to zero (lower: keeps those
+// on and below the diagonal).
 template <typename T>
 __device__ __forceinline__ void triangle_keep(i64 m, i64 n, int lower, T* a, i64 ld) {
     const i64 count = m * n;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void identity_set(i64 m, i64 n, T* a, i64 ld) {
 }
 
 // A(j, i) <- A(i, j) for i > j, through 32 x 32 tiles in shared memory. Grid: one block of 32 x 8
-// threads for each tile of the square; those above the diagonal have nothing to do.
+// threads per tile of the square; blocks of tiles above the diagonal do nothing.
 template <typename T>
 __device__ __forceinline__ void triangle_mirror(i64 n, T* a, i64 ld) {
     __shared__ T tile[32][33];

@@ -1,22 +1,20 @@
 // arch: sm_80 sm_90
-// Triangular systems with many right-hand sides in double precision, by one launch on the tensor
-// cores.
+// Triangular systems with many right-hand sides in double precision, by one launch on tensor cores.
 //
-// X M' = B in place: a row of B is a right-hand side of n entries, M a triangle of order n whose
-// rows are contiguous. Every system is of this kind, with B or its transpose in either layout.
+// X M' = B in place: a row of B is a right-hand side of n entries, M a triangle of order n with
+// contiguous rows. Every system has this form, with B or its transpose in either layout.
 //
-// A task is a tile of 64 columns of 64 right-hand sides: what the final tiles before it take off is
-// subtracted, a product as long as there are such tiles; then it is divided by the diagonal tile,
-// 16 columns at a time. The triangle is eliminated from its first tile on when it is lower, from
-// its last on when it is upper. Blocks draw tasks in this order from a common ticket, so that
-// whatever a task waits for is in the hands of a block that runs; none needs others to be resident.
-// A row of X depends on that row of B alone, and its sums have one order, however many tiles were
-// final when they were taken.
+// A task is a tile of 64 columns of 64 right-hand sides. It subtracts the products with the final
+// tiles before it, and then divides by the diagonal tile, 16 columns at a time. Elimination starts
+// with the first tile if the triangle is lower, with the last if it is upper. Blocks draw tasks in
+// this order from one ticket. A task thus waits only for tasks of running blocks, and other blocks
+// need not be resident. A row of X depends on that row of B only. Its sums have one order, however
+// many tiles were final when they were read.
 //
-// Dividing by a block of order 16 is a product with its inverse, and one more with what is left
-// over. That is as good as substitution unless the block is nearly singular: such blocks, and
-// right-hand sides that are not finite, are left to substitution itself. Inverses of larger blocks
-// would cost fewer steps, but two small pivots in one of them would then multiply.
+// The division by a block of order 16 is a product with its inverse, and another one with the
+// residual. This is as accurate as substitution unless the block is nearly singular. Such blocks,
+// and right-hand sides that are not finite, go through substitution. Inverses of larger blocks
+// would need fewer steps, but two small pivots in one block would then multiply.
 #include "invert_block.cuh"
 #include "tile_panel.cuh"
 #include "tile_sync.cuh"
@@ -32,12 +30,12 @@ constexpr int PANEL = ROWS * 16;  // doubles of a panel of a task
 constexpr int DIAGONAL = T * 16,
               INVERSE = 16 * 16;  // the same of a diagonal tile, and of an inverse
 // A diagonal tile for the solver, in the order of elimination: its panels and the inverses of its
-// blocks, as in shared memory.
+// blocks, laid out as in shared memory.
 constexpr int PREPARED = PANELS * (DIAGONAL + INVERSE);
 
-// Grid: (tiles, 1), or (tiles, tiles) where `rows` is to become a copy of M with contiguous rows:
-// block (t, d) has the tile that is d tiles away from diagonal tile t within the triangle. The
-// diagonal tiles go to `prepared`, and `state` is zeroed.
+// Prepares the diagonal tiles in `prepared` and sets `state` to zero. Grid: (tiles, 1). With a grid
+// of (tiles, tiles) it also copies M to `rows` with contiguous rows: block (t, d) copies the tile
+// of the triangle that is d tiles away from diagonal tile t.
 __device__ __forceinline__ void prepare(i64 n, const double* m, i64 rs, i64 cs, int upper, int unit,
                                         double* prepared, double* rows, i64 ldr, int* state,
                                         i64 words) {
@@ -84,7 +82,7 @@ __device__ __forceinline__ void prepare(i64 n, const double* m, i64 rs, i64 cs, 
     }
 }
 
-// Rows of an accumulator's block in which a number is not finite, as bits.
+// The rows of an accumulator's block with a number that is not finite, as bits.
 __device__ __forceinline__ unsigned rows_not_finite(const Block& x) {
     unsigned found[2];
 #pragma unroll
@@ -113,7 +111,7 @@ struct Solver {
     double* b;
     const double* m;
     const double* prepared;
-    int* done;  // of each ROWS right-hand sides: how many tiles are final
+    int* done;  // per ROWS right-hand sides: how many tiles are final
     int tiles;
     double* diagonal;  // shared: the task's diagonal tile
     double* slabs;     // shared: slabs of products, then the task's panels
@@ -123,8 +121,8 @@ struct Solver {
         return LAYOUT == LINES ? r + c * ldb : r * ldb + c;
     }
 
-    // Solves for panel P of a warp's 16 rows, of which `rest` holds what is left, negated; takes it
-    // off the later panels.
+    // Solves for panel P of a warp's 16 rows, whose negated remainder is `rest`, and subtracts it
+    // from the later panels.
     template <int P>
     __device__ __forceinline__ void solve_panel(Block (&rest)[PANELS], int r0) {
         const double *l = diagonal + P * DIAGONAL,
@@ -157,7 +155,7 @@ struct Solver {
         for (int p = P + 1; p < PANELS; ++p) block_multiply(rest[p], x, l, 16 * p);
     }
 
-    // acc += X M' over the tiles before number j, as they become final.
+    // acc += X M' over the tiles before number j, as these become final.
     __device__ __forceinline__ void subtract(typename Tall::Acc& acc, int i, int j, i64 top,
                                              i64 column) {
         for (int have = 0; have < j;) {
@@ -181,14 +179,14 @@ struct Solver {
         }
     }
 
-    // Tile number j in the order of elimination of right-hand sides ROWS i and following.
+    // Tile number j in the order of elimination, for ROWS right-hand sides from ROWS i on.
     __device__ __forceinline__ void task(int i, int j) {
         const int at = UPPER ? tiles - 1 - j : j;
         const int thread = threadIdx.x, g = (thread & 31) >> 2, t = thread & 3;
         const i64 column = (i64)at * T, first = (i64)i * ROWS;
-        // The last rows end with B, and repeat some of others instead of missing some: that keeps
-        // copies wide. What repeated rows hold is written by others meanwhile; it reaches no other
-        // row, and is not stored.
+        // The last task ends with the last row of B, and repeats rows of the task before instead of
+        // having fewer. This keeps copies wide. Another block changes the repeated rows meanwhile;
+        // they affect no other row and are not stored.
         const bool repeats =
             first + ROWS > lines && lines >= ROWS && (LAYOUT == DEPTH || lines % 2 == 0);
         const i64 top = repeats ? lines - ROWS : first;

@@ -1,14 +1,13 @@
 // arch: sm_60
 // Triangular systems with one or two right-hand sides, L X = B in place for a lower L in either
-// layout, by one launch that reads L once. An upper triangle is a lower one with both orders
-// reversed.
+// layout. One launch reads L once. An upper triangle is a lower one with both orders reversed.
 //
-// A block of threads has 64 rows of L. It takes off what known unknowns contribute, 64 of them at a
-// time, as they come, and then divides by its diagonal tile as the tiles of `triangular_tiles.cu`
-// do. What takes time is the way of 64 unknowns from one block to the next, once for every 64 rows,
-// during which L's next entries are on their way: an unknown is its own flag, a word of all ones
-// until it is known. Blocks draw their rows from a ticket, so that whatever a block waits for is in
-// the hands of one that runs. All arithmetic is in double precision.
+// A block has 64 rows of L. It subtracts the contributions of 64 solved unknowns at a time, as they
+// arrive, and then divides by its diagonal tile, as tasks of `triangular_tiles.cu` do. The critical
+// path is the transfer of 64 unknowns from one block to the next, once per 64 rows; meanwhile the
+// next entries of L are in flight. An unknown is its own flag: a word of all ones until it is
+// known. Blocks draw their rows from a ticket, so that a block waits only for running blocks. All
+// arithmetic is in double precision.
 #include "invert_block.cuh"
 
 namespace {
@@ -25,7 +24,7 @@ __device__ __forceinline__ double wait_for(const volatile Word* p) {
     return __longlong_as_double(x);
 }
 
-// A NaN of the flag's own bits is another NaN.
+// A NaN with the bits of the flag is stored as another NaN.
 __device__ __forceinline__ void publish(volatile Word* p, double x) {
     const Word bits = __double_as_longlong(x);
     *p = bits == UNKNOWN ? 0x7ff8000000000000ull : bits;
@@ -34,12 +33,12 @@ __device__ __forceinline__ void publish(volatile Word* p, double x) {
 struct Diagonal {
     double tile[T][T + 1];
     double inverse[T / 16][16][17];
-    // To prepare the inverses in, then parts of sums: of K right-hand sides.
+    // Scratch for the inverses, then for partial sums of K right-hand sides.
     double pass[2 * PARTS][T];
     int mild[T / 16];
 };
 
-// The inner product of eight numbers, as four sums that do not wait for one another.
+// The inner product of eight numbers, as four independent sums.
 __device__ __forceinline__ double inner8(const double* a, const double* b) {
     double s[4];
 #pragma unroll
@@ -49,7 +48,8 @@ __device__ __forceinline__ double inner8(const double* a, const double* b) {
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-// One warp: v <- the solution of the 16 rows from `at` on, in every lane that of row lane % 16.
+// One warp: v <- the solution in the 16 rows from `at` on. Every lane returns that of row lane %
+// 16.
 __device__ __forceinline__ double divide_block(const Diagonal& d, double* v, int at) {
     const int lane = threadIdx.x & 31, row = lane & 15, half = lane & 16 ? 8 : 0;
     const double(*inverse)[17] = d.inverse[at / 16];
@@ -89,8 +89,8 @@ __device__ __forceinline__ double divide_block(const Diagonal& d, double* v, int
     return x;
 }
 
-// `by_rows`: L's rows are contiguous, not its columns. `work`: n words for each of K right-hand
-// sides and one for the ticket, all ones.
+// `by_rows`: rows of L are contiguous, not columns. `work`: n words for each of K right-hand sides
+// and one for the ticket, all ones.
 template <typename E, int K>
 __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_rows, int unit,
                                       E* b, i64 brs, i64 bcs, Word* work) {
@@ -116,7 +116,7 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
         if (r < rows && c <= r && !(unit && r == c)) v = l[(top + r) * rs + (top + c) * cs];
         d.tile[r][c] = v;
     }
-    // Warp k divides right-hand side k, two rows to a lane.
+    // Warp k divides right-hand side k, two rows per lane.
     const int warp = thread / 32, lane = thread % 32;
     double mine[2] = {0, 0};
     if (warp < K) {
@@ -140,7 +140,7 @@ __device__ __forceinline__ void solve(i64 n, const E* l, i64 rs, i64 cs, int by_
 #pragma unroll
             for (int i = 0; i < EACH; ++i) next[i] = a[i * PARTS * cs];
         }
-        // Two buffers: a thread that still reads the other one has not met this barrier.
+        // Two buffers: a thread that still reads the other one has not reached this barrier.
         if (line < K) known[j & 1][line][place] = wait_for(work + line * n + (i64)j * T + place);
         __syncthreads();
 #pragma unroll

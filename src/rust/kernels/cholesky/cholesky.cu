@@ -1,5 +1,5 @@
 // arch: sm_60
-// Diagonal blocks of the Cholesky factorization, and the steps of its pivoted form.
+// Diagonal blocks of the Cholesky factorization, and the steps of the factorization with pivoting.
 #include "common.cuh"
 
 namespace {
@@ -10,12 +10,12 @@ constexpr int SHARE = BLOCK / SIDE;  // a thread's rows and columns of it
 
 // A <- L with A = L L' for the lower triangle of a view of order n <= 64; one block of 256 threads.
 //
-// The block is spread over the threads' registers, entries 16 apart to a thread. Step j publishes
-// column j, and every thread subtracts its share of a a' / pivot; columns are scaled by the roots
-// of their pivots at the end. A pivot that is not greater than zero (NaN too) sets *info to its
-// 1-based order in the whole matrix, whose row `first` is this view's row 0. The arithmetic is
-// double for both types: in single precision the many small subtractions from a diagonal entry
-// would be most of the factorization's error.
+// The threads hold the block in registers, each with entries 16 apart. Step j publishes column j,
+// and every thread subtracts its share of a a' / pivot. At the end columns are scaled by the roots
+// of their pivots. A pivot that is not positive (NaN too) sets *info to its 1-based order in the
+// whole matrix, where row `first` is row 0 of this view. Arithmetic is in double precision for both
+// types: in single precision the many small subtractions from a diagonal entry would cause most of
+// the factorization's error.
 template <typename T>
 __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 first, int* info) {
     if (stopped(info)) return;
@@ -86,7 +86,7 @@ __device__ __forceinline__ void cholesky_block(int n, T* a, i64 rs, i64 cs, i64 
     }
 }
 
-// What the pivoted factorization carries from column to column.
+// The state of the factorization with pivoting, from column to column.
 struct PivotState {
     int stop;   // set when no acceptable pivot is left
     int rank;   // valid once stop is set
@@ -95,11 +95,11 @@ struct PivotState {
     double tol;
 };
 
-// Chooses the pivot of column j of the upper factor among the diagonal entries less what the rows
-// of the current panel take away (`taken`), exchanges the bookkeeping and writes the diagonal of U.
-// The first column takes the first largest entry and is refused when that is not positive; later
-// ones ignore NaN unless nothing else is left, and are refused at or below the tolerance. A refused
-// first column leaves the matrix as it is. One block.
+// Chooses the pivot of column j of the upper factor among the diagonal entries minus the
+// contributions `taken` of the current panel's rows. It exchanges the bookkeeping and writes the
+// diagonal of U. The first column takes the first largest entry, and is refused if that is not
+// positive. Later columns ignore NaN unless nothing else remains, and are refused at or below the
+// tolerance. A refused first column leaves the matrix unchanged. One block.
 template <typename T>
 __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double relative, T* a,
                                              i64 ld, T* taken, int* order, PivotState* state) {
@@ -136,8 +136,8 @@ __device__ __forceinline__ void pivot_choose(i64 n, i64 j, double tol, double re
     a[j + j * ld] = root(c.value);
 }
 
-// Exchanges rows and columns j and p of a symmetric matrix held in its upper triangle, diagonal
-// apart.
+// Exchanges rows and columns j and p of a symmetric matrix stored in its upper triangle, except the
+// diagonal.
 template <typename T>
 __device__ __forceinline__ void pivot_exchange(i64 n, i64 j, T* a, i64 ld,
                                                const PivotState* state) {
@@ -155,8 +155,8 @@ __device__ __forceinline__ void pivot_exchange(i64 n, i64 j, T* a, i64 ld,
     }
 }
 
-// Row j of U behind the diagonal, less the rows of the panel that starts at `panel`: one warp a
-// column.
+// Row j of U right of the diagonal, after subtracting rows of the panel that starts at `panel`. One
+// warp per column.
 template <typename T>
 __device__ __forceinline__ void pivot_row(i64 n, i64 panel, i64 j, T* a, i64 ld, T* taken,
                                           const PivotState* state) {

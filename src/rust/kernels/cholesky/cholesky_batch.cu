@@ -1,18 +1,18 @@
 // arch: sm_60
-// Cholesky factorization of many matrices of one order by one launch: a matrix to some lanes, to a
-// warp, or to a block.
+// Cholesky factorization of many matrices of one order by one launch: each on some lanes, on a
+// warp, or on a block.
 //
-// The upper triangle of a column-major matrix is the lower triangle of a row-major one, so here A =
-// L L' and row r of L is at a[r * n]. What stands right of the diagonal is not read and becomes
-// zero. Matrix i begins at a[i * n * n].
+// The upper triangle of a column-major matrix is the lower triangle of a row-major one. Hence A = L
+// L', and row r of L is at a[r * n]. Entries right of the diagonal are not read and become zero.
+// Matrix i begins at a[i * n * n].
 //
-// Rows are held in registers, one or two to a lane, from the current column on. A step subtracts
-// what column j takes from the others and moves them down by one, x[k] <- x[k + 1] - ..., so that
-// one piece of code serves the eight steps of a segment, and segments differ in their width only.
-// The arithmetic of diagonal blocks is double for both types, as in cholesky.cu.
+// Registers hold rows, one or two per lane, from the current column on. A step subtracts the
+// contribution of column j and moves the rest down by one, x[k] <- x[k + 1] - ... The same code
+// thus serves the eight steps of a segment, and segments differ only in width. Arithmetic of
+// diagonal blocks is in double precision for both types, as in cholesky.cu.
 //
 // `failed` is the complement of (index << 32 | order) for the first matrix with a pivot that is not
-// greater than zero; zero while there is none.
+// positive, and zero if there is none.
 #include "common.cuh"
 
 namespace {
@@ -26,27 +26,27 @@ __device__ __forceinline__ void report(u64* failed, i64 index, int order) {
     if (order != 0) atomicMax(failed, ~((u64)index << 32 | (u64)order));
 }
 
-// A number that the compiler cannot know: it would repeat the code of a step for each step.
+// A number unknown to the compiler, which would otherwise unroll the steps.
 __device__ __forceinline__ int opaque(int x) {
     asm("" : "+r"(x));
     return x;
 }
 
-// Two neighbours, read at once.
+// Two neighbours, read together.
 template <typename C>
 struct alignas(2 * sizeof(C)) Pair {
     C first, second;
 };
 
-// Where the entries of a lane's row go: entry j to at[j * step].
+// Where the entries of a lane's row are written: entry j to at[j * step].
 template <typename C>
 struct Row {
     C* at;
     int step;
 };
 
-// x[k] <- x[k + 1] - mine * below[k]: a row without its first column, whose entries under the pivot
-// are `below`.
+// x[k] <- x[k + 1] - mine * below[k]: a row without its first column; `below` has the column's
+// entries below the pivot.
 template <int WIDTH, typename C>
 __device__ __forceinline__ void take_column(C (&x)[WIDTH], C mine, const C* below) {
     const Pair<C>* pairs = reinterpret_cast<const Pair<C>*>(below);
@@ -58,17 +58,17 @@ __device__ __forceinline__ void take_column(C (&x)[WIDTH], C mine, const C* belo
     }
 }
 
-// What the elimination of a triangle leaves with each lane: the pivot of its row, and the order of
-// the first bad minor or 0.
+// The result of an elimination in each lane: the pivot of its row, and the order of the first bad
+// minor or 0.
 struct Outcome {
     double pivot;
     int order;
 };
 
-// Factors the triangle of order n whose row `lane` is x[0]; further rows of a lane, below the
-// triangle, take part. The diagonal is left out. LANES neighbouring lanes work on one triangle, all
-// of a warp at the same time; `columns` is scratch of theirs for two columns. A bad pivot is
-// replaced by 1, so that all lanes stay in step.
+// Factors the triangle of order n whose row `lane` is x[0]. Further rows of a lane, below the
+// triangle, are updated too. The diagonal is not written. LANES neighbouring lanes work on one
+// triangle, and all of a warp run together; `columns` is their scratch for two columns. A bad pivot
+// is replaced by 1, so that all lanes stay in step.
 template <int LANES, int ROWS, int WIDTH, typename C>
 __device__ __forceinline__ void eliminate(int n, int lane, double (&x)[ROWS][WIDTH],
                                           double* columns, const Row<C> (&rows)[ROWS],
@@ -117,7 +117,7 @@ __device__ __forceinline__ void factor_lanes(i64 first, i64 last, int n, T* a, u
     const bool active = index < last;
     T* m = a + index * n * n;
     double* tile = tiles[slot];
-    // By rows as they are in memory, then a row to a lane.
+    // Read by rows as they are in memory, then one row per lane.
 #pragma unroll 8
     for (int r = 0; r < n; ++r)
         if (active && lane <= r) tile[r * LD + lane] = m[r * n + lane];
@@ -141,11 +141,11 @@ __device__ __forceinline__ void factor_lanes(i64 first, i64 last, int n, T* a, u
 constexpr int HALF = 32;
 
 // A matrix of order 33 to 64 on one warp, which is a block. A lane holds row `lane` of the upper
-// half and of the lower one.
+// half and of the lower half.
 template <typename T>
 __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed) {
     constexpr int LD = HALF + 1, LD_BELOW = HALF + 2;
-    // Row r of the first triangle in row r, column c of the second one in row c behind it.
+    // Row r of the first triangle in row r; column c of the second one after it in row c.
     __shared__ double corners[HALF * LD];
     // Column c of the lower left part in row c.
     __shared__ __align__(16) double below[HALF * LD_BELOW];
@@ -175,7 +175,7 @@ __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed)
     eliminate<HALF, 2, HALF>(HALF, lane, x, columns, rows, outcome);
     corners[lane * LD + lane] = root(outcome.pivot);
     __syncwarp();
-    // The second triangle without what the lower left part takes from it.
+    // The second triangle after subtracting the products of the lower left part.
     double y[1][HALF];
 #pragma unroll
     for (int k = 0; k < HALF; ++k)
@@ -221,7 +221,7 @@ constexpr int LD_CHUNK = PANEL + 1;
 constexpr int LD_SLAB = SLAB + 2;
 constexpr int LD_FACTOR = PANEL + 2;
 
-// Solves X L' = B for a row of B: `below` has the columns of L under their pivots, LD_FACTOR apart.
+// Solves X L' = B for a row of B. `below` has the columns of L below their pivots, LD_FACTOR apart.
 template <int WIDTH, typename T>
 __device__ __forceinline__ void solve_row(T (&x)[WIDTH], const T* below, const T* inverses,
                                           T* row) {
@@ -241,8 +241,8 @@ __device__ __forceinline__ void solve_row(T (&x)[WIDTH], const T* below, const T
     }
 }
 
-// sum += left right' for a chunk of `rows` rows; thread (warp, g, c) has the rows g + 4 i of its
-// warp's and the columns c + 8 q.
+// sum += left right' for a chunk of `rows` rows. Thread (warp, g, c) has rows g + 4 i of its warp
+// and columns c + 8 q.
 template <typename T>
 __device__ __forceinline__ void add_products(int rows, const T* left, const T* right,
                                              T (&sum)[8][4]) {
@@ -287,8 +287,8 @@ __device__ __forceinline__ int factor_diagonal(int w, T* chunk, double* columns,
     return outcome.order;
 }
 
-// A matrix of order at most 46340 on one block of 128 threads, panel after panel, each less what
-// the columns before it take.
+// A matrix of order at most 46340 on one block of 128 threads, one panel after the other, each
+// after subtracting the products of the columns before it.
 template <typename T>
 __device__ __forceinline__ void factor_block(i64 first, int n, T* a, u64* failed) {
     __shared__ __align__(16) T work[CHUNK * LD_CHUNK];

@@ -1,51 +1,51 @@
 // arch: sm_80 sm_90
 // Rank-k updates and downdates of an upper triangular factor, in one launch.
 //
-// Eight rows of R, whose triangle on the diagonal is R, and the rows of W = V' are changed by one
-// orthogonal transformation (a hyperbolic one for a downdate) that takes their columns of W into R.
-// With R~ the new triangle, R~'R~ = R'R +- W'W, and T = R + R~, Y = W / T and L' = T / R~, another
-// column's entries x and w change as
+// One orthogonal transformation (hyperbolic for a downdate) changes eight rows of R, whose diagonal
+// block is called R here, and the rows of W = V'. It eliminates their columns of W. The new
+// triangle R~ satisfies R~'R~ = R'R +- W'W. With T = R + R~, Y = W / T and L' = T / R~, the entries
+// x and w of another column change as
 //
 //     t = L (x +- Y'w),    w <- w - Y t,    x <- t - x
 //
-// where the signs of rows were changed so that R has a positive diagonal. Of one row it is
-// Householder's reflection, in the form in which errors of downdates do not grow from one to the
-// next (Bojanczyk, Brent, Van Dooren & de Hoog 1987); of eight, all is products of matrices.
+// after the signs of rows were changed so that R has a positive diagonal. For one row this is
+// Householder's reflection, in the form whose downdating errors do not grow from one to the next
+// (Bojanczyk, Brent, Van Dooren & de Hoog 1987). For eight rows it consists of matrix products.
 //
-// A warp has sixteen columns to itself, with their part of W in registers all the time. It follows
-// the reflections of the rows above its columns; then it makes its own, eight rows at a time. Such
-// warps are a block, with one more that fetches the reflections of other blocks and sends those of
-// its own to them. Blocks take their columns in the order in which they are started, so that all
-// that a block waits for has been started before it. All is computed in double precision.
+// A warp has sixteen columns, and keeps their part of W in registers. It applies the reflections of
+// the rows above its columns; then it makes its own, eight rows at a time. A block consists of such
+// warps and one more, which receives the reflections of other blocks and sends those of its own
+// block. Blocks take their columns in the order in which they start, so that a block waits only for
+// blocks that have started. All arithmetic is in double precision.
 #include "update_safe_scaling.cuh"
 
 namespace {
 
 using namespace reflect;
 
-// Heads of numbers that are not finite, without a sign, are not below this one.
+// The first word, without the sign bit, of non-finite numbers is at least this.
 template <typename T>
 constexpr unsigned ENDLESS = sizeof(T) == sizeof(double) ? 0x7ff00000u : 0x7f800000u;
 constexpr unsigned SIGN = 0x80000000u;
 
-// A warp's columns: `cols` of them at `r`, above which there are `before` rows.
+// A warp's columns: `cols` of them at `r`, below `before` rows.
 template <typename T, int K>
 struct Work {
     Shared<K>& s;
-    const int warp, lane, g, t, before, cols, own,
-        end;  // this warp makes the reflections of blocks of rows `own` to before `end`
+    // This warp makes the reflections of blocks of rows `own` to before `end`.
+    const int warp, lane, g, t, before, cols, own, end;
     T* const r;
     const i64 ldr;
     const double kind;
     int* const info;
     Columns<K> c;
-    unsigned most[2];  // of each column, of rows before: the head of the largest magnitude
+    unsigned most[2];  // per column, for rows before: the first word of the largest magnitude
 
     // Row 2t + j of a block of rows, column g + 8 h.
     __device__ __forceinline__ T* at(int block, int j, int h) const {
         return r + (block * ROWS + 2 * t + j) + (g + 8 * h) * ldr;
     }
-    // Whether that is in the triangle; rows of this warp's own come after `before`.
+    // Whether that entry is in the triangle; this warp's own rows come after `before`.
     __device__ __forceinline__ bool is_there(int block, int j, int h) const {
         return g + 8 * h < cols && block * ROWS + 2 * t + j <= before + g + 8 * h;
     }
@@ -61,7 +61,7 @@ struct Work {
         }
         tile::copies_commit();
     }
-    // Of columns that are there, and back.
+    // Reads a tile's entries in existing columns, and writes them back.
     __device__ __forceinline__ void read(int block, double (&x)[4]) const {
         const T* from = piece(block);
 #pragma unroll
@@ -73,17 +73,18 @@ struct Work {
 #pragma unroll
         for (int e = 0; e < 4; ++e) to[e / 2 * 8 * ROWS + e % 2] = (T)x[e];
     }
-    // Of a triangle on the diagonal; a column that is not there has a one.
+    // Reads a triangle on the diagonal; a column that does not exist has a one.
     __device__ __forceinline__ void read_triangle(int h, double (&x)[2]) const {
         const T* from = piece(own + h) + h * 8 * ROWS;
 #pragma unroll
         for (int j = 0; j < 2; ++j)
             x[j] = is_there(own + h, j, h) ? (double)from[j] : 2 * t + j == g;
     }
-    // An entry that is not finite as it is stored leaves its column without a factor, and so does a
-    // diagonal entry that is not positive then: the minor of that column's order is reported.
+    // Reports the minor of this column's order. A stored entry that is not finite, or a stored
+    // diagonal entry that is not positive, leaves its column without a factor.
     __device__ __forceinline__ void report(int column) const { atomicMin(info, column + 1); }
-    // Rows before this warp's own: what is not finite is reported when they are done.
+    // Stores rows before this warp's own. Entries that are not finite are reported after all these
+    // rows.
     __device__ __forceinline__ void store_far(int block, const double (&x)[4]) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -110,9 +111,9 @@ struct Work {
         }
     }
 
-    // Until the place of a block of this warp is free: what lies there, the block RING before, may
-    // still be read by the warps after this one and by the one that carries. Those before this one
-    // have followed it, for what they made of it came here.
+    // Waits until the ring has room for a block of this warp. The warps after this one and the one
+    // that sends may still read the block RING before. Warps before this one have finished with it,
+    // since this warp has received what they made of it.
     __device__ __forceinline__ void await_room(int block) const {
         for (;;) {
             const int later = lane > warp && lane <= WORKERS ? glimpse(&s.done[lane]) : FINISHED;
@@ -120,7 +121,7 @@ struct Work {
         }
     }
 
-    // Of rows before those that the warp before this one is at.
+    // Applies a block of reflections of rows before those of the preceding warp.
     __device__ __forceinline__ void follow_far(int block) {
         tile::copies_wait<AHEAD - 1>();
         __syncwarp();
@@ -134,7 +135,7 @@ struct Work {
         fetch(block + AHEAD);
     }
 
-    // From the first row to the last of these columns.
+    // Goes from the first row to the last row of these columns.
     __device__ __forceinline__ void all() {
         const int far = max(own - 2, 0);
         for (int block = 0; block < AHEAD; ++block) fetch(block);
@@ -143,7 +144,7 @@ struct Work {
         report_far();
 
         Bench<K>& bench = s.bench[warp % 2];
-        // The warp that had the bench before this one has no more need of it.
+        // The last warp that used this scratch has finished with it.
         if (warp > 1) {
             while (__shfl_sync(ALL, glimpse(&s.done[warp - 2]), 0) != FINISHED) {
             }
@@ -199,14 +200,14 @@ struct Work {
     }
 };
 
-// Reflections of other blocks, of rows before `before`, come to the ring; then those of this
-// block's `cols` columns go to the others.
+// Receives the reflections of other blocks, for rows before `before`, into the ring; then sends
+// those of this block's `cols` columns to the others.
 template <int K>
 __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int cols,
                                       double* messages) {
     using L = Layout<K>;
     constexpr int EACH = (L::PAIRS + 31) / 32;
-    // Where a lane's pairs of numbers are in a slot.
+    // The places of a lane's pairs of numbers in a slot.
     int place[EACH];
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
@@ -228,7 +229,7 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
         return (unsigned)(x.x >> 32) == BLANK<double> || (unsigned)(x.y >> 32) == BLANK<double>;
     };
     const int blocks = before / ROWS;
-    // Of what lies in the ring now this warp needs nothing.
+    // This warp does not need the present content of the ring.
     if (lane == 0) tell(&s.done[WORKERS], blocks);
     ulonglong2 x[EACH], ahead[EACH];
     int free = 0;
@@ -263,7 +264,7 @@ __device__ __forceinline__ void carry(Shared<K>& s, int lane, int before, int co
         for (int e = 0; e < EACH; ++e) {
             if (e * 32 + lane >= L::PAIRS) continue;
             double2 pair = *reinterpret_cast<const double2*>(from + place[e]);
-            // A NaN that arithmetic results in.
+            // A NaN that arithmetic can produce.
             if (head(pair.x) == BLANK<double>) pair.x = pair.x - pair.x;
             if (head(pair.y) == BLANK<double>) pair.y = pair.y - pair.y;
             double* to = messages + (i64)block * L::WORDS + 2 * (e * 32 + lane);
@@ -283,7 +284,7 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
     using L = Layout<K>;
     extern __shared__ __align__(16) unsigned char memory[];
     auto& s = *at_hand(reinterpret_cast<Shared<K>*>(memory));
-    // The warp is known to be the same for all lanes, and so is what depends on it.
+    // Tells the compiler that all lanes have the same warp number.
     const int thread = threadIdx.x, warp = __shfl_sync(ALL, thread >> 5, 0), lane = thread & 31,
               g = lane / 4, t = lane % 4;
     if (thread == 0) s.turn = atomicAdd(turns, 1);
@@ -317,13 +318,14 @@ __device__ __forceinline__ void update(int first, int cols, T* r, i64 ldr, const
 
 }  // namespace
 
-// Columns `first` to before `first + cols` of an upper triangular factor, at r, of as many rows as
-// the last of them has; `first` is a multiple of 16. Their rows of V, of k columns, at v.
-// `messages`: reflections of each eight rows, those before `first` made by earlier launches, the
-// others blank. `turns`: 0 before. `info`: a large number before, then the least order of a minor
-// that is not positive or of which a column of the factor leaves the range, if there is one.
-// `kind`: 1 or -1 for V V' added or taken away. `guard`: null, or a number made by what was queued
-// before; unless it is at most `most` (NaN is not) nothing is changed, and `info` becomes 0.
+// Columns `first` to before `first + cols` of an upper triangular factor, at r, with as many rows
+// as the last of them; `first` is a multiple of 16. v: their rows of V, of k columns.
+//
+// `messages`: the reflections of each eight rows. Earlier launches made those before `first`; the
+// others are blank. `turns`: 0 at the start. `info`: a large number at the start, then the least
+// order of a minor that is not positive or whose column of the factor overflows. `kind`: 1 adds V
+// V', -1 subtracts it. `guard`: null, or a number from earlier work in the queue. If it exceeds
+// `most` or is NaN, nothing is changed, and `info` becomes 0.
 #define ENTRY(T, SUFFIX, K)                                                              \
     extern "C" __global__ void __launch_bounds__(32 * (WORKERS + 1), 1)                  \
         factor_update_blocks##K##_##SUFFIX(                                              \

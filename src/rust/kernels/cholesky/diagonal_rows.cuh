@@ -1,22 +1,20 @@
-// The blocks that own rows of tiles at the diagonal of a Cholesky factorization in tiles.
+// The blocks that own rows of tiles at the diagonal in a Cholesky factorization in tiles.
 #pragma once
 #include "diagonal_tile.cuh"
 
 namespace tile {
 
 // Barriers between the halves of a block.
-constexpr int SOLVED_BARRIER = 3;  // + b: panel b of the tile in the first half's hands is made
-constexpr int LEFT_BARRIER =
-    7;  // what is left of tile (i, i - 1) is where the first half takes it up
-constexpr int READY_BARRIER = 8;  // nothing is left to subtract from the diagonal tile
+constexpr int SOLVED_BARRIER = 3;  // + b: panel b of the first half's tile is final
+constexpr int LEFT_BARRIER = 7;    // the remainder of tile (i, i - 1) has been passed
+constexpr int READY_BARRIER = 8;   // nothing is left to subtract from the diagonal tile
 
-// A block that makes the last three tiles of rows i of L. Tile (i, i - 2), then (i, i - 1), is made
-// by its first half; what is left of those to their right is kept up by its second. The way from
-// pivot to pivot, which is what a small matrix takes, goes from block to block once for each
-// diagonal tile.
+// A block that computes the last three tiles of rows i of L. Its first half computes tile (i, i -
+// 2) and then (i, i - 1). Its second half meanwhile updates the tiles to their right. The chain of
+// pivots, which takes the time for a small matrix, goes from block to block once per diagonal tile.
 //
-// Its loops are short, and little is expanded: instructions are fetched more slowly than they are
-// worked off when they are met for the first time, which here is nearly always.
+// Loops are short and hardly unrolled. Instructions that run for the first time, as here nearly all
+// do, are fetched more slowly than they execute.
 template <Layout LAYOUT>
 struct Owner : Places<LAYOUT> {
     using typename Places<LAYOUT>::First;
@@ -34,19 +32,19 @@ struct Owner : Places<LAYOUT> {
         return {board, left(), board.word + CREW_WORDS + 2};
     }
 
-    // X = tile (i, j) of L in place of what is left of it, negated, panel by panel as diagonal tile
-    // j comes.
+    // X = tile (i, j) of L, computed in place of its negated remainder, panel by panel as diagonal
+    // tile j arrives.
     __device__ __forceinline__ void solve(const First& half, double* tile, int i, int j) const {
         const int r0 = half.thread() / 32 * 16;
-        typename First::Base::template Letter<LETTER / 2 / CREW_SIZE> mail;
-        mail.ask(board.letter(j, 0), 0);
+        typename First::Base::template Letter<LETTER / 2 / CREW_SIZE> message;
+        message.ask(board.letter(j, 0), 0);
 #pragma unroll 1
         for (int b = 0; b < PANELS; ++b) {
             double* letter = letters() + b * LETTER;
             Block x, rest;
             block_load(rest, tile + b * PANEL, r0);
-            mail.take(half, board.letter(j, b), letter, b);
-            if (b + 1 < PANELS) mail.ask(board.letter(j, b + 1), b + 1);
+            message.take(half, board.letter(j, b), letter, b);
+            if (b + 1 < PANELS) message.ask(board.letter(j, b + 1), b + 1);
             divide_block(x, rest, tile + b * PANEL, letter, letter + PANEL, r0, 16 * b);
             barrier_arrive(SOLVED_BARRIER + b, THREADS);
             if (j < i - 1) board.put_block(x, i, j, b, r0);
@@ -61,8 +59,8 @@ struct Owner : Places<LAYOUT> {
             }
         }
     }
-    // The first half's part of row i before its diagonal tile. After a failure what is made is
-    // without meaning.
+    // The first half's part of row i before its diagonal tile. After a failure the result has no
+    // meaning.
     __device__ __forceinline__ void first_half(int i) const {
         const First half = first();
         if (i >= 2) {
@@ -83,14 +81,14 @@ struct Owner : Places<LAYOUT> {
         barrier_sync(READY_BARRIER, THREADS);
     }
 
-    // Panels up to `last` of tile WHICH of acc += Y X', Y and X 64 rows of a panel. APART: the
-    // product by itself first, because acc may be large beside it.
+    // acc += Y X' for panels up to `last` of tile WHICH, where Y and X are 64 rows of a panel.
+    // APART: the product is computed separately first, because acc may be much larger.
     template <int WHICH, bool APART>
     __device__ __forceinline__ void follow(typename Wide::Acc& acc, const double* y_panel,
                                            const double* x_panel, int last) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3,
                   wm = Wide::warp_row(Second::thread());
-        // Rows 2g and 2g + 1, as the accumulators of a product are dealt.
+        // Rows 2g and 2g + 1, as accumulators of a product hold them.
         double fa[2][4];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -100,8 +98,8 @@ struct Owner : Places<LAYOUT> {
                 y_panel + panel_at(wm + 2 * g + 1, 8 * half + 2 * t));
             fa[half][0] = u.x, fa[half][1] = v.x, fa[half][2] = u.y, fa[half][3] = v.y;
         }
-        // Right operands are asked for a product ahead: little else goes on in the warp's part of
-        // the multiprocessor.
+        // Right operands are loaded one product ahead: the warp's part of the multiprocessor has
+        // little else to do.
         Right right[2];
         right[0].load(x_panel, 0);
 #pragma unroll
@@ -122,7 +120,7 @@ struct Owner : Places<LAYOUT> {
             if (APART) block_add(sum, product);
         }
     }
-    // Panel q of a tile to shared memory, as accumulators are dealt.
+    // Writes panel q of a tile to shared memory from accumulators.
     __device__ __forceinline__ void store(const double (&block)[2][4], double* tile, int q) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3,
                   wm = Wide::warp_row(Second::thread());
@@ -133,7 +131,8 @@ struct Owner : Places<LAYOUT> {
                 make_double2(block[e >> 1][2 * (e & 1)], block[e >> 1][2 * (e & 1) + 1]);
     }
     // The second half's part of row i before its diagonal tile is factored. A sum that includes A
-    // is rounded at A's size for every term: A comes late, but before what is waited for.
+    // is rounded at A's size for every term. Hence A is added late, but before the results on which
+    // others wait.
     __device__ __forceinline__ void second_half(int i) const {
         const Second half = second();
         const int columns = prepared(i), middle = max(columns, i - 3), warp = half.thread() / 32;
@@ -144,7 +143,7 @@ struct Owner : Places<LAYOUT> {
             half.sync();
             half.await_flag(board.flag(i, i), 0);
         }
-        // A of one of the tiles.
+        // Loads A for one of the tiles.
         Block entries[PANELS];
         auto load = [&](int j) {
 #pragma unroll
@@ -164,16 +163,16 @@ struct Owner : Places<LAYOUT> {
         }
         for (int e = half.thread(); e < INVERSE; e += CREW_SIZE)
             eliminated().identity()[panel_at(e / 16, e % 16)] = e / 16 == e % 16;
-        typename Second::template Letter<PANEL / 2 / CREW_SIZE> mail;
-        if (i >= 2) mail.ask(board.left_letter(i - 2, 0), 0);
-        // Column i - 2: first for tile (i, i - 1), which the first half is waiting for; then for
-        // (i, i), with column i - 1.
+        typename Second::template Letter<PANEL / 2 / CREW_SIZE> message;
+        if (i >= 2) message.ask(board.left_letter(i - 2, 0), 0);
+        // Column i - 2: first for tile (i, i - 1), for which the first half waits; then for (i, i),
+        // with column i - 1.
         if (i >= 2)
 #pragma unroll 1
             for (int b = 0; b < PANELS; ++b) {
                 double* panel = half.slabs + b * PANEL;
-                mail.take(half, board.left_letter(i - 2, b), panel, 0);
-                if (b + 1 < PANELS) mail.ask(board.left_letter(i - 2, b + 1), 0);
+                message.take(half, board.left_letter(i - 2, b), panel, 0);
+                if (b + 1 < PANELS) message.ask(board.left_letter(i - 2, b + 1), 0);
                 barrier_sync(SOLVED_BARRIER + b, THREADS);
                 follow<0, true>(acc, diagonal() + b * PANEL, panel, PANELS - 1);
             }
@@ -198,14 +197,14 @@ struct Owner : Places<LAYOUT> {
             if (half.thread() == 0) store_release(board.flag(i, i - 1), 1);
         }
     }
-    // What is left of tile (i, i - 1) goes to the first half.
+    // Passes the remainder of tile (i, i - 1) to the first half.
     __device__ __forceinline__ void leave(const Second& half, const typename Wide::Acc& acc) const {
         half.sync();
 #pragma unroll
         for (int q = 0; q < PANELS; ++q) store(acc[0][q], left(), q);
         barrier_arrive(LEFT_BARRIER, THREADS);
     }
-    // Tile (i, j) of L to its place, from where the first half left it, by the second.
+    // The second half writes tile (i, j) of L to the matrix, from where the first half left it.
     __device__ __forceinline__ void put_tile(int i, int j) const {
         const int r0 = Second::thread() / 32 * 16;
 #pragma unroll 1
@@ -219,7 +218,7 @@ struct Owner : Places<LAYOUT> {
     __device__ __forceinline__ static int prepared(int i) { return max(i - AHEAD, 0); }
 };
 
-// Functions that are called, not expanded: together they would not do with a thread's registers.
+// Separate functions, because inlined together they would exceed a thread's registers.
 template <Layout LAYOUT>
 __device__ __noinline__ void own_first_half(Board<LAYOUT> board, int i) {
     board.word = block_words();

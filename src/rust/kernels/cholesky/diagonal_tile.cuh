@@ -1,4 +1,4 @@
-// The diagonal tile of a row, in the hands of the block that owns the row.
+// The diagonal tile of a row, factored by the block that owns the row.
 #pragma once
 #include "offdiagonal_tiles.cuh"
 #include "panel_elimination.cuh"
@@ -6,14 +6,14 @@
 namespace tile {
 
 // Barriers of the block.
-constexpr int ANY_BARRIER = 9;  // among those that factor a panel of any pivots
+constexpr int ANY_BARRIER = 9;  // of the threads that factor a panel with any pivots
 constexpr int ELIMINATED_BARRIER = 10, FINISHED_BARRIER = 12;  // + b % 2: panel b is
 
-// Where things lie in an owner's shared memory, in doubles.
+// The layout of an owner's shared memory, in doubles.
 //
-// SUMS: slabs of the first half, then tile (i, i - 2), then the diagonal tile. LETTERS: what comes
-// of a diagonal tile, then what becomes of the block's own. LEFT: slabs of the second half, then
-// tile (i - 1, i - 2), then tile (i, i - 1), and BEHIND it the rest of what becomes of the diagonal
+// SUMS: slabs of the first half, then tile (i, i - 2), then the diagonal tile. LETTERS: messages
+// from a diagonal tile, then those of the block's own. LEFT: slabs of the second half, then tile (i
+// - 1, i - 2), then tile (i, i - 1). BEHIND tile (i, i - 1): the rest of the eliminated diagonal
 // tile.
 template <Layout LAYOUT>
 struct Places {
@@ -26,7 +26,7 @@ struct Places {
                   "eliminated panels take the place of letters");
     static_assert((BEHIND + Eliminated::MORE) * 8 <= BYTES, "and lie behind tile (i, i - 1)");
 
-    // From the block's memory itself, so that a function that is called sees that it is shared.
+    // Derived from the block's memory here, so that a called function sees that it is shared.
     static __device__ __forceinline__ double* diagonal() { return block_memory() + SUMS; }
     static __device__ __forceinline__ double* letters() { return block_memory() + LETTERS; }
     static __device__ __forceinline__ double* left() { return block_memory() + LEFT; }
@@ -35,15 +35,15 @@ struct Places {
     }
 };
 
-// Panel b of the diagonal tile eliminated, by warps 0 to 3. A function that is called: the compiler
-// does best with it by itself.
+// Eliminates panel b of the diagonal tile, by warps 0 to 3. A separate function, because the
+// compiler generates better code for it alone.
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_eliminate(int b, int warp) {
     using Place = Places<LAYOUT>;
     return eliminate(Place::diagonal() + b * PANEL, Place::eliminated(), b, warp);
 }
-// L of panel b, whose pivots are not all ordinary, in its place, and as it is wanted for an update;
-// by all threads. False where there is none.
+// Computes L of panel b in place if some pivots are not ordinary, and prepares the update; by all
+// threads. Returns false if L does not exist.
 template <Layout LAYOUT>
 __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
     using Place = Places<LAYOUT>;
@@ -55,7 +55,7 @@ __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
         const int bad = factor_panel_any<ANY_BARRIER, CREW_SIZE>(panel, b, threadIdx.x);
         if (bad && threadIdx.x == 0) {
             word[FAILED] = 1;
-            // Not after a failure of an earlier row.
+            // An earlier failure takes precedence.
             if (load_acquire(info) <= 0) store_release(info, i * T + 16 * b + bad);
         }
     }
@@ -68,10 +68,11 @@ __device__ __noinline__ bool own_factor_any(int* info, int i, int b) {
     return !word[FAILED];
 }
 
-// The tile, when nothing is left to subtract from it: its first half goes from pivot to pivot, its
-// second takes roots, and the mail out. A multiprocessor has four parts, a warp is in that of its
-// number modulo 4, and a product on a part's tensor core holds up every other operation in double
-// precision there, more than ten times: beside warps that go from pivot to pivot are no products.
+// Factors the diagonal tile after all subtractions. Its first half goes from pivot to pivot; its
+// second takes roots and sends messages. A multiprocessor has four parts, and a warp runs on part
+// number (warp modulo 4). A product on a part's tensor core delays every other operation in double
+// precision there, more than ten times. So no products run on the parts of warps that go from pivot
+// to pivot.
 template <Layout LAYOUT>
 struct Diagonal : Places<LAYOUT> {
     using typename Places<LAYOUT>::Second;
@@ -80,7 +81,7 @@ struct Diagonal : Places<LAYOUT> {
 
     __device__ __forceinline__ explicit Diagonal(const Board<LAYOUT>& its) : board(its) {}
 
-    // Block (r, c) of the diagonal tile <- what is left of it after panel b.
+    // Block (r, c) of the diagonal tile <- its remainder after panel b.
     __device__ __forceinline__ void update(const Eliminated& by, int b, int r, int c) const {
         Block rest, m;
         Right y;
@@ -90,14 +91,14 @@ struct Diagonal : Places<LAYOUT> {
         block_take_off(rest, m, y);
         block_store(rest, diagonal() + c * PANEL, 16 * r);
     }
-    // L's panel b of the diagonal tile goes to the mail and to its place, by the second half.
-    // `fine`: it has yet to be divided by the roots of its pivots.
+    // The second half sends L's panel b of the diagonal tile and writes it to the matrix. `fine`:
+    // it must still be divided by the roots of its pivots.
     __device__ __forceinline__ void finish_panel(const Eliminated& from, bool fine, int i,
                                                  int b) const {
         const int t = Second::thread(), row = t / 8, column = (2 * (t % 8) ^ panel_at(row, 0)) % 16;
         const bool wanted = i + 1 < board.tiles;
         double* letter = board.letter(i, b);
-        // Element 2t of what follows is in column `column`, of the inverse in row `row`.
+        // Element 2t of a panel is in column `column`, of the inverse in row `row`.
         const double2 pivot = *reinterpret_cast<const double2*>(from.pivots(b) + column);
         const double2 root =
             fine ? make_double2(inverse_root(pivot.x), inverse_root(pivot.y)) : make_double2(1, 1);
@@ -126,8 +127,9 @@ struct Diagonal : Places<LAYOUT> {
         Second::sync();
         if (wanted && t == CREW_SIZE - 1) store_release(board.progress + i, b + 1);
     }
-    // The first half's part of the diagonal tile, and the second's: panel by panel, a panel is
-    // eliminated, its rest updated, while the one before is finished. False where there is no L.
+    // The part of each half in the diagonal tile, panel by panel: the first eliminates a panel and
+    // updates the rest, while the second finishes the panel before. Returns false if L does not
+    // exist.
     __device__ __forceinline__ bool eliminate_panels(int i) const {
         const Eliminated done = eliminated();
         const int warp = threadIdx.x >> 5;

@@ -1,23 +1,23 @@
-// Tiles made by half blocks of a Cholesky factorization in tiles.
+// Tiles computed by half blocks of a Cholesky factorization in tiles.
 #pragma once
 #include "tile_scoreboard.cuh"
 
 namespace tile {
 
-// What is made of a tile: a part of what is left of it, in its place; or L's.
+// What a task computes: a partial remainder of a tile, in place, or the tile of L.
 enum Kind { PREPARED, FINAL };
 
-// A tile in the hands of half a block.
+// Half a block, which computes a tile.
 template <Layout LAYOUT>
 struct Maker : Crew<LAYOUT, 1, 2> {
     using Base = Crew<LAYOUT, 1, 2>;
     using Base::board, Base::slabs, Base::word, Base::thread, Base::sync;
     using typename Base::P;
-    double* image;  // shared: a diagonal tile as mailed
+    double* image;  // shared: a diagonal tile as sent
 
     static constexpr int BYTES = P::BYTES + PANELS * LETTER * 8;
 
-    // Starts the copies of panels `have` to `end` of diagonal tile j from the mail.
+    // Starts the copies of panels `have` to before `end` of diagonal tile j from its messages.
     __device__ __forceinline__ void copy_diagonal(int j, int have, int end) const {
 #pragma unroll 1
         for (int b = have; b < end; ++b) {
@@ -29,8 +29,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
         }
         copies_commit();
     }
-    // Waits for panels of diagonal tile j beyond the first `have`, and for their copies: how many
-    // there are, or -1 after a failure.
+    // Waits for panels of diagonal tile j beyond the first `have`, and for their copies. Returns
+    // how many panels there are, or -1 after a failure.
     __device__ __forceinline__ int fetch(int j, int have) const {
         const int end = this->await_flag(board.progress + j, have + 1);
         if (end < 0) return -1;
@@ -45,7 +45,7 @@ struct Maker : Crew<LAYOUT, 1, 2> {
 #pragma unroll
             for (int y = 0; y < P::FN; ++y) block_add(total[x][y], acc[x][y]);
     }
-    // The tile's accumulators to panels.
+    // Writes the tile's accumulators to panels.
     __device__ __forceinline__ void deal(const typename P::Acc& acc) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
         const int wm = P::warp_row(thread()), wn = P::warp_col(thread());
@@ -62,7 +62,7 @@ struct Maker : Crew<LAYOUT, 1, 2> {
                         make_double2(four[2 * (e & 1)], four[2 * (e & 1) + 1]);
                 }
     }
-    // The tile's accumulators, negated, to its place.
+    // Writes the tile's negated accumulators to the matrix.
     __device__ __forceinline__ void put(const typename P::Acc& acc, int i, int j) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
         const i64 r0 = (i64)i * T + P::warp_row(thread()) + 2 * g,
@@ -79,8 +79,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
                              negated(acc[x][y][e >> 2][e & 3]));
                 }
     }
-    // The tile's panels, from what is left of them, divided by diagonal tile j, of which `have`
-    // panels have been fetched. False after a failure.
+    // Divides the tile's panels by diagonal tile j, of which `have` panels have arrived. Returns
+    // false after a failure.
     __device__ __forceinline__ bool solve(int i, int j, int have) const {
         const int r0 = thread() / 32 * 16;
 #pragma unroll 1
@@ -94,8 +94,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
         }
         return true;
     }
-    // What is left, negated, of tile (i, j), from what was prepared of it: columns of tiles from
-    // `first` to `last` are subtracted. False after a failure.
+    // The negated remainder of tile (i, j): adds the products of tile columns from `first` to
+    // `last` to the prepared part. Returns false after a failure.
     __device__ __forceinline__ bool sum(typename P::Acc& total, int i, int j, int first,
                                         int last) const {
         if (first > 0 && this->await_flag(board.flag(i, j), 0) < 0) return false;
@@ -116,7 +116,8 @@ struct Maker : Crew<LAYOUT, 1, 2> {
         }
         return true;
     }
-    // Makes tile (i, j) after columns of tiles before `last`. False after a failure.
+    // Computes tile (i, j), with products of tile columns before `last`. Returns false after a
+    // failure.
     __device__ __forceinline__ bool make(Kind kind, int i, int j, int last) const {
         typename P::Acc acc;
         int have = 0;

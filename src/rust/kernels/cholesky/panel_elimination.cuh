@@ -11,17 +11,16 @@ __device__ __forceinline__ double pivot_root(double x, double inverse) {
     return fma(fma(-s, s, x), 0.5 * inverse, s);
 }
 
-// Pivots whose reciprocals and roots are far from the ends of the range.
+// Ordinary pivots: reciprocals and roots neither overflow nor underflow.
 constexpr double LEAST_PIVOT = 1e-290, LARGEST_PIVOT = 1e290;
 
-// Doubles that a warp needs to hand round columns: two rounds of so many numbers, and of the next
-// pivot.
+// Doubles of a warp for passing columns: two rounds of ROUND numbers, and of the next pivot.
 constexpr int ROUND = 48, PASS = 2 * ROUND + 16;
 
-// What the elimination of panels leaves in shared memory, in a panel's places. Of panel b in place
-// b % 2: Y, its columns before their division by the roots of the pivots; M = -Y / pivots, in the
-// rows below the diagonal block. Of each panel: the columns of the inverse of its diagonal block,
-// as rows, before their division by the same roots; its pivots. And an identity.
+// The results of the elimination of panels, in shared memory. For panel b, in place b % 2: Y, its
+// columns before division by the roots of the pivots; M = -Y / pivots, in the rows below the
+// diagonal block. For each panel: the columns of the inverse of its diagonal block, stored as rows,
+// before division by the same roots; and its pivots. Also an identity.
 struct Eliminated {
     static constexpr int M = 2 * PANEL, INVERSES = 4 * PANEL;  // offsets
     double *y, *more;  // aligned like a panel's rows; `more`: pivots, then the identity
@@ -37,16 +36,16 @@ struct Eliminated {
     static constexpr int MORE = 16 * PANELS + INVERSE + 4 * PASS;
 };
 
-// Eliminates columns 16 b to 16 b + 15 of the diagonal tile; by warps 0 to 3, of which those come
-// that have something to make: warp 1 the inverse, the others a block of 16 rows each below the
-// diagonal block. Whether the pivots are ordinary, of those a lane of warp 0 knows.
+// Eliminates columns 16 b to 16 b + 15 of the diagonal tile, by those of warps 0 to 3 that have
+// work: warp 1 computes the inverse, each other warp a block of 16 rows below the diagonal block.
+// Returns whether the pivots that a lane of warp 0 knows are ordinary.
 //
-// All warps hold the rows of the diagonal block in their first 16 lanes; in the others, warp 1 has
-// the identity, which becomes the inverse, and the others their rows. All lanes compute all pivots,
-// from what is handed round a column ahead, so that a column costs no more than the way from one
-// pivot to the next: p -> 1 / p -> the next, a - v v / p. Roots are left to others.
+// The first 16 lanes of every warp hold the rows of the diagonal block. The other lanes of warp 1
+// hold the identity, which becomes the inverse; those of other warps hold their rows. All lanes
+// compute all pivots from numbers that are passed one column ahead. A column thus takes only the
+// chain from one pivot to the next: p, 1 / p, a - v v / p. Other threads take the roots.
 //
-// Column c is in x[0] when its turn comes, the next in x[1]; what is beyond the last column has no
+// Column c is in x[0] in its step, the next in x[1]; entries beyond the last column have no
 // meaning.
 __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated& to, int b,
                                           int warp) {
@@ -93,7 +92,7 @@ __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated&
         x[1] = fma(m, v[2], x[2]);
         if (lane == c + 2) *other = x[1];
         __syncwarp();
-        // Asked for before anything is stored that the compiler must take for the same.
+        // Loaded before any store that might alias in the compiler's view.
         double w[16];
         next = *other;
 #pragma unroll
@@ -114,8 +113,8 @@ __device__ __forceinline__ bool eliminate(const double* panel, const Eliminated&
 }
 
 // L's panel for any pivots, column by column, without an inverse, by COUNT threads t that meet at
-// barrier BARRIER: the 1-based column of the first pivot that is not greater than zero (NaN too),
-// or 0.
+// barrier BARRIER. Returns the 1-based column of the first pivot that is not positive (NaN too), or
+// 0.
 template <int BARRIER, int COUNT>
 __device__ __forceinline__ int factor_panel_any(double* panel, int b, int t) {
     for (int c = 0; c < 16; ++c) {

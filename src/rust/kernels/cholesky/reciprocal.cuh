@@ -1,7 +1,7 @@
-// Reciprocals and inverse roots in double precision without a division, within an ulp or so.
+// Reciprocals and inverse square roots in double precision without a division, to about one ulp.
 #pragma once
 
-// 1 / x and 1 / sqrt(x) of positive numbers far from the ends of the range.
+// 1 / x and 1 / sqrt(x) of positive numbers far from overflow and underflow.
 __device__ __forceinline__ double reciprocal(double x) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));

@@ -1,6 +1,6 @@
 // arch: sm_80 sm_90
-// What the blocks of one Cholesky factorization have in common: the matrix in tiles, the flags that
-// say which are final, the mail.
+// What the blocks of one Cholesky factorization share: the matrix in tiles, the flags of final
+// tiles, the mailbox.
 #pragma once
 #include "tile_panel.cuh"
 #include "tile_sync.cuh"
@@ -15,25 +15,25 @@ constexpr int STAGES = 4;
 constexpr int STAGES = 2;
 #endif
 
-// The mail is what the owners of rows exchange with others, panel by panel as panels lie in shared
-// memory. All its bits are set before; a number that is written never is that, so it says by itself
-// that it has come.
+// The mailbox has the messages of the owners of rows, one per panel, laid out as panels are in
+// shared memory. All bits are set at the start. No number that is written has all bits set, so a
+// number shows that it has arrived.
 //
-// Of tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by the
-// inverse of its diagonal block; the panels of L(i + 1, i).
+// For tile row i: the panels of diagonal tile L(i, i), zero above the diagonal, each followed by
+// the inverse of its diagonal block; then the panels of L(i + 1, i).
 constexpr int PANEL = T * 16, INVERSE = 16 * 16;  // doubles
 constexpr int LETTER = PANEL + INVERSE;
 constexpr int LEFT_MAIL = PANELS * LETTER, MAIL = LEFT_MAIL + PANELS * PANEL;
 constexpr Word NOTHING = ~0ull;
 
-// Products of so many tiles are summed up before they are taken off. A sum that begins with a large
-// entry of A is rounded at its size for every term.
+// The products of so many tiles are summed before they are subtracted. A sum that starts with a
+// large entry of A is rounded at its size for every term.
 constexpr int SUMMED = 8;
 
-// Columns of tiles by which a row of tiles is prepared before its owner takes it over.
+// Tile columns for which a row of tiles is prepared before its owner takes over.
 constexpr int AHEAD = 8;
 
-// Words of the block itself.
+// Words of the block.
 enum { FAILED = 0, ORDINARY, CREW_WORDS = ORDINARY + 2, WORDS = CREW_WORDS + 4 };
 
 // The block's shared memory.
@@ -48,14 +48,14 @@ __device__ __forceinline__ double* block_memory() {
 
 __device__ __forceinline__ Word letters(double x) {
     const int high = __double2hiint(x), low = __double2loint(x);
-    // The bits of NOTHING become another NaN.
+    // A number with the bits of NOTHING becomes another NaN.
     return (Word)(unsigned)((high & low) == -1 ? 0x7fffffff : high) << 32 | (unsigned)low;
 }
 __device__ __forceinline__ void mail_pair(double* to, double x, double y) {
     store_relaxed(reinterpret_cast<Word*>(to), letters(x), letters(y));
 }
 
-// 16 rows of a panel, held by a warp, go to a letter.
+// A warp writes 16 rows of a panel to a message.
 __device__ __forceinline__ void mail_block(const Block& x, double* to, int r0) {
     const int lane = threadIdx.x & 31, g = lane >> 2, c = 2 * (lane & 3);
 #pragma unroll
@@ -69,10 +69,11 @@ struct Board {
     i64 n, ld;
     double* a;
     int* info;      // greater than 0: the order of the first leading minor that is not positive
-    int* progress;  // [i]: how many panels of diagonal tile i are in the mail
-    int* done;  // [i * tiles + k]: 1 when tile (i, k) of L is final, 0 when it is prepared for an
-                // owner, negative before
-    double* mail;
+    int* progress;  // [i]: how many panels of diagonal tile i are in the mailbox
+    // [i * tiles + k]: 1 if tile (i, k) of L is final, 0 if it is prepared for an owner, negative
+    // before.
+    int* done;
+    double* mailbox;
     int tiles;
     int* word;  // shared
 
@@ -82,10 +83,10 @@ struct Board {
     __device__ __forceinline__ bool failed() const { return load_acquire(info) > 0; }
     __device__ __forceinline__ int* flag(int i, int k) const { return done + (i64)i * tiles + k; }
     __device__ __forceinline__ double* letter(int i, int b) const {
-        return mail + (i64)i * MAIL + b * LETTER;
+        return mailbox + (i64)i * MAIL + b * LETTER;
     }
     __device__ __forceinline__ double* left_letter(int i, int b) const {
-        return mail + (i64)i * MAIL + LEFT_MAIL + b * PANEL;
+        return mailbox + (i64)i * MAIL + LEFT_MAIL + b * PANEL;
     }
 
     // Rows r0 to r0 + 15 of panel b of tile (i, j) <- x, by a warp.
@@ -101,8 +102,8 @@ struct Board {
     }
 };
 
-// Half a block, which makes a tile of one width or two beside the other half, in WARPS_N columns of
-// warps.
+// Half a block, which computes a tile of single or double width while the other half works
+// separately. Its warps form WARPS_N columns.
 template <Layout LAYOUT, int WIDTH, int WARPS_N>
 struct Crew {
     using P = Product<T, WIDTH * T, STAGES, 4 / WARPS_N, WARPS_N, LAYOUT, LAYOUT, false, CREW>;
@@ -115,8 +116,8 @@ struct Crew {
     static __device__ __forceinline__ int thread() { return threadIdx.x & (CREW_SIZE - 1); }
     static __device__ __forceinline__ void sync() { crew_sync<CREW_SIZE>(); }
 
-    // Waits until a flag of the board is at least so high: how high it is, or -1 after a failure.
-    // Callers meet before the next call.
+    // Waits until a flag of the scoreboard is at least `least`. Returns the flag, or -1 after a
+    // failure. Callers meet before the next call.
     __device__ __forceinline__ int await_flag(const int* flag, int least) const {
         if (thread() == 0) {
             int now;
@@ -127,8 +128,8 @@ struct Crew {
         sync();
         return word[1];
     }
-    // Waits until tiles (i, k) and (j, k), and (j + 1, k) of a double width, are final for k =
-    // first. Returns up to which k, at most `last`, they are; -1 after a failure.
+    // Waits until tiles (i, k), (j, k) and for double width (j + 1, k) are final for k = first.
+    // Returns the k up to which they are, at most `last`, or -1 after a failure.
     __device__ __forceinline__ int await_tiles(int i, int j, int first, int last) const {
         if (thread() < 32) {
             int upto = -1;
@@ -148,9 +149,8 @@ struct Crew {
         sync();
         return word[0];
     }
-    // The doubles of a letter from number 256 `skip` on, of 256 EACH: asked for, and taken to
-    // shared memory as soon as they are there. False after a failure. Threads meet when all have
-    // theirs.
+    // 256 EACH doubles of a message from number 256 `skip` on: requested, and written to shared
+    // memory when they arrive. Returns false after a failure. Threads meet when all have theirs.
     template <int EACH>
     struct Letter {
         static_assert(CREW_SIZE == 128, "a pair to a thread");
@@ -181,7 +181,7 @@ struct Crew {
             return all(fine);
         }
     };
-    // Whether the condition holds in all threads, which meet.
+    // Whether the condition holds in all threads of the crew, which meet here.
     static __device__ __forceinline__ bool all(bool fine) {
         int found;
         asm volatile(
@@ -192,8 +192,8 @@ struct Crew {
             : "memory");
         return found != 0;
     }
-    // x <- A where the thread holds 16 columns from column 16 b of tile (i, j) on, in the x-th 16
-    // of its warp's rows: the lower triangle, with ones on the diagonal past its end.
+    // x <- A for a thread with 16 columns from column 16 b of tile (i, j) on, in the x-th 16 rows
+    // of its warp: the lower triangle, with ones on the diagonal beyond the matrix.
     __device__ __forceinline__ void load_matrix(double* entry, int i, int j, int b,
                                                 int x = 0) const {
         const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
@@ -206,8 +206,8 @@ struct Crew {
             entry[e] = load_if(exists, board.a + board.offset(r, c), r == c ? 1 : 0);
         }
     }
-    // acc += L L' from rows of tile i and of tile j (and j + 1), columns of tiles from `first` to
-    // `last`, as they become final. False after a failure.
+    // acc += L L' for rows of tiles i and j (and j + 1), over tile columns from `first` to `last`
+    // as these become final. Returns false after a failure.
     __device__ __forceinline__ bool accumulate(typename P::Acc& acc, int i, int j, int first,
                                                int last) const {
         for (int k = first; k < last;) {

@@ -1,9 +1,9 @@
-// What blocks of reflections do to a warp's sixteen columns of a factor and of W = V'. See
+// Applies blocks of reflections to a warp's sixteen columns of a factor and of W = V'. See
 // cholesky_update.cu.
 //
-// Lane (g, t), g = lane / 4 and t = lane % 4, has of columns g and g + 8 what is in rows 2t and 2t
-// + 1: entry 2 h + j is row 2t + j of column g + 8 h. That is how the tensor cores leave a product,
-// and, rows as they come, how they want a factor of the next one.
+// Lane (g, t), g = lane / 4 and t = lane % 4, has rows 2t and 2t + 1 of columns g and g + 8: entry
+// 2 h + j is row 2t + j of column g + 8 h. Tensor cores leave a product in this order, and take a
+// factor of the next one in it if rows keep this order.
 #pragma once
 #include "update_layout.cuh"
 
@@ -42,7 +42,7 @@ struct Columns {
         }
     }
 
-    // Takes eight rows x through their reflections.
+    // Applies the reflections to eight rows x.
     __device__ __forceinline__ void follow(const Slot<K>& slot, int g, int t, double kind,
                                            double (&x)[4]) {
         const double* rows = slot.rows;
@@ -63,7 +63,7 @@ struct Columns {
         for (int e = 0; e < 4; ++e) x[e] = n[e] - x[e];
     }
 
-    // Likewise, row after row.
+    // The same, one row after the other.
     __device__ __forceinline__ void follow_each(const Slot<K>& slot, int g, int t, double kind,
                                                 double (&x)[4]) {
 #pragma unroll 1

@@ -1,26 +1,25 @@
-// Makes the reflections of eight rows out of their triangle R and the columns W of V'. See
+// Makes the reflections of eight rows from their triangle R and the columns W of V'. See
 // cholesky_update.cu.
 //
-// R~ is the Cholesky factor of M = R'R +- W'W, and with T = R + R~ it is Y = W / T and L' = T / R~
-// = I + R / R~. What rounding loses of M is multiplied on both sides by 1 / R~ in the distance of
-// the outcome from orthogonal: in columns that are close to one another S / R~ is large, S being
-// the diagonal matrix of the roots of M's diagonal. Then reflections are made row after row
-// (update_safe_scaling.cuh).
+// R~ is the Cholesky factor of M = R'R +- W'W. With T = R + R~, Y = W / T and L' = T / R~ = I + R /
+// R~. A rounding error in M is multiplied by 1 / R~ on both sides in the result's distance from
+// orthogonality. For nearly dependent columns S / R~ is large, where S is the diagonal matrix of
+// the roots of M's diagonal. Then reflections are made row by row (update_safe_scaling.cuh).
 #pragma once
 #include "reciprocal.cuh"
 #include "update_apply.cuh"
 
 namespace reflect {
 
-// Whether a number is far from the ends of the range.
+// Whether a number is far from overflow and underflow.
 __device__ __forceinline__ bool is_tame(double q) {
     const unsigned bits = (unsigned)__double2hiint(q), least = (1023u - 300u) << 20,
                    most = (1023u + 300u) << 20;
     return bits - least < most - least;
 }
 
-// Two numbers side by side in shared memory. Where a lane has MORE than one row the compiler else
-// takes some of them apart, now these and now others, and what it makes is not the same twice.
+// Two neighbours in shared memory. If a lane has MORE than one row, the compiler would otherwise
+// split some of these reads, differently from run to run.
 template <bool MORE>
 __device__ __forceinline__ double2 pair_at(const double* p) {
     if constexpr (!MORE) return *reinterpret_cast<const double2*>(p);
@@ -31,10 +30,10 @@ __device__ __forceinline__ double2 pair_at(const double* p) {
     return x;
 }
 
-// How large the numbers of S / R~ and of R / R~ may be.
+// The largest allowed entries of S / R~ and of R / R~.
 constexpr double CLOSE = 6, MOST = 8;
 
-// What is known of eight rows before W is.
+// What is known of eight rows before W.
 struct Triangle {
     double square[2];   // R'R
     unsigned negative;  // bit 4 i + i / 2: the sign of row i
@@ -43,8 +42,8 @@ struct Triangle {
         return negative >> (4 * i + i / 2) & 1;
     }
 
-    // Of R by columns: x[j] is row 2t + j of column g. `rows`: R with signs such that the diagonal
-    // is positive.
+    // Takes R by columns: x[j] is row 2t + j of column g. `rows`: R with signs such that the
+    // diagonal is positive.
     __device__ __forceinline__ void prepare(const double (&x)[2], int g, int t, double* rows) {
         negative = __ballot_sync(ALL, t == g / 2 && (g % 2 ? x[1] : x[0]) < 0);
         square[0] = square[1] = 0;
@@ -59,22 +58,22 @@ struct Triangle {
     }
 };
 
-// The first eight of a warp's columns. Each lane has some of these rows and divides them: K of W by
-// T, eight of R and eight of I by R~.
+// Reflections for the first eight of a warp's columns. Each lane has some of these rows and divides
+// them: K rows of W by T, eight of R and eight of I by R~.
 template <int K>
 struct Maker {
     using L = Layout<K>;
     static constexpr int OWN = Bench<K>::PITCH, EACH = (K + 2 * ROWS + 31) / 32;
     static constexpr bool MIXED = K < 32;  // a lane's only row may be any
 
-    // m: M, on and above the diagonal, which each lane has as a whole and factors; step by step a
-    // row of R~ takes the place of one of M, or, in lanes of MIXED with a row of V, one of T. x:
-    // rows of what is added to R~ for T. y: this lane's rows. All of m that is read is set first;
-    // without its zeros the compiler runs out of registers (K = 64).
+    // m: M on and above the diagonal. Each lane has all of M and factors it. Step by step a row of
+    // R~ replaces one of M; or, in lanes of MIXED with a row of V, a row of T does. x: rows added
+    // to R~ to form T. y: this lane's rows. All of m that is read is initialized first; without its
+    // zeros the compiler runs out of registers (K = 64).
     double m[ROWS][ROWS] = {}, x[2][ROWS], y[EACH][ROWS], most;
     bool well;
 
-    // Products of W in the tensor cores' order.
+    // Products of W in the order of the tensor cores.
     __device__ __forceinline__ void multiply(const Columns<K>& c, const Triangle& r,
                                              Bench<K>& bench, int g, int t, double kind) {
         double sum[2] = {0, 0}, more[2] = {0, 0};
@@ -108,7 +107,7 @@ struct Maker {
                 y[e][j] = x.x, y[e][j + 1] = x.y;
             }
         }
-        // Lanes with rows of R and I: how large these may become.
+        // For lanes with rows of R and I: the limit of their entries.
         const int other = lane - K & ROWS - 1;
         const double size = bench.square[other * (ROWS + 1)];
         double part;
@@ -118,7 +117,7 @@ struct Maker {
         well = is_tame(size);
     }
 
-    // Row I of what is added to R~.
+    // Loads row I of what is added to R~.
     template <int I>
     __device__ __forceinline__ void load_row(const double* before) {
 #pragma unroll
@@ -127,7 +126,8 @@ struct Maker {
             x[I % 2][j] = pair.x, x[I % 2][j + 1] = pair.y;
         }
     }
-    // Row I of R~, and what it takes off the rows. Column I of these is final then.
+    // Computes row I of R~, and subtracts its contribution from the rows. Their column I is then
+    // final.
     template <int I>
     __device__ __forceinline__ void step(const double* before, int lane) {
         const double pivot = m[I][I], inverse = reciprocal(pivot), root = inverse_root(pivot);
@@ -157,7 +157,7 @@ struct Maker {
         }
     }
 
-    // Fills the slot but for what makes it ready. Whether that went well.
+    // Fills the slot, without marking it ready. Returns whether the result is accurate.
     __device__ __forceinline__ bool make(const Columns<K>& c, const Triangle& r, Bench<K>& bench,
                                          const double* before, const Shared<K>& s, Slot<K>& slot,
                                          int lane, double kind) {
@@ -169,7 +169,7 @@ struct Maker {
         load_row<0>(before);
         step<0>(before, lane), step<1>(before, lane), step<2>(before, lane), step<3>(before, lane);
         step<4>(before, lane), step<5>(before, lane), step<6>(before, lane), step<7>(before, lane);
-        // All at the end: no load passes a store.
+        // All stores come last, since the compiler moves no load across a store.
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
 #pragma unroll
@@ -183,7 +183,7 @@ struct Maker {
         return well;
     }
 
-    // The new triangle, of a lane that divided by it.
+    // Writes the new triangle, from a lane that divided by it.
     __device__ __forceinline__ void give(double* after, int lane) const {
         if (lane == K % 32) {
 #pragma unroll

@@ -1,19 +1,19 @@
-// Makes the reflections of eight rows one after the other, of columns as close to one another as
-// may be. See cholesky_update.cu.
+// Makes the reflections of eight rows one after the other, for nearly dependent columns and for
+// numbers of any size. See cholesky_update.cu.
 #pragma once
 #include "update_reflections.cuh"
 
 namespace reflect {
 
-// A sum over the lanes of a column.
+// The sum over the lanes of a column.
 __device__ __forceinline__ double over_quad(double x) {
     x += __shfl_xor_sync(ALL, x, 1);
     return x + __shfl_xor_sync(ALL, x, 2);
 }
 
-// As Maker<K>::make. Rows are taken one after the other by others, too, where the block's numbers
-// are large. The order of a minor that is not positive goes to `info`, the least of all; `first`:
-// the rows before.
+// Like Maker<K>::make. If the block's numbers are large, other warps apply its rows one after the
+// other too. `info` gets the least order of a minor that is not positive; `first`: the number of
+// rows before.
 template <int K>
 __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triangle& r,
                                                const double* before, double* after, Slot<K>& slot,
@@ -26,7 +26,7 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
 #pragma unroll 1
     for (int i = 0; i < ROWS; ++i) {
         const double here = before[i * ROWS + g], d = before[i * (ROWS + 1)];
-        // Of numbers of which the largest is near one, so that squares stay in the range.
+        // Scaled so that the largest number is about one, and squares do not overflow.
         double u[EACH], most = d;
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
@@ -42,9 +42,9 @@ __device__ __forceinline__ void make_carefully(const Columns<K>& c, const Triang
         }
         size = over_quad(size);
         double scaled = d * scale, height = root(fma(kind, size, scaled * scaled));
-        // Once more, for scaled, height and the length of u to be at most a half and the largest at
-        // least a quarter: no product or sum then overflows unless n does or what becomes of w.
-        // Powers of two: nothing is rounded.
+        // Scaled again, so that `scaled`, `height` and the length of u are at most a half, and the
+        // largest of them at least a quarter. No product or sum then overflows unless n or the new
+        // w does. The factors are powers of two, so nothing is rounded.
         const double again = 0.25 * scale_for(larger(most * scale, height));
         scaled *= again, height *= again;
 #pragma unroll

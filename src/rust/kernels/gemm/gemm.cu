@@ -17,8 +17,8 @@ constexpr int SLAB = 16;
 constexpr int PITCH = TILE + 2;  // even, so that pairs stay aligned
 constexpr int THREADS = 256;
 constexpr int LOADS = TILE * SLAB / THREADS;
-constexpr int BAND =
-    8;  // tile rows walked together, so that a wave of blocks shares its operands in cache
+// Tile rows walked together, so that concurrent blocks share operands in cache.
+constexpr int BAND = 8;
 
 enum Triangle { FULL = 0, LOWER = 1, UPPER = 2 };
 

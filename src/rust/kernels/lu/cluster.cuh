@@ -1,5 +1,5 @@
 // arch: sm_90
-// Blocks of a cluster, which reach one another's shared memory (sm_90 and newer).
+// Blocks of a cluster, which access one another's shared memory.
 #pragma once
 #include "common.cuh"
 
@@ -15,8 +15,8 @@ __device__ __forceinline__ int size() {
     asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(x));
     return x;
 }
-// All threads of all blocks meet: what was stored before one arrives, to global memory too, is
-// there for all that have passed. It takes a microsecond; a mailbox takes a third of it.
+// All threads of all blocks meet. What a thread stored before it arrives, in global memory too, is
+// visible to all that have passed. It takes a microsecond; a mailbox takes a third of that.
 __device__ __forceinline__ void meet() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -26,8 +26,8 @@ __device__ __forceinline__ unsigned address(const void* place) {
     return (unsigned)__cvta_generic_to_shared(place);
 }
 
-// The same shared memory by an address that is at hand. Else it is put together from the number of
-// the block at every use, which takes 50 cycles to ask for.
+// The same shared memory through an address in a register. Otherwise the compiler derives the
+// address from a special register at every use, which takes 50 cycles.
 template <typename T>
 __device__ __forceinline__ T* own(T* memory) {
     unsigned at = address(memory);
@@ -35,7 +35,7 @@ __device__ __forceinline__ T* own(T* memory) {
     return static_cast<T*>(__cvta_shared_to_generic(at));
 }
 
-// A mailbox is full when its own block has said how many bytes to expect and these have come.
+// A mailbox is full when its own block has announced a number of bytes and these have arrived.
 __device__ __forceinline__ void mailbox_open(unsigned long long* box) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(box)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -58,13 +58,13 @@ __device__ __forceinline__ void mailbox_wait(unsigned long long* box, int parity
         : "memory");
 }
 
-// Where `place` of this block is in block `to`.
+// The address of `place` of this block in block `to`.
 __device__ __forceinline__ unsigned there(const void* place, int to) {
     unsigned x;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(address(place)), "r"(to));
     return x;
 }
-// Sixteen bytes to a place in another block, and word of it to the mailbox there; if so told.
+// Sends sixteen bytes to a place in another block, and counts them in its mailbox, if `really`.
 __device__ __forceinline__ void mailbox_send16(bool really, unsigned box, unsigned place,
                                                const void* from) {
     const uint4 x = *reinterpret_cast<const uint4*>(from);

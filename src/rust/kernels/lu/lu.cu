@@ -1,11 +1,11 @@
 // arch: sm_60
-// Panel of the LU factorization with partial pivoting, and row exchanges.
+// A panel of the LU factorization with partial pivoting, and row exchanges.
 //
-// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks,
-// a thread block each. A launch learns from the chunks' candidates, left by the launch before,
-// which row is the pivot; exchanges, scales and eliminates its own rows; and leaves its candidate
-// for the next column. Candidates, with the whole candidate row and the row about to be exchanged
-// for it, alternate between two buffers, so that no block reads what another of the same launch
+// A panel of at most 32 columns is factored with one launch per column. The rows are cut into
+// chunks, one thread block each. A launch finds the pivot among the chunks' candidates, which the
+// launch before left. It exchanges, scales and eliminates its own rows, and leaves its candidate
+// for the next column. A candidate has its whole row and the row to be exchanged for it. Candidates
+// alternate between two buffers, so that no block reads what another block of the same launch
 // writes.
 #include "common.cuh"
 
@@ -21,7 +21,7 @@ struct Candidates {
     T* value;  // largest magnitude of each chunk; -1 where it has none
     int* row;  // its row, counted from the panel's first
     T* rows;   // that row of the panel: WIDTH elements a chunk
-    T* top;    // the row that gives way
+    T* top;    // the row to be exchanged
 
     __device__ Candidates(T* space, int* places, i64 chunks, int parity)
         : value(space + parity * (chunks * (WIDTH + 1) + WIDTH)),
@@ -31,7 +31,7 @@ struct Candidates {
 };
 
 // Step j of a panel of m rows and `width` columns at a; j = -1 only finds the candidates of column
-// 0. A NaN is never a maximum, except at the head of the column, where no comparison removes it: as
+// 0. A NaN is never a maximum, except at the head of the column, where no comparison removes it, as
 // in BLAS's idamax.
 template <typename T>
 __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_rows, T* a, i64 ld,
@@ -84,7 +84,7 @@ __device__ __forceinline__ void lu_column(i64 m, int width, int j, i64 chunk_row
                 l /= pivot;
                 a[r + j * ld] = l;
             }
-            // Loads go ahead of the stores that may alias them, a group of columns at a time.
+            // Loads precede stores that may alias them, a group of columns at a time.
             for (int group = j + 1; group < width; group += GROUP) {
                 T y[GROUP];
 #pragma unroll
@@ -153,8 +153,8 @@ __device__ __forceinline__ void exchange_list(int first, int count, const int* p
     }
 }
 
-// Carries out a list of up to MOST_MOVES moves for each thread on n columns; the list has room for
-// `room`. A block reads all moved rows of its columns before it writes them.
+// Carries out a list of moves on n columns, with up to MOST_MOVES moves per thread; the list has
+// room for `room`. A block reads all moved rows of its columns before it writes them.
 constexpr int MOST_MOVES = 4;
 template <typename T>
 __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* list, int room) {
@@ -186,11 +186,11 @@ __device__ __forceinline__ void rows_exchange(i64 n, T* a, i64 ld, const int* li
     }
 }
 
-// For columns left of those factored later, what comes to each row in the end. One thread block has
-// one such block of columns, and `table` a pair for each: the first row that moves, and the first
-// of the lists that it still needs. Behind these it has a pair for each of `count` lists, in their
-// order: where the list is in `lists`, and its room. The contents of row r come from row
-// order[blockIdx.x * m + r]. Shared memory: an integer for each row that moves.
+// Composes the lists of later panels for columns to the left: the source of each row. One thread
+// block per block of columns. `table` has a pair for each block of columns: the first row that
+// moves, and the first list that it still needs. Then it has a pair for each of `count` lists, in
+// order: its place in `lists`, and its room. Row r comes from row order[blockIdx.x * m + r]. Shared
+// memory: one integer per row that moves.
 __device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int* table, int count,
                                               int* order) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -205,8 +205,8 @@ __device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int
         const int* list = lists + pair[2 * l];
         const int room = pair[2 * l + 1], moves = list[0];
         int places[MOST_MOVES], v[MOST_MOVES];
-        // Room that has no moves is read with the others: who waits for their number first waits
-        // twice.
+        // Unused room is read too: waiting for the number of moves first would take two round
+        // trips.
 #pragma unroll
         for (int i = 0; i < MOST_MOVES; ++i) {
             const int move = t + i * threads;
@@ -226,9 +226,9 @@ __device__ __forceinline__ void lists_compose(i64 m, const int* lists, const int
     for (int r = t; r < rows; r += threads) to[r] = content[r];
 }
 
-// Row r of a column takes the contents of row order[r], for rows from `top` on, of m. A block has
-// one column, which it reads and writes once, in order: what is out of order is shared memory, a
-// number for each row that moves.
+// Row r of a column takes the contents of row order[r], for rows from `top` to m - 1. A block has
+// one column, which it reads and writes once, in order. Shared memory, one number per row that
+// moves, allows access out of order.
 template <typename T>
 __device__ __forceinline__ void rows_reorder(i64 m, i64 top, T* a, i64 ld, const int* order) {
     extern __shared__ __align__(16) unsigned char memory[];

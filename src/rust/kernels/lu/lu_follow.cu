@@ -1,9 +1,9 @@
 // arch: sm_90
-// Columns beside a factored panel of the LU factorization: its exchanges, and their rows of U.
+// Columns right of a factored panel of the LU factorization: its exchanges, and their rows of U.
 //
-// A block has a few columns to itself. What the panel's exchanges bring into its rows goes to
-// shared memory, with the panel's L, and is solved for 8 rows at a time: sums of products with the
-// rows before on the tensor cores, cut among warps, then within the 8 rows as ever.
+// A block has a few columns. It gathers the rows that the panel's exchanges bring, and the panel's
+// L, in shared memory. It solves for 8 rows at a time: products with earlier rows on tensor cores,
+// split among warps, then substitution within the 8 rows.
 #include "lu_rows.cuh"
 
 namespace {
@@ -100,9 +100,9 @@ __device__ __forceinline__ void follow(int n, const T* panel, i64 ld, i64 first,
 
 }  // namespace
 
-// `count` columns, whose row 0 is at `columns`, brought up to a panel of n <= 128 columns: `list`
-// says which rows move, as panel_eliminate_cluster left it; rows `first` to first + n - 1 become
-// L^-1 times what is there then, L unit lower triangular at `panel`. Shared memory: `Columns`.
+// Applies a panel of n <= 128 columns to `count` columns, whose row 0 is at `columns`. `list` has
+// the moves of rows from panel_eliminate_cluster. Rows `first` to first + n - 1 become L^-1 times
+// the moved rows, with L unit lower triangular at `panel`. Shared memory: `Columns`.
 #define ENTRY(T, SUFFIX)                                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, 1) columns_follow_block_##SUFFIX( \
         int n, const T* panel, i64 ld, i64 first, i64 count, T* columns, const int* list) { \

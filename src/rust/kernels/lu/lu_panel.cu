@@ -1,16 +1,15 @@
 // arch: sm_90
 // A panel of the LU factorization with partial pivoting, by one cluster of blocks and one launch.
 //
-// The panel stays in registers, some columns of it at a time, and rows stay where they are:
-// exchanges move nothing until the end. For a column each block finds its largest candidate and
-// sends it, with what is left of its row, to the mailboxes of all blocks; all choose the same, and
-// eliminate. Nobody waits for memory on the way: entries of L and U go to `work`, where rows keep
-// their first places. Before the next columns are taken in hand the blocks meet, and bring them up
-// to date (lu_rows.cuh).
+// The panel stays in registers, some columns at a time. Rows stay in place until the end. For each
+// column every block finds its largest candidate and sends it, with the rest of its row, to the
+// mailboxes of all blocks. All choose the same pivot and eliminate. No step waits for memory:
+// entries of L and U go to `work`, where rows keep their first places. Before the next columns are
+// taken up the blocks meet and update them (lu_rows.cuh).
 //
-// A warp has 32 rows in each of SETS sets. A lane answers for one of them, and holds every fourth
-// column of four of them: a number that is read from shared memory to all lanes costs as much as
-// four products.
+// A warp has 32 rows in each of SETS sets. A lane is responsible for one row, and holds every
+// fourth column of four rows, since reading a number from shared memory to all lanes costs as much
+// as four products.
 #include "lu_rows.cuh"
 
 namespace {
@@ -19,7 +18,7 @@ using namespace lu;
 
 constexpr int CLERKS = 4;  // warps of a block that have no rows
 
-// What all threads of a block know.
+// What all threads of a block share.
 template <typename T, int THREADS, int SLOTS>
 struct Panel {
     Shared<T, THREADS, SLOTS>& s;
@@ -35,8 +34,8 @@ __device__ __forceinline__ T fourth(const T (&v)[4], int part) {
     const T low = part & 1 ? v[1] : v[0], high = part & 1 ? v[3] : v[2];
     return part & 2 ? high : low;
 }
-// Row `which` of those from LOW on and before HIGH. By decisions: an index would make an array in
-// memory of the registers.
+// Writes row `which`, of those from LOW on and before HIGH. It branches, because an index would put
+// the registers into an array in memory.
 template <int LOW, int HIGH, typename T, int SETS, int SLOTS>
 __device__ __forceinline__ void lay_out(int which, T* to, const T (&x)[SETS][4][SLOTS]) {
     if constexpr (HIGH - LOW == 1) {
@@ -48,11 +47,11 @@ __device__ __forceinline__ void lay_out(int which, T* to, const T (&x)[SETS][4][
         else lay_out<MIDDLE, HIGH>(which, to, x);
     }
 }
-// Computed here, not where it is used first.
+// Forces the computation here, not at the first use.
 __device__ __forceinline__ void keep(double& x) { asm volatile("" : "+d"(x)); }
 __device__ __forceinline__ void keep(float& x) { asm volatile("" : "+f"(x)); }
 
-// A lane's rows: where they were at first, where they stand, and where their entries of L go.
+// A lane's rows: their first places, their present places, and where their entries of L go.
 template <typename T, int SETS>
 struct Rows {
     int row[SETS], place[SETS];
@@ -74,8 +73,8 @@ __device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const R
     for (int h = 0; h < SETS; ++h) {
         const T own = fourth(v[h], part);
         Choice c = choice(own, at.place[h], at.row[h]);
-        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in
-        // BLAS's idamax.
+        // A NaN at the column's head counts as the largest, and no other NaN counts, as in BLAS's
+        // idamax.
         if (is_nan(c, T())) c.high = c.low = at.place[h] == j ? 0xffffffffu : 0;
         if (at.row[h] == NO_ROW || at.place[h] < j) c.high = c.low = 0;
         const bool more = h == 0 || better(best.choice, c).place != best.choice.place;
@@ -84,14 +83,14 @@ __device__ __forceinline__ Candidate<T> candidate(const T (&v)[SETS][4], const R
     return best;
 }
 
-// Columns c0 to c0 + w - 1, by the warps that have rows.
+// Columns c0 to c0 + w - 1, by the warps with rows.
 template <typename T, int THREADS, int SLOTS, int SETS>
 __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int c0, int w,
                                           Rows<T, SETS>& at, T (&x)[SETS][4][SLOTS]) {
     constexpr int ENTRIES = THREADS / 32;
     Shared<T, THREADS, SLOTS>& s = p.s;
     const int lane = p.lane, part = lane % PARTS;
-    T v[SETS][4];  // the column in hand, of four rows
+    T v[SETS][4];  // the present column, of four rows
 #pragma unroll
     for (int h = 0; h < SETS; ++h)
 #pragma unroll
@@ -106,7 +105,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
             T inverse = rounded_reciprocal(own.value);
             keep(inverse);
             __syncthreads();
-            // The block's largest, by the high words of all its candidates.
+            // The block's largest candidate, by the high words of all its candidates.
             unsigned keys[ENTRIES], top = 0;
 #pragma unroll
             for (int i = 0; i < ENTRIES; ++i)
@@ -119,7 +118,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
             const bool twice = __any_sync(ALL, equal > 1);
             unsigned mine = __ballot_sync(ALL, own.choice.high == largest);
             if (__builtin_expect(twice || (lanes & (lanes - 1)), 0)) {
-                // Several are as large so far, or there is none.
+                // Several are equal so far, or there is none.
                 s.tied[p.t] = own.choice;
                 asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
                 Choice c = s.tied[lane];
@@ -129,8 +128,8 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 mine = __ballot_sync(ALL, largest == 0 ? p.t == 0 : own.choice.place == place);
             }
             if (mine) {
-                // The warp that has it lays it out, the four lanes that share the row; the clerks
-                // send it.
+                // The warp with the candidate writes its row, by the four lanes that share it; the
+                // clerks send it.
                 const int leader = __ffs(mine) - 1,
                           set = SETS > 1 ? __shfl_sync(ALL, own.set, leader) : 0;
                 if (lane / PARTS == leader / PARTS) {
@@ -161,7 +160,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                     for (int q = 0; q < 4; ++q)
                         l[h][q] = is_zero(found) ? v[h][q] : divided(v[h][q], head.value);
             }
-            // Rows that are done have no more use for x. The next column goes first.
+            // Rows that are finished no longer need x. The next column goes first.
 #pragma unroll
             for (int e = 0; e < SLOTS; ++e) {
                 const T u = taken.row[part][e];
@@ -190,7 +189,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
                 at.out[h] += p.ld;
             }
         }
-        // The next columns in hand come to the front.
+        // The next columns move to the front.
 #pragma unroll
         for (int e = 1; e < SLOTS; ++e)
 #pragma unroll
@@ -200,7 +199,7 @@ __device__ __forceinline__ void eliminate(const Panel<T, THREADS, SLOTS>& p, int
     }
 }
 
-// What the clerks do: send the block's offer, and write down what was taken. Returns the first
+// The work of the clerks: they send the block's candidate, and record the pivots. Returns the first
 // column without a pivot, or -1.
 template <typename T, int THREADS, int SLOTS>
 __device__ __forceinline__ int keep_books(const Panel<T, THREADS, SLOTS>& p, int c0, int w) {
@@ -257,7 +256,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
     constexpr int WIDTH = PARTS * SLOTS;
     extern __shared__ __align__(16) unsigned char memory[];
     int t = threadIdx.x;
-    asm volatile("" : "+r"(t));  // it too takes long to ask for
+    asm volatile("" : "+r"(t));  // reading this register takes long too
     Shared<T, THREADS, SLOTS>& s =
         *cluster::own(reinterpret_cast<Shared<T, THREADS, SLOTS>*>(memory));
     const int blocks = cluster::size(), me = cluster::rank(), part = t % PARTS;
@@ -302,7 +301,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             if (none < 0) none = here;
         }
     }
-    // All of U is in `work`, and nobody has a message under way.
+    // All of U is in `work`, and no message is in flight.
     cluster::meet();
 #pragma unroll
     for (int h = 0; h < SETS; ++h) {
@@ -319,7 +318,7 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
             for (int i = 0; i < GROUP; ++i)
                 if (c + i < n) to[(c + i) * lda] = y[i];
         }
-        // Moves have no order among them.
+        // The order of moves does not matter.
         if (at.place[h] != at.row[h]) {
             const int e = 1 + atomicAdd(moves, 1);
             moves[e] = (int)first + at.place[h];
@@ -331,12 +330,14 @@ __device__ __forceinline__ void panel(i64 m, int n, T* a, i64 lda, T* work, i64 
 
 }  // namespace
 
-// A panel of m rows and n <= 128 columns at a, first pivot number `first`: its L and U in place,
-// pivots[first + j] the row that was exchanged for row first + j, *zero the first column without a
-// pivot unless it is set already. One cluster of up to 16 blocks, as many that blocks * ROWS >= m,
-// of THREADS + 128 threads; `work`: blocks * ROWS * n elements. `moves`: what the exchanges amount
-// to, in rows of the whole matrix: their number, which is 0 before, destinations, and 256 further
-// sources.
+// Factors a panel of m rows and n <= 128 columns at a, whose first pivot has number `first`. L and
+// U replace the panel. pivots[first + j]: the row exchanged for row first + j. *zero: the first
+// column without a pivot, unless it is set already. `moves`: the composition of the exchanges, in
+// rows of the whole matrix: their number, which must be 0 at the start, destinations, and then 256
+// places for sources.
+//
+// One cluster of at most 16 blocks with blocks * ROWS >= m, of THREADS + 128 threads. `work`:
+// blocks * ROWS * n elements.
 #define ENTRY(T, SUFFIX, ROWS, THREADS, SLOTS)                                                   \
     extern "C" __global__ void __launch_bounds__(THREADS + 32 * CLERKS, 1)                       \
         panel_eliminate_cluster##ROWS##_##SUFFIX(i64 m, int n, T* a, i64 ld, T* work, i64 first, \

@@ -2,11 +2,10 @@
 // LU factorization with partial pivoting of as many columns as the blocks of one launch hold, in a
 // pipeline.
 //
-// A block has some columns to itself, all rows of them in registers, and rows stay where they are.
-// It follows the columns before its own, one by one as their blocks send them; then it factors its
-// own, for which no other block is asked, and sends these. Who waits for a column finds its pivot
-// by a mark in it. A warp without rows, the clerk, keeps note of what rows are exchanged for; it is
-// done at the end.
+// A block keeps some columns in registers, and rows stay in place. It applies the columns before
+// its own, one by one as their blocks send them. Then it factors its own, without asking another
+// block, and sends these. A mark in a column tells a receiver where its pivot is. A warp without
+// rows, the clerk, records the exchanges, which are carried out at the end.
 #include "lu_safe_pivot.cuh"
 
 namespace {
@@ -14,14 +13,14 @@ namespace {
 using namespace lu;
 using namespace pipeline;
 
-// All threads of a block meet, the clerk too.
+// All threads of a block meet, including the clerk.
 __device__ __forceinline__ void all_meet() { __syncthreads(); }
 
 template <typename T, int THREADS, int WIDTH>
 struct Shared {
     static constexpr int WARPS = THREADS / 32;  // with rows
-    T row[2][WIDTH];                            // a pivot's, from the columns of this block
-    int picked[2];  // its number, or -1 where it takes more than a glance to choose it
+    T row[2][WIDTH];                            // the row of a pivot, in the columns of this block
+    int picked[2];  // its number, or -1 if `chosen_carefully` must choose it
     unsigned best[2][WARPS];
     Choice tied[THREADS];
 };
@@ -34,7 +33,7 @@ struct Worker {
     const int t, warp, lane;
     T x[ROWS][WIDTH];
 
-    // Row h of this thread is the pivot of column j: lays it out, and leaves it.
+    // Row h of this thread is the pivot of column j: writes it, and removes it from the rows.
     __device__ __forceinline__ void pick(int h, int j) {
         s.picked[j & 1] = R::of(t, h);
 #pragma unroll
@@ -68,7 +67,7 @@ struct Worker {
         return v;
     }
 
-    // What the pivot of column E of its own changes in the columns from FROM on.
+    // Updates the columns from FROM on with the pivot of this block's column E.
     template <int E, int FROM, int TO>
     __device__ __forceinline__ void change(int parity) {
 #pragma unroll
@@ -79,8 +78,8 @@ struct Worker {
         }
     }
 
-    // Column E of its own, the j-th of all; what the one before changes in others than this one is
-    // left to do.
+    // Factors this block's column E, which is column j of all. At the start only this column has
+    // the update by the column before; the later ones get it here.
     template <int E>
     __device__ __forceinline__ void factor(int j, int m, T* message) {
         constexpr int WARPS = THREADS / 32, NEXT = E + 1 < WIDTH ? E + 1 : E;
@@ -115,7 +114,7 @@ struct Worker {
         T p = s.row[parity][E], u = s.row[parity][NEXT];
         int picked = s.picked[parity];
         if (__builtin_expect(picked < 0, 0)) {
-            // All have seen it, and the clerk has taken note of all columns before.
+            // All have seen it, and the clerk has recorded all columns before.
             all_meet();
             const int row = chosen_carefully<T, THREADS, ROWS>(column<E>(), s.tied, place, t, j, m);
 #pragma unroll
@@ -166,16 +165,15 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
     constexpr i64 LDM = THREADS * ROWS;
     extern __shared__ __align__(16) unsigned char memory[];
     auto& s = *at_hand(reinterpret_cast<Shared<T, THREADS, WIDTH>*>(memory));
-    // Where a row stands, and which row stands at a place.
+    // The place of a row, and the row at a place.
     unsigned short *const place = reinterpret_cast<unsigned short*>(&s + 1), *const row_at =
                                                                                  place + m;
     int t = threadIdx.x, lane = t & 31, warp = t >> 5;
-    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
+    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // reading these registers takes long
     const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
     constexpr int blank = (int)BLANK<T>;
     T* const own = a + c0 * lda;
-    int* const picks =
-        reinterpret_cast<int*>(messages + (k + 1) * LDM);  // the pivots' rows, once more
+    int* const picks = reinterpret_cast<int*>(messages + (k + 1) * LDM);  // the pivots' rows again
     for (int r = t; r < m; r += THREADS + 32) place[r] = row_at[r] = r;
     if (t >= THREADS) {
         __syncthreads();
@@ -207,7 +205,7 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
             if (j >= before && lane == j - c0 && u == T(0))
                 atomicMin(reinterpret_cast<unsigned*>(zero), (unsigned)(first + j));
         }
-        // Later exchanges too move these columns' rows.
+        // Later exchanges move rows of these columns too.
 #pragma unroll 1
         for (int j = end; j < k;) {
             const int r = j + lane < k ? glance(picks + j + lane) : blank;
@@ -254,13 +252,15 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
 
 }  // namespace
 
-// A matrix of m rows and n columns at a, from pivot number `first` on: its L and U in place, and
-// pivots[first + j] the row that was exchanged for row first + j; *zero the least number of a
-// column without a pivot, as an unsigned integer, unless it is less already. `moves`: what the
-// exchanges amount to, in rows of the whole matrix: their number, which is 0 before, destinations,
-// and `room` further sources. One launch of n / 8 blocks, all resident, of THREADS + 32 threads,
-// for m <= THREADS * ROWS rows. `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, then
-// min(m, n) integers, all words blank before. Shared memory: `Shared`, and 2 * m short integers.
+// Factors a matrix of m rows and n columns at a, from pivot number `first` on. L and U replace the
+// matrix. pivots[first + j]: the row exchanged for row first + j. *zero: the least number of a
+// column without a pivot, as an unsigned integer, unless it is less already. `moves`: the
+// composition of the exchanges, in rows of the whole matrix: their number, which must be 0 at the
+// start, destinations, and then `room` places for sources.
+//
+// One launch of n / 8 blocks, all resident, of THREADS + 32 threads, for m <= THREADS * ROWS rows.
+// `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, then min(m, n) integers; all words
+// must be blank. Shared memory: `Shared`, and 2 * m short integers.
 #define ENTRY(T, SUFFIX, THREADS, ROWS)                                                        \
     extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)                              \
         columns_eliminate_pipeline##THREADS##x##ROWS##_##SUFFIX(                               \

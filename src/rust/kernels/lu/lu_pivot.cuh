@@ -1,5 +1,4 @@
-// The choice of a pivot in a panel of the LU factorization: what a candidate is, and which of many
-// is taken.
+// The choice of a pivot in a panel of the LU factorization: candidates, and which one wins.
 #pragma once
 #include "common.cuh"
 
@@ -8,8 +7,8 @@ namespace lu {
 constexpr int NO_ROW = 0x7fffffff;
 constexpr unsigned ALL = 0xffffffffu;
 
-// A candidate: the bits of its magnitude with the highest one set, all where it counts as infinite,
-// 0 where there is none; where its row stands; where that row was at first.
+// A candidate: the bits of its magnitude with the highest one set, or all set if it counts as
+// infinite, or 0 if there is none; the place of its row; the first place of that row.
 struct alignas(16) Choice {
     unsigned high, low;
     int place, row;
@@ -26,7 +25,7 @@ __device__ __forceinline__ bool is_nan(Choice c, double) {
 }
 __device__ __forceinline__ bool is_nan(Choice c, float) { return c.high > 0xff800000u; }
 __device__ __forceinline__ bool is_zero(Choice c) { return c.high == 0x80000000u && c.low == 0; }
-// Far from the ends of the range: 2^-1000 to 2^1000, 2^-120 to 2^120.
+// Far from overflow and underflow: 2^-1000 to 2^1000, 2^-120 to 2^120.
 __device__ __forceinline__ bool is_ordinary(Choice c, double) {
     return c.high >= 0x81700000u && c.high < 0xfe700000u;
 }
@@ -34,15 +33,15 @@ __device__ __forceinline__ bool is_ordinary(Choice c, float) {
     return c.high >= 0x83800000u && c.high < 0xfb800000u;
 }
 
-// The largest; of several that are as large the first by place.
+// The largest; among equal ones the first by place.
 __device__ __forceinline__ Choice better(Choice a, Choice b) {
     const bool more = b.high != a.high ? b.high > a.high
                       : b.low != a.low ? b.low > a.low
                                        : b.place < a.place;
     return more ? b : a;
 }
-// The lane that has the best of a warp's, as a bit. The slow way is seldom taken, and a function,
-// so that its instructions are not fetched in vain.
+// The lane with the best candidate of a warp, as a bit. The slow path is rare. It is a function, so
+// that its instructions are not fetched in vain.
 __device__ __noinline__ unsigned best_of_tied(unsigned tied, unsigned low, int place) {
     const unsigned lane = threadIdx.x & 31;
     low = tied >> lane & 1 ? low : 0;
@@ -59,7 +58,7 @@ __device__ __forceinline__ unsigned best_bit(Choice c) {
 }
 __device__ __forceinline__ int best_lane(Choice c) { return __ffs(best_bit(c)) - 1; }
 
-// By division, where a reciprocal may leave the range.
+// Division, for pivots whose reciprocal may overflow or underflow.
 __device__ __noinline__ double divided(double x, double p) { return x / p; }
 __device__ __noinline__ float divided(float x, float p) { return x / p; }
 

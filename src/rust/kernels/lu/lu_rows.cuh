@@ -1,5 +1,5 @@
-// What a panel of the LU factorization does between the columns it had in hand and the next: rows
-// of U above these, and the rest brought up to date.
+// The update of a panel of the LU factorization before its next columns are taken up: rows of U
+// above them, and then their remainder.
 #pragma once
 #include "cluster.cuh"
 #include "lu_pivot.cuh"
@@ -11,7 +11,7 @@ constexpr int PARTS = 4;      // lanes that share a row: lane p has columns p, p
 constexpr int LARGEST = 128;  // columns of a panel
 constexpr int BLOCKS = 16;    // of a cluster, at most
 
-// A candidate, its reciprocal if it is ordinary, and what is left of its row: column p + 4 s at
+// A candidate, its reciprocal if it is ordinary, and the rest of its row: column p + 4 s at
 // row[p][s].
 template <typename T, int SLOTS>
 struct alignas(16) Offer {
@@ -22,7 +22,7 @@ struct alignas(16) Offer {
     T row[PARTS][SLOTS];
 };
 
-// SLOTS columns to a lane in hand, THREADS that have rows.
+// SLOTS columns per lane in registers, THREADS threads with rows.
 template <typename T, int THREADS, int SLOTS>
 struct Shared {
     static constexpr int WIDTH = PARTS * SLOTS, BEFORE = LARGEST - WIDTH;
@@ -31,7 +31,7 @@ struct Shared {
     Choice tied[THREADS];
     unsigned keys[2][THREADS];  // high words of the threads' candidates
     unsigned long long boxes[2];
-    T u[BEFORE][WIDTH + 2];  // rows of U above the columns in hand, part by part
+    T u[BEFORE][WIDTH + 2];  // rows of U above the present columns, part by part
     T l[BEFORE][BEFORE + 1];
     int origin[LARGEST];  // the first place of the row that became row j
 };
@@ -46,7 +46,7 @@ __device__ __forceinline__ void multiply_tile(double& c0, double& c1, double& c2
         : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1));
 }
 
-// The rows of L that have come since the last call, from row b on, to shared memory.
+// Copies the rows of L since the last call, from row b on, to shared memory.
 template <typename T, int THREADS, int SLOTS>
 __device__ __forceinline__ void lower_rows(Shared<T, THREADS, SLOTS>& s, const T* work, i64 ld,
                                            int b) {
@@ -68,9 +68,9 @@ __device__ __forceinline__ void lower_rows(Shared<T, THREADS, SLOTS>& s, const T
     }
 }
 
-// U above columns c0 to c0 + w - 1, by substitution, from 8 rows to the next 8 on the tensor cores;
-// to shared memory and to `work`. A warp has 8 columns: number n of them is column n / 2 + 4 (2
-// warp + n % 2).
+// U above columns c0 to c0 + w - 1, by substitution, from 8 rows to the next 8 on tensor cores; to
+// shared memory and to `work`. A warp has 8 columns: its number n is column n / 2 + 4 (2 warp + n %
+// 2).
 template <typename T, int THREADS, int SLOTS>
 __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T* a, i64 lda,
                                            T* work, i64 ld, int c0, int w) {
@@ -120,8 +120,8 @@ __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T
                 element(r + g, 2 * part + 1) = (T)(x[0][1] + x[1][1]);
                 __syncwarp();
             }
-            // Within 8 rows as ever, a lane a column: products with an inverse would make something
-            // of exact zeros.
+            // Substitution within 8 rows, one lane per column: products with an inverse would
+            // change exact zeros.
             if (lane < 8) {
                 T y[8], l[8][8];
 #pragma unroll
@@ -141,7 +141,7 @@ __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T
         }
     }
     __syncthreads();
-    // Each block writes some of them down.
+    // Each block writes some of them to `work`.
 #pragma unroll 1
     for (int e = t + cluster::rank() * blockDim.x; e < c0 * PARTS;
          e += cluster::size() * blockDim.x) {
@@ -153,8 +153,7 @@ __device__ __forceinline__ void upper_rows(Shared<T, THREADS, SLOTS>& s, const T
     }
 }
 
-// Columns in hand, from c0 on, brought up to the columns before: x less rows from `first[h]` on of
-// L times U.
+// Updates the columns in registers, from c0 on: x minus L times U, for rows from `first[h]` on.
 template <int THREADS, int SLOTS, int SETS>
 __device__ __forceinline__ void bring_up(const Shared<float, THREADS, SLOTS>& s, const float* work,
                                          i64 ld, int c0, const i64 (&first)[SETS],
@@ -181,8 +180,8 @@ __device__ __forceinline__ void bring_up(const Shared<float, THREADS, SLOTS>& s,
         }
     }
 }
-// In double on the tensor cores: rows q and q + 1 of a lane's four are rows lane / 4 and lane / 4 +
-// 8 of a tile, columns e and e + 1 of its part columns 2 part and 2 part + 1.
+// The same in double precision on tensor cores. Rows q and q + 1 of a lane's four are rows lane / 4
+// and lane / 4 + 8 of a tile; columns e and e + 1 of its part are columns 2 part and 2 part + 1.
 template <int THREADS, int SLOTS, int SETS>
 __device__ __forceinline__ void bring_up(const Shared<double, THREADS, SLOTS>& s,
                                          const double* work, i64 ld, int c0,

@@ -1,5 +1,5 @@
-// Division by a pivot in the pipeline of LU, and what is done with care where a glance is not
-// enough to choose one.
+// Division by a pivot in the LU pipeline, and the careful choice of a pivot in the cases that the
+// fast test leaves.
 #pragma once
 #include "lu_pivot.cuh"
 #include "column_pipeline.cuh"
@@ -8,8 +8,8 @@ namespace lu {
 
 using pipeline::Rows;
 
-// A start for the reciprocal of a number of which the magnitude's first word is known, and the
-// reciprocal itself, rounded: LAPACK too multiplies by it.
+// An approximate reciprocal of a number, from the first word of its magnitude; and the reciprocal,
+// rounded. LAPACK multiplies by it too.
 __device__ __forceinline__ double rough(unsigned word, double) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(__hiloint2double((int)word, 0)));
@@ -23,14 +23,14 @@ __device__ __forceinline__ double refined(double p, double y) {
 }
 __device__ __forceinline__ float refined(float p, float y) { return copysignf(y, p); }
 
-// A column's numbers of one thread.
+// One thread's numbers of a column.
 template <typename T, int ROWS>
 struct Numbers {
     T x[ROWS];
 };
 
-// Where many are as large as the largest, or it is not a number, or zero: the row of the pivot of
-// column j.
+// The row of the pivot of column j, if several entries are equal to the largest, or it is NaN or
+// zero.
 template <typename T, int THREADS, int ROWS>
 __device__ __noinline__ int chosen_carefully(Numbers<T, ROWS> v, Choice* tied,
                                              const unsigned short* place, int t, int j, int m) {
@@ -40,8 +40,8 @@ __device__ __noinline__ int chosen_carefully(Numbers<T, ROWS> v, Choice* tied,
         const int r = Rows<T, THREADS, ROWS>::of(t, h),
                   at = r < m ? *(volatile const unsigned short*)(place + r) : 0;
         Choice c = choice(v.x[h], at, r);
-        // The column's head counts as the largest where it is a NaN, and no other NaN counts: as in
-        // BLAS's idamax.
+        // A NaN at the column's head counts as the largest, and no other NaN counts, as in BLAS's
+        // idamax.
         if (is_nan(c, T())) c.high = c.low = at == j ? 0xffffffffu : 0;
         if (r >= m || at < j) c = {0, 0, NO_ROW, NO_ROW};
         best = better(best, c);
@@ -54,8 +54,8 @@ __device__ __noinline__ int chosen_carefully(Numbers<T, ROWS> v, Choice* tied,
     return __shfl_sync(ALL, c.row, best_lane(c));
 }
 
-// A column divided by a pivot that is zero, or close to an end of the range; as a message it has to
-// be what no mark is.
+// Divides a column by a pivot that is zero, or close to overflow or underflow. The result must not
+// contain a mark of messages.
 template <typename T, int ROWS>
 __device__ __noinline__ Numbers<T, ROWS> divided_carefully(Numbers<T, ROWS> v, T p) {
 #pragma unroll

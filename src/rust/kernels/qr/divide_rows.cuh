@@ -1,11 +1,11 @@
-// X M = B for an upper triangular M of order up to 128, a row of B to four neighbouring lanes:
+// X M = B for an upper triangular M of order up to 128, with four neighbouring lanes per row of B:
 // substitution in blocks of SIDE columns.
 //
-// M is in shared memory, block column after block column, each from its top down to the diagonal, a
-// row of SIDE numbers every PITCH; reciprocals stand on the diagonal. What is solved is kept there
-// too, for the columns that follow. Rows have nothing to do with one another. A thread has R rows:
-// one where rows are few, so that they fill the GPU, and TALL where they are many, so that a number
-// of M that is read is used for as many.
+// Shared memory holds M, block column after block column, each from its top down to the diagonal,
+// with a row of SIDE numbers every PITCH; the diagonal has reciprocals. Solved columns are kept in
+// shared memory for the columns after them. Rows are independent. A thread has R rows: one if there
+// are few rows, so that they fill the GPU; TALL if there are many, so that each number of M that is
+// read is used as often.
 #pragma once
 #include "common.cuh"
 
@@ -31,13 +31,13 @@ struct Pair<float> {
 
 __device__ __forceinline__ int blocks_of(int n) { return (n + SIDE - 1) / SIDE; }
 
-// Where block column b begins.
+// The offset of block column b.
 __device__ __forceinline__ int column_at(int b) { return b * (b + 1) / 2 * SIDE * PITCH; }
 
 // M(k, c) = element(k, c) for k <= c < n, the identity beyond. The block meets.
 template <typename T, typename Element>
 __device__ __forceinline__ void load(T* divisor, int n, Element element) {
-    // Block columns b and last - b have last + 2 blocks together, whose loads are under way
+    // Block columns b and last - b have last + 2 blocks together, whose loads are in flight
     // together; a thread has two columns of each.
     constexpr int COLUMNS = THREADS / SIDE, MOST = 9;
     const int low = threadIdx.x % SIDE, high = threadIdx.x / SIDE, last = blocks_of(n) - 1;
@@ -72,8 +72,9 @@ __device__ __forceinline__ void load(T* divisor, int n, Element element) {
     __syncthreads();
 }
 
-// Rows `slot + SLOTS r` of a tile for this thread's slot: `get(slot, c)` is an entry of such a row,
-// and `put(slot, c, x)` stores that of X. `solved` is the block's. By whole warps.
+// Solves for rows `slot + SLOTS r` of a tile for this thread's slot. `get(slot, c)` is an entry of
+// such a row, and `put(slot, c, x)` stores that of X. `solved` belongs to the block. By whole
+// warps.
 template <typename T, int R, typename Get, typename Put>
 __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get, Put put) {
     typedef typename Pair<T>::type Two;
@@ -118,7 +119,7 @@ __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get
             const Two left = *reinterpret_cast<const Two*>(m),
                       right = *reinterpret_cast<const Two*>(m + SIDE / 2);
             const T by[OWN] = {left.x, left.y, right.x, right.y};
-            // Column k of the block is number `mine` of the lane that has it.
+            // Column k of the block is number `mine` of its lane.
             constexpr int HALF = SIDE / 2;
             const int mine = k / HALF * 2 + k % 2, holder = k % HALF / 2;
 #pragma unroll
@@ -140,7 +141,7 @@ __device__ __forceinline__ void rows(const T* divisor, T* solved, int n, Get get
             }
         __syncwarp();
     }
-    // What was solved of these rows is no longer read.
+    // The solved columns of these rows are no longer read.
     __syncwarp();
 }
 

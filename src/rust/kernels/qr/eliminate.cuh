@@ -1,14 +1,14 @@
 // Elimination without exchanges of a matrix of order up to 128 in shared memory, by one block.
 //
-// W becomes V below the diagonal and M on and above it, W = V M with V unit lower triangular. In
-// blocks of SIDE columns: warp 0 eliminates the diagonal block in registers; rows of M to its right
-// and columns of V below it are divided, a thread each; the rest is updated in tiles of 32 x 16.
-// Warp 0 takes no part in that but goes ahead to the next diagonal block, and neither do the warps
-// that share its part of the multiprocessor: the chain of pivots is what takes the time.
+// W becomes V below the diagonal and M on and above it, W = V M with V unit lower triangular. It
+// goes by blocks of SIDE columns. Warp 0 eliminates the diagonal block in registers. Rows of M to
+// its right and columns of V below it are divided, one per thread. The rest is updated in tiles of
+// 32 x 16. Meanwhile warp 0 continues with the next diagonal block, and the warps that share its
+// part of the multiprocessor take no part in the update: the chain of pivots determines the time.
 //
 // Plain: W is symmetric, and pivots must be positive. Signed: W - S R is eliminated for an upper
-// triangular R, S a diagonal of signs chosen on the way, so that no pivot is less in magnitude than
-// R's diagonal entry.
+// triangular R. S is a diagonal matrix of signs, chosen so that no pivot is smaller in magnitude
+// than R's diagonal entry.
 #pragma once
 #include "common.cuh"
 
@@ -18,7 +18,7 @@ constexpr int SIDE = 16;
 constexpr int THREADS = 512;
 constexpr int LARGEST = 128;
 
-// 1 / x for ordinary numbers, within an ulp or so.
+// 1 / x for ordinary numbers, to about one ulp.
 __device__ __forceinline__ double reciprocal(double x) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -27,11 +27,11 @@ __device__ __forceinline__ double reciprocal(double x) {
 }
 __device__ __forceinline__ float reciprocal(float x) { return 1.0f / x; }
 
-// Pivots whose roots and reciprocals are far from the ends of the range.
+// Pivots whose roots and reciprocals are far from overflow and underflow.
 __device__ __forceinline__ bool ordinary(double p) { return p > 1e-290 && p < 1e290; }
 __device__ __forceinline__ bool ordinary(float p) { return p > 1e-30f && p < 1e30f; }
 
-// The upper triangular R of a signed elimination, of order n; zeros below it, and the identity
+// The upper triangular R of a signed elimination, of order n, with zeros below it and the identity
 // beyond, up to a multiple of SIDE.
 template <typename T>
 struct Upper {
@@ -51,22 +51,22 @@ struct Elimination {
     Upper<T> upper;
     T* inverses;  // of the pivots
     T* signs;
-    int* refused;  // set where a pivot is not ordinary
+    int* refused;  // set if a pivot is not ordinary
     T* ahead;      // room for a diagonal block of R, columns SIDE + 1 apart
 
     static __device__ __forceinline__ int stride(int size) { return size + 1; }
 
     __device__ __forceinline__ T& at(int i, int j) const { return w[i + j * stride(size)]; }
 
-    // R's diagonal block from `first` on, to shared memory, by half of the threads.
+    // Copies R's diagonal block from `first` on to shared memory, by half of the threads.
     __device__ __forceinline__ void fetch(int first) const {
         const int e = (int)threadIdx.x - THREADS / 2, row = e % SIDE, column = e / SIDE;
         if (SIGNED && first < size && e >= 0 && column < SIDE)
             ahead[row + column * (SIDE + 1)] = upper.at(first + row, first + column);
     }
 
-    // By one warp: row lane % SIDE to each lane, so that the chain from pivot to pivot is one
-    // exchange between lanes, a reciprocal and two products.
+    // By one warp, with row lane % SIDE in each lane. The chain from pivot to pivot is one exchange
+    // between lanes, a reciprocal and two products.
     __device__ __forceinline__ void diagonal(int first) const {
         constexpr int HALF = SIDE / 2;
         const unsigned all = 0xffffffffu;
@@ -74,12 +74,12 @@ struct Elimination {
                   own = first + lane / SIDE * HALF;
         T x[SIDE];
         {
-            // Half a row to each lane at first.
+            // At first each lane has half a row.
             T part[HALF];
 #pragma unroll
             for (int c = 0; c < HALF; ++c) part[c] = at(first + row, own + c);
             if (first > 0) {
-                // What the block before takes off.
+                // Subtracts the contribution of the block before.
                 const int before = first - SIDE;
 #pragma unroll 4
                 for (int k = 0; k < SIDE; ++k) {
@@ -102,7 +102,7 @@ struct Elimination {
             const bool zero = SIGNED && upper.square && first + k == upper.n - 1;
             if (SIGNED) {
                 const T s = (x[k] >= T(0)) == zero ? T(1) : T(-1);
-                // Without a branch: nothing is taken off other rows.
+                // Without a branch: other rows subtract zero.
                 const T taken = row == k ? s : T(0);
                 if (row == k) mine = s;
                 x[k] = zero && row == k ? T(0) : x[k] - taken * y[k];
@@ -163,8 +163,8 @@ struct Elimination {
         for (int k = 0; k < SIDE; ++k) at(row, first + k) = z[k];
     }
 
-    // What block `first` takes off the rest but for the next diagonal block, by warps `worker` of
-    // `workers`.
+    // Subtracts the contribution of block `first` from the rest, except the next diagonal block; by
+    // warps `worker` of `workers`.
     __device__ __forceinline__ void update(int first, int worker, int workers) const {
         const int lane = threadIdx.x & 31, from = first + SIDE, left = size - from;
         const int down = (left + 2 * SIDE - 1) / (2 * SIDE), across = left / SIDE;
@@ -200,8 +200,8 @@ struct Elimination {
         }
     }
 
-    // By all threads of the block, which have met since W was written; they meet again before it
-    // returns.
+    // Called by all threads of the block, which have met since W was written; they meet again
+    // before it returns.
     __device__ __forceinline__ void run() const {
         const int t = threadIdx.x, warp = t >> 5;
         fetch(0);
@@ -213,8 +213,7 @@ struct Elimination {
             } else if (first > 0 && (warp & 3)) {
                 update(first - SIDE, warp / 4 * 3 + (warp & 3) - 1, THREADS / 128 * 3);
             }
-            // Columns are for the second quarter of threads, not for warp 0, which would wait for
-            // R.
+            // The second quarter of threads divides columns, since warp 0 would wait for R.
             const int column = t - LARGEST;
             const bool divides = column >= 0 && column < left;
             T r[SIDE];

@@ -1,19 +1,19 @@
 // arch: sm_60
-// QR with column exchanges, one reflector at a time, in two launches per column: `column_choose_*`
-// picks the column and makes its reflector, `column_reflect_norms` applies it to the columns behind
-// and keeps their norms.
+// QR with column pivoting, one reflector at a time, in two launches per column. `column_choose_*`
+// picks the column and makes its reflector; `column_reflect_norms` applies it to the columns after
+// it and updates their norms.
 //
-// Columns stay where they are: `order[position]` is the column that stands at a position. Norms
-// belong to columns. A norm shrinks with every reflector and is computed anew when too much of it
-// has cancelled. Norms are kept in double precision: in single, their own rounding would pass for a
-// column that is left.
+// Columns stay in place: `order[position]` is the column at a position. Norms are stored by column.
+// A norm shrinks with every reflector and is computed again after too much cancellation. Norms are
+// in double precision: in single precision their own rounding errors would count as a remaining
+// column.
 #include "common.cuh"
 
 namespace {
 
 constexpr int GROUP = 8;  // rows whose loads are in flight together
 
-// The norm of x[0 .. count], scaled by a power of two against overflow and underflow. Known to
+// The norm of x[0 .. count], scaled by a power of two against overflow and underflow, returned to
 // every thread.
 template <typename T>
 __device__ __forceinline__ double block_norm(i64 count, const T* x, double* scratch) {
@@ -31,8 +31,8 @@ __device__ __forceinline__ double block_norm(i64 count, const T* x, double* scra
 }
 
 // The reflector of rows j.. of `column`: written to the column in LAPACK's form, to v with its
-// leading one, and its factor to tau[j]. A column whose tail is zero is left alone, or has its sign
-// changed when `always` (LINPACK's rule), unless it is the last row.
+// leading one, and its factor to tau[j]. A column whose tail is zero is unchanged; or with `always`
+// (LINPACK's rule) its sign is changed, unless it is the last row.
 template <typename T>
 __device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T* tau, bool always,
                                                T* scratch) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void make_reflector(i64 m, i64 j, T* column, T* v, T*
     }
 }
 
-// LAPACK's geqp3: the column of largest remaining norm comes next, the first of equals; a NaN is
+// LAPACK's geqp3: the column of largest remaining norm is next, the first of equal ones; a NaN is
 // chosen only at the head. One block.
 template <typename T>
 __device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld, int* order,
@@ -97,8 +97,8 @@ __device__ __forceinline__ void choose_largest(i64 m, i64 n, i64 j, T* a, i64 ld
     make_reflector(m, j, a + column * ld, v, tau, false, scratch);
 }
 
-// LINPACK's dqrdc2: columns at positions j.. whose remaining norm fell below tol times their first
-// norm move behind all others, in order, until one holds; *kept counts the columns that have not
+// LINPACK's dqrdc2: columns from position j on whose remaining norm is below tol times their first
+// norm move behind all others, in order, until one is not; *kept counts the columns that have not
 // been moved. One block. `moved` holds n integers.
 template <typename T>
 __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, T* a, i64 ld,
@@ -108,7 +108,7 @@ __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, 
     __shared__ int indices[32];
     __shared__ T scratch[32];
     const i64 k = *kept;
-    // The first position that holds is the "largest" candidate of equal value.
+    // The first position that is not moved is the "largest" candidate of equal value.
     Candidate<double> c = {-1.0, (int)(k > j ? k : j)};
     for (i64 q = j + threadIdx.x; q < k; q += blockDim.x) {
         const int column = order[q];
@@ -128,9 +128,9 @@ __device__ __forceinline__ void choose_limited(i64 m, i64 n, i64 j, double tol, 
     make_reflector(m, j, a + order[j] * ld, v, tau, true, scratch);
 }
 
-// Applies reflector j to the column at position j + 1 + blockIdx.x and brings its norm up to date.
-// `recent` is the norm when it was last computed in full. `rule` is 0 for LAPACK's test of
-// cancellation, 1 for dqrdc2's.
+// Applies reflector j to the column at position j + 1 + blockIdx.x and updates its norm. `recent`
+// is the norm when it was last computed in full. `rule` is 0 for LAPACK's test of cancellation, 1
+// for dqrdc2's.
 template <typename T>
 __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const int* order,
                                                double* norm, double* recent, const T* v,
@@ -144,7 +144,7 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
         T s = T(0);
         for (i64 r = j + threadIdx.x; r < m; r += blockDim.x) s += v[r] * x[r];
         const T w = factor * block_sum(s, scratch);
-        // Loads go ahead of the stores that may alias them, a group of rows at a time.
+        // Loads precede stores that may alias them, a group of rows at a time.
         for (i64 r = j + threadIdx.x; r < m; r += GROUP * (i64)blockDim.x) {
             T y[GROUP];
 #pragma unroll
@@ -160,7 +160,7 @@ __device__ __forceinline__ void reflect_column(i64 m, i64 j, T* a, i64 ld, const
         }
         __syncthreads();
     } else if (rule != 0) {
-        return;  // dqrdc2 passes over a column of zeros
+        return;  // dqrdc2 skips a column of zeros
     }
     const double old = norm[column];
     if (old == 0) return;

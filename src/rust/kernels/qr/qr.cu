@@ -1,15 +1,16 @@
 // arch: sm_60
-// Blocked Householder QR: H = I - tau v v', v with a leading one, beta = -sign(alpha) ||x||, as
-// LAPACK stores it.
+// Blocked Householder QR: H = I - tau v v', v with a leading one, beta = -sign(alpha) ||x||, stored
+// as in LAPACK.
 //
-// A panel of up to 32 columns is factored with one launch per column. The rows are cut into chunks,
-// a thread block each. A launch adds the chunks' partial dot products of column j with the columns
-// behind it, left by the launch before, forms the reflector, applies it to its own rows, and leaves
-// the partial dot products of column j + 1. Partial sums alternate between two buffers and are
-// added in one order.
+// A panel of at most 32 columns is factored with one launch per column. The rows are cut into
+// chunks, one thread block each. The launch before left the chunks' partial dot products of column
+// j with the columns to its right. A launch adds them up, forms the reflector, applies it to its
+// own rows, and leaves the partial dot products of column j + 1. Partial sums alternate between two
+// buffers and are added in one order.
 //
-// A chunk multiplies column j by a power of two that brings its own largest entry near 1, so that
-// no square overflows or vanishes; the scales are equalised when the partial sums are added.
+// A chunk multiplies column j by a power of two that scales its own largest entry to about 1, so
+// that no square overflows or underflows to zero. The scales are equalized when the partial sums
+// are added.
 #include "common.cuh"
 
 namespace {
@@ -89,7 +90,7 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
             const T as = alpha * g;
             T beta = alpha, tail_scale = T(0), factor = T(0), wc = T(0);
             if (tail > T(0) ||
-                squares != T(0)) {  // the square of a tail far below alpha may vanish
+                squares != T(0)) {  // the square of a tail far below alpha may underflow
                 const T bs = -with_sign(root(as * as + squares), as);
                 const T inverse = T(1) / (as - bs);
                 factor = (bs - as) / bs;
@@ -143,7 +144,7 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
     largest = block_max(largest, scratch);
     const T h = scale_for(largest);
 
-    // Second pass: the columns behind, and their dot products with the next column.
+    // Second pass: the columns to the right, and their dot products with the next column.
     T sums[WIDTH];
     T squares = T(0);
 #pragma unroll
@@ -155,7 +156,7 @@ __device__ __forceinline__ void qr_column(i64 m, int width, int j, i64 chunk_row
         const bool counts = r > following;
         if (counts) squares += x * x;
         T* p = a + r;
-        // Loads go ahead of the stores that may alias them, a group of columns at a time.
+        // Loads precede stores that may alias them, a group of columns at a time.
 #pragma unroll
         for (int group = 0; group < WIDTH; group += GROUP, p += GROUP * ld) {
             if (group + GROUP - 1 <= following || group >= width) continue;
@@ -205,7 +206,7 @@ __device__ __forceinline__ void reflectors_unpack(i64 m, int width, const T* a, 
     }
 }
 
-// A[i,j] <- below[j] A[i,j] under the diagonal, rows[i] A[i,j] on and above it. A block's threads
+// A[i,j] <- below[j] A[i,j] below the diagonal, rows[i] A[i,j] on and above it. A block's threads
 // go down a column.
 template <typename T>
 __device__ __forceinline__ void trapezoids_scale(i64 m, i64 n, const T* below, const T* rows, T* a,

@@ -1,15 +1,15 @@
 // arch: sm_60
-// Least squares for many small problems by one launch: a block to a problem, whose x and y stay in
+// Least squares for many small problems by one launch: one block per problem, whose x and y stay in
 // shared memory.
 //
-// LINPACK's dqrls for each: x by Householder reflectors with dqrdc2's exchanges, Q'y, coefficients
-// by back substitution, and residuals Q (0, the rest of Q'y). Columns stay where they are:
-// order[position] is the column that stands at a position. dqrdc2 compares the norm of what remains
-// of a column with its limit when it comes to that column; it is computed then, and not kept up to
-// date before, because the reflector needs it anyway. Norms are in double precision for both types.
+// Each is LINPACK's dqrls: x by Householder reflectors with dqrdc2's exchanges, Q'y, coefficients
+// by back substitution, and residuals Q (0, the rest of Q'y). Columns stay in place:
+// order[position] is the column at a position. dqrdc2 compares the norm of a column's remainder
+// with its limit when it reaches the column. The norm is computed then and not updated before,
+// because the reflector needs it anyway. Norms are in double precision for both types.
 //
-// One warp makes a reflector, then each warp applies it to columns of its own. Problem i has x at
-// x[i * m * n], and so on.
+// One warp makes a reflector, then each warp applies it to its columns. Problem i has x at x[i * m
+// * n], and so on.
 #include "common.cuh"
 
 namespace {
@@ -33,8 +33,8 @@ struct Problem {
     }
 };
 
-// A column's length from some row on: `squares` is the sum of squares after multiplication by
-// `scale`, a power of two that keeps it from overflow and from vanishing.
+// The length of a column from some row on. `squares` is the sum of squares after multiplication by
+// `scale`, a power of two that prevents overflow and underflow.
 struct Length {
     double scale, squares;
     __device__ double norm() const { return root(squares) * inverse_scale(scale); }
@@ -55,7 +55,7 @@ __device__ __forceinline__ Length length_of(int first, int m, const T* x) {
     return {scale, warp_sum(s)};
 }
 
-// The column at position j of n goes behind all others. By one warp.
+// Moves the column at position j of n behind all others. By one warp.
 __device__ __forceinline__ void move_behind(int j, int n, int* order) {
     const int lane = threadIdx.x & 31, column = order[j];
     __syncwarp();
@@ -70,9 +70,9 @@ __device__ __forceinline__ void move_behind(int j, int n, int* order) {
     __syncwarp();
 }
 
-// Chooses the column for position j and makes its reflector, with LINPACK's rule for a column that
-// is zero below the diagonal: it is reflected too, unless it is all zero. None for the last row. By
-// one warp.
+// Chooses the column for position j and makes its reflector. By LINPACK's rule a column that is
+// zero below the diagonal is reflected too, unless it is all zero. The last row has none. By one
+// warp.
 template <typename T>
 __device__ __forceinline__ void make_reflector(int j, int m, int n, const Problem<T>& p) {
     const int lane = threadIdx.x & 31;
@@ -138,7 +138,8 @@ __device__ __forceinline__ void finish_response(int m, int n, int k, const Probl
     for (int r = lane; r < m; r += 32) residuals[r] = z[r];
 }
 
-// x becomes its factor in LINPACK's form, columns in their new order, and y Q'y. Wants m > 0.
+// Replaces x by its factor in LINPACK's form, columns in their new order, and y by Q'y. Requires m
+// > 0.
 template <typename T>
 __device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, T* x, T* y,
                                     T* residuals, T* coefficients, T* qraux, int* jpvt, int* rank) {
@@ -168,7 +169,7 @@ __device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, 
         const T tau = p.tau[j];
         const T* v = p.x + p.order[j] * m;
         const int behind = n - j - 1;
-        // Columns moved behind are reduced too, but it is the others that fit y.
+        // Columns moved behind are reduced too, but only the others fit y.
         const int columns = tau == T(0) ? 0 : behind + (j < *p.kept ? q : 0);
         for (int c = warp; c < columns; c += warps)
             reflect(j, m, tau, v,
@@ -186,7 +187,7 @@ __device__ __forceinline__ void fit(i64 first, int m, int n, int q, double tol, 
         const T* from = p.x + p.order[c] * m;
         const T tau = c + 1 < m ? p.tau[c] : T(0);
         for (int r = lane; r < m; r += 32) x[c * m + r] = r > c ? from[r] * tau : from[r];
-        // Without a reflector dqrdc2 leaves the norm of what remains, which is the last entry.
+        // Without a reflector dqrdc2 leaves the norm of the remainder, which is the last entry.
         if (lane == 0) qraux[c] = c + 1 < m ? tau : magnitude(from[m - 1]);
         if (lane == 0) jpvt[c] = p.order[c];
     }

@@ -1,20 +1,20 @@
 // arch: sm_80 sm_90
-// Rows divided by a triangle on the tensor cores, for panels of QR (`qr_panel.cu` has the
-// mathematics, and the same without them): X M = B for an upper triangular M of order up to 128, by
-// substitution.
+// Rows divided by a triangle on tensor cores, for panels of QR: X M = B for an upper triangular M
+// of order up to 128, by substitution. `qr_panel.cu` has the mathematics, and the same without
+// tensor cores.
 //
 // A warp has 16 rows in registers, as accumulators of 16 x 8: lane (g = lane / 4, p = lane % 4) has
-// rows g and g + 8 of columns 2 p and 2 p + 1 of every 8. Eight columns are solved as ever, among
-// the four lanes that share a row, and stored; then their product with M is taken from all columns
-// behind them. What was solved is the left operand as it is, because the order of the steps of a
-// product is free: a lane's two columns are its steps of the two halves, and M is read accordingly.
-// As the first eight columns are done with, the others move up: registers keep their names in a
-// loop.
+// rows g and g + 8 of columns 2 p and 2 p + 1 of every 8. The four lanes that share a row solve for
+// eight columns by substitution and store them. Then their product with M is subtracted from all
+// columns to the right. The solved columns serve as the left operand unchanged, because the order
+// of the steps of a product is free: a lane's two columns are its steps of the two halves, and M is
+// read accordingly. When the first eight columns are finished, the others move up, so that
+// registers keep their names in a loop.
 //
-// M is in shared memory in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of
-// a tile contiguous; in place of those of the diagonal are their inverses, or they have contiguous
-// rows, and reciprocals on it. Nothing below the diagonal or beyond column n meets a column before
-// n.
+// Shared memory holds M in tiles of 8 x 8, row after row of tiles from the diagonal on, columns of
+// a tile contiguous. A diagonal tile is replaced by its inverse; or it has contiguous rows, and
+// reciprocals on its diagonal. Nothing below the diagonal or beyond column n affects a column
+// before n.
 //
 // Single precision is computed in double and rounded once.
 #include "tile_f64.cuh"
@@ -31,7 +31,8 @@ __device__ __forceinline__ double* shared_memory() {
     return memory;
 }
 
-// B and where X goes, from the first row on; to `back` as well, laid out as B, if that is there.
+// B and the destination of X, from the first row on; and `back`, unless null, a second destination
+// with the layout of B.
 template <typename T>
 struct Lines {
     const T* from;
@@ -43,13 +44,14 @@ struct Lines {
     bool upper;  // B is the upper triangle of what is there
 };
 
-// A tile D of the diagonal, rows contiguous, reciprocals on it, by eight lanes, of which this one
-// has column c. Where it is safe its inverse takes its place, columns contiguous; whether it did.
+// A diagonal tile D, with contiguous rows and reciprocals on the diagonal, by eight lanes; this one
+// has column c. If safe, D is replaced by its inverse with contiguous columns. Returns whether it
+// was.
 //
 // X = B D^-1 by a product has an error of eps |B| |D^-1|, and so X D - B one of eps |X| |D| |D^-1|
-// |D|. With orthonormal columns of X those of B are as long as those of D: column j of the residual
-// stays within MUCH of what rounding does to it anyway if, of columns of length s, s_0 w_0 + s_1
-// w_1 + ... <= MUCH s_j for w = |D^-1| |D|. Scales of columns do not matter for that.
+// |D|. If X has orthonormal columns, those of B are as long as those of D. Let s be the lengths of
+// the columns and w = |D^-1| |D|. If s_0 w_0 + s_1 w_1 + ... <= MUCH s_j, column j of the residual
+// is within MUCH times the unavoidable rounding error. The scales of columns do not affect this.
 __device__ __forceinline__ bool invert(double* tile, int c, bool there) {
     constexpr double MUCH = 16;
     double d[TILE], y[TILE], s = 0, much = 0;
@@ -86,13 +88,13 @@ __device__ __forceinline__ bool invert(double* tile, int c, bool there) {
     return all;
 }
 
-// M <- the upper triangle of a matrix, times 1 or -1; inverted[i]: whether tile i of the diagonal
-// is. The block meets.
+// M <- the upper triangle of a matrix, times 1 or -1; inverted[i]: whether diagonal tile i was
+// inverted. The block meets.
 template <typename T>
 __device__ __forceinline__ void load_triangle(double* triangle, int* inverted, int n, const T* from,
                                               double sign) {
-    // Rows of tiles b and across - 1 - b have across + 1 tiles together; a thread has an element of
-    // every other, and the loads of DEEP such pairs are under way together.
+    // Rows of tiles b and across - 1 - b have across + 1 tiles together. A thread has an element of
+    // every other tile, and the loads of DEEP such pairs are in flight together.
     constexpr int AT_ONCE = THREADS / (TILE * TILE), EACH = (TILES + AT_ONCE) / AT_ONCE, DEEP = 2;
     const int across = (n + TILE - 1) / TILE, low = threadIdx.x % TILE,
               high = threadIdx.x / TILE % TILE;
@@ -129,20 +131,20 @@ __device__ __forceinline__ void load_triangle(double* triangle, int* inverted, i
         *reciprocal = 1 / *reciprocal;
     }
     __syncthreads();
-    // Lanes without a tile look at the first one, and leave it.
+    // Lanes without a tile read the first one, and do not change it.
     const bool there = own < across;
     const bool done = invert(triangle + (there ? start(own) : 0) * TILE * TILE, low, there);
     if (there) inverted[own] = done;
     __syncthreads();
 }
 
-// Eight columns of a warp's rows: those before column k + 1 are solved when step k is done.
+// Solves for eight columns of a warp's rows: those before column k + 1 are final after step k.
 __device__ __forceinline__ void substitute(double (&x)[4], const double* diagonal, int p) {
     const double2* m = reinterpret_cast<const double2*>(diagonal) + p;
 #pragma unroll
     for (int k = 0; k < TILE; ++k) {
         const double2 by = m[k * TILE / 2];
-        // Column k is number `mine` of the lane that has it.
+        // Column k is number `mine` of its lane.
         const int mine = k % 2, holder = k / 2;
 #pragma unroll
         for (int h = 0; h < 4; h += 2) {
@@ -155,13 +157,13 @@ __device__ __forceinline__ void substitute(double (&x)[4], const double* diagona
     }
 }
 
-// 16 rows from `first` on, of up to MOST tiles, by a warp.
+// Divides 16 rows from `first` on, of at most MOST tiles, by one warp.
 template <int MOST, typename T>
 __device__ __forceinline__ void divide_rows(const double* triangle, const int* inverted, int n,
                                             const Lines<T>& lines, i64 first) {
     const int lane = threadIdx.x % 32, p = lane % 4;
     const i64 row = first + lane / 4;
-    // Columns that are there, of each of a lane's two rows.
+    // The existing columns of each of a lane's two rows.
     int end[2] = {row < lines.count ? n : 0, row + TILE < lines.count ? n : 0};
     const int begin[2] = {lines.upper ? (int)row : 0, lines.upper ? (int)row + TILE : 0};
     double x[MOST][4];
@@ -213,8 +215,8 @@ __device__ __forceinline__ void divide_rows(const double* triangle, const int* i
             for (int e = 0; e < 4; ++e) x[u - 1][e] = x[u][e];
         };
         if (left > 1) update(1);
-            // In pairs, so that few questions are asked: what is made of columns beyond the last is
-            // not looked at.
+            // In pairs, so that few conditions are tested: results in columns beyond the last are
+            // not used.
 #pragma unroll
         for (int u = 2; u < MOST; u += 2)
             if (left > u) update(u), update(u + 1);
@@ -222,8 +224,8 @@ __device__ __forceinline__ void divide_rows(const double* triangle, const int* i
     }
 }
 
-// All rows, by this block as number `block` of `blocks`. Few rows are spread over blocks before
-// they fill one.
+// Divides all rows, of which this block, number `block` of `blocks`, takes its share. Few rows are
+// spread over blocks before they fill one.
 template <int MOST, typename T>
 __device__ __forceinline__ void divide_lines(int n, const T* m, double sign, const Lines<T>& lines,
                                              int block, int blocks) {
@@ -245,8 +247,8 @@ __device__ __forceinline__ void divide_panel(i64 m, int n, const T* a, i64 ld, c
     divide_lines<MOST>(n, r, 1, lines, blockIdx.x, gridDim.x);
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = M
-// (-P)^-1 beside, 16 rows each; without it V is not wanted but in A.
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks also compute T
+// = M (-P)^-1, 16 rows each; without it V is written to A only.
 template <int MOST, typename T>
 __device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, const T* p,
                                              T* triangle, i64 ldt, T* q, i64 ldq, T* a, i64 ld,
@@ -263,7 +265,7 @@ __device__ __forceinline__ void finish_panel(i64 m, int n, const T* factors, con
 
 }  // namespace
 
-// Panels of up to 8 * MOST columns; PER blocks share a multiprocessor.
+// For panels of at most 8 * MOST columns; PER blocks share a multiprocessor.
 #define INSTANCES(T, SUFFIX, NAME, MOST, PER)                                                  \
     extern "C" __global__ void __launch_bounds__(THREADS, PER) panel_divide_##NAME##_##SUFFIX( \
         i64 m, int n, const T* a, i64 ld, const T* r, T* q, i64 ldq, const int* stop) {        \

@@ -1,23 +1,26 @@
 // arch: sm_60
 // Panels of the QR factorization from matrix products, and T of a block of reflectors.
 //
-// CholeskyQR2 (Yamamoto et al., 2015): R1 = chol(A'A), Q1 = A R1^-1, R2 = chol(Q1'Q1); Q = Q1 R2^-1
-// is orthogonal to rounding where A'A is not too ill-conditioned, and A = Q R2 R1. Householder
-// reconstruction (Ballard et al., 2015): with signs S of which S(j) is opposite to the pivot, Q - S
-// = V U without exchanges, V unit lower trapezoidal, and Q S = I - V T V1' for V1, V's first n
-// rows, and T = -U S V1'^-1: the reflectors, factors tau = diag(T) and R = S R2 R1 of LAPACK.
+// CholeskyQR2 (Yamamoto et al., 2015): R1 = chol(A'A), Q1 = A R1^-1, R2 = chol(Q1'Q1). Then Q = Q1
+// R2^-1 is orthogonal to rounding if A'A is not too ill-conditioned, and A = Q R2 R1.
 //
-// Q is never formed. (Q - S) R2 = Q1 - S R2 = V M with M = U R2, which is eliminated in place of Q
-// - S, and T = -M P^-1 with P = V1' S R2.
+// Householder reconstruction (Ballard et al., 2015): S is a diagonal matrix of signs, with S(j)
+// opposite to the pivot. Q - S = V U without exchanges, with V unit lower trapezoidal. With V1 the
+// first n rows of V, Q S = I - V T V1' and T = -U S V1'^-1. These are LAPACK's reflectors, with
+// factors tau = diag(T) and R = S R2 R1.
 //
-// `stop` is set to the 1-based first column of a panel that cannot be had so. From then on nothing
-// is done: until V is found A is only read, and so it is there for another way. Refused are panels
-//   - whose A'A has a pivot that is not positive or near the ends of the range, infinities and NaN
-//   among them;
-//   - whose Q1'Q1 is far from the identity: R1 was too inaccurate, Q might be;
-//   - with a column whose entries below the diagonal are negligible in Q: where they are zero
-//   LAPACK has no reflector, tau = 0.
-// A square panel's last column has none, too: S has the sign of the pivot, which becomes zero.
+// Q is never formed. (Q - S) R2 = Q1 - S R2 = V M with M = U R2, which is eliminated instead of Q -
+// S, and T = -M P^-1 with P = V1' S R2.
+//
+// `stop` is set to the 1-based first column of a panel that is refused. From then on nothing is
+// done. A is only read until V is known, so that another method can start from it. These panels are
+// refused:
+//
+// - A'A has a pivot that is not positive (NaN too), infinite, or near overflow or underflow.
+// - Q1'Q1 is far from the identity: R1 was too inaccurate, and Q might be.
+// - Entries of a column of Q below the diagonal are negligible. If they are zero LAPACK has no
+//   reflector, tau = 0. The last column of a square panel has none either: S has the sign of the
+//   pivot, which becomes zero.
 #include "divide_rows.cuh"
 #include "eliminate.cuh"
 
@@ -25,7 +28,7 @@ namespace {
 
 constexpr int LD = 128;  // of all small matrices
 
-// How far Q1'Q1 may be from the identity, in the Frobenius norm and squared.
+// The largest distance of Q1'Q1 from the identity, in the Frobenius norm, squared.
 constexpr double FAR = 1.0 / 256;
 
 template <typename T>
@@ -33,7 +36,8 @@ struct Limits;
 template <>
 struct Limits<double> {
     static constexpr double eps = 2.220446049250313e-16;
-    // Entries of I - Q1'Q1 whose products, 128 of them, are less than a rounding error.
+    // Below this size the products of entries of I - Q1'Q1, 128 of them, are less than a rounding
+    // error.
     static constexpr double small = 2.3283064365386963e-10;
 };
 template <>
@@ -48,13 +52,13 @@ __device__ __forceinline__ T* shared_memory() {
     return reinterpret_cast<T*>(memory);
 }
 
-// Order n, a multiple of SIDE from n on.
+// Order n, rounded up to a multiple of SIDE.
 __device__ __forceinline__ int padded(int n) {
     return (n + eliminate::SIDE - 1) / eliminate::SIDE * eliminate::SIDE;
 }
 
-// How the threads of an eliminating block go through a matrix: a row each, of every fourth column,
-// in batches of loads that are under way together.
+// How the threads of an eliminating block read a matrix: one row each, every fourth column, in
+// batches of loads that are in flight together.
 constexpr int ROWS = eliminate::LARGEST, APART = eliminate::THREADS / ROWS, BATCH = 16;
 
 __device__ __forceinline__ int my_row() { return threadIdx.x % ROWS; }
@@ -78,8 +82,8 @@ __device__ __forceinline__ void load_square(const W& w, int n, const T* a, i64 l
     __syncthreads();
 }
 
-// R <- chol(G), upper, with zeros below it, from the elimination of G, which is loaded. False, for
-// all threads, where there is none. `scales`: room for as many numbers. The block meets.
+// R <- chol(G), upper, with zeros below it, from the elimination of the loaded G. Returns false to
+// all threads if it does not exist. `scales`: room for n numbers. The block meets.
 template <typename T>
 __device__ __forceinline__ bool root_of(const eliminate::Elimination<T, false>& w, T* r,
                                         T* scales) {
@@ -110,8 +114,8 @@ __device__ __forceinline__ void factor_gram(int n, const T* g, T* r, i64 first, 
     if (!root_of(w, r, inverses) && threadIdx.x == 0) *stop = (int)(first + 1);
 }
 
-// R2, and V1, M, S and tau of a panel: from G = Q1'Q1 and q, Q1's first n rows. V1 and M in
-// `factors`, one below the other.
+// R2, V1, M, S and tau of a panel from G = Q1'Q1 and q, the first n rows of Q1. V1 and M are stored
+// in `factors`, one below the other.
 template <typename T>
 __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, const T* q, i64 ldq,
                                             T* r, T* factors, T* signs, T* tau, i64 first,
@@ -125,8 +129,8 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
         shared_memory<T>(), size, {nullptr, 0, n, false}, inverses, nullptr, &refused, nullptr};
     if (t == 0) refused = 0;
     load_square(gram, n, g, LD);
-    // Loops over what this thread has loaded. They stay loops: code that is met once takes longer
-    // to fetch than to do.
+    // Loops over what this thread has loaded. They stay loops: code that runs once takes longer to
+    // fetch than to execute.
     T distance = T(0), largest = T(0);
 #pragma unroll 4
     for (int j = my_column(); j < size; j += APART) {
@@ -139,7 +143,7 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     largest = block_max(largest, scratch);
     bool fine = distance < T(FAR);
     if (fine && largest <= Limits<T>::small) {
-        // chol(I + E) to first order: what is left out is less than a rounding error.
+        // chol(I + E) to first order: the omitted terms are less than a rounding error.
 #pragma unroll 4
         for (int j = my_column(); j < size; j += APART) {
             if (row >= size) continue;
@@ -153,7 +157,7 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
     const eliminate::Elimination<T, true> w = {
         shared_memory<T>(), size, {r, LD, n, square}, inverses, chosen, &refused, ahead};
     load_square(w, n, q, ldq);
-    // Four threads add up what a column has on and above the diagonal.
+    // Four threads sum the entries of a column on and above the diagonal.
     const int column = t / 4;
     T above = T(0);
 #pragma unroll 4
@@ -179,8 +183,8 @@ __device__ __forceinline__ void reconstruct(int n, bool square, const T* g, cons
 
 constexpr int TILE = 16;  // of `finish_top`
 
-// V1 and R to the panel's top, V1 with its ones and zeros to v, and P = V1'S R2; one block of
-// TILE^2 threads for each tile.
+// Writes V1 and R to the panel's top, V1 with its ones and zeros to v, and P = V1'S R2; one block
+// of TILE^2 threads per tile.
 template <typename T>
 __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, const T* factors,
                                            const T* signs, T* a, i64 ld, T* v, i64 ldv, T* p,
@@ -199,7 +203,7 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     if (top > side) return;
     T product = T(0), mixed = T(0);
     // Tiles (top, from) of R2 and V1', and (from, side) of R1 and S R2; those of the next step are
-    // under way during a step.
+    // in flight during a step.
     T next[4];
     const auto fetch = [&](int from) {
         const int k = from + col, l = from + row, c = top + col;
@@ -230,7 +234,7 @@ __device__ __forceinline__ void finish_top(int n, const T* r1, const T* r2, cons
     }
 }
 
-// `count` rows, by this block as number `block` of `blocks`.
+// Divides `count` rows, of which this block, number `block` of `blocks`, takes its share.
 template <typename T, int R, typename Get, typename Put>
 __device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, const T* divisor,
                                              T* solved, int n, Get get, Put put) {
@@ -244,13 +248,13 @@ __device__ __forceinline__ void divide_tiles(i64 count, i64 block, i64 blocks, c
             });
 }
 
-// Where in shared memory solved columns are kept: behind M.
+// The place of solved columns in shared memory, after M.
 template <typename T>
 __device__ __forceinline__ T* solved_at(T* divisor, int n) {
     return divisor + divide::column_at(divide::blocks_of(n));
 }
 
-// Q1 <- A R1^-1, R rows to a thread.
+// Q1 <- A R1^-1, R rows per thread.
 template <typename T, int R>
 __device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, const T* r, T* q,
                                             i64 ldq, const int* stop) {
@@ -263,8 +267,8 @@ __device__ __forceinline__ void divide_rows(i64 m, int n, const T* a, i64 ld, co
         [=](i64 i, int c, T x) { q[i + c * ldq] = x; });
 }
 
-// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks make T = -M
-// P^-1 beside; without it V is not wanted but in A.
+// The rows of V below V1, Q1 M^-1, to A and in place. With `follow` the first blocks also compute T
+// = -M P^-1; without it V is written to A only.
 template <typename T, int R>
 __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, const T* p, T* triangle,
                                             i64 ldt, T* q, i64 ldq, T* a, i64 ld, bool follow,
@@ -292,7 +296,7 @@ __device__ __forceinline__ void finish_rows(i64 m, int n, const T* factors, cons
 }
 
 // The upper triangular T of H_0 H_1 ... = I - V T V', from G = V'V: T (I + U D) = D with U above
-// G's diagonal and D = diag(tau). Of each LD reflectors by themselves; blockIdx.y says which.
+// G's diagonal and D = diag(tau). One T for each LD reflectors; blockIdx.y is its number.
 template <typename T>
 __device__ __forceinline__ void reflectors_triangle(int reflectors, const T* gram, i64 ldg,
                                                     const T* tau, T* triangle, i64 ldt) {

@@ -2,13 +2,13 @@
 // QR factorization by Householder reflectors of as many columns as the blocks of one launch hold,
 // in a pipeline.
 //
-// A block has eight columns to itself, all rows of them in registers. It follows the reflectors of
-// the columns before its own, one by one as their blocks send them; then it makes its own, for
-// which no other block is asked, and sends these.
+// A block keeps eight columns in registers. It applies the reflectors of the columns before its
+// own, one by one as their blocks send them. Then it makes its own, without asking another block,
+// and sends these.
 //
-// One sum over the rows for each column is all that a reflector takes. For one of another block
-// that is v'x. For a block's own column y it is y'x below the diagonal, of y itself among the x:
-// with its norm come v, which is y times a number, and v'x.
+// A reflector needs only one sum over the rows per column. For a reflector of another block that is
+// v'x. For a block's own column y it is y'x below the diagonal, with y itself among the x: its norm
+// gives v, which is y times a number, and v'x.
 #include "column_pipeline.cuh"
 
 namespace {
@@ -25,7 +25,7 @@ struct Shared {
     T tau[2];
 };
 
-// A square root and its reciprocal, of a number far from the ends of the range.
+// A square root and its reciprocal, of a number far from overflow and underflow.
 __device__ __forceinline__ void roots(double s, double& g, double& r) {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(s));
@@ -39,7 +39,7 @@ __device__ __forceinline__ void roots(float s, float& g, float& r) {
     g = __fsqrt_rn(s);
     r = __frcp_rn(g);
 }
-// Whether squares of such a size are far enough from the ends of the range.
+// Whether squares of this size are far enough from overflow and underflow.
 __device__ __forceinline__ bool is_safe(double below, double all) {
     return below > 0x1p-64 && all < 0x1p900;
 }
@@ -59,7 +59,7 @@ struct Stripe {
     int turn;
     T x[ROWS][WIDTH];
 
-    // Sums over the block: a lane has the sum of the d[lane % 8].
+    // Sums over the block: each lane gets the sum of the d[lane % 8].
     __device__ __forceinline__ T sum_up(T (&d)[WIDTH]) {
 #pragma unroll
         for (int half = WIDTH / 2; half > 0; half /= 2) {
@@ -83,7 +83,7 @@ struct Stripe {
         return sum;
     }
 
-    // The largest of the block; NaN do not count.
+    // The largest number of the block, ignoring NaN.
     __device__ __forceinline__ T largest(T d) {
         d = warp_max(d);
         turn ^= 1;
@@ -95,8 +95,8 @@ struct Stripe {
         return most;
     }
 
-    // What a reflector with v in `l` changes in the columns from FROM on: w of column e is in the
-    // lanes that have it.
+    // Applies a reflector with v in `l` to the columns from FROM on; the lanes of column e have its
+    // w.
     template <int FROM>
     __device__ __forceinline__ void change(const T (&l)[ROWS], T w) {
 #pragma unroll
@@ -107,7 +107,8 @@ struct Stripe {
         }
     }
 
-    // The j-th reflector, of another block: a column with v, zero above row j and tau in it.
+    // Applies the j-th reflector, of another block: a column with v, zero above row j, with tau in
+    // row j.
     __device__ __forceinline__ void follow(T (&l)[ROWS], const T* column, int j) {
         R::await(column, t, l);
 #pragma unroll
@@ -127,7 +128,7 @@ struct Stripe {
         change<0>(l, tau == T(0) ? T(0) : tau * sum);
     }
 
-    // The j-th reflector, from column E of its own.
+    // Makes the j-th reflector, from this block's column E.
     template <int E>
     __device__ __forceinline__ void reflect(int j, T* message, T* taus) {
         T sum, below, alpha, unit = T(1), g, r, tau;
@@ -149,11 +150,11 @@ struct Stripe {
             const T all = below + alpha * alpha;
             roots(all, g, r);
             tau = T(1) + magnitude(alpha) * r;
-            // Another column may be so large that the product leaves the range.
+            // Another column may be so large that the product overflows.
             const bool safe = is_safe(below, all) && __all_sync(ALL, magnitude(sum) <= LARGEST<T>);
             if (__builtin_expect(safe || scaled == 2, 1)) break;
-            // Once more, of a column of which the largest is near one; twice if it was at an end of
-            // the range.
+            // Again, after scaling the column's largest entry to about one; twice if that was near
+            // overflow or underflow.
             T most = T(0);
 #pragma unroll
             for (int h = 0; h < ROWS; ++h)
@@ -211,7 +212,7 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
     __shared__ Shared<T, THREADS / 32> memory;
     auto& s = *at_hand(&memory);
     int t = threadIdx.x, lane = t & 31, warp = t >> 5;
-    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // asking for them takes long
+    asm volatile("" : "+r"(t), "+r"(lane), "+r"(warp));  // reading these registers takes long
     const int c0 = blockIdx.x * WIDTH, k = min(m, n), before = min(c0, k), end = min(c0 + WIDTH, k);
     T* const own = a + c0 * lda;
     Stripe<T, THREADS, ROWS> b = {s, t, warp, lane, 0};
@@ -236,9 +237,9 @@ __device__ __forceinline__ void stripe(int m, int n, T* a, i64 lda, T* messages,
 
 }  // namespace
 
-// A matrix of m rows and n columns at a: R and the reflectors in place, their factors at `taus`.
-// One launch of n / 8 blocks, all resident, of THREADS threads, for m <= THREADS * ROWS rows.
-// `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers, all words blank before.
+// Factors a matrix of m rows and n columns at a: R and the reflectors in place, their factors at
+// `taus`. One launch of n / 8 blocks, all resident, of THREADS threads, for m <= THREADS * ROWS
+// rows. `messages`: min(m, n) + 1 columns of THREADS * ROWS numbers; all words must be blank.
 #define ENTRY(T, SUFFIX, THREADS, ROWS)                                                    \
     extern "C" __global__ void __launch_bounds__(THREADS, 1)                               \
         columns_reflect_pipeline##THREADS##x##ROWS##_##SUFFIX(int m, int n, T* a, i64 lda, \

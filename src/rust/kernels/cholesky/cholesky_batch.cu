@@ -215,7 +215,7 @@ __device__ __forceinline__ void factor_warp(i64 first, int n, T* a, u64* failed)
 }
 
 constexpr int PANEL = 32;   // columns factored together
-constexpr int CHUNK = 128;  // rows of a panel worked on at once, one to a thread
+constexpr int CHUNK = 128;  // rows of a panel per step, one per thread
 constexpr int SLAB = 16;    // columns of L subtracted from a panel at once
 constexpr int LD_CHUNK = PANEL + 1;
 constexpr int LD_SLAB = SLAB + 2;

@@ -113,7 +113,7 @@ struct Work {
 
     // Waits until the ring has room for a block of this warp. The warps after this one and the one
     // that sends may still read the block RING before. Warps before this one have finished with it,
-    // since this warp has received what they made of it.
+    // since this warp has received their results.
     __device__ __forceinline__ void await_room(int block) const {
         for (;;) {
             const int later = lane > warp && lane <= WORKERS ? glimpse(&s.done[lane]) : FINISHED;

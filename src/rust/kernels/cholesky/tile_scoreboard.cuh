@@ -111,7 +111,7 @@ struct Crew {
 
     const Board<LAYOUT>& board;
     double* slabs;  // shared: slabs of products, then panels
-    int* word;      // shared: two words of its own
+    int* word;      // shared: two words
 
     static __device__ __forceinline__ int thread() { return threadIdx.x & (CREW_SIZE - 1); }
     static __device__ __forceinline__ void sync() { crew_sync<CREW_SIZE>(); }

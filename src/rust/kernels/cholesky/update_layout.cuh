@@ -15,7 +15,7 @@ constexpr int COLUMNS = 16;  // of the factor, per warp: two blocks of rows
 // Warps of a block that have columns; one more sends and receives reflections.
 constexpr int WORKERS = 7;
 constexpr int SLAB = COLUMNS * WORKERS;  // columns of a block
-constexpr int RING = 8;                  // blocks of reflections at hand
+constexpr int RING = 8;                  // blocks of reflections in shared memory
 // Tiles of a warp, with as many rows as a block of reflections, loaded or in flight.
 constexpr int AHEAD = 4;
 constexpr int FINISHED = 0x7fffffff;

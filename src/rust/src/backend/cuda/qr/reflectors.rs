@@ -18,7 +18,7 @@ use crate::cost::work::apply_flops;
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");
 
-/// Leading dimension of a panel's small matrices, and the most reflectors of a panel, as in `kernels/qr/qr_panel.cu`.
+/// Leading dimension of a panel's small matrices, and the most reflectors of a panel, as in `kernels/qr/gram_root.cuh`.
 pub(super) const LD: usize = 128;
 /// Columns that a block of threads divides at a time, and its threads.
 pub(crate) const SIDE: usize = 16;

@@ -47,8 +47,9 @@
 #' attr(b, "breakeven")
 #' plot(b)
 #' @export
-gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve"), n = 2^(7:13), device = NULL,
-                          precision = "double", against = c("cpu", "base"), seconds = 30) {
+gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve"),
+                          n = 2^(7:13), device = NULL, precision = "double",
+                          against = c("cpu", "base"), seconds = 30) {
   call <- sys.call()
   what <- some_of(what, names(benchmark_verbs), "what", call)
   against <- some_of(against, c("cpu", "base"), "against", call)
@@ -69,7 +70,9 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
   auto <- how("auto", precision, call)
   columns <- c(against, if (!is.null(device)) "gpu")
   share <- max(seconds, 0) / (length(what) * length(columns))
-  rows <- lapply(what, function(verb) benchmark_verb(verb, n, columns, device, precision, auto, share))
+  rows <- lapply(
+    what, function(verb) benchmark_verb(verb, n, columns, device, precision, auto, share)
+  )
   out <- do.call(rbind, rows)
   breakeven <- vapply(what, function(verb) breakeven(out[out$what == verb, ]), 0)
   structure(out,
@@ -92,19 +95,22 @@ benchmark_verbs <- list(
 some_of <- function(value, choices, argument, call) {
   if (!(is.character(value) && length(value) && all(value %in% choices))) {
     abort_argument(argument,
-      sprintf("'%s' must be some of %s", argument, paste0("\"", choices, "\"", collapse = ", ")), call)
+      sprintf("'%s' must be one or more of %s", argument, paste0("\"", choices, "\"", collapse = ", ")),
+      call)
   }
   unique(value)
 }
 
 benchmark_orders <- function(n, call) {
-  if (!(is.numeric(n) && length(n) && all(is.finite(n)) && all(n >= 1 & n == floor(n) & n <= 46340))) {
+  if (!(is.numeric(n) && length(n) && all(is.finite(n)) &&
+    all(n >= 1 & n == floor(n) & n <= 46340))) {
     abort_argument("n", "'n' must be whole numbers from 1 to 46340", call)
   }
   sort(unique(as.integer(n)))
 }
 
-# Well conditioned, symmetric and positive definite for Cholesky. Takes no random numbers from the session.
+# Well conditioned, symmetric and positive definite for Cholesky. Takes no random numbers from the
+# session.
 benchmark_matrix <- function(verb, n) {
   u <- sin(seq_len(65537)^2)
   x <- if (verb == "chol") tcrossprod(rep_len(u, n)) else matrix(rep_len(u, n * n), n, n)
@@ -124,7 +130,11 @@ benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
   left <- vapply(columns, function(who) share, 0)
   for (i in seq_along(n)) {
     # The first order is always tried; `left` may be infinite.
-    expected <- if (i == 1L) rep(0, length(columns)) else 2 * times[i - 1L, columns] * (n[[i]] / n[[i - 1L]])^3
+    expected <- if (i == 1L) {
+      rep(0, length(columns))
+    } else {
+      2 * times[i - 1L, columns] * (n[[i]] / n[[i - 1L]])^3
+    }
     able <- columns[!is.na(expected) & expected <= left]
     if (length(able) == 0L) {
       break
@@ -145,8 +155,8 @@ benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
   )
 }
 
-# Seconds of a call, after one that is not counted. A clock ticks in microseconds, so that calls shorter than a millisecond are
-# timed together.
+# Seconds of a call, after one that is not counted. A clock ticks in microseconds, so that calls
+# shorter than a millisecond are timed together.
 median_time <- function(run, x, budget) {
   clock <- function(calls) {
     began <- as.numeric(Sys.time())
@@ -163,8 +173,9 @@ median_time <- function(run, x, budget) {
   stats::median(times)
 }
 
-# The order from which on the GPU is the faster, in the rows of one operation: where the line between the last order at which it was
-# not and the next one, drawn on logarithmic scales, crosses. An order that the CPU was too slow for counts as won.
+# The order from which on the GPU is the faster, in the rows of one operation: where the line
+# between the last order at which it was not and the next one, drawn on logarithmic scales,
+# crosses. An order that the CPU was too slow for counts as won.
 breakeven <- function(rows) {
   rows <- rows[!is.na(rows$gpu), ]
   if (nrow(rows) == 0L) {
@@ -197,15 +208,21 @@ print.gpu_benchmark <- function(x, ...) {
   x <- x[measured, ]
   table <- as.data.frame(x)[intersect(c("what", "n", times, "auto"), names(x))]
   for (who in times) {
-    table[[who]] <- ifelse(is.na(x[[who]]), "", format(signif(1e3 * x[[who]], 3), drop0trailing = TRUE, scientific = FALSE))
+    table[[who]] <- ifelse(
+      is.na(x[[who]]), "",
+      format(signif(1e3 * x[[who]], 3), drop0trailing = TRUE, scientific = FALSE)
+    )
   }
   names(table)[match(times, names(table))] <- paste0(times, ", ms")
   print(table, row.names = FALSE)
   breakeven <- attr(all, "breakeven")
   if (is.na(attr(all, "gpu") %||% NA)) {
-    cat("There is no GPU to compare with; gpu_sitrep() says why.\n")
+    cat("No GPU to compare with: see gpu_sitrep().\n")
   } else if (length(breakeven)) {
-    from <- ifelse(breakeven == 0, "at every order", ifelse(is.finite(breakeven), paste("from n =", breakeven), "at no order"))
+    from <- ifelse(
+      breakeven == 0, "at every order",
+      ifelse(is.finite(breakeven), paste("from n =", breakeven), "at no order")
+    )
     cat("The GPU is faster:\n", sprintf("  %-9s  %s\n", names(breakeven), from), sep = "")
   }
   invisible(all)
@@ -224,7 +241,9 @@ plot.gpu_benchmark <- function(x, ...) {
   for (verb in verbs) {
     rows <- x[x$what == verb, ]
     times <- 1e3 * as.matrix(as.data.frame(rows)[columns])
-    settings <- utils::modifyList(list(type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb), list(...))
+    settings <- utils::modifyList(
+      list(type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb), list(...)
+    )
     do.call(graphics::plot, c(list(range(rows$n), range(times, na.rm = TRUE)), settings))
     for (who in columns) {
       graphics::lines(rows$n, times[, who], type = "b", pch = 19, col = colours[[who]])
@@ -234,7 +253,9 @@ plot.gpu_benchmark <- function(x, ...) {
       graphics::abline(v = from, lty = 2, col = colours[["gpu"]])
     }
     if (verb == verbs[[1L]]) {
-      graphics::legend("topleft", names[columns], col = colours[columns], lty = 1, pch = 19, bty = "n")
+      graphics::legend(
+        "topleft", names[columns], col = colours[columns], lty = 1, pch = 19, bty = "n"
+      )
     }
   }
   invisible(x)

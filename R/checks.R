@@ -1,9 +1,10 @@
 # Operands and arguments as base R would take them. What base R coerces is coerced, what it refuses
 # is refused in its words. The verbs call these only when an operand is not a plain double matrix.
 
-# `how` tells a native routine where and how to run, in the order it reads: device, single precision,
-# CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a model decides), seconds before progress
-# is shown, bytes of a GPU's memory for tiles (Inf: what is free), GPUs as a sum of powers of two (0: all), and measured break-even orders.
+# `how` tells a native routine where and how to run, in the order it reads: device, single
+# precision, CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a
+# model decides), seconds before progress is shown, bytes of a GPU's memory for tiles (Inf: what
+# is free), GPUs as a sum of powers of two (0: all), and measured break-even orders.
 how <- function(device, precision, call) {
   where <- .External(settings, device, precision)
   if (is.null(where)) abort_settings(device, precision, call) else where
@@ -12,19 +13,25 @@ how <- function(device, precision, call) {
 # Says what settings.c did not take.
 abort_settings <- function(device, precision, call) {
   if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
-    abort_argument("device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call)
+    abort_argument(
+      "device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call
+    )
   }
   if (!grepl("^(auto|cpu|cuda|cuda:[0-9]{1,6})$", device)) {
     reason <- sprintf(
-      "there is no device \"%s\"; it must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", device
+      "'device' must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\", not \"%s\"", device
     )
     abort("device_unavailable", reason, call, reason = reason)
   }
-  if (!(is.character(precision) && length(precision) == 1L && precision %in% c("double", "single"))) {
+  if (!(is.character(precision) && length(precision) == 1L &&
+    precision %in% c("double", "single"))) {
     abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
   }
   wrong <- Filter(function(name) !option_fits[[name]](getOption(name)), names(option_fits))
-  abort_argument("options", paste0("the option \"", wrong, "\" must be ", option_wants[wrong], collapse = "; "), call)
+  abort_argument(
+    "options", paste0("the option \"", wrong, "\" must be ", option_wants[wrong], collapse = "; "),
+    call
+  )
 }
 
 # What settings() takes of each option, which may be unset, and the words for it.
@@ -38,21 +45,23 @@ is_device_numbers <- function(value) {
 option_fits <- list(
   cudafactor.threads = function(value) is.null(value) || is_size(value),
   cudafactor.min_flops = function(value) is.null(value) || is_size(value),
-  cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) || is_size(value),
+  cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) ||
+    is_size(value),
   cudafactor.gpu_memory = function(value) is.null(value) || is_size(value),
   cudafactor.devices = function(value) is.null(value) || is_device_numbers(value),
   cudafactor.breakeven = function(value) {
-    is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) && !any(value < 0, na.rm = TRUE)
+    is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) &&
+      !any(value < 0, na.rm = TRUE)
   }
 )
 
 option_wants <- c(
   cudafactor.threads = "a number of threads, 0 for as many as there are cores",
-  cudafactor.min_flops = "a number of operations, not negative",
+  cudafactor.min_flops = "a number of operations, 0 or more",
   cudafactor.progress = "TRUE, FALSE or a number of seconds",
   cudafactor.gpu_memory = "a number of bytes",
-  cudafactor.devices = "different numbers of GPUs, counted from 0",
-  cudafactor.breakeven = "a vector of orders, such as gpu_benchmark() finds: its attribute \"breakeven\""
+  cudafactor.devices = "GPU numbers counted from 0, each named once",
+  cudafactor.breakeven = "a named vector of orders, such as attr(gpu_benchmark(), \"breakeven\")"
 )
 
 # as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the
@@ -69,7 +78,8 @@ abort_complex <- function(alternative, call) {
   abort_type(sprintf("complex matrices are not supported: use %s", alternative), call)
 }
 
-# as.matrix() is what turns a data frame, a vector, a sparse or any other S4 matrix into a plain one.
+# as.matrix() is what turns a data frame, a vector, a sparse or any other S4 matrix into a plain
+# one.
 as_matrix <- function(x, call) {
   if (!is.object(x) && is.atomic(x) && !is.null(x)) {
     return(if (is.matrix(x)) x else as.matrix(x))
@@ -104,8 +114,8 @@ as_plain <- function(x, call) {
   }
 }
 
-# Base R's words on what is no matrix at all speak of arguments of functions that the user has not called: `what` an operand is to be, instead, of
-# a function that base R does not have.
+# Base R's words on what is no matrix at all speak of arguments of functions that the user has not
+# called: `what` an operand is to be, instead, of a function that base R does not have.
 check_numbers <- function(x, argument, what, call) {
   if (is.function(x) || !(is.object(x) || is.atomic(x) && !is.null(x))) {
     abort_type(sprintf("'%s' must be %s, not of type \"%s\"", argument, what, typeof(x)), call)
@@ -161,8 +171,9 @@ as_number <- function(value, argument, call) {
   as.double(value)
 }
 
-# TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass, which a large matrix shares among
-# threads; a sum can also overflow from finite entries, so the other outcome asks for the extremes, which propagate NaN.
+# TRUE when no entry is NA, NaN or infinite. A finite sum proves it in one pass, which a large
+# matrix shares among threads; a sum can also overflow from finite entries, so the other outcome
+# asks for the extremes, which propagate NaN.
 all_finite <- function(x, where, call) {
   if (length(x) == 0) {
     return(TRUE)
@@ -179,8 +190,8 @@ norm1 <- function(x, where, call) {
   unwrap(native_norm1(x, d, where), call)$norm1
 }
 
-# Arguments that base R's function has and this one does not, and misspelt names, in the words R has for them.
-# `dots` is the caller's substitute(list(...)).
+# Arguments that base R's function has and this one does not, and misspelt names, in the words R
+# has for them. `dots` is the caller's substitute(list(...)).
 check_dots <- function(dots, call) {
   dots <- as.list(dots)[-1L]
   names <- names(dots) %||% rep("", length(dots))
@@ -193,5 +204,9 @@ check_dots <- function(dots, call) {
   values[long] <- paste(substr(values[long], 1L, 56L), "...")
   shown <- paste(ifelse(names == "", values, paste(names, "=", values)), collapse = ", ")
   abort_argument(if (nzchar(names[[1L]])) names[[1L]] else "...",
-    sprintf(ngettext(length(dots), "unused argument %s", "unused arguments %s", domain = "R"), paste0("(", shown, ")")), call)
+    sprintf(
+      ngettext(length(dots), "unused argument %s", "unused arguments %s", domain = "R"),
+      paste0("(", shown, ")")
+    ),
+    call)
 }

@@ -11,7 +11,7 @@ is_batch <- function(x) {
 
 chol_batch <- function(x, pivot, device, precision, call) {
   if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
-    abort_argument("pivot", "'pivot = TRUE' factors one matrix, not a batch of them: use lapply()", call)
+    abort_argument("pivot", "'pivot' must be FALSE for a batch: use lapply() to pivot", call)
   }
   where <- how(device, precision, call)
   # as.list() for a pairlist, which is.list() takes for a list too.
@@ -48,7 +48,8 @@ chol_array <- function(x, where, call) {
   out
 }
 
-# The matrices of one order are one batch. Where several batches fail, the first matrix of the list counts.
+# The matrices of one order are one batch. Where several batches fail, the first matrix of the
+# list counts.
 chol_list <- function(x, where, call) {
   orders <- .External(square_orders, x)
   for (i in which(is.na(orders) | orders == 0L)) {

@@ -73,11 +73,11 @@
 #' @param verbose Whether to show a summary.
 #' @param ... Of `chol()`: further arguments of `chol_file()`.
 #' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
-#' @seealso [tile_matrix()], [covariance()], [gpu_chol()]; [chol_solve()] and [tile_matrix_solve] for what is done with the factor
+#' @seealso [tile_matrix()], [lazy_covariance()], [gpu_chol()]; [chol_solve()] and [tile_matrix_solve] for what is done with the factor
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 600)
-#' k <- tile_matrix(covariance(place, range = 0.2), file, tile = 100)
+#' k <- tile_matrix(lazy_covariance(place, range = 0.2), file, tile = 100)
 #'
 #' # In memory for 5 of its 21 tiles
 #' r <- chol_file(k, tempfile(fileext = ".tiles"),
@@ -92,12 +92,15 @@
 #' unlink(c(file, r$path))
 #' @export
 chol_file <- function(x, file = NULL, resume = FALSE, host_memory = NULL, gpu_memory = NULL,
-                      device = getOption("cudafactor.device", "auto"), devices = NULL, verbose = FALSE) {
+                      device = getOption("cudafactor.device", "auto"), devices = NULL,
+                      verbose = FALSE) {
   call <- sys.call()
   if (missing(x)) {
     abort_missing("x", call)
   }
-  factor_tiles(x, file, resume, host_memory, gpu_memory, on_devices(device, devices, call), verbose, call)
+  factor_tiles(
+    x, file, resume, host_memory, gpu_memory, on_devices(device, devices, call), verbose, call
+  )
 }
 
 #' @rdname chol_file
@@ -106,7 +109,14 @@ chol.tile_matrix <- function(x, file, ...) {
   call <- sys.call()
   if (missing(file) || is.null(file)) {
     refuse_factored(x, call)
-    abort_argument("file", "chol() of a matrix on disk needs a file for the factor, chol(x, file = ); chol_file(x) factors it in place", call)
+    abort_argument(
+      "file",
+      paste(
+        "'file' must name a file for the factor, as in chol(x, file = );",
+        "chol_file(x) overwrites the matrix with its factor"
+      ),
+      call
+    )
   }
   chol_file(x, file, ...)
 }
@@ -121,7 +131,10 @@ on_devices <- function(device, devices, call) {
     abort_devices(devices, call)
   }
   if (!(device %in% c("auto", "cuda"))) {
-    abort_argument("devices", sprintf("'devices' are GPUs for device = \"auto\" or \"cuda\", not for \"%s\"", device), call)
+    abort_argument(
+      "devices",
+      sprintf("'devices' needs device = \"auto\" or \"cuda\", not \"%s\"", device), call
+    )
   }
   if (device == "cuda") where[[1L]] <- devices[[1L]]
   where[[7L]] <- sum(2^devices)
@@ -132,25 +145,49 @@ on_devices <- function(device, devices, call) {
 abort_devices <- function(devices, call) {
   if (!is.numeric(devices)) {
     kind <- if (is.object(devices)) class(devices)[[1L]] else typeof(devices)
-    abort_argument("devices", sprintf("'devices' must be numbers of GPUs, such as 0 or c(0, 1), not of type \"%s\"", kind), call)
+    abort_argument(
+      "devices",
+      sprintf("'devices' must be GPU numbers, such as 0 or c(0, 1), not of type \"%s\"", kind),
+      call
+    )
   }
   if (length(devices) == 0L) {
-    abort_argument("devices", "'devices' must name one GPU at least; NULL stands for all", call)
+    abort_argument("devices", "'devices' must name at least one GPU, or be NULL", call)
   }
   if (length(wrong <- devices[!(is.finite(devices) & devices >= 0 & devices == trunc(devices))])) {
-    abort_argument("devices", sprintf("'devices' has %s, and the numbers of GPUs are whole, counted from 0", format(wrong[[1L]])), call)
+    abort_argument(
+      "devices",
+      sprintf("'devices' must be whole numbers counted from 0, not %s", format(wrong[[1L]])),
+      call
+    )
   }
   if (anyDuplicated(devices)) {
-    abort_argument("devices", sprintf("'devices' names GPU %s twice", format(devices[duplicated(devices)][[1L]])), call)
+    abort_argument(
+      "devices",
+      sprintf(
+        "'devices' must name each GPU once, and names GPU %s twice",
+        format(devices[duplicated(devices)][[1L]])
+      ),
+      call
+    )
   }
   found <- tryCatch(native_gpu_count()$ok$count, error = function(e) NULL) %||% 0L
-  reason <- sprintf("there is no GPU %s: %d found, counted from 0", format(max(devices), scientific = FALSE), as.integer(found))
+  reason <- sprintf(
+    "there is no GPU %s: %d found, counted from 0", format(max(devices), scientific = FALSE),
+    as.integer(found)
+  )
   abort("device_unavailable", device_unavailable_text(reason), call, reason = reason)
 }
 
 factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbose, call) {
   if (!is_tile_matrix(x)) {
-    abort_type("'x' must be a matrix on disk: tile_matrix() writes one, open_tile_matrix() opens a file of one, gpu_chol() factors a matrix in memory", call)
+    abort_type(
+      paste(
+        "'x' must be a matrix on disk, made by tile_matrix() or open_tile_matrix():",
+        "for a matrix in memory use gpu_chol()"
+      ),
+      call
+    )
   }
   resume <- as_choice(resume, "resume", call)
   verbose <- as_choice(verbose, "verbose", call)
@@ -164,14 +201,22 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   if (!is.null(file)) {
     file <- absolute_path(as_file(file, call))
     if (identical(file, from)) {
-      abort_argument("file", "'file' must be another file than that of 'x': without it the factor takes the place of 'x'", call)
+      abort_argument(
+        "file",
+        "'file' must not be the file of 'x': omit it to overwrite the matrix with its factor",
+        call
+      )
     }
   }
-  # The factor of a matrix that is stored as a whole has fewer tiles: it is made in a second file, which takes the place of the first.
+  # The factor of a matrix that is stored as a whole has fewer tiles: it is made in a second file,
+  # which takes the place of the first.
   replaces <- is.null(file) && !stored$triangle
   to <- if (replaces) paste0(from, ".factor") else file
   if (!is.null(to) && !resume && file.exists(to)) {
-    abort("file_exists", sprintf("%s: the file exists%s", to, exists_text(to, stored$factor_bytes)), call, path = to)
+    abort(
+      "file_exists", sprintf("%s: the file exists%s", to, exists_text(to, stored$factor_bytes)),
+      call, path = to
+    )
   }
   if (is.null(file)) {
     # Of an object that came out of a file, too, which has a pointer of its own.
@@ -187,7 +232,10 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   report <- c(
     report[c("device", "seconds", "operations")],
     gflops = if (report$seconds > 0) report$operations / report$seconds / 1e9 else 0,
-    report[c("read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "copying", "host_memory", "gpu_memory")]
+    report[c(
+      "read", "written", "sent", "fetched", "passed", "reading", "writing", "idle", "copying",
+      "host_memory", "gpu_memory"
+    )]
   )
   if (verbose) {
     message(report_text(dim(x)[[1L]], report))
@@ -200,35 +248,44 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
 # One file takes the place and the name of another at once.
 put_in_place <- function(file, path, call) {
   failed <- function(e) {
-    text <- sprintf("%s: the factor is complete, and cannot take the place of %s: %s", file, path, conditionMessage(e))
+    text <- sprintf(
+      "%s: the factor is complete, but could not be renamed to %s: %s", file, path,
+      conditionMessage(e)
+    )
     abort("file", text, call, path = file)
   }
   if (!tryCatch(file.rename(file, path), warning = failed, error = failed)) {
-    failed(simpleCondition("the system does not say why"))
+    failed(simpleCondition("the system gave no reason"))
   }
 }
 
-# What is in the way of a factor, for which a file of so many bytes is made, and what can be done about it.
+# What is in the way of a factor, for which a file of so many bytes is made, and what can be done
+# about it.
 exists_text <- function(file, bytes) {
   facts <- tryCatch(unwrap(native_tiles_info(file, TRUE), NULL), cudafactor_error = identity)
   if (inherits(facts, "cudafactor_error_file_in_use")) {
     return(", and is in use by another call")
   }
   if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, bytes)) {
-    return(paste0(", and there is nothing in it to go on with: ", fault_text(facts)))
+    return(paste0(", and holds no factorization to resume: ", fault_text(facts)))
   }
   if (inherits(facts, "condition") && !inherits(facts, "cudafactor_error_file_format")) {
     return(paste0(": ", fault_text(facts)))
   }
-  holds <- if (inherits(facts, "condition") || facts$holds == "matrix" && facts$absent > 0) "factoring" else facts$holds
+  unfinished <- inherits(facts, "condition") || facts$holds == "matrix" && facts$absent > 0
+  holds <- if (unfinished) "factoring" else facts$holds
   switch(holds,
-    factoring = "; resume = TRUE goes on with the factorization that was interrupted there",
-    factor = ", and holds a Cholesky factor: resume = TRUE takes it where it was made from this matrix, else choose another name, or unlink() it first",
-    ", and is no factorization to go on with: choose another name, or unlink() it first"
+    factoring = "; use resume = TRUE to continue the interrupted factorization in it",
+    factor = paste(
+      ", and holds a Cholesky factor: use resume = TRUE if it is the factor of this matrix,",
+      "else choose another name, or unlink() it first"
+    ),
+    ", and holds no factorization to resume: choose another name, or unlink() it first"
   )
 }
 
-# Whether a file is one whose making for a factor ended with the process before anything was in it: its room is reserved at most.
+# Whether a file is one whose making for a factor ended with the process before anything was in
+# it: its room is reserved at most.
 is_begun <- function(file, whole) {
   size <- file.size(file)
   # Room is reserved in parts.
@@ -240,7 +297,8 @@ is_begun <- function(file, whole) {
 
 # One letter is a power of two, as in most tools.
 byte_units <- c(
-  B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40, K = 2^10, M = 2^20, G = 2^30, T = 2^40
+  B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40,
+  K = 2^10, M = 2^20, G = 2^30, T = 2^40
 )
 
 # Bytes of a number, or of text with a unit; NaN for NULL.
@@ -252,36 +310,63 @@ as_bytes <- function(size, argument, call) {
   if (is.numeric(size) && length(size) == 1L) {
     bytes <- as.double(size)
   } else if (is.character(size) && length(size) == 1L && !is.na(size)) {
-    parts <- regmatches(size, regexec("^ *([0-9.]+(?:[eE][+-]?[0-9]+)?) *([A-Za-z]*) *$", size))[[1L]]
+    parts <- regmatches(
+      size, regexec("^ *([0-9.]+(?:[eE][+-]?[0-9]+)?) *([A-Za-z]*) *$", size)
+    )[[1L]]
     if (length(parts)) {
       unit <- if (nzchar(parts[[3L]])) toupper(parts[[3L]]) else "B"
       bytes <- suppressWarnings(as.double(parts[[2L]])) * unname(byte_units[unit])
     }
   }
   if (is.na(bytes) || bytes < 0) {
-    abort_argument(argument, sprintf("'%s' must be a number of bytes, or text such as \"8GB\" (8e9), \"8G\" or \"8GiB\" (8 * 2^30)", argument), call)
+    abort_argument(
+      argument,
+      sprintf(
+        paste(
+          "'%s' must be a number of bytes, or text such as \"8GB\" (8e9),",
+          "\"8G\" or \"8GiB\" (8 * 2^30)"
+        ),
+        argument
+      ),
+      call
+    )
   }
   bytes
 }
 
 report_text <- function(n, report) {
   if (report$operations == 0) {
-    return(sprintf("chol_file: the factor of order %s was complete, nothing was to be done", format(n)))
+    return(sprintf("chol_file: the factor of order %s was complete: nothing to do", format(n)))
   }
   # Tiles at the edges are filled up, so that whole factorizations have somewhat more.
   share <- report$operations / (n^3 / 3)
   part <- if (share < 0.99) sprintf(" (%.0f %% of the operations were left)", 100 * share) else ""
   moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
   on_gpu <- report$device[[1L]] != "cpu"
-  waited <- if (on_gpu && report$copying > max(report$reading, report$writing)) "the way between the host's memory and the GPU's" else "the disk"
+  waited <- if (on_gpu && report$copying > max(report$reading, report$writing)) {
+    "copies between host and GPU"
+  } else {
+    "the disk"
+  }
   bound <- if (report$idle > report$seconds / 2) waited else if (on_gpu) "the GPU" else "the CPU"
   sprintf(
     paste(
-      "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for %.2f s, %sidle for %.2f s: bound by %s;",
+      paste(
+        "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for",
+        "%.2f s, %sidle for %.2f s: bound by %s;"
+      ),
       "tiles in %s of host memory%s"
     ), format(n), part, paste(report$device, collapse = ", "), report$seconds, report$gflops,
-    paste(vapply(c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"), moved, ""), collapse = ", "),
-    report$reading, report$writing, if (on_gpu) sprintf("copying for %.2f s, ", report$copying) else "", report$idle, bound, format_bytes(report$host_memory),
+    paste(
+      vapply(
+        c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"),
+        moved, ""
+      ),
+      collapse = ", "
+    ),
+    report$reading, report$writing,
+    if (on_gpu) sprintf("copying for %.2f s, ", report$copying) else "", report$idle, bound,
+    format_bytes(report$host_memory),
     if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
   )
 }

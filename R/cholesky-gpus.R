@@ -1,4 +1,5 @@
-# Cholesky factors that are spread over the memory of several GPUs, as tiles that are matrices on a device.
+# Cholesky factors that are spread over the memory of several GPUs, as tiles that are matrices on
+# a device.
 
 #' Cholesky factor in the memory of several GPUs
 #'
@@ -79,7 +80,7 @@ chol_gpus <- function(x, devices = NULL, device = getOption("cudafactor.device",
 spread_factor <- function(x, devices, device, tile, call) {
   refuse_factored(x, call)
   if (is_tile_matrix(x)) {
-    abort_type("a matrix on disk is factored by chol_file()", call)
+    abort_type("'x' must be a matrix in memory, not on disk: use chol_file()", call)
   }
   check_numbers(x, "x", "a numeric matrix", call)
   x <- if (is_resident(x)) brought_home(x, call) else as_matrix(refuse_complex(x, call), call)
@@ -94,21 +95,32 @@ spread_factor <- function(x, devices, device, tile, call) {
   where <- on_devices(device, devices, call)
   on_gpus <- device != "cpu" && gpu_available()
   tile <- tile %||% tile_order(n, if (on_gpus) count_devices(devices, device) else 1L)
-  tiles <- if (on_gpus) tiles_on_gpus(x, n, tile, where, call) else tiles_on_host(x, n, tile, where, call)
+  make <- if (on_gpus) tiles_on_gpus else tiles_on_host
+  tiles <- make(x, n, tile, where, call)
   new_gpu_factor(tiles, n, tile, dimnames(x))
 }
 
-# A factor in tiles is not factored again. What is wrong with a file that cannot be read is told by those who read it.
+# A factor in tiles is not factored again. What is wrong with a file that cannot be read is told
+# by those who read it.
 refuse_factored <- function(x, call) {
   if (is_gpu_factor(x)) {
     check_spread(x, call)
-    abort_argument("x", "'x' is a Cholesky factor already: chol_solve() and others compute with it, and as.matrix() of it gives a matrix", call)
+    abort_argument(
+      "x",
+      paste(
+        "'x' must be a matrix, not a Cholesky factor made by chol_gpus():",
+        "use chol_solve(x, b), or as.matrix(x) for its values"
+      ),
+      call
+    )
   }
   if (is_tile_matrix(x)) {
     path <- .subset2(x, "path")
-    facts <- tryCatch(unwrap(native_tiles_info(path, TRUE), call), cudafactor_error = function(e) NULL)
+    facts <- tryCatch(
+      unwrap(native_tiles_info(path, TRUE), call), cudafactor_error = function(e) NULL
+    )
     if (identical(facts$holds, "factor")) {
-      abort_argument("x", sprintf("%s: the file holds a Cholesky factor already", path), call)
+      abort_argument("x", sprintf("%s: the file must hold a matrix, and holds a Cholesky factor already", path), call)
     }
   }
 }
@@ -120,7 +132,10 @@ chol.gpu_factor <- function(x, ...) refuse_factored(x, sys.call())
 # Marked as one of an S4 class, as new_tile_matrix() says.
 new_gpu_factor <- function(tiles, n, tile, dimnames) {
   devices <- unique(vapply(tiles, function(t) t@device, ""))
-  asS4(structure(class = "gpu_factor", list(tiles = tiles, n = n, tile = tile, devices = devices, dimnames = dimnames)))
+  asS4(structure(
+    class = "gpu_factor",
+    list(tiles = tiles, n = n, tile = tile, devices = devices, dimnames = dimnames)
+  ))
 }
 
 # as.matrix() of a gpu_matrix, whose errors name the user's call.
@@ -138,7 +153,8 @@ count_devices <- function(devices, device) {
   max(1L, length(devices))
 }
 
-# Large tiles make fast products, and six rows of them for each GPU keep all of these at work until shortly before the end.
+# Large tiles make fast products, and six rows of them for each GPU keep all of these at work
+# until shortly before the end.
 tile_order <- function(n, gpus) {
   orders <- c(2048L, 1024L, 512L, 256L, 128L)
   enough <- orders[ceiling(n / orders) >= 6 * gpus]
@@ -149,7 +165,10 @@ tiles_on_gpus <- function(x, n, tile, where, call) {
   m <- ceiling(n / tile)
   handles <- lapply(seq_len(m * (m + 1) / 2), function(i) .External(new_handle))
   done <- unwrap(native_chol_gpus(x, n, tile, handles, where), call)
-  Map(function(handle, device) new_resident(handle, c(tile, tile), NULL, "double", device), handles, done$devices, USE.NAMES = FALSE)
+  Map(
+    function(handle, device) new_resident(handle, c(tile, tile), NULL, "double", device), handles,
+    done$devices, USE.NAMES = FALSE
+  )
 }
 
 # The same tiles in memory of the host. "cuda" without a GPU is the error of the factorization.
@@ -176,7 +195,8 @@ tiles_on_host <- function(x, n, tile, where, call) {
 # Where tile (i, j), counted from 1, is among the tiles.
 tile_place <- function(i, j) j * (j - 1) / 2 + i
 
-# The rows of the matrix that block `k`, counted from 1, has: the last one may have fewer than `tile`.
+# The rows of the matrix that block `k`, counted from 1, has: the last one may have fewer than
+# `tile`.
 tile_span <- function(k, n, tile) ((k - 1) * tile + 1):min(n, k * tile)
 
 is_gpu_factor <- function(x) inherits(x, "gpu_factor")

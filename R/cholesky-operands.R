@@ -13,13 +13,22 @@ as_changing_factor <- function(r, lower, call) {
   }
   refuse_factorization(r, "r", factor_in_words, call)
   if (is_in_tiles(r)) {
-    abort_type("a factor on disk or of chol_gpus() is not changed where it is: take as.matrix() of it, and make a new one", call)
+    abort_type(
+      "'r' must be a factor in memory, not on disk or of chol_gpus(): use as.matrix(r)",
+      call
+    )
   }
   if (isS4(r)) {
     check_stated_triangle(r, lower, call)
   }
   if (length(dim(r)) > 2L) {
-    abort_dimension(sprintf("'r' (%s) must be a square matrix, not an array of more dimensions", paste(dim(r), collapse = " x ")), call)
+    abort_dimension(
+      sprintf(
+        "'r' (%s) must be a square matrix, not an array of more dimensions",
+        paste(dim(r), collapse = " x ")
+      ),
+      call
+    )
   }
   r <- as_real_operand(r, "r", factor_in_words, call)
   d <- dim(r)
@@ -32,14 +41,18 @@ as_changing_factor <- function(r, lower, call) {
 
 factor_in_words <- "a Cholesky factor, as chol() gives it"
 
-# Matrices of package Matrix say what their triangles hold. Read as the other triangle, one would be its diagonal alone.
+# Matrices of package Matrix say what their triangles hold. Read as the other triangle, one would
+# be its diagonal alone.
 check_stated_triangle <- function(r, lower, call) {
   if (inherits(r, "symmetricMatrix")) {
-    abort_type(sprintf("'r' must be %s, not a symmetric matrix: give chol() of it", factor_in_words), call)
+    abort_type(
+      sprintf("'r' must be %s, not a symmetric matrix: use chol(r)", factor_in_words), call
+    )
   }
   if (inherits(r, "triangularMatrix") && (r@uplo == "L") != lower) {
     kind <- if (lower) "upper" else "lower"
-    abort_argument("lower", sprintf("'r' is %s triangular: give lower = %s, or t(r)", kind, !lower), call)
+    text <- sprintf("'lower' must be %s, as 'r' is %s triangular: or use t(r)", !lower, kind)
+    abort_argument("lower", text, call)
   }
 }
 
@@ -47,7 +60,10 @@ check_stated_triangle <- function(r, lower, call) {
 check_full_rank <- function(r, call) {
   rank <- attr(r, "rank", exact = TRUE)
   if (!is.null(attr(r, "pivot", exact = TRUE)) && is.numeric(rank) && isTRUE(rank < dim(r)[[1L]])) {
-    text <- sprintf("'r' is no Cholesky factor of a positive definite matrix: its rank is %d of %d", as.integer(rank), dim(r)[[1L]])
+    text <- sprintf(
+      "'r' must have full rank, and its rank is %d of %d: use its leading %d rows and columns",
+      as.integer(rank), dim(r)[[1L]], as.integer(rank)
+    )
     abort("singular", text, call, index = as.integer(rank) + 1L)
   }
 }
@@ -65,9 +81,11 @@ as_columns <- function(x, argument, call) {
   as_real_operand(x, argument, what, call)
 }
 
-# Factorizations of package Matrix are no matrices, but for Cholesky factors that are triangular ones, too.
+# Factorizations of package Matrix are no matrices, but for Cholesky factors that are triangular
+# ones, too.
 refuse_factorization <- function(x, argument, what, call) {
-  if (isS4(x) && inherits(x, "MatrixFactorization") && !(inherits(x, "CholeskyFactorization") && inherits(x, "triangularMatrix"))) {
+  if (isS4(x) && inherits(x, "MatrixFactorization") &&
+    !(inherits(x, "CholeskyFactorization") && inherits(x, "triangularMatrix"))) {
     abort_not_numbers(x, argument, what, call)
   }
 }
@@ -86,6 +104,7 @@ as_real_operand <- function(x, argument, what, call) {
 }
 
 abort_not_numbers <- function(x, argument, what, call) {
-  given <- if (is.object(x)) sprintf("class \"%s\"", class(x)[[1L]]) else sprintf("type \"%s\"", typeof(x))
+  given <- if (is.object(x)) c("class", class(x)[[1L]]) else c("type", typeof(x))
+  given <- sprintf("%s \"%s\"", given[[1L]], given[[2L]])
   abort_type(sprintf("'%s' must be %s, not of %s", argument, what, given), call)
 }

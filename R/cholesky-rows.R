@@ -61,7 +61,8 @@
 #' # Back again, in the same place
 #' all.equal(chol_insert(s, 2, a[, "b"]), r)
 #' @export
-chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device", "auto"), precision = "double") {
+chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device", "auto"),
+                      precision = "double") {
   call <- sys.call()
   if (missing(r) || missing(i)) {
     abort_missing(if (missing(r)) "r" else "i", call)
@@ -70,14 +71,16 @@ chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device
   lower <- triangle_flag(lower, "lower", call)
   r <- as_changing_factor(r, lower, call)
   n <- dim(r)[[1L]]
-  # Which of the two has names in the order of the variables: those of a pivoted factor's other one are as they were before pivoting.
+  # Which of the two has names in the order of the variables: those of a pivoted factor's other
+  # one are as they were before pivoting.
   side <- if (lower) 1L else 2L
   rows <- dropped_rows(i, n, dimnames(r)[[side]] %||% dimnames(r)[[3L - side]], call)
   size <- n - length(rows)
   names <- if (size) names_without(dimnames(r), rows, side, attr(r, "pivot", exact = TRUE))
   if (is_resident(r)) {
     return(make_resident(
-      function(out, where) native_held_chol_drop(r@pointer, rows, lower, out, where), c(size, size), if (length(names)) names, r, call, "update"
+      function(out, where) native_held_chol_drop(r@pointer, rows, lower, out, where), c(size, size),
+      if (length(names)) names, r, call, "update"
     ))
   }
   out <- .External(alloc_matrix, size, size)
@@ -89,7 +92,8 @@ chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device
 
 #' @rdname chol_drop
 #' @export
-chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.device", "auto"), precision = "double") {
+chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.device", "auto"),
+                        precision = "double") {
   call <- sys.call()
   if (missing(r) || missing(i) || missing(x)) {
     abort_missing(if (missing(r)) "r" else if (missing(i)) "i" else "x", call)
@@ -99,13 +103,16 @@ chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.d
   r <- as_changing_factor(r, lower, call)
   n <- dim(r)[[1L]]
   if (!(is.numeric(i) && length(i) == 1L && isTRUE(i >= 1 && i <= n + 1 && i == round(i)))) {
-    abort_argument("i", sprintf("'i' must be the place of the new row, a number from 1 to %d", n + 1L), call)
+    text <- sprintf("'i' must be the position of the new row, a number from 1 to %d", n + 1L)
+    abort_argument("i", text, call)
   }
   at <- as.integer(i) - 1L
   x <- as_columns(x, "x", call)
   m <- ncol(x)
   if (nrow(x) != n + m) {
-    text <- sprintf("'x' (%d x %d) must have %d rows: one for each row of 'r' and each new one", nrow(x), m, n + m)
+    text <- sprintf(
+      "'x' (%d x %d) must have %d rows: one for each old and each new row of the factor", nrow(x), m, n + m
+    )
     abort_dimension(text, call)
   }
   names <- names_with_new(dimnames(r), n, at, m, new_names(x, at, m))
@@ -119,13 +126,16 @@ chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.d
   out
 }
 
-insertion_leaves <- "the new rows, with those before them, leave a share of only %.1e of what follows in some direction"
+insertion_leaves <- "the rows up to the new ones nearly determine a later row (margin %.1e)"
 
 insert_resident <- function(r, at, x, lower, names, call) {
   pair <- both_resident(r, x, "x", call)
   beside <- pair[[1L]]
   handle <- .External(new_handle)
-  done <- unwrap(native_held_chol_insert(beside@pointer, at, pair[[2L]]@pointer, lower, handle, how_there(call)), call, "update")
+  done <- unwrap(
+    native_held_chol_insert(beside@pointer, at, pair[[2L]]@pointer, lower, handle, how_there(call)),
+    call, "update"
+  )
   warn_of_margin(done$margin, beside@precision, call, insertion_leaves)
   new_resident(handle, dim(x)[c(1L, 1L)], names, beside@precision, beside@device)
 }
@@ -143,12 +153,13 @@ dropped_rows <- function(i, n, names, call) {
   all <- matrix(seq_len(n), ncol = 1L, dimnames = list(names, NULL))
   rows <- unname(as_user(call, all[i, 1L]))
   if (anyNA(rows)) {
-    abort_argument("i", "'i' must tell which rows go, without NA", call)
+    abort_argument("i", "'i' must not have NA", call)
   }
   sort(unique(rows))
 }
 
-# Dimnames of a factor without `rows`: on the other side of a pivoted one, names that are in the order of before.
+# Dimnames of a factor without `rows`: on the other side of a pivoted one, names that are in the
+# order of before.
 names_without <- function(names, rows, side, pivot) {
   for (k in seq_along(names)) {
     gone <- if (k == side || is.null(pivot)) rows else pivot[rows]
@@ -157,7 +168,8 @@ names_without <- function(names, rows, side, pivot) {
   names
 }
 
-# What the new rows are called: by the columns, or else by the rows, of what they come from. Names of a vector are those of the rows of its one column.
+# What the new rows are called: by the columns, or else by the rows, of what they come from. Names
+# of a vector are those of the rows of its one column.
 new_names <- function(x, at, m) dimnames(x)[[2L]] %||% dimnames(x)[[1L]][at + seq_len(m)]
 
 # Dimnames with others after the first `at`.

@@ -1,4 +1,5 @@
-# What is done with a Cholesky factor, in a file, in memory or on a device: systems, and the diagonal of the inverse.
+# What is done with a Cholesky factor, in a file, in memory or on a device: systems, and the
+# diagonal of the inverse.
 
 #' Linear systems and variances from a Cholesky factor
 #'
@@ -23,7 +24,7 @@
 #' @section Failure:
 #' `cudafactor_error_argument`: the file holds no factor, or one whose making was interrupted; too little memory.
 #' `cudafactor_error_dimension`: `b` has another number of rows, or no columns; `r` is not square. `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
-#' `cudafactor_error_type`: an operand is complex, or none that numbers can be made of; `b` is a [covariance()] or a factor; `r` is text, or a factorization of another kind, such as [qr()].
+#' `cudafactor_error_type`: an operand is complex, or none that numbers can be made of; `b` is a [lazy_covariance()] or a factor; `r` is text, or a factorization of another kind, such as [qr()].
 #' Other text is turned into numbers, NA with the warning `cudafactor_warning_coercion` where it is none, as by [solve()]. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
 #' NaN and infinite entries go where the substitution takes them.
 #'
@@ -64,7 +65,8 @@
 #' # In memory
 #' all.equal(chol_solve(chol(a), y), w)
 #' @export
-chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = getOption("cudafactor.device", "auto")) {
+chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL,
+                       device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(r) || missing(b)) {
     abort_missing(if (missing(r)) "r" else "b", call)
@@ -85,7 +87,10 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
   dim(values) <- c(n, columns)
   for (transpose in c(TRUE, FALSE)) {
     out <- .External(alloc_matrix, n, columns)
-    unwrap(native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, memory$how), call, "backsolve")
+    unwrap(
+      native_backsolve(r, dim(r), n, values, dim(values), TRUE, transpose, out, memory$how), call,
+      "backsolve"
+    )
     values <- out
   }
   if (!is.matrix(b)) {
@@ -99,7 +104,8 @@ chol_solve <- function(r, b, host_memory = NULL, gpu_memory = NULL, device = get
 
 #' @rdname chol_solve
 #' @export
-chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = getOption("cudafactor.device", "auto")) {
+chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL,
+                          device = getOption("cudafactor.device", "auto")) {
   call <- sys.call()
   if (missing(r)) {
     abort_missing("r", call)
@@ -107,7 +113,9 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL, device = get
   memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
   if (is_tile_matrix(r)) {
     out <- double(dim(r)[[1L]])
-    reply <- native_tiles_inverse_diagonal(.subset2(r, "path"), as.double(dim(r)), out, memory$bytes, memory$how)
+    reply <- native_tiles_inverse_diagonal(
+      .subset2(r, "path"), as.double(dim(r)), out, memory$bytes, memory$how
+    )
     unwrap_factor(reply, "r", call, "chol2inv")
     return(out)
   }
@@ -139,7 +147,9 @@ chol_solve_resident <- function(r, b, call) {
   n <- dim(r)[[1L]]
   check_right_side(if (is.matrix(b)) dim(b) else c(length(b), 1L), n, call, "r")
   names <- dimnames(r)
-  half <- solve_triangle_resident(r, if (is.matrix(b)) b else as.matrix(as_double(b, call)), n, TRUE, TRUE, call)
+  half <- solve_triangle_resident(
+    r, if (is.matrix(b)) b else as.matrix(as_double(b, call)), n, TRUE, TRUE, call
+  )
   out <- solve_triangle_resident(r, half, n, TRUE, FALSE, call)
   if (is.matrix(b)) {
     dimnames(out) <- solution_dimnames(names, b)
@@ -150,13 +160,21 @@ chol_solve_resident <- function(r, b, call) {
   values
 }
 
-# A file's name is not the matrix in it, and other factors and descriptions of a matrix are no Cholesky factor.
+# A file's name is not the matrix in it, and other factors and descriptions of a matrix are no
+# Cholesky factor.
 refuse_no_factor <- function(r, call) {
   if (is.character(r)) {
-    abort_type("'r' must be a Cholesky factor, not text: open_tile_matrix() opens a file that has one", call)
+    abort_type(
+      "'r' must be a Cholesky factor, not text: open a file with open_tile_matrix(r)", call
+    )
   }
   if (describes_matrix(r)) {
-    abort_type(sprintf("'r' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(r)[[1L]]), call)
+    abort_type(
+      sprintf(
+        "'r' must be a Cholesky factor, as chol() gives it, not of class \"%s\"", class(r)[[1L]]
+      ),
+      call
+    )
   }
 }
 
@@ -166,7 +184,10 @@ describes_matrix <- function(x) is_covariance(x) || inherits(x, c("qr", "gpu_qr_
 # A right-hand side: of an S4 class, such as those of package Matrix, a plain matrix.
 as_side <- function(b, call) {
   if (describes_matrix(b) || is_gpu_factor(b)) {
-    abort_type(sprintf("'b' must be a vector or a matrix of numbers, not of class \"%s\"", class(b)[[1L]]), call)
+    abort_type(
+      sprintf("'b' must be a vector or a matrix of numbers, not of class \"%s\"", class(b)[[1L]]),
+      call
+    )
   }
   if (isS4(b) && !is_resident(b)) as_matrix(b, call) else b
 }

@@ -128,8 +128,9 @@
 #' all.equal(as.matrix(changed), chol(a + crossprod(x[1:3, ])))
 #' unlink(files)
 #' @export
-chol_update <- function(r, v, lower = FALSE, in_place = FALSE, device = getOption("cudafactor.device", "auto"),
-                        precision = "double", file = NULL, host_memory = NULL, gpu_memory = NULL) {
+chol_update <- function(r, v, lower = FALSE, in_place = FALSE,
+                        device = getOption("cudafactor.device", "auto"), precision = "double",
+                        file = NULL, host_memory = NULL, gpu_memory = NULL) {
   call <- sys.call()
   if (missing(r) || missing(v)) {
     abort_missing(if (missing(r)) "r" else "v", call)
@@ -140,8 +141,9 @@ chol_update <- function(r, v, lower = FALSE, in_place = FALSE, device = getOptio
 
 #' @rdname chol_update
 #' @export
-chol_downdate <- function(r, v, lower = FALSE, in_place = FALSE, device = getOption("cudafactor.device", "auto"),
-                          precision = "double", file = NULL, host_memory = NULL, gpu_memory = NULL) {
+chol_downdate <- function(r, v, lower = FALSE, in_place = FALSE,
+                          device = getOption("cudafactor.device", "auto"), precision = "double",
+                          file = NULL, host_memory = NULL, gpu_memory = NULL) {
   call <- sys.call()
   if (missing(r) || missing(v)) {
     abort_missing(if (missing(r)) "r" else "v", call)
@@ -151,7 +153,8 @@ chol_downdate <- function(r, v, lower = FALSE, in_place = FALSE, device = getOpt
 }
 
 change_factor <- function(r, v, down, lower, in_place, precision, file, memory, call) {
-  if (is_tile_matrix(r) || !(is.null(file) && is.null(memory$host_memory) && is.null(memory$gpu_memory))) {
+  if (is_tile_matrix(r) ||
+    !(is.null(file) && is.null(memory$host_memory) && is.null(memory$gpu_memory))) {
     return(change_factor_file(r, v, down, lower, in_place, file, memory, call))
   }
   change_factor_here(r, v, down, lower, in_place, memory$device, precision, call)
@@ -163,7 +166,11 @@ change_factor_here <- function(r, v, down, lower, in_place, device, precision, c
   in_place <- triangle_flag(in_place, "in_place", call)
   r <- as_changing_factor(r, lower, call)
   if (in_place && !is_resident(r)) {
-    abort_argument("in_place", "only a gpu_matrix can be changed in place: a plain matrix is a value, and what is made of it a new one", call)
+    text <- sprintf(
+      "'in_place = TRUE' needs a gpu_matrix; for an ordinary matrix use r <- %s(r, v)",
+      if (down) "chol_downdate" else "chol_update"
+    )
+    abort_argument("in_place", text, call)
   }
   n <- dim(r)[[1L]]
   v <- as_columns(v, "v", call)
@@ -181,34 +188,53 @@ change_factor_here <- function(r, v, down, lower, in_place, device, precision, c
 # Of a factor in a file, to another file.
 change_factor_file <- function(r, v, down, lower, in_place, file, memory, call) {
   if (!is_tile_matrix(r)) {
-    given <- c("file", "host_memory", "gpu_memory")[c(!is.null(file), !is.null(memory$host_memory), !is.null(memory$gpu_memory))]
-    abort_argument(given[[1L]], sprintf("'%s' is for a factor on disk: what is made of one in memory is there, too", given[[1L]]), call)
+    given <- c("file", "host_memory", "gpu_memory")[c(
+      !is.null(file), !is.null(memory$host_memory), !is.null(memory$gpu_memory)
+    )]
+    text <- sprintf("'%s' can only be used when 'r' is a factor on disk", given[[1L]])
+    abort_argument(given[[1L]], text, call)
   }
   memory <- budget(memory, call)
   if (triangle_flag(lower, "lower", call)) {
-    abort_argument("lower", "a factor on disk is the upper one: 'lower' must be FALSE", call)
+    abort_argument("lower", "'lower' must be FALSE for a factor on disk, which is upper triangular", call)
   }
   if (triangle_flag(in_place, "in_place", call)) {
-    abort_argument("in_place", "a factor on disk is not changed in place: 'file' names a second file for what is made of it", call)
+    abort_argument(
+      "in_place",
+      "'in_place' must be FALSE for a factor on disk: the new factor goes to 'file'",
+      call
+    )
   }
   if (is.null(file)) {
-    abort_argument("file", "of a factor on disk 'file' must name a second file for what is made of it; of as.matrix() of it the outcome is in memory", call)
+    abort_argument(
+      "file",
+      "'file' must name a file for the new factor; for a result in memory use as.matrix(r)",
+      call
+    )
   }
   from <- .subset2(r, "path")
   file <- absolute_path(as_file(file, call))
   if (identical(file, from)) {
-    abort_argument("file", "'file' must be another file than that of 'r'", call)
+    abort_argument("file", "'file' must not be the file of 'r'", call)
   }
   if (file.exists(file)) {
-    abort("file_exists", sprintf("%s: the file exists: choose another name, or unlink() it first", file), call, path = file)
+    abort(
+      "file_exists",
+      sprintf("%s: the file exists: choose another name, or unlink() it first", file), call,
+      path = file
+    )
   }
   if (dim(r)[[1L]] != dim(r)[[2L]]) {
-    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", dim(r)[[1L]], dim(r)[[2L]]), "r"), call)
+    abort_dimension(
+      renamed(base_text("'a' (%d x %d) must be square", dim(r)[[1L]], dim(r)[[2L]]), "r"), call
+    )
   }
   v <- as_columns(v, "v", call)
   check_rows_of_update(v, dim(r)[[1L]], call)
   v <- if (is_resident(v)) as.matrix(v) else v
-  reply <- native_tiles_chol_update(from, as.double(dim(r)), file, v, ncol(v), down, memory$bytes, memory$how)
+  reply <- native_tiles_chol_update(
+    from, as.double(dim(r)), file, v, ncol(v), down, memory$bytes, memory$how
+  )
   done <- unwrap(reply, call, "update")
   warn_of_margin(done$margin, .subset2(r, "precision"), call)
   described(file, call)
@@ -218,7 +244,7 @@ check_rows_of_update <- function(v, n, call) {
   if (nrow(v) != n) {
     text <- base_text("'b' (%d x %d) must be compatible with 'a' (%d x %d)", nrow(v), ncol(v), n, n)
     text <- renamed(sub("'b'", "'v'", text, fixed = TRUE), "r")
-    abort_dimension(if (ncol(v) == n) paste0(text, "; is it t(v)?") else text, call)
+    abort_dimension(if (ncol(v) == n) paste0(text, "; did you mean t(v)?") else text, call)
   }
 }
 
@@ -236,12 +262,16 @@ change_resident <- function(r, v, down, lower, in_place, call) {
   } else {
     .External(new_handle)
   }
-  done <- unwrap(native_held_chol_update(r@pointer, v@pointer, down, lower, handle, how_there(call)), call, "update")
+  done <- unwrap(
+    native_held_chol_update(r@pointer, v@pointer, down, lower, handle, how_there(call)), call,
+    "update"
+  )
   warn_of_margin(done$margin, r@precision, call)
   if (in_place) invisible(r) else new_resident(handle, r@Dim, r@Dimnames, r@precision, r@device)
 }
 
-# Two operands of which one at least is on a device, both there; the second one is the user's `argument`.
+# Two operands of which one at least is on a device, both there; the second one is the user's
+# `argument`.
 both_resident <- function(x, y, argument, call) {
   if (!is_resident(x)) {
     x <- upload_beside(x, dim(x), dimnames(x), y, call)
@@ -252,11 +282,16 @@ both_resident <- function(x, y, argument, call) {
   list(x, y)
 }
 
-# `margin` is 1 where nothing was taken away. `leaves` says what was left so little, of which `margin` is the share.
-warn_of_margin <- function(margin, precision, call, leaves = "the downdate leaves a share of only %.1e of the matrix in some direction") {
+downdate_leaves <- "the downdate removes nearly all of the matrix in some direction (margin %.1e)"
+
+# `margin` is 1 if nothing was taken away; `leaves` is the first half of the warning.
+warn_of_margin <- function(margin, precision, call, leaves = downdate_leaves) {
   eps <- if (precision == "single") 2^-23 else .Machine$double.eps
   if (margin < sqrt(eps)) {
-    lost <- sprintf("about %.0f of the %.0f digits of the new factor are lost", ceiling(-log10(margin) / 2), floor(-log10(eps)))
+    lost <- sprintf(
+      "about %.0f of the %.0f digits of the new factor are lost", ceiling(-log10(margin) / 2),
+      floor(-log10(eps))
+    )
     warn("ill_conditioned", paste0(sprintf(leaves, margin), ": ", lost), call, margin = margin)
   }
 }

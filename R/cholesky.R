@@ -76,7 +76,13 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
     }
     refuse_factored(x, sys.call())
     if (is_tile_matrix(x)) {
-      abort_type("a matrix on disk is factored by chol_file(x), in place, or by chol_file(x, file), into a second file", sys.call())
+      abort_type(
+        paste(
+          "'x' must be a matrix in memory, not on disk:",
+          "use chol_file(x, file), or chol_file(x) to overwrite the matrix with its factor"
+        ),
+        sys.call()
+      )
     }
     if (is_batch(x)) {
       return(chol_batch(x, pivot, device, precision, sys.call()))
@@ -139,7 +145,8 @@ pivoted_chol <- function(x, n, tol, device, precision, call) {
   out
 }
 
-# The columns were exchanged, so their names are. Dimnames, not the matrix: a function it is handed to would copy it.
+# The columns were exchanged, so their names are. Dimnames, not the matrix: a function it is
+# handed to would copy it.
 permute_colnames <- function(names, pivot) {
   if (!is.null(names[[2L]])) {
     names[[2L]] <- names[[2L]][pivot]

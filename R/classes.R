@@ -82,8 +82,13 @@
 #' @exportClass gpu_matrix
 #' @import methods
 setClass("gpu_matrix",
-  slots = c(pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character", device = "character"),
-  prototype = list(Dim = c(0L, 0L), Dimnames = list(NULL, NULL), precision = "double", device = "cpu")
+  slots = c(
+    pointer = "externalptr", Dim = "integer", Dimnames = "list", precision = "character",
+    device = "character"
+  ),
+  prototype = list(
+    Dim = c(0L, 0L), Dimnames = list(NULL, NULL), precision = "double", device = "cpu"
+  )
 )
 
 #' QR factorizations that stay on the GPU
@@ -137,8 +142,9 @@ setClass("gpu_qr_factor", slots = c(
   factor = "gpu_matrix", tau = "numeric", turned = "integer", rank = "integer", pivot = "integer"
 ))
 
-# A matrix on disk is an S3 object, marked as one of an S4 class. The name is known here because base R's functions that become S4 generics have methods for it; setOldClass() would do
-# the same, but not where roxygen2 sources these files.
+# A matrix on disk is an S3 object, marked as one of an S4 class. The name is known here because
+# base R's functions that become S4 generics have methods for it; setOldClass() would do the same,
+# but not where roxygen2 sources these files.
 #' @exportClass tile_matrix
 setClass("tile_matrix")
 

@@ -109,10 +109,11 @@ abort_dimension <- function(message, call) abort("dimension", message, call)
 
 abort_type <- function(message, call) abort("type", message, call)
 
-# Base R's error `e` by `abort_kind`, with the user's call. A condition of this package goes on, and so does base R's error where it
-# has no memory for a vector: it says nothing about operands.
+# Base R's error `e` by `abort_kind`, with the user's call. A condition of this package goes on,
+# and so does base R's error where it has no memory for a vector: it says nothing about operands.
 abort_as <- function(e, abort_kind, call) {
-  if (inherits(e, "cudafactor_error") || grepl("cannot allocate|memory exhausted", conditionMessage(e))) stop(e)
+  if (inherits(e, "cudafactor_error") ||
+    grepl("cannot allocate|memory exhausted", conditionMessage(e))) stop(e)
   abort_kind(conditionMessage(e), call)
 }
 
@@ -128,17 +129,17 @@ warn <- function(kind, message, call, ...) {
   ))
 }
 
-# A sentence of base R, in the user's language. `domain` is the catalogue base R keeps it in: "R" for
-# its compiled code, "R-base" or "R-stats" for R code.
+# A sentence of base R, in the user's language. `domain` is the catalogue base R keeps it in: "R"
+# for its compiled code, "R-base" or "R-stats" for R code.
 base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain)
 
-# What a native routine answered: its values, or the R condition its error stands for. A routine that has no values to tell has
-# filled `out`.
+# What a native routine answered: its values, or the R condition its error stands for. A routine
+# that has no values to tell has filled `out`.
 #
 # `dgesv`, `backsolve`, ... name the base routine whose words fit (see singular_text()).
 unwrap <- function(reply, call, routine = NULL, out = NULL) {
   if (!is.null(reply$warning)) {
-    warn("device_failed", paste0(reply$warning, "; device = \"auto\" goes on with the CPU"), call)
+    warn("device_failed", paste0(reply$warning, "; device = \"auto\" now uses the CPU"), call)
   }
   err <- reply$err
   if (is.null(err)) {
@@ -161,18 +162,23 @@ raise <- function(kind, message, fields, call, routine) {
     disk_space = disk_space_text(fields),
     indefinite = if (is.null(fields$cosine)) message else indefinite_text(fields),
     argument = argument_text(routine, fields$argument, message),
-    device_failed = paste0(message, "; gpu_sitrep() says more"),
-    internal = paste0(message, "\nThis is a bug in cudafactor: please report it with the call that led here."),
+    device_failed = paste0(message, "; see gpu_sitrep()"),
+    internal = paste0(
+      message, "\nThis is a bug in cudafactor: please report it with the call that led here."
+    ),
     message
   )
-  for (name in intersect(names(fields), c("order", "index", "objects", "row", "col", "column", "iteration"))) {
+  for (name in intersect(
+    names(fields), c("order", "index", "objects", "row", "col", "column", "iteration")
+  )) {
     fields[[name]] <- as.integer(fields[[name]])
   }
   stop(error_condition(kind, text, call, fields))
 }
 
-# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level. What stopped the computation
-# may also be an error of R's own, when the time set by setTimeLimit() is over: that is signalled as it is.
+# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level. What
+# stopped the computation may also be an error of R's own, when the time set by setTimeLimit() is
+# over: that is signalled as it is.
 interrupt <- function(call) {
   if (!is.null(e <- .External(take_raised))) {
     stop(e)
@@ -184,7 +190,8 @@ interrupt <- function(call) {
   invokeRestart("abort")
 }
 
-# Whether this is R `version` or a later one. A comparison of versions takes longer than the rest of an error, so each is made once in a session.
+# Whether this is R `version` or a later one. A comparison of versions takes longer than the rest
+# of an error, so each is made once in a session.
 is_r_from <- function(version) {
   if (is.null(compared_versions[[version]])) {
     compared_versions[[version]] <- getRversion() >= version
@@ -203,7 +210,8 @@ not_positive_definite_text <- function(order) {
   }
 }
 
-# What is wrong with matrix (or problem) `index` of a batch, of that `name` if it has one, or with the only one there is.
+# What is wrong with matrix (or problem) `index` of a batch, of that `name` if it has one, or with
+# the only one there is.
 in_batch_text <- function(fields, text, what = "matrix") {
   if (is.null(fields$index)) {
     return(text)
@@ -228,15 +236,19 @@ argument_text <- function(routine, argument, message) {
   )
 }
 
-# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such numbers, and none is base R's.
+# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such
+# numbers, and none is base R's.
 non_finite_text <- function(routine, argument) {
   if (identical(argument, "solution")) {
     paste(
-      "the solution is beyond the range of numbers, as 'b' is too large for 'A':",
-      "divide 'b' by a power of 2, and take it into account in 'x'"
+      "the solution overflows because 'b' is too large for 'A':",
+      "divide 'b' by a power of 2, which divides the solution by it"
     )
   } else if (identical(routine, "pcg") && argument == "x") {
-    "NA/NaN/Inf or numbers out of range came up in the iteration: out of 'A' or 'M', whose entries may be too large or too small"
+    paste(
+      "NA/NaN/Inf or numbers out of range came up in the iteration:",
+      "entries of 'A' or 'M' may be too large or too small"
+    )
   } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {
@@ -247,11 +259,14 @@ non_finite_text <- function(routine, argument) {
 # A product that is zero has no angle.
 indefinite_text <- function(fields) {
   met <- if (is.finite(fields$cosine)) {
-    sprintf("a vector and its product have an angle of cosine %.3g", fields$cosine)
+    sprintf("the angle between a vector and its product has cosine %.3g", fields$cosine)
   } else {
     "the product of a vector is zero"
   }
-  sprintf("'%s' is not positive definite: in iteration %.0f for right-hand side %.0f %s", fields$argument, fields$iteration, fields$column, met)
+  sprintf(
+    "'%s' is not positive definite: in iteration %.0f for right-hand side %.0f %s", fields$argument,
+    fields$iteration, fields$column, met
+  )
 }
 
 singular_text <- function(routine, fields, message) {
@@ -266,7 +281,9 @@ singular_text <- function(routine, fields, message) {
     solve = base_text("Lapack routine %s: system is exactly singular: U[%d,%d] = 0", "dgesv", i, i),
     chol2inv = base_text("element (%d, %d) is zero, so the inverse cannot be computed", i, i),
     backsolve = base_text("singular matrix in 'backsolve'. First zero in diagonal [%d]", i),
-    update = sprintf("'r' is no Cholesky factor of a positive definite matrix: element (%d, %d) is zero", i, i),
+    update = sprintf(
+      "'r' must have a nonzero diagonal, and element (%d, %d) is zero", i, i
+    ),
     message
   )
 }
@@ -282,40 +299,50 @@ no_method_text <- function(generic, x) {
 
 stale_text <- function(reason) {
   if (identical(reason, "freed")) {
-    return("the memory of this gpu_matrix was given back by gpu_free(): make it again with as_gpu()")
+    return("this gpu_matrix was released by gpu_free(): make it again with as_gpu()")
   }
   paste(
-    "this gpu_matrix lives in another R session, or came out of a file, and its values are not here:",
-    "in the session that has them, save it with gpu_save(), or take as.matrix() of it, first"
+    "the values of this gpu_matrix are not in this R session:",
+    "in the session that made it, use gpu_save() or as.matrix() first"
   )
 }
 
 # Of a factor that is spread over several GPUs.
 stale_factor_text <- function(reason) {
   if (identical(reason, "freed")) {
-    return("the memory of this factor was given back by gpu_free(): make it again with chol_gpus()")
+    return("this factor was released by gpu_free(): make it again with chol_gpus()")
   }
   paste(
-    "this factor lives in another R session, or came out of a file, and its values are not here: make it again with chol_gpus(),",
-    "or take as.matrix() of it in the session that has them"
+    "the values of this factor are not in this R session:",
+    "make it again with chol_gpus(), or use as.matrix() in the session that made it"
   )
 }
 
 device_unavailable_text <- function(message) {
-  paste0(message, "; gpu_sitrep() shows what was tried, device = \"cpu\" needs no GPU")
+  paste0(message, "; see gpu_sitrep(), or use device = \"cpu\"")
 }
 
 device_memory_text <- function(fields) {
   objects <- fields$objects %||% 0
   holders <- if (objects > 0) {
-    sprintf("; %s held by %d gpu_matrix object%s", format_bytes(fields$held), as.integer(objects), if (objects == 1) "" else "s")
+    sprintf(
+      "; %s held by %d gpu_matrix object%s", format_bytes(fields$held), as.integer(objects),
+      if (objects == 1) "" else "s"
+    )
   }
-  sprintf("cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\", or free memory on the GPU: gpu_free(), gpu_mem()",
-    format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free), format_bytes(fields$total), holders %||% "")
+  sprintf(paste(
+      "cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\",",
+      "or free memory on the GPU: gpu_free(), gpu_mem()"
+    ),
+    format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free),
+    format_bytes(fields$total), holders %||% "")
 }
 
 disk_space_text <- function(fields) {
-  sprintf("cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path, format_bytes(fields$free))
+  sprintf(
+    "cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path,
+    format_bytes(fields$free)
+  )
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

@@ -23,7 +23,7 @@
 #' `gpu_covariance()`: a double matrix with a row for each row of `x` and a column for each row of `y` (or of `x`), with their row names as dimnames. Where `x` or `y` is
 #' a [gpu_matrix] so is the result, on its device and in its precision. Without `y` it is exactly symmetric.
 #'
-#' `covariance()`: an object of class `"covariance"`, a list of `x`, `kernel`, `range`, `variance` and `nugget`, of which nothing has been computed. There are methods
+#' `covariance()`: an object of class `"lazy_covariance"`, a list of `x`, `kernel`, `range`, `variance` and `nugget`, of which nothing has been computed. There are methods
 #' for [dim()], [dimnames()], [print()], [as.matrix()] and `[`, which evaluates the entries that are asked for.
 #'
 #' @section Failure:
@@ -66,23 +66,25 @@
 #' dim(gpu_covariance(x, rbind(c(0, 0), c(1, 1)), range = c(0.1, 0.5)))
 #'
 #' # Only what is asked for is computed; the file is written in tiles
-#' k <- covariance(x, "exponential", range = 0.3, variance = 2)
+#' k <- lazy_covariance(x, "exponential", range = 0.3, variance = 2)
 #' k
 #' k[1:2, 1:4]
 #' file <- tempfile(fileext = ".tiles")
 #' tile_matrix(k, file, tile = 20)
 #' unlink(file)
 #' @export
-covariance <- function(x, kernel = "exponential", range = 1, variance = 1, nugget = 0) {
+lazy_covariance <- function(x, kernel = "exponential", range = 1, variance = 1, nugget = 0) {
   call <- sys.call()
   if (missing(x)) {
     abort_missing("x", call)
   }
   x <- as_points(x, "x", call)
-  structure(class = "covariance", c(list(x = x), as_kernel(kernel, range, variance, nugget, ncol(x), call)))
+  structure(
+    class = "lazy_covariance", c(list(x = x), as_kernel(kernel, range, variance, nugget, ncol(x), call))
+  )
 }
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
 gpu_covariance <- function(x, y = NULL, kernel = "exponential", range = 1, variance = 1, nugget = 0,
                            device = getOption("cudafactor.device", "auto"), precision = "double") {
@@ -101,7 +103,9 @@ gpu_covariance <- function(x, y = NULL, kernel = "exponential", range = 1, varia
       abort_dimension(base_text("non-conformable arguments"), call)
     }
   }
-  evaluate(x, y, as_kernel(kernel, range, variance, nugget, ncol(x), call), device, precision, call, beside)
+  evaluate(
+    x, y, as_kernel(kernel, range, variance, nugget, ncol(x), call), device, precision, call, beside
+  )
 }
 
 kernel_names <- c("exponential", "matern12", "matern32", "matern52", "squared_exponential")
@@ -118,7 +122,7 @@ as_points <- function(x, argument, call) {
     abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
   }
   if (ncol(x) == 0L) {
-    abort_dimension(sprintf("'%s' must have a column for each coordinate", argument), call)
+    abort_dimension(sprintf("'%s' must have at least one column: one for each coordinate", argument), call)
   }
   x <- as_double(x, call)
   if (!all(is.finite(x))) {
@@ -135,15 +139,19 @@ as_kernel <- function(kernel, range, variance, nugget, dimensions, call) {
     names <- paste0("\"", kernel_names, "\"", collapse = ", ")
     abort_argument("kernel", sprintf("'kernel' must be one of %s", names), call)
   }
-  fits <- is.numeric(range) && length(range) %in% c(1L, dimensions) && all(is.finite(range)) && all(range > 0)
+  fits <- is.numeric(range) && length(range) %in% c(1L, dimensions) && all(is.finite(range)) &&
+    all(range > 0)
   if (!fits) {
-    text <- if (dimensions == 1L) "" else sprintf(", or one for each of the %d columns of 'x'", dimensions)
-    abort_argument("range", sprintf("'range' must be a positive number%s", text), call)
+    text <- "'range' must be a positive number"
+    if (dimensions > 1L) {
+      text <- sprintf("%s, or one for each of the %d columns of 'x'", text, dimensions)
+    }
+    abort_argument("range", text, call)
   }
   for (argument in c("variance", "nugget")) {
     value <- if (argument == "variance") variance else nugget
     if (!(is.numeric(value) && length(value) == 1L && isTRUE(is.finite(value) && value >= 0))) {
-      abort_argument(argument, sprintf("'%s' must be a number, not negative", argument), call)
+      abort_argument(argument, sprintf("'%s' must be a number, 0 or more", argument), call)
     }
   }
   list(
@@ -163,7 +171,9 @@ evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
   parameters <- kernel_parameters(k, ncol(x))
   if (!is.null(beside)) {
     native <- function(out, where) {
-      native_held_covariance(x, dim(x), y, dim(y %||% x), k$kernel, parameters, beside@pointer, out, where)
+      native_held_covariance(
+        x, dim(x), y, dim(y %||% x), k$kernel, parameters, beside@pointer, out, where
+      )
     }
     return(make_resident(native, c(rows, columns), names, beside, call))
   }
@@ -174,13 +184,13 @@ evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
   out
 }
 
-is_covariance <- function(x) inherits(x, "covariance")
+is_covariance <- function(x) inherits(x, "lazy_covariance")
 
 # The object as a plain list, and its points.
 of_covariance <- function(x, call) {
   x <- unclass(x)
   if (!(is.list(x) && is.matrix(x$x) && is.double(x$x))) {
-    abort_type("'x' is no covariance any more: covariance() makes one", call)
+    abort_type("'x' must be an object that lazy_covariance() made, unchanged", call)
   }
   x
 }
@@ -192,37 +202,41 @@ write_covariance <- function(x, writer, where, call) {
   unwrap(native_tiles_covariance(writer, k$x, dim(k$x), k$kernel, parameters, where), call)
 }
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
-dim.covariance <- function(x) rep(nrow(.subset2(x, "x")), 2L)
+dim.lazy_covariance <- function(x) rep(nrow(.subset2(x, "x")), 2L)
 
 #' @export
-dimnames.covariance <- function(x) {
+dimnames.lazy_covariance <- function(x) {
   points <- .subset2(x, "x")
   product_dimnames(points, points, "tcrossprod", dim(points), dim(points))
 }
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
-as.matrix.covariance <- function(x, device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
+as.matrix.lazy_covariance <- function(x, device = getOption("cudafactor.device", "auto"),
+                                 precision = "double", ...) {
   call <- sys.call()
   k <- of_covariance(x, call)
   evaluate(k$x, NULL, k, device, precision, call)
 }
 
 #' @export
-as.array.covariance <- function(x, ...) as.matrix(x, ...)
+as.array.lazy_covariance <- function(x, ...) as.matrix(x, ...)
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
-`[.covariance` <- function(x, i, j, ..., drop = TRUE) {
+`[.lazy_covariance` <- function(x, i, j, ..., drop = TRUE) {
   call <- group_call(sys.call(), "[")
   subscripts <- nargs() - 1L - !missing(drop)
   if (subscripts < 2L) {
     if (missing(i)) {
       return(x)
     }
-    abort_dimension("a covariance has two subscripts: x[i, ] for rows, x[, j] for columns; for x[i], take as.matrix() of it, or of a part, first", call)
+    abort_dimension(
+      "'x' needs two subscripts, as in x[i, ] or x[, j]: for x[i] use as.matrix(x)[i]",
+      call
+    )
   }
   if (subscripts > 2L) {
     abort_dimension(base_text("incorrect number of dimensions"), call)
@@ -261,20 +275,22 @@ covariance_part <- function(k, rows, columns, call) {
   out
 }
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
-format.covariance <- function(x, ...) {
+format.lazy_covariance <- function(x, ...) {
   k <- of_covariance(x, sys.call())
   number <- function(value) paste(format(value, trim = TRUE), collapse = ", ")
   sprintf(
-    "<covariance: %s, %s, range %s, variance %s, nugget %s; points in %d dimension%s>", extents_text(dim(x)), k$kernel,
-    paste(vapply(k$range, number, ""), collapse = ", "), number(k$variance), number(k$nugget), ncol(k$x), if (ncol(k$x) == 1L) "" else "s"
+    "<lazy_covariance: %s, %s, range %s, variance %s, nugget %s; points in %d dimension%s>",
+    extents_text(dim(x)), k$kernel,
+    paste(vapply(k$range, number, ""), collapse = ", "), number(k$variance), number(k$nugget),
+    ncol(k$x), if (ncol(k$x) == 1L) "" else "s"
   )
 }
 
-#' @rdname covariance
+#' @rdname lazy_covariance
 #' @export
-print.covariance <- function(x, ...) {
+print.lazy_covariance <- function(x, ...) {
   cat(format(x), "\n", sep = "")
   invisible(x)
 }

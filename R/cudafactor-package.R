@@ -19,7 +19,7 @@
 #' | `chol()`, of a matrix on disk | [chol_file()] of what [tile_matrix()] wrote |
 #' | `Rglpk_solve_LP()` | [lp_ipm()] |
 #' | `random_walker()` of Python's scikit-image | [random_walker()] |
-#' | `exp(-as.matrix(dist(x)))` and its kin | [gpu_covariance()]; [covariance()] for [tile_matrix()] |
+#' | `exp(-as.matrix(dist(x)))` and its kin | [gpu_covariance()]; [lazy_covariance()] for [tile_matrix()] |
 #' | `x %*% y` and its kin, of a matrix on disk | `x %*% y` and its kin, or [gpu_matmult()]: [tile_matrix_products] |
 #' | `solve()`, `diag(chol2inv())`, of its factor | [chol_solve()], [chol2inv_diag()], [tile_matrix_solve] |
 #' | any of these, on matrices that stay on the GPU | the same, of what [as_gpu()] made |

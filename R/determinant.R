@@ -61,7 +61,9 @@ gpu_determinant <- function(x, logarithm = TRUE, device = getOption("cudafactor.
     return(as_determinant(if (isTRUE(as_flag(logarithm))) 0 else 1, 1L, logarithm))
   }
   if (is.complex(x)) {
-    abort_type(base_text("'determinant' not currently defined for complex matrices", domain = "R-base"), call)
+    abort_type(
+      base_text("'determinant' not currently defined for complex matrices", domain = "R-base"), call
+    )
   }
   x <- as_double(x, call)
   if (!is_logarithm(logarithm, call)) {
@@ -88,8 +90,9 @@ as_determinant <- function(modulus, sign, logarithm) {
   out
 }
 
-# From the diagonal of U and the row exchanges. The plain modulus is the product itself, which is exact where the
-# exponential of a sum of logarithms is not; where the product leaves the range of doubles the sum decides.
+# From the diagonal of U and the row exchanges. The plain modulus is the product itself, which is
+# exact where the exponential of a sum of logarithms is not; where the product leaves the range of
+# doubles the sum decides.
 determinant_of_diagonal <- function(d, ipiv, zero, logarithm, call) {
   log_scale <- is_logarithm(logarithm, call)
   if (zero > 0L) {

@@ -104,7 +104,8 @@ print.gpu_sitrep <- function(x, ...) {
   line("cudafactor %s, R %s, %s", x$versions$cudafactor, x$versions$R, x$versions$platform)
   settled <- !is.na(x$options$threads)
   if (settled) {
-    line("device = \"%s\", CPU threads: %s, \"auto\" takes a GPU %s", x$options$device, format(x$options$threads),
+    line("device = \"%s\", CPU threads: %s, \"auto\" takes a GPU %s",
+      x$options$device, format(x$options$threads),
       if (is.na(x$options$min_flops)) {
         "where it should be faster"
       } else {
@@ -124,10 +125,13 @@ print.gpu_sitrep <- function(x, ...) {
       gpu$compute_capability, gpu$memory_free / 2^30, gpu$memory_total / 2^30)
   }
   if (!settled) {
-    line("Until the options are mended every computation that reads them stops with an error.")
+    line("Every computation that reads these options stops with an error until they are corrected.")
   } else if (nrow(x$gpus) == 0L) {
     line(if (startsWith(x$options$device, "cuda")) {
-      "No usable GPU: with this device every computation stops with an error; \"auto\" and \"cpu\" run on the CPU."
+      paste(
+        "No usable GPU: with this device every computation stops with an error;",
+        "\"auto\" and \"cpu\" run on the CPU."
+      )
     } else {
       "No GPU in use: every function runs on the CPU."
     })

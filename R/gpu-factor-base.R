@@ -1,4 +1,5 @@
-# Factors that are spread over several GPUs: what they are, their values, and what base R's functions do not do with them.
+# Factors that are spread over several GPUs: what they are, their values, and what base R's
+# functions do not do with them.
 
 #' Cholesky factors in the memory of several GPUs
 #'
@@ -74,8 +75,15 @@ NULL
 #' @export
 format.gpu_factor <- function(x, ...) {
   size <- 8 * length(x$tiles) * as.double(x$tile)^2
-  gone <- switch(why_stale(x) %||% "here", here = "", freed = ", given back by gpu_free()", ", whose values are not in this session")
-  sprintf("<gpu_factor> order %d, tiles of %d on %s (%s)%s", x$n, x$tile, paste(x$devices, collapse = ", "), format_bytes(size), gone)
+  gone <- switch(why_stale(x) %||% "here",
+    here = "",
+    freed = ", released by gpu_free()",
+    ", whose values are not in this session"
+  )
+  sprintf(
+    "<gpu_factor> order %d, tiles of %d on %s (%s)%s", x$n, x$tile,
+    paste(x$devices, collapse = ", "), format_bytes(size), gone
+  )
 }
 
 #' @rdname gpu_factor
@@ -133,7 +141,9 @@ gathered <- function(x, call) {
 
 #' @rdname gpu_factor
 #' @export
-determinant.gpu_factor <- function(x, logarithm = TRUE, ...) determinant_spread(x, logarithm, sys.call())
+determinant.gpu_factor <- function(x, logarithm = TRUE, ...) {
+  determinant_spread(x, logarithm, sys.call())
+}
 
 determinant_spread <- function(x, logarithm, call) {
   d <- diagonal_spread(x, call)
@@ -144,7 +154,9 @@ diagonal_spread <- function(x, call) {
   check_spread(x, call)
   on_diagonal <- seq_len(ceiling(x$n / x$tile))
   tiles <- x$tiles[tile_place(on_diagonal, on_diagonal)]
-  unlist(lapply(tiles, function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values))[seq_len(x$n)]
+  unlist(lapply(
+    tiles, function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values
+  ))[seq_len(x$n)]
 }
 
 #' @rdname gpu_factor
@@ -152,7 +164,11 @@ diagonal_spread <- function(x, call) {
 setMethod("diag", "gpu_factor", function(x, nrow, ncol, names = TRUE) {
   call <- sys.call()
   if (!missing(nrow) || !missing(ncol)) {
-    abort_argument("nrow", base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"), call)
+    abort_argument(
+      "nrow",
+      base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"),
+      call
+    )
   }
   out <- diagonal_spread(x, call)
   if (isTRUE(names) && !is.null(rows <- x$dimnames[[1L]]) && identical(rows, x$dimnames[[2L]])) {
@@ -163,7 +179,10 @@ setMethod("diag", "gpu_factor", function(x, nrow, ncol, names = TRUE) {
 
 #' @export
 t.gpu_factor <- function(x) {
-  text <- "the transpose of a factor of chol_gpus() is not made: t(as.matrix(x)); backsolve(r, x, transpose = TRUE) and crossprod(r, x) need none"
+  text <- paste(
+    "t() is not available for a factor of chol_gpus(): use crossprod(r, x),",
+    "backsolve(r, x, transpose = TRUE) or t(as.matrix(r))"
+  )
   abort_type(text, sys.call())
 }
 

@@ -1,7 +1,8 @@
-# Triangular systems and products with a factor that is spread over several GPUs. What is solved for, or multiplied, is in the host's memory, as blocks of as
-# many rows as a tile has.
+# Triangular systems and products with a factor that is spread over several GPUs. What is solved
+# for, or multiplied, is in the host's memory, as blocks of as many rows as a tile has.
 
-# The rows of `values`, of `columns` columns, that each row of tiles has. What the last block has more than that stays zero.
+# The rows of `values`, of `columns` columns, that each row of tiles has. What the last block has
+# more than that stays zero.
 cut_rows <- function(values, r, columns) {
   attributes(values) <- list(dim = c(r$n, columns))
   lapply(seq_len(ceiling(r$n / r$tile)), function(k) {
@@ -21,7 +22,8 @@ joined_rows <- function(blocks, r) {
   out
 }
 
-# Some products at a time, so that all devices are at work before the first product comes home, in little memory.
+# Some products at a time, so that all devices are at work before the first product comes home, in
+# little memory.
 in_turns <- function(places, r) split(places, (seq_along(places) - 1L) %/% (4L * length(r$devices)))
 
 # The plain list, of the leading `n` rows and columns: each tile of theirs is where it was.
@@ -31,8 +33,8 @@ leading <- function(r, n) {
   r
 }
 
-# R x = b ("backward") or R'x = b ("forward"), or both one after the other, for the leading n rows and columns. In the last block the rows beyond these stay zero,
-# whatever the others are.
+# R x = b ("backward") or R'x = b ("forward"), or both one after the other, for the leading n rows
+# and columns. In the last block the rows beyond these stay zero, whatever the others are.
 solve_spread <- function(r, n, b, columns, which, call) {
   check_spread(r, call)
   r <- leading(r, n)
@@ -45,13 +47,17 @@ solve_spread <- function(r, n, b, columns, which, call) {
   }
   for (transpose in switch(which, both = c(TRUE, FALSE), forward = TRUE, backward = FALSE)) {
     for (j in if (transpose) seq_len(m) else rev(seq_len(m))) {
-      solved <- solve_triangle_resident(r$tiles[[tile_place(j, j)]], blocks[[j]], r$tile, TRUE, transpose, call)
+      solved <- solve_triangle_resident(
+        r$tiles[[tile_place(j, j)]], blocks[[j]], r$tile, TRUE, transpose, call
+      )
       blocks[[j]] <- filled(fetch(solved, call), j)
       others <- if (transpose) seq_len(m)[-seq_len(j)] else seq_len(j - 1L)
       for (some in in_turns(others, r)) {
         products <- lapply(some, function(k) {
           place <- if (transpose) tile_place(j, k) else tile_place(k, j)
-          product_resident(r$tiles[[place]], blocks[[j]], if (transpose) "crossprod" else "matmult", call)
+          product_resident(
+            r$tiles[[place]], blocks[[j]], if (transpose) "crossprod" else "matmult", call
+          )
         })
         for (p in seq_along(some)) {
           k <- some[[p]]
@@ -68,7 +74,8 @@ multiply_spread <- function(r, transpose, y, call) {
   check_spread(r, call)
   blocks <- cut_rows(y, r, ncol(y))
   m <- length(blocks)
-  # Base R multiplies by the zeros of the other triangle, too, which makes NaN of what is not finite.
+  # Base R multiplies by the zeros of the other triangle, too, which makes NaN of what is not
+  # finite.
   nothing <- lapply(blocks, function(block) colSums(0 * block))
   out <- lapply(seq_len(m), function(k) {
     others <- if (transpose) seq_len(m)[-seq_len(k)] else seq_len(k - 1L)
@@ -77,7 +84,8 @@ multiply_spread <- function(r, transpose, y, call) {
   for (k in seq_len(m)) {
     for (some in in_turns(if (transpose) seq_len(k) else k:m, r)) {
       products <- lapply(some, function(j) {
-        tile <- if (j == k) upper_tile(r, k, call) else r$tiles[[if (transpose) tile_place(j, k) else tile_place(k, j)]]
+        place <- if (transpose) tile_place(j, k) else tile_place(k, j)
+        tile <- if (j == k) upper_tile(r, k, call) else r$tiles[[place]]
         product_resident(tile, blocks[[j]], if (transpose) "crossprod" else "matmult", call)
       })
       for (product in products) out[[k]] <- out[[k]] + fetch(product, call)
@@ -127,7 +135,9 @@ setMethod("forwardsolve", signature("gpu_factor", "ANY"),
 )
 
 for (name in c("backsolve", "forwardsolve")) {
-  setMethod(name, signature("gpu_factor", "gpu_matrix"), selectMethod(name, signature("gpu_factor", "ANY")))
+  setMethod(
+    name, signature("gpu_factor", "gpu_matrix"), selectMethod(name, signature("gpu_factor", "ANY"))
+  )
 }
 
 #' @rdname gpu_factor

@@ -119,7 +119,10 @@ arith <- function(op, x, y, call) {
       # Base R knows what becomes of these: mostly an error.
       return(as_user(call, get(op, envir = baseenv())(plain(x), plain(y))))
     } else if (count %% length(other) != 0) {
-      warn("recycling", base_text("longer object length is not a multiple of shorter object length"), call)
+      warn(
+        "recycling", base_text("longer object length is not a multiple of shorter object length"),
+        call
+      )
     }
     if (is.complex(other)) {
       return(get(op, envir = baseenv())(plain(x), plain(y)))
@@ -130,11 +133,13 @@ arith <- function(op, x, y, call) {
     return(remainder_at_home(x, y, names, beside, call))
   }
   make_resident(
-    function(out, where) native_held_zip(op, as_value(x), as_value(y), out, where), beside@Dim, names, beside, call
+    function(out, where) native_held_zip(op, as_value(x), as_value(y), out, where), beside@Dim,
+    names, beside, call
   )
 }
 
-# By base R: the rounding of its remainder differs between its versions, and its warning of lost digits with it.
+# By base R: the rounding of its remainder differs between its versions, and its warning of lost
+# digits with it.
 remainder_at_home <- function(x, y, names, beside, call) {
   value <- withCallingHandlers(
     numbers_beside(x, beside, call) %% numbers_beside(y, beside, call),
@@ -152,7 +157,10 @@ numbers_beside <- function(x, beside, call) {
     return(fetch(x, call))
   }
   x <- array(as.double(x), beside@Dim)
-  if (beside@precision == "single") fetch(upload_beside(x, beside@Dim, NULL, beside, call), call) else x
+  if (beside@precision == "double") {
+    return(x)
+  }
+  fetch(upload_beside(x, beside@Dim, NULL, beside, call), call)
 }
 
 # What base R takes as a number: a vector or a matrix.
@@ -187,10 +195,14 @@ map_resident <- function(f, x, call) {
 Math.gpu_matrix <- function(x, ...) {
   call <- group_call(sys.call(), .Generic)
   switch(.Generic,
-    cumsum = , cumprod = , cummax = , cummin = return(get(.Generic, envir = baseenv())(as.vector(x))),
+    cumsum = , cumprod = , cummax = , cummin = {
+      return(get(.Generic, envir = baseenv())(as.vector(x)))
+    },
     log = return(log_resident(x, ..., call = call)),
     round = return(round_resident(x, ..., call = call)),
-    signif = , gamma = , lgamma = , digamma = , trigamma = return(math_at_home(.Generic, x, ..., call = call))
+    signif = , gamma = , lgamma = , digamma = , trigamma = {
+      return(math_at_home(.Generic, x, ..., call = call))
+    }
   )
   map_resident(.Generic, x, call)
 }

@@ -1,5 +1,5 @@
-# What else base R does with a matrix. Where it is natural the answer stays on the device; elsewhere the matrix is fetched and
-# base R computes.
+# What else base R does with a matrix. Where it is natural the answer stays on the device;
+# elsewhere the matrix is fetched and base R computes.
 
 #' Base R's functions and matrices on the GPU
 #'
@@ -148,7 +148,9 @@ setAs("gpu_matrix", "numeric", function(from) as.vector(from))
 is.array.gpu_matrix <- function(x) TRUE
 
 #' @export
-c.gpu_matrix <- function(...) do.call(c, lapply(list(...), function(x) if (isS4(x)) as.vector(x) else x))
+c.gpu_matrix <- function(...) {
+  do.call(c, lapply(list(...), function(x) if (isS4(x)) as.vector(x) else x))
+}
 
 #' @rdname gpu_matrix_base
 #' @export
@@ -182,5 +184,7 @@ Complex.gpu_matrix <- function(z) {
 
 #' @export
 `names<-.gpu_matrix` <- function(x, value) {
-  abort_dimension("a gpu_matrix has dimnames and no names: take as.matrix() of it first", sys.call())
+  abort_dimension(
+    "a gpu_matrix has dimnames and no names: use as.matrix(x) first", sys.call()
+  )
 }

@@ -1,4 +1,5 @@
-# A gpu_matrix beside the classes of package Matrix, which is no more than suggested: methods are set once it is loaded.
+# A gpu_matrix beside the classes of package Matrix, which is no more than suggested: methods are
+# set once it is loaded.
 
 .onLoad <- function(libname, pkgname) {
   register_refusals()
@@ -66,17 +67,21 @@ is_downdate <- function(update, call) {
   update %in% list("-", FALSE)
 }
 
-# Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has some for any other operand:
-# "ANY" with a class of its own. Ours are for the same classes, and nearer.
+# Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has
+# some for any other operand: "ANY" with a class of its own. Ours are for the same classes, and
+# nearer.
 set_operators <- function(noted) {
-  ours <- function(e1, e2) operate(as.character(.Generic), e1, e2, group_call(sys.call(), as.character(.Generic)))
+  ours <- function(e1, e2) operate(
+    as.character(.Generic), e1, e2, group_call(sys.call(), as.character(.Generic))
+  )
   set_beside_any(c("Ops", "Arith", "Compare", "Logic"), ours, noted)
 }
 
 set_products <- function(noted) {
   set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
   for (name in c("crossprod", "tcrossprod")) {
-    # A primitive, as these are from R 4.4 on, is no generic function to package methods, and its name is one.
+    # A primitive, as these are from R 4.4 on, is no generic function to package methods, and its
+    # name is one.
     generic <- if (is.primitive(get(name, baseenv()))) name else getExportedValue("Matrix", name)
     set_beside_any(list(generic), product_method(name), noted)
   }
@@ -88,29 +93,37 @@ product_method <- function(name) {
   function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
 }
 
-# Which classes Matrix compares, and with what, differs with its version. Where a class takes in plain vectors,
-# dispatch would strip a plain matrix of its dimensions.
+# Which classes Matrix compares, and with what, differs with its version. Where a class takes in
+# plain vectors, dispatch would strip a plain matrix of its dimensions.
 set_comparison <- function(noted) {
   if ("all.equal" %in% getNamespaceExports("Matrix")) {
     equal <- getExportedValue("Matrix", "all.equal")
     method <- function(target, current, ...) base::all.equal(plain(target), plain(current), ...)
     classes <- classes_of(findMethodSignatures(equal))
-    set_for_classes(equal, Filter(function(class) !extends("numeric", class), classes), method, noted)
+    set_for_classes(
+      equal, Filter(function(class) !extends("numeric", class), classes), method, noted
+    )
   }
 }
 
-# Sets `method` for a gpu_matrix and each class that stands with "ANY" in a method of a generic. Methods for
-# matrices in tiles win without it.
+# Sets `method` for a gpu_matrix and each class that stands with "ANY" in a method of a generic.
+# Methods for matrices in tiles win without it.
 set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
-    set_for_classes(generic, classes_of(known[rowSums(known == "ANY") > 0L, , drop = FALSE]), method, noted)
+    set_for_classes(
+      generic, classes_of(known[rowSums(known == "ANY") > 0L, , drop = FALSE]), method, noted
+    )
   }
 }
 
-# The classes in the first two columns of `signatures`, but for those that have methods of their own.
+# The classes in the first two columns of `signatures`, but for those that have methods of their
+# own.
 classes_of <- function(signatures) {
-  setdiff(signatures[, seq_len(min(2L, ncol(signatures)))], c("ANY", "gpu_matrix", "tile_matrix", "gpu_factor"))
+  setdiff(
+    signatures[, seq_len(min(2L, ncol(signatures)))],
+    c("ANY", "gpu_matrix", "tile_matrix", "gpu_factor")
+  )
 }
 
 set_for_classes <- function(generic, classes, method, noted) {

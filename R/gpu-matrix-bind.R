@@ -3,16 +3,23 @@
 #' @rdname gpu_matrix_parts
 #' @export
 cbind.gpu_matrix <- function(..., deparse.level = handed_level(parent.frame())) {
-  bind(list(...), argument_names(substitute(list(...)), deparse.level), 2L, group_call(sys.call(), "cbind"))
+  bind(
+    list(...), argument_names(substitute(list(...)), deparse.level), 2L,
+    group_call(sys.call(), "cbind")
+  )
 }
 
 #' @rdname gpu_matrix_parts
 #' @export
 rbind.gpu_matrix <- function(..., deparse.level = handed_level(parent.frame())) {
-  bind(list(...), argument_names(substitute(list(...)), deparse.level), 1L, group_call(sys.call(), "rbind"))
+  bind(
+    list(...), argument_names(substitute(list(...)), deparse.level), 1L,
+    group_call(sys.call(), "rbind")
+  )
 }
 
-# cbind() and rbind() do not hand this argument on to their methods, which they call from their own frame.
+# cbind() and rbind() do not hand this argument on to their methods, which they call from their
+# own frame.
 handed_level <- function(frame) get0("deparse.level", frame, inherits = FALSE, ifnotfound = 1)
 
 # What base R calls a vector among the arguments: by its name, or by what the user wrote.
@@ -31,7 +38,8 @@ argument_names <- function(arguments, deparse.level) {
   ifelse(nzchar(given), given, written)
 }
 
-# Parts along dimension `along`: 2 for columns. Extents across are those of the matrices, which must agree, or of the longest vector.
+# Parts along dimension `along`: 2 for columns. Extents across are those of the matrices, which
+# must agree, or of the longest vector.
 bind <- function(parts, labels, along, call) {
   across <- 3L - along
   parts <- lapply(parts, as_part, call = call)
@@ -61,10 +69,14 @@ bind <- function(parts, labels, along, call) {
   for (k in which(is_matrix)) {
     if (is_resident(parts[[k]])) check_together(beside, parts[[k]], call)
   }
-  lengths_along <- ifelse(is_matrix, vapply(parts, function(p) dim(p)[along][1L] %||% NA_integer_, 0L), 1L)
+  lengths_along <- ifelse(
+    is_matrix, vapply(parts, function(p) dim(p)[along][1L] %||% NA_integer_, 0L), 1L
+  )
   names <- list(NULL, NULL)
   names[across] <- list(names_across(parts[kept], is_matrix[kept], across, size))
-  names[along] <- list(names_along(parts[kept], is_matrix[kept], labels[kept], along, lengths_along[kept]))
+  names[along] <- list(names_along(
+    parts[kept], is_matrix[kept], labels[kept], along, lengths_along[kept]
+  ))
   dim <- c(0L, 0L)
   dim[[across]] <- size
   dim[[along]] <- sum(lengths_along[kept])
@@ -77,20 +89,28 @@ bind <- function(parts, labels, along, call) {
   values <- lapply(parts[filled], as_value)
   if (!any(vapply(parts[filled], is_resident, NA))) {
     # The matrix on the device has no entries: only plain ones are left.
-    values <- Map(function(value, rows, columns) rep_len(value, rows * columns), values, shapes[1L, filled], shapes[2L, filled])
+    values <- Map(
+      function(value, rows, columns) rep_len(value, rows * columns), values, shapes[1L, filled],
+      shapes[2L, filled]
+    )
     plain <- if (along == 2L) unlist(values) else matrix_of_rows(values, shapes[1L, filled], dim)
     return(upload_beside(as.double(plain), dim, names, beside, call))
   }
   make_resident(
     function(out, where) {
-      native_held_bind(values, as.double(starts[, filled]), as.double(shapes[, filled]), as.double(dim), out, where)
+      native_held_bind(
+        values, as.double(starts[, filled]), as.double(shapes[, filled]), as.double(dim), out, where
+      )
     },
     dim, names, beside, call
   )
 }
 
 matrix_of_rows <- function(values, rows, dim) {
-  do.call(base::rbind, c(list(matrix(0, 0L, dim[[2L]])), Map(function(v, m) matrix(v, m, dim[[2L]]), values, rows)))
+  do.call(
+    base::rbind,
+    c(list(matrix(0, 0L, dim[[2L]])), Map(function(v, m) matrix(v, m, dim[[2L]]), values, rows))
+  )
 }
 
 as_part <- function(x, call) {
@@ -101,7 +121,7 @@ as_part <- function(x, call) {
     x <- as_matrix(x, call)
   }
   if (is.factor(x) || !(is.numeric(x) || is.logical(x))) {
-    abort_type("what is put beside a gpu_matrix must be numbers", call)
+    abort_type("all arguments must be numeric if one of them is a gpu_matrix", call)
   }
   x
 }
@@ -117,7 +137,10 @@ warn_part <- function(along, k, call) {
 
 # From the first part that has names there: a matrix, or a vector of the right length.
 names_across <- function(parts, is_matrix, across, size) {
-  own <- Map(function(p, matrix) if (matrix) dimnames(p)[[across]] else if (length(p) == size) names(p), parts, is_matrix)
+  own <- Map(
+    function(p, matrix) if (matrix) dimnames(p)[[across]] else if (length(p) == size) names(p),
+    parts, is_matrix
+  )
   Find(Negate(is.null), own)
 }
 

@@ -1,6 +1,7 @@
 # Coercions of a gpu_matrix to the classes of package Matrix.
 
-# A method for each class to which Matrix coerces a plain matrix: which these are differs with its version.
+# A method for each class to which Matrix coerces a plain matrix: which these are differs with its
+# version.
 set_coercions <- function(noted) {
   known <- findMethodSignatures("coerce")
   targets <- known[known[, 1L] == "matrix", 2L]

@@ -117,13 +117,13 @@ replaced <- function(y, x, call) {
     abort_replacement(call)
   }
   if (!identical(dim(y), x@Dim)) {
-    abort_dimension("a gpu_matrix cannot grow by assignment", call)
+    abort_dimension("a gpu_matrix cannot grow by assignment: use cbind() or rbind()", call)
   }
   upload_beside(as_double(y, call), x@Dim, dimnames(x), x, call)
 }
 
 abort_replacement <- function(call) {
-  abort_type("the entries of a gpu_matrix are replaced by numbers", call)
+  abort_type("'value' must be numeric to replace entries of a gpu_matrix", call)
 }
 
 # Rows or columns by number, NA for NA, of a subscript as base R reads it.
@@ -143,12 +143,16 @@ gather <- function(x, rows, columns, call) {
   if (!is.null(columns) && !is.null(names[[2L]])) names[[2L]] <- taken_names(names[[2L]], columns)
   for (k in which(dim == 0L)) names[k] <- list(NULL)
   make_resident(
-    function(out, where) native_held_gather(x@pointer, rows, columns, NA_real_, out, where), dim, names, x, call
+    function(out, where) native_held_gather(x@pointer, rows, columns, NA_real_, out, where), dim,
+    names, x, call
   )
 }
 
 part_dim <- function(x, rows, columns) {
-  c(if (is.null(rows)) x@Dim[[1L]] else length(rows), if (is.null(columns)) x@Dim[[2L]] else length(columns))
+  c(
+    if (is.null(rows)) x@Dim[[1L]] else length(rows),
+    if (is.null(columns)) x@Dim[[2L]] else length(columns)
+  )
 }
 
 taken_names <- function(names, places) {
@@ -214,13 +218,17 @@ scatter <- function(x, rows, columns, value, call) {
     abort_dimension(base_text("replacement has length zero"), call)
   }
   if (count %% length(value) != 0) {
-    abort_dimension(base_text("number of items to replace is not a multiple of replacement length"), call)
+    abort_dimension(
+      base_text("number of items to replace is not a multiple of replacement length"), call
+    )
   }
   if (is_resident(value)) {
     check_together(x, value, call)
   }
   make_resident(
-    function(out, where) native_held_scatter(x@pointer, last_only(rows), last_only(columns), as_value(value), out, where),
+    function(out, where) native_held_scatter(
+      x@pointer, last_only(rows), last_only(columns), as_value(value), out, where
+    ),
     x@Dim, x@Dimnames, x, call
   )
 }
@@ -235,13 +243,18 @@ last_only <- function(places) {
 
 #' @export
 `dim<-.gpu_matrix` <- function(x, value) {
-  abort_dimension("the extents of a gpu_matrix cannot be set: take as.matrix() of it first", sys.call())
+  abort_dimension(
+    "the dimensions of a gpu_matrix cannot be changed: use as.matrix(x) first", sys.call()
+  )
 }
 
 #' @rdname gpu_matrix_parts
 #' @export
 t.gpu_matrix <- function(x) {
-  make_resident(function(out, where) native_held_transpose(x@pointer, out, where), rev(x@Dim), rev(x@Dimnames), x, sys.call())
+  make_resident(
+    function(out, where) native_held_transpose(x@pointer, out, where), rev(x@Dim), rev(x@Dimnames),
+    x, sys.call()
+  )
 }
 
 #' @rdname gpu_matrix_parts
@@ -249,7 +262,11 @@ t.gpu_matrix <- function(x) {
 setMethod("diag", "gpu_matrix", function(x, nrow, ncol, names = TRUE) {
   call <- sys.call()
   if (!missing(nrow) || !missing(ncol)) {
-    abort_argument("nrow", base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"), call)
+    abort_argument(
+      "nrow",
+      base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"),
+      call
+    )
   }
   out <- unwrap(native_held_diagonal(x@pointer, how_there(call)), call)$values
   along <- lapply(x@Dimnames, function(names) names[seq_along(out)])
@@ -272,6 +289,7 @@ setMethod("diag<-", "gpu_matrix", function(x, value) {
 
 set_diagonal <- function(x, value, call) {
   make_resident(
-    function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim, x@Dimnames, x, call
+    function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim,
+    x@Dimnames, x, call
   )
 }

@@ -50,25 +50,34 @@ determinant_resident <- function(x, logarithm, call) {
   determinant_of_diagonal(f$diagonal, f$ipiv, f$singular, logarithm, call)
 }
 
-# The reciprocal condition number in the 1-norm, which base R's rcond() has for `norm` "O" and, of the transpose, for "I".
-# `...` is what base R's function takes after `norm`: `triangular`, and `uplo` from R 4.4 on.
+# The reciprocal condition number in the 1-norm, which base R's rcond() has for `norm` "O" and, of
+# the transpose, for "I". `...` is what base R's function takes after `norm`: `triangular`, and
+# `uplo` from R 4.4 on.
 rcond_resident <- function(x, norm, call, ...) {
   norm <- match_norm(norm, call)
   triangular <- isTRUE(as_flag((function(triangular = FALSE, ...) triangular)(...)))
   d <- x@Dim
   if (d[[1L]] != d[[2L]]) {
     narrow <- if (d[[1L]] < d[[2L]]) t(x) else x
-    return(as_user(call, base::rcond(base::qr.R(as_qr(qr_resident(narrow, NULL, call), call)), norm)))
+    return(as_user(
+      call, base::rcond(base::qr.R(as_qr(qr_resident(narrow, NULL, call), call)), norm)
+    ))
   }
   if (triangular || d[[1L]] == 0L || !is_finite_resident(x, call)) {
     return(as_user(call, base::rcond(as.matrix(x), norm, ...)))
   }
   f <- lu_resident(if (norm == "I") t(x) else x, FALSE, call)
-  if (f$singular > 0L) 0 else unwrap(native_held_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
+  if (f$singular > 0L) {
+    return(0)
+  }
+  unwrap(native_held_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
 }
 
 match_norm <- function(norm, call) {
-  tryCatch(match.arg(norm, c("O", "I", "1")), error = function(e) abort_argument("norm", conditionMessage(e), call))
+  tryCatch(
+    match.arg(norm, c("O", "I", "1")),
+    error = function(e) abort_argument("norm", conditionMessage(e), call)
+  )
 }
 
 #' @rdname gpu_matrix-methods
@@ -83,7 +92,8 @@ setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) 
   rcond_resident(x, norm, sys.call(), ...)
 })
 
-# R's own method for this would go to base R, and not to those that another package has for its matrices.
+# R's own method for this would go to base R, and not to those that another package has for its
+# matrices.
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("rcond", signature("ANY", "missing"), function(x, norm, ...) rcond(x, norm = "O", ...))

@@ -1,13 +1,16 @@
 # Products of which an operand is on a device.
 
-# op(x) op(y); y = NULL is the symmetric product. A plain operand is brought to the device of the other.
+# op(x) op(y); y = NULL is the symmetric product. A plain operand is brought to the device of the
+# other.
 product_resident <- function(x, y, op, call) {
   tx <- op == "crossprod"
   ty <- op == "tcrossprod"
   if (is.null(y) && op != "matmult") {
     n <- x@Dim[[1L + tx]]
     names <- product_dimnames(x, x, op, x@Dim, x@Dim)
-    return(make_resident(function(out, where) native_held_syrk(tx, x@pointer, out, where), c(n, n), names, x, call))
+    return(make_resident(
+      function(out, where) native_held_syrk(tx, x@pointer, out, where), c(n, n), names, x, call
+    ))
   }
   beside <- if (is_resident(x)) x else y
   if (!is_resident(x)) x <- as_number_array(x, call)
@@ -41,15 +44,24 @@ factor_beside <- function(x, shape, beside, call) {
 
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("%*%", signature("gpu_matrix", "gpu_matrix"), function(x, y) product_resident(x, y, "matmult", sys.call()))
+setMethod(
+  "%*%", signature("gpu_matrix", "gpu_matrix"),
+  function(x, y) product_resident(x, y, "matmult", sys.call())
+)
 
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("%*%", signature("gpu_matrix", "ANY"), function(x, y) product_resident(x, y, "matmult", sys.call()))
+setMethod(
+  "%*%", signature("gpu_matrix", "ANY"),
+  function(x, y) product_resident(x, y, "matmult", sys.call())
+)
 
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("%*%", signature("ANY", "gpu_matrix"), function(x, y) product_resident(x, y, "matmult", sys.call()))
+setMethod(
+  "%*%", signature("ANY", "gpu_matrix"),
+  function(x, y) product_resident(x, y, "matmult", sys.call())
+)
 
 #' @rdname gpu_matrix-methods
 #' @export

@@ -26,13 +26,22 @@ setMethod("as.qr", "gpu_qr_factor", function(x) as_qr(x, sys.call()))
 
 #' @rdname gpu_qr_factor
 #' @export
-setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE, ncol = if (complete) nrow(R) else min(dim(R))) {
+setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE,
+                                            ncol = if (complete) nrow(R) else min(dim(R))) {
   call <- sys.call()
   d <- qr@factor@Dim
-  columns <- if (!missing(ncol)) as_count(ncol) else if (is_complete(complete, call)) d[[1L]] else min(d)
+  columns <- if (!missing(ncol)) {
+    as_count(ncol)
+  } else if (is_complete(complete, call)) {
+    d[[1L]]
+  } else {
+    min(d)
+  }
   pivoted <- is.unsorted(qr@pivot)
   if (pivoted && isTRUE(columns < d[[2L]])) {
-    abort_argument("ncol", base_text("need larger value of 'ncol' as pivoting occurred", domain = "R-base"), call)
+    abort_argument(
+      "ncol", base_text("need larger value of 'ncol' as pivoting occurred", domain = "R-base"), call
+    )
   }
   if (is.na(columns) || columns < 0L || columns > max(d)) {
     abort_argument("ncol", base_text("invalid '%s' argument", "ncol"), call)

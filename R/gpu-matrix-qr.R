@@ -37,7 +37,9 @@ qr_form_resident <- function(f, complete, scales, call) {
     }
   }
   q <- make_resident(
-    function(out, where) native_held_qr_form(f@factor@pointer, reflector_factors(f), columns, out, where),
+    function(out, where) native_held_qr_form(
+      f@factor@pointer, reflector_factors(f), columns, out, where
+    ),
     c(n, columns), NULL, f@factor, call
   )
   if (is.null(scales)) q else product_resident(q, diag(scales, columns), "matmult", call)
@@ -52,7 +54,9 @@ qr_apply_resident <- function(f, y, transposed, call) {
 # The part of y in the space of columns first, ..., first + count - 1 of Q, counted from 0.
 qr_project_resident <- function(f, y, first, count, call) {
   rotate_resident(f, y, call, function(y, out, where) {
-    native_held_qr_project(f@factor@pointer, reflector_factors(f), as.double(c(first, count)), y, out, where)
+    native_held_qr_project(
+      f@factor@pointer, reflector_factors(f), as.double(c(first, count)), y, out, where
+    )
   })
 }
 
@@ -62,7 +66,10 @@ rotate_resident <- function(f, y, call, native) {
     y <- as_rotated(y, list(lapack = FALSE), call)
   }
   there <- qr_side_beside(y, f@factor@Dim[[1L]], f@factor, call)
-  out <- make_resident(function(out, where) native(there@pointer, out, where), there@Dim, dimnames(there), f@factor, call)
+  out <- make_resident(
+    function(out, where) native(there@pointer, out, where), there@Dim, dimnames(there), f@factor,
+    call
+  )
   if (is.matrix(y)) {
     return(out)
   }
@@ -74,12 +81,16 @@ rotate_resident <- function(f, y, call, native) {
 # A right-hand side of n rows on the device of `beside`.
 qr_side_beside <- function(y, n, beside, call) {
   if (NROW(y) != n) {
-    abort_dimension(base_text("'qr' and 'y' must have the same number of rows", domain = "R-base"), call)
+    abort_dimension(
+      base_text("'qr' and 'y' must have the same number of rows", domain = "R-base"), call
+    )
   }
   if (is_resident(y)) {
     check_together(beside, y, call)
   } else {
-    y <- upload_beside(as_double(y, call), c(n, NCOL(y)), if (is.matrix(y)) dimnames(y), beside, call)
+    y <- upload_beside(
+      as_double(y, call), c(n, NCOL(y)), if (is.matrix(y)) dimnames(y), beside, call
+    )
   }
   if (!is_finite_resident(y, call)) {
     abort_foreign("y", 5L, call)
@@ -103,7 +114,8 @@ qr_coef_resident <- function(f, y, missing, call) {
     function(out, where) native_held_qr_coef(
       f@factor@pointer, f@tau[seq_len(f@rank)], f@pivot, missing, there@pointer, out, where
     ),
-    c(d[[2L]], there@Dim[[2L]]), if (!is.null(rows) || !is.null(columns)) list(rows, columns), f@factor, call
+    c(d[[2L]], there@Dim[[2L]]), if (!is.null(rows) || !is.null(columns)) list(rows, columns),
+    f@factor, call
   )
 }
 
@@ -127,7 +139,10 @@ qr.gpu_matrix <- function(x, tol, LAPACK = FALSE, ...) {
 }
 
 abort_no_lapack <- function(call) {
-  abort_argument("LAPACK", "LAPACK = TRUE is not available for a gpu_matrix: use gpu_qr(as.matrix(x), LAPACK = TRUE)", call)
+  abort_argument(
+    "LAPACK",
+    "LAPACK = TRUE is not available for a gpu_matrix: use gpu_qr(as.matrix(x), LAPACK = TRUE)", call
+  )
 }
 
 #' @rdname gpu_qr_factor
@@ -168,13 +183,17 @@ setMethod("qr.resid", "gpu_qr_factor", function(qr, y) {
 #' @name gpu_qr_factor
 NULL
 
-# A plain factorization, or one of package Matrix, with a right-hand side on a device: its own function computes, and the result is
-# plain. The first method of each name says which of two a factor on a device takes.
+# A plain factorization, or one of package Matrix, with a right-hand side on a device: its own
+# function computes, and the result is plain. The first method of each name says which of two a
+# factor on a device takes.
 for (name in c("qr.coef", "qr.qy", "qr.qty", "qr.fitted", "qr.resid")) {
   setMethod(name, signature("gpu_qr_factor", "gpu_matrix"), getMethod(name, "gpu_qr_factor")@.Data)
   compute <- as.name(name)
   setMethod(name, signature("ANY", "gpu_matrix"), as.function(if (name == "qr.fitted") {
-    c(alist(qr = , y = , k = qr$rank), bquote(if (missing(k)) .(compute)(qr, as.matrix(y)) else .(compute)(qr, as.matrix(y), k)))
+    c(
+      alist(qr = , y = , k = qr$rank),
+      bquote(if (missing(k)) .(compute)(qr, as.matrix(y)) else .(compute)(qr, as.matrix(y), k))
+    )
   } else {
     c(alist(qr = , y = ), bquote(.(compute)(qr, as.matrix(y))))
   }))
@@ -191,7 +210,9 @@ setMethod("qr.Q", "gpu_qr_factor", function(qr, complete = FALSE, Dvec) {
 #' @export
 setMethod("qr.R", "gpu_qr_factor", function(qr, complete = FALSE, ...) {
   call <- sys.call()
-  triangle_of(qr, if (is_complete(complete, call)) qr@factor@Dim[[1L]] else min(qr@factor@Dim), call)
+  triangle_of(
+    qr, if (is_complete(complete, call)) qr@factor@Dim[[1L]] else min(qr@factor@Dim), call
+  )
 })
 
 # The first rows of R.
@@ -202,7 +223,8 @@ triangle_of <- function(qr, rows, call) {
     names[[1L]] <- names[[1L]][seq_len(rows)]
   }
   make_resident(
-    function(out, where) native_held_qr_triangle(f@pointer, rows, qr@turned, out, where), c(rows, f@Dim[[2L]]), names, f, call
+    function(out, where) native_held_qr_triangle(f@pointer, rows, qr@turned, out, where),
+    c(rows, f@Dim[[2L]]), names, f, call
   )
 }
 

@@ -6,9 +6,14 @@ chol_resident <- function(x, pivot, call) {
     abort_extents(x@Dim, call)
   }
   if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
-    abort_argument("pivot", "pivoting is not available for a gpu_matrix: use gpu_chol(as.matrix(x), pivot = TRUE)", call)
+    abort_argument(
+      "pivot",
+      "pivoting is not available for a gpu_matrix: use gpu_chol(as.matrix(x), pivot = TRUE)", call
+    )
   }
-  make_resident(function(out, where) native_held_chol(x@pointer, out, where), x@Dim, dimnames(x), x, call)
+  make_resident(
+    function(out, where) native_held_chol(x@pointer, out, where), x@Dim, dimnames(x), x, call
+  )
 }
 
 chol2inv_resident <- function(x, size, call) {
@@ -18,7 +23,8 @@ chol2inv_resident <- function(x, size, call) {
   }
   check_size(k, x@Dim, call)
   make_resident(
-    function(out, where) native_held_chol2inv(x@pointer, k, out, where), c(k, k), NULL, x, call, "chol2inv"
+    function(out, where) native_held_chol2inv(x@pointer, k, out, where), c(k, k), NULL, x, call,
+    "chol2inv"
   )
 }
 
@@ -60,7 +66,8 @@ solve_resident <- function(a, b, tol, call) {
     list(handle = handle, reply = native_held_solve(a@pointer, there, tol, handle, how_there(call)))
   }
   done <- solve_with(tol)
-  if (!is.null(rcond <- done$reply$err$fields$rcond) && !is_ill_conditioned_resident(rcond, tol, a, call)) {
+  if (!is.null(rcond <- done$reply$err$fields$rcond) &&
+    !is_ill_conditioned_resident(rcond, tol, a, call)) {
     done <- solve_with(0)
   }
   unwrap(done$reply, call, "solve")
@@ -77,7 +84,9 @@ is_ill_conditioned_resident <- function(rcond, tol, x, call) {
   }
 }
 
-is_finite_resident <- function(x, call) unwrap(native_held_finite(x@pointer, how_there(call)), call)$finite
+is_finite_resident <- function(x, call) {
+  unwrap(native_held_finite(x@pointer, how_there(call)), call)$finite
+}
 
 # The handle of a right-hand side on the device of `a`; NULL for the identity.
 right_side_beside <- function(b, a, call) {
@@ -94,7 +103,8 @@ right_side_beside <- function(b, a, call) {
   upload_beside(values, c(n, count_right_sides(values, n)), NULL, a, call)@pointer
 }
 
-# What solve() gives from the handle of the solution: a vector comes home. `names` are the dimnames of the matrix of the system.
+# What solve() gives from the handle of the solution: a vector comes home. `names` are the
+# dimnames of the matrix of the system.
 name_solution_resident <- function(handle, a, b, names, call) {
   n <- a@Dim[[1L]]
   if (!is.null(b) && !is.matrix(b)) {
@@ -102,7 +112,10 @@ name_solution_resident <- function(handle, a, b, names, call) {
   }
   columns <- if (is.null(b)) names[[1L]] else if (is.matrix(b)) dimnames(b)[[2L]]
   named <- !is.null(names[[2L]]) || !is.null(columns)
-  out <- new_resident(handle, c(n, count_right_sides(b, n)), if (named) list(names[[2L]], columns), a@precision, a@device)
+  out <- new_resident(
+    handle, c(n, count_right_sides(b, n)), if (named) list(names[[2L]], columns), a@precision,
+    a@device
+  )
   if (is.null(b) || is.matrix(b)) {
     return(out)
   }
@@ -177,19 +190,27 @@ setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
   }
 })
 
-# A matrix in tiles elsewhere on the right-hand side of any matrix: one on disk is read, and a factor is none.
+# A matrix in tiles elsewhere on the right-hand side of any matrix: one on disk is read, and a
+# factor is none.
 for (name in c("gpu_factor", "tile_matrix")) {
-  setMethod("solve", signature("ANY", name), function(a, b, ...) base::solve(a, as_side(b, sys.call()), ...))
+  setMethod(
+    "solve", signature("ANY", name), function(a, b, ...) base::solve(a, as_side(b, sys.call()), ...)
+  )
 }
 rm(name)
 
 #' @rdname gpu_matrix-methods
 #' @export
-determinant.gpu_matrix <- function(x, logarithm = TRUE, ...) determinant_resident(x, logarithm, sys.call())
+determinant.gpu_matrix <- function(x, logarithm = TRUE, ...) {
+  determinant_resident(x, logarithm, sys.call())
+}
 
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("chol2inv", "gpu_matrix", function(x, size = NCOL(x), ...) chol2inv_resident(x, size, sys.call(-1)))
+setMethod(
+  "chol2inv", "gpu_matrix",
+  function(x, size = NCOL(x), ...) chol2inv_resident(x, size, sys.call(-1))
+)
 
 #' @rdname gpu_matrix-methods
 #' @export
@@ -239,8 +260,9 @@ setMethod("forwardsolve", signature("gpu_matrix", "gpu_matrix"),
   }
 )
 
-# R makes generics of these two that have base R's defaults in their own formals, where `k = ncol(r)` sees `r` before base R has made a
-# matrix of it. So plain operands go to base R with what the caller gave.
+# R makes generics of these two that have base R's defaults in their own formals, where `k =
+# ncol(r)` sees `r` before base R has made a matrix of it. So plain operands go to base R with
+# what the caller gave.
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("backsolve", signature("ANY", "ANY"),

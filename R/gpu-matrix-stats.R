@@ -1,4 +1,5 @@
-# Functions of package stats that are no generics, and stop in words that do not help where they are given a gpu_matrix.
+# Functions of package stats that are no generics, and stop in words that do not help where they
+# are given a gpu_matrix.
 
 #' Functions of package stats that need a plain matrix
 #'
@@ -60,16 +61,18 @@ matrices_elsewhere <- c("gpu_matrix", "gpu_factor", "tile_matrix")
 abort_stats <- function(name, x, y, call) {
   class <- class(if (inherits(x, matrices_elsewhere)) x else y)[[1L]]
   abort_type(if (class == "gpu_matrix") {
-    sprintf("%s() needs a plain matrix, and was given a gpu_matrix: call %s, or give %s() as.matrix() of it",
+    sprintf("%s() needs an ordinary matrix, not a gpu_matrix: use %s, or %s() of as.matrix()",
       name, stats_texts[[name]], name)
   } else {
-    sprintf("%s() needs a plain matrix, and was given a %s: give it as.matrix() of that", name, class)
+    sprintf("%s() needs an ordinary matrix, not a %s: use as.matrix() first", name, class)
   }, call)
 }
 
 for (name in names(stats_texts)) {
   # By value, since the loop goes on; the formals are the generic's.
-  method <- as.function(c(formals(name), bquote(abort_stats(.(name), x, if (missing(y)) NULL else y, sys.call()))))
+  method <- as.function(c(
+    formals(name), bquote(abort_stats(.(name), x, if (missing(y)) NULL else y, sys.call()))
+  ))
   for (class in matrices_elsewhere) {
     setMethod(name, c(class, "ANY"), method)
     setMethod(name, c("ANY", class), method)

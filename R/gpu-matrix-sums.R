@@ -37,10 +37,14 @@ fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
   unwrap(native_held_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
 }
 
-# R puts the values of the operands into the call of such a method; an error names the first `x` instead of showing all of it.
+# R puts the values of the operands into the call of such a method; an error names the first `x`
+# instead of showing all of it.
 summary_call <- function(call, generic) {
   call <- group_call(call, generic)
-  call[-1L] <- lapply(as.list(call)[-1L], function(operand) if (is_resident(operand) || is_in_tiles(operand)) quote(x) else operand)
+  call[-1L] <- lapply(
+    as.list(call)[-1L],
+    function(operand) if (is_resident(operand) || is_in_tiles(operand)) quote(x) else operand
+  )
   call
 }
 
@@ -51,7 +55,8 @@ Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
   operands <- list(x, ...)
   compute <- get(.Generic, envir = baseenv())
   # range() has another argument, `finite`.
-  if (.Generic %in% c("prod", "any", "all") || .Generic == "range" && "finite" %in% names(operands)) {
+  if (.Generic %in% c("prod", "any", "all") || .Generic == "range" &&
+    "finite" %in% names(operands)) {
     values <- lapply(operands, plain)
     return(as_user(call, do.call(compute, c(values, list(na.rm = na.rm)))))
   }
@@ -69,7 +74,13 @@ Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
   })
   if (all(lengths(parts) == 0L)) {
     for (f in folds) {
-      warn("empty", base_text(sprintf("no non-missing arguments to %s; returning %s", f, c(min = "Inf", max = "-Inf")[[f]])), call)
+      warn(
+        "empty",
+        base_text(sprintf(
+          "no non-missing arguments to %s; returning %s", f, c(min = "Inf", max = "-Inf")[[f]]
+        )),
+        call
+      )
     }
     return(unname(c(min = Inf, max = -Inf)[folds]))
   }
@@ -89,7 +100,9 @@ mean.gpu_matrix <- function(x, trim = 0, na.rm = FALSE, ...) {
 }
 
 #' @export
-anyNA.gpu_matrix <- function(x, recursive = FALSE) fold_resident("count", x, sys.call()) < prod(x@Dim)
+anyNA.gpu_matrix <- function(x, recursive = FALSE) {
+  fold_resident("count", x, sys.call()) < prod(x@Dim)
+}
 
 # Sums or means of rows or columns.
 line_sums <- function(x, lines, na.rm, dims, mean, call) {
@@ -145,7 +158,8 @@ norm_resident <- function(x, type, call) {
     F = , f = , E = , e = euclidean_norm(x, call),
     "2" = norm(as.matrix(x), "2"),
     abort_argument("type",
-      base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]), call)
+      base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]),
+      call)
   )
 }
 
@@ -162,11 +176,17 @@ euclidean_norm <- function(x, call) {
 
 #' @rdname gpu_matrix_sums
 #' @export
-setMethod("norm", signature("gpu_matrix", "missing"), function(x, type, ...) norm_resident(x, "O", sys.call()))
+setMethod(
+  "norm", signature("gpu_matrix", "missing"),
+  function(x, type, ...) norm_resident(x, "O", sys.call())
+)
 
 #' @rdname gpu_matrix_sums
 #' @export
-setMethod("norm", signature("gpu_matrix", "character"), function(x, type, ...) norm_resident(x, type, sys.call()))
+setMethod(
+  "norm", signature("gpu_matrix", "character"),
+  function(x, type, ...) norm_resident(x, type, sys.call())
+)
 
 #' @rdname gpu_matrix_sums
 #' @export
@@ -174,7 +194,8 @@ setMethod("norm", signature("gpu_matrix", "ANY"), function(x, type, ...) {
   abort_argument("type", base_text("'type' must be a character string"), sys.call())
 })
 
-# R's own method for this would go to base R, and not to those that another package has for its matrices.
+# R's own method for this would go to base R, and not to those that another package has for its
+# matrices.
 #' @rdname gpu_matrix_sums
 #' @export
 setMethod("norm", signature("ANY", "missing"), function(x, type, ...) norm(x, type = "O", ...))

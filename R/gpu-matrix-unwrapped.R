@@ -1,14 +1,16 @@
 # Plain data are base R's, whatever is generic.
 
-# An S4 generic evaluates arguments while it looks for a method, and makes of an error in one an error of its own, without the
-# class and the call of the first; and R's method for plain data names a call that the user never wrote. So the generics that R
-# derives from base R's functions get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
+# An S4 generic evaluates arguments while it looks for a method, and makes of an error in one an
+# error of its own, without the class and the call of the first; and R's method for plain data
+# names a call that the user never wrote. So the generics that R derives from base R's functions
+# get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
 # objects to the methods, and is base R's own body for all else.
 evaluated_first <- c("x", "y", "a", "b", "r", "l", "qr", "value", "type", "norm")
 
 leave_plain <- function(generic) {
   of_base <- get(generic@generic, envir = baseenv())
-  # By value, since R's check of packages, which looks for their names, would take base R's calls of them for ours.
+  # By value, since R's check of packages, which looks for their names, would take base R's calls
+  # of them for ours.
   by_value <- mget(c(".Internal", ".Fortran"), envir = baseenv())
   plain <- do.call(substitute, list(body(of_base), by_value))
   dispatch <- call("standardGeneric", as.vector(generic@generic))
@@ -20,8 +22,9 @@ leave_plain <- function(generic) {
   # The environment has the table of methods, which generics of one name share.
   table <- environment(definition)
   if (all(names(formals(of_base)) %in% names(formals(definition)))) {
-    # Defaults that this generic lacks belong to the plain body alone. In the generic's formals they would reach wrapped methods
-    # (see rematchDefinition() of package methods), where missing() would not tell them from what the user gave.
+    # Defaults that this generic lacks belong to the plain body alone. In the generic's formals
+    # they would reach wrapped methods (see rematchDefinition() of package methods), where
+    # missing() would not tell them from what the user gave.
     has_default <- function(formal) !identical(formal, quote(expr = ))
     defaults <- Filter(has_default, as.list(formals(of_base)))
     defaults <- defaults[!vapply(formals(definition)[names(defaults)], has_default, NA)]
@@ -33,7 +36,9 @@ leave_plain <- function(generic) {
       refuse <- as.call(list(abort_unused, quote(sys.call()), quote(substitute(list(...)))))
       lazily <- c(bquote(if (...length()) .(refuse)), lazily)
     }
-    body(definition, envir = table) <- call("if", any_object, dispatch, as.call(c(list(as.name("{")), lazily, list(plain))))
+    body(definition, envir = table) <- call(
+      "if", any_object, dispatch, as.call(c(list(as.name("{")), lazily, list(plain)))
+    )
   } else {
     body(definition, envir = table) <- call("{", any_object, dispatch)
   }
@@ -43,28 +48,34 @@ leave_plain <- function(generic) {
 
 # Base R's error for arguments that a function does not have.
 abort_unused <- function(call, arguments) {
-  text <- ngettext(length(arguments) - 1L, "unused argument %s", "unused arguments %s", domain = "R")
+  text <- ngettext(
+    length(arguments) - 1L, "unused argument %s", "unused arguments %s", domain = "R"
+  )
   stop(simpleError(sprintf(text, sub("^list", "", paste(deparse(arguments), collapse = ""))), call))
 }
 
-# A generic of a function of package stats, which evaluates its operands before it looks for a method.
+# A generic of a function of package stats, which evaluates its operands before it looks for a
+# method.
 evaluate_first <- function(generic) {
   definition <- generic@.Data
   table <- environment(definition)
   operands <- lapply(intersect(generic@signature, c("x", "y")), as.name)
   there <- lapply(operands, function(a) bquote(if (!missing(.(a))) .(a)))
-  body(definition, envir = table) <- as.call(c(list(as.name("{")), there, call("standardGeneric", as.vector(generic@generic))))
+  body(definition, envir = table) <- as.call(c(
+    list(as.name("{")), there, call("standardGeneric", as.vector(generic@generic))
+  ))
   generic@.Data <- definition
   generic
 }
 
-# When a namespace is loaded R puts the session's own generics in the place of those that were saved with it, and runs this
-# afterwards.
+# When a namespace is loaded R puts the session's own generics in the place of those that were
+# saved with it, and runs this afterwards.
 setLoadAction(function(ns) {
   for (name in getGenerics(ns)@.Data) {
     if (exists(name, baseenv(), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {
       assign(name, leave_plain(ns[[name]]), envir = ns)
-    } else if (exists(name, asNamespace("stats"), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {
+    } else if (exists(name, asNamespace("stats"), inherits = FALSE) &&
+      is(ns[[name]], "standardGeneric")) {
       assign(name, evaluate_first(ns[[name]]), envir = ns)
     }
   }

@@ -1,4 +1,5 @@
-# Matrices on a device: made, fetched, described. The handle behind one is made in C, filled in Rust, and emptied by a finalizer.
+# Matrices on a device: made, fetched, described. The handle behind one is made in C, filled in
+# Rust, and emptied by a finalizer.
 
 #' @rdname gpu_matrix
 #' @export
@@ -12,13 +13,16 @@ as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision
   }
   if (length(dim(x)) > 2L) {
     abort_dimension(sprintf(
-      "'x' must be a matrix or a vector, and is an array of %d dimensions: bring one matrix of it, as in as_gpu(x[, , 1])",
+      paste(
+        "'x' must be a matrix or a vector, not an array of %d dimensions:",
+        "use one matrix of it, as in as_gpu(x[, , 1])"
+      ),
       length(dim(x))
     ), call)
   }
   x <- as_matrix(x, call)
   if (is.complex(x)) {
-    abort_complex("base R for them", call)
+    abort_complex("base R", call)
   }
   if (!(is.numeric(x) || is.logical(x))) {
     abort_type("'x' must be a numeric matrix", call)
@@ -53,8 +57,8 @@ new_resident <- function(handle, dim, dimnames, precision, device) {
 
 empty_resident <- new("gpu_matrix")
 
-# The gpu_matrix that `native` makes on the device of `beside`: a function of the handle to be filled and the settings, which
-# gives a native routine's reply. `routine` is for unwrap().
+# The gpu_matrix that `native` makes on the device of `beside`: a function of the handle to be
+# filled and the settings, which gives a native routine's reply. `routine` is for unwrap().
 make_resident <- function(native, dim, dimnames, beside, call, routine = NULL) {
   handle <- .External(new_handle)
   unwrap(native(handle, how_there(call)), call, routine)
@@ -68,12 +72,14 @@ how_there <- function(call) how("auto", "double", call)
 check_together <- function(x, y, call, argument = "y") {
   if (x@device != y@device) {
     abort_argument(argument, sprintf(
-      "one operand is on \"%s\", the other on \"%s\": bring one to the other with as_gpu(, device = )", x@device, y@device
+      "operands must be on one device, and are on \"%s\" and \"%s\": use as_gpu(x, device = )",
+      x@device, y@device
     ), call)
   }
   if (x@precision != y@precision) {
     abort_argument(argument, sprintf(
-      "one operand is in %s precision, the other in %s: convert one with as_gpu(, precision = )", x@precision, y@precision
+      "operands must have one precision, and have %s and %s: use as_gpu(x, precision = )",
+      x@precision, y@precision
     ), call)
   }
 }
@@ -92,7 +98,8 @@ move_resident <- function(x, device, precision, call) {
 # Stops where the values of a gpu_matrix are not in this session.
 check_here <- function(x, call) unwrap(native_held_info(x@pointer), call)
 
-# Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each, counted from 0.
+# Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each,
+# counted from 0.
 fetch <- function(x, call, rows = c(0, dim(x)[[1L]]), cols = c(0, dim(x)[[2L]])) {
   out <- .External(alloc_matrix, rows[[2L]], cols[[2L]])
   reply <- native_held_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
@@ -112,10 +119,15 @@ as.matrix.gpu_matrix <- function(x, ...) {
 
 #' @export
 as.vector.gpu_matrix <- function(x, mode = "any") {
-  # Matrix::Matrix() takes an object that it does not know as a vector, and so would lose the dimensions.
+  # Matrix::Matrix() takes an object that it does not know as a vector, and so would lose the
+  # dimensions.
   caller <- if (sys.parent() > 0L) sys.parents()[[sys.parent()]] else 0L
-  if (caller > 0L && isNamespaceLoaded("Matrix") && identical(sys.function(caller), getExportedValue("Matrix", "Matrix"))) {
-    abort_type("Matrix() needs a plain matrix, and was given a gpu_matrix: call as(x, \"Matrix\"), or give it as.matrix() of that", sys.call(caller))
+  if (caller > 0L && isNamespaceLoaded("Matrix") &&
+    identical(sys.function(caller), getExportedValue("Matrix", "Matrix"))) {
+    abort_type(
+      "Matrix() needs an ordinary matrix, not a gpu_matrix: use as(x, \"Matrix\") or as.matrix(x)",
+      sys.call(caller)
+    )
   }
   out <- fetch(x, sys.call())
   as.vector(out, mode)
@@ -142,7 +154,11 @@ setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
 #' @export
 dim.gpu_matrix <- function(x) {
   # Some functions of base R give the class to what they computed, or keep nothing else.
-  if (isS4(x)) x@Dim else abort_type("this function needs a plain matrix, and was given a gpu_matrix: give it as.matrix() of that", sys.call())
+  if (isS4(x)) {
+    return(x@Dim)
+  }
+  text <- "this function needs an ordinary matrix, not a gpu_matrix: use as.matrix() first"
+  abort_type(text, sys.call())
 }
 
 #' @export
@@ -178,7 +194,9 @@ as_dimnames <- function(value, dim, call) {
     abort_dimension(base_text("'%s' must be a list", "dimnames"), call)
   }
   if (length(value) > 2L) {
-    abort_dimension(base_text("length of 'dimnames' [%d] must match that of 'dims' [%d]", length(value), 2L), call)
+    abort_dimension(
+      base_text("length of 'dimnames' [%d] must match that of 'dims' [%d]", length(value), 2L), call
+    )
   }
   out <- list(NULL, NULL)
   for (i in seq_along(value)) {
@@ -197,12 +215,18 @@ as_dimnames <- function(value, dim, call) {
 # One line about a gpu_matrix; needs nothing of its values.
 describe_resident <- function(x) {
   size <- prod(dim(x)) * if (x@precision == "single") 4 else 8
-  sprintf("<gpu_matrix %d x %d %s, %s, %s>", x@Dim[[1L]], x@Dim[[2L]], x@precision, x@device, format_bytes(size))
+  sprintf(
+    "<gpu_matrix %d x %d %s, %s, %s>", x@Dim[[1L]], x@Dim[[2L]], x@precision, x@device,
+    format_bytes(size)
+  )
 }
 
 format_bytes <- function(size) {
   unit <- findInterval(size, 1024^(1:3))
-  if (unit == 0L) sprintf("%.0f bytes", size) else sprintf("%.1f %s", size / 1024^unit, c("KiB", "MiB", "GiB")[[unit]])
+  if (unit == 0L) {
+    return(sprintf("%.0f bytes", size))
+  }
+  sprintf("%.1f %s", size / 1024^unit, c("KiB", "MiB", "GiB")[[unit]])
 }
 
 # The corner that print() shows.
@@ -216,12 +240,16 @@ print.gpu_matrix <- function(x, ...) {
   if (any(shown == 0L)) {
     return(invisible(x))
   }
-  corner <- tryCatch(fetch(x, sys.call(), c(0, shown[[1L]]), c(0, shown[[2L]])), cudafactor_error = identity)
+  corner <- tryCatch(
+    fetch(x, sys.call(), c(0, shown[[1L]]), c(0, shown[[2L]])), cudafactor_error = identity
+  )
   if (inherits(corner, "error")) {
     cat("its values cannot be shown: ", conditionMessage(corner), "\n", sep = "")
     return(invisible(x))
   }
-  dimnames(corner) <- if (!is.null(dimnames(x))) Map(function(names, n) names[seq_len(n)], x@Dimnames, shown)
+  if (!is.null(dimnames(x))) {
+    dimnames(corner) <- Map(function(names, n) names[seq_len(n)], x@Dimnames, shown)
+  }
   print(corner, ...)
   if (any(shown < x@Dim)) {
     cat("the first ", shown[[1L]], " rows and ", shown[[2L]], " columns\n", sep = "")

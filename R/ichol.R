@@ -48,17 +48,21 @@ ichol <- function(A, droptol = 0) {
   }
   droptol <- as_number(droptol, "droptol", call)
   if (!(droptol >= 0 && droptol < Inf)) {
-    abort_argument("droptol", "'droptol' must be a number, finite and not negative", call)
+    abort_argument("droptol", "'droptol' must be a finite number, 0 or more", call)
   }
   if (!requireNamespace("Matrix", quietly = TRUE)) {
-    abort_type("the factor is an object of package Matrix, which is not installed", call)
+    abort_type("ichol() needs package Matrix, which is not installed", call)
   }
-  matrix <- as_pcg_matrix(if (is_resident(A)) as.matrix(A) else A, NULL, how("cpu", "double", call), call, "a matrix of numbers")
+  matrix <- as_pcg_matrix(
+    if (is_resident(A)) as.matrix(A) else A, NULL, how("cpu", "double", call), call,
+    "a matrix of numbers"
+  )
   if (matrix$kind == "dense") {
     places <- which(matrix$x != 0)
     columns <- (places - 1L) %/% matrix$n + 1L
     matrix <- c(list(
-      kind = "sparse", starts = c(0L, cumsum(tabulate(columns, matrix$n))), rows = as.integer((places - 1L) %% matrix$n),
+      kind = "sparse", starts = c(0L, cumsum(tabulate(columns, matrix$n))),
+      rows = as.integer((places - 1L) %% matrix$n),
       values = matrix$x[places], stored = ""
     ), matrix[c("n", "dim", "dimnames")])
   }
@@ -69,10 +73,12 @@ ichol <- function(A, droptol = 0) {
   }
   found <- unwrap(reply, call, "pcg")
   if (found$shift > 0) {
-    warn("shifted", sprintf("a pivot is not positive: the factor is of A + %.3g diag(A)", found$shift), call, shift = found$shift)
+    text <- sprintf("a pivot was not positive: the factor is that of A + %.3g diag(A)", found$shift)
+    warn("shifted", text, call, shift = found$shift)
   }
   names <- matrix$dimnames
-  triangle <- if (nzchar(matrix$stored)) length(matrix$values) else (length(matrix$values) + matrix$n) / 2
+  stored <- length(matrix$values)
+  triangle <- if (nzchar(matrix$stored)) stored else (stored + matrix$n) / 2
   structure(class = "ichol", list(
     L = methods::new("dtCMatrix",
       p = found$starts, i = found$rows, x = found$values, Dim = as.integer(matrix$dim), uplo = "L",
@@ -94,9 +100,14 @@ print.ichol <- function(x, ...) {
   kind <- if (x$droptol == 0) "without fill" else sprintf("with threshold %g", x$droptol)
   cat(sprintf("Incomplete Cholesky factor %s, of order %d\n", kind, nrow(x$L)))
   entries <- length(x$L@x)
-  cat(sprintf("%d %s, %.2f times those of a triangle of the matrix\n", entries, if (entries == 1L) "entry" else "entries", entries / max(x$entries, 1)))
+  cat(sprintf(
+    "%d %s, %.2f times those of a triangle of the matrix\n", entries,
+    if (entries == 1L) "entry" else "entries", entries / max(x$entries, 1)
+  ))
   if (x$shift > 0) {
-    cat(sprintf("of A + %.3g diag(A), as %s broke down\n", x$shift, counted(x$attempts - 1L, "factorization")))
+    cat(sprintf(
+      "of A + %.3g diag(A), as %s broke down\n", x$shift, counted(x$attempts - 1L, "factorization")
+    ))
   }
   invisible(x)
 }
@@ -116,7 +127,13 @@ as.matrix.ichol <- function(x, ...) {
 #' @export
 determinant.ichol <- function(x, logarithm = TRUE, ...) {
   modulus <- 2 * sum(log(abs(Matrix::diag(x$L))))
-  structure(class = "det", list(modulus = structure(if (logarithm) modulus else exp(modulus), logarithm = logarithm), sign = 1L))
+  structure(
+    class = "det",
+    list(
+      modulus = structure(if (logarithm) modulus else exp(modulus), logarithm = logarithm),
+      sign = 1L
+    )
+  )
 }
 
 #' @rdname ichol
@@ -156,7 +173,10 @@ solve.ichol <- function(a, b, ...) {
   columns <- count_right_sides(values, n)
   out <- .External(alloc_matrix, n, columns)
   l <- lower_columns(a$L, call)
-  reply <- native_ichol_solve(l$starts, l$rows, l$values, c(n, n) + 0, values, c(n, columns) + 0, out, how("cpu", "double", call))
+  reply <- native_ichol_solve(
+    l$starts, l$rows, l$values, c(n, n) + 0, values, c(n, columns) + 0, out,
+    how("cpu", "double", call)
+  )
   unwrap(reply, call, "pcg")
   if (is.matrix(b)) {
     x <- if (there) upload_beside(out, dim(out), NULL, beside, call) else out

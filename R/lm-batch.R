@@ -17,7 +17,7 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
   if (!is.null(offset)) {
     check_conformable(y, offset, call)
     if (!(length(offset) %in% c(dx[[1L]], length(y)))) {
-      abort_dimension("'offset' must have a number for each row of 'x', or as many as 'y'", call)
+      abort_dimension("'offset' must have one number for each row of 'x', or for each entry of 'y'", call)
     }
     y <- y - as.vector(offset)
   }
@@ -29,7 +29,9 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
   if (!singular.ok && any(deficient <- fit$qr$rank < dx[[2L]])) {
     index <- which(deficient)[[1L]]
     place <- with_name(list(index = index), problems)
-    text <- in_batch_text(place, base_text("singular fit encountered", domain = "R-stats"), "problem")
+    text <- in_batch_text(
+      place, base_text("singular fit encountered", domain = "R-stats"), "problem"
+    )
     stop(error_condition("singular", text, call, c(place, rank = fit$qr$rank[[index]])))
   }
   fitted <- y - fit$residuals
@@ -61,7 +63,7 @@ plain_array <- function(x, call) {
 abort_responses <- function(dx, y, call) {
   shown <- paste(dim(y) %||% length(y), collapse = " x ")
   abort_dimension(sprintf(
-    "%s: 'x' is %s, so 'y' must be %d x %d, or %d x q x %d for q responses each, and not %s",
+    "%s: 'x' is %s, so 'y' must be %d x %d, or %d x q x %d for q responses each, not %s",
     base_text("incompatible dimensions", domain = "R-stats"), paste(dx, collapse = " x "),
     dx[[1L]], dx[[3L]], dx[[1L]], dx[[3L]], shown
   ), call)
@@ -116,13 +118,15 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
   residuals <- .External(alloc_matrix, n, columns[[2L]])
   coefficients <- .External(alloc_matrix, p, columns[[2L]])
   done <- unwrap(
-    native_lm_batch(x, p, y, c(n, q), k, tol, qr, qraux, effects, residuals, coefficients, where), call
+    native_lm_batch(x, p, y, c(n, q), k, tol, qr, qraux, effects, residuals, coefficients, where),
+    call
   )
   pivot <- matrix(done$pivot, p, k)
   dim(coefficients) <- c(p, q, k)
   coefficients <- unpivot(coefficients, pivot, done$rank)
   attributes(residuals) <- attributes(effects) <- attributes(y)
-  # Rows of Q'y are no observations, and columns of a factor may stand in another order for each problem.
+  # Rows of Q'y are no observations, and columns of a factor may stand in another order for each
+  # problem.
   names <- dimnames(y) %||% vector("list", length(dy))
   dimnames(effects) <- c(list(NULL), names[-1L])
   dim(qr) <- dx
@@ -136,13 +140,14 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
     residuals = name_last(residuals, problems),
     effects = name_last(effects, problems),
     qr = list(
-      qr = qr, qraux = name_last(qraux, problems), pivot = name_last(pivot, problems), tol = tol, rank = rank
+      qr = qr, qraux = name_last(qraux, problems), pivot = name_last(pivot, problems), tol = tol,
+      rank = rank
     )
   )
 }
 
-# Coefficients (p x q x k) in the order of the columns of x, NA where a column depends on those before it. Only problems
-# with such a column have another order.
+# Coefficients (p x q x k) in the order of the columns of x, NA where a column depends on those
+# before it. Only problems with such a column have another order.
 unpivot <- function(coefficients, pivot, rank) {
   p <- nrow(pivot)
   some <- which(rank < p)

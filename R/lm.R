@@ -71,7 +71,8 @@
 #' qr.coef(f, y[, 2])
 #' @export
 gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
-                       tol = if (identical(precision, "single")) 1e-04 else 1e-07, singular.ok = TRUE, ...,
+                       tol = if (identical(precision, "single")) 1e-04 else 1e-07,
+                       singular.ok = TRUE, ...,
                        device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
   if (missing(x)) {
@@ -87,7 +88,9 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
     if (...length()) {
       chkDots(...)
     }
-    return(lm_batch(x, y, offset, as_number(tol, "tol", call), singular.ok, device, precision, call))
+    return(lm_batch(
+      x, y, offset, as_number(tol, "tol", call), singular.ok, device, precision, call
+    ))
   }
   x <- as_design(x, call)
   n <- nrow(x)
@@ -99,18 +102,20 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   }
   if (length(dim(y)) > 2L) {
     abort_dimension(sprintf(
-      "'y' must be a vector or a matrix where 'x' is a matrix, and is an array of %d dimensions", length(dim(y))
+      "'y' must be a vector or a matrix if 'x' is a matrix, not an array of %d dimensions",
+      length(dim(y))
     ), call)
   }
   if (is.list(y)) {
-    abort_type("'y' must be a vector or a matrix of numbers, and is a list", call)
+    abort_type("'y' must be a vector or a matrix of numbers, not a list", call)
   }
   if (is.complex(y)) {
     abort_complex("stats::lm.fit() of each part", call)
   }
   if (ncol(x) == 0L) {
     return(list(
-      coefficients = numeric(), residuals = y, fitted.values = 0 * y, rank = 0, df.residual = length(y)
+      coefficients = numeric(), residuals = y, fitted.values = 0 * y, rank = 0,
+      df.residual = length(y)
     ))
   }
   if (is.matrix(y) && ncol(y) == 1L) {
@@ -128,9 +133,14 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   if (...length()) {
     chkDots(...)
   }
-  fit <- least_squares(x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call)
+  fit <- least_squares(
+    x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call
+  )
   if (!singular.ok && fit$qr$rank < ncol(x)) {
-    abort("singular", base_text("singular fit encountered", domain = "R-stats"), call, rank = fit$qr$rank)
+    abort(
+      "singular", base_text("singular fit encountered", domain = "R-stats"), call,
+      rank = fit$qr$rank
+    )
   }
   fitted <- y - fit$residuals
   if (!is.null(offset)) {
@@ -151,10 +161,14 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
 # Weights are no argument that may be disregarded: the fit would be another one.
 check_unused <- function(names, call) {
   names <- as.character(names)
-  weights <- !is.na(names) & (names %in% c("w", "wt") | nchar(names) > 1L & startsWith("weights", names))
+  abbreviated <- nchar(names) > 1L & startsWith("weights", names)
+  weights <- !is.na(names) & (names %in% c("w", "wt") | abbreviated)
   if (any(weights)) {
     abort_argument(names[weights][[1L]], sprintf(
-      "gpu_lm_fit() has no argument '%s': multiply the rows of 'x' and 'y' by the square roots of the weights, as in gpu_lm_fit(sqrt(w) * x, sqrt(w) * y)",
+      paste(
+        "gpu_lm_fit() has no argument '%s': multiply the rows of 'x' and 'y' by the square roots",
+        "of the weights, as in gpu_lm_fit(sqrt(w) * x, sqrt(w) * y)"
+      ),
       names[weights][[1L]]
     ), call)
   }
@@ -169,7 +183,10 @@ check_conformable <- function(y, offset, call) {
 
 check_method <- function(method, call) {
   if (!identical(method, "qr")) {
-    warn("argument", base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call)
+    warn(
+      "argument",
+      base_text("method = '%s' is not supported. Using 'qr'", method, domain = "R-stats"), call
+    )
   }
 }
 
@@ -181,7 +198,8 @@ accepts_singular <- function(singular.ok, call) {
   flag
 }
 
-# lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are made plain.
+# lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are
+# made plain.
 as_design <- function(x, call) {
   if (isS4(x)) {
     x <- as_matrix(x, call)
@@ -189,7 +207,7 @@ as_design <- function(x, call) {
   if (!is.matrix(x)) {
     text <- base_text("'x' must be a matrix", domain = "R-stats")
     many <- is.list(x) || length(dim(x)) > 2L
-    abort_type(if (many) paste0(text, ", or an array of three extents, c(n, p, k)") else text, call)
+    abort_type(if (many) paste0(text, ", or an array of dimensions c(n, p, k)") else text, call)
   }
   if (is.complex(x)) {
     abort_complex("stats::lm.fit() of each part", call)
@@ -234,7 +252,8 @@ least_squares <- function(x, y, tol, where, call) {
   list(
     coefficients = coefficients, residuals = residuals, effects = effects,
     qr = structure(
-      list(qr = qr, qraux = done$qraux, pivot = done$pivot, tol = tol, rank = done$rank), class = "qr"
+      list(qr = qr, qraux = done$qraux, pivot = done$pivot, tol = tol, rank = done$rank),
+      class = "qr"
     )
   )
 }

@@ -98,7 +98,7 @@ multiply_tiles <- function(x, transpose, y, memory, argument, call) {
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 300)
-#' k <- tile_matrix(covariance(place, "exponential", range = 0.2), file, tile = 64)
+#' k <- tile_matrix(lazy_covariance(place, "exponential", range = 0.2), file, tile = 64)
 #' y <- sin(9 * place)
 #' a <- as.matrix(k)
 #' all.equal(k %*% y, a %*% y)

@@ -3,14 +3,14 @@
 #' Matrices on disk
 #'
 #' `tile_matrix()` writes a matrix to a file, cut into square tiles, and `open_tile_matrix()` finds one there that was written before. The matrix may
-#' be larger than memory: it can be given by the points of which it is the [covariance()], by a function that computes parts of it, or be in a file of another
+#' be larger than memory: it can be given by the points of which it is the [lazy_covariance()], by a function that computes parts of it, or be in a file of another
 #' format. [chol_file()] factors it.
 #'
 #' The object is the name of a file with a description, ordinary R data that [saveRDS()] keeps and other sessions on the machine can use; the numbers are in
 #' the file alone. A copy of the object is the same file. The file is open only during a call. While one call writes it,
 #' other processes cannot open it, and while one reads it, others can read it too.
 #'
-#' A covariance matrix is symmetric: with `triangle = TRUE`, the default for a [covariance()], only its upper triangle is stored, which halves the file, and a function is asked
+#' A covariance matrix is symmetric: with `triangle = TRUE`, the default for a [lazy_covariance()], only its upper triangle is stored, which halves the file, and a function is asked
 #' for the blocks on and above the diagonal only. What stands below the diagonal of a matrix `x`, or of a block on the diagonal, is then not looked at. [chol_file()] makes
 #' the factor of such a matrix in place. It takes files of whole matrices, too.
 #'
@@ -20,11 +20,11 @@
 #' 4 and at most 16. A triangle of 65536 rows takes 17 GiB. Tiles that are large for a small matrix waste room.
 #'
 #' @section Covariances:
-#' The tiles of a [covariance()] are computed on `device`, from the coordinates, while others are written to the disk. `"auto"` is the first GPU, where there
+#' The tiles of a [lazy_covariance()] are computed on `device`, from the coordinates, while others are written to the disk. `"auto"` is the first GPU, where there
 #' is one, for 2048 points and more, else the CPU. The file has the entries of `as.matrix(x)` on that device bit for bit.
 #'
 #' @section Functions:
-#' For what [covariance()] does not have: where `x` is a function, it is called as `x(i, j)` with two vectors of successive row and column numbers, at most `tile` of them each,
+#' For what [lazy_covariance()] does not have: where `x` is a function, it is called as `x(i, j)` with two vectors of successive row and column numbers, at most `tile` of them each,
 #' and returns the block `[i, j]`: a numeric or logical matrix of `length(i)` rows and `length(j)` columns, in which what has one row or one column may be a
 #' plain vector. It is called once for each tile, column of tiles by column of tiles. Its errors are errors of `tile_matrix()`. Blocks are written while the next ones are computed: three tiles in memory
 #' at most, beside what `x` itself needs.
@@ -41,17 +41,17 @@
 #' `cudafactor_error_file_format`: no file of tiles, or one whose making was cut short by the end of the process.
 #' `cudafactor_error_file`: the system's own words; all the classes of files inherit from it.
 #'
-#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
+#' @param x A numeric or logical matrix, what `as.matrix()` makes one, a [lazy_covariance()], a function that gives blocks of one, or a `tile_matrix` that is to be
 #'   written anew, in other tiles or in another precision. Or what says where a file of another format has one, see [matrix_file()]; or a `big.matrix` of package bigmemory.
 #' @param file The name of the file. `tile_matrix()` makes it, and refuses one that exists.
 #' @param dim For a function, the numbers of rows and columns; one number for a square matrix.
-#' @param triangle Whether only the upper triangle is stored, of a matrix that is square and is taken as symmetric. `NULL` for a [covariance()], and for what is stored so
+#' @param triangle Whether only the upper triangle is stored, of a matrix that is square and is taken as symmetric. `NULL` for a [lazy_covariance()], and for what is stored so
 #'   already and is no factor. A factor that is written anew is an ordinary matrix.
 #' @param precision `"double"` or `"single"`: of the numbers in the file, and of what is computed with them.
 #' @param tile The number of rows and columns of a tile: 512 for matrices of fewer than 8192 rows and columns, 1024 for fewer than 32768, else 2048.
 #'   Larger tiles are computed with faster, smaller ones make do with less memory: [chol_file()] needs at least three at once.
-#' @param device Where a [covariance()] is evaluated: `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @seealso [covariance()], [chol_file()], [chol_solve()], [tile_matrix_products], [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
+#' @param device Where a [lazy_covariance()] is evaluated: `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
+#' @seealso [lazy_covariance()], [chol_file()], [chol_solve()], [tile_matrix_products], [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' x <- tile_matrix(matrix(1:6, 2), file)
@@ -61,7 +61,7 @@
 #'
 #' # A covariance matrix that is in no memory as a whole
 #' place <- seq(0, 1, length.out = 700)
-#' k <- tile_matrix(covariance(place, "matern32", range = 0.2), file)
+#' k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.2), file)
 #' k[1:3, c(1, 700)]
 #' unlink(file)
 #'

@@ -44,7 +44,7 @@ copies <- function() {
 memory <- copies()
 
 all <- seq_len(gpus) - 1
-matrix_of <- function(n) as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
+matrix_of <- function(n) as.matrix(lazy_covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
 # With these options.
 timed <- function(x, times, before = NULL, ...) {
   old <- options(...)

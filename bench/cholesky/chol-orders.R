@@ -34,7 +34,7 @@ peer <- function(name, n) {
 }
 
 rows <- lapply(orders, function(n) {
-  x <- as.matrix(covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
+  x <- as.matrix(lazy_covariance(matrix(runif(2 * n), n), range = 0.1, nugget = 0.1))
   times <- if (n < 30000) 5 else 2
   slow <- if (n < 10000) 3 else 1
   row <- data.frame(

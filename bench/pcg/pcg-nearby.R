@@ -100,7 +100,7 @@ disk <- do.call(rbind, lapply(disks, function(case) {
   file <- function(name) file.path(folder, paste0("pcg-nearby-", name, ".tiles"))
   unlink(file(c("before", "now")))
   on.exit(unlink(file(c("before", "now"))))
-  written <- function(range, name) tile_matrix(covariance(points, "exponential", range = range, nugget = 0.01), file(name), device = device)
+  written <- function(range, name) tile_matrix(lazy_covariance(points, "exponential", range = range, nugget = 0.01), file(name), device = device)
   factor <- function(k) chol_file(k, host_memory = host, gpu_memory = gpu, device = device)
   before <- value_and_seconds(function() factor(written(0.2, "before")))
   print(attr(before$value, "report")[c("seconds", "gflops")])

@@ -116,7 +116,7 @@ paper <- function(n, ranks) {
 
 on_device <- function(n, ranks) {
   places <- matrix(runif(2 * n), n)
-  factor <- chol(as_gpu(as.matrix(covariance(places, range = 0.1, nugget = 0.1)), device = device))
+  factor <- chol(as_gpu(as.matrix(lazy_covariance(places, range = 0.1, nugget = 0.1)), device = device))
   small <- n <= 1000
   r <- if (small) as.matrix(factor)
   timed <- lapply(ranks, function(k) {
@@ -147,7 +147,7 @@ on_device <- function(n, ranks) {
 
 from_host <- function(n, ranks) {
   places <- matrix(runif(2 * n), n)
-  r <- gpu_chol(as.matrix(covariance(places, range = 0.1, nugget = 0.1)), device = device)
+  r <- gpu_chol(as.matrix(lazy_covariance(places, range = 0.1, nugget = 0.1)), device = device)
   none <- measure(function() chol_update(r, matrix(0, n, 0), device = device))[[1L]]
   timed <- lapply(ranks, function(k) {
     v <- matrix(runif(n * k), n)

@@ -87,7 +87,7 @@ mps <- function(n) {
   ), file)
   file
 }
-cov2 <- function(n) covariance(matrix(seq_len(2 * n) %% 97, n), range = 5, nugget = 1)
+cov2 <- function(n) lazy_covariance(matrix(seq_len(2 * n) %% 97, n), range = 5, nugget = 1)
 
 # The call; operands, which another process makes; names of those that are files of tiles to be opened, and of those that stay on
 # the device.
@@ -165,7 +165,7 @@ cases <- list(
   determinant_resident = case(determinant(g), g = square(), there = "g"),
   gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g"),
   gpu_restore = case(gpu_restore(f), f = saved(square())),
-  covariance = case(covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
+  covariance = case(lazy_covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
   matrix_file = case(tile_matrix(matrix_file(f), path("m")), f = written(definite())),
   lp_read_mps = case(lp_read_mps(f), f = mps(50000L)),
   # Without base R's products: OpenBLAS waits for ever where it has no memory for its buffers.

@@ -16,7 +16,7 @@ test_that("a finished second file is taken for its own matrix alone", {
     # Tiles at the edge, tiles that fill no page, and one tile.
     for (tile in c(16L, 33L, 70L)) {
       made <- function(range, ...) {
-        k <- covariance(place, "matern32", range = range, ...)
+        k <- lazy_covariance(place, "matern32", range = range, ...)
         tile_matrix(k, new_file(), tile = tile, precision = precision, device = device)
       }
       k <- made(0.1)

@@ -4,7 +4,7 @@ test_that("host memory is what was asked for, and little of it means more readin
   skip_if_not(file.exists("/proc/self/status"), "the system does not tell the most memory that a process has had")
   n <- 2900L
   tile <- 256L
-  k <- tile_matrix(covariance(seq(0, 1, length.out = n), range = 0.1, nugget = 1), file <- tempfile(fileext = ".tiles"), tile = tile, device = "cpu")
+  k <- tile_matrix(lazy_covariance(seq(0, 1, length.out = n), range = 0.1, nugget = 1), file <- tempfile(fileext = ".tiles"), tile = tile, device = "cpu")
   on.exit(unlink(file))
   asked <- c(3 * 8 * tile^2, 3 * 8 * tile^2, 8 * 2^20, 32 * 2^20)
   # The first two calls need what is needed only once: code and R's compiler, threads, workspace of products. After them the most memory that the process

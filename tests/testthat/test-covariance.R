@@ -46,7 +46,7 @@ test_that("one function has two names, and a vector is points on a line", {
   k <- gpu_covariance(x)
   expect_equal(k, exp(-as.matrix(dist(x))))
   expect_identical(gpu_covariance(x, kernel = "matern12"), k)
-  expect_identical(covariance(x, "matern12"), covariance(x))
+  expect_identical(lazy_covariance(x, "matern12"), lazy_covariance(x))
   expect_identical(gpu_covariance(1:3), unname(gpu_covariance(c(1, 2, 3))))
   expect_identical(gpu_covariance(data.frame(p = 1:3, q = 4:6)), gpu_covariance(cbind(1:3, 4:6)), ignore_attr = TRUE)
 })
@@ -58,8 +58,8 @@ test_that("row names become dimnames as in a product", {
   expect_identical(dimnames(gpu_covariance(x, y)), dimnames(gpu_tcrossprod(x, y)))
   expect_identical(dimnames(gpu_covariance(y, x)), dimnames(gpu_tcrossprod(y, x)))
   expect_null(dimnames(gpu_covariance(y)))
-  expect_identical(dimnames(covariance(x)), dimnames(gpu_covariance(x)))
-  expect_identical(dimnames(as.matrix(covariance(x))), dimnames(gpu_covariance(x)))
+  expect_identical(dimnames(lazy_covariance(x)), dimnames(gpu_covariance(x)))
+  expect_identical(dimnames(as.matrix(lazy_covariance(x))), dimnames(gpu_covariance(x)))
 })
 
 test_that("the nugget is for a point and itself", {
@@ -108,16 +108,16 @@ test_that("covariances of a gpu_matrix stay on its device", {
   expect_error(
     gpu_covariance(as_gpu(x, "cpu"), as_gpu(y, "cpu", "single")), "precision", class = "cudafactor_error_argument"
   )
-  expect_identical(covariance(as_gpu(x, "cpu")), covariance(x))
+  expect_identical(lazy_covariance(as_gpu(x, "cpu")), lazy_covariance(x))
   stale <- unserialize(serialize(as_gpu(x, "cpu"), NULL))
-  expect_error(covariance(stale), class = "cudafactor_error_stale")
+  expect_error(lazy_covariance(stale), class = "cudafactor_error_stale")
   expect_error(gpu_covariance(x, stale), class = "cudafactor_error_stale")
 })
 
 test_that("parts of a covariance are those of the matrix, bit for bit", {
   set.seed(3)
   for (x in list(random_matrix(11, 2), named(random_matrix(11, 2)))) {
-    k <- covariance(x, "matern32", 0.7, 2, 0.5)
+    k <- lazy_covariance(x, "matern32", 0.7, 2, 0.5)
     whole <- as.matrix(k)
     expect_part <- function(ours, base) {
       # Base R may leave a list of dimnames without any.
@@ -140,15 +140,15 @@ test_that("parts of a covariance are those of the matrix, bit for bit", {
       }
     }
   }
-  k <- covariance(random_matrix(4, 2))
+  k <- lazy_covariance(random_matrix(4, 2))
   for (e in list(outcome(k[1]), outcome(k[5, 1]), outcome(k[1, 5]), outcome(k["a", 1]), outcome(k[1, 1, 1]), outcome(k[c(-1, 1), 1]))) {
     expect_s3_class(e$condition, "cudafactor_error_dimension")
   }
-  none <- covariance(matrix(0, 0, 3))
+  none <- lazy_covariance(matrix(0, 0, 3))
   expect_identical(as.matrix(none), matrix(0, 0, 0))
   expect_identical(none[NULL, ], matrix(0, 0, 0))
   expect_output(print(none), "covariance: 0 x 0, exponential, range 1, variance 1, nugget 0; points in 3 dimensions", fixed = TRUE)
-  expect_identical(format(covariance(1:3, "matern52", 0.1)), "<covariance: 3 x 3, matern52, range 0.1, variance 1, nugget 0; points in 1 dimension>")
+  expect_identical(format(lazy_covariance(1:3, "matern52", 0.1)), "<lazy_covariance: 3 x 3, matern52, range 0.1, variance 1, nugget 0; points in 1 dimension>")
 })
 
 tile <- 7L
@@ -158,7 +158,7 @@ test_that("a file has the bits of the matrix", {
   for_each_setting(function(device, precision) {
     for (n in c(0L, 1L, tile - 1L, tile, tile + 1L, 5L * tile + 2L)) {
       for (kernel in names(correlations)) {
-        k <- covariance(random_matrix(n, 2), kernel, c(0.4, 0.9), 1.5, 0.1)
+        k <- lazy_covariance(random_matrix(n, 2), kernel, c(0.4, 0.9), 1.5, 0.1)
         want <- as.matrix(k, device, precision)
         y <- tile_matrix(k, file <- new_file(), precision = precision, tile = tile, device = device)
         expect_identical(unclass(y)[c("tile", "triangle", "precision")], list(tile = min(tile, max(n, 1L)), triangle = TRUE, precision = precision))
@@ -178,7 +178,7 @@ test_that("the file can be factored", {
   set.seed(5)
   n <- 5L * tile + 2L
   for_each_setting(function(device, precision) {
-    k <- covariance(random_matrix(n, 2), "matern52", 0.5, 2, 0.1)
+    k <- lazy_covariance(random_matrix(n, 2), "matern52", 0.5, 2, 0.1)
     y <- tile_matrix(k, file <- new_file(), precision = precision, tile = tile, device = device)
     r <- chol_file(y, device = device)
     expect_small(residual_cholesky(as.matrix(r), as.matrix(k), precision), "cholesky")
@@ -195,7 +195,7 @@ test_that("a file that cannot be completed is removed", {
     sprintf("file <- '%s'", file),
     "system2('sh', c('-c', shQuote(sprintf('sleep 0.3; kill -INT %d', Sys.getpid()))), wait = FALSE)",
     "x <- matrix(runif(27000), 9000)",
-    "said <- tryCatch({ tile_matrix(covariance(x, 'matern52'), file, tile = 64, device = 'cpu'); 'done' }, interrupt = function(i) 'interrupted')",
+    "said <- tryCatch({ tile_matrix(lazy_covariance(x, 'matern52'), file, tile = 64, device = 'cpu'); 'done' }, interrupt = function(i) 'interrupted')",
     "cat(said, file.exists(file))"
   ))
   expect_true(tail(child$output, 1) %in% c("interrupted FALSE", "done TRUE"), info = child$output)
@@ -204,7 +204,7 @@ test_that("a file that cannot be completed is removed", {
 
 test_that("arguments that make no sense are errors", {
   x <- matrix(runif(6), 3)
-  for (of in list(function(...) covariance(...), function(...) gpu_covariance(...))) {
+  for (of in list(function(...) lazy_covariance(...), function(...) gpu_covariance(...))) {
     expect_error(of(), class = "cudafactor_error_argument")
     for (wrong in list("a", sum, NULL, list(1, 2), 1i, factor("a"), data.frame(a = "z"))) {
       expect_error(of(wrong), class = "cudafactor_error_type")
@@ -236,13 +236,13 @@ test_that("arguments that make no sense are errors", {
   expect_error(gpu_covariance(x, device = "tpu"), class = "cudafactor_error_device_unavailable")
   expect_error(gpu_covariance(x, precision = "half"), class = "cudafactor_error_argument")
   file <- new_file()
-  expect_error(tile_matrix(covariance(x), file, dim = 3), class = "cudafactor_error_argument")
-  expect_error(tile_matrix(covariance(x), file, device = "tpu"), class = "cudafactor_error_device_unavailable")
+  expect_error(tile_matrix(lazy_covariance(x), file, dim = 3), class = "cudafactor_error_argument")
+  expect_error(tile_matrix(lazy_covariance(x), file, device = "tpu"), class = "cudafactor_error_device_unavailable")
   expect_false(file.exists(file))
 })
 
 test_that("a device that is not there leaves no file", {
   file <- new_file()
-  expect_error(tile_matrix(covariance(1:3), file, device = if (gpu_available()) "cuda:99" else "cuda"), class = "cudafactor_error_device_unavailable")
+  expect_error(tile_matrix(lazy_covariance(1:3), file, device = if (gpu_available()) "cuda:99" else "cuda"), class = "cudafactor_error_device_unavailable")
   expect_false(file.exists(file))
 })

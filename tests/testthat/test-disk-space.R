@@ -31,7 +31,7 @@ test_that("a new file that the system refuses its room is not left behind", {
   before <- tools::md5sum(file)
   calls <- c(
     "chol_file(k, new)", "chol_file(k, new, resume = TRUE)", "tile_matrix(k, new)", "tile_matrix(matrix(1, 300, 300), new)",
-    "tile_matrix(function(i, j) outer(i, j), new, dim = 300)", "tile_matrix(covariance(1:500), new)", "write_matrix_file(k, sub('tiles', 'npy', new))"
+    "tile_matrix(function(i, j) outer(i, j), new, dim = 300)", "tile_matrix(lazy_covariance(1:500), new)", "write_matrix_file(k, sub('tiles', 'npy', new))"
   )
   out <- run_shell(limited(file.size(file) / 2), c(
     sprintf("k <- open_tile_matrix('%s')", file), sprintf("new <- '%s'", second),

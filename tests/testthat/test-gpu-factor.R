@@ -54,7 +54,7 @@ test_that("what is no right-hand side, no factor or no setting is an error", {
   factors <- factors_of(x)
   on.exit(unlink(factors$file$path))
   for (r in factors) {
-    for (b in list(covariance(1:10), spread(x), qr(x), gpu_lu(x))) {
+    for (b in list(lazy_covariance(1:10), spread(x), qr(x), gpu_lu(x))) {
       e <- expect_error(chol_solve(r, b), "'b' must be a vector or a matrix of numbers", class = "cudafactor_error_type")
       expect_identical(conditionCall(e)[[1L]], quote(chol_solve))
     }
@@ -65,7 +65,7 @@ test_that("what is no right-hand side, no factor or no setting is an error", {
     expect_error(chol2inv_diag(r, host_memory = "nonsense"), class = "cudafactor_error_argument")
     expect_error(chol2inv_diag(r, device = "nonsense"), class = "cudafactor_error_device_unavailable")
   }
-  for (r in list(covariance(1:10), qr(x), gpu_lu(x))) {
+  for (r in list(lazy_covariance(1:10), qr(x), gpu_lu(x))) {
     expect_error(chol_solve(r, 1:10), "'r' must be a Cholesky factor", class = "cudafactor_error_type")
     expect_error(chol2inv_diag(r), "'r' must be a Cholesky factor", class = "cudafactor_error_type")
   }

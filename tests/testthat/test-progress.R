@@ -117,7 +117,7 @@ test_that("work on files shows its phase, rate, bytes and time left in a line", 
     "factorizing|planning|finishing" = "chol_file(k, new(), host_memory = few)", solving = "chol_solve(r, x, host_memory = few)",
     solving = "backsolve(r, x, host_memory = few)", solving = "solve(r, x)", inverting = "chol2inv_diag(r, host_memory = few)",
     writing = "tile_matrix(x, new(), tile = 32)", writing = "tile_matrix(k, new(), tile = 20)",
-    writing = "tile_matrix(function(i, j) x[i, j], new(), dim = n, tile = 32)", writing = "tile_matrix(covariance(1:n), new(), tile = 32)",
+    writing = "tile_matrix(function(i, j) x[i, j], new(), dim = n, tile = 32)", writing = "tile_matrix(lazy_covariance(1:n), new(), tile = 32)",
     writing = "tile_matrix(matrix_file(npy), new(), tile = 32)"
   )
   calls <- unlist(phases, use.names = FALSE)

@@ -80,7 +80,7 @@ test_that("what is computed has base R's names", {
 
 test_that("covariances and data frames bring their names", {
   points <- matrix(runif(12), 6, dimnames = list(paste0("p", 1:6), NULL))
-  k <- covariance(points)
+  k <- lazy_covariance(points)
   t <- tile_matrix(k, file <- new_file())
   expect_identical(dimnames(t), dimnames(as.matrix(k)))
   frame <- data.frame(a = 1:3, b = 4:6)

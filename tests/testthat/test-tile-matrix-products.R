@@ -189,7 +189,7 @@ test_that("what cannot be multiplied is told", {
 test_that("the factor makes samples of the matrix's distribution", {
   set.seed(5)
   place <- seq(0, 1, length.out = 90)
-  k <- tile_matrix(covariance(place, "matern32", range = 0.3, nugget = 0.1), file <- new_file(), tile = 32)
+  k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.3, nugget = 0.1), file <- new_file(), tile = 32)
   on.exit(unlink(file))
   a <- as.matrix(k)
   y <- sin(9 * place)

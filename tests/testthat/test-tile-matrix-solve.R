@@ -240,7 +240,7 @@ test_that("messages name arguments as the user does", {
     expect_error(chol_solve(odd, 1), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
     expect_error(chol2inv_diag(odd), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
     expect_error(tile_matrix(odd, new_file()), paste("'x' must be a numeric matrix, or a function,", type), class = "cudafactor_error_type")
-    expect_error(covariance(odd), "'x' must be a numeric matrix of coordinates", class = "cudafactor_error_type")
+    expect_error(lazy_covariance(odd), "'x' must be a numeric matrix of coordinates", class = "cudafactor_error_type")
   }
 })
 

@@ -1,92 +1,113 @@
 #' Cholesky factorization of a matrix on disk
 #'
-#' `chol_file(x)` factors a symmetric positive definite matrix that [tile_matrix()] has written to a file, tile by tile, in as much memory as it is allowed to use:
-#' the matrix may be larger than the memory of the GPU and of the machine. The factor is the upper triangular \eqn{R} of
-#' [gpu_chol()], with \eqn{R^T R = x}{R'R = x}.
+#' `chol_file(x)` factors a symmetric positive definite matrix that [tile_matrix()] wrote to a file.
+#' It works tile by tile in limited memory: the matrix may be larger than the memory of the GPU and
+#' of the machine. The factor is the upper triangular \eqn{R} of [gpu_chol()], with
+#' \eqn{R^T R = x}{R'R = x}.
 #'
-#' Without `file` the factor takes the place of the matrix, in the file of `x`. With `file` it goes to a second file in the same layout, and
-#' that of `x` stays as it is.
+#' Without `file` the factor overwrites the matrix in the file of `x`. With `file` it is written to
+#' a second file in the same layout, and `x` is unchanged. `chol(x, file = )` is
+#' `chol_file(x, file)`. `chol()` and [gpu_chol()] without `file` are errors, because they should
+#' not change their argument.
 #'
-#' A tile that memory has given back to the file is safe there half a second later, and a file is whole at every moment. After an interrupt, an error, or the end of the process or the machine, the same
-#' call with `resume = TRUE` goes on where the last one was, and gives the same factor bit for bit (on the same kind of device). It begins where nothing was begun, and
-#' has nothing to do where the factor is complete, so that a script may always say `resume = TRUE`. In another session, open `x` with [open_tile_matrix()] first.
+#' A file that holds the whole matrix (`triangle = FALSE`) is not overwritten tile by tile. Without
+#' `file` the factor is made in a second file, whose name ends in `.factor`. When it is complete it
+#' replaces the first one, so the disk needs room for both.
 #'
-#' A second file is tied to the matrix that it was begun from, by the checksums of that matrix's tiles: for one with other entries, tiles or extents `resume = TRUE` is an error of class
-#' `cudafactor_error_file_format`, and both files stay as they are. The same entries in another file are the same matrix; those that another kind of device has
-#' computed may differ in the last bits. A file with a matrix of its own, or with what became of that in place, is an error of class `cudafactor_error_argument`.
+#' @section Interrupted factorizations:
+#' After an interrupt, an error, or the end of the process or the machine, the same call with
+#' `resume = TRUE` continues. The factor has the same bits, on the same kind of device.
+#' `resume = TRUE` also starts a new factorization, and accepts a complete factor, so a script may
+#' always use it. At most the last half second of work is lost. In another session, open `x` with
+#' [open_tile_matrix()] first.
 #'
-#' In place, the file of `x` is all there is, and the name of a file is taken at its word: a script that may be started again, and opens the file where there is one,
-#' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`, needs a name for each matrix, with all that the matrix depends on.
+#' A second file is tied to its matrix by checksums of the tiles. For a matrix with other entries,
+#' tiles or dimensions, `resume = TRUE` is an error and both files are unchanged. The same entries
+#' in another file are the same matrix. Entries computed on another kind of device may differ in the
+#' last bits.
 #'
-#' A file that holds all of the matrix (`triangle = FALSE`) is not changed tile by tile. Without `file` the factor is made in a second
-#' file, whose name ends in `.factor`, and takes the place of the first one when it is complete: the disk needs room for both, and until
-#' then the matrix is there. After an interrupt `resume = TRUE` goes on with the second file.
-#'
-#' `chol(x, file = )` is `chol_file(x, file)`. `chol()` and [gpu_chol()] without a file are errors, since they are not expected to change their argument.
+#' Without `file`, nothing ties the file to a matrix. A script that may be restarted must use a
+#' different file name for each matrix:
+#' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`.
 #'
 #' @section Memory:
-#' `host_memory` and `gpu_memory` are bytes for tiles, as a number or as text such as `"8GB"` (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). Without them, half of the host's
-#' memory that is free at the moment and three quarters of the GPU's are used. More than the whole matrix takes is not used. At least three tiles must fit, of
-#' a GPU five, see argument `tile` of [tile_matrix()]. With more memory tiles are read and written less often. Workspace comes on top. On the CPU it is
-#' some 4 KiB for each row of a tile and each thread at most, which the first products in a session take, whatever they are for, and the next ones use again.
+#' `host_memory` and `gpu_memory` limit the memory for tiles. The defaults are half of the free host
+#' memory and three quarters of the free GPU memory, and never more than the matrix takes. Three
+#' tiles must fit, on a GPU five: see argument `tile` of [tile_matrix()]. More memory means fewer
+#' reads and writes. Workspace is extra: on the CPU at most some 4 KiB for each row of a tile and
+#' each thread, which later products use again.
 #'
-#' @section Value:
-#' The factor, an object of class `"tile_matrix"`; invisibly where it is in the file of `x`. Its attribute `"report"` is a list:
-#' \describe{
-#'   \item{`device`}{where it was computed: `"cpu"`, `"cuda:0"`, or the names of several GPUs;}
-#'   \item{`seconds`, `operations`, `gflops`}{the time, how many floating-point operations were done, and how many billions a second;}
-#'   \item{`read`, `written`}{bytes that tiles were read from files, and written to them;}
-#'   \item{`sent`, `fetched`, `passed`}{bytes that were copied from the host to the GPUs, back, and from one GPU to another;}
-#'   \item{`reading`, `writing`}{seconds in which files were read, and written: both go on beside the computation;}
-#'   \item{`copying`}{seconds in which something was copied to or from a GPU;}
-#'   \item{`idle`}{seconds in which the device had nothing to compute, because it waited for tiles;}
-#'   \item{`host_memory`, `gpu_memory`}{bytes of memory for tiles.}
-#' }
-#' A call that goes on with a factorization reports its own part. `verbose = TRUE` shows it as a message, with what the call was bound by: the disk, or the way
-#' between the host's memory and the GPU's, whichever was busy for longer, if the device was idle for more than half of the time.
-#'
-#' @section Failure:
-#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. The file of
-#' `x`, if the factor was to take its place, then holds neither of the two and is of no more use than to say so; a second file is removed.
-#' `cudafactor_error_dimension`: `x` has no rows, or is not square. `cudafactor_error_argument`: too little memory
-#' for three tiles; a factorization that was interrupted, without `resume = TRUE`; `x` is a factor already. `cudafactor_error_file_exists`: `file` exists, without `resume = TRUE`.
-#' `cudafactor_error_file_format`: `file` was begun from another matrix, or the file of `x` holds a matrix of other extents than `x` now.
-#' `cudafactor_error_file_corrupt`: a tile is not what was written (fields `row` and `col`). `cudafactor_error_disk_space`: no room for the second file.
-#' Errors of the device: see [cudafactor_conditions].
+#' @section Errors:
+#' * `cudafactor_error_not_positive_definite`: the leading minor of order `order` is not positive,
+#'   NaN included. If the factor was to overwrite `x`, its file then holds neither matrix nor
+#'   factor. A second file is removed.
+#' * `cudafactor_error_dimension`: `x` has no rows or is not square.
+#' * `cudafactor_error_argument`: too little memory for the tiles; an interrupted factorization
+#'   without `resume = TRUE`; `x` is a factor already; `file` holds something else.
+#' * `cudafactor_error_file_exists`: `file` exists, without `resume = TRUE`.
+#' * `cudafactor_error_file_format`: `file` was begun from another matrix, or the file of `x` now
+#'   holds a matrix of other dimensions.
+#' * `cudafactor_error_file_corrupt`: a tile differs from what was written (fields `row` and `col`).
+#' * `cudafactor_error_disk_space`: the disk has no room for the second file.
+#' * Errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
-#' As of [gpu_chol()], in the precision of the file.
+#' As for [gpu_chol()], in the precision of the file.
 #'
 #' @section Device:
-#' `"auto"` is all GPUs together, where there are some, for 2048 rows and more, else the CPU. Where they fail or have too little memory, the CPU goes on.
-#' Each GPU makes columns of tiles of its own, as many as it is fast beside the others; tiles that others need go to them
-#' straight from its memory where the GPUs reach one another (by NVLink, or by PCIe where the system allows it), else through the host's; so always where the environment variable `CUDAFACTOR_PEERS` is 0. The factor is the same, bit for
-#' bit, on any number of GPUs of one model.
+#' `"auto"` uses all GPUs together for 2048 rows or more, else the CPU. If the GPUs fail or have too
+#' little memory, the CPU continues. Each GPU computes columns of tiles, in proportion to its speed.
+#' GPUs exchange tiles directly if they can (by NVLink, or PCIe if the system allows it), else
+#' through host memory. The environment variable `CUDAFACTOR_PEERS` set to 0 forces host memory. The
+#' factor has the same bits on any number of GPUs of one model.
 #'
-#' @param x A square `tile_matrix`. Only its upper triangle is looked at, as by [base::chol()].
-#' @param file The name of a second file for the factor, which must not exist; `NULL` for the file of `x`.
-#' @param resume Whether to go on with a factorization of the same matrix that was interrupted, or to take its factor where it is complete.
-#' @param host_memory,gpu_memory Bytes of memory for tiles: numbers, or text such as `"8GB"` or `"512MiB"`. `NULL` for what is free, in part.
-#' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
-#'   `cudafactor.devices`; the first with `"cuda"`.
-#' @param verbose Whether to show a summary.
-#' @param ... Of `chol()`: further arguments of `chol_file()`.
-#' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core implementation of block Cholesky decomposition on a multi-GPU system*.
-#' @seealso [tile_matrix()], [lazy_covariance()], [gpu_chol()]; [chol_solve()] and [tile_matrix_solve] for what is done with the factor
+#' @param x A square `tile_matrix`. Only its upper triangle is read, as by [base::chol()].
+#' @param file The name of a new file for the factor. `NULL`, the default, overwrites `x`.
+#' @param resume Continue an interrupted factorization of the same matrix, or accept its complete
+#'   factor? `FALSE` by default.
+#' @param host_memory,gpu_memory Limits for tiles in bytes, as numbers or text such as `"8GB"`
+#'   (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). `NULL`
+#'   means part of what is free.
+#' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"`
+#'   (the second, and so on).
+#' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or
+#'   `"cuda"`. `NULL` means, with `"auto"`, those of option `cudafactor.devices` or all; with
+#'   `"cuda"`, the first.
+#' @param verbose Show a summary as a message? It tells what limited the speed: the disk or the
+#'   copies between host and GPU, if the device was idle for more than half of the time.
+#' @param ... For `chol()`: further arguments of `chol_file()`.
+#' @return The factor, an object of class `"tile_matrix"`; invisibly if it overwrote `x`. Its
+#' attribute `"report"` is a list about this call:
+#' \describe{
+#'   \item{`device`}{`"cpu"`, `"cuda:0"`, or the names of several GPUs;}
+#'   \item{`seconds`, `operations`, `gflops`}{the time, the number of floating-point operations, and
+#'     billions of them a second;}
+#'   \item{`read`, `written`}{bytes of tiles read from files and written to them;}
+#'   \item{`sent`, `fetched`, `passed`}{bytes copied from host to GPUs, back, and from one GPU to
+#'     another;}
+#'   \item{`reading`, `writing`}{seconds in which files were read and written, at the same time as
+#'     the computation;}
+#'   \item{`copying`}{seconds in which something was copied to or from a GPU;}
+#'   \item{`idle`}{seconds in which the device waited for tiles;}
+#'   \item{`host_memory`, `gpu_memory`}{bytes of memory used for tiles.}
+#' }
+#' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core
+#' implementation of block Cholesky decomposition on a multi-GPU system*.
+#' @seealso [tile_matrix()], [lazy_covariance()], [gpu_chol()]; [chol_solve()] and
+#' [tile_matrix_solve] use the factor
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 600)
 #' k <- tile_matrix(lazy_covariance(place, range = 0.2), file, tile = 100)
 #'
-#' # In memory for 5 of its 21 tiles
+#' # With memory for 5 of its 21 tiles
 #' r <- chol_file(k, tempfile(fileext = ".tiles"),
 #'   host_memory = "400KiB", device = "cpu", verbose = TRUE
 #' )
 #' all.equal(as.matrix(r), chol(as.matrix(k)))
 #' attr(r, "report")$read
 #'
-#' # In place
+#' # Overwrite the matrix
 #' chol_file(k)
 #' k
 #' unlink(c(file, r$path))

@@ -3,47 +3,58 @@
 
 #' Cholesky factor in the memory of several GPUs
 #'
-#' `chol_gpus(x)` factors a symmetric positive definite matrix as [gpu_chol()] does, \eqn{R^T R = x}{R'R = x}, and leaves the upper triangular
-#' \eqn{R} where it was computed, in the memory of all GPUs together: for orders, such as 100000, whose factor one GPU does not hold and that need not
-#' come back to the host. [chol_solve()], `determinant()` and the other functions of [gpu_factor] compute with it there.
+#' `chol_gpus(x)` factors a symmetric positive definite matrix as [gpu_chol()] does,
+#' \eqn{R^T R = x}{R'R = x}. The upper triangular \eqn{R} stays in the memory of all GPUs together.
+#' It is for orders such as 100000, whose factor does not fit on one GPU and need not be copied to
+#' the host. [chol_solve()], `determinant()` and other functions use it there: see [gpu_factor].
 #'
-#' The upper triangle is cut into square tiles of one order, of which each GPU holds some. The order is 2048 where each GPU then has some six rows of tiles
-#' or more, else the largest of 1024, 512, 256 and 128 that does, 128 at least. At the lower and right edge the tiles are filled up with the identity.
+#' The upper triangle is cut into square tiles. The order of a tile is 2048 if each GPU then has
+#' some six rows of tiles. Else it is the largest of 1024, 512, 256 and 128 with which it has, or
+#' 128. Tiles at the lower and right edge are filled up with the identity.
 #'
-#' There is no `precision` and no `pivot`: the factor is in double precision, that of a [gpu_matrix] in single precision, too, whose values are fetched first.
-#' Attributes of `x` other than its dimnames are dropped, which `chol()` keeps.
+#' The factor is in double precision and not pivoted. A [gpu_matrix], also in single precision, is
+#' copied to the host first. Only the dimnames of `x` are kept, while `chol()` keeps all attributes.
 #'
-#' The memory is given back when R collects the factor, or by `gpu_free(r)`. In a loop that makes one factor after the other, such as the search for the largest likelihood,
-#' the last one is there until the next one is made, and until R next looks for garbage: `gpu_free(r)` at the end of each turn leaves all memory to the next.
+#' `gpu_free(r)` releases the memory, and so does the garbage collector. In a loop that makes one
+#' factor after another, call `gpu_free(r)` at the end of each iteration. Else the last factor takes
+#' memory until R collects it.
 #'
-#' @section Value:
-#' An object of class [gpu_factor], a list of
-#' \describe{
-#'   \item{`tiles`}{the tiles, each a [gpu_matrix] in double precision: that of the first column, those of the second, from its first row to the
-#'     diagonal, and so on. What is below the diagonal of a tile on the diagonal is not looked at;}
-#'   \item{`n`, `tile`}{the order of the matrix, and that of a tile;}
-#'   \item{`devices`}{where the tiles are, such as `c("cuda:0", "cuda:1")`, each device once;}
-#'   \item{`dimnames`}{the dimnames of `x`.}
-#' }
-#'
-#' @section Failure:
-#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive, NaN included. `cudafactor_error_dimension`: `x`
-#' is not square or has no rows. `cudafactor_error_type`: `x` is complex, not numeric, or no matrix at all. `cudafactor_error_argument`: `devices` are no
-#' numbers of GPUs, do not reach one another's memory, or together hold too little for the factor; `x` is a factor already, on GPUs or on disk. `cudafactor_error_device_unavailable`: a GPU of that number is not there.
-#' `cudafactor_error_device_memory`: there was less memory than there had seemed to be. Other errors of the device: see [cudafactor_conditions].
+#' @section Errors:
+#' * `cudafactor_error_not_positive_definite`: the leading minor of order `order` is not positive,
+#'   NaN included.
+#' * `cudafactor_error_dimension`: `x` is not square or has no rows.
+#' * `cudafactor_error_type`: `x` is complex, not numeric, on disk, or not a matrix.
+#' * `cudafactor_error_argument`: `devices` are not GPU numbers, cannot reach one another's memory,
+#'   or together have too little for the factor; `x` is a factor already.
+#' * `cudafactor_error_device_unavailable`: a GPU of that number does not exist.
+#' * `cudafactor_error_device_memory`: a GPU ran out of memory although there seemed to be enough.
+#' * Other errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
-#' As of [gpu_chol()] in double precision.
+#' As for [gpu_chol()] in double precision.
 #'
 #' @section Device:
-#' `"auto"` is all GPUs together, whatever the order of `x`, and the CPU where there are none. There, and with `"cpu"`, the tiles are memory of the host, and
-#' the answers are the same.
+#' `"auto"` uses all GPUs together, for any order of `x`, or the CPU if there are none. On the CPU,
+#' and with `"cpu"`, the tiles are in host memory, and the answers are the same.
 #'
-#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters.
-#' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or `"cuda"`. `NULL`: all GPUs with `"auto"`, or those of option
-#'   `cudafactor.devices`; the first with `"cuda"`.
-#' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#' @seealso [gpu_factor] for what is done with it; [gpu_chol()], whose factor comes back to the host; [chol_file()] for matrices larger than all memory; [chol_solve()]
+#' @param x A square numeric matrix or [gpu_matrix], or an object that `as.matrix()` makes one; only
+#'   its upper triangle is read.
+#' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or
+#'   `"cuda"`. `NULL` means, with `"auto"`, those of option `cudafactor.devices` or all; with
+#'   `"cuda"`, the first.
+#' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"`
+#'   (the second, and so on).
+#' @return An object of class [gpu_factor], a list of
+#' \describe{
+#'   \item{`tiles`}{the tiles of the upper triangle, column by column and each from the top, as
+#'     [gpu_matrix] objects in double precision. Entries below the diagonal of a tile on the
+#'     diagonal have no meaning;}
+#'   \item{`n`, `tile`}{the order of the matrix, and that of a tile;}
+#'   \item{`devices`}{the devices of the tiles, such as `c("cuda:0", "cuda:1")`, each once;}
+#'   \item{`dimnames`}{the dimnames of `x`.}
+#' }
+#' @seealso [gpu_factor] for functions that use the factor; [gpu_chol()] for a factor on the host;
+#' [chol_file()] for matrices larger than all memory; [chol_solve()]
 #' @examples
 #' place <- seq(0, 1, length.out = 300)
 #' y <- sin(9 * place)
@@ -62,7 +73,7 @@
 #' crossprod(k0, w)
 #' 1 - colSums(backsolve(r, k0, transpose = TRUE)^2)
 #'
-#' # The same variance, where the weights of the observations are wanted, too
+#' # The same variance, from the weights of the observations
 #' 1 - colSums(k0 * chol_solve(r, k0))
 #'
 #' all.equal(as.matrix(r), chol(x))

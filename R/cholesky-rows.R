@@ -1,54 +1,71 @@
 # Cholesky factors of matrices that lose rows and columns, or get new ones.
 
-#' Rows and columns taken out of a Cholesky factor, or put in
+#' Rows and columns removed from a Cholesky factor, or added
 #'
-#' For \eqn{A = R^T R}{A = R'R}, `chol_drop(r, i)` is the factor of `A[-i, -i]`, and `chol_insert(r, i, x)` that of the matrix with a new row and column at place `i`, made from
-#' \eqn{R} without the matrix, in about \eqn{2 n^2 m}{2n^2 m} operations for \eqn{m} rows instead of \eqn{n^3/3}. That is what a Gaussian process, or another model with a covariance matrix
-#' of cases, needs to add and remove some.
+#' For \eqn{A = R^T R}{A = R'R}, `chol_drop(r, i)` is the factor of `A[-i, -i]`.
+#' `chol_insert(r, i, x)` is the factor of \eqn{A} with new rows and columns at position `i`. Both
+#' work on \eqn{R} without forming \eqn{A}, in about \eqn{2 n^2 m}{2n^2 m} operations for \eqn{m}
+#' rows instead of \eqn{n^3/3}. They add and remove cases of a Gaussian process, or of another model
+#' with a covariance matrix of cases.
 #'
-#' Without the rows `i`, the rest of \eqn{R} is a triangle beside the rows that went, by which it is updated as by [chol_update()]: all of them at once, and only what follows the first. So
-#' the last cases are removed for nothing. A new case takes a triangular system with the rows before it, and a downdate of the rows after it: so those at the end, `i = n + 1`, take the least,
-#' and have no margin.
+#' Only rows after the first removed or inserted one change. Removing the last cases costs nothing,
+#' and appending cases (`i = n + 1`) costs least and loses no accuracy. Cases before the end take a
+#' downdate of the rows after them; see [chol_update()] for its margin.
 #'
-#' Of a pivoted factor, `chol(, pivot = TRUE)`, numbers `i` count its columns, names are column names, and rows of `x` are in the order of its columns, not of those of \eqn{A} before:
-#' `v[attr(r, "pivot"), ]` are the rows of `v` in that order, to which `x` adds those of the new cases. Attributes `pivot` and `rank` are not kept, and a factor whose rank is below its order is
-#' refused. Factors on disk are not taken: give `as.matrix()` of one.
+#' A pivoted factor must have full rank. Then `i` counts its columns or names them, and rows of `x`
+#' follow the columns of `r`, as in `v[attr(r, "pivot"), ]`, with rows for the new cases added.
+#' Attributes `pivot` and `rank` are dropped.
 #'
-#' With `lower = TRUE` the factor is transposed first and back afterwards: keep the upper one in loops. In single precision numbers beyond its range, about 3.4e38, become Inf, which is then refused
-#' as such, and tiny ones become zero.
+#' In loops keep the upper factor: with `lower = TRUE` it is transposed twice. In single precision,
+#' numbers beyond about 3.4e38 become Inf, which is an error, and tiny ones become zero.
 #'
-#' @section Value:
-#' A double matrix, upper triangular (lower with `lower = TRUE`), or a [gpu_matrix] where `r` or `x` is one. Dimnames are those of `r` for the rows that stay. New ones have the column
-#' names of a matrix `x`, or else its row names in the places of the new cases; of a vector `x` the name of its element `i`; or else `""`. Where `r` has no dimnames, or none of rows or columns,
-#' neither has the value, unless `r` is empty. Row names of a pivoted factor, which stay in the order of before pivoting, lose the names of the
-#' variables that went, as far as attribute `pivot` is there to tell them.
+#' @section Errors:
+#' * `cudafactor_error_not_positive_definite`: the matrix with the new rows has a leading minor of
+#'   order `order` that is not positive.
+#' * `cudafactor_error_dimension`: `r` is not square, `x` has the wrong number of rows, or a
+#'   subscript is out of bounds.
+#' * `cudafactor_error_argument`: `i` is NA, or for `chol_insert()` not a whole number from 1 to
+#'   \eqn{n + 1}{n + 1}; others as for [chol_update()].
+#' * `cudafactor_error_type`: `r` is on disk or made by [chol_gpus()]; others as for
+#'   [chol_update()].
+#' * `cudafactor_error_singular`, `cudafactor_error_non_finite`: as for [chol_update()].
 #'
-#' Rows to which nothing is done stay as they are, a negative diagonal entry included: those before the first one that goes, or before place `i`. The rows after have positive diagonal entries.
-#'
-#' @section Failure:
-#' `cudafactor_error_not_positive_definite`: the matrix with the new rows has a leading minor, of the order in field `order`, that is not positive, to the precision; nothing is given then.
-#' `cudafactor_error_dimension`: `r` is not square; `x` has another number of rows; a subscript is out of bounds. `cudafactor_error_argument`: `i` is NA, or for `chol_insert()` no number from 1 to
-#' \eqn{n + 1}{n + 1}; others as of [chol_update()]. `cudafactor_error_singular`, `cudafactor_error_non_finite` and `cudafactor_error_type`: as of [chol_update()]. `r` and `x` stay as they are.
-#'
-#' The warning `cudafactor_warning_ill_conditioned` of `chol_insert()`: the new case, together with those before it, says almost all of one that follows it. See [chol_update()].
+#' `r` and `x` are never changed. `chol_insert()` gives the warning
+#' `cudafactor_warning_ill_conditioned` if a new case, with those before it, nearly determines a
+#' later one.
 #'
 #' @section Accuracy:
-#' As of [chol_update()], relative to the larger of the two matrices.
+#' As for [chol_update()], relative to the larger of the two matrices.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{2 n^2 m}{2n^2 m} operations and \eqn{3 n^2 m}{3n^2 m}, see [cudafactor-options]. A [gpu_matrix] is computed with where it is,
-#' whatever `device` says.
+#' `"auto"` counts \eqn{2 n^2 m}{2n^2 m} operations for `chol_drop()` and \eqn{3 n^2 m}{3n^2 m} for
+#' `chol_insert()`, see [cudafactor-options]. A [gpu_matrix] is changed on its own device.
 #'
-#' @param r The factor, a square matrix, or a [gpu_matrix]. Only one triangle is read. Of package Matrix a triangular matrix, of which `lower` must tell the triangle that it holds.
-#' @param i For `chol_drop()`, which rows and columns go: a subscript as of `[`, that is numbers, negative numbers for those that stay, a logical vector, or names of columns or, where there are
-#'   none, of rows (with `lower = TRUE` of rows first). For `chol_insert()`, the place of the first new row, from 1 to \eqn{n + 1}{n + 1}.
-#' @param x The new columns of \eqn{A}, all of them: a vector of length \eqn{n + 1} whose element `i` is the new diagonal entry; or, for \eqn{m} new cases in places `i` to `i + m - 1`, a matrix
-#'   with \eqn{n + m}{n + m} rows and \eqn{m} columns. Of its rows in these places the upper triangle counts (NA in the other one is refused, too). A [gpu_matrix], too.
-#' @param lower Is `r` the lower factor? The value is one then, too.
+#' @param r The factor: a square \eqn{n \times n}{n x n} matrix or [gpu_matrix]. Only one triangle
+#'   is read. A triangular matrix of package Matrix must have the triangle that `lower` names. For a
+#'   factor on disk use `as.matrix()`.
+#' @param i For `chol_drop()`, the rows and columns to remove, as a subscript of `[`: positive or
+#'   negative numbers, a logical vector, or names. Names are those of the columns or, if there are
+#'   none, of the rows (with `lower = TRUE` of the rows first). For `chol_insert()`, the position of
+#'   the first new row, from 1 to \eqn{n + 1}{n + 1}.
+#' @param x The new columns of the enlarged matrix. For one case, a vector of length \eqn{n + 1}
+#'   whose element `i` is the new diagonal entry. For \eqn{m} cases at positions `i` to `i + m - 1`,
+#'   a matrix or [gpu_matrix] with \eqn{n + m}{n + m} rows and \eqn{m} columns. In the rows of the
+#'   new cases the upper triangle counts, but no entry may be NA.
+#' @param lower Is `r` the lower factor? Then so is the result.
 #' @inheritParams gpu_matmult
-#' @references Gill, P. E., Golub, G. H., Murray, W. and Saunders, M. A. (1974) Methods for modifying matrix factorizations. *Mathematics of Computation* **28**, 505-535.
+#' @return A double matrix, upper triangular (lower with `lower = TRUE`), or a [gpu_matrix] if `r`
+#' or `x` is one. Rows that are not affected keep their values; the others get a positive diagonal.
 #'
-#' Osborne, M. A. (2010) *Bayesian Gaussian Processes for Sequential Prediction, Optimisation and Quadrature*, appendix B. DPhil thesis, University of Oxford.
+#' Remaining rows keep their dimnames. New ones are named by the columns of a matrix `x`, else by
+#' its rows at the new positions, else by element `i` of a vector `x`, else `""`. If `r` has no row
+#' (column) names, neither has the result, unless `r` is empty. Row names of a pivoted factor keep
+#' their order, and lose those of the removed variables.
+#' @references Gill, P. E., Golub, G. H., Murray, W. and Saunders, M. A. (1974) Methods for
+#' modifying matrix factorizations. *Mathematics of Computation* **28**, 505-535.
+#'
+#' Osborne, M. A. (2010) *Bayesian Gaussian Processes for Sequential Prediction, Optimisation and
+#' Quadrature*, appendix B. DPhil thesis, University of Oxford.
 #' @seealso [chol_update()], [chol_solve()]
 #' @examples
 #' place <- c(a = 0.1, b = 0.4, c = 0.5, d = 0.9)
@@ -58,7 +75,7 @@
 #' s <- chol_drop(r, "b")
 #' all.equal(s, chol(a[-2, -2]))
 #'
-#' # Back again, in the same place
+#' # Back again, at the same position
 #' all.equal(chol_insert(s, 2, a[, "b"]), r)
 #' @export
 chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device", "auto"),

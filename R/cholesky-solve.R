@@ -3,53 +3,74 @@
 
 #' Linear systems and variances from a Cholesky factor
 #'
-#' `chol_solve(r, b)` is \eqn{X} with \eqn{A X = b} for \eqn{A = R^T R}{A = R'R}, given the upper triangular factor \eqn{R}: two triangular systems.
-#' `chol2inv_diag(r)` is the diagonal of \eqn{A^{-1}}{A^-1}, which are the variances where \eqn{A} is a matrix of precisions, and what
-#' leave-one-out residuals need where it is one of covariances. The factor may be a file that [chol_file()] made, of any size.
+#' `chol_solve(r, b)` solves \eqn{A X = b} for \eqn{A = R^T R}{A = R'R}, given the upper triangular
+#' factor \eqn{R}. `chol2inv_diag(r)` is the diagonal of \eqn{A^{-1}}{A^-1}: the variances if
+#' \eqn{A} is a precision matrix, and part of leave-one-out residuals if \eqn{A} is a covariance
+#' matrix. The factor may be a file of any size that [chol_file()] made.
 #'
-#' `r` is the factor, `chol(a)` or what stands for it, and not the matrix \eqn{A} itself. Of a matrix in memory the upper triangle is read and nothing else: a full matrix is taken for the
-#' factor that its upper triangle would be, and what is not zero below the diagonal is not noticed. Nor is a lower triangular factor: give `t()` of it.
+#' `r` is the factor, such as `chol(a)`, and not the matrix \eqn{A}. Only its upper triangle is
+#' read, so a full matrix or a lower factor is not detected. For a lower factor use `t(r)`.
 #'
-#' The tiles of a factor in a file are read while others are computed with, and what is solved for stays in memory: of `chol_solve()` the solution, which R holds; on a GPU, as many
-#' of its columns as `gpu_memory` has room for, so that the tiles pass by once for each such part, and all that `host_memory` has room for stay in the host's memory meanwhile.
-#' The two systems need each tile twice, but for those that memory keeps between them.
+#' For a factor on disk, tiles are read while others are used. The solution is in host memory. On a
+#' GPU, as many of its columns are solved for together as `gpu_memory` allows, and the tiles are
+#' read once for each such part. Each tile is needed twice, unless it stays in memory between the
+#' two systems.
 #'
-#' Column \eqn{j} of the identity is solved for from row \eqn{j} on, \eqn{A^{-1}_{jj} = \|R^{-T} e_j\|^2}{(A^-1)[j, j] = ||R^-T e_j||^2}, as many
-#' columns at once as there is memory for: \eqn{n^3/3} operations in all.
+#' `chol2inv_diag()` solves for columns of the identity,
+#' \eqn{A^{-1}_{jj} = \|R^{-T} e_j\|^2}{(A^-1)[j, j] = ||R^-T e_j||^2}, as many at once as memory
+#' allows: \eqn{n^3/3} operations in all.
 #'
-#' @section Value:
-#' `chol_solve()`: a double matrix, or a vector where `b` is one. As by [solve()], rows are named by the columns of `r` and columns by those of `b`; a file has no names. Where `r` is in memory, either of
-#' the two is a [gpu_matrix] and `b` is a matrix, a `gpu_matrix`. Other attributes of `b` are dropped. `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
+#' @section Errors:
+#' * `cudafactor_error_argument`: the file does not hold a complete factor, or there is too little
+#'   memory.
+#' * `cudafactor_error_dimension`: `b` has the wrong number of rows or no columns, or `r` is not
+#'   square.
+#' * `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
+#' * `cudafactor_error_type`: an operand is complex or cannot be converted to numbers; `b` is a
+#'   factorization or a [lazy_covariance()]; `r` is text, or another factorization such as [qr()].
+#' * `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see
+#'   [tile_matrix].
 #'
-#' @section Failure:
-#' `cudafactor_error_argument`: the file holds no factor, or one whose making was interrupted; too little memory.
-#' `cudafactor_error_dimension`: `b` has another number of rows, or no columns; `r` is not square. `cudafactor_error_singular`: a diagonal entry of `r` is exactly zero (field `index`).
-#' `cudafactor_error_type`: an operand is complex, or none that numbers can be made of; `b` is a [lazy_covariance()] or a factor; `r` is text, or a factorization of another kind, such as [qr()].
-#' Other text is turned into numbers, NA with the warning `cudafactor_warning_coercion` where it is none, as by [solve()]. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
-#' NaN and infinite entries go where the substitution takes them.
+#' Text in `b` is converted to numbers, as by [solve()], with NA and the warning
+#' `cudafactor_warning_coercion` if it is not a number. NaN and infinite entries are no errors.
 #'
 #' @section Accuracy:
-#' As of [gpu_backsolve()], in the precision of the file; sums of squares are taken in double precision.
+#' As for [gpu_backsolve()], in the precision of the file. Sums of squares are taken in double
+#' precision.
 #'
 #' @section Device:
-#' Of a file, `"auto"` is the first GPU for 2048 rows and more, of `chol_solve()` with 64 columns and more: reading takes longer than arithmetic with fewer. A matrix in memory is computed with as by
-#' [gpu_backsolve()] and [gpu_chol2inv()], a [gpu_matrix] where it is. So is a factor of [chol_gpus()] by `chol_solve()`, whose value then is a plain matrix or vector;
-#' `chol2inv_diag()` brings it to the host first.
+#' For a file, `"auto"` is the first GPU for 2048 rows or more, and for `chol_solve()` 64 columns or
+#' more. With fewer columns reading takes longer than arithmetic. A matrix in memory is treated as
+#' by [gpu_backsolve()] and [gpu_chol2inv()]. A [gpu_matrix] is used on its own device, and so is a
+#' factor of [chol_gpus()] by `chol_solve()`. `chol2inv_diag()` copies such a factor to the host
+#' first.
 #'
-#' @param r The factor: a `tile_matrix` that holds one, an upper triangular matrix, of which the lower triangle is not read, a [gpu_matrix], or what [chol_gpus()] made.
-#' @param b The right-hand side, a vector or matrix, of package Matrix or on disk, too.
-#' @param host_memory,gpu_memory Of a file, bytes of memory for tiles, and of the GPU for the part of the solution that is there, too; of `chol2inv_diag()` for the columns it solves for, too.
-#'   As of [chol_file()]. Of other factors they are checked and make no difference.
-#' @param device As of [chol_file()]. Checked, and of no effect, where an operand is a [gpu_matrix] or `r` is of [chol_gpus()], which are computed with where they are.
-#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, chapters 2.2 and 5.4.2. MIT Press.
-#' @seealso [chol_file()], [chol_gpus()], [tile_matrix_solve] for the triangular systems alone and the determinant
+#' @param r The factor: an upper triangular matrix, a [gpu_matrix], a `tile_matrix` that holds a
+#'   factor, or the result of [chol_gpus()].
+#' @param b The right-hand side: a vector of length \eqn{n} or a matrix with \eqn{n} rows, which may
+#'   be a [gpu_matrix], of package Matrix, or on disk.
+#' @param host_memory,gpu_memory For a factor on disk, limits for tiles and, on the GPU or for
+#'   `chol2inv_diag()`, for columns that are solved for: bytes or text, see [chol_file()]. For other
+#'   factors they have no effect.
+#' @param device `"auto"`, `"cpu"`, `"cuda"` or `"cuda:1"` and so on, see [chol_file()]. It has no
+#'   effect if an operand is on a device already.
+#' @return `chol_solve()`: a double matrix, or a vector if `b` is one. If `r` is in memory, `b` is a
+#' matrix and one of them is a [gpu_matrix], a `gpu_matrix`. As by [solve()], rows are named by the
+#' columns of `r` and columns by those of `b`; a file has no names. Other attributes of `b` are
+#' dropped. For a factor of [chol_gpus()] the result is an ordinary matrix or vector.
+#'
+#' `chol2inv_diag()`: a vector, `diag(chol2inv(r))`.
+#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine
+#' Learning*, chapters 2.2 and 5.4.2. MIT Press.
+#' @seealso [chol_file()], [chol_gpus()], [tile_matrix_solve] for triangular systems and the
+#' determinant
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
 #' place <- seq(0, 1, length.out = 300)
-#' covariance <- function(i, j) {
+#' kernel <- function(i, j) {
 #'   exp(-abs(outer(place[i], place[j], "-")) / 0.2) + 0.1 * outer(i, j, "==")
 #' }
-#' k <- tile_matrix(covariance, file, dim = 300, triangle = TRUE, tile = 64)
+#' k <- tile_matrix(kernel, file, dim = 300, triangle = TRUE, tile = 64)
 #' a <- as.matrix(k)
 #' y <- sin(9 * place)
 #' r <- chol_file(k)
@@ -58,7 +79,7 @@
 #' w <- chol_solve(r, y, host_memory = "256KiB")
 #' all.equal(w, solve(a, y))
 #'
-#' # Its residuals where each observation is left out in turn
+#' # Leave-one-out residuals
 #' head(w / chol2inv_diag(r))
 #' unlink(file)
 #'

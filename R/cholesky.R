@@ -1,55 +1,71 @@
 #' Cholesky factorization
 #'
 #' `gpu_chol(x)` is `chol(x)`: the upper triangular \eqn{R} with positive diagonal and
-#' \eqn{R^T R = x}{R'R = x}, for a symmetric positive definite `x`. With `pivot = TRUE` the largest remaining
-#' diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}, which factors semidefinite matrices too.
-#' Many matrices, in an array or a list, are factored together.
-#'
-#' @section Value:
-#' A double matrix with the attributes of `x` and exact zeros below the diagonal. Only the upper triangle of `x` is
-#' read: what stands below the diagonal, even NaN, changes nothing. With `pivot = TRUE` also attributes `pivot`, so that
-#' `crossprod(R)` is `x[pivot, pivot]`, and `rank`, the number of pivots above `tol`; column names are permuted, row
-#' names are not. Where `rank < n` the trailing block is what the elimination left there and means nothing.
+#' \eqn{R^T R = x}{R'R = x}, for a symmetric positive definite `x`. With `pivot = TRUE` the largest
+#' remaining diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}, which also factors
+#' semidefinite matrices. Many matrices, in an array or a list, are factored together.
 #'
 #' @section Batches:
-#' For an array `x` of extents `c(n, n, b)` the value is an array with the attributes of `x` whose slice `[, , i]` is the factor of
-#' `x[, , i]`. For a list of matrices, which may differ in order, it is a list with the names of `x` whose element `i` is
-#' `gpu_chol(x[[i]])`. A GPU factors all matrices of one order together, the CPU shares them among its threads: for many
-#' small matrices both are much faster than a loop. An empty list, or `b = 0`, gives an empty one. A list with a class or with extents, such as
-#' a data frame, is one matrix as it is for [base::chol()]; `c()` makes a batch of the list that [base::by()] returns. A batch has no pivoting.
+#' For an array `x` of dimensions `c(n, n, b)` the result is an array whose slice `[, , i]` is the
+#' factor of `x[, , i]`. For a list of matrices, which may differ in order, it is a list whose
+#' element `i` is `gpu_chol(x[[i]])`. Attributes of the array and names of the list are kept. An
+#' empty batch gives an empty result.
 #'
-#' @section Failure:
-#' `cudafactor_error_not_positive_definite`: the leading minor of the order in field `order` is not positive. NaN counts as
-#' not positive, always, while base R depends on its LAPACK here. An infinite pivot is no error, as in LAPACK; an infinity above the
-#' diagonal leaves a later pivot that is not positive.
-#' `cudafactor_error_dimension`: `x` is not square or has no rows. `cudafactor_error_type`: `x` is complex or no
-#' matrix at all. `cudafactor_error_argument`: `x` is a factor already, of [chol_gpus()] or [chol_file()]. With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
-#' A matrix of a batch that has no factor is an error of the whole batch. Its message begins with which it is, as in
-#' `matrix 3 ("c"): `; field `index` is its number, and `name` its name where it has one: of the first that is not
-#' positive definite, or of an element of a list that is no square matrix, which is said before any is factored. `cudafactor_error_argument`: `pivot = TRUE` with a batch.
+#' A GPU factors all matrices of one order together, and the CPU shares them among its threads. For
+#' many small matrices both are much faster than a loop. A batch has no pivoting. A list with a
+#' class or dimensions, such as a data frame, is one matrix, as for [base::chol()]; use `c()` on the
+#' list that [base::by()] returns.
+#'
+#' @section Errors:
+#' * `cudafactor_error_not_positive_definite`: the leading minor of order `order` is not positive.
+#'   NaN always counts as not positive; in base R this depends on LAPACK. An infinite pivot is no
+#'   error, as in LAPACK, but an infinity above the diagonal makes a later pivot fail.
+#' * `cudafactor_error_dimension`: `x` is not square or has no rows.
+#' * `cudafactor_error_type`: `x` is complex, on disk, or not a matrix.
+#' * `cudafactor_error_argument`: `x` is a factor already, made by [chol_gpus()] or [chol_file()];
+#'   or `pivot = TRUE` with a batch or a [gpu_matrix].
+#'
+#' In a batch the first matrix that is not positive definite stops the call. Elements of a list that
+#' are not square matrices are reported before any is factored. The message begins with the matrix,
+#' as in `matrix 3 ("c"): `; fields `index` and `name` tell it too.
+#'
+#' With `pivot = TRUE` a rank below \eqn{n} is the warning `cudafactor_warning_rank_deficient`.
 #'
 #' @section Accuracy:
-#' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant; tested as
-#' \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} against a fixed bound on every device, with \eqn{\epsilon} that of
-#' the `precision`. With `precision = "single"` GPUs of compute capability 8.0, 9.0 and 10.0 factor a matrix that comes alone in double
-#' precision and round the factor; `x`, rounded to single precision, then counts as positive definite where it is in double arithmetic.
+#' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant.
+#' Tests bound \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} on every
+#' device, with \eqn{\epsilon} of the `precision`. With `precision = "single"`, GPUs of compute
+#' capability 8.0, 9.0 and 10.0 factor a single matrix in double precision and round the factor.
+#' Then `x`, rounded to single precision, must be positive definite in double arithmetic.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch, see [cudafactor-options]. From order 40000 on it takes several GPUs where there are some.
+#' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch together: see
+#' [cudafactor-options]. From order 40000 on it uses several GPUs if there are some.
 #'
-#' @param x A square numeric matrix, or what `as.matrix()` makes one; only its upper triangle matters. Or a batch of
-#'   such matrices: a numeric array of three extents, or a list.
-#' @param pivot Should the diagonal be pivoted?
-#' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value stands
-#'   for `n * .Machine$double.neg.eps * max(diag(x))`.
-#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
+#' @param x A square numeric matrix or [gpu_matrix], or an object that `as.matrix()` makes one; only
+#'   its upper triangle is read. Or a batch of such matrices: a numeric array of dimensions
+#'   `c(n, n, b)`, or a list.
+#' @param pivot Should the diagonal be pivoted? `FALSE` by default.
+#' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value,
+#'   the default, means `n * .Machine$double.neg.eps * max(diag(x))`.
+#' @param ... No further arguments: any is an error, to catch misspelt names.
 #' @inheritParams gpu_matmult
+#' @return A double matrix with the attributes of `x` and zeros below the diagonal; a `gpu_matrix`
+#' if `x` is one. Entries of `x` below the diagonal, even NaN, have no effect.
+#'
+#' With `pivot = TRUE` there are also attributes `pivot`, so that `crossprod(R)` is
+#' `x[pivot, pivot]`, and `rank`, the number of pivots above `tol`. Column names are permuted, row
+#' names are not. If `rank < n`, the trailing block is left over from the elimination and has no
+#' meaning.
 #' @references LAPACK routines of the same work: `dpotrf`, `dpstrf`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns
+#' Hopkins.
 #'
-#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 10. SIAM.
-#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]; [chol_file()] for matrices larger than memory; [chol_gpus()], which leaves the factor on several GPUs
+#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 10.
+#' SIAM.
+#' @seealso [base::chol()], [gpu_chol2inv()], [gpu_backsolve()]; [chol_file()] for matrices larger
+#' than memory; [chol_gpus()] for a factor that stays on several GPUs
 #' @examples
 #' x <- crossprod(matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4])))
 #' r <- gpu_chol(x)
@@ -156,27 +172,30 @@ permute_colnames <- function(names, pivot) {
 
 #' Inverse from a Cholesky factor
 #'
-#' `gpu_chol2inv(x)` is `chol2inv(x)`: \eqn{(R^T R)^{-1}}{(R'R)^-1} for the upper triangular \eqn{R} in
-#' the leading `size` rows and columns of `x`, such as [gpu_chol()] and the `qr` component of [gpu_qr()] hold.
+#' `gpu_chol2inv(x)` is `chol2inv(x)`: \eqn{(R^T R)^{-1}}{(R'R)^-1} for the upper triangular \eqn{R}
+#' in the leading `size` rows and columns of `x`. [gpu_chol()] gives such a factor, and so does the
+#' `qr` component of [gpu_qr()].
 #'
-#' @section Value:
-#' A `size` by `size` double matrix, exactly symmetric, without dimnames. Only the upper triangle is read.
-#'
-#' @section Failure:
-#' `cudafactor_error_singular`: a diagonal entry is zero (field `index`). `cudafactor_error_argument`: `size` is not a
-#' positive integer. `cudafactor_error_dimension`: `size` exceeds the rows or columns of `x`.
-#' `cudafactor_error_type`: `x` is not a numeric matrix.
+#' @section Errors:
+#' * `cudafactor_error_singular`: a diagonal entry is zero (field `index`).
+#' * `cudafactor_error_argument`: `size` is not a positive integer.
+#' * `cudafactor_error_dimension`: `size` exceeds the rows or columns of `x`.
+#' * `cudafactor_error_type`: `x` is not a numeric matrix.
 #'
 #' @section Accuracy:
-#' \eqn{\|I - R^T R X\|_1}{||I - R'R X||} is at most \eqn{n \epsilon \kappa(R)^2} up to a small constant.
+#' \eqn{\|I - R^T R X\|_1}{||I - R'R X||} is at most \eqn{n \epsilon \kappa(R)^2} up to a small
+#' constant.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A numeric matrix whose leading upper triangle is the factor. A number stands for a 1 by 1 matrix.
-#' @param size How many rows and columns the factor has.
-#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
+#' @param x A numeric matrix whose leading upper triangle is the factor, or a [gpu_matrix]. A number
+#'   is a 1 by 1 matrix.
+#' @param size The number of rows and columns of the factor; by default all columns of `x`.
+#' @param ... No further arguments: any is an error, to catch misspelt names.
 #' @inheritParams gpu_matmult
+#' @return A `size` by `size` double matrix, exactly symmetric, without dimnames; a `gpu_matrix` if
+#' `x` is one. Only the upper triangle of `x` is read.
 #' @references LAPACK routine of the same work: `dpotri`.
 #' @seealso [base::chol2inv()]
 #' @examples

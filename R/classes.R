@@ -2,73 +2,86 @@
 
 #' Matrices that stay on the GPU
 #'
-#' `as_gpu(x)` brings a matrix to the GPU, where it stays until R collects it. Base R's functions work on it as on any
-#' matrix, `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`, `determinant()` and others; a result that is a matrix stays
-#' there too, so that a chain of them moves nothing over the bus. `as.matrix()` brings a matrix back.
-#' `vignette("resident", "cudafactor")` has the tour.
+#' `as_gpu(x)` copies a matrix to the GPU, where it stays until R's garbage collector releases it.
+#' Base R's functions work on it: `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`,
+#' `determinant()` and others. A result that is a matrix stays on the GPU too, so a chain of calls
+#' copies nothing. `as.matrix()` copies a matrix back. `vignette("resident", "cudafactor")` has a
+#' tour.
 #'
-#' A plain matrix or vector beside a `gpu_matrix` is brought to its device, in its precision. Two of them must be on one device
-#' and of one precision. What base R gives as a vector or a number, such as the solution for a right-hand side that is a vector,
-#' comes home; what it gives as a matrix stays, be it one column, as `x %*% b`, or one number, as `crossprod(b)`: take
-#' `sum()` or `as.vector()` of that where plain numbers are wanted, as by [stats::optim()].
-#' The functions of this package (`gpu_chol()` and so on) take a `gpu_matrix` too, compute where it is, whatever `device` and
-#' `precision` say, and give one back; only [gpu_lm_fit()] fetches it first and gives a plain fit.
+#' If one operand is a `gpu_matrix`, ordinary matrices and vectors are copied to its device, in its
+#' precision. Two `gpu_matrix` operands must be on one device and have one precision.
 #'
-#' Without a GPU the same class holds memory of the host, and gives the same answers. What other functions of base R make of it: see
-#' [gpu_matrix_base].
+#' A result that base R gives as a vector or a number is an ordinary one, such as the solution for a
+#' right-hand side that is a vector. A result that base R gives as a matrix stays, even with one
+#' column (`x %*% b`) or one entry (`crossprod(b)`). Use `sum()` or `as.vector()` for ordinary
+#' numbers, for example for [stats::optim()].
 #'
-#' A call may return while the GPU is still at work, and the next one waits its turn there; what comes home is complete, so for
-#' the time that a computation takes, time it with `as.matrix()` of the result, or with a number taken from it, such as its
-#' determinant.
+#' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`. They compute on its
+#' device, whatever `device` and `precision` say, and return a `gpu_matrix`. Only [gpu_lm_fit()]
+#' copies it back first and returns an ordinary fit.
 #'
-#' A `gpu_matrix` is a value like any other: an assignment to a part of it or to its dimnames leaves copies alone. The one exception is
-#' `in_place = TRUE` of [chol_update()] and [chol_downdate()], which every name of the matrix sees. And what R
-#' saves of it, with `saveRDS()` or an image, or sends to another process, are its extents and names alone: use [gpu_save()] and
-#' [gpu_restore()], or take `as.matrix()` first. One without its values can be printed; all else is the error
-#' `cudafactor_error_stale`. `is(x, "gpu_matrix")` tells a `gpu_matrix` from a plain matrix.
+#' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
+#' the functions of base R that work on it.
+#'
+#' A call may return while the GPU is still computing. To time a computation, use `as.matrix()` of
+#' the result, or a number computed from it.
+#'
+#' Assigning to a part or to the dimnames of a `gpu_matrix` does not change its copies. The
+#' exception is `in_place = TRUE` of [chol_update()] and [chol_downdate()], which changes every name
+#' of the matrix.
+#'
+#' `saveRDS()`, saved workspaces and parallel workers copy the dimensions and names, but not the
+#' values. Use [gpu_save()] and [gpu_restore()], or `as.matrix()`. A `gpu_matrix` without values can
+#' be printed; anything else is the error `cudafactor_error_stale`.
+#'
+#' `is(x, "gpu_matrix")` tests for the class.
 #'
 #' @section Comparing and hashing:
-#' `all.equal()`, and `expect_equal()` and `expect_identical()` of \pkg{testthat}, compare values. Base R's `identical()` cannot
-#' be taught to: it asks whether two objects are one matrix in memory, and of objects without values it compares dimensions and
-#' names alone.
+#' `all.equal()`, and `expect_equal()` and `expect_identical()` of \pkg{testthat}, compare values.
+#' `identical()` does not: it tells whether two objects are one matrix in memory. For objects
+#' without values it compares dimensions and names only.
 #'
-#' Every matrix has an identity that no other one has, in no session, and a copy by assignment shares it. A change in place
-#' renews it. What hashes R's serialization sees it, as `rlang::hash()`, `digest::digest()`, and with them \pkg{memoise},
-#' \pkg{targets} and `shiny::bindCache()`: two matrices hash alike only if they are one. The same holds for factors on a device
-#' and for those of [chol_gpus()]. A [tile_matrix()] has that of its file's contents, as they were when the object was made or
+#' Every matrix has a unique identity, in all sessions. A copy by assignment shares it, and a change
+#' in place renews it. Hashes of R's serialization include it: `rlang::hash()`, `digest::digest()`,
+#' and so \pkg{memoise}, \pkg{targets} and `shiny::bindCache()`. Two matrices have the same hash
+#' only if they are one matrix. The same holds for factors on a device and those of [chol_gpus()].
+#' The identity of a [tile_matrix()] is that of its file's contents when the object was made, or
 #' when this session last changed them by [chol_file()].
 #'
 #' @section In packages and scripts:
-#' In R before 4.4, base R has no generic `crossprod()`, and in no version a generic `rowSums()`, `norm()`, `qr.coef()` and
-#' others. Their methods here come with generics of the same names, which give base R's answers for anything else. `library(cudafactor)`
-#' brings them, without masking what they did. A package of yours says `import(cudafactor)`; `cudafactor::as_gpu()` or `importFrom(cudafactor, as_gpu)` alone is not
-#' enough, and base R's own function then stops with a word such as `requires numeric/complex matrix/vector arguments`.
+#' Some base functions are not generic: `crossprod()` before R 4.4, `rowSums()`, `norm()`,
+#' `qr.coef()` and others. They work on a `gpu_matrix` only after `library(cudafactor)`, or with
+#' `import(cudafactor)` in the NAMESPACE of your package. Nothing is masked: for other data they
+#' give base R's answers. With `cudafactor::as_gpu()` or `importFrom(cudafactor, as_gpu)` alone,
+#' base R's own function stops, for example with `requires numeric/complex matrix/vector arguments`.
 #'
-#' @section Value:
-#' `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles. NA stays NA, in single
-#' precision too; what arithmetic makes of it is NA or NaN.
-#'
-#' `as.matrix()`, `as.vector()`, `as.numeric()`: plain R data, doubles. `print()` fetches a corner of at most 6 rows and columns.
-#'
-#' @section Failure:
-#' `cudafactor_error_type`: `x` is complex, text or no matrix at all. `cudafactor_error_argument`: operands on different devices
-#' or of different precision. `cudafactor_error_stale`: the values are not in this R session. Errors of the device: see
-#' [cudafactor_conditions].
+#' @section Errors:
+#' * `cudafactor_error_type`: `x` is complex, text or not a matrix.
+#' * `cudafactor_error_dimension`: `x` is an array of more than two dimensions.
+#' * `cudafactor_error_argument`: operands on different devices or of different precision.
+#' * `cudafactor_error_stale`: the values are not in this R session, or were released by
+#'   [gpu_free()].
+#' * Errors of the device: see [cudafactor_conditions].
 #'
 #' @section Device:
-#' `"auto"` is the first GPU where there is one, for a matrix of any size, else the CPU; a matrix that does not fit that GPU
-#' stays in the memory of the host. The model by which other functions choose (see [cudafactor-options]) has no part in it: who
-#' brings a matrix to the GPU means to use it there.
+#' For `as_gpu()`, `"auto"` is the first GPU, for a matrix of any size. If there is none, or if the
+#' matrix does not fit, it is the CPU. The model by which other functions choose a device (see
+#' [cudafactor-options]) is not used.
 #'
-#' @param x A numeric or logical matrix, a vector (one column), what `as.matrix()` makes a matrix of, or a `gpu_matrix`, which is brought
-#'   to another device or precision where these are given.
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#'   `"cuda"` is an error where there is no GPU.
-#' @param precision `"double"` or `"single"`, in which it is stored and computed with.
+#' @param x A numeric or logical matrix, a vector (one column), or an object that `as.matrix()`
+#'   makes a matrix. A `gpu_matrix` is copied to another device or precision if these are given.
+#' @param device `"auto"` (the default, see below), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"`
+#'   (the second, and so on). `"cuda"` is an error if there is no GPU.
+#' @param precision `"double"` (the default) or `"single"`, for storage and computation.
 #' @param ... Ignored.
-#' @slot pointer Where the values are.
-#' @slot Dim,Dimnames As of a plain matrix; `Dimnames` is a list of two.
-#' @slot precision,device As the arguments, `device` being the one in use: `"cpu"`, `"cuda:0"`.
+#' @slot pointer Reference to the values.
+#' @slot Dim,Dimnames As for an ordinary matrix; `Dimnames` is a list of two.
+#' @slot precision,device As the arguments, but `device` is the one in use: `"cpu"`, `"cuda:0"`.
+#' @return `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles.
+#' NA stays NA, in single precision too; arithmetic with it gives NA or NaN.
+#'
+#' `as.matrix()`, `as.vector()`, `as.numeric()`: ordinary R data, doubles. `print()` shows a corner
+#' of at most 6 rows and columns.
 #' @seealso [gpu_mem()], [gpu_free()], [gpu_save()], [cudafactor-options]
 #' @examples
 #' x <- matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4]))
@@ -93,41 +106,45 @@ setClass("gpu_matrix",
 
 #' QR factorizations that stay on the GPU
 #'
-#' `qr()`, and [gpu_qr()], of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor stays where the matrix is.
-#' `qr.coef()`,
-#' `qr.qty()`, `qr.qy()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()`, `qr.X()`, `qr.solve()` and `solve()` work on it as on base R's `qr` object,
-#' with the same rank, order of columns and signs.
+#' `qr()` and [gpu_qr()] of a [gpu_matrix] give an object of class `gpu_qr_factor`, whose factor
+#' stays on the device of the matrix. `qr.coef()`, `qr.qty()`, `qr.qy()`, `qr.fitted()`,
+#' `qr.resid()`, `qr.Q()`, `qr.R()`, `qr.X()`, `qr.solve()` and `solve()` work on it as on base R's
+#' `qr` object. Rank, order of columns and signs are the same. So do [gpu_qr.Q()], [gpu_qr.qy()] and
+#' [gpu_qr.qty()].
 #'
-#' `as.qr()` of it is that object itself, of class `"qr"`, in plain memory: for base R's own code, and to be saved.
+#' `as.qr()` converts it to base R's object of class `"qr"` in ordinary memory, for base R's code
+#' and for saving.
 #'
-#' A matrix of right-hand sides, plain or on the device, gives a `gpu_matrix`, a vector gives a vector. The functions
-#' `gpu_qr.Q()`, `gpu_qr.qy()` and
-#' `gpu_qr.qty()` take a `gpu_qr_factor` too.
+#' A matrix of right-hand sides, ordinary or on the device, gives a `gpu_matrix`; a vector gives a
+#' vector.
 #'
-#' @section Value:
-#' `qr()`: an object with the slots below; `dim()` of it are the extents of the matrix. `as.qr()`: a list of `qr`, `rank`, `qraux` and `pivot`,
-#' as [base::qr()] gives. The others: as of base R's functions;
-#' coefficients of columns beyond the rank are NA.
-#'
-#' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`. `cudafactor_error_singular`: `solve()` or `qr.solve()` with a rank
-#' below the number of
-#' columns. `cudafactor_error_dimension`: `y` has another number of rows. `cudafactor_error_argument`: `LAPACK = TRUE`, which
-#' needs a plain matrix.
+#' @section Errors:
+#' * `cudafactor_error_non_finite`: NA, NaN or Inf in the matrix or in `y`.
+#' * `cudafactor_error_singular`: `solve()` or `qr.solve()` with a rank below the number of columns.
+#' * `cudafactor_error_dimension`: `y` has the wrong number of rows.
+#' * `cudafactor_error_argument`: `LAPACK = TRUE`, which needs an ordinary matrix.
 #'
 #' @param x A `gpu_matrix`; for `dim()`, `print()`, `as.qr()` and `$` a `gpu_qr_factor`.
-#' @param tol A column whose remaining norm falls below `tol` times its norm moves behind the others; 1e-7, or 1e-4 in single precision.
+#' @param tol A column whose remaining norm falls below `tol` times its norm is moved to the end.
+#'   The default is 1e-7, or 1e-4 in single precision.
 #' @param LAPACK Must be `FALSE`.
-#' @param qr,a,object A `gpu_qr_factor`. Of `qr.solve()` the operands may be a `gpu_matrix` and a plain one, too.
-#' @param y,b A vector or a matrix, plain or a `gpu_matrix`. `solve()` without `b` is the inverse.
+#' @param qr,a,object A `gpu_qr_factor`. For `qr.solve()` one operand may be a `gpu_matrix` and the
+#'   other an ordinary one.
+#' @param y,b A vector or a matrix with as many rows as the matrix that was factored, ordinary or a
+#'   `gpu_matrix`. `solve()` without `b` gives the inverse.
 #' @param complete Should Q be square, or R have as many rows as the matrix?
-#' @param k How many columns to fit by, at most the rank.
-#' @param ncol How many columns of the matrix; more than it has are columns of Q.
-#' @param Dvec Factors for the columns of Q.
+#' @param k The number of columns to fit with, at most the rank.
+#' @param ncol The number of columns of the matrix to rebuild; columns beyond those of the matrix
+#'   are columns of Q.
+#' @param Dvec A vector of factors for the columns of Q.
 #' @param ... Ignored.
 #' @slot factor R above the diagonal and the reflectors below, in LAPACK's form: a `gpu_matrix`.
-#' @slot tau,turned The reflectors' factors; the columns for which LINPACK has the reflector of a unit vector, and LAPACK has none.
-#' @slot rank,pivot As of base R's `qr` object.
+#' @slot tau,turned The factors of the reflectors, and the columns for which LINPACK has the
+#'   reflector of a unit vector and LAPACK has none.
+#' @slot rank,pivot As in base R's `qr` object.
+#' @return `qr()`: an object with the slots below; its `dim()` are the dimensions of the matrix.
+#' `as.qr()`: a list of `qr`, `rank`, `qraux` and `pivot`, as [base::qr()] gives. The others: as for
+#' base R's functions; coefficients of columns beyond the rank are NA.
 #' @seealso [base::qr()], [gpu_qr()]
 #' @examples
 #' x <- cbind(1, 1:6, c(2, 7, 1, 8, 2, 8))

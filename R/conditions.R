@@ -3,78 +3,120 @@
 
 #' Conditions signalled by cudafactor
 #'
-#' Every error of this package inherits from `cudafactor_error`, carries the call the user wrote, and
-#' keeps base R's wording where base R has one, so that code which reads messages goes on working.
-#' Code written for this package should test classes and fields instead.
+#' Every error of this package has class `cudafactor_error` and carries the call that the user
+#' wrote. If base R has a message for it, that message is used. Test classes and fields in code, not
+#' messages.
 #'
 #' @section Errors:
 #' \tabular{lll}{
 #'   **class** \tab **fields** \tab **meaning** \cr
-#'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab shapes that do not fit, or a matrix that is not square \cr
-#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand of a kind that has no such operation (a function; complex numbers in a factorization) \cr
-#'   `cudafactor_error_argument` \tab `argument` \tab another argument with a value that makes no sense \cr
-#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or Inf where base R refuses them, or in an update of a factor, a linear program or an image \cr
-#'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the leading minor of this order, of matrix `index`, is not positive \cr
-#'   `cudafactor_error_indefinite` \tab `argument`, `column`, `iteration`, `cosine` \tab [pcg()] found that the matrix `"A"`, or the preconditioner `"M"`, is not positive definite, in this iteration for this right-hand side; without the last three fields, a sparse Cholesky factorization of `"A"` did \cr
-#'   `cudafactor_error_not_symmetric` \tab `argument` \tab a matrix for [pcg()] or [ichol()] that is not symmetric, by more than rounding \cr
-#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab an exactly zero pivot, or diagonal entry of a factor, at `index`; a pivoted factor of rank `index - 1`; or a reciprocal condition number `rcond` below `tol`; or, in [gpu_lm_fit()], a `rank` below the number of columns (of problem `index`, with that `name`, in a batch) \cr
-#'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver that does not start, or a finalizer or event handler that comes in between another computation \cr
-#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device` \tab the GPU has too little memory: bytes asked for, free, in all, and held by so many `gpu_matrix` objects \cr
-#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU driver, or a kernel, failed. A GPU that fails so is of no use for the rest of the session: each call for `"cuda"` says so again, and `"auto"` goes on with the CPU \cr
-#'   `cudafactor_error_stale` \tab `reason` \tab a [gpu_matrix], or a [gpu_factor], whose values are not here: `"elsewhere"`, it came out of a file or from another R session, or `"freed"` by [gpu_free()] \cr
-#'   `cudafactor_error_host_memory` \tab `needed` \tab the workspace of this many bytes could not be allocated, or a sparse matrix takes as many (field `free`) where it becomes an ordinary one \cr
-#'   `cudafactor_error_file` \tab `path` \tab the system could not make, open, read or write a file; the message says why \cr
-#'   `cudafactor_error_file_exists` \tab `path` \tab a file that is to be made exists \cr
-#'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this session, has the file open \cr
-#'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and block column is not what was written \cr
-#'   `cudafactor_error_file_format` \tab `path`, and `line` in an MPS file \tab not a file of tiles, or one that is damaged, cut off, or from another kind of machine, or one of another matrix than is asked for; or a file of another format that [matrix_file()] or [lp_read_mps()] cannot read \cr
-#'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the file: bytes asked for, and free \cr
+#'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab dimensions do not match, or a
+#'   matrix is not square \cr
+#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand has a type without this
+#'   operation: a function, or complex numbers in a factorization \cr
+#'   `cudafactor_error_argument` \tab `argument` \tab another argument has an invalid value \cr
+#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or
+#'   Inf where base R refuses them, or in the update of a factor, a linear program or an image \cr
+#'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the
+#'   leading minor of this order (of matrix `index`) is not positive \cr
+#'   `cudafactor_error_indefinite` \tab `argument`, `column`, `iteration`, `cosine` \tab [pcg()]
+#'   found in this iteration, for this right-hand side, that the matrix `"A"` or the preconditioner
+#'   `"M"` is not positive definite; without the last three fields, a sparse Cholesky factorization
+#'   of `"A"` found it \cr
+#'   `cudafactor_error_not_symmetric` \tab `argument` \tab a matrix for [pcg()] or [ichol()] is not
+#'   symmetric, beyond rounding \cr
+#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab the pivot or diagonal entry
+#'   `index` is exactly zero; a pivoted factor has rank `index - 1`; the reciprocal condition number
+#'   `rcond` is below `tol`; or in [gpu_lm_fit()] the `rank` is below the number of columns (for
+#'   problem `index`, `name`, in a batch) \cr
+#'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver
+#'   that does not start, or a call from a finalizer or event handler during another computation \cr
+#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device`
+#'   \tab the GPU has too little memory: bytes requested, free, in total, and held by this number of
+#'   `gpu_matrix` objects \cr
+#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU
+#'   driver, or a kernel, failed. That GPU cannot be used for the rest of the session: calls for
+#'   `"cuda"` repeat the error, `"auto"` uses the CPU \cr
+#'   `cudafactor_error_stale` \tab `reason` \tab the values of a [gpu_matrix] or [gpu_factor] are
+#'   not in this session: `"elsewhere"` (it came from a file or another R session) or `"freed"` by
+#'   [gpu_free()] \cr
+#'   `cudafactor_error_host_memory` \tab `needed` \tab workspace of this many bytes could not be
+#'   allocated, or a sparse matrix would take them as an ordinary one (field `free`) \cr
+#'   `cudafactor_error_file` \tab `path` \tab the system could not create, open, read or write a
+#'   file; the message says why \cr
+#'   `cudafactor_error_file_exists` \tab `path` \tab a file to be created exists \cr
+#'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this
+#'   session, has the file open \cr
+#'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and
+#'   block column differs from what was written \cr
+#'   `cudafactor_error_file_format` \tab `path`, and `line` in an MPS file \tab the file is not a
+#'   file of tiles, is damaged or cut off, comes from another kind of machine, or holds another
+#'   matrix; or [matrix_file()] or [lp_read_mps()] cannot read its format \cr
+#'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the
+#'   file: bytes requested, and free \cr
 #'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
 #' }
-#' The three `device` classes also inherit from `cudafactor_error_device`, so one handler can turn
-#' to the CPU: see the example. The `file_` classes and `disk_space` also inherit from `cudafactor_error_file`.
+#' The three `device` classes also have class `cudafactor_error_device`, so one handler can switch
+#' to the CPU: see the example. The `file_` classes and `disk_space` also have class
+#' `cudafactor_error_file`.
 #'
-#' A result matrix that does not fit into memory is base R's own error, `cannot allocate vector of
-#' size`.
+#' If an ordinary result matrix does not fit into memory, the error is base R's
+#' `cannot allocate vector of size`.
 #'
-#' R signals an error in an argument of an S4 generic anew, without its class, as one `in selecting a method`. The generics that this
-#' package makes of base R's functions evaluate their operands before, so that the class of an error in `chol()` is seen by handlers
-#' around `backsolve(chol(k), y)`. Package Matrix, where it is attached later, brings generics that do not.
+#' An error in an argument of an S4 generic normally loses its class and becomes
+#' `in selecting a method`. The generics that this package makes of base R's functions evaluate
+#' operands first. So handlers around `backsolve(chol(k), y)` see the class of an error in `chol()`.
+#' Generics of package Matrix, if attached later, do not.
 #'
 #' @section Warnings:
-#' All inherit from `cudafactor_warning`.
+#' All have class `cudafactor_warning`.
 #' \tabular{lll}{
 #'   **class** \tab **fields** \tab **meaning** \cr
-#'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped before the last column \cr
-#'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()], or [chol_insert()], came close to a matrix that is not positive definite: the factor has lost digits \cr
-#'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before it reached an optimum, and gives the best point \cr
-#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not bring the residuals of these right-hand sides below the tolerance, and gives its last iterates; [random_walker()] (field `error`) did not bring the error of probabilities there \cr
-#'   `cudafactor_warning_shifted` \tab `shift` \tab [ichol()] factored a matrix with this share of its diagonal added \cr
-#'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] met an exactly zero pivot; the factorization is complete \cr
-#'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` goes on with the CPU; once in a session \cr
-#'   `cudafactor_warning_coercion` \tab \tab base R's words on turning an operand into numbers \cr
-#'   `cudafactor_warning_argument` \tab `path`, `line`, `count` in an MPS file \tab an argument that base R disregards too; an entry of a file that [lp_read_mps()] disregards or takes in one of several meanings \cr
-#'   `cudafactor_warning_names` \tab \tab [gpu_lm_fit()] of an array: `x` and `y` name the problems differently \cr
-#'   `cudafactor_warning_no_checksum` \tab `path` \tab [gpu_restore()] read a file of an earlier version, damage to which may not be noticed \cr
-#'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] made NaN of a number \cr
-#'   `cudafactor_warning_accuracy` \tab \tab base R's words on `%%` of numbers whose quotient is too large \cr
-#'   `cudafactor_warning_recycling` \tab \tab a vector beside a [gpu_matrix] is recycled, and not a whole number of times, or is cut off \cr
+#'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped
+#'   before the last column \cr
+#'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()] or [chol_insert()]
+#'   came close to a matrix that is not positive definite: the factor has lost digits \cr
+#'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before an optimum, and
+#'   returns its best point \cr
+#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not
+#'   reach the tolerance for these right-hand sides, and returns its last iterates;
+#'   [random_walker()] (field `error`) did not reach the tolerance for probabilities \cr
+#'   `cudafactor_warning_shifted` \tab `shift` \tab [ichol()] added this share of the diagonal to
+#'   the matrix \cr
+#'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] found an exactly zero pivot; the
+#'   factorization is complete \cr
+#'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` uses the CPU
+#'   from now on; once in a session \cr
+#'   `cudafactor_warning_coercion` \tab \tab base R's warning about converting an operand to numbers
+#'   \cr
+#'   `cudafactor_warning_argument` \tab `path`, `line`, `count` in an MPS file \tab an argument is
+#'   ignored, as in base R; or [lp_read_mps()] ignores an entry of a file, or takes it in one of
+#'   several meanings \cr
+#'   `cudafactor_warning_names` \tab \tab in [gpu_lm_fit()] of an array, `x` and `y` name the
+#'   problems differently \cr
+#'   `cudafactor_warning_no_checksum` \tab `path` \tab [gpu_restore()] read a file of an earlier
+#'   version, in which damage may not be noticed \cr
+#'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] produced NaN from a number \cr
+#'   `cudafactor_warning_accuracy` \tab \tab base R's warning about `%%` of numbers whose quotient
+#'   is too large \cr
+#'   `cudafactor_warning_recycling` \tab \tab a vector combined with a [gpu_matrix] is recycled a
+#'   fractional number of times, or cut off \cr
 #'   `cudafactor_warning_empty` \tab \tab the minimum or maximum of no numbers
 #' }
 #'
 #' @section Interrupts:
-#' Ctrl-C during a long computation ends it between two panels or tiles. A GPU finishes the few kernels it was given, which
-#' takes less than half a second. It is signalled as base R
-#' signals it, with class `cudafactor_interrupted`, `interrupt`, `condition`: `tryCatch(interrupt = )`
-#' sees it, and without a handler R returns to top level. Inputs are untouched, memory is released.
-#' A limit of [base::setTimeLimit()] ends a computation in the same places, with R's own error.
+#' Ctrl-C ends a long computation between two panels or tiles. A GPU first finishes the kernels that
+#' it was given, which takes less than half a second. Inputs are unchanged and memory is released.
+#' The condition has classes `cudafactor_interrupted`, `interrupt` and `condition`:
+#' `tryCatch(interrupt = )` catches it, and without a handler R returns to top level. A limit of
+#' [base::setTimeLimit()] ends a computation in the same places, with R's own error.
 #'
 #' @examples
 #' not_definite <- matrix(c(1, 2, 2, 1), 2)
 #' tryCatch(gpu_chol(not_definite),
 #'   cudafactor_error_not_positive_definite = function(e) e$order)
 #'
-#' # A GPU where there is one, else the CPU, said aloud:
+#' # On a GPU if there is one, else on the CPU with a message
 #' tryCatch(gpu_chol(diag(2), device = "cuda"),
 #'   cudafactor_error_device = function(e) {
 #'     message("on the CPU: ", conditionMessage(e))

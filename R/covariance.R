@@ -2,58 +2,75 @@
 
 #' Covariance matrices of points
 #'
-#' `gpu_covariance(x)` is the matrix of covariances of the points in the rows of `x` with one another, `gpu_covariance(x, y)` of those in `x` with those in
-#' `y`, computed on the device from the coordinates. `covariance(x)` keeps the coordinates and the function alone, until [tile_matrix()] writes the matrix to a file, on the
-#' device tile by tile: it may then be larger than any memory.
+#' `gpu_covariance(x)` computes the covariance matrix of the points in the rows of `x`.
+#' `gpu_covariance(x, y)` computes the covariances of the points in `x` with those in `y`.
+#' `lazy_covariance(x)` keeps only the points and the covariance function. [tile_matrix()] evaluates
+#' it tile by tile and writes the matrix to a file, so that the matrix may be larger than memory.
 #'
-#' The functions are those of Gaussian processes and kriging, stationary, of the distance \eqn{h}{h} that is Euclidean once differences of coordinates are divided by
-#' `range`: one number, or one for each dimension, which makes the function anisotropic.
+#' The covariance functions are stationary, as in Gaussian processes and kriging. \eqn{h}{h} is the
+#' Euclidean distance after coordinate differences are divided by `range`. With one range for each
+#' dimension the function is anisotropic.
 #' \tabular{ll}{
 #'   **`kernel`** \tab **correlation** \cr
 #'   `"exponential"`, or `"matern12"` \tab \eqn{\exp(-h)}{exp(-h)} \cr
 #'   `"matern32"` \tab \eqn{(1 + \sqrt{3} h) \exp(-\sqrt{3} h)}{(1 + sqrt(3) h) exp(-sqrt(3) h)} \cr
-#'   `"matern52"` \tab \eqn{(1 + \sqrt{5} h + 5 h^2 / 3) \exp(-\sqrt{5} h)}{(1 + sqrt(5) h + 5 h^2 / 3) exp(-sqrt(5) h)} \cr
+#'   `"matern52"` \tab
+#'   \eqn{(1 + \sqrt{5} h + 5 h^2 / 3) \exp(-\sqrt{5} h)}{(1 + sqrt(5) h + 5 h^2 / 3) exp(-sqrt(5) h)}
+#'   \cr
 #'   `"squared_exponential"` \tab \eqn{\exp(-h^2 / 2)}{exp(-h^2 / 2)}
 #' }
-#' The covariance of two points is `variance` (the sill) times their correlation. The `nugget` is added to it on the diagonal of the matrix of points with one another, and
-#' nowhere else: two rows of `x` with the same coordinates are two points, and so are a row of `x` and one of `y`. Other packages have other ranges:
-#' a Gaussian function \eqn{\exp(-(d / r)^2)}{exp(-(d / r)^2)} has `range = r / sqrt(2)` here.
+#' The covariance of two points is `variance` (the sill) times their correlation. The `nugget` is
+#' added on the diagonal of the matrix of points with themselves, and nowhere else. Two rows with
+#' the same coordinates are two points, and so are a row of `x` and a row of `y`. Other packages
+#' define `range` differently: a Gaussian function \eqn{\exp(-(d / r)^2)}{exp(-(d / r)^2)} has
+#' `range = r / sqrt(2)` here.
 #'
-#' @section Value:
-#' `gpu_covariance()`: a double matrix with a row for each row of `x` and a column for each row of `y` (or of `x`), with their row names as dimnames. Where `x` or `y` is
-#' a [gpu_matrix] so is the result, on its device and in its precision. Without `y` it is exactly symmetric.
-#'
-#' `covariance()`: an object of class `"lazy_covariance"`, a list of `x`, `kernel`, `range`, `variance` and `nugget`, of which nothing has been computed. There are methods
-#' for [dim()], [dimnames()], [print()], [as.matrix()] and `[`, which evaluates the entries that are asked for.
-#'
-#' @section Failure:
-#' `cudafactor_error_type`: coordinates that are no numbers. `cudafactor_error_non_finite`: NA, NaN or Inf among them (field `argument`). `cudafactor_error_dimension`: no columns, or
-#' as many in `y` as not in `x`; subscripts out of bounds. `cudafactor_error_argument`: a `range` that is not positive or not of one number or one for each
-#' column, a negative `variance` or `nugget`, an unknown `kernel`. Errors of the device: see [cudafactor_conditions].
+#' @section Errors:
+#' * `cudafactor_error_type`: coordinates are not numeric.
+#' * `cudafactor_error_non_finite`: NA, NaN or Inf among coordinates (field `argument`).
+#' * `cudafactor_error_dimension`: no columns, different numbers of columns in `x` and `y`, or
+#'   subscripts out of bounds.
+#' * `cudafactor_error_argument`: `range` is not positive or has the wrong length, `variance` or
+#'   `nugget` is negative, or `kernel` is unknown.
+#' * Errors of the device: see [cudafactor_conditions].
 #'
 #' @section Accuracy:
-#' Distances come from differences of coordinates, so that points close to each other are as far apart as their coordinates say, wherever they are. Everything is computed in
-#' double precision, and rounded once with `precision = "single"`. The relative error is some units in the last place, and as many times the
-#' exponent, since that is what an exponential makes of a rounded distance. A covariance too small for a number is zero. On every device an entry depends on its two points alone: the entries of a
-#' part, of the whole matrix and of a file are the same bit for bit. From device to device they differ by the last places of the exponential function. Coordinates in a
-#' `gpu_matrix` of single precision are what they were rounded to.
+#' Distances are computed from differences of coordinates, so close points far from the origin are
+#' accurate. Computation is in double precision; `precision = "single"` rounds once. The relative
+#' error is a few units in the last place, multiplied by the exponent of the exponential. Underflow
+#' gives zero. On one device an entry depends only on its two points: a part, the whole matrix and a
+#' file have the same bits. Devices differ in the last places of the exponential. Coordinates in a
+#' `gpu_matrix` of single precision are used as they were rounded.
 #'
 #' @section Device:
-#' `"auto"` is the first GPU, where there is one, for matrices of 2048 x 2048 entries and more, else the CPU.
+#' `"auto"` is the first GPU, if there is one, for matrices of 2048 x 2048 entries or more, else the
+#' CPU.
 #'
-#' @param x,y Numeric matrices: a point in each row, a coordinate in each column. A vector is points on a line. `y = NULL` stands for the points of `x` themselves.
-#'   Of the methods, `x` is an object made by `covariance()`.
+#' @param x,y Numeric matrices with one row for each point and one column for each coordinate. A
+#'   vector is a set of points on a line. `y = NULL` means the points of `x`. For methods, `x` is an
+#'   object that `lazy_covariance()` made.
 #' @param kernel The name of the correlation function, see above.
-#' @param range The distance over which correlation falls, in the units of the coordinates: a positive number, or one for each dimension.
-#' @param variance The covariance at distance zero, without the nugget.
-#' @param nugget What is added on the diagonal: the variance of errors of measurement, or what keeps a matrix of close points positive definite.
+#' @param range The distance over which correlation falls, in the units of the coordinates: a
+#'   positive number, or one for each column of `x`.
+#' @param variance The covariance at distance zero, without the nugget: 0 or more.
+#' @param nugget The number added on the diagonal, 0 or more: the variance of measurement errors, or
+#'   a term that keeps a matrix of close points positive definite.
 #' @inheritParams gpu_matmult
-#' @param precision `"double"`, or `"single"`: entries are rounded to some 7 digits, from what was computed in double precision. Beside a
-#'   `gpu_matrix` neither this nor `device` is looked at.
-#' @param i,j Rows and columns: numbers, negative numbers, logical vectors, names, or nothing for all.
-#' @param drop Whether a result with one row or column becomes a vector.
+#' @param precision `"double"`, or `"single"`: entries are rounded to about 7 digits. If an operand
+#'   is a `gpu_matrix`, `precision` and `device` are those of the operand.
+#' @param i,j Rows and columns: positive or negative numbers, logical vectors, names, or nothing for
+#'   all.
+#' @param drop Does a result with one row or column become a vector?
 #' @param ... Ignored.
-#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine Learning*, section 4.2.1. MIT Press.
+#' @return `gpu_covariance()`: a double matrix with one row for each row of `x` and one column for
+#' each row of `y` (or `x`), and their row names as dimnames. If `x` or `y` is a [gpu_matrix], so is
+#' the result. Without `y` it is exactly symmetric.
+#'
+#' `lazy_covariance()`: an object of class `"lazy_covariance"`, a list of `x`, `kernel`, `range`,
+#' `variance` and `nugget`. It has methods for [dim()], [dimnames()], [print()], [as.matrix()] and
+#' `[`, which evaluates the requested entries.
+#' @references Rasmussen, C. E. and Williams, C. K. I. (2006) *Gaussian Processes for Machine
+#' Learning*, section 4.2.1. MIT Press.
 #' @seealso [tile_matrix()], [chol_file()], [stats::dist()]
 #' @examples
 #' x <- cbind(runif(50), runif(50))
@@ -62,10 +79,10 @@
 #' all.equal(k, (1 + sqrt(3) * h) * exp(-sqrt(3) * h) + diag(0.01, 50),
 #'   check.attributes = FALSE)
 #'
-#' # With other points, and ranges of their own in the two directions
+#' # With other points, and a different range in each direction
 #' dim(gpu_covariance(x, rbind(c(0, 0), c(1, 1)), range = c(0.1, 0.5)))
 #'
-#' # Only what is asked for is computed; the file is written in tiles
+#' # Only the requested entries are computed; the file is written in tiles
 #' k <- lazy_covariance(x, "exponential", range = 0.3, variance = 2)
 #' k
 #' k[1:2, 1:4]

@@ -3,53 +3,65 @@
 
 #' Cholesky factors in the memory of several GPUs
 #'
-#' What is computed with a factor that [chol_gpus()] made, an upper triangular matrix \eqn{R}, where its tiles are: systems, products, its diagonal and its determinant, as base R's functions give them
-#' for `as.matrix()` of it. [chol_solve()] is for systems with \eqn{R^T R}{R'R}, and [gpu_backsolve()], [gpu_forwardsolve()], [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] and
-#' [gpu_determinant()] take such a factor too.
+#' Base R's functions compute with a factor that [chol_gpus()] made, an upper triangular matrix
+#' \eqn{R}, on the devices of its tiles: systems, products, diagonal and determinant. [chol_solve()]
+#' solves systems with \eqn{R^T R}{R'R}. [gpu_backsolve()], [gpu_forwardsolve()], [gpu_matmult()],
+#' [gpu_crossprod()], [gpu_tcrossprod()] and [gpu_determinant()] accept such a factor.
 #'
-#' What is solved for or multiplied is in the host's memory and goes to the tiles, block by block, and back. `chol_solve()` goes through the rows of tiles down and up: for each column of `b`,
-#' \eqn{2n^2} operations, and \eqn{n^2/t} numbers each way for tiles of order \eqn{t}. `backsolve()`, `solve()` and products are half of that.
+#' `solve(r, b)` solves \eqn{R X = b} without base R's estimate of the condition.
+#' `backsolve(r, b, transpose = TRUE)` is \eqn{R^{-T} b}{(R')^-1 b}, for the variance of a
+#' prediction. `crossprod(r, z)` with independent standard normal numbers `z` is a sample from the
+#' normal distribution with covariance \eqn{R^T R}{R'R}.
 #'
-#' `solve(r, b)` is \eqn{X} with \eqn{R X = b}, as of any triangular matrix, without base R's estimate of the condition. `backsolve(r, b, transpose = TRUE)` is
-#' \eqn{R^{-T} b}{(R')^-1 b}, of which the variance of a prediction is made. `crossprod(r, z)` of independent standard normal numbers `z` is a sample from the normal distribution with covariance
-#' \eqn{R^T R}{R'R}.
+#' Right-hand sides and operands are in host memory and are copied to the tiles and back, block by
+#' block. For each column of `b`, `chol_solve()` takes \eqn{2n^2} operations and copies \eqn{n^2/t}
+#' numbers each way for tiles of order \eqn{t}. `backsolve()`, `solve()` and products take half of
+#' that.
 #'
-#' @section What fetches the whole factor:
-#' `as.matrix()`, `as.array()`, `chol2inv()`, [gpu_chol2inv()], [chol2inv_diag()], [as_gpu()], [gpu_solve()], [gpu_qr()] and [gpu_lu()], and functions of base R that take `as.matrix()` of their argument,
-#' such as `svd()`, `eigen()`, `qr()`, `kappa()` and `apply()`: for large orders the host's memory may not hold it.
+#' @section Functions that copy the factor to the host:
+#' `as.matrix()`, `as.array()`, `chol2inv()`, [gpu_chol2inv()], [chol2inv_diag()], [as_gpu()],
+#' [gpu_solve()], [gpu_qr()], [gpu_lu()], and functions that call `as.matrix()`, such as `svd()`,
+#' `eigen()`, `qr()`, `kappa()` and `apply()`. For large orders it may not fit into host memory.
 #'
-#' @section What there is not:
-#' Subscripts, `head()`, arithmetic, sums and norms, `cbind()`, `t()` and others are the error `cudafactor_error_type`, which names `as.matrix()`. Nothing can be changed, not
-#' a part, not the dimnames. `chol()`, [gpu_chol()] and [chol_gpus()] do not factor a factor again. `as.list()`, `unlist()`, `lapply()` and `for` see the list of [chol_gpus()]:
-#' base R lets no class say otherwise.
+#' @section Functions that are errors:
+#' Subscripts, `head()`, arithmetic, sums, norms, `cbind()`, `t()` and others stop with
+#' `cudafactor_error_type` and name `as.matrix()`. Nothing can be assigned. `chol()`, [gpu_chol()]
+#' and [chol_gpus()] do not factor a factor. `as.list()`, `unlist()`, `lapply()` and `for` see the
+#' underlying list, which no class can prevent.
 #'
-#' In packages and scripts that do not attach this package, what [gpu_matrix] says of base R's functions that are no generics holds for a factor, too: `diag()` is one.
+#' In packages and scripts that do not attach this package, `diag()` and others are not generic: see
+#' [gpu_matrix].
 #'
 #' @section Copies and files:
-#' A copy of the object is the same factor: `gpu_free(r)` of one frees the memory of all, and using another is the error `cudafactor_error_stale`.
-#' What R saves of it is its description, as of a [gpu_matrix], and [gpu_save()] does not take one: save `as.matrix()` of it, or have [chol_file()] make the factor in a file. `print()`
-#' of one without its values says so.
+#' A copy of the object is the same factor: `gpu_free(r)` releases the memory of all copies, and
+#' using one is the error `cudafactor_error_stale`. `saveRDS()` and parallel workers do not copy the
+#' values, and [gpu_save()] does not accept a factor. Save `as.matrix()`, or make the factor with
+#' [chol_file()].
 #'
-#' @section Value:
-#' `as.matrix()`: the factor as `chol(x)` gives it, with its dimnames and exact zeros below the diagonal. `determinant()`: that of \eqn{R}, of class `"det"`;
-#' the logarithm of that of `x` is twice as large. `diag()`: its diagonal, named where rows and columns share their names. `solve()`, `backsolve()`, `forwardsolve()` and products: plain matrices or vectors, named as by
-#' base R, where an operand is a [gpu_matrix], too. `dim()` and `dimnames()`: of the matrix. `print()`: one line.
-#'
-#' @section Failure:
-#' `cudafactor_error_stale`: what is needed of the factor is not in this session, or was given back. `cudafactor_error_argument`: a part is to be changed; it is to be factored again; both operands of a product are factors;
-#' `upper.tri = FALSE`; `k`. Other errors as of [chol_solve()], [gpu_matmult()] and [gpu_backsolve()].
+#' @section Errors:
+#' * `cudafactor_error_stale`: the values are not in this session, or were released.
+#' * `cudafactor_error_argument`: an assignment; a second factorization; a product of two factors;
+#'   `upper.tri = FALSE`; an invalid `k`.
+#' * Others as for [chol_solve()], [gpu_matmult()] and [gpu_backsolve()].
 #'
 #' @section Accuracy:
-#' As of [gpu_backsolve()] and [gpu_matmult()] in double precision.
+#' As for [gpu_backsolve()] and [gpu_matmult()] in double precision.
 #'
-#' @param x,a,r,l,object A factor that [chol_gpus()] made; of `backsolve()` and `forwardsolve()` `x` is the right-hand side, a vector or matrix.
+#' @param x,a,r,l,object A factor that [chol_gpus()] made. In `backsolve()` and `forwardsolve()`,
+#'   `x` is the right-hand side, a vector or matrix.
 #' @param b The right-hand side, a vector or matrix.
-#' @param k,upper.tri,transpose As of [base::backsolve()]; `upper.tri` must be `TRUE`.
+#' @param k,upper.tri,transpose As in [base::backsolve()]; `upper.tri` must be `TRUE`.
 #' @param logarithm Return the logarithm of the modulus?
-#' @param nrow,ncol An error for a matrix, as in [base::diag()].
-#' @param names Whether the diagonal gets the names that rows and columns share.
-#' @param value Whatever it is: nothing can be assigned, which is an error.
-#' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, which are checked and make no difference. Of `chol2inv()`: `size`. Else ignored.
+#' @param nrow,ncol Must be missing, as for any matrix in [base::diag()].
+#' @param names Does the diagonal get the names that rows and columns share?
+#' @param value Any value: assignment is always an error.
+#' @param ... For `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, which are
+#'   checked but have no effect. For `chol2inv()`: `size`. Otherwise ignored.
+#' @return `as.matrix()`: the factor as `chol(x)` gives it, with its dimnames and zeros below the
+#' diagonal. `determinant()`: that of \eqn{R}, of class `"det"`; the logarithm for `x` is twice as
+#' large. `diag()`: the diagonal, named if rows and columns share their names. `solve()`,
+#' `backsolve()`, `forwardsolve()` and products: ordinary matrices or vectors with base R's names,
+#' even if an operand is a [gpu_matrix]. `print()` shows one line.
 #' @seealso [chol_gpus()], [chol_solve()]
 #' @examples
 #' a <- crossprod(matrix(rnorm(600), 30)) + diag(20)
@@ -63,11 +75,14 @@
 #' @name gpu_factor
 #' @aliases gpu_factor-class solve,ANY,gpu_factor-method
 #' @aliases %*%,gpu_factor,ANY-method %*%,ANY,gpu_factor-method %*%,gpu_factor,gpu_factor-method
-#' @aliases %*%,gpu_factor,gpu_matrix-method %*%,gpu_matrix,gpu_factor-method %*%,gpu_factor,tile_matrix-method %*%,tile_matrix,gpu_factor-method
-#' @aliases crossprod,gpu_factor,ANY-method crossprod,ANY,gpu_factor-method crossprod,gpu_factor,gpu_factor-method
+#' @aliases %*%,gpu_factor,gpu_matrix-method %*%,gpu_matrix,gpu_factor-method
+#' @aliases %*%,gpu_factor,tile_matrix-method %*%,tile_matrix,gpu_factor-method
+#' @aliases crossprod,gpu_factor,ANY-method crossprod,ANY,gpu_factor-method
+#' @aliases crossprod,gpu_factor,gpu_factor-method
 #' @aliases crossprod,gpu_factor,gpu_matrix-method crossprod,gpu_matrix,gpu_factor-method
 #' @aliases crossprod,gpu_factor,tile_matrix-method crossprod,tile_matrix,gpu_factor-method
-#' @aliases tcrossprod,gpu_factor,ANY-method tcrossprod,ANY,gpu_factor-method tcrossprod,gpu_factor,gpu_factor-method
+#' @aliases tcrossprod,gpu_factor,ANY-method tcrossprod,ANY,gpu_factor-method
+#' @aliases tcrossprod,gpu_factor,gpu_factor-method
 #' @aliases tcrossprod,gpu_factor,gpu_matrix-method tcrossprod,gpu_matrix,gpu_factor-method
 #' @aliases tcrossprod,gpu_factor,tile_matrix-method tcrossprod,tile_matrix,gpu_factor-method
 NULL

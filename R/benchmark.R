@@ -1,45 +1,50 @@
 #' Where a GPU begins to pay on this machine
 #'
-#' `gpu_benchmark()` times operations on square matrices of growing order: on the GPU, on this package's CPU backend and in base R,
-#' each from R matrix to R matrix, transfers included. It tells from which order on the GPU is the fastest, and what
-#' `device = "auto"` chooses. Without a GPU it times the others.
+#' `gpu_benchmark()` times operations on square matrices of growing order on the GPU, on this
+#' package's CPU backend and in base R. Each time is from R matrix to R matrix, with transfers. It
+#' reports the order from which the GPU is the fastest, and what `device = "auto"` chooses. Without
+#' a GPU it times the others.
 #'
-#' Each time is a median of several calls after one that is not counted. The first use of a kernel on a machine takes seconds, in
-#' which the driver compiles it; it is among the calls that are not counted. An order is left out (NA) for whoever would need more
-#' than its share of `seconds` for it, judged by the order before. Ctrl-C ends it as it ends any computation.
+#' Each time is a median of several calls. A first call is not counted: it includes the seconds that
+#' the driver takes to compile a kernel on first use. An order is left out (NA) if the times so far
+#' suggest that it would exceed its share of `seconds`. Ctrl-C ends the benchmark.
 #'
 #' | `what` | cudafactor | base R |
 #' |---|---|---|
 #' | `"product"` | [gpu_matmult()] | `x %*% x` |
 #' | `"crossprod"` | [gpu_crossprod()] | `crossprod(x)` |
 #' | `"chol"` | [gpu_chol()] | `chol(x)` |
-#' | `"lu"` | [gpu_lu()] | `determinant(x)`, which is little else than LU |
+#' | `"lu"` | [gpu_lu()] | `determinant(x)`, which is mostly LU |
 #' | `"qr"` | [gpu_qr()] | `qr(x)` |
 #' | `"solve"` | [gpu_solve()] of one matrix | `solve(x)` |
 #'
-#' @section Value:
-#' A data frame of class `"gpu_benchmark"` with a row for each operation and order, and columns `what`, `n`, `cpu`, `base` and `gpu`
-#' (seconds, NA where not measured) and `auto` (the device that `"auto"` chooses). Attribute `"breakeven"` is a vector named by
-#' operation: the order from which on the GPU was faster than the CPU backend (than base R, where that was not asked for), between
-#' the measured ones by interpolation; 0 where it was faster at every order, Inf where at none, NA where there is no GPU.
-#' `print()` shows times in milliseconds, without the orders at which there are none; `plot()` draws a panel for each operation.
+#' @section Using the measurements:
+#' `options(cudafactor.breakeven = attr(b, "breakeven"))` makes `device = "auto"` use the measured
+#' orders instead of its model; see [cudafactor-options]. `gpu_benchmark()` sets no option itself.
 #'
-#' @section Using what was measured:
-#' `options(cudafactor.breakeven = attr(b, "breakeven"))` lets `device = "auto"` go by the measured orders in place of its model; see
-#' [cudafactor-options]. Nothing is set by itself.
+#' @section Errors:
+#' * `cudafactor_error_argument`: an argument has an invalid value.
+#' * `cudafactor_error_device_unavailable`: the requested `device` does not exist.
 #'
-#' @section Failure:
-#' `cudafactor_error_argument`: an argument makes no sense. `cudafactor_error_device_unavailable`: the `device` that was named is
-#' not there.
-#'
-#' @param what Operations.
-#' @param n Orders of the matrices.
-#' @param device The GPU: `"cuda"` or `"cuda:<number>"`. `NULL` is the first one, or none where there is none.
+#' @param what Operations, from the table; all by default.
+#' @param n Orders of the matrices: whole numbers from 1 to 46340.
+#' @param device The GPU: `"cuda"` or `"cuda:<number>"`. `NULL` is the first one, or none if there
+#'   is none.
 #' @param against What to compare with: `"cpu"`, `"base"` or both.
-#' @param seconds About how long it may take.
+#' @param seconds The approximate total time, in seconds.
 #' @param x An object of class `"gpu_benchmark"`.
 #' @param ... Ignored by `print()`; further arguments of [graphics::plot()] for `plot()`.
 #' @inheritParams gpu_matmult
+#' @return A data frame of class `"gpu_benchmark"` with a row for each operation and order. Columns
+#' are `what`, `n`, `cpu`, `base` and `gpu` (seconds, NA if not measured) and `auto` (the device
+#' that `"auto"` chooses).
+#'
+#' Attribute `"breakeven"` is a vector named by operation: the order from which the GPU was faster
+#' than the CPU backend (than base R, without `"cpu"`). It is interpolated between measured orders.
+#' 0 means at every order, Inf at none, NA without a GPU.
+#'
+#' `print()` shows times in milliseconds, without orders that were not measured. `plot()` draws a
+#' panel for each operation.
 #' @seealso [cudafactor-options], [gpu_sitrep()]
 #' @examples
 #' b <- gpu_benchmark(c("product", "chol"), n = c(32, 64, 128), seconds = 0.5)
@@ -82,7 +87,7 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
   )
 }
 
-# Ours and base R's, of one matrix.
+# For each operation, this package's function of one matrix and base R's.
 benchmark_verbs <- list(
   product = list(function(x, ...) gpu_matmult(x, x, ...), function(x) x %*% x),
   crossprod = list(function(x, ...) gpu_crossprod(x, ...), function(x) crossprod(x)),
@@ -95,7 +100,9 @@ benchmark_verbs <- list(
 some_of <- function(value, choices, argument, call) {
   if (!(is.character(value) && length(value) && all(value %in% choices))) {
     abort_argument(argument,
-      sprintf("'%s' must be one or more of %s", argument, paste0("\"", choices, "\"", collapse = ", ")),
+      sprintf(
+        "'%s' must be one or more of %s", argument, paste0("\"", choices, "\"", collapse = ", ")
+      ),
       call)
   }
   unique(value)
@@ -109,8 +116,8 @@ benchmark_orders <- function(n, call) {
   sort(unique(as.integer(n)))
 }
 
-# Well conditioned, symmetric and positive definite for Cholesky. Takes no random numbers from the
-# session.
+# A well conditioned matrix, symmetric positive definite for Cholesky. It leaves the session's
+# random numbers alone.
 benchmark_matrix <- function(verb, n) {
   u <- sin(seq_len(65537)^2)
   x <- if (verb == "chol") tcrossprod(rep_len(u, n)) else matrix(rep_len(u, n * n), n, n)
@@ -118,7 +125,7 @@ benchmark_matrix <- function(verb, n) {
   x
 }
 
-# The rows of one operation. Who is too slow for an order is not asked for larger ones.
+# The rows of one operation. A column that is too slow for an order is left out for larger ones.
 benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
   ours <- benchmark_verbs[[verb]][[1L]]
   runs <- list(
@@ -142,7 +149,7 @@ benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
     x <- benchmark_matrix(verb, n[[i]])
     for (who in able) {
       began <- as.numeric(Sys.time())
-      # Too large for the GPU: no time.
+      # A matrix too large for the GPU has no time.
       times[i, who] <- tryCatch(median_time(runs[[who]], x, left[[who]] / 4),
         cudafactor_error_device_memory = function(e) NA_real_
       )
@@ -155,8 +162,8 @@ benchmark_verb <- function(verb, n, columns, device, precision, auto, share) {
   )
 }
 
-# Seconds of a call, after one that is not counted. A clock ticks in microseconds, so that calls
-# shorter than a millisecond are timed together.
+# Median seconds of a call, after one that is not counted. The clock has microseconds, so calls
+# shorter than a millisecond are timed several at once.
 median_time <- function(run, x, budget) {
   clock <- function(calls) {
     began <- as.numeric(Sys.time())
@@ -173,9 +180,9 @@ median_time <- function(run, x, budget) {
   stats::median(times)
 }
 
-# The order from which on the GPU is the faster, in the rows of one operation: where the line
-# between the last order at which it was not and the next one, drawn on logarithmic scales,
-# crosses. An order that the CPU was too slow for counts as won.
+# The order from which the GPU is faster, from the rows of one operation. It is interpolated on
+# logarithmic scales between the last order at which the GPU lost and the next one. An order that
+# was too slow for the CPU counts as won.
 breakeven <- function(rows) {
   rows <- rows[!is.na(rows$gpu), ]
   if (nrow(rows) == 0L) {

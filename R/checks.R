@@ -1,5 +1,5 @@
-# Operands and arguments as base R would take them. What base R coerces is coerced, what it refuses
-# is refused in its words. The verbs call these only when an operand is not a plain double matrix.
+# Operands and arguments as base R takes them: what base R coerces is coerced, and what it refuses
+# is refused with its message. Callers skip these checks for an ordinary double matrix.
 
 # `how` tells a native routine where and how to run, in the order it reads: device, single
 # precision, CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a
@@ -10,7 +10,7 @@ how <- function(device, precision, call) {
   if (is.null(where)) abort_settings(device, precision, call) else where
 }
 
-# Says what settings.c did not take.
+# The error for settings that settings.c refused.
 abort_settings <- function(device, precision, call) {
   if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
     abort_argument(
@@ -34,10 +34,10 @@ abort_settings <- function(device, precision, call) {
   )
 }
 
-# What settings() takes of each option, which may be unset, and the words for it.
+# Tests of option values, which may be unset, and the words for what they must be.
 is_size <- function(value) is.numeric(value) && length(value) == 1L && isTRUE(value >= 0)
 
-# GPUs, counted from 0: numbers of which settings.c can hold the sum of powers of two.
+# GPU numbers, counted from 0; settings.c holds them as a sum of powers of two.
 is_device_numbers <- function(value) {
   is.numeric(value) && length(value) > 0L && all(value %in% 0:51) && !anyDuplicated(value)
 }
@@ -64,8 +64,8 @@ option_wants <- c(
   cudafactor.breakeven = "a named vector of orders, such as attr(gpu_benchmark(), \"breakeven\")"
 )
 
-# as.matrix(), then double, as the default methods of base R take an operand. `alternative` is the
-# base function to turn to for a complex matrix.
+# as.matrix(), then double, as base R's default methods take an operand. `alternative` is what the
+# error recommends for a complex matrix.
 as_real_matrix <- function(x, call, alternative) {
   x <- as_matrix(x, call)
   if (is.complex(x)) {
@@ -78,8 +78,7 @@ abort_complex <- function(alternative, call) {
   abort_type(sprintf("complex matrices are not supported: use %s", alternative), call)
 }
 
-# as.matrix() is what turns a data frame, a vector, a sparse or any other S4 matrix into a plain
-# one.
+# as.matrix() makes an ordinary matrix of a data frame, a vector, or an S4 matrix, sparse or not.
 as_matrix <- function(x, call) {
   if (!is.object(x) && is.atomic(x) && !is.null(x)) {
     return(if (is.matrix(x)) x else as.matrix(x))
@@ -89,7 +88,8 @@ as_matrix <- function(x, call) {
     check_room(x, call)
   }
   x <- tryCatch(as.matrix(x), error = function(e) {
-    # Less memory may be allowed than is free, and package Matrix counts entries in 31 bits.
+    # The limit on memory may be below the free memory, and package Matrix counts entries in 31
+    # bits.
     if (large && plain_bytes(x) > small_bytes) abort_room(x, plain_bytes(x), call)
     e$call <- call
     abort_as(e, abort_type, call)
@@ -97,12 +97,12 @@ as_matrix <- function(x, call) {
   if (isS4(x)) without_class(x) else x
 }
 
-# Whether an object's plain form may be larger than the object: sparse matrices, and those in files.
+# Can the ordinary form be larger than the object? True for sparse matrices and those in files.
 is_elsewhere <- function(x) {
   isS4(x) && !is_resident(x) && !is_in_tiles(x) || inherits(x, "simple_triplet_matrix")
 }
 
-# An S4 matrix as a plain one, and an S4 vector, which has no extents, as a plain vector.
+# An S4 matrix becomes an ordinary matrix; an S4 vector, which has no dimensions, a vector.
 as_plain <- function(x, call) {
   if (is.null(dim(x))) {
     if (is_elsewhere(x)) {
@@ -114,18 +114,18 @@ as_plain <- function(x, call) {
   }
 }
 
-# Base R's words on what is no matrix at all speak of arguments of functions that the user has not
-# called: `what` an operand is to be, instead, of a function that base R does not have.
+# Base R's messages for objects that are not matrices name arguments of functions that the user
+# did not call. `what` says what an operand of our function must be.
 check_numbers <- function(x, argument, what, call) {
   if (is.function(x) || !(is.object(x) || is.atomic(x) && !is.null(x))) {
     abort_type(sprintf("'%s' must be %s, not of type \"%s\"", argument, what, typeof(x)), call)
   }
 }
 
-# The values, extents and dimnames of an S4 array, as a plain one.
+# The values, dimensions and dimnames of an S4 array as an ordinary array.
 without_class <- function(x) array(as.vector(x), dim(x), dimnames(x))
 
-# Keeps the attributes, as storage.mode<- does. Its warnings and errors become ours.
+# Keeps the attributes, as storage.mode<- does. Warnings and errors get this package's classes.
 as_double <- function(x, call) {
   if (is.double(x)) {
     return(x)
@@ -147,19 +147,19 @@ as_double <- function(x, call) {
   )
 }
 
-# The first element as base R's compiled code reads a flag: NA when it is none.
+# The first element as base R's compiled code reads a flag: NA if it is not one.
 as_flag <- function(value) {
   flag <- suppressWarnings(as.logical(value))
   if (length(flag)) flag[[1L]] else NA
 }
 
-# The first element as an integer, NA when it is none.
+# The first element as an integer, NA if it is not one.
 as_count <- function(value) {
   count <- suppressWarnings(as.integer(value))
   if (length(count)) count[[1L]] else NA_integer_
 }
 
-# Where an argument that has no default is not given.
+# The error for a missing argument without a default.
 abort_missing <- function(argument, call) {
   abort_argument(argument, base_text("argument \"%s\" is missing, with no default", argument), call)
 }
@@ -190,8 +190,8 @@ norm1 <- function(x, where, call) {
   unwrap(native_norm1(x, d, where), call)$norm1
 }
 
-# Arguments that base R's function has and this one does not, and misspelt names, in the words R
-# has for them. `dots` is the caller's substitute(list(...)).
+# The error for unused arguments, in R's words: those that only base R's function has, and
+# misspelt names. `dots` is the caller's substitute(list(...)).
 check_dots <- function(dots, call) {
   dots <- as.list(dots)[-1L]
   names <- names(dots) %||% rep("", length(dots))
@@ -209,4 +209,43 @@ check_dots <- function(dots, call) {
       paste0("(", shown, ")")
     ),
     call)
+}
+
+# A single letter is a power of two, as in most tools.
+byte_units <- c(
+  B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40,
+  K = 2^10, M = 2^20, G = 2^30, T = 2^40
+)
+
+# The bytes in a number, or in text with a unit; NaN for NULL.
+as_bytes <- function(size, argument, call) {
+  if (is.null(size)) {
+    return(NaN)
+  }
+  bytes <- NA_real_
+  if (is.numeric(size) && length(size) == 1L) {
+    bytes <- as.double(size)
+  } else if (is.character(size) && length(size) == 1L && !is.na(size)) {
+    parts <- regmatches(
+      size, regexec("^ *([0-9.]+(?:[eE][+-]?[0-9]+)?) *([A-Za-z]*) *$", size)
+    )[[1L]]
+    if (length(parts)) {
+      unit <- if (nzchar(parts[[3L]])) toupper(parts[[3L]]) else "B"
+      bytes <- suppressWarnings(as.double(parts[[2L]])) * unname(byte_units[unit])
+    }
+  }
+  if (is.na(bytes) || bytes < 0) {
+    abort_argument(
+      argument,
+      sprintf(
+        paste(
+          "'%s' must be a number of bytes, or text such as \"8GB\" (8e9),",
+          "\"8G\" or \"8GiB\" (8 * 2^30)"
+        ),
+        argument
+      ),
+      call
+    )
+  }
+  bytes
 }

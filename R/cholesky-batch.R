@@ -1,6 +1,6 @@
 # Batches of gpu_chol(): an array of matrices, or a list of them.
 
-# A list with a class, such as a data frame, or with extents is one operand, as it is for chol().
+# As for chol(), a list with a class (such as a data frame) or with dimensions is one operand.
 is_batch <- function(x) {
   if (is.list(x)) {
     !is.object(x) && is.null(dim(x))
@@ -14,11 +14,11 @@ chol_batch <- function(x, pivot, device, precision, call) {
     abort_argument("pivot", "'pivot' must be FALSE for a batch: use lapply() to pivot", call)
   }
   where <- how(device, precision, call)
-  # as.list() for a pairlist, which is.list() takes for a list too.
+  # is.list() is TRUE for a pairlist too.
   if (is.list(x)) chol_list(as.list(x), where, call) else chol_array(x, where, call)
 }
 
-# Says of an error's fields how the user calls the matrix in question, where it has a name.
+# Adds to an error's fields the name of the matrix, if it has one.
 with_name <- function(fields, names) {
   name <- names[fields$index]
   if (length(name) && !is.na(name) && nzchar(name)) {
@@ -48,8 +48,8 @@ chol_array <- function(x, where, call) {
   out
 }
 
-# The matrices of one order are one batch. Where several batches fail, the first matrix of the
-# list counts.
+# Matrices of one order are one batch. If several batches fail, the error is about the first
+# matrix in the list.
 chol_list <- function(x, where, call) {
   orders <- .External(square_orders, x)
   for (i in which(is.na(orders) | orders == 0L)) {
@@ -73,7 +73,7 @@ chol_list <- function(x, where, call) {
   out
 }
 
-# An element as gpu_chol() would take it; an error has the fields that tell which one it is.
+# An element as gpu_chol() takes it; an error gets the fields that identify the element.
 chol_element <- function(m, place, call) {
   tryCatch(
     {
@@ -89,7 +89,8 @@ chol_element <- function(m, place, call) {
   )
 }
 
-# The fields of the failure that comes first in the list, after a reply about some of its members.
+# The fields of the failure that comes first in the list, given those known and a reply about the
+# list's `members`.
 first_failure <- function(known, reply, members, call) {
   if (!identical(reply$err$kind, "not_positive_definite")) {
     unwrap(reply, call)

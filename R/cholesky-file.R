@@ -18,7 +18,7 @@
 #' After an interrupt, an error, or the end of the process or the machine, the same call with
 #' `resume = TRUE` continues. The factor has the same bits, on the same kind of device.
 #' `resume = TRUE` also starts a new factorization, and accepts a complete factor, so a script may
-#' always use it. At most the last half second of work is lost. In another session, open `x` with
+#' always use it. Tiles in memory are lost, those written to the file more than half a second ago are not. In another session, open `x` with
 #' [open_tile_matrix()] first.
 #'
 #' A second file is tied to its matrix by checksums of the tiles. For a matrix with other entries,
@@ -142,7 +142,7 @@ chol.tile_matrix <- function(x, file, ...) {
   chol_file(x, file, ...)
 }
 
-# The settings of a call, on these GPUs together where some are named.
+# The settings of a call, with the GPUs that `devices` names.
 on_devices <- function(device, devices, call) {
   where <- how(device, "double", call)
   if (is.null(devices)) {
@@ -162,7 +162,7 @@ on_devices <- function(device, devices, call) {
   where
 }
 
-# Says what is_device_numbers() does not take.
+# The error for `devices` that is_device_numbers() refuses.
 abort_devices <- function(devices, call) {
   if (!is.numeric(devices)) {
     kind <- if (is.object(devices)) class(devices)[[1L]] else typeof(devices)
@@ -214,7 +214,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   verbose <- as_choice(verbose, "verbose", call)
   memory <- c(as_bytes(host_memory, "host_memory", call), as_bytes(gpu_memory, "gpu_memory", call))
   from <- .subset2(x, "path")
-  # What is in the file now, whatever the object says.
+  # The file may have changed since the object was made.
   stored <- unwrap(native_tiles_info(from, FALSE), call)
   if (dim(x)[[1L]] == 0L || dim(x)[[1L]] != dim(x)[[2L]]) {
     abort_extents(dim(x), call)
@@ -229,8 +229,8 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
       )
     }
   }
-  # The factor of a matrix that is stored as a whole has fewer tiles: it is made in a second file,
-  # which takes the place of the first.
+  # The factor of a matrix stored as a whole has fewer tiles, so it is made in a second file that
+  # then replaces the first.
   replaces <- is.null(file) && !stored$triangle
   to <- if (replaces) paste0(from, ".factor") else file
   if (!is.null(to) && !resume && file.exists(to)) {
@@ -240,7 +240,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
     )
   }
   if (is.null(file)) {
-    # Of an object that came out of a file, too, which has a pointer of its own.
+    # The object may come from a saved session, with its own identity.
     on.exit({
       renew_identity(attr(x, "identity"), from)
       tile_identity(from)
@@ -266,7 +266,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   if (is.null(file)) invisible(factor) else factor
 }
 
-# One file takes the place and the name of another at once.
+# Renames atomically, with the system's reason in the error.
 put_in_place <- function(file, path, call) {
   failed <- function(e) {
     text <- sprintf(
@@ -278,116 +278,4 @@ put_in_place <- function(file, path, call) {
   if (!tryCatch(file.rename(file, path), warning = failed, error = failed)) {
     failed(simpleCondition("the system gave no reason"))
   }
-}
-
-# What is in the way of a factor, for which a file of so many bytes is made, and what can be done
-# about it.
-exists_text <- function(file, bytes) {
-  facts <- tryCatch(unwrap(native_tiles_info(file, TRUE), NULL), cudafactor_error = identity)
-  if (inherits(facts, "cudafactor_error_file_in_use")) {
-    return(", and is in use by another call")
-  }
-  if (inherits(facts, "cudafactor_error_file_format") && !is_begun(file, bytes)) {
-    return(paste0(", and holds no factorization to resume: ", fault_text(facts)))
-  }
-  if (inherits(facts, "condition") && !inherits(facts, "cudafactor_error_file_format")) {
-    return(paste0(": ", fault_text(facts)))
-  }
-  unfinished <- inherits(facts, "condition") || facts$holds == "matrix" && facts$absent > 0
-  holds <- if (unfinished) "factoring" else facts$holds
-  switch(holds,
-    factoring = "; use resume = TRUE to continue the interrupted factorization in it",
-    factor = paste(
-      ", and holds a Cholesky factor: use resume = TRUE if it is the factor of this matrix,",
-      "else choose another name, or unlink() it first"
-    ),
-    ", and holds no factorization to resume: choose another name, or unlink() it first"
-  )
-}
-
-# Whether a file is one whose making for a factor ended with the process before anything was in
-# it: its room is reserved at most.
-is_begun <- function(file, whole) {
-  size <- file.size(file)
-  # Room is reserved in parts.
-  if (is.na(size) || !(size == whole || size < whole && size %% 2^34 == 0)) {
-    return(FALSE)
-  }
-  all(readBin(file, "raw", 4096L) == as.raw(0L))
-}
-
-# One letter is a power of two, as in most tools.
-byte_units <- c(
-  B = 1, KB = 1e3, MB = 1e6, GB = 1e9, TB = 1e12, KIB = 2^10, MIB = 2^20, GIB = 2^30, TIB = 2^40,
-  K = 2^10, M = 2^20, G = 2^30, T = 2^40
-)
-
-# Bytes of a number, or of text with a unit; NaN for NULL.
-as_bytes <- function(size, argument, call) {
-  if (is.null(size)) {
-    return(NaN)
-  }
-  bytes <- NA_real_
-  if (is.numeric(size) && length(size) == 1L) {
-    bytes <- as.double(size)
-  } else if (is.character(size) && length(size) == 1L && !is.na(size)) {
-    parts <- regmatches(
-      size, regexec("^ *([0-9.]+(?:[eE][+-]?[0-9]+)?) *([A-Za-z]*) *$", size)
-    )[[1L]]
-    if (length(parts)) {
-      unit <- if (nzchar(parts[[3L]])) toupper(parts[[3L]]) else "B"
-      bytes <- suppressWarnings(as.double(parts[[2L]])) * unname(byte_units[unit])
-    }
-  }
-  if (is.na(bytes) || bytes < 0) {
-    abort_argument(
-      argument,
-      sprintf(
-        paste(
-          "'%s' must be a number of bytes, or text such as \"8GB\" (8e9),",
-          "\"8G\" or \"8GiB\" (8 * 2^30)"
-        ),
-        argument
-      ),
-      call
-    )
-  }
-  bytes
-}
-
-report_text <- function(n, report) {
-  if (report$operations == 0) {
-    return(sprintf("chol_file: the factor of order %s was complete: nothing to do", format(n)))
-  }
-  # Tiles at the edges are filled up, so that whole factorizations have somewhat more.
-  share <- report$operations / (n^3 / 3)
-  part <- if (share < 0.99) sprintf(" (%.0f %% of the operations were left)", 100 * share) else ""
-  moved <- function(what) sprintf("%s %s", what, format_bytes(report[[what]]))
-  on_gpu <- report$device[[1L]] != "cpu"
-  waited <- if (on_gpu && report$copying > max(report$reading, report$writing)) {
-    "copies between host and GPU"
-  } else {
-    "the disk"
-  }
-  bound <- if (report$idle > report$seconds / 2) waited else if (on_gpu) "the GPU" else "the CPU"
-  sprintf(
-    paste(
-      paste(
-        "chol_file: order %s%s on %s in %.2f s, %.1f GFLOP/s; %s; reading for %.2f s, writing for",
-        "%.2f s, %sidle for %.2f s: bound by %s;"
-      ),
-      "tiles in %s of host memory%s"
-    ), format(n), part, paste(report$device, collapse = ", "), report$seconds, report$gflops,
-    paste(
-      vapply(
-        c("read", "written", if (on_gpu) c("sent", "fetched"), if (report$passed > 0) "passed"),
-        moved, ""
-      ),
-      collapse = ", "
-    ),
-    report$reading, report$writing,
-    if (on_gpu) sprintf("copying for %.2f s, ", report$copying) else "", report$idle, bound,
-    format_bytes(report$host_memory),
-    if (on_gpu) paste(" and", format_bytes(report$gpu_memory), "of the GPU's") else ""
-  )
 }

@@ -1,5 +1,4 @@
-# Cholesky factors that are spread over the memory of several GPUs, as tiles that are matrices on
-# a device.
+# Cholesky factors spread over the memory of several GPUs: tiles, each a matrix on a device.
 
 #' Cholesky factor in the memory of several GPUs
 #'
@@ -87,7 +86,7 @@ chol_gpus <- function(x, devices = NULL, device = getOption("cudafactor.device",
   spread_factor(x, devices, device, NULL, call)
 }
 
-# `tile` is the order of a tile, NULL for that which suits the number of GPUs.
+# `tile` is the order of a tile, or NULL for one that suits the number of GPUs.
 spread_factor <- function(x, devices, device, tile, call) {
   refuse_factored(x, call)
   if (is_tile_matrix(x)) {
@@ -111,8 +110,7 @@ spread_factor <- function(x, devices, device, tile, call) {
   new_gpu_factor(tiles, n, tile, dimnames(x))
 }
 
-# A factor in tiles is not factored again. What is wrong with a file that cannot be read is told
-# by those who read it.
+# A factor in tiles is not factored again. Errors of an unreadable file are left to the caller.
 refuse_factored <- function(x, call) {
   if (is_gpu_factor(x)) {
     check_spread(x, call)
@@ -131,7 +129,10 @@ refuse_factored <- function(x, call) {
       unwrap(native_tiles_info(path, TRUE), call), cudafactor_error = function(e) NULL
     )
     if (identical(facts$holds, "factor")) {
-      abort_argument("x", sprintf("%s: the file must hold a matrix, and holds a Cholesky factor already", path), call)
+      abort_argument(
+        "x", sprintf("%s: the file must hold a matrix, and holds a Cholesky factor already", path),
+        call
+      )
     }
   }
 }
@@ -140,7 +141,7 @@ refuse_factored <- function(x, call) {
 #' @export
 chol.gpu_factor <- function(x, ...) refuse_factored(x, sys.call())
 
-# Marked as one of an S4 class, as new_tile_matrix() says.
+# S3 with the mark of an S4 class: see new_tile_matrix().
 new_gpu_factor <- function(tiles, n, tile, dimnames) {
   devices <- unique(vapply(tiles, function(t) t@device, ""))
   asS4(structure(
@@ -149,14 +150,14 @@ new_gpu_factor <- function(tiles, n, tile, dimnames) {
   ))
 }
 
-# as.matrix() of a gpu_matrix, whose errors name the user's call.
+# as.matrix() of a gpu_matrix, with the user's call in errors.
 brought_home <- function(x, call) {
   out <- fetch(x, call)
   dimnames(out) <- dimnames(x)
   out
 }
 
-# How many GPUs on_devices() names.
+# The number of GPUs that on_devices() selects.
 count_devices <- function(devices, device) {
   if (is.null(devices) && device == "auto") {
     devices <- getOption("cudafactor.devices") %||% seq_len(nrow(gpu_info()))
@@ -164,8 +165,8 @@ count_devices <- function(devices, device) {
   max(1L, length(devices))
 }
 
-# Large tiles make fast products, and six rows of them for each GPU keep all of these at work
-# until shortly before the end.
+# Large tiles make fast products. Six rows of tiles for each GPU keep all GPUs busy until shortly
+# before the end.
 tile_order <- function(n, gpus) {
   orders <- c(2048L, 1024L, 512L, 256L, 128L)
   enough <- orders[ceiling(n / orders) >= 6 * gpus]
@@ -182,7 +183,7 @@ tiles_on_gpus <- function(x, n, tile, where, call) {
   )
 }
 
-# The same tiles in memory of the host. "cuda" without a GPU is the error of the factorization.
+# The same tiles in host memory. For "cuda" without a GPU, the factorization gives the error.
 tiles_on_host <- function(x, n, tile, where, call) {
   r <- .External(alloc_matrix, n, n)
   reply <- native_chol(x, n, r, where)
@@ -203,11 +204,10 @@ tiles_on_host <- function(x, n, tile, where, call) {
   tiles
 }
 
-# Where tile (i, j), counted from 1, is among the tiles.
+# The index of tile (i, j), counted from 1, in the list of tiles.
 tile_place <- function(i, j) j * (j - 1) / 2 + i
 
-# The rows of the matrix that block `k`, counted from 1, has: the last one may have fewer than
-# `tile`.
+# The rows of the matrix in block `k`, counted from 1; the last block may have fewer than `tile`.
 tile_span <- function(k, n, tile) ((k - 1) * tile + 1):min(n, k * tile)
 
 is_gpu_factor <- function(x) inherits(x, "gpu_factor")

@@ -1,13 +1,13 @@
-# What a Cholesky factor that is changed may be, and the columns that change it.
+# Checks of the operands of chol_update(), chol_downdate(), chol_drop() and chol_insert().
 
-# A factor of which another is made: a square matrix of doubles, or a gpu_matrix.
+# The factor `r`: a square matrix of doubles, or a gpu_matrix.
 as_changing_factor <- function(r, lower, call) {
-  # What loops call with.
+  # The fast path, for loops.
   if (is_resident(r) && r@Dim[[1L]] == r@Dim[[2L]]) {
     check_full_rank(r, call)
     return(r)
   }
-  # A matrix of text is no file's name.
+  # A character vector may be a file name; a character matrix is not.
   if (!is.character(r) || is.null(dim(r))) {
     refuse_no_factor(r, call)
   }
@@ -41,8 +41,8 @@ as_changing_factor <- function(r, lower, call) {
 
 factor_in_words <- "a Cholesky factor, as chol() gives it"
 
-# Matrices of package Matrix say what their triangles hold. Read as the other triangle, one would
-# be its diagonal alone.
+# Matrices of package Matrix know their triangle. Its other triangle would read as the diagonal
+# alone.
 check_stated_triangle <- function(r, lower, call) {
   if (inherits(r, "symmetricMatrix")) {
     abort_type(
@@ -56,7 +56,7 @@ check_stated_triangle <- function(r, lower, call) {
   }
 }
 
-# Of a pivoted factor what follows its rank means nothing.
+# Rows of a pivoted factor beyond its rank have no meaning.
 check_full_rank <- function(r, call) {
   rank <- attr(r, "rank", exact = TRUE)
   if (!is.null(attr(r, "pivot", exact = TRUE)) && is.numeric(rank) && isTRUE(rank < dim(r)[[1L]])) {
@@ -68,7 +68,7 @@ check_full_rank <- function(r, call) {
   }
 }
 
-# A matrix of columns; a vector is one.
+# The columns as a matrix; a vector is one column.
 as_columns <- function(x, argument, call) {
   if (is_resident(x)) {
     return(x)
@@ -81,8 +81,7 @@ as_columns <- function(x, argument, call) {
   as_real_operand(x, argument, what, call)
 }
 
-# Factorizations of package Matrix are no matrices, but for Cholesky factors that are triangular
-# ones, too.
+# Factorizations of package Matrix are not matrices, except triangular Cholesky factors.
 refuse_factorization <- function(x, argument, what, call) {
   if (isS4(x) && inherits(x, "MatrixFactorization") &&
     !(inherits(x, "CholeskyFactorization") && inherits(x, "triangularMatrix"))) {
@@ -90,7 +89,7 @@ refuse_factorization <- function(x, argument, what, call) {
   }
 }
 
-# Text and factors are no numbers here, as for base R's crossprod().
+# Text and factors are not numbers, as in base R's crossprod().
 as_real_operand <- function(x, argument, what, call) {
   if (is_resident(x) || is.double(x) && is.matrix(x) && !is.object(x)) {
     return(x)

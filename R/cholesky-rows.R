@@ -1,4 +1,5 @@
-# Cholesky factors of matrices that lose rows and columns, or get new ones.
+# Cholesky factors of matrices from which rows and columns are removed, or to which they are
+# added.
 
 #' Rows and columns removed from a Cholesky factor, or added
 #'
@@ -88,8 +89,8 @@ chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device
   lower <- triangle_flag(lower, "lower", call)
   r <- as_changing_factor(r, lower, call)
   n <- dim(r)[[1L]]
-  # Which of the two has names in the order of the variables: those of a pivoted factor's other
-  # one are as they were before pivoting.
+  # The dimnames in the order of the variables. The other ones of a pivoted factor have the order
+  # before pivoting.
   side <- if (lower) 1L else 2L
   rows <- dropped_rows(i, n, dimnames(r)[[side]] %||% dimnames(r)[[3L - side]], call)
   size <- n - length(rows)
@@ -128,7 +129,8 @@ chol_insert <- function(r, i, x, lower = FALSE, device = getOption("cudafactor.d
   m <- ncol(x)
   if (nrow(x) != n + m) {
     text <- sprintf(
-      "'x' (%d x %d) must have %d rows: one for each old and each new row of the factor", nrow(x), m, n + m
+      "'x' (%d x %d) must have %d rows: one for each old and each new row of the factor", nrow(x),
+      m, n + m
     )
     abort_dimension(text, call)
   }
@@ -157,13 +159,13 @@ insert_resident <- function(r, at, x, lower, names, call) {
   new_resident(handle, dim(x)[c(1L, 1L)], names, beside@precision, beside@device)
 }
 
-# The rows that a subscript chooses, in order.
+# The row numbers that a subscript selects, in increasing order.
 dropped_rows <- function(i, n, names, call) {
   i <- plain(i)
   if (is.character(i) && is.null(names)) {
     abort_dimension(base_text("no 'dimnames' attribute for array"), call)
   }
-  # A negative one would be disregarded, and all that stays would go.
+  # `[` ignores a negative number out of bounds, so all other rows would be removed.
   if (is.numeric(i) && any(i <= -(n + 1), na.rm = TRUE)) {
     abort_dimension(base_text("subscript out of bounds"), call)
   }
@@ -175,8 +177,8 @@ dropped_rows <- function(i, n, names, call) {
   sort(unique(rows))
 }
 
-# Dimnames of a factor without `rows`: on the other side of a pivoted one, names that are in the
-# order of before.
+# Dimnames of a factor without `rows`. On side `side` names have the order of the factor; on the
+# other side of a pivoted factor they have the order before pivoting.
 names_without <- function(names, rows, side, pivot) {
   for (k in seq_along(names)) {
     gone <- if (k == side || is.null(pivot)) rows else pivot[rows]
@@ -185,11 +187,11 @@ names_without <- function(names, rows, side, pivot) {
   names
 }
 
-# What the new rows are called: by the columns, or else by the rows, of what they come from. Names
-# of a vector are those of the rows of its one column.
+# The names of new rows: the column names of `x`, else its row names. Names of a vector are the
+# row names of its one column.
 new_names <- function(x, at, m) dimnames(x)[[2L]] %||% dimnames(x)[[1L]][at + seq_len(m)]
 
-# Dimnames with others after the first `at`.
+# Dimnames with new ones inserted after the first `at`.
 names_with_new <- function(names, n, at, m, new) {
   if (n == 0L && !is.null(new)) {
     return(list(new, new))

@@ -1,5 +1,5 @@
-# What is done with a Cholesky factor, in a file, in memory or on a device: systems, and the
-# diagonal of the inverse.
+# Linear systems, and the diagonal of the inverse, from a Cholesky factor on disk, in memory or on
+# a device.
 
 #' Linear systems and variances from a Cholesky factor
 #'
@@ -155,7 +155,7 @@ chol2inv_diag <- function(r, host_memory = NULL, gpu_memory = NULL,
   diag(out)
 }
 
-# A square matrix in memory that holds a factor.
+# The factor as a square ordinary matrix.
 as_factor_matrix <- function(r, alternative, call) {
   check_numbers(r, "r", "a Cholesky factor", call)
   r <- as_real_matrix(r, call, alternative)
@@ -181,8 +181,7 @@ chol_solve_resident <- function(r, b, call) {
   values
 }
 
-# A file's name is not the matrix in it, and other factors and descriptions of a matrix are no
-# Cholesky factor.
+# The error for a file name, and for other factorizations and unevaluated matrices.
 refuse_no_factor <- function(r, call) {
   if (is.character(r)) {
     abort_type(
@@ -199,10 +198,11 @@ refuse_no_factor <- function(r, call) {
   }
 }
 
-# Objects that a matrix was made into, or can be made of, and that are none.
+# Is `x` a factorization, or an unevaluated matrix? Both have dimensions but are not operands.
 describes_matrix <- function(x) is_covariance(x) || inherits(x, c("qr", "gpu_qr_factor", "gpu_lu"))
 
-# A right-hand side: of an S4 class, such as those of package Matrix, a plain matrix.
+# A right-hand side; one of an S4 class, such as those of package Matrix, becomes an ordinary
+# matrix.
 as_side <- function(b, call) {
   if (describes_matrix(b) || is_gpu_factor(b)) {
     abort_type(

@@ -1,4 +1,5 @@
-# Cholesky factors of matrices that change by few columns: a product is added or taken away.
+# Cholesky factors of matrices to which a product of few columns is added, or from which it is
+# subtracted.
 
 #' Updates and downdates of a Cholesky factor
 #'
@@ -60,9 +61,10 @@
 #' root of the precision: 1.5e-8, or 3.5e-4 in single precision.
 #'
 #' @section Accuracy:
-#' \eqn{\|A \pm V V^T - \tilde R^T \tilde R\|_1 \le n \epsilon (\|A\|_1 + \|V V^T\|_1)}{||A +/- VV' - S'S|| <= n eps (||A|| + ||VV'||)}
-#' up to a small constant for the new factor \eqn{\tilde R}{S}, tested on every device. A downdate
-#' with a small margin loses digits: about half of \eqn{-\log_{10}}{-log10} of the margin.
+#' For the new factor \eqn{S}, the error \eqn{\|A \pm V V^T - S^T S\|_1}{||A +/- VV' - S'S||} is at
+#' most \eqn{n \epsilon (\|A\|_1 + \|V V^T\|_1)}{n eps (||A|| + ||VV'||)} up to a small constant,
+#' tested on every device. A downdate with a small margin loses digits: about half of
+#' \eqn{-\log_{10}}{-log10} of the margin.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2 n^2 k} operations for an update, \eqn{3 n^2 k} for a downdate, and the
@@ -177,7 +179,7 @@ change_factor_here <- function(r, v, down, lower, in_place, device, precision, c
   out
 }
 
-# Of a factor in a file, to another file.
+# Updates a factor in a file, into another file.
 change_factor_file <- function(r, v, down, lower, in_place, file, memory, call) {
   if (!is_tile_matrix(r)) {
     given <- c("file", "host_memory", "gpu_memory")[c(
@@ -188,7 +190,9 @@ change_factor_file <- function(r, v, down, lower, in_place, file, memory, call) 
   }
   memory <- budget(memory, call)
   if (triangle_flag(lower, "lower", call)) {
-    abort_argument("lower", "'lower' must be FALSE for a factor on disk, which is upper triangular", call)
+    abort_argument(
+      "lower", "'lower' must be FALSE for a factor on disk, which is upper triangular", call
+    )
   }
   if (triangle_flag(in_place, "in_place", call)) {
     abort_argument(
@@ -248,7 +252,7 @@ change_resident <- function(r, v, down, lower, in_place, call) {
     v <- gather(v, NULL, NULL, call)
   }
   handle <- if (in_place) {
-    # Other values get another identity, for all names of the matrix.
+    # New values need a new identity, for all names of the matrix.
     .External(set_identity, r@pointer, NULL)
     NULL
   } else {
@@ -262,8 +266,8 @@ change_resident <- function(r, v, down, lower, in_place, call) {
   if (in_place) invisible(r) else new_resident(handle, r@Dim, r@Dimnames, r@precision, r@device)
 }
 
-# Two operands of which one at least is on a device, both there; the second one is the user's
-# `argument`.
+# Copies an ordinary operand to the device of the other one. `argument` is the user's name of the
+# second operand.
 both_resident <- function(x, y, argument, call) {
   if (!is_resident(x)) {
     x <- upload_beside(x, dim(x), dimnames(x), y, call)

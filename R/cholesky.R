@@ -121,7 +121,7 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
   if (is.null(reply)) out else unwrap(reply, sys.call(), out = out)
 }
 
-# A complex matrix is refused before as.matrix(), as by chol().
+# As in chol(), a complex matrix is refused before as.matrix().
 as_chol_operand <- function(x, call) {
   as_double(as_matrix(refuse_complex(x, call), call), call)
 }
@@ -133,7 +133,7 @@ refuse_complex <- function(x, call) {
   x
 }
 
-# For extents that differ, or are zero.
+# The error for dimensions that differ or are zero.
 abort_extents <- function(dx, call) {
   text <- if (dx[[1L]] != dx[[2L]]) "'a' must be a square matrix" else "'a' must have dims > 0"
   abort_dimension(base_text(text), call)
@@ -161,8 +161,8 @@ pivoted_chol <- function(x, n, tol, device, precision, call) {
   out
 }
 
-# The columns were exchanged, so their names are. Dimnames, not the matrix: a function it is
-# handed to would copy it.
+# The columns were exchanged, so their names are. This works on dimnames: passing the matrix to a
+# function would copy it.
 permute_colnames <- function(names, pivot) {
   if (!is.null(names[[2L]])) {
     names[[2L]] <- names[[2L]][pivot]

@@ -1,4 +1,5 @@
-# The S4 classes. R reads files by name, and this one before those that have their methods.
+# The S4 classes. R sources files in alphabetical order, so this file comes before those with
+# methods.
 
 #' Matrices that stay on the GPU
 #'
@@ -159,12 +160,12 @@ setClass("gpu_qr_factor", slots = c(
   factor = "gpu_matrix", tau = "numeric", turned = "integer", rank = "integer", pivot = "integer"
 ))
 
-# A matrix on disk is an S3 object, marked as one of an S4 class. The name is known here because
-# base R's functions that become S4 generics have methods for it; setOldClass() would do the same,
-# but not where roxygen2 sources these files.
+# A matrix on disk is an S3 object, marked as one of an S4 class. The class must exist before the
+# methods of base R's functions that become S4 generics. setOldClass() would do, but not when
+# roxygen2 sources these files.
 #' @exportClass tile_matrix
 setClass("tile_matrix")
 
-# So is a factor in the memory of several GPUs.
+# The same holds for a factor in the memory of several GPUs.
 #' @exportClass gpu_factor
 setClass("gpu_factor")

@@ -1,5 +1,4 @@
-# The only file that stops or warns. Rust answers with facts; the sentences are written here, in
-# base R's words where base R has words.
+# The only file that stops or warns. Rust answers with facts; condition-texts.R has the messages.
 
 #' Conditions signalled by cudafactor
 #'
@@ -126,7 +125,7 @@
 #' @aliases cudafactor_error cudafactor_warning
 NULL
 
-# Kinds whose class has a parent between it and cudafactor_error.
+# Kinds with another class between theirs and cudafactor_error.
 device_kinds <- c("device_unavailable", "device_memory", "device_failed")
 file_kinds <- c("file_exists", "file_in_use", "file_corrupt", "file_format", "disk_space")
 
@@ -151,8 +150,8 @@ abort_dimension <- function(message, call) abort("dimension", message, call)
 
 abort_type <- function(message, call) abort("type", message, call)
 
-# Base R's error `e` by `abort_kind`, with the user's call. A condition of this package goes on,
-# and so does base R's error where it has no memory for a vector: it says nothing about operands.
+# Signals base R's error `e` again by `abort_kind`, with the user's call. Conditions of this
+# package are passed on, and so are base R's errors about memory: those are not about operands.
 abort_as <- function(e, abort_kind, call) {
   if (inherits(e, "cudafactor_error") ||
     grepl("cannot allocate|memory exhausted", conditionMessage(e))) stop(e)
@@ -171,14 +170,14 @@ warn <- function(kind, message, call, ...) {
   ))
 }
 
-# A sentence of base R, in the user's language. `domain` is the catalogue base R keeps it in: "R"
-# for its compiled code, "R-base" or "R-stats" for R code.
+# A message of base R in the user's language. `domain` is its catalogue in base R: "R" for
+# compiled code, "R-base" or "R-stats" for R code.
 base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain)
 
-# What a native routine answered: its values, or the R condition its error stands for. A routine
-# that has no values to tell has filled `out`.
+# The values in a native routine's reply, `out` if the routine filled that, or the condition that
+# its error stands for.
 #
-# `dgesv`, `backsolve`, ... name the base routine whose words fit (see singular_text()).
+# `routine` selects the base R routine whose message applies: see singular_text().
 unwrap <- function(reply, call, routine = NULL, out = NULL) {
   if (!is.null(reply$warning)) {
     warn("device_failed", paste0(reply$warning, "; device = \"auto\" now uses the CPU"), call)
@@ -218,9 +217,8 @@ raise <- function(kind, message, fields, call, routine) {
   stop(error_condition(kind, text, call, fields))
 }
 
-# As an interrupt of base R: handlers for "interrupt" run, else control returns to top level. What
-# stopped the computation may also be an error of R's own, when the time set by setTimeLimit() is
-# over: that is signalled as it is.
+# Signals an interrupt as base R does: handlers for "interrupt" run, else control returns to top
+# level. The cause may also be R's own error from setTimeLimit(), which is signalled unchanged.
 interrupt <- function(call) {
   if (!is.null(e <- .External(take_raised))) {
     stop(e)
@@ -230,161 +228,6 @@ interrupt <- function(call) {
     list(message = "", call = call)
   ))
   invokeRestart("abort")
-}
-
-# Whether this is R `version` or a later one. A comparison of versions takes longer than the rest
-# of an error, so each is made once in a session.
-is_r_from <- function(version) {
-  if (is.null(compared_versions[[version]])) {
-    compared_versions[[version]] <- getRversion() >= version
-  }
-  compared_versions[[version]]
-}
-
-compared_versions <- new.env(parent = emptyenv())
-
-# R 4.3 shortened the sentence.
-not_positive_definite_text <- function(order) {
-  if (is_r_from("4.3.0")) {
-    base_text("the leading minor of order %d is not positive", as.integer(order))
-  } else {
-    base_text("the leading minor of order %d is not positive definite", as.integer(order))
-  }
-}
-
-# What is wrong with matrix (or problem) `index` of a batch, of that `name` if it has one, or with
-# the only one there is.
-in_batch_text <- function(fields, text, what = "matrix") {
-  if (is.null(fields$index)) {
-    return(text)
-  }
-  name <- if (is.null(fields$name)) "" else sprintf(" (\"%s\")", fields$name)
-  sprintf("%s %d%s: %s", what, as.integer(fields$index), name, text)
-}
-
-rank_deficient_text <- function() {
-  if (is_r_from("4.3.1")) {
-    base_text("the matrix is either rank-deficient or not positive definite")
-  } else {
-    base_text("the matrix is either rank-deficient or indefinite")
-  }
-}
-
-argument_text <- function(routine, argument, message) {
-  switch(routine %||% "",
-    image = sprintf("'%s' %s", argument, message),
-    pcg = if (message %in% names(no_factor_texts)) no_factor_texts[[message]] else message,
-    message
-  )
-}
-
-# Of an update, a linear program, conjugate gradients, and an image, all arguments may hold such
-# numbers, and none is base R's.
-non_finite_text <- function(routine, argument) {
-  if (identical(argument, "solution")) {
-    paste(
-      "the solution overflows because 'b' is too large for 'A':",
-      "divide 'b' by a power of 2, which divides the solution by it"
-    )
-  } else if (identical(routine, "pcg") && argument == "x") {
-    paste(
-      "NA/NaN/Inf or numbers out of range came up in the iteration:",
-      "entries of 'A' or 'M' may be too large or too small"
-    )
-  } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
-    base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
-  } else {
-    base_text("NA/NaN/Inf in foreign function call (arg %d)", 1L)
-  }
-}
-
-# A product that is zero has no angle.
-indefinite_text <- function(fields) {
-  met <- if (is.finite(fields$cosine)) {
-    sprintf("the angle between a vector and its product has cosine %.3g", fields$cosine)
-  } else {
-    "the product of a vector is zero"
-  }
-  sprintf(
-    "'%s' is not positive definite: in iteration %.0f for right-hand side %.0f %s", fields$argument,
-    fields$iteration, fields$column, met
-  )
-}
-
-singular_text <- function(routine, fields, message) {
-  if (!is.null(fields$rcond)) {
-    return(base_text(
-      "system is computationally singular: reciprocal condition number = %g",
-      if (is.na(fields$rcond)) 0 else fields$rcond
-    ))
-  }
-  i <- as.integer(fields$index)
-  switch(routine %||% "",
-    solve = base_text("Lapack routine %s: system is exactly singular: U[%d,%d] = 0", "dgesv", i, i),
-    chol2inv = base_text("element (%d, %d) is zero, so the inverse cannot be computed", i, i),
-    backsolve = base_text("singular matrix in 'backsolve'. First zero in diagonal [%d]", i),
-    update = sprintf(
-      "'r' must have a nonzero diagonal, and element (%d, %d) is zero", i, i
-    ),
-    message
-  )
-}
-
-# What UseMethod() says where a generic has no method for `x`.
-no_method_text <- function(generic, x) {
-  class <- .class2(x)
-  if (length(class) > 1L) {
-    class <- sprintf("c(%s)", paste0("'", class, "'", collapse = ", "))
-  }
-  base_text("no applicable method for '%s' applied to an object of class \"%s\"", generic, class)
-}
-
-stale_text <- function(reason) {
-  if (identical(reason, "freed")) {
-    return("this gpu_matrix was released by gpu_free(): make it again with as_gpu()")
-  }
-  paste(
-    "the values of this gpu_matrix are not in this R session:",
-    "in the session that made it, use gpu_save() or as.matrix() first"
-  )
-}
-
-# Of a factor that is spread over several GPUs.
-stale_factor_text <- function(reason) {
-  if (identical(reason, "freed")) {
-    return("this factor was released by gpu_free(): make it again with chol_gpus()")
-  }
-  paste(
-    "the values of this factor are not in this R session:",
-    "make it again with chol_gpus(), or use as.matrix() in the session that made it"
-  )
-}
-
-device_unavailable_text <- function(message) {
-  paste0(message, "; see gpu_sitrep(), or use device = \"cpu\"")
-}
-
-device_memory_text <- function(fields) {
-  objects <- fields$objects %||% 0
-  holders <- if (objects > 0) {
-    sprintf(
-      "; %s held by %d gpu_matrix object%s", format_bytes(fields$held), as.integer(objects),
-      if (objects == 1) "" else "s"
-    )
-  }
-  sprintf(paste(
-      "cannot allocate %s on GPU %d (%s of %s free%s); use device = \"cpu\",",
-      "or free memory on the GPU: gpu_free(), gpu_mem()"
-    ),
-    format_bytes(fields$needed), as.integer(fields$device), format_bytes(fields$free),
-    format_bytes(fields$total), holders %||% "")
-}
-
-disk_space_text <- function(fields) {
-  sprintf(
-    "cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path,
-    format_bytes(fields$free)
-  )
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

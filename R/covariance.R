@@ -1,4 +1,4 @@
-# Covariances of points: evaluated where they are needed, and kept as what they are computed from.
+# Covariances of points: computed at once, or kept as points and a function until they are needed.
 
 #' Covariance matrices of points
 #'
@@ -15,7 +15,8 @@
 #'   `"exponential"`, or `"matern12"` \tab \eqn{\exp(-h)}{exp(-h)} \cr
 #'   `"matern32"` \tab \eqn{(1 + \sqrt{3} h) \exp(-\sqrt{3} h)}{(1 + sqrt(3) h) exp(-sqrt(3) h)} \cr
 #'   `"matern52"` \tab
-#'   \eqn{(1 + \sqrt{5} h + 5 h^2 / 3) \exp(-\sqrt{5} h)}{(1 + sqrt(5) h + 5 h^2 / 3) exp(-sqrt(5) h)}
+#'   \eqn{(1 + \sqrt{5} h + 5 h^2 / 3)
+#'   \exp(-\sqrt{5} h)}{(1 + sqrt(5) h + 5 h^2 / 3) exp(-sqrt(5) h)}
 #'   \cr
 #'   `"squared_exponential"` \tab \eqn{\exp(-h^2 / 2)}{exp(-h^2 / 2)}
 #' }
@@ -97,7 +98,8 @@ lazy_covariance <- function(x, kernel = "exponential", range = 1, variance = 1, 
   }
   x <- as_points(x, "x", call)
   structure(
-    class = "lazy_covariance", c(list(x = x), as_kernel(kernel, range, variance, nugget, ncol(x), call))
+    class = "lazy_covariance",
+    c(list(x = x), as_kernel(kernel, range, variance, nugget, ncol(x), call))
   )
 }
 
@@ -127,7 +129,7 @@ gpu_covariance <- function(x, y = NULL, kernel = "exponential", range = 1, varia
 
 kernel_names <- c("exponential", "matern12", "matern32", "matern52", "squared_exponential")
 
-# Points as a double matrix with a row for each.
+# Points as a double matrix with one row for each.
 as_points <- function(x, argument, call) {
   if (is.list(x) && !is.data.frame(x)) {
     abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
@@ -139,18 +141,20 @@ as_points <- function(x, argument, call) {
     abort_type(sprintf("'%s' must be a numeric matrix of coordinates", argument), call)
   }
   if (ncol(x) == 0L) {
-    abort_dimension(sprintf("'%s' must have at least one column: one for each coordinate", argument), call)
+    abort_dimension(
+      sprintf("'%s' must have at least one column: one for each coordinate", argument), call
+    )
   }
   x <- as_double(x, call)
   if (!all(is.finite(x))) {
     abort("non_finite", base_text("NA/NaN/Inf in '%s'", argument), call, argument = argument)
   }
-  # What was fetched has none.
+  # fetch() gives no dimnames.
   if (is.null(dimnames(x))) dimnames(x) <- names
   x
 }
 
-# The function of a covariance, checked.
+# The covariance function, checked.
 as_kernel <- function(kernel, range, variance, nugget, dimensions, call) {
   if (!(is.character(kernel) && length(kernel) == 1L && kernel %in% kernel_names)) {
     names <- paste0("\"", kernel_names, "\"", collapse = ", ")
@@ -177,10 +181,10 @@ as_kernel <- function(kernel, range, variance, nugget, dimensions, call) {
   )
 }
 
-# What native routines take of a function besides its name.
+# The numbers of a covariance function, in the order that native routines read.
 kernel_parameters <- function(k, dimensions) c(k$variance, k$nugget, rep_len(k$range, dimensions))
 
-# The matrix of checked arguments: plain, or on the device of the gpu_matrix `beside`.
+# The covariance matrix: an ordinary one, or on the device of the gpu_matrix `beside`.
 evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
   rows <- nrow(x)
   columns <- nrow(y %||% x)
@@ -203,7 +207,7 @@ evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
 
 is_covariance <- function(x) inherits(x, "lazy_covariance")
 
-# The object as a plain list, and its points.
+# The object as a list, after a check of its points.
 of_covariance <- function(x, call) {
   x <- unclass(x)
   if (!(is.list(x) && is.matrix(x$x) && is.double(x$x))) {
@@ -212,102 +216,9 @@ of_covariance <- function(x, call) {
   x
 }
 
-# Writes all tiles of a file that is being made.
+# Writes all tiles of a new file.
 write_covariance <- function(x, writer, where, call) {
   k <- of_covariance(x, call)
   parameters <- kernel_parameters(k, ncol(k$x))
   unwrap(native_tiles_covariance(writer, k$x, dim(k$x), k$kernel, parameters, where), call)
-}
-
-#' @rdname lazy_covariance
-#' @export
-dim.lazy_covariance <- function(x) rep(nrow(.subset2(x, "x")), 2L)
-
-#' @export
-dimnames.lazy_covariance <- function(x) {
-  points <- .subset2(x, "x")
-  product_dimnames(points, points, "tcrossprod", dim(points), dim(points))
-}
-
-#' @rdname lazy_covariance
-#' @export
-as.matrix.lazy_covariance <- function(x, device = getOption("cudafactor.device", "auto"),
-                                 precision = "double", ...) {
-  call <- sys.call()
-  k <- of_covariance(x, call)
-  evaluate(k$x, NULL, k, device, precision, call)
-}
-
-#' @export
-as.array.lazy_covariance <- function(x, ...) as.matrix(x, ...)
-
-#' @rdname lazy_covariance
-#' @export
-`[.lazy_covariance` <- function(x, i, j, ..., drop = TRUE) {
-  call <- group_call(sys.call(), "[")
-  subscripts <- nargs() - 1L - !missing(drop)
-  if (subscripts < 2L) {
-    if (missing(i)) {
-      return(x)
-    }
-    abort_dimension(
-      "'x' needs two subscripts, as in x[i, ] or x[, j]: for x[i] use as.matrix(x)[i]",
-      call
-    )
-  }
-  if (subscripts > 2L) {
-    abort_dimension(base_text("incorrect number of dimensions"), call)
-  }
-  k <- of_covariance(x, call)
-  rows <- if (missing(i)) seq_len(nrow(k$x)) else point_places(plain(i), k$x, call)
-  columns <- if (missing(j)) seq_len(nrow(k$x)) else point_places(plain(j), k$x, call)
-  part <- covariance_part(k, rows, columns, call)
-  if (isFALSE(as_flag(drop))) part else drop(part)
-}
-
-# Points by number, NA for NA, of a subscript as base R reads it.
-point_places <- function(subscript, points, call) {
-  as_user(call, {
-    numbers <- matrix(seq_len(nrow(points)), ncol = 1L, dimnames = list(rownames(points), NULL))
-    unname(numbers[subscript, 1L])
-  })
-}
-
-# These rows and columns. Points are the same where they have the same number.
-covariance_part <- function(k, rows, columns, call) {
-  points <- if (nrow(k$x) > 0L) k$x else matrix(0, 1L, ncol(k$x))
-  at <- function(places) points[ifelse(is.na(places), 1L, places), , drop = FALSE]
-  out <- evaluate(at(rows), at(columns), k, getOption("cudafactor.device", "auto"), "double", call)
-  same <- which(outer(rows, columns, "=="))
-  out[same] <- out[same] + k$nugget
-  # A point that is not known has no covariance and no name.
-  out[is.na(rows), ] <- NA
-  out[, is.na(columns)] <- NA
-  names <- dimnames(out)
-  if (!is.null(names)) {
-    names[[1L]][is.na(rows)] <- NA
-    names[[2L]][is.na(columns)] <- NA
-    dimnames(out) <- names
-  }
-  out
-}
-
-#' @rdname lazy_covariance
-#' @export
-format.lazy_covariance <- function(x, ...) {
-  k <- of_covariance(x, sys.call())
-  number <- function(value) paste(format(value, trim = TRUE), collapse = ", ")
-  sprintf(
-    "<lazy_covariance: %s, %s, range %s, variance %s, nugget %s; points in %d dimension%s>",
-    extents_text(dim(x)), k$kernel,
-    paste(vapply(k$range, number, ""), collapse = ", "), number(k$variance), number(k$nugget),
-    ncol(k$x), if (ncol(k$x) == 1L) "" else "s"
-  )
-}
-
-#' @rdname lazy_covariance
-#' @export
-print.lazy_covariance <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
-  invisible(x)
 }

@@ -6,11 +6,13 @@
 #'
 #' | base R | cudafactor |
 #' |---|---|
-#' | `x %*% y`, `crossprod()`, `tcrossprod()` | [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()] |
+#' | `x %*% y` | [gpu_matmult()] |
+#' | `crossprod()`, `tcrossprod()` | [gpu_crossprod()], [gpu_tcrossprod()] |
 #' | `chol()`, `chol2inv()` | [gpu_chol()], [gpu_chol2inv()] |
-#' | `chol(crossprod(r) + tcrossprod(v))`, or `-`; `Matrix::updown()` | [chol_update()], [chol_downdate()] |
+#' | `chol(crossprod(r) + tcrossprod(v))`; `Matrix::updown()` | [chol_update()], [chol_downdate()] |
 #' | `chol(a[-i, -i])`, or with new rows and columns | [chol_drop()], [chol_insert()] |
-#' | `qr()`, `qr.Q()`, `qr.qy()`, `qr.qty()` | [gpu_qr()], [gpu_qr.Q()], [gpu_qr.qy()], [gpu_qr.qty()] |
+#' | `qr()`, `qr.Q()` | [gpu_qr()], [gpu_qr.Q()] |
+#' | `qr.qy()`, `qr.qty()` | [gpu_qr.qy()], [gpu_qr.qty()] |
 #' | `lm.fit()` | [gpu_lm_fit()] |
 #' | `mapply(lm.fit, designs, responses)` | [gpu_lm_fit()] of arrays |
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
@@ -19,7 +21,8 @@
 #' | `chol()` of a matrix too large for one GPU | [chol_gpus()], [gpu_chol()] |
 #' | `chol()` of a matrix on disk | [chol_file()] of a [tile_matrix()] |
 #' | `x %*% y` with a matrix on disk | `x %*% y`, [gpu_matmult()]: [tile_matrix_products] |
-#' | `solve()`, `diag(chol2inv())` with a factor on disk | [chol_solve()], [chol2inv_diag()], [tile_matrix_solve] |
+#' | `solve()` with a factor on disk | [chol_solve()], [tile_matrix_solve] |
+#' | `diag(chol2inv())` | [chol2inv_diag()] |
 #' | `exp(-as.matrix(dist(x)))` | [gpu_covariance()]; [lazy_covariance()] for a [tile_matrix()] |
 #' | `Rglpk_solve_LP()` | [lp_ipm()] |
 #' | `random_walker()` of Python's scikit-image | [random_walker()] |

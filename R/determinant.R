@@ -1,27 +1,31 @@
 #' Determinant
 #'
-#' `gpu_determinant(x)` is `determinant(x)`: the modulus, as a logarithm by default, and the sign of the determinant of a square
-#' matrix, from its LU factorization.
+#' `gpu_determinant(x)` is `determinant(x)`: the sign and the modulus (by default its logarithm) of
+#' the determinant of a square matrix, from its LU factorization.
 #'
-#' @section Value:
-#' A list of class `"det"` with components `modulus` (attribute `logarithm`) and `sign`, an integer 1 or -1, as
-#' [base::determinant()] gives. An exactly singular matrix has modulus 0 (logarithm `-Inf`) and sign 1; the matrix without rows
-#' has determinant 1.
+#' @section Errors:
+#' * `cudafactor_error_dimension`: `x` is not square.
+#' * `cudafactor_error_type`: `x` is complex or not a matrix.
 #'
-#' @section Failure:
-#' `cudafactor_error_dimension`: `x` is not square. `cudafactor_error_type`: `x` is complex or no matrix. NA and NaN
-#' give NA or NaN, or `-Inf` where elimination finds only zeros in a column.
+#' NA and NaN are no errors: the result is NA or NaN, or `-Inf` if elimination finds only zeros in a
+#' column.
 #'
 #' @section Accuracy:
-#' The result is the exact determinant of a matrix that differs from `x` by the backward error of [gpu_lu()].
+#' The result is the exact determinant of a matrix that differs from `x` by the backward error of
+#' [gpu_lu()].
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
-#' @param x A square numeric matrix, an object of class `"gpu_lu"`, a factor on disk, see [tile_matrix_solve], or one of [chol_gpus()], see [gpu_factor]. As in base R a data frame is none: give `as.matrix()` of it.
-#' @param logarithm Return the logarithm of the modulus?
+#' @param x A square numeric matrix, a [gpu_matrix], an object of class `"gpu_lu"`, a factor on disk
+#'   (see [tile_matrix_solve]) or of [chol_gpus()]. A data frame is an error, as in base R: use
+#'   `as.matrix()`.
+#' @param logarithm Return the logarithm of the modulus? `TRUE` by default.
 #' @param ... Ignored, as in base R.
 #' @inheritParams gpu_matmult
+#' @return A list of class `"det"` with components `modulus` (with attribute `logarithm`) and
+#' `sign`, an integer 1 or -1, as [base::determinant()] gives. An exactly singular matrix has
+#' modulus 0 (logarithm `-Inf`) and sign 1. A matrix without rows has determinant 1.
 #' @references LAPACK routine of the same work: `dgetrf`.
 #' @seealso [base::determinant()], [gpu_lu()]
 #' @examples
@@ -90,9 +94,9 @@ as_determinant <- function(modulus, sign, logarithm) {
   out
 }
 
-# From the diagonal of U and the row exchanges. The plain modulus is the product itself, which is
-# exact where the exponential of a sum of logarithms is not; where the product leaves the range of
-# doubles the sum decides.
+# The determinant from the diagonal of U and the row exchanges. The modulus is the product, which
+# is more accurate than the exponential of a sum of logarithms. If the product leaves the range of
+# doubles, the sum is used.
 determinant_of_diagonal <- function(d, ipiv, zero, logarithm, call) {
   log_scale <- is_logarithm(logarithm, call)
   if (zero > 0L) {

@@ -1,29 +1,29 @@
 #' What this machine offers
 #'
-#' `gpu_available()` says whether a GPU can be used, `gpu_info()` lists the GPUs, and `gpu_sitrep()` shows every step from
-#' the driver to a working GPU, with the remedy where one fails. `gpu_last_device()` tells where the last
-#' computation of this session ran.
+#' `gpu_available()` tells if a GPU can be used, and `gpu_info()` lists the GPUs. `gpu_sitrep()`
+#' shows every step from the driver to a working GPU, with a remedy if one fails.
+#' `gpu_last_device()` tells where the last computation of this session ran.
 #'
-#' These functions, and [gpu_mem()] and its like, are the only ones, besides a computation sent to a GPU, that open the driver. Where there
-#' is none they say so without an error.
+#' Only these functions, [gpu_mem()] and related ones, and computations on a GPU open the driver. If
+#' there is no driver, they say so without an error.
 #'
-#' @section Value:
-#' `gpu_available()`: `TRUE` or `FALSE`, never an error.
-#'
-#' `gpu_info()`: a data frame with a row for each GPU and columns `device` (the name to use as `device =`), `name`,
-#' `compute_capability`, `memory_total` and `memory_free` (bytes), `driver` (the driver's CUDA version) and `multiprocessors`.
-#' Without a GPU it has no rows; a GPU that cannot be opened is left out.
-#'
-#' `gpu_sitrep()`: an object of class `"gpu_sitrep"`, a list with `probes` (a data frame: `step`, `ok`, `detail`, `fix`),
-#' `gpus` (as `gpu_info()`), `options` (the settings in force, see [cudafactor-options]; NA with a row in `probes` where they make
-#' no sense; `min_flops` is NA where it is not set) and `versions`; it has a `print()` method.
-#'
-#' `gpu_last_device()`: `"cpu"` or `"cuda:0"`, and so on; `NA` before the first computation.
-#'
-#' @section Failure:
-#' None of them is an error for want of a working GPU.
+#' @section Errors:
+#' A missing or broken GPU is not an error in these functions.
 #' @param x An object of class `"gpu_sitrep"`.
 #' @param ... Ignored.
+#' @return `gpu_available()`: `TRUE` or `FALSE`.
+#'
+#' `gpu_info()`: a data frame with a row for each GPU. Columns are `device` (the value for
+#' `device =`), `name`, `compute_capability`, `memory_total` and `memory_free` (bytes), `driver`
+#' (the driver's CUDA version) and `multiprocessors`. Without a GPU it has no rows; a GPU that
+#' cannot be opened is left out.
+#'
+#' `gpu_sitrep()`: an object of class `"gpu_sitrep"` with a `print()` method. It is a list of
+#' `probes` (a data frame of `step`, `ok`, `detail`, `fix`), `gpus` (as `gpu_info()`), `options` and
+#' `versions`. `options` are the settings in force, see [cudafactor-options]. They are NA if they
+#' are invalid, with a row in `probes`; `min_flops` is NA if unset.
+#'
+#' `gpu_last_device()`: `"cpu"`, `"cuda:0"` and so on; `NA` before the first computation.
 #' @seealso [cudafactor-options]
 #' @examples
 #' gpu_available()

@@ -1,5 +1,5 @@
-# Factors that are spread over several GPUs: what they are, their values, and what base R's
-# functions do not do with them.
+# Factors spread over several GPUs: their class, their values, and which of base R's functions
+# they refuse.
 
 #' Cholesky factors in the memory of several GPUs
 #'
@@ -121,7 +121,7 @@ dim.gpu_factor <- function(x) c(x$n, x$n)
 #' @export
 dimnames.gpu_factor <- function(x) x$dimnames
 
-# Why the values are not in this session, NULL where they are. The tiles come and go together.
+# Why the values are not in this session, or NULL if they are. All tiles share this state.
 why_stale <- function(r) native_held_info(r$tiles[[1L]]@pointer)$err$fields$reason
 
 check_spread <- function(r, call) {

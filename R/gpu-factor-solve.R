@@ -1,8 +1,8 @@
-# Triangular systems and products with a factor that is spread over several GPUs. What is solved
-# for, or multiplied, is in the host's memory, as blocks of as many rows as a tile has.
+# Triangular systems and products with a factor spread over several GPUs. Right-hand sides and
+# operands are in host memory, in blocks of as many rows as a tile.
 
-# The rows of `values`, of `columns` columns, that each row of tiles has. What the last block has
-# more than that stays zero.
+# Cuts `values` into blocks of rows, one for each row of tiles. Padding rows of the last block are
+# zero.
 cut_rows <- function(values, r, columns) {
   attributes(values) <- list(dim = c(r$n, columns))
   lapply(seq_len(ceiling(r$n / r$tile)), function(k) {
@@ -22,19 +22,18 @@ joined_rows <- function(blocks, r) {
   out
 }
 
-# Some products at a time, so that all devices are at work before the first product comes home, in
-# little memory.
+# Groups of products: enough to keep all devices busy, few enough to need little memory.
 in_turns <- function(places, r) split(places, (seq_along(places) - 1L) %/% (4L * length(r$devices)))
 
-# The plain list, of the leading `n` rows and columns: each tile of theirs is where it was.
+# The leading `n` rows and columns of the factor as a list, with the same tiles.
 leading <- function(r, n) {
   r <- unclass(asS4(r, FALSE))
   r$n <- n
   r
 }
 
-# R x = b ("backward") or R'x = b ("forward"), or both one after the other, for the leading n rows
-# and columns. In the last block the rows beyond these stay zero, whatever the others are.
+# Solves R x = b ("backward"), R'x = b ("forward") or both in turn, for the leading n rows and
+# columns. Padding rows of the last block must stay zero, whatever the tiles hold there.
 solve_spread <- function(r, n, b, columns, which, call) {
   check_spread(r, call)
   r <- leading(r, n)
@@ -69,13 +68,13 @@ solve_spread <- function(r, n, b, columns, which, call) {
   joined_rows(blocks, r)
 }
 
-# R y or R'y of a double matrix y.
+# R y or R'y for a double matrix y.
 multiply_spread <- function(r, transpose, y, call) {
   check_spread(r, call)
   blocks <- cut_rows(y, r, ncol(y))
   m <- length(blocks)
-  # Base R multiplies by the zeros of the other triangle, too, which makes NaN of what is not
-  # finite.
+  # Base R also multiplies by the zeros of the other triangle, which makes NaN of values that are
+  # not finite.
   nothing <- lapply(blocks, function(block) colSums(0 * block))
   out <- lapply(seq_len(m), function(k) {
     others <- if (transpose) seq_len(m)[-seq_len(k)] else seq_len(k - 1L)
@@ -94,7 +93,7 @@ multiply_spread <- function(r, transpose, y, call) {
   joined_rows(out, r)
 }
 
-# A tile of the diagonal on its device, with zeros where nothing is said of what it holds.
+# A tile of the diagonal with zeros below its diagonal, where its entries have no meaning.
 upper_tile <- function(r, k, call) {
   tile <- r$tiles[[tile_place(k, k)]]
   block <- fetch(tile, call)
@@ -141,12 +140,14 @@ for (name in c("backsolve", "forwardsolve")) {
 }
 
 #' @rdname gpu_factor
-#' @aliases rowSums,gpu_factor-method colSums,gpu_factor-method rowMeans,gpu_factor-method colMeans,gpu_factor-method
-#' @aliases norm,gpu_factor,missing-method norm,gpu_factor,ANY-method rcond,gpu_factor,missing-method rcond,gpu_factor,ANY-method
+#' @aliases rowSums,gpu_factor-method colSums,gpu_factor-method
+#' @aliases rowMeans,gpu_factor-method colMeans,gpu_factor-method
+#' @aliases norm,gpu_factor,missing-method norm,gpu_factor,ANY-method
+#' @aliases rcond,gpu_factor,missing-method rcond,gpu_factor,ANY-method
 #' @export
 setMethod("chol2inv", "gpu_factor", function(x, ...) gpu_chol2inv(gathered(x, sys.call()), ...))
 
-# Beside whatever else has methods for any other operand.
+# Methods for each class of the other operand, which take precedence over those of other packages.
 tiles_product <- function(op) {
   force(op)
   if (op == "matmult") {

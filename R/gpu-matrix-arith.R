@@ -1,34 +1,36 @@
-# Arithmetic and mathematical functions of a gpu_matrix, entry by entry, and what compares it.
+# Elementwise arithmetic and mathematical functions of a gpu_matrix.
 
 #' Arithmetic with matrices on the GPU
 #'
-#' The operators `+ - * / ^ %% %/%` and the functions of a number, such as `exp()` and `sqrt()`, work on a [gpu_matrix] as on a
-#' plain matrix, and their results stay on its device. The other operand may be a `gpu_matrix`, a plain matrix, or a vector, which
-#' is recycled down the columns.
+#' The operators `+ - * / ^ %% %/%` and mathematical functions such as `exp()` and `sqrt()` work on
+#' a [gpu_matrix] as on an ordinary matrix. Results stay on its device. The other operand may be a
+#' `gpu_matrix`, an ordinary matrix, or a vector, which is recycled down the columns.
 #'
-#' On the device are computed: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`, `round` to whole numbers, `exp`, `expm1`, `log`
-#' (of any one base), `log1p`, `log2`, `log10`, `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`,
-#' `sinh`, `tanh`, `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif`, `round` to other digits
-#' and `%%` the matrix is fetched, base R computes them, and the result is brought back.
-#'
-#' @section Value:
-#' A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons (`<`, `==`, ...) and logic (`&`, `|`,
-#' `!`), and `is.na()` and its kin, fetch the matrix and give base R's plain logical matrix; arithmetic with complex numbers gives
-#' a plain complex one. `cumsum()` and its kin give plain vectors, as in base R.
+#' These functions are computed on the device: `abs`, `sign`, `sqrt`, `ceiling`, `floor`, `trunc`,
+#' `round` to whole numbers, `exp`, `expm1`, `log` (with any single base), `log1p`, `log2`, `log10`,
+#' `cos`, `sin`, `tan`, `cospi`, `sinpi`, `tanpi`, `acos`, `asin`, `atan`, `cosh`, `sinh`, `tanh`,
+#' `acosh`, `asinh`, `atanh`. For `gamma`, `lgamma`, `digamma`, `trigamma`, `signif`, `round` to
+#' other digits, and `%%`, base R computes with a copy on the host, and the result is copied to the
+#' device.
 #'
 #' @section Accuracy:
-#' Every entry is computed in double precision and then rounded to the precision of the matrix. `+ - * /`, the root and the
-#' functions that round are exact before that rounding, and equal to base R's; the others are within a few units in the last
-#' place. The other operand is rounded to the precision of the matrix first. `is.na()` of a result is base R's; whether it is NA or
-#' NaN is not promised.
+#' Entries are computed in double precision and rounded to the precision of the matrix. Before that
+#' rounding `+ - * /`, the square root and rounding functions equal base R's; others are within a
+#' few units in the last place. The other operand is first rounded to the precision of the matrix.
+#' `is.na()` of a result is the same as in base R, but NA and NaN may be exchanged.
 #'
-#' @section Failure:
-#' `cudafactor_error_dimension`, `cudafactor_error_type`: base R's errors for operands that do not conform or are no numbers.
-#' `cudafactor_warning_nan`, `cudafactor_warning_recycling`: base R's warnings.
+#' @section Errors:
+#' `cudafactor_error_dimension` and `cudafactor_error_type`: base R's errors for operands that are
+#' not conformable or not numeric. `cudafactor_warning_nan` and `cudafactor_warning_recycling`: base
+#' R's warnings.
 #'
 #' @param e1,e2 A `gpu_matrix`, a matrix or a vector.
 #' @param x A `gpu_matrix`.
-#' @param ... `digits` of [round()] and `signif()`, the `base` of `log()`.
+#' @param ... `digits` of [round()] and `signif()`, or the `base` of `log()`.
+#' @return A `gpu_matrix` of the same device and precision, with base R's dimnames. Comparisons
+#' (`<`, `==`, ...), logic (`&`, `|`, `!`), `is.na()` and related functions give an ordinary logical
+#' matrix. Arithmetic with complex numbers gives an ordinary complex matrix. `cumsum()` and related
+#' functions give ordinary vectors, as in base R.
 #' @seealso [gpu_matrix], [base::Arithmetic], [base::groupGeneric]
 #' @examples
 #' d <- as_gpu(as.matrix(dist(matrix(rnorm(10), 5))))
@@ -42,7 +44,7 @@ NULL
 #' @export
 Ops.gpu_matrix <- function(e1, e2) operate(.Generic, e1, e2, group_call(sys.call(), .Generic))
 
-# The same function, so that R calls it where one operand is of another of these classes.
+# The same function for these classes, so that R calls it for mixed operands.
 #' @export
 Ops.gpu_factor <- Ops.gpu_matrix
 
@@ -86,7 +88,8 @@ plain <- function(x) {
   }
 }
 
-# What base R computes of plain operands; its conditions become ours, with the user's call.
+# Evaluates base R's code on ordinary operands. Its conditions get this package's classes and the
+# user's call.
 as_user <- function(call, value) {
   withCallingHandlers(
     tryCatch(value, error = function(e) abort_as(e, abort_dimension, call)),
@@ -116,7 +119,7 @@ arith <- function(op, x, y, call) {
         abort_dimension(base_text("non-conformable arrays"), call)
       }
     } else if (length(other) == 0L || length(other) > max(count, 1)) {
-      # Base R knows what becomes of these: mostly an error.
+      # Base R decides about these operands: mostly an error.
       return(as_user(call, get(op, envir = baseenv())(plain(x), plain(y))))
     } else if (count %% length(other) != 0) {
       warn(
@@ -138,8 +141,8 @@ arith <- function(op, x, y, call) {
   )
 }
 
-# By base R: the rounding of its remainder differs between its versions, and its warning of lost
-# digits with it.
+# Computed by base R on the host: its versions differ in rounding and in the warning of lost
+# digits.
 remainder_at_home <- function(x, y, names, beside, call) {
   value <- withCallingHandlers(
     numbers_beside(x, beside, call) %% numbers_beside(y, beside, call),
@@ -151,7 +154,8 @@ remainder_at_home <- function(x, y, names, beside, call) {
   upload_beside(value, beside@Dim, names, beside, call)
 }
 
-# An operand's numbers in the precision of the gpu_matrix `beside`, and as many.
+# An operand's numbers, recycled to the dimensions of the gpu_matrix `beside` and in its
+# precision.
 numbers_beside <- function(x, beside, call) {
   if (is_resident(x)) {
     return(fetch(x, call))
@@ -163,7 +167,7 @@ numbers_beside <- function(x, beside, call) {
   fetch(upload_beside(x, beside@Dim, NULL, beside, call), call)
 }
 
-# What base R takes as a number: a vector or a matrix.
+# An operand that base R accepts as numeric: a vector or a matrix.
 as_operand <- function(x, call) {
   if (is_resident(x)) {
     return(x)
@@ -177,10 +181,10 @@ as_operand <- function(x, call) {
   x
 }
 
-# As native routines take an operand: the handle, or a double vector. An empty one is not read.
+# The form that native routines take: a handle, or a double vector. An empty operand is not read.
 as_value <- function(x) if (is_resident(x)) x@pointer else if (length(x)) as.double(x) else 0
 
-# `f` of each entry, by its name in `src/rust/src/device/elementwise.rs`.
+# Applies `f`, a name in `src/rust/src/device/elementwise.rs`, to each entry.
 map_resident <- function(f, x, call) {
   handle <- .External(new_handle)
   done <- unwrap(native_held_map(f, x@pointer, handle, how_there(call)), call)
@@ -214,7 +218,7 @@ log_resident <- function(x, base, call) {
   if (!(is.numeric(base) && length(base) == 1L && isTRUE(base > 0 && base != 1 && base < Inf))) {
     return(math_at_home("log", x, base, call = call))
   }
-  # Base R has the exact logarithms too.
+  # Base R's exact logarithms for these bases.
   switch(as.character(base),
     "10" = map_resident("log10", x, call),
     "2" = map_resident("log2", x, call),
@@ -230,7 +234,7 @@ round_resident <- function(x, digits = 0, call) {
   }
 }
 
-# By base R, and back to the device.
+# Computed by base R on the host, and copied back.
 math_at_home <- function(f, x, ..., call) {
   value <- withCallingHandlers(
     tryCatch(get(f, envir = baseenv())(as.matrix(x), ...), error = function(e) {

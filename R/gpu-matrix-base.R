@@ -1,59 +1,69 @@
-# What else base R does with a matrix. Where it is natural the answer stays on the device;
-# elsewhere the matrix is fetched and base R computes.
+# Other functions of base R. Some leave a result on the device; for others base R computes on the
+# host.
 
 #' Base R's functions and matrices on the GPU
 #'
-#' Base R's functions take a [gpu_matrix] as they take a matrix. Of some the answer is on the device again; for others the matrix
-#' is fetched, and the answer is plain R data. Functions that cannot know of the class stop: give them `as.matrix(x)`.
+#' Base R's functions accept a [gpu_matrix] as they accept a matrix. Some leave the result on the
+#' device. Others copy the matrix to the host and return ordinary R data. Functions that cannot know
+#' of the class stop: use `as.matrix(x)`.
 #'
-#' @section What stays on the device:
-#' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor], [arithmetic][gpu_matrix_arithmetic], and
-#' [parts][gpu_matrix_parts], and with them `head()`, `tail()`, `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`,
-#' `dimnames<-`, `Re()`, `Mod()`, `Conj()`.
+#' @section Results on the device:
+#' [Products, factorizations and systems][gpu_matrix-methods], [QR][gpu_qr_factor],
+#' [arithmetic][gpu_matrix_arithmetic] and [parts][gpu_matrix_parts]. Also `head()`, `tail()`,
+#' `aperm()`, `sweep()`, `pmin()`, `pmax()`, `unname()`, `dimnames<-`, `Re()`, `Mod()`, `Conj()`.
 #'
-#' Covariances and correlations of columns are products of the centred matrix: see [gpu_matrix_stats].
+#' Covariances and correlations of columns are products of the centred matrix: see
+#' [gpu_matrix_stats].
 #'
-#' @section What is computed on the device, and comes home:
+#' @section Computed on the device, ordinary results:
 #' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
 #'
-#' @section What base R computes of the fetched matrix:
-#' Comparisons and logic, `is.na()` and its kin, `as.vector()` and its kin, `as.array()`, `as.table()`, `as.data.frame()`,
-#' `apply()`, `scale()`, `outer()`, `kronecker()`, `summary()`, `format()`, `c()` of one as the first argument, `rep()`, `rev()`,
-#' `sort()`, `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`, `median()`,
-#' `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`, `prcomp()`,
-#' `lapply()` and its kin, `data.frame()`, `image()`, `persp()`, `boxplot()`, `hist()`, `plot()`.
+#' @section Computed by base R on the host:
+#' Comparisons and logic, `is.na()` and related functions, `as.vector()` and related functions,
+#' `as.array()`, `as.table()`, `as.data.frame()`, `apply()`, `scale()`, `outer()`, `kronecker()`,
+#' `summary()`, `format()`, `c()` with a `gpu_matrix` as first argument, `rep()`, `rev()`, `sort()`,
+#' `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`,
+#' `median()`, `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`,
+#' `prcomp()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
+#' `hist()`, `plot()`.
 #'
-#' @section What needs as.matrix():
-#' * `x` in a model's formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`, `\%in\%`, `fft()`, `atan2()`,
-#'   `choose()`, `dnorm()` and its kin: they are no generics, and stop in their own words.
-#' * `cor()`, `cov()`, `lm.fit()` and `lm.wfit()`, which stop and name what to call: see [gpu_matrix_stats]. `var(x)` is `cov(x)`.
-#' * `which.max()` and `which.min()`: `which.max(as.vector(x))`.
-#' * `all.equal(x, y)` with only `y` a `gpu_matrix`: it names the differences of the classes. `all.equal(y, x)` compares values.
-#'   With package Matrix attached, `x` may be of one of its classes.
-#' * `c(1, x)` and `unlist(list(1, x))`: lists with `x` in them, as with any object that is no vector. `max(1, x)` and its kin
-#'   stop, `max(x, 1)` does not.
-#' * `m[i, j] <- x`, where `m` is a plain matrix or one of package Matrix; they stop.
-#' * `drop(x)`, which leaves a matrix with one column as it is: take `x[, 1]`.
-#' * `identical(x, y)`: the same matrix in memory. To compare values use `all.equal(x, y)`, `all(x == y)` or testthat's
-#'   `expect_equal(x, y)`.
-#' * `typeof(x)`, `storage.mode(x)` and `is.double(x)`, which tell what R holds, and that is no numbers.
-#' * Functions of base R that are no S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and before R 4.4 `crossprod()`, in a
-#'   session or a package that neither attaches nor imports this one.
+#' @section Functions that need as.matrix():
+#' * `x` in a model formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`,
+#'   `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and related functions: they are not
+#'   generic, and stop with base R's errors.
+#' * `cor()`, `cov()`, `lm.fit()` and `lm.wfit()`, which stop and name a replacement: see
+#'   [gpu_matrix_stats]. `var(x)` is `cov(x)`.
+#' * `which.max()` and `which.min()`: use `which.max(as.vector(x))`.
+#' * `all.equal(x, y)` with only `y` a `gpu_matrix` reports different classes. `all.equal(y, x)`
+#'   compares values. If package Matrix is attached, `x` may have one of its classes.
+#' * `c(1, x)` and `unlist(list(1, x))` give lists with `x` in them. `max(1, x)` and related
+#'   functions stop, `max(x, 1)` does not.
+#' * `m[i, j] <- x` stops if `m` is an ordinary matrix or one of package Matrix.
+#' * `drop(x)` returns a matrix with one column unchanged: use `x[, 1]`.
+#' * `identical(x, y)` tests for the same matrix in memory. To compare values use `all.equal(x, y)`,
+#'   `all(x == y)` or testthat's `expect_equal(x, y)`.
+#' * `typeof(x)`, `storage.mode(x)` and `is.double(x)` describe R's object, which holds no numbers.
+#' * Base R functions that are not S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and
+#'   before R 4.4 `crossprod()`, in a session or package that neither attaches nor imports this one.
 #'
-#' @section Plain data:
-#' Attaching this package, or importing all of it, makes S4 generics of `backsolve()`, `chol2inv()`, `crossprod()` and
-#' `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`, `rcond()`, `rowSums()` and its kin, `solve()`,
-#' and `qr.coef()` and its kin. With plain data they are base R's functions, errors and their calls too, and an error in an
-#' argument keeps its class. Three differences are left:
-#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in data with a class, names another call;
-#' * `as.qr()`, which in base R stops in any case, looks at its argument first;
-#' * methods that others set on these generics for data without a class are not looked for.
+#' @section Ordinary data:
+#' Attaching this package, or importing all of it, makes S4 generics of `backsolve()`, `chol2inv()`,
+#' `crossprod()` and `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`,
+#' `rcond()`, `rowSums()` and related functions, `solve()`, and `qr.coef()` and related functions.
+#' For ordinary data they are base R's functions, with the same errors and calls, and an error in an
+#' argument keeps its class. There are three differences:
+#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in data with a class,
+#'   names another call;
+#' * `as.qr()`, which always stops in base R, evaluates its argument first;
+#' * methods that others set on these generics for data without a class are ignored.
 #'
-#' Generics of the same names that package Matrix brings, when it is attached later, are its own.
+#' Generics of the same names in package Matrix, if it is attached later, are separate.
 #'
 #' @param x,a,object A `gpu_matrix`.
 #' @param perm As in [base::aperm()].
 #' @param ... As in base R.
+#' @return As for base R's functions; a matrix is a `gpu_matrix` if the function is listed above
+#' under results on the device.
 #' @seealso [gpu_matrix]
 #' @examples
 #' g <- as_gpu(matrix(c(3, 1, 2, 5, 4, 6), 2))
@@ -64,7 +74,7 @@
 #' @name gpu_matrix_base
 NULL
 
-# The method of a generic whose answer base R computes.
+# A method that copies the matrix to the host and calls base R.
 by_base <- function(x, ...) {
   generic <- .Generic
   compute <- get(generic, envir = get(".GenericDefEnv"))
@@ -129,14 +139,14 @@ boxplot.gpu_matrix <- by_base
 #' @rawNamespace S3method(graphics::contour, gpu_matrix)
 contour.gpu_matrix <- by_base
 
-# By this order(), rank(), factor() and others know what to do.
+# order(), rank(), factor() and others use this.
 #' @export
 xtfrm.gpu_matrix <- function(x) as.matrix(x)
 
 #' @rawNamespace if (getRversion() >= "4.3.0") S3method(mtfrm, gpu_matrix)
 mtfrm.gpu_matrix <- function(x) as.vector(x)
 
-# ifelse() turns what it tests into this.
+# ifelse() coerces its test to this.
 setAs("gpu_matrix", "logical", function(from) {
   from <- as.matrix(from)
   storage.mode(from) <- "logical"

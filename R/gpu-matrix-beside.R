@@ -1,5 +1,5 @@
-# A gpu_matrix beside the classes of package Matrix, which is no more than suggested: methods are
-# set once it is loaded.
+# Methods for a gpu_matrix with operands of package Matrix. Matrix is only suggested, so they are
+# set when it is loaded.
 
 .onLoad <- function(libname, pkgname) {
   register_refusals()
@@ -10,7 +10,7 @@
   when_loaded("waldo", set_proxies)
 }
 
-# Now, or once it is.
+# Runs `action` now, or when the package is loaded.
 when_loaded <- function(package, action) {
   if (isNamespaceLoaded(package)) {
     action()
@@ -19,7 +19,7 @@ when_loaded <- function(package, action) {
   }
 }
 
-# What R notes of the methods lies in an environment of its own, since namespaces are locked.
+# Namespaces are locked, so R's tables of these methods need their own environment.
 set_methods_beside_matrix <- function() {
   noted <- new.env()
   set_lu_method(noted)
@@ -36,7 +36,7 @@ set_operations <- function() {
   set_products(noted)
 }
 
-# Package Matrix has a generic lu(), and base R none.
+# Package Matrix has a generic lu(); base R has none.
 set_lu_method <- function(noted) {
   lu <- getExportedValue("Matrix", "lu")
   setMethod(lu, "gpu_matrix", function(x, ...) {
@@ -45,7 +45,7 @@ set_lu_method <- function(noted) {
   }, where = noted)
 }
 
-# Package Matrix has a generic updown() for its sparse factors, and base R none.
+# Package Matrix has a generic updown() for its sparse factors; base R has none.
 set_updown_methods <- function(noted) {
   if ("updown" %in% getNamespaceExports("Matrix")) {
     updown <- getExportedValue("Matrix", "updown")
@@ -58,7 +58,7 @@ set_updown_methods <- function(noted) {
   }
 }
 
-# The sign of the product, as Matrix::updown() takes it.
+# Is this a downdate? `update` is the sign as Matrix::updown() takes it.
 is_downdate <- function(update, call) {
   known <- length(update) == 1L && update %in% list("+", "-", TRUE, FALSE)
   if (!known) {
@@ -67,9 +67,8 @@ is_downdate <- function(update, call) {
   update %in% list("-", FALSE)
 }
 
-# Operators look for S4 methods before S3 ones where an operand has an S4 class, and Matrix has
-# some for any other operand: "ANY" with a class of its own. Ours are for the same classes, and
-# nearer.
+# With an S4 operand, operators look for S4 methods before S3 ones. Matrix has methods for "ANY"
+# with its own classes; ours for the same classes are more specific.
 set_operators <- function(noted) {
   ours <- function(e1, e2) operate(
     as.character(.Generic), e1, e2, group_call(sys.call(), as.character(.Generic))
@@ -80,21 +79,20 @@ set_operators <- function(noted) {
 set_products <- function(noted) {
   set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
   for (name in c("crossprod", "tcrossprod")) {
-    # A primitive, as these are from R 4.4 on, is no generic function to package methods, and its
-    # name is one.
+    # From R 4.4 on these are primitives, which package methods knows by name only.
     generic <- if (is.primitive(get(name, baseenv()))) name else getExportedValue("Matrix", name)
     set_beside_any(list(generic), product_method(name), noted)
   }
 }
 
 product_method <- function(name) {
-  # The next turn of the caller's loop has another name.
+  # Evaluated now: the caller's loop changes it.
   force(name)
   function(x, y = NULL, ...) product_resident(x, y, name, sys.call())
 }
 
-# Which classes Matrix compares, and with what, differs with its version. Where a class takes in
-# plain vectors, dispatch would strip a plain matrix of its dimensions.
+# The classes that Matrix compares depend on its version. Classes that extend plain vectors are
+# left out: dispatch would strip a plain matrix of its dimensions.
 set_comparison <- function(noted) {
   if ("all.equal" %in% getNamespaceExports("Matrix")) {
     equal <- getExportedValue("Matrix", "all.equal")
@@ -106,8 +104,8 @@ set_comparison <- function(noted) {
   }
 }
 
-# Sets `method` for a gpu_matrix and each class that stands with "ANY" in a method of a generic.
-# Methods for matrices in tiles win without it.
+# Sets `method` for a gpu_matrix with each class that has a method with "ANY". Matrices in tiles
+# have more specific methods.
 set_beside_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
@@ -117,8 +115,7 @@ set_beside_any <- function(generics, method, noted) {
   }
 }
 
-# The classes in the first two columns of `signatures`, but for those that have methods of their
-# own.
+# The classes in the first two columns of `signatures`, without those that have their own methods.
 classes_of <- function(signatures) {
   setdiff(
     signatures[, seq_len(min(2L, ncol(signatures)))],

@@ -1,4 +1,4 @@
-# Matrices on a device side by side, and one above the other.
+# cbind() and rbind() with a gpu_matrix.
 
 #' @rdname gpu_matrix_parts
 #' @export
@@ -18,11 +18,10 @@ rbind.gpu_matrix <- function(..., deparse.level = handed_level(parent.frame())) 
   )
 }
 
-# cbind() and rbind() do not hand this argument on to their methods, which they call from their
-# own frame.
+# cbind() and rbind() call their methods from their own frame and do not pass this argument on.
 handed_level <- function(frame) get0("deparse.level", frame, inherits = FALSE, ifnotfound = 1)
 
-# What base R calls a vector among the arguments: by its name, or by what the user wrote.
+# Base R's label of a vector argument: its name, or the user's expression.
 argument_names <- function(arguments, deparse.level) {
   arguments <- as.list(arguments)[-1L]
   written <- vapply(arguments, function(a) {
@@ -38,8 +37,8 @@ argument_names <- function(arguments, deparse.level) {
   ifelse(nzchar(given), given, written)
 }
 
-# Parts along dimension `along`: 2 for columns. Extents across are those of the matrices, which
-# must agree, or of the longest vector.
+# Binds parts along dimension `along`: 2 for columns. The other dimension is that of the matrices,
+# which must agree, or of the longest vector.
 bind <- function(parts, labels, along, call) {
   across <- 3L - along
   parts <- lapply(parts, as_part, call = call)
@@ -55,13 +54,13 @@ bind <- function(parts, labels, along, call) {
     abort_dimension(base_text(text, at), call)
   }
   size <- extents[[1L]]
-  # Vectors of no length are left out, unless nothing has any.
+  # Vectors of length zero are dropped, unless all parts are empty.
   kept <- is_matrix | lengths(parts) >= (size > 0L || any(lengths(parts[!is_matrix]) > 0L))
   for (k in which(kept & !is_matrix)) {
     count <- length(parts[[k]])
     if (count > size || count > 0L && size %% count != 0) {
       warn_part(along, k, call)
-      # The names of a vector that is too long are no rows' names.
+      # A vector that is too long gives no row names.
       if (count > size) parts[[k]] <- unname(parts[[k]])[seq_len(size)]
     }
   }
@@ -80,7 +79,7 @@ bind <- function(parts, labels, along, call) {
   dim <- c(0L, 0L)
   dim[[across]] <- size
   dim[[along]] <- sum(lengths_along[kept])
-  # Parts without entries have nothing to be copied.
+  # Parts without entries need no copy.
   filled <- kept & lengths_along > 0L & size > 0L
   shapes <- starts <- matrix(0, 2L, length(parts))
   shapes[across, ] <- size
@@ -88,7 +87,7 @@ bind <- function(parts, labels, along, call) {
   starts[along, kept] <- cumsum(c(0, lengths_along[kept]))[seq_len(sum(kept))]
   values <- lapply(parts[filled], as_value)
   if (!any(vapply(parts[filled], is_resident, NA))) {
-    # The matrix on the device has no entries: only plain ones are left.
+    # The gpu_matrix has no entries, so only ordinary parts are left.
     values <- Map(
       function(value, rows, columns) rep_len(value, rows * columns), values, shapes[1L, filled],
       shapes[2L, filled]
@@ -135,7 +134,7 @@ warn_part <- function(along, k, call) {
   warn("recycling", base_text(text, k), call)
 }
 
-# From the first part that has names there: a matrix, or a vector of the right length.
+# The names of the first part that has some: a matrix, or a vector of the right length.
 names_across <- function(parts, is_matrix, across, size) {
   own <- Map(
     function(p, matrix) if (matrix) dimnames(p)[[across]] else if (length(p) == size) names(p),

@@ -1,29 +1,31 @@
-# Parts of a gpu_matrix: taken, replaced, transposed, put side by side.
+# Subscripts, assignment, transpose and diagonal of a gpu_matrix.
 
 #' Parts of matrices on the GPU
 #'
-#' `x[i, j]`, `x[i, j] <- value`, `x[[i, j]] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`, `cbind()` and `rbind()` of a [gpu_matrix], as of a plain
-#' matrix. Rows and columns are copied on the device; only the subscripts travel.
+#' `x[i, j]`, `x[i, j] <- value`, `x[[i, j]] <- value`, `t(x)`, `diag(x)`, `diag(x) <- value`,
+#' `cbind()` and `rbind()` of a [gpu_matrix] work as for an ordinary matrix. Rows and columns are
+#' copied on the device; only the subscripts are transferred.
 #'
-#' A result that is a matrix stays on the device. What base R drops to a vector comes home, unless `drop = FALSE`. For a single
-#' subscript (`x[k]`, and a logical or two-column matrix `k`) the matrix is fetched; after `x[k] <- value` it is brought back.
+#' A result that is a matrix stays on the device. A result that base R drops to a vector is an
+#' ordinary vector, unless `drop = FALSE`. With a single subscript (`x[k]`, also for a logical or
+#' two-column matrix `k`) the matrix is copied to the host. After `x[k] <- value` it is copied back.
 #'
-#' @section Value:
-#' A `gpu_matrix` of the same device and precision, or a plain vector, with base R's names. Of `cbind()` and `rbind()` of which
-#' one operand is a `gpu_matrix`, the others are brought to it; the names of columns (rows) are those base R gives.
-#'
-#' @section Failure:
-#' `cudafactor_error_dimension`: base R's errors for subscripts out of bounds, a replacement of the wrong length or parts that do
-#' not fit. `cudafactor_error_type`: a replacement that is no number.
+#' @section Errors:
+#' * `cudafactor_error_dimension`: base R's errors for subscripts out of bounds, a replacement of
+#'   the wrong length, or parts that do not match.
+#' * `cudafactor_error_type`: a replacement, or a part of `cbind()` or `rbind()`, is not numeric.
 #'
 #' @param x A `gpu_matrix`.
-#' @param i,j Subscripts as base R takes them: numbers, negative numbers, names, logical vectors, or nothing.
-#' @param drop Whether a result with one row or column becomes a vector.
+#' @param i,j Subscripts as in base R: positive or negative numbers, names, logical vectors, or
+#'   nothing for all.
+#' @param drop Does a result with one row or column become a vector?
 #' @param value A number, a vector that is recycled, a matrix or a `gpu_matrix`.
-#' @param ... Of `cbind()` and `rbind()`: matrices and vectors.
+#' @param ... For `cbind()` and `rbind()`: matrices and vectors.
 #' @param deparse.level As in [base::cbind()].
-#' @param nrow,ncol Not taken for a matrix, as in [base::diag()].
-#' @param names Whether the diagonal gets the names that rows and columns share.
+#' @param nrow,ncol Must be missing, as for any matrix in [base::diag()].
+#' @param names Does the diagonal get the names that rows and columns share?
+#' @return A `gpu_matrix` of the same device and precision, or an ordinary vector, with base R's
+#' names. `cbind()` and `rbind()` copy ordinary operands to the device of the first `gpu_matrix`.
 #' @seealso [gpu_matrix], [base::Extract], [base::cbind()]
 #' @examples
 #' g <- as_gpu(matrix(1:12, 3, dimnames = list(NULL, letters[1:4])))
@@ -62,8 +64,8 @@ NULL
   as_user(call, as.matrix(x)[[..., exact = exact]])
 }
 
-# For a negative integer with another subscript base R reads a number that it has not set, so its
-# answers vary from call to call.
+# Base R reads an uninitialized number for a negative integer with another subscript, so its
+# answers vary. Here it is always an error.
 check_negative <- function(call, ...) {
   written <- as.list(substitute(list(...)))[-1L]
   if (length(written) == 2L) {
@@ -96,7 +98,7 @@ is_number <- function(value) {
   !is.object(value) && (is.numeric(value) || is.logical(value)) && length(value) == 1L
 }
 
-# Whether the subscripts are numbers that name one entry. Base R judges all others.
+# Do the subscripts name one entry by numbers? Base R handles all others.
 is_one_place <- function(x, ...) {
   along <- switch(...length(), length(x), dim(x))
   for (k in seq_along(along)) {
@@ -111,7 +113,7 @@ is_one_place <- function(x, ...) {
   !is.null(along)
 }
 
-# What base R made of the fetched matrix, on the device of the matrix `x`.
+# Copies base R's result for the host copy back to the device of `x`.
 replaced <- function(y, x, call) {
   if (!(is.numeric(y) || is.logical(y))) {
     abort_replacement(call)
@@ -126,7 +128,7 @@ abort_replacement <- function(call) {
   abort_type("'value' must be numeric to replace entries of a gpu_matrix", call)
 }
 
-# Rows or columns by number, NA for NA, of a subscript as base R reads it.
+# Row or column numbers for a subscript as base R reads it, with NA for NA.
 places <- function(subscript, x, along, call) {
   if (is.character(subscript) && is.null(dimnames(x))) {
     abort_dimension(base_text("no 'dimnames' attribute for array"), call)
@@ -169,7 +171,7 @@ taken_names <- function(names, places) {
   if (!is.null(value)) {
     value <- as_replacement(value, call)
   }
-  # For no value base R's error depends on its type and on the subscripts.
+  # Without values, base R's error depends on their type and on the subscripts.
   if (subscripts < 2L || subscripts == 2L && length(value) == 0L) {
     y <- as.matrix(x)
     value <- plain(value)
@@ -233,7 +235,7 @@ scatter <- function(x, rows, columns, value, call) {
   )
 }
 
-# Of places named more than once the last counts, as where entries are assigned one after the other.
+# If a position is named more than once, the last value counts, as in base R.
 last_only <- function(places) {
   if (!is.null(places) && anyDuplicated(places)) {
     places[duplicated(places, fromLast = TRUE)] <- NA

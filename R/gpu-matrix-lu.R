@@ -1,4 +1,4 @@
-# LU of a matrix on a device, whose factors stay there, and determinants from it.
+# LU factorization on a device, and what is computed from it.
 
 lu_resident <- function(x, warn_singular, call) {
   handle <- .External(new_handle)
@@ -50,9 +50,9 @@ determinant_resident <- function(x, logarithm, call) {
   determinant_of_diagonal(f$diagonal, f$ipiv, f$singular, logarithm, call)
 }
 
-# The reciprocal condition number in the 1-norm, which base R's rcond() has for `norm` "O" and, of
-# the transpose, for "I". `...` is what base R's function takes after `norm`: `triangular`, and
-# `uplo` from R 4.4 on.
+# The reciprocal condition number in the 1-norm. Base R's rcond() has it as `norm` "O" and, for
+# the transpose, as "I". `...` has base R's later arguments: `triangular`, and `uplo` from R 4.4
+# on.
 rcond_resident <- function(x, norm, call, ...) {
   norm <- match_norm(norm, call)
   triangular <- isTRUE(as_flag((function(triangular = FALSE, ...) triangular)(...)))
@@ -92,8 +92,7 @@ setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) 
   rcond_resident(x, norm, sys.call(), ...)
 })
 
-# R's own method for this would go to base R, and not to those that another package has for its
-# matrices.
+# R's own method would call base R, not the methods of other packages.
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("rcond", signature("ANY", "missing"), function(x, norm, ...) rcond(x, norm = "O", ...))

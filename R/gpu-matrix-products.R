@@ -1,7 +1,7 @@
-# Products of which an operand is on a device.
+# Products with at least one operand on a device.
 
-# op(x) op(y); y = NULL is the symmetric product. A plain operand is brought to the device of the
-# other.
+# op(x) op(y); y = NULL is the symmetric product. An ordinary operand is copied to the other's
+# device.
 product_resident <- function(x, y, op, call) {
   tx <- op == "crossprod"
   ty <- op == "tcrossprod"
@@ -29,7 +29,7 @@ product_resident <- function(x, y, op, call) {
   )
 }
 
-# An operand of a product, seen with the extents `shape`.
+# An operand of a product, viewed with dimensions `shape`.
 factor_beside <- function(x, shape, beside, call) {
   if (is_resident(x)) {
     return(x)
@@ -37,7 +37,7 @@ factor_beside <- function(x, shape, beside, call) {
   if (is.complex(x)) {
     abort_complex("as.matrix() of the gpu_matrix", call)
   }
-  # A vector that base R sees as 0 x 0 brings no values along.
+  # Base R sees such a vector as 0 x 0, so it has no values.
   if (all(shape == 0)) x <- x[0L]
   upload_beside(as_double(x, call), shape, NULL, beside, call)
 }

@@ -1,6 +1,6 @@
-# What base R does with its qr object, with a factorization that stays on a device.
+# Base R's functions of a qr object for a factorization on a device.
 
-# Base R's object: LINPACK's form, made on the device and brought home.
+# Base R's object, in LINPACK's form: computed on the device, then copied to the host.
 as_qr <- function(f, call) {
   a <- f@factor
   out <- .External(alloc_matrix, a@Dim[[1L]], a@Dim[[2L]])
@@ -14,7 +14,8 @@ as_qr <- function(f, call) {
 setMethod("as.qr", "gpu_qr_factor", function(x) as_qr(x, sys.call()))
 
 #' @rdname gpu_qr_factor
-#' @param name `"rank"`, `"pivot"`, `"qr"` or `"qraux"`: a part as of base R's object. The last two bring the factor home.
+#' @param name `"rank"`, `"pivot"`, `"qr"` or `"qraux"`: a part of base R's object. The last two copy
+#'   the factor to the host.
 #' @export
 `$.gpu_qr_factor` <- function(x, name) {
   switch(name,
@@ -50,7 +51,7 @@ setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE,
   if (columns < d[[2L]]) {
     r <- r[, seq_len(columns), drop = FALSE]
   } else if (columns > d[[2L]]) {
-    # The columns of Q that come after those of R.
+    # The columns of Q after those of R.
     more <- diag(1, d[[1L]], columns)[, -seq_len(d[[2L]]), drop = FALSE]
     dimnames(r) <- NULL
     r <- cbind(r, more)
@@ -59,7 +60,8 @@ setMethod("qr.X", "gpu_qr_factor", function(qr, complete = FALSE,
   if (pivoted) x[, c(order(qr@pivot), seq_len(columns)[-seq_len(d[[2L]])]), drop = FALSE] else x
 })
 
-# The solution of least squares. `text` is for a rank below the number of columns or rows.
+# The least squares solution. `text` is the error if the rank is below the number of columns or
+# rows.
 solve_qr_resident <- function(f, b, text, call) {
   d <- f@factor@Dim
   if (f@rank < min(d)) {

@@ -1,4 +1,4 @@
-# QR of a matrix on a device. Its factor stays there in LAPACK's form.
+# QR factorization on a device. The factor stays there in LAPACK's form.
 
 qr_resident <- function(x, tol, call) {
   if (!is_finite_resident(x, call)) {
@@ -19,7 +19,7 @@ qr_resident <- function(x, tol, call) {
 
 is_qr_resident <- function(x) isS4(x) && inherits(x, "gpu_qr_factor")
 
-# The factors of the reflectors that make LINPACK's Q, as many as the rank.
+# The factors of the reflectors of LINPACK's Q, as many as the rank.
 reflector_factors <- function(f) {
   tau <- f@tau
   tau[f@turned] <- 2
@@ -51,7 +51,7 @@ qr_apply_resident <- function(f, y, transposed, call) {
   })
 }
 
-# The part of y in the space of columns first, ..., first + count - 1 of Q, counted from 0.
+# Projects y on columns first, ..., first + count - 1 of Q, counted from 0.
 qr_project_resident <- function(f, y, first, count, call) {
   rotate_resident(f, y, call, function(y, out, where) {
     native_held_qr_project(
@@ -60,7 +60,8 @@ qr_project_resident <- function(f, y, first, count, call) {
   })
 }
 
-# What `native` makes of the handle of y, with the attributes of y; that of a vector comes home.
+# Applies `native` to y and keeps the attributes of y; the result for a vector is an ordinary
+# vector.
 rotate_resident <- function(f, y, call, native) {
   if (!is_resident(y)) {
     y <- as_rotated(y, list(lapack = FALSE), call)
@@ -78,7 +79,7 @@ rotate_resident <- function(f, y, call, native) {
   values
 }
 
-# A right-hand side of n rows on the device of `beside`.
+# A right-hand side of n rows, on the device of `beside`.
 qr_side_beside <- function(y, n, beside, call) {
   if (NROW(y) != n) {
     abort_dimension(
@@ -98,7 +99,7 @@ qr_side_beside <- function(y, n, beside, call) {
   y
 }
 
-# Coefficients, `missing` for columns beyond the rank; those for a vector come home.
+# Coefficients on the device, with `missing` for columns beyond the rank.
 qr_coef_resident <- function(f, y, missing, call) {
   d <- f@factor@Dim
   if (!is_resident(y)) {
@@ -119,7 +120,7 @@ qr_coef_resident <- function(f, y, missing, call) {
   )
 }
 
-# A vector as one column.
+# A vector as a matrix of one column.
 as_real_matrix_of_one <- function(y, call) {
   y <- as_real_matrix(y, call, "base::qr.coef()")
   dimnames(y) <- NULL
@@ -177,15 +178,17 @@ setMethod("qr.resid", "gpu_qr_factor", function(qr, y) {
 })
 
 #' @rdname gpu_qr_factor
-#' @aliases qr.coef,ANY,gpu_matrix-method qr.qy,ANY,gpu_matrix-method qr.qty,ANY,gpu_matrix-method qr.fitted,ANY,gpu_matrix-method
-#'   qr.resid,ANY,gpu_matrix-method qr.coef,gpu_qr_factor,gpu_matrix-method qr.qy,gpu_qr_factor,gpu_matrix-method
-#'   qr.qty,gpu_qr_factor,gpu_matrix-method qr.fitted,gpu_qr_factor,gpu_matrix-method qr.resid,gpu_qr_factor,gpu_matrix-method
+#' @aliases qr.coef,ANY,gpu_matrix-method qr.qy,ANY,gpu_matrix-method qr.qty,ANY,gpu_matrix-method
+#' @aliases qr.fitted,ANY,gpu_matrix-method qr.resid,ANY,gpu_matrix-method
+#' @aliases qr.coef,gpu_qr_factor,gpu_matrix-method qr.qy,gpu_qr_factor,gpu_matrix-method
+#' @aliases qr.qty,gpu_qr_factor,gpu_matrix-method qr.fitted,gpu_qr_factor,gpu_matrix-method
+#' @aliases qr.resid,gpu_qr_factor,gpu_matrix-method
 #' @name gpu_qr_factor
 NULL
 
-# A plain factorization, or one of package Matrix, with a right-hand side on a device: its own
-# function computes, and the result is plain. The first method of each name says which of two a
-# factor on a device takes.
+# An ordinary factorization, or one of package Matrix, with a right-hand side on a device: its own
+# function computes on the host. The first method resolves the ambiguity for a factor and a
+# right-hand side that are both on a device.
 for (name in c("qr.coef", "qr.qy", "qr.qty", "qr.fitted", "qr.resid")) {
   setMethod(name, signature("gpu_qr_factor", "gpu_matrix"), getMethod(name, "gpu_qr_factor")@.Data)
   compute <- as.name(name)
@@ -215,7 +218,7 @@ setMethod("qr.R", "gpu_qr_factor", function(qr, complete = FALSE, ...) {
   )
 })
 
-# The first rows of R.
+# The first `rows` rows of R.
 triangle_of <- function(qr, rows, call) {
   f <- qr@factor
   names <- dimnames(f)

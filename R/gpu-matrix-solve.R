@@ -1,4 +1,4 @@
-# Cholesky, triangular and other linear systems of matrices on a device.
+# Cholesky factors, triangular and general linear systems on a device.
 
 chol_resident <- function(x, pivot, call) {
   n <- x@Dim[[1L]]
@@ -50,7 +50,7 @@ solve_triangle_resident <- function(r, x, k, upper, trans, call) {
   if (stays) out else drop(fetch(out, call))
 }
 
-# The solution of a x = b, or the inverse where b is NULL.
+# Solves a x = b, or inverts if b is NULL.
 solve_resident <- function(a, b, tol, call) {
   beside <- if (is_resident(a)) a else b
   if (!is_resident(a)) {
@@ -88,7 +88,7 @@ is_finite_resident <- function(x, call) {
   unwrap(native_held_finite(x@pointer, how_there(call)), call)$finite
 }
 
-# The handle of a right-hand side on the device of `a`; NULL for the identity.
+# The handle of a right-hand side on the device of `a`, or NULL for the identity.
 right_side_beside <- function(b, a, call) {
   if (is.null(b)) {
     return(NULL)
@@ -103,8 +103,8 @@ right_side_beside <- function(b, a, call) {
   upload_beside(values, c(n, count_right_sides(values, n)), NULL, a, call)@pointer
 }
 
-# What solve() gives from the handle of the solution: a vector comes home. `names` are the
-# dimnames of the matrix of the system.
+# The result of solve() from the handle of the solution: an ordinary vector if b is one. `names`
+# are the dimnames of the matrix.
 name_solution_resident <- function(handle, a, b, names, call) {
   n <- a@Dim[[1L]]
   if (!is.null(b) && !is.matrix(b)) {
@@ -126,34 +126,37 @@ name_solution_resident <- function(handle, a, b, names, call) {
 
 #' Linear algebra on a gpu_matrix
 #'
-#' Methods of base R's functions for a [gpu_matrix]. Each is what the function of base R is, computed where the matrix is; a matrix that comes out of it
-#' stays there, vectors and numbers come home. For `qr()` see [gpu_qr_factor].
+#' Methods of base R's functions for a [gpu_matrix]. Each computes on the device of the matrix. A
+#' result that is a matrix stays there; vectors and numbers are ordinary R data. For `qr()` see
+#' [gpu_qr_factor].
 #'
-#' `solve()` and `backsolve()` of a right-hand side that is a vector give a vector; of a matrix, plain or not, a `gpu_matrix`.
-#' `chol()` has no pivoting here. [gpu_lu()] of a `gpu_matrix` leaves its factors on the device.
+#' `solve()` and `backsolve()` give a vector for a right-hand side that is a vector, and a
+#' `gpu_matrix` for any matrix. `chol()` has no pivoting. [gpu_lu()] of a `gpu_matrix` leaves its
+#' factors on the device.
 #'
-#' In R before 4.4, `crossprod()`, `tcrossprod()`, `chol2inv()`, `backsolve()`, `forwardsolve()` and `solve()` of a plain matrix by a `gpu_matrix`
-#' work where this package is attached or imported; code of other packages reaches the rest of them too.
+#' Operands may have classes of package Matrix, also in arithmetic and comparisons. They are copied
+#' to the device as dense matrices.
 #'
-#' @section Value:
-#' As of base R's functions, with the same dimnames.
+#' `rcond()` of a square matrix is estimated from an LU factorization on the device, as by LAPACK's
+#' `dgecon`. For other matrices R is copied to the host. `kappa()` copies the matrix.
 #'
-#' @section Failure:
-#' As of [gpu_matmult()], [gpu_chol()], [gpu_chol2inv()], [gpu_solve()], [gpu_backsolve()] and [gpu_determinant()].
-#' `cudafactor_error_argument`: operands on different devices or of different precision. `cudafactor_error_stale`: see [gpu_matrix].
+#' In R before 4.4, `crossprod()`, `tcrossprod()`, `chol2inv()`, `backsolve()`, `forwardsolve()`,
+#' and `solve()` of an ordinary matrix with a `gpu_matrix` work only if this package is attached or
+#' imported. The other methods always work.
 #'
-#' Operands may be of package Matrix's classes too, which are then brought to the device as dense matrices; so they are in arithmetic and comparisons.
+#' @section Errors:
+#' As for [gpu_matmult()], [gpu_chol()], [gpu_chol2inv()], [gpu_solve()], [gpu_backsolve()] and
+#' [gpu_determinant()]. `cudafactor_error_argument`: operands on different devices or of different
+#' precision. `cudafactor_error_stale`: see [gpu_matrix].
 #'
-#' `rcond()` of a square matrix estimates from an LU factorization on the device, as LAPACK's `dgecon` does; of others R comes home.
-#' For `kappa()` the matrix is fetched.
-#'
-#' @param x,y,a,b,r,l A `gpu_matrix`; one of two operands may be a plain matrix or vector.
+#' @param x,y,a,b,r,l A `gpu_matrix`; one of two operands may be an ordinary matrix or vector.
 #' @param norm As in [base::rcond()].
 #' @param k,upper.tri,transpose,size,tol,pivot,logarithm As for base R's functions.
 #' @param ... Ignored.
+#' @return As for base R's functions, with the same dimnames; a matrix is a `gpu_matrix`.
 #' @seealso [gpu_matrix], [gpu_qr_factor], [gpu_lu()]
 #' @examples
-#' # The log-likelihood of a Gaussian process, its covariance on the device
+#' # The log-likelihood of a Gaussian process, with its covariance on the device
 #' s <- as_gpu(exp(-as.matrix(dist(1:50)) / 5) + diag(50))
 #' y <- sin(1:50)
 #' r <- chol(s)
@@ -172,7 +175,7 @@ chol.gpu_matrix <- function(x, pivot = FALSE, ...) chol_resident(x, pivot, sys.c
 solve.gpu_matrix <- function(a, b, tol, ...) {
   call <- sys.call()
   if (!missing(b) && is.null(b)) {
-    # Without numbers, which is an error of base R's for all orders but 0.
+    # In base R this is an error for every order but 0.
     b <- numeric()
   }
   solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, call)
@@ -190,8 +193,7 @@ setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
   }
 })
 
-# A matrix in tiles elsewhere on the right-hand side of any matrix: one on disk is read, and a
-# factor is none.
+# A matrix on disk as a right-hand side is read; a factor there is an error.
 for (name in c("gpu_factor", "tile_matrix")) {
   setMethod(
     "solve", signature("ANY", name), function(a, b, ...) base::solve(a, as_side(b, sys.call()), ...)
@@ -260,9 +262,8 @@ setMethod("forwardsolve", signature("gpu_matrix", "gpu_matrix"),
   }
 )
 
-# R makes generics of these two that have base R's defaults in their own formals, where `k =
-# ncol(r)` sees `r` before base R has made a matrix of it. So plain operands go to base R with
-# what the caller gave.
+# R's generics of these have base R's defaults as formals, so `k = ncol(r)` would see `r` before
+# base R makes it a matrix. Ordinary operands go to base R with what the caller gave.
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("backsolve", signature("ANY", "ANY"),

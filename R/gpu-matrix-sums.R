@@ -1,27 +1,27 @@
-# Reductions of a gpu_matrix. What is computed comes home: numbers and vectors.
+# Reductions of a gpu_matrix. Results are ordinary numbers and vectors.
 
 #' Sums, extremes and norms of matrices on the GPU
 #'
-#' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`, `colMeans()`, `norm()` and `anyNA()` of
-#' a [gpu_matrix] are computed on its device. For `prod()`, `any()`, `all()` and the spectral norm the matrix is fetched.
-#'
-#' @section Value:
-#' Plain numbers and vectors, with base R's names.
+#' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`,
+#' `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix] are computed on its device. `prod()`,
+#' `any()`, `all()` and the spectral norm copy the matrix to the host.
 #'
 #' @section Accuracy:
-#' Sums are in double precision whatever that of the matrix, in an order that depends on its extents alone: a result is the same,
-#' bit for bit, from run to run. `is.na()` of a result is base R's; whether it is NA or NaN is not promised.
+#' Sums are computed in double precision for both precisions. Their order depends only on the
+#' dimensions, so a result has the same bits from run to run. `is.na()` of a result is the same as
+#' in base R, but NA and NaN may be exchanged.
 #'
-#' @section Failure:
-#' Base R's errors, of class `cudafactor_error_argument` or `cudafactor_error_type`. The minimum of nothing is infinite, with the
-#' warning `cudafactor_warning_empty`.
+#' @section Errors:
+#' Base R's errors, of class `cudafactor_error_argument` or `cudafactor_error_type`. The minimum or
+#' maximum of no numbers is infinite, with the warning `cudafactor_warning_empty`.
 #'
 #' @param x A `gpu_matrix`.
-#' @param ... More operands of `sum()` and its kin, each a `gpu_matrix` or plain.
-#' @param na.rm Whether NA and NaN are left out.
-#' @param dims 1: a matrix has no more.
-#' @param trim As in [base::mean()]; when it is not 0 the matrix is fetched.
+#' @param ... More operands of `sum()` and related functions, each a `gpu_matrix` or ordinary data.
+#' @param na.rm Remove NA and NaN? `FALSE` by default.
+#' @param dims Must be 1: a matrix has no other choice.
+#' @param trim As in [base::mean()]; if it is not 0 the matrix is copied to the host.
 #' @param type As in [base::norm()].
+#' @return Ordinary numbers and vectors, with base R's names.
 #' @seealso [gpu_matrix], [base::colSums()], [base::norm()]
 #' @examples
 #' g <- as_gpu(matrix(1:6, 2, dimnames = list(c("a", "b"), NULL)))
@@ -37,8 +37,7 @@ fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
   unwrap(native_held_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
 }
 
-# R puts the values of the operands into the call of such a method; an error names the first `x`
-# instead of showing all of it.
+# R puts the operands' values into the call of such a method; an error shows `x` instead.
 summary_call <- function(call, generic) {
   call <- group_call(call, generic)
   call[-1L] <- lapply(
@@ -54,7 +53,7 @@ Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
   call <- summary_call(sys.call(), .Generic)
   operands <- list(x, ...)
   compute <- get(.Generic, envir = baseenv())
-  # range() has another argument, `finite`.
+  # range() also has the argument `finite`.
   if (.Generic %in% c("prod", "any", "all") || .Generic == "range" &&
     "finite" %in% names(operands)) {
     values <- lapply(operands, plain)
@@ -66,7 +65,7 @@ Summary.gpu_matrix <- function(x, ..., na.rm = FALSE) {
     if (!is_resident(x)) {
       return(plain(x))
     }
-    # What holds no number adds nothing; base R says so when nothing does.
+    # Operands without numbers add nothing; base R warns if no operand has any.
     if (.Generic != "sum" && (prod(x@Dim) == 0 || na.rm && fold_resident("count", x, call) == 0)) {
       return(numeric())
     }
@@ -168,7 +167,7 @@ euclidean_norm <- function(x, call) {
   if (is.na(squares) || squares > 1e-280 && squares < Inf) {
     return(sqrt(squares))
   }
-  # They may have overflowed or vanished; the norms of columns do not.
+  # The sum of squares overflowed or vanished; the norms of columns do not.
   values <- unwrap(native_held_column_norms(x@pointer, how_there(call)), call)$values
   scale <- if (length(values)) max(values) else 0
   if (scale == 0 || scale == Inf) scale else scale * sqrt(sum((values / scale)^2))
@@ -194,8 +193,7 @@ setMethod("norm", signature("gpu_matrix", "ANY"), function(x, type, ...) {
   abort_argument("type", base_text("'type' must be a character string"), sys.call())
 })
 
-# R's own method for this would go to base R, and not to those that another package has for its
-# matrices.
+# R's own method would call base R, not the methods of other packages.
 #' @rdname gpu_matrix_sums
 #' @export
 setMethod("norm", signature("ANY", "missing"), function(x, type, ...) norm(x, type = "O", ...))

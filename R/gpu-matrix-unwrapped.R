@@ -1,30 +1,28 @@
-# Plain data are base R's, whatever is generic.
+# Generics give base R's answers for ordinary data.
 
-# An S4 generic evaluates arguments while it looks for a method, and makes of an error in one an
-# error of its own, without the class and the call of the first; and R's method for plain data
-# names a call that the user never wrote. So the generics that R derives from base R's functions
-# get a body of ours: it evaluates the operands, as base R's functions do in any case, leaves
-# objects to the methods, and is base R's own body for all else.
+# An S4 generic evaluates arguments while it looks for a method. An error there becomes another
+# error, without its class and call, and R's method for ordinary data names a call that the user
+# did not write. So generics that R derives from base R's functions get our body: it evaluates the
+# operands, as base R does, sends objects to methods, and is base R's body otherwise.
 evaluated_first <- c("x", "y", "a", "b", "r", "l", "qr", "value", "type", "norm")
 
 leave_plain <- function(generic) {
   of_base <- get(generic@generic, envir = baseenv())
-  # By value, since R's check of packages, which looks for their names, would take base R's calls
-  # of them for ours.
+  # By value: R CMD check would take the names in base R's code for our calls.
   by_value <- mget(c(".Internal", ".Fortran"), envir = baseenv())
   plain <- do.call(substitute, list(body(of_base), by_value))
   dispatch <- call("standardGeneric", as.vector(generic@generic))
   operands <- lapply(intersect(generic@signature, evaluated_first), as.name)
   is_there <- lapply(operands, function(a) bquote((!missing(.(a)) && is.object(.(a)))))
-  # `|` evaluates all of them.
+  # `|` evaluates all operands.
   any_object <- Reduce(function(a, b) call("|", a, b), is_there)
   definition <- generic@.Data
-  # The environment has the table of methods, which generics of one name share.
+  # The environment holds the table of methods, shared by generics of one name.
   table <- environment(definition)
   if (all(names(formals(of_base)) %in% names(formals(definition)))) {
-    # Defaults that this generic lacks belong to the plain body alone. In the generic's formals
+    # Defaults that this generic lacks are set in base R's body only. As formals of the generic
     # they would reach wrapped methods (see rematchDefinition() of package methods), where
-    # missing() would not tell them from what the user gave.
+    # missing() would not detect them.
     has_default <- function(formal) !identical(formal, quote(expr = ))
     defaults <- Filter(has_default, as.list(formals(of_base)))
     defaults <- defaults[!vapply(formals(definition)[names(defaults)], has_default, NA)]
@@ -32,7 +30,7 @@ leave_plain <- function(generic) {
       bquote(if (missing(.(as.name(name)))) delayedAssign(.(name), .(defaults[[name]])))
     })
     if (!"..." %in% names(formals(of_base)) && "..." %in% names(formals(definition))) {
-      # What base R's function has no argument for.
+      # Arguments that base R's function does not have.
       refuse <- as.call(list(abort_unused, quote(sys.call()), quote(substitute(list(...)))))
       lazily <- c(bquote(if (...length()) .(refuse)), lazily)
     }
@@ -46,7 +44,7 @@ leave_plain <- function(generic) {
   generic
 }
 
-# Base R's error for arguments that a function does not have.
+# Base R's error for unused arguments.
 abort_unused <- function(call, arguments) {
   text <- ngettext(
     length(arguments) - 1L, "unused argument %s", "unused arguments %s", domain = "R"
@@ -54,8 +52,7 @@ abort_unused <- function(call, arguments) {
   stop(simpleError(sprintf(text, sub("^list", "", paste(deparse(arguments), collapse = ""))), call))
 }
 
-# A generic of a function of package stats, which evaluates its operands before it looks for a
-# method.
+# A generic of a function of package stats, which evaluates its operands before dispatch.
 evaluate_first <- function(generic) {
   definition <- generic@.Data
   table <- environment(definition)
@@ -68,8 +65,8 @@ evaluate_first <- function(generic) {
   generic
 }
 
-# When a namespace is loaded R puts the session's own generics in the place of those that were
-# saved with it, and runs this afterwards.
+# When a namespace is loaded, R replaces the saved generics with the session's, and then runs
+# this.
 setLoadAction(function(ns) {
   for (name in getGenerics(ns)@.Data) {
     if (exists(name, baseenv(), inherits = FALSE) && is(ns[[name]], "standardGeneric")) {

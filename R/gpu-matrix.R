@@ -1,5 +1,5 @@
-# Matrices on a device: made, fetched, described. The handle behind one is made in C, filled in
-# Rust, and emptied by a finalizer.
+# Matrices on a device: creation, copies to the host, description. C creates the handle, Rust
+# fills it, and a finalizer empties it.
 
 #' @rdname gpu_matrix
 #' @export
@@ -32,19 +32,19 @@ as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision
 
 is_resident <- function(x) isS4(x) && inherits(x, "gpu_matrix")
 
-# A double vector, seen as a matrix of extents `dim`, on a device.
+# Copies a double vector, viewed as a matrix of dimensions `dim`, to a device.
 upload <- function(x, dim, dimnames, device, precision, call) {
   handle <- .External(new_handle)
   done <- unwrap(native_held_new(x, dim, handle, how(device, precision, call)), call)
   new_resident(handle, dim, dimnames, precision, done$device)
 }
 
-# What a plain operand becomes beside the gpu_matrix `beside`.
+# The same, with the device and precision of the gpu_matrix `beside`.
 upload_beside <- function(x, dim, dimnames, beside, call) {
   upload(x, dim, dimnames, beside@device, beside@precision, call)
 }
 
-# Slots are set as attributes, which they are: new() and @<- take longer than a small product.
+# Slots are attributes and set as such: new() and @<- take longer than a small product.
 new_resident <- function(handle, dim, dimnames, precision, device) {
   x <- empty_resident
   attr(x, "pointer") <- handle
@@ -57,18 +57,19 @@ new_resident <- function(handle, dim, dimnames, precision, device) {
 
 empty_resident <- new("gpu_matrix")
 
-# The gpu_matrix that `native` makes on the device of `beside`: a function of the handle to be
-# filled and the settings, which gives a native routine's reply. `routine` is for unwrap().
+# The gpu_matrix that `native` fills on the device of `beside`. `native` is a function of the new
+# handle and the settings that returns a native routine's reply; `routine` is for unwrap().
 make_resident <- function(native, dim, dimnames, beside, call, routine = NULL) {
   handle <- .External(new_handle)
   unwrap(native(handle, how_there(call)), call, routine)
   new_resident(handle, dim, dimnames, beside@precision, beside@device)
 }
 
-# The settings of a call that goes where its operands are.
+# The settings of a call that runs on the device of its operands.
 how_there <- function(call) how("auto", "double", call)
 
-# Operands that are computed with together; the second one is the user's `argument`.
+# Operands of one call must share device and precision; `argument` is the user's name of the
+# second.
 check_together <- function(x, y, call, argument = "y") {
   if (x@device != y@device) {
     abort_argument(argument, sprintf(
@@ -95,11 +96,11 @@ move_resident <- function(x, device, precision, call) {
   upload(values, x@Dim, x@Dimnames, if (stays) x@device else device, precision, call)
 }
 
-# Stops where the values of a gpu_matrix are not in this session.
+# Stops if the values of a gpu_matrix are not in this session.
 check_here <- function(x, call) unwrap(native_held_info(x@pointer), call)
 
-# Rows and columns of a gpu_matrix as a plain matrix without dimnames: c(first, count) of each,
-# counted from 0.
+# Copies rows and columns of a gpu_matrix to an ordinary matrix without dimnames. Each range is
+# c(first, count), counted from 0.
 fetch <- function(x, call, rows = c(0, dim(x)[[1L]]), cols = c(0, dim(x)[[2L]])) {
   out <- .External(alloc_matrix, rows[[2L]], cols[[2L]])
   reply <- native_held_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
@@ -119,8 +120,7 @@ as.matrix.gpu_matrix <- function(x, ...) {
 
 #' @export
 as.vector.gpu_matrix <- function(x, mode = "any") {
-  # Matrix::Matrix() takes an object that it does not know as a vector, and so would lose the
-  # dimensions.
+  # Matrix::Matrix() takes an unknown object as a vector, and would lose the dimensions.
   caller <- if (sys.parent() > 0L) sys.parents()[[sys.parent()]] else 0L
   if (caller > 0L && isNamespaceLoaded("Matrix") &&
     identical(sys.function(caller), getExportedValue("Matrix", "Matrix"))) {
@@ -153,7 +153,7 @@ setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
 
 #' @export
 dim.gpu_matrix <- function(x) {
-  # Some functions of base R give the class to what they computed, or keep nothing else.
+  # Some functions of base R keep the class but not the slots.
   if (isS4(x)) {
     return(x@Dim)
   }
@@ -185,7 +185,7 @@ dimnames.gpu_matrix <- function(x) {
   x
 }
 
-# As base R takes dimnames, which are then a list of two.
+# Dimnames as base R takes them, as a list of two.
 as_dimnames <- function(value, dim, call) {
   if (is.null(value)) {
     return(list(NULL, NULL))
@@ -212,7 +212,7 @@ as_dimnames <- function(value, dim, call) {
   out
 }
 
-# One line about a gpu_matrix; needs nothing of its values.
+# One line about a gpu_matrix, also without its values.
 describe_resident <- function(x) {
   size <- prod(dim(x)) * if (x@precision == "single") 4 else 8
   sprintf(
@@ -229,7 +229,7 @@ format_bytes <- function(size) {
   sprintf("%.1f %s", size / 1024^unit, c("KiB", "MiB", "GiB")[[unit]])
 }
 
-# The corner that print() shows.
+# Rows and columns that print() shows.
 corner_extent <- 6L
 
 #' @rdname gpu_matrix

@@ -2,30 +2,50 @@
 
 #' Incomplete Cholesky factors
 #'
-#' `ichol(A)` is a sparse lower triangular \eqn{L} with \eqn{L L^T}{LL'} near a symmetric positive definite matrix \eqn{A}, in the order of its rows as they are: a preconditioner for [pcg()]. `solve()` of it solves systems with \eqn{L L^T}{LL'}.
+#' `ichol(A)` gives a sparse lower triangular \eqn{L} such that \eqn{L L^T}{LL'} approximates a
+#' symmetric positive definite matrix \eqn{A}. It is a preconditioner for [pcg()]. Rows are not
+#' reordered. `solve()` of it solves systems with \eqn{L L^T}{LL'}.
 #'
-#' With `droptol = 0` nothing is filled in: \eqn{L} has entries where \eqn{A} has some, and there \eqn{L L^T}{LL'} is \eqn{A}. With a threshold there may be entries anywhere, and those are left out of column \eqn{j} that are smaller, before they are divided by the pivot's root, than
-#' `droptol` times the sum of \eqn{|A_{ij}|}{|A[i, j]|}, \eqn{i \ge j}{i >= j}. The smaller the threshold the more entries there are, the fewer iterations of `pcg()`, and the longer each of them takes: see the example.
+#' With `droptol = 0` there is no fill: \eqn{L} has entries only where \eqn{A} has some, and
+#' \eqn{L L^T}{LL'} equals \eqn{A} there. With a threshold, an entry of column \eqn{j} is dropped
+#' if, before the division by the root of the pivot, it is smaller than `droptol` times the sum of
+#' \eqn{|A_{ij}|}{|A[i, j]|}, \eqn{i \ge j}{i >= j}. A smaller threshold means more entries, fewer
+#' iterations of `pcg()`, and more time for each: see the example.
 #'
-#' Such factors exist for M-matrices, such as graph Laplacians with something added to the diagonal, and for diagonally dominant ones. Of other positive definite matrices a pivot may come out that is not positive. Then \eqn{A + \alpha\,diag(A)}{A + alpha diag(A)} is
-#' factored instead, with \eqn{\alpha}{alpha} of 0.001, and twice as much until it works. Whether that is of use only the iteration tells.
+#' Such factors exist for diagonally dominant matrices and M-matrices, such as graph Laplacians with
+#' something added to the diagonal. For other positive definite matrices a pivot may not be
+#' positive. Then \eqn{A + \alpha\,diag(A)}{A + alpha diag(A)} is factored, with
+#' \eqn{\alpha = 0.001}{alpha = 0.001}, doubled until it works. The number of iterations tells if
+#' that is a good preconditioner.
 #'
-#' @section Value:
-#' A list of class `"ichol"`: `L`, a `dtCMatrix` of package Matrix; `shift`, \eqn{\alpha}{alpha}, or 0; `attempts`, how many factorizations there were; `droptol`; `entries`, of the stored triangle of `A`. Functions take it for the matrix \eqn{L L^T}{LL'}: `solve(a, b)` gives a vector or matrix, as [solve()]
-#' does, and a `gpu_matrix` where `b` is one; `as.matrix(x)` all of \eqn{L L^T}{LL'}, dense; `determinant(x)` its determinant, as [determinant()]; `t(x)` the same factor, as the matrix is symmetric; `dim(x)` and `dimnames(x)` are those of `A`. For other functions take `x$L` or `as.matrix(x)`.
+#' @section Errors:
+#' * `cudafactor_error_not_symmetric`: `A` is not symmetric.
+#' * `cudafactor_error_not_positive_definite` (field `order`): a diagonal entry is not positive, or
+#'   no shift helps.
+#' * `cudafactor_error_non_finite`, `cudafactor_error_dimension`, `cudafactor_error_type`,
+#'   `cudafactor_error_argument`: an argument is invalid, see [cudafactor_conditions].
 #'
-#' @section Failure:
-#' `cudafactor_error_not_symmetric`; `cudafactor_error_not_positive_definite` (field `order`) of an entry on the diagonal that is not positive, or where no shift helps; `cudafactor_error_non_finite`, `cudafactor_error_dimension`, `cudafactor_error_type`, `cudafactor_error_argument`.
-#' The warning `cudafactor_warning_shifted` (field `shift`) says that a shift was needed.
+#' The warning `cudafactor_warning_shifted` (field `shift`) means that a shift was needed.
 #'
 #' @section Device:
 #' The CPU.
 #'
-#' @param A A symmetric matrix: sparse, of package Matrix or slam, of which a symmetric class may store either triangle, or a plain matrix with zeros.
-#' @param droptol The threshold, 0 for no fill.
-#' @references Manteuffel, T. A. (1980) An incomplete factorization technique for positive definite linear systems. *Mathematics of Computation* **34**, 473-497.
+#' @param A A symmetric matrix: sparse, of package Matrix or slam, or an ordinary matrix with zeros.
+#'   A symmetric class may store either triangle.
+#' @param droptol The threshold, a number of 0 or more; 0, the default, means no fill.
+#' @return A list of class `"ichol"`: `L`, a `dtCMatrix` of package Matrix; `shift`,
+#' \eqn{\alpha}{alpha} or 0; `attempts`, the number of factorizations; `droptol`; `entries`, the
+#' number in a triangle of `A`.
 #'
-#' Munksgaard, N. (1980) Solving sparse symmetric sets of linear equations by preconditioned conjugate gradients. *ACM Transactions on Mathematical Software* **6**, 206-219.
+#' Functions treat it as the matrix \eqn{L L^T}{LL'}. `solve(a, b)` gives a vector or matrix as
+#' [solve()] does, and a `gpu_matrix` if `b` is one. `as.matrix(x)` is \eqn{L L^T}{LL'} as a dense
+#' matrix, and `determinant(x)` its determinant. `t(x)` is the same factor; `dim(x)` and
+#' `dimnames(x)` are those of `A`. For other functions use `x$L` or `as.matrix(x)`.
+#' @references Manteuffel, T. A. (1980) An incomplete factorization technique for positive definite
+#' linear systems. *Mathematics of Computation* **34**, 473-497.
+#'
+#' Munksgaard, N. (1980) Solving sparse symmetric sets of linear equations by preconditioned
+#' conjugate gradients. *ACM Transactions on Mathematical Software* **6**, 206-219.
 #' @seealso [pcg()]
 #' @examples
 #' if (requireNamespace("Matrix", quietly = TRUE)) {
@@ -92,8 +112,9 @@ ichol <- function(A, droptol = 0) {
 }
 
 #' @rdname ichol
-#' @param x,a What `ichol()` gave.
-#' @param b Right-hand sides, as those of [pcg()]; where there are none, `solve()` gives the inverse of \eqn{L L^T}{LL'}, which is dense.
+#' @param x,a An object that `ichol()` made.
+#' @param b Right-hand sides, as for [pcg()]; without `b`, `solve()` gives the inverse of
+#'   \eqn{L L^T}{LL'}, which is dense.
 #' @param ... Ignored.
 #' @export
 print.ichol <- function(x, ...) {

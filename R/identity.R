@@ -1,9 +1,8 @@
-# How matrices that are elsewhere are compared and told apart. What tells them apart is the
-# protected value of an external pointer, see new_identity_bytes() in src/entrypoint.c:
-# serialization sees it, identical() does not.
+# How matrices on a device or on disk are compared and identified. The identity is the protected
+# value of an external pointer: serialization sees it, identical() does not. See
+# new_identity_bytes() in src/entrypoint.c.
 
-# testthat's expect_equal() and expect_identical() compare by package waldo, which would compare
-# slots and fields: values are meant.
+# testthat compares with package waldo, which would compare slots and fields instead of values.
 set_proxies <- function() {
   proxy <- function(x, path) list(object = as.matrix(x), path = sprintf("as.matrix(%s)", path))
   for (class in c("gpu_matrix", "gpu_factor", "tile_matrix")) {

@@ -1,4 +1,4 @@
-# Batches of gpu_lm_fit(): an array of design matrices, with a response or several for each.
+# Batches of gpu_lm_fit(): an array of design matrices, with one or more responses for each.
 
 is_design_batch <- function(x) is.atomic(x) && length(dim(x)) == 3L && !is.factor(x)
 
@@ -17,7 +17,9 @@ lm_batch <- function(x, y, offset, tol, singular.ok, device, precision, call) {
   if (!is.null(offset)) {
     check_conformable(y, offset, call)
     if (!(length(offset) %in% c(dx[[1L]], length(y)))) {
-      abort_dimension("'offset' must have one number for each row of 'x', or for each entry of 'y'", call)
+      abort_dimension(
+        "'offset' must have one number for each row of 'x', or for each entry of 'y'", call
+      )
     }
     y <- y - as.vector(offset)
   }
@@ -69,7 +71,7 @@ abort_responses <- function(dx, y, call) {
   ), call)
 }
 
-# The third dimnames of x, else the last of y.
+# The names of the problems: the third dimnames of x, else the last of y.
 problem_names <- function(x, y, call) {
   of_x <- dimnames(x)[[3L]]
   of_y <- dimnames(y)[[length(dim(y))]]
@@ -79,7 +81,7 @@ problem_names <- function(x, y, call) {
   of_x %||% of_y
 }
 
-# The error of gpu_lm_fit() with the first problem whose part of an operand is not finite.
+# Stops at the first problem that has a value that is not finite.
 check_batch <- function(values, operand, problems, where, call) {
   if (all_finite(values, where, call)) {
     return(invisible())
@@ -91,7 +93,7 @@ check_batch <- function(values, operand, problems, where, call) {
   stop(error_condition("non_finite", text, call, c(list(argument = operand), place)))
 }
 
-# Names the last extent after the problems, if they have names.
+# Names the last dimension after the problems, if they have names.
 name_last <- function(x, problems) {
   last <- length(dim(x))
   if (!is.null(problems) && !identical(dimnames(x)[[last]], problems)) {
@@ -102,7 +104,7 @@ name_last <- function(x, problems) {
   x
 }
 
-# All fits, with the names their parts have in common.
+# All fits, with the names that they share.
 least_squares_batch <- function(x, y, problems, tol, where, call) {
   dx <- dim(x)
   dy <- dim(y)
@@ -110,7 +112,7 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
   p <- dx[[2L]]
   k <- dx[[3L]]
   q <- if (length(dy) == 3L) dy[[2L]] else 1L
-  # As doubles, because the columns of all problems may be more than an integer counts.
+  # As doubles: the columns of all problems may exceed the largest integer.
   columns <- as.double(k) * c(p, q)
   qr <- .External(alloc_matrix, n, columns[[1L]])
   qraux <- .External(alloc_matrix, p, k)
@@ -125,8 +127,7 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
   dim(coefficients) <- c(p, q, k)
   coefficients <- unpivot(coefficients, pivot, done$rank)
   attributes(residuals) <- attributes(effects) <- attributes(y)
-  # Rows of Q'y are no observations, and columns of a factor may stand in another order for each
-  # problem.
+  # Rows of Q'y are not observations, and problems may order their columns differently.
   names <- dimnames(y) %||% vector("list", length(dy))
   dimnames(effects) <- c(list(NULL), names[-1L])
   dim(qr) <- dx
@@ -146,8 +147,8 @@ least_squares_batch <- function(x, y, problems, tol, where, call) {
   )
 }
 
-# Coefficients (p x q x k) in the order of the columns of x, NA where a column depends on those
-# before it. Only problems with such a column have another order.
+# Coefficients (p x q x k) in the order of the columns of x, with NA for dependent columns. Only
+# problems with dependent columns have another order.
 unpivot <- function(coefficients, pivot, rank) {
   p <- nrow(pivot)
   some <- which(rank < p)
@@ -156,7 +157,7 @@ unpivot <- function(coefficients, pivot, rank) {
   }
   pivot <- pivot[, some, drop = FALSE]
   dependent <- row(pivot) > rep(rank[some], each = p)
-  # A vector, because a matrix of two columns would stand for rows and columns.
+  # A vector: a matrix of two columns would index rows and columns.
   to <- as.vector(pivot + p * (col(pivot) - 1))
   for (response in seq_len(dim(coefficients)[[2L]])) {
     b <- matrix(coefficients[, response, some], p)

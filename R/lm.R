@@ -1,51 +1,67 @@
 #' Least squares fits
 #'
-#' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize \eqn{\|y - x b\|_2}{||y - x b||}, by the QR
-#' factorization of [gpu_qr()], for one response or a matrix of them. Many problems of one shape are solved together: an array
-#' of extents `c(n, p, k)` has `k` design matrices, and `y` is then a matrix of extents `c(n, k)` with a response for each, or an
-#' array of extents `c(n, q, k)` with `q` of them.
+#' `gpu_lm_fit(x, y)` is `lm.fit(x, y)`: the coefficients \eqn{b} that minimize
+#' \eqn{\|y - x b\|_2}{||y - x b||}, by the QR factorization of [gpu_qr()], for one or more
+#' responses. Many problems of one shape are solved together: an array `x` of dimensions
+#' `c(n, p, k)` holds `k` design matrices. Then `y` has dimensions `c(n, k)`, or `c(n, q, k)` with
+#' `q` responses for each problem.
 #'
-#' @section Value:
-#' The list [stats::lm.fit()] returns, names and attributes included: `coefficients` (NA for columns that depend on those
-#' before them), `residuals`, `effects` (\eqn{Q^T y}{Q'y}), `rank`, `fitted.values`, `assign`, `qr` (class `"qr"`, with `tol`) and `df.residual`.
+#' @section Errors:
+#' * `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; for an array,
+#'   the first such problem in fields `index` and `name`).
+#' * `cudafactor_error_dimension`: no rows, or dimensions that do not match.
+#' * `cudafactor_error_type`: `x` is not a matrix, or an operand is complex.
+#' * `cudafactor_error_singular`: dependent columns with `singular.ok = FALSE`.
+#' * `cudafactor_error_argument`: `x` or `y` is missing, `tol` is not a number, `singular.ok` is
+#'   neither TRUE nor FALSE, or there are `weights`.
 #'
-#' For an array `x`, a list with the same names, whose parts have one more extent, of length `k`: `coefficients` is `c(p, k)` or
-#' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are vectors; and `qr` is a plain list of `qr`
-#' (as `x`, without column names: `pivot` tells which column of `x` each is), `qraux` and `pivot` (`c(p, k)`), `tol` and `rank`. Coefficients are named by the columns of `x`, and the last extent of every part by
-#' the third dimnames of `x`, else the last of `y`; where both are there and differ, those of `x` are used, with the warning
-#' `cudafactor_warning_names`. Each problem has the values that it would have alone, to rounding.
-#'
-#' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x` or `y` (field `argument`; of many problems, the first that has one in field
-#' `index`, and its `name`). `cudafactor_error_dimension`: no rows, or extents that do not fit. `cudafactor_error_type`: `x` is no matrix, or an operand is complex.
-#' `cudafactor_error_singular`: with `singular.ok = FALSE`, columns that depend on others.
-#' `cudafactor_error_argument`: `x` or `y` is missing, `tol` is no number, or `singular.ok` is neither TRUE nor FALSE.
-#'
-#' One bad problem stops the call for all of an array; the field `index` tells which to mend or leave out.
+#' For an array one bad problem stops the call; field `index` tells which one to correct or remove.
 #'
 #' @section Accuracy:
-#' The fit is exact for data within a small multiple of \eqn{\max(m, n) \epsilon}{max(m, n) eps} of `x` and `y`; tested by the scaled gradient
-#' \eqn{\|x^T r\|_1 / (m \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (m eps ||x|| ||y||)}. In single precision the default `tol`
-#' is `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
+#' The fit is exact for data within a small multiple of \eqn{\max(n, p) \epsilon}{max(n, p) eps} of
+#' `x` and `y`. Tests bound the scaled gradient
+#' \eqn{\|x^T r\|_1 / (n \epsilon \|x\|_1 \|y\|_1)}{||x'r|| / (n eps ||x|| ||y||)} for residuals
+#' \eqn{r}. In single precision the default `tol` is `1e-4`, because near \eqn{2^{-24}} dependence
+#' cannot be told from rounding.
 #'
 #' @section Device:
-#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4mn} for each response, of all problems, see [cudafactor-options].
-#' On a GPU problems that fit into the shared memory of a multiprocessor (on an H200, in double precision, 29000 numbers in `x` and `y`) are
-#' solved by one launch; larger ones come one after the other.
+#' `"auto"` counts the operations of [gpu_qr()] and \eqn{4np} for each response, of all problems:
+#' see [cudafactor-options]. On a GPU, problems that fit into the shared memory of a multiprocessor
+#' are solved by one launch. On an H200 in double precision that is 29000 numbers in `x` and `y`.
+#' Larger problems are solved one after another.
 #'
-#' @param x A numeric design matrix, or an array of extents `c(n, p, k)`. A [gpu_matrix] is fetched; `qr.coef(qr(x), y)` fits where it is. For weights `w` give `sqrt(w) * x` and `sqrt(w) * y`.
-#' @param y A numeric vector, or a matrix with a column for each response; for an array `x` see above.
-#' @param offset A vector subtracted from `y` before the fit, added to the fitted values after it. Where both are
-#'   matrices or arrays they have the same extents. For an array `x`, a vector has a number for each row, the same for all problems, or
-#'   one for each entry of `y`.
+#' @param x A numeric design matrix, or an array of dimensions `c(n, p, k)`. A [gpu_matrix] is
+#'   copied to the host; use `qr.coef(qr(x), y)` to fit on the device. For weights `w` use
+#'   `sqrt(w) * x` and `sqrt(w) * y`.
+#' @param y A numeric vector, or a matrix with one column for each response; for an array `x` see
+#'   above.
+#' @param offset A vector subtracted from `y` before the fit and added to the fitted values, or
+#'   `NULL`. If `y` and `offset` are both matrices or arrays, their dimensions must agree. For an
+#'   array `x`, a vector has one number for each row, used for all problems, or one for each entry
+#'   of `y`.
 #' @param method Only `"qr"`, as in base R.
-#' @param tol A column is dependent when its part orthogonal to those before it is below `tol` times its length.
-#' @param singular.ok Accept dependent columns?
-#' @param ... Disregarded with a warning, as in base R; `weights` and `w` are errors of class `cudafactor_error_argument`.
+#' @param tol A column is dependent if its part orthogonal to those before it is shorter than `tol`
+#'   times its length. By default 1e-7, or 1e-4 in single precision.
+#' @param singular.ok Accept dependent columns? `TRUE` by default.
+#' @param ... Ignored with a warning, as in base R; `weights` and `w` are errors.
 #' @inheritParams gpu_matmult
+#' @return The list that [stats::lm.fit()] returns, with its names and attributes: `coefficients`
+#' (NA for columns that depend on those before them), `residuals`, `effects` (\eqn{Q^T y}{Q'y}),
+#' `rank`, `fitted.values`, `assign`, `qr` (class `"qr"`, with `tol`) and `df.residual`.
+#'
+#' For an array `x`, a list with the same names, and each problem as if it were alone, up to
+#' rounding. Parts have one more dimension, of length `k`: `coefficients` is `c(p, k)` or
+#' `c(p, q, k)`; `residuals`, `effects` and `fitted.values` are as `y`; `rank` and `df.residual` are
+#' vectors. `qr` is an ordinary list of `qr` (as `x`, without column names), `qraux` and `pivot`
+#' (`c(p, k)`), `tol` and `rank`. `pivot` tells which column of `x` each column is.
+#'
+#' Coefficients are named by the columns of `x`. The last dimension of every part is named by the
+#' third dimnames of `x`, else the last of `y`. If both exist and differ, those of `x` are used,
+#' with the warning `cudafactor_warning_names`.
 #' @references LINPACK routines of the same work: `dqrls`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 5.3. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 5.3. Johns
+#' Hopkins.
 #' @seealso [stats::lm.fit()], [gpu_qr()]
 #' @examples
 #' x <- cbind(1, speed = cars$speed)
@@ -60,13 +76,16 @@
 #'
 #' # A regression for each species, all at once
 #' species <- split(iris, iris$Species)
-#' x <- simplify2array(lapply(species, function(d) cbind(`(Intercept)` = 1, width = d$Petal.Width)))
+#' design <- function(d) cbind(`(Intercept)` = 1, width = d$Petal.Width)
+#' x <- simplify2array(lapply(species, design))
 #' y <- sapply(species, function(d) d$Petal.Length)
 #' fits <- gpu_lm_fit(x, y)
 #' fits$coefficients
 #'
 #' # The factorization of problem 2, for the functions of base R
-#' f <- with(fits$qr, list(qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]))
+#' f <- with(fits$qr, list(
+#'   qr = qr[, , 2], rank = rank[[2]], qraux = qraux[, 2], pivot = pivot[, 2]
+#' ))
 #' class(f) <- "qr"
 #' qr.coef(f, y[, 2])
 #' @export
@@ -158,7 +177,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   )
 }
 
-# Weights are no argument that may be disregarded: the fit would be another one.
+# Weights must not be ignored: the fit would be a different one.
 check_unused <- function(names, call) {
   names <- as.character(names)
   abbreviated <- nchar(names) > 1L & startsWith("weights", names)
@@ -174,7 +193,7 @@ check_unused <- function(names, call) {
   }
 }
 
-# Two arrays have the same extents, or there is no difference of them.
+# If both are arrays, their dimensions must agree.
 check_conformable <- function(y, offset, call) {
   if (is.array(y) && is.array(offset) && !identical(dim(y), dim(offset))) {
     abort_dimension(base_text("non-conformable arrays"), call)
@@ -198,8 +217,7 @@ accepts_singular <- function(singular.ok, call) {
   flag
 }
 
-# lm.fit() takes a matrix as it is and nothing that would have to be made one; S4 matrices are
-# made plain.
+# As lm.fit(), this takes a matrix and converts nothing else, except S4 matrices.
 as_design <- function(x, call) {
   if (isS4(x)) {
     x <- as_matrix(x, call)
@@ -215,7 +233,7 @@ as_design <- function(x, call) {
   as_double(x, call)
 }
 
-# The fit with the names base R gives its parts. `y` is a vector or a matrix of doubles.
+# The fit, with base R's names for its parts. `y` is a vector or a matrix of doubles.
 least_squares <- function(x, y, tol, where, call) {
   finite <- c(x = all_finite(x, where, call), y = all_finite(y, where, call))
   if (!all(finite)) {

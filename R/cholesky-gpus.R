@@ -130,7 +130,7 @@ refuse_factored <- function(x, call) {
     )
     if (identical(facts$holds, "factor")) {
       abort_argument(
-        "x", sprintf("%s: the file must hold a matrix, and holds a Cholesky factor already", path),
+        "x", sprintf("%s: the file holds a Cholesky factor already", path),
         call
       )
     }

@@ -51,7 +51,7 @@ argument_text <- function(routine, argument, message) {
 non_finite_text <- function(routine, argument) {
   if (identical(argument, "solution")) {
     paste(
-      "the solution overflows because 'b' is too large for 'A':",
+      "the solution is beyond the range of numbers because 'b' is too large for 'A':",
       "divide 'b' by a power of 2, which divides the solution by it"
     )
   } else if (identical(routine, "pcg") && argument == "x") {

@@ -85,7 +85,7 @@ test_that("what was measured can be used", {
 test_that("a benchmark prints and plots, with a GPU and without", {
   b <- quick(c("product", "qr"))
   without <- structure(b, gpu = NA_character_, breakeven = c(product = NA_real_, qr = NA_real_))
-  expect_output(print(without), "There is no GPU to compare with", fixed = TRUE)
+  expect_output(print(without), "No GPU to compare with: see gpu_sitrep().", fixed = TRUE)
   with <- b
   with$gpu <- b$cpu / 2
   with <- structure(with, gpu = "cuda", breakeven = c(product = 12, qr = Inf))

@@ -179,7 +179,7 @@ test_that("what is no batch of square matrices is refused", {
     expect_identical(e$index, 3L)
   }
   for (batch in list(batch_of(2L, 2L), list(diag(2)), list())) {
-    e <- expect_error(gpu_chol(batch, pivot = TRUE), "one matrix.*lapply", class = "cudafactor_error_argument")
+    e <- expect_error(gpu_chol(batch, pivot = TRUE), "must be FALSE for a batch: use lapply", class = "cudafactor_error_argument")
     expect_identical(e$argument, "pivot")
     expect_error(gpu_chol(batch, pivot = NA), class = "cudafactor_error_argument")
     expect_error(gpu_chol(batch, precison = "single"), class = "cudafactor_error_argument")

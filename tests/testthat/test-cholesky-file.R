@@ -64,7 +64,7 @@ test_that("defaults choose the memory, and verbose tells what was done", {
     x <- definite_matrix(200)
     k <- tile_matrix(x, file <- new_file(), triangle = TRUE)
     expect_message(r <- chol_file(k, device = device, verbose = TRUE), "order 200 on .* GFLOP/s; read .*, written .*; reading for .*bound by the .*; tiles in .* of host memory")
-    expect_message(chol_file(k, device = device, verbose = TRUE, resume = TRUE), "the factor of order 200 was complete, nothing was to be done")
+    expect_message(chol_file(k, device = device, verbose = TRUE, resume = TRUE), "the factor of order 200 was complete: nothing to do")
     expect_small(residual_cholesky(as.matrix(r), x, "double"), "cholesky")
     expect_silent(chol_file(k, resume = TRUE, device = device))
     report <- attr(r, "report")

@@ -55,7 +55,7 @@ test_that("a pivoted factor without full rank is no factor", {
       list(function() chol_update(q, as_gpu(1:4, "cpu")), function() chol_insert(q, 2, as_gpu(1:5, "cpu")))
     )
     for (f in calls) {
-      e <- refused(f(), "singular", "'r' is no Cholesky factor of a positive definite matrix: its rank is 3 of 4")
+      e <- refused(f(), "singular", "'r' must have full rank, and its rank is 3 of 4: use its leading 3 rows and columns")
       expect_identical(e$index, 4L)
     }
     block <- chol_update(q[1:3, 1:3], 1:3)
@@ -71,7 +71,7 @@ test_that("matrices of package Matrix are read as they say they are", {
   dense <- methods::as(methods::as(Matrix::Matrix(a), "denseMatrix"), "dpoMatrix")
   sparse <- Matrix::Matrix(a, sparse = TRUE)
   for (x in list(dense, sparse)) {
-    for (f in verbs) refused(f(x), "type", "not a symmetric matrix: give chol() of it")
+    for (f in verbs) refused(f(x), "type", "not a symmetric matrix: use chol(r)")
   }
   r <- chol(a)
   for (kind in list(methods::as(Matrix::triu(Matrix::Matrix(r)), "denseMatrix"), Matrix::triu(Matrix::Matrix(r, sparse = TRUE)), Matrix::chol(dense))) {
@@ -79,9 +79,9 @@ test_that("matrices of package Matrix are read as they say they are", {
     expect_equal(chol_update(kind, 1:4), up, ignore_attr = TRUE)
     expect_equal(chol_update(Matrix::t(kind), 1:4, lower = TRUE), t(up), ignore_attr = TRUE)
     for (f in verbs) {
-      e <- refused(f(kind, lower = TRUE), "argument", "'r' is upper triangular: give lower = FALSE, or t(r)")
+      e <- refused(f(kind, lower = TRUE), "argument", "'lower' must be FALSE, as 'r' is upper triangular: or use t(r)")
       expect_identical(e$argument, "lower")
-      e <- refused(f(Matrix::t(kind)), "argument", "'r' is lower triangular: give lower = TRUE, or t(r)")
+      e <- refused(f(Matrix::t(kind)), "argument", "'lower' must be TRUE, as 'r' is lower triangular: or use t(r)")
       expect_identical(e$argument, "lower")
     }
   }
@@ -131,8 +131,8 @@ test_that("what is no matrix is said to be none", {
 })
 
 test_that("observations in rows are asked about", {
-  refused(chol_update(diag(3), matrix(1, 2, 3)), "dimension", "'v' (2 x 3) must be compatible with 'r' (3 x 3); is it t(v)?")
-  refused(chol_downdate(as_gpu(diag(3), "cpu"), t(1:3)), "dimension", "'v' (1 x 3) must be compatible with 'r' (3 x 3); is it t(v)?")
+  refused(chol_update(diag(3), matrix(1, 2, 3)), "dimension", "'v' (2 x 3) must be compatible with 'r' (3 x 3); did you mean t(v)?")
+  refused(chol_downdate(as_gpu(diag(3), "cpu"), t(1:3)), "dimension", "'v' (1 x 3) must be compatible with 'r' (3 x 3); did you mean t(v)?")
   e <- refused(chol_update(diag(3), matrix(1, 2, 2)), "dimension")
   expect_identical(conditionMessage(e), "'v' (2 x 2) must be compatible with 'r' (3 x 3)")
 })

@@ -174,7 +174,7 @@ test_that("a new case that leaves nothing positive is an error with the order of
   w <- tryCatch(chol_insert(r, 5, x), warning = identity)
   expect_s3_class(w, "cudafactor_warning_ill_conditioned")
   expect_true(w$margin > 0 && w$margin < 1e-8)
-  expect_match(conditionMessage(w), "^the new rows, with those before them, leave a share of only .* of what follows in some direction: about ")
+  expect_match(conditionMessage(w), "^the rows up to the new ones nearly determine a later row \\(margin .*\\): about ")
 })
 
 test_that("errors are classed", {

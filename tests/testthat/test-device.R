@@ -117,7 +117,7 @@ test_that("the situation report names options that make no sense", {
   for (wrong in list(list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1))) {
     old <- options(wrong)
     report <- gpu_sitrep()
-    expect_output(print(report), "Until the options are mended", fixed = TRUE)
+    expect_output(print(report), "reads these options stops with an error until they are corrected", fixed = TRUE)
     options(old)
     expect_identical(report$probes$step[[1]], "options")
     expect_false(report$probes$ok[[1]])

@@ -231,8 +231,8 @@ test_that("a factor without its values says so, and how to have it again", {
   elsewhere <- readRDS(file)
   copy <- r
   gpu_free(copy)
-  expect_match(format(r), "given back by gpu_free()", fixed = TRUE)
-  expect_output(print(r), "given back by gpu_free()", fixed = TRUE)
+  expect_match(format(r), "released by gpu_free()", fixed = TRUE)
+  expect_output(print(r), "released by gpu_free()", fixed = TRUE)
   expect_output(str(elsewhere), "not in this session", fixed = TRUE)
   for (gone in list(r, elsewhere)) {
     calls <- alist(
@@ -250,7 +250,7 @@ test_that("a factor without its values says so, and how to have it again", {
 test_that("a factor is not factored again", {
   r <- spread(diag(4, 10))
   for (wrong in alist(chol(r), gpu_chol(r), chol_gpus(r))) {
-    e <- expect_error(eval(wrong), "a Cholesky factor already", class = "cudafactor_error_argument")
+    e <- expect_error(eval(wrong), "must be a matrix, not a Cholesky factor made by chol_gpus", class = "cudafactor_error_argument")
     expect_identical(e$argument, "x")
   }
   expect_error(chol_gpus(NULL), "'x' must be a numeric matrix", class = "cudafactor_error_type")
@@ -266,10 +266,10 @@ test_that("devices that are none are named", {
   expect_match(refusal(TRUE), "not of type \"logical\"", fixed = TRUE)
   expect_match(refusal(NA), "not of type \"logical\"", fixed = TRUE)
   expect_match(refusal(list(0)), "not of type \"list\"", fixed = TRUE)
-  expect_match(refusal(integer()), "one GPU at least", fixed = TRUE)
-  expect_match(refusal(-1), "has -1", fixed = TRUE)
-  expect_match(refusal(c(0, 0.5)), "has 0.5", fixed = TRUE)
-  expect_match(refusal(NA_real_), "has NA", fixed = TRUE)
+  expect_match(refusal(integer()), "at least one GPU", fixed = TRUE)
+  expect_match(refusal(-1), "not -1", fixed = TRUE)
+  expect_match(refusal(c(0, 0.5)), "not 0.5", fixed = TRUE)
+  expect_match(refusal(NA_real_), "not NA", fixed = TRUE)
   expect_match(refusal(c(1, 0, 0)), "names GPU 0 twice", fixed = TRUE)
   expect_match(refusal(99, "device_unavailable"), "there is no GPU 99: [0-9]+ found")
 })

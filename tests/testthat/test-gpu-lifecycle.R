@@ -133,7 +133,7 @@ use_stale <- c(
   "said <- tryCatch(as.matrix(g), error = conditionMessage)",
   "invisible(cudafactor::gpu_free(g)); invisible(gc())",
   "good <- all(classes == 'cudafactor_error_stale') && any(grepl('<gpu_matrix 4 x 4', shown)) &&",
-  "  grepl('another R session', said) && grepl('gpu_save()', said, fixed = TRUE) && identical(dim(g), c(4L, 4L))",
+  "  grepl('not in this R session', said) && grepl('gpu_save()', said, fixed = TRUE) && identical(dim(g), c(4L, 4L))",
   "cat(if (good) 'fine' else c(classes, shown, said))"
 )
 
@@ -331,7 +331,7 @@ test_that("a GPU that fails is told of once, and the session goes on with the CP
 test_that("a failed GPU without one: the warning of a reply is signalled beside its value", {
   reply <- list(ok = list(rank = 2L), warning = "GPU 0 failed")
   w <- expect_warning(value <- cudafactor:::unwrap(reply, quote(f(x))), class = "cudafactor_warning_device_failed")
-  expect_match(conditionMessage(w), "goes on with the CPU", fixed = TRUE)
+  expect_match(conditionMessage(w), "now uses the CPU", fixed = TRUE)
   expect_identical(conditionCall(w), quote(f(x)))
   expect_identical(value, list(rank = 2L))
   expect_warning(value <- cudafactor:::unwrap(list(warning = "failed"), NULL, out = diag(2)), class = "cudafactor_warning")

@@ -44,7 +44,7 @@ test_that("arguments that are none of base R's are errors for a gpu_matrix", {
     expect_match(conditionMessage(e), "(0 x 1)", fixed = TRUE)
     for (wrong in list(NA, "a", NULL)) expect_error(rowSums(g, na.rm = wrong), class = "cudafactor_error_argument")
     e <- expect_error(g[[1]] <- list(1), class = "cudafactor_error_type")
-    expect_match(conditionMessage(e), "numbers")
+    expect_match(conditionMessage(e), "numeric")
     for (wrong in list(NULL, 1, NA)) expect_error(norm(g, wrong), class = "cudafactor_error_argument")
     expect_error(norm(g, character()), class = "cudafactor_error_argument")
     expect_warning(log(as_gpu(matrix(c(1, 2), 1), device), 1), class = "cudafactor_warning_nan")

@@ -229,7 +229,7 @@ test_that("what is not finite, and what does not fit, is refused and named", {
     expect_error(gpu_lm_fit(x, no), "incompatible dimensions: 'x' is 6 x 2 x 5", class = "cudafactor_error_dimension")
   }
   for (no in list(array(1, c(6, 2, 5, 1)), list(x[, , 1], x[, , 2]))) {
-    expect_error(gpu_lm_fit(no, y), "'x' must be a matrix, or an array of three extents", class = "cudafactor_error_type")
+    expect_error(gpu_lm_fit(no, y), "'x' must be a matrix, or an array of dimensions c", class = "cudafactor_error_type")
   }
   expect_error(gpu_lm_fit(x + 0i, y), "complex", class = "cudafactor_error_type")
   expect_error(gpu_lm_fit(x, y + 0i), "complex", class = "cudafactor_error_type")

@@ -156,7 +156,7 @@ test_that("a factor on disk is not factored again", {
     expect_error(eval(wrong), words, fixed = TRUE, class = "cudafactor_error_argument")
   }
   unlink(f$file)
-  expect_error(chol(q), "needs a file", class = "cudafactor_error_argument")
+  expect_error(chol(q), "must name a file for the factor", class = "cudafactor_error_argument")
 })
 
 test_that("what is no complete factor is told apart", {

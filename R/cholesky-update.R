@@ -8,90 +8,74 @@
 #' \eqn{A = R^T R}{A = R'R} without forming \eqn{A}. They take about \eqn{2 n^2 k} operations for
 #' order \eqn{n} and \eqn{k} columns of `v`, instead of \eqn{n^3/3}.
 #'
-#' Observations are columns of `v`: for rows `x` of data, use `t(x)`. To add or remove rows and
-#' columns of \eqn{A}, see [chol_drop()] and [chol_insert()].
+#' Observations are columns of `v`: for rows `x` of data, use `t(x)`. For a pivoted factor, which
+#' must have full rank, use `v[attr(r, "pivot"), ]`. To add or remove rows and columns of \eqn{A},
+#' see [chol_drop()] and [chol_insert()].
 #'
 #' A downdate must leave a positive definite matrix, which is checked before the factor is changed.
-#' Its *margin* is 1 if nothing is taken away and 0 if the result is singular. It is a lower bound
-#' of the smallest eigenvalue of \eqn{I - P^T P}{I - P'P} with \eqn{R^T P = V}{R'P = V}, up to
-#' \eqn{\min(n, k)}{min(n, k)} times too small.
+#' Its *margin* is 1 if nothing is taken away and 0 if the result is singular: a lower bound of the
+#' smallest eigenvalue of \eqn{I - P^T P}{I - P'P} with \eqn{R^T P = V}{R'P = V}.
 #'
-#' A pivoted factor must have full rank. Rows of `v` follow the columns of the factor: use
-#' `v[attr(r, "pivot"), ]`. Attributes `pivot` and `rank` are dropped.
+#' The article "Updating factors" on the package's site explains costs, accuracy, loops on a GPU and
+#' memory for factors on disk.
 #'
-#' The article "Updating factors" on the package's site explains costs, loops on a GPU, memory for
-#' factors on disk, and accuracy.
+#' If package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` update and downdate
+#' a [gpu_matrix] `L`, an upper factor.
 #'
 #' @section In place:
 #' `in_place = TRUE` replaces the values of the [gpu_matrix] `r`. **Every name that refers to it
 #' sees the change**: copies by assignment, function arguments, and what [as_gpu()] gives for `r`.
-#' `r[, ]` is an independent copy.
-#'
-#' After an error or an interrupt `r` is unchanged. The warning about a small margin comes after the
-#' change; turning it into an error does not undo the change.
+#' `r[, ]` is an independent copy. After an error or an interrupt `r` is unchanged.
 #'
 #' @section On disk:
 #' If `r` is a `tile_matrix` that [chol_file()] made, the new factor is written to `file`, with the
 #' same tile size. `r` is not changed. After an error or an interrupt `file` does not exist. If the
-#' process ends, an incomplete `file` may remain, which [open_tile_matrix()] refuses: `unlink()` it
-#' and call again.
-#'
-#' @section updown():
-#' If package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` accept a
-#' [gpu_matrix] as `L`, as `chol()` gives it. They are `chol_update(L, C)` and
-#' `chol_downdate(L, C)`.
+#' process ends, an incomplete `file` may remain: `unlink()` it and call again.
 #'
 #' @section Errors:
 #' * `cudafactor_error_not_positive_definite`: a downdate leaves a leading minor of order `order`
 #'   that is not positive. `r` is unchanged.
 #' * `cudafactor_error_singular`: a diagonal entry of `r` is zero (field `index`), or a pivoted
 #'   factor has a rank below \eqn{n} (`index` is the rank plus one).
-#' * `cudafactor_error_non_finite`: NA, NaN or Inf in `v`, or in the triangle of `r` that is read
-#'   (field `argument`).
+#' * `cudafactor_error_non_finite`: NA, NaN or Inf in `v`, or in the triangle of `r` that is read.
 #' * `cudafactor_error_dimension`: `r` is not square, or `v` does not have \eqn{n} rows.
 #' * `cudafactor_error_type`: an operand is not numeric, or `r` is a symmetric matrix of package
 #'   Matrix, another factorization such as [qr()], or a factor of [chol_gpus()].
 #' * `cudafactor_error_argument`: `in_place` without a `gpu_matrix`; operands on different devices
 #'   or of different precision; `lower` contradicts a triangular matrix of package Matrix; on disk,
 #'   no new `file`, a file without a factor, `lower`, `in_place`, or too little memory.
-#' * On disk, `cudafactor_error_file_exists`, `cudafactor_error_disk_space` and
-#'   `cudafactor_error_file_corrupt`: see [cudafactor_conditions].
+#' * `cudafactor_error_file_exists`, `_disk_space` and `_file_corrupt`: see [cudafactor_conditions].
 #'
-#' The warning `cudafactor_warning_ill_conditioned` (field `margin`) means a margin below the square
-#' root of the precision: 1.5e-8, or 3.5e-4 in single precision.
+#' A margin below the square root of the precision (1.5e-8, or 3.5e-4 in single precision) is the
+#' warning `cudafactor_warning_ill_conditioned`, with field `margin`. It comes after the change.
 #'
 #' @section Accuracy:
 #' For the new factor \eqn{S}, the error \eqn{\|A \pm V V^T - S^T S\|_1}{||A +/- VV' - S'S||} is at
 #' most \eqn{n \epsilon (\|A\|_1 + \|V V^T\|_1)}{n eps (||A|| + ||VV'||)} up to a small constant,
-#' tested on every device. A downdate with a small margin loses digits: about half of
-#' \eqn{-\log_{10}}{-log10} of the margin.
+#' tested on every device. With a margin of 1e-8 a downdate loses four digits.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2 n^2 k} operations for an update, \eqn{3 n^2 k} for a downdate, and the
 #' bytes of the matrix both ways: see [cudafactor-options]. A [gpu_matrix] is updated on its own
-#' device. For a factor on disk `"auto"` is the GPU from order 2048 and 64 columns on. A factor in
-#' memory that does not fit on the GPU, or into option `cudafactor.gpu_memory`, passes through it in
-#' panels.
+#' device. For a factor on disk `"auto"` is the GPU from order 2048 and 64 columns on.
 #'
 #' @param r The factor: a square \eqn{n \times n}{n x n} matrix or [gpu_matrix], or a `tile_matrix`
 #'   that [chol_file()] made. Only one triangle is read; its diagonal may have negative entries.
 #' @param v The columns to add or remove: a vector of length \eqn{n}, or a matrix or [gpu_matrix]
-#'   with \eqn{n} rows and any number of columns. Matrices of package Matrix and numeric data frames
-#'   are accepted.
+#'   with \eqn{n} rows and any number of columns.
 #' @param lower Is `r` the lower factor, \eqn{L} with \eqn{A = L L^T}{A = LL'}? Then so is the
 #'   result. In loops keep the upper factor: a lower one is transposed twice.
 #' @param in_place Should the values of `r`, a [gpu_matrix], be replaced?
 #' @param file For a factor on disk, the name of a new file for the result.
 #' @param host_memory,gpu_memory For a factor on disk, limits for its panels: bytes, or text such as
-#'   `"8GB"` or `"512MiB"`. By default, half of the free host memory and part of the free GPU
-#'   memory.
+#'   `"8GB"` or `"512MiB"`. `NULL` means part of what is free.
 #' @param precision `"double"` or `"single"`, for ordinary matrices; other factors have a precision
 #'   already.
 #' @inheritParams gpu_matmult
 #' @return A double matrix with the dimnames of `r`, a positive diagonal, and zeros in the other
 #' triangle. If `r` or `v` is a [gpu_matrix], a `gpu_matrix`. With `in_place = TRUE`, `r`,
 #' invisibly. For a factor on disk, a new `tile_matrix`. If `v` has no columns, the triangle of `r`
-#' unchanged.
+#' unchanged. Attributes `pivot` and `rank` are dropped.
 #' @references Gill, P. E., Golub, G. H., Murray, W. and Saunders, M. A. (1974) Methods for
 #' modifying matrix factorizations. *Mathematics of Computation* **28**, 505-535.
 #' @aliases updown updown,character,ANY,gpu_matrix-method updown,logical,ANY,gpu_matrix-method
@@ -114,13 +98,6 @@
 #' g <- as_gpu(r)
 #' for (row in 21:30) chol_downdate(g, x[row, ], in_place = TRUE)
 #' all.equal(as.matrix(crossprod(g)), crossprod(x[2:20, ]))
-#'
-#' # On disk
-#' files <- tempfile(c("before", "after"), fileext = ".tiles")
-#' on_disk <- chol_file(tile_matrix(crossprod(x), files[1], triangle = TRUE))
-#' changed <- chol_update(on_disk, t(x[1:3, ]), file = files[2])
-#' all.equal(as.matrix(changed), chol(crossprod(x) + crossprod(x[1:3, ])))
-#' unlink(files)
 #' @export
 chol_update <- function(r, v, lower = FALSE, in_place = FALSE,
                         device = getOption("cudafactor.device", "auto"), precision = "double",

@@ -115,7 +115,7 @@ test_that("text and factors are no numbers", {
   for (f in verbs) {
     refused(f(factor(4)), "type", "not of class \"factor\"")
     refused(f(matrix("4")), "type", "as chol() gives it, not of type \"character\"")
-    refused(f("a.tiles"), "type", "open_tile_matrix()")
+    refused(f("a.tiles"), "type", "open_tile_matrix(r)")
     refused(f(data.frame(a = "4")), "type", "not of type \"character\"")
   }
 })

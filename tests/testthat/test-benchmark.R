@@ -107,13 +107,19 @@ test_that("a benchmark prints and plots, with a GPU and without", {
 
 test_that("arguments that make no sense are refused", {
   for (wrong in list(
-    list(what = "svd"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"), list(n = NA), list(n = 1.5),
-    list(n = 1e6), list(n = numeric()), list(against = "gpu"), list(seconds = "1"), list(seconds = NA), list(device = "cpu"),
+    list(what = "svd"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"),
+    list(n = NA), list(n = 1.5),
+    list(n = 1e6), list(n = numeric()), list(against = "gpu"), list(seconds = "1"),
+    list(seconds = NA), list(device = "cpu"),
     list(precision = "half")
   )) {
-    expect_error(do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong))
+    expect_error(
+      do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong)
+    )
   }
-  e <- expect_error(gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  e <- expect_error(
+    gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable"
+  )
   expect_identical(conditionCall(e), quote(gpu_benchmark(device = "cuda:999")))
 })
 

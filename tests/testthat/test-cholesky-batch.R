@@ -32,7 +32,9 @@ test_that("many matrices are factored, as an array and as a list", {
     ours <- gpu_chol(x, device = device, precision = precision)
     alone <- lapply(few, gpu_chol, device = device, precision = precision)
     expect_equal(ours, rep(alone, 50), tolerance = if (precision == "double") 1e-12 else 1e-5)
-    expect_identical(gpu_chol(simplify2array(x), device = device, precision = precision), simplify2array(ours))
+    expect_identical(
+      gpu_chol(simplify2array(x), device = device, precision = precision), simplify2array(ours)
+    )
   })
 })
 
@@ -48,7 +50,9 @@ test_that("an array keeps its attributes, and any kind of number is taken", {
     r <- gpu_chol(whole, device = device)
     expect_type(r, "double")
     expect_equal(r[, , 1], chol(whole[, , 1]))
-    expect_equal(gpu_chol(array(diag(2) == 1, c(2, 2, 3)), device = device), array(diag(2), c(2, 2, 3)))
+    expect_equal(
+      gpu_chol(array(diag(2) == 1, c(2, 2, 3)), device = device), array(diag(2), c(2, 2, 3))
+    )
     s4 <- methods::setClass("cudafactor_test_cube", contains = "array", where = environment())
     expect_identical(gpu_chol(s4(whole), device = device), r)
   })
@@ -74,9 +78,12 @@ test_that("only the upper triangles are read, and no operand is changed", {
 test_that("each matrix of a list is factored as if it were alone", {
   set.seed(4)
   x <- list(
-    a = named(definite_matrix(3)), definite_matrix(40), whole = matrix(c(4L, 2L, 2L, 3L), 2), 9, c(four = 4),
-    frame = as.data.frame(named(definite_matrix(3))), noted = structure(definite_matrix(3), note = "kept"),
-    classed = structure(definite_matrix(2), class = c("reading", "matrix")), truth = diag(2) == 1, definite_matrix(40)
+    a = named(definite_matrix(3)), definite_matrix(40), whole = matrix(c(4L, 2L, 2L, 3L), 2), 9,
+    c(four = 4),
+    frame = as.data.frame(named(definite_matrix(3))),
+    noted = structure(definite_matrix(3), note = "kept"),
+    classed = structure(definite_matrix(2), class = c("reading", "matrix")), truth = diag(2) == 1,
+    definite_matrix(40)
   )
   for_each_setting(function(device, precision) {
     ours <- gpu_chol(x, device = device, precision = precision)
@@ -96,7 +103,10 @@ test_that("each matrix of a list is factored as if it were alone", {
 test_that("nothing in, nothing out", {
   for_each_device(function(device) {
     expect_identical(gpu_chol(list(), device = device), list())
-    expect_identical(gpu_chol(stats::setNames(list(), character()), device = device), stats::setNames(list(), character()))
+    expect_identical(
+      gpu_chol(stats::setNames(list(), character()), device = device),
+      stats::setNames(list(), character())
+    )
     for (n in c(0L, 1L, 5L)) {
       expect_identical(gpu_chol(array(0, c(n, n, 0)), device = device), array(0, c(n, n, 0)))
     }
@@ -139,7 +149,9 @@ test_that("a failure tells the name of a matrix that has one", {
     x <- list(setosa = diag(2), virginica = -diag(2))
     e <- failure_of(gpu_chol(x, device = device))
     expect_identical(e$name, "virginica")
-    expect_match(conditionMessage(e), "^matrix 2 \\(\"virginica\"\\): the leading minor of order 1 ")
+    expect_match(
+      conditionMessage(e), "^matrix 2 \\(\"virginica\"\\): the leading minor of order 1 "
+    )
     a <- simplify2array(x)
     e <- failure_of(gpu_chol(a, device = device))
     expect_identical(list(e$index, e$name), list(2L, "virginica"))
@@ -149,11 +161,17 @@ test_that("a failure tells the name of a matrix that has one", {
       expect_match(conditionMessage(e), "^matrix 2: ")
     }
     expect_null(failure_of(gpu_chol(unname(a), device = device))$name)
-    expect_null(failure_of(gpu_chol(array(a, dim(a), list(c("u", "v"), NULL, NULL)), device = device))$name)
+    expect_null(failure_of(gpu_chol(
+      array(a, dim(a), list(c("u", "v"), NULL, NULL)), device = device
+    ))$name)
   })
-  e <- expect_error(gpu_chol(list(a = diag(2), "100%" = matrix(1, 2, 3))), class = "cudafactor_error_dimension")
+  e <- expect_error(
+    gpu_chol(list(a = diag(2), "100%" = matrix(1, 2, 3))), class = "cudafactor_error_dimension"
+  )
   expect_identical(list(e$index, e$name), list(2L, "100%"))
-  expect_match(conditionMessage(e), "matrix 2 (\"100%\"): 'a' must be a square matrix", fixed = TRUE)
+  expect_match(
+    conditionMessage(e), "matrix 2 (\"100%\"): 'a' must be a square matrix", fixed = TRUE
+  )
   e <- expect_error(gpu_chol(list(a = NULL)), class = "cudafactor_error_type")
   expect_identical(list(e$index, e$name), list(1L, "a"))
 })
@@ -171,15 +189,22 @@ test_that("what is no batch of square matrices is refused", {
   expect_error(gpu_chol(array(1, c(0, 0, 3))), "dims > 0", class = "cudafactor_error_dimension")
   expect_error(gpu_chol(array(1i, c(1, 1, 1))), "complex", class = "cudafactor_error_type")
   for (bad in list(matrix(1, 2, 3), matrix(0, 0, 0))) {
-    e <- expect_error(gpu_chol(list(diag(2), bad)), "matrix 2: ", class = "cudafactor_error_dimension")
+    e <- expect_error(
+      gpu_chol(list(diag(2), bad)), "matrix 2: ", class = "cudafactor_error_dimension"
+    )
     expect_identical(e$index, 2L)
   }
   for (bad in list(NULL, sum, diag(2) + 0i)) {
-    e <- expect_error(gpu_chol(list(diag(2), diag(2), bad)), "matrix 3: ", class = "cudafactor_error_type")
+    e <- expect_error(
+      gpu_chol(list(diag(2), diag(2), bad)), "matrix 3: ", class = "cudafactor_error_type"
+    )
     expect_identical(e$index, 3L)
   }
   for (batch in list(batch_of(2L, 2L), list(diag(2)), list())) {
-    e <- expect_error(gpu_chol(batch, pivot = TRUE), "must be FALSE for a batch: use lapply", class = "cudafactor_error_argument")
+    e <- expect_error(
+      gpu_chol(batch, pivot = TRUE), "must be FALSE for a batch: use lapply",
+      class = "cudafactor_error_argument"
+    )
     expect_identical(e$argument, "pivot")
     expect_error(gpu_chol(batch, pivot = NA), class = "cudafactor_error_argument")
     expect_error(gpu_chol(batch, precison = "single"), class = "cudafactor_error_argument")

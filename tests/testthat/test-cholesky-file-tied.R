@@ -1,4 +1,5 @@
-# A second file is for the matrix that it was begun from, and an object for the matrix that it describes.
+# A second file is for the matrix that it was begun from, and an object for the matrix that it
+# describes.
 
 new_file <- function() tempfile(fileext = ".tiles")
 
@@ -23,7 +24,10 @@ test_that("a finished second file is taken for its own matrix alone", {
       second <- absolute_path(new_file())
       r <- chol_file(k, second, resume = TRUE, device = device)
       wanted <- as.matrix(r)
-      others <- list(made(0.2), made(0.1, variance = 1.5), made(0.1, nugget = 1e-3), tile_matrix(k, new_file(), tile = tile - 1L, precision = precision))
+      others <- list(
+        made(0.2), made(0.1, variance = 1.5), made(0.1, nugget = 1e-3),
+        tile_matrix(k, new_file(), tile = tile - 1L, precision = precision)
+      )
       for (other in others) {
         before <- bytes_of(second, other$path)
         expect_of_another(chol_file(other, second, resume = TRUE, device = device), second)
@@ -43,14 +47,18 @@ test_that("a second file that was interrupted goes on for its own matrix alone",
   for_each_setting(function(device, precision) {
     set.seed(5)
     x <- definite_matrix(150)
-    made <- function(x) tile_matrix(x, new_file(), triangle = TRUE, tile = 16, precision = precision)
+    made <- function(x) tile_matrix(
+      x, new_file(), triangle = TRUE, tile = 16, precision = precision
+    )
     k <- made(x)
     wanted <- as.matrix(chol_file(k, whole <- new_file(), device = device))
     # The last tile cannot be read for a while.
     damage <- function() {
       con <- file(k$path, "r+b")
       on.exit(close(con))
-      at <- file.size(k$path) - 5 * ceiling(16^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
+      at <- file.size(k$path) - 5 * ceiling(
+        16^2 * (if (precision == "single") 4 else 8) / 4096
+      ) * 4096
       seek(con, at, rw = "read")
       old <- readBin(con, "raw", 1L)
       seek(con, at, rw = "write")
@@ -58,7 +66,9 @@ test_that("a second file that was interrupted goes on for its own matrix alone",
     }
     damage()
     second <- absolute_path(new_file())
-    factor <- function(k, ...) chol_file(k, second, host_memory = "64KiB", gpu_memory = "64KiB", device = device, ...)
+    factor <- function(k, ...) chol_file(
+      k, second, host_memory = "64KiB", gpu_memory = "64KiB", device = device, ...
+    )
     expect_error(factor(k), class = "cudafactor_error_file_corrupt")
     damage()
     expect_match(format(open_tile_matrix(second)), "interrupted factorization")
@@ -79,10 +89,15 @@ test_that("a matrix that is not positive definite takes no other one's factor al
   on.exit(unlink(c(file, second, third)))
   expect_error(chol_file(bad), class = "cudafactor_error_not_positive_definite")
   for (resume in c(TRUE, FALSE)) {
-    expect_error(chol_file(bad, fourth <- new_file(), resume = resume), class = "cudafactor_error_not_positive_definite")
+    expect_error(
+      chol_file(bad, fourth <- new_file(), resume = resume),
+      class = "cudafactor_error_not_positive_definite"
+    )
     expect_false(file.exists(fourth))
   }
-  expect_error(chol_file(bad, second, resume = TRUE), class = "cudafactor_error_not_positive_definite")
+  expect_error(
+    chol_file(bad, second, resume = TRUE), class = "cudafactor_error_not_positive_definite"
+  )
   expect_equal(as.matrix(r), chol(x))
 })
 
@@ -94,7 +109,10 @@ test_that("a file with a matrix of its own is no second one, whatever has become
   on.exit(unlink(c(file, second, third)))
   refused <- function(k) {
     before <- bytes_of(second)
-    expect_error(chol_file(k, second, resume = TRUE), "holds a matrix, or what became of it in place", class = "cudafactor_error_argument")
+    expect_error(
+      chol_file(k, second, resume = TRUE), "holds a matrix, or what became of it in place",
+      class = "cudafactor_error_argument"
+    )
     expect_identical(bytes_of(second), before)
   }
   refused(k)
@@ -116,12 +134,21 @@ test_that("an object whose file has another matrix now factors nothing", {
     before <- bytes_of(file)
     text <- "the file holds another matrix now, which is 3 x 3: open_tile_matrix() opens it"
     for (resume in c(TRUE, FALSE)) {
-      expect_error(chol_file(k, resume = resume), text, fixed = TRUE, class = "cudafactor_error_file_format")
-      expect_error(chol_file(k, second, resume = resume), text, fixed = TRUE, class = "cudafactor_error_file_format")
-      expect_error(chol(k, second, resume = resume), text, fixed = TRUE, class = "cudafactor_error_file_format")
+      expect_error(
+        chol_file(k, resume = resume), text, fixed = TRUE, class = "cudafactor_error_file_format"
+      )
+      expect_error(
+        chol_file(k, second, resume = resume), text, fixed = TRUE,
+        class = "cudafactor_error_file_format"
+      )
+      expect_error(
+        chol(k, second, resume = resume), text, fixed = TRUE, class = "cudafactor_error_file_format"
+      )
     }
     expect_error(tile_matrix(k, second), text, fixed = TRUE, class = "cudafactor_error_file_format")
-    expect_error(write_matrix_file(k, second), text, fixed = TRUE, class = "cudafactor_error_file_format")
+    expect_error(
+      write_matrix_file(k, second), text, fixed = TRUE, class = "cudafactor_error_file_format"
+    )
     expect_error(diag(k), text, fixed = TRUE, class = "cudafactor_error_file_format")
     expect_output(print(k), text, fixed = TRUE)
     expect_false(file.exists(second))
@@ -155,25 +182,45 @@ test_that("messages of files that are there name them, and say what they are", {
     e <- expect_error(call, class = class)
     for (text in c(...)) expect_match(conditionMessage(e), text, fixed = TRUE)
     # A file is named once.
-    for (path in c(third, second, notes)) expect_lte(lengths(regmatches(conditionMessage(e), gregexpr(path, conditionMessage(e), fixed = TRUE))), 1L)
+    for (path in c(third, second, notes)) expect_lte(
+      lengths(regmatches(conditionMessage(e), gregexpr(path, conditionMessage(e), fixed = TRUE))),
+      1L
+    )
     conditionMessage(e)
   }
   writeLines("mine", notes)
-  expect_no_match(says(chol_file(k, notes), "the file exists", "not a file of tiles"), "resume = TRUE")
+  expect_no_match(
+    says(chol_file(k, notes), "the file exists", "not a file of tiles"), "resume = TRUE"
+  )
   expect_identical(readLines(notes), "mine")
-  expect_no_match(says(chol_file(k, third), "the file exists", "no factorization to resume"), "resume = TRUE")
+  expect_no_match(
+    says(chol_file(k, third), "the file exists", "no factorization to resume"), "resume = TRUE"
+  )
   writeBin(raw(file.size(file)), second)
   says(chol_file(k, second), "use resume = TRUE to continue the interrupted factorization in it")
   chol_file(k, second, resume = TRUE)
-  says(chol_file(k, second), "holds a Cholesky factor", "use resume = TRUE if it is the factor of this matrix")
-  says(chol_file(open_tile_matrix(second)), second, "holds a Cholesky factor already", class = "cudafactor_error_argument")
-  says(chol_file(k, third, resume = TRUE), third, "holds a matrix", class = "cudafactor_error_argument")
+  says(
+    chol_file(k, second), "holds a Cholesky factor",
+    "use resume = TRUE if it is the factor of this matrix"
+  )
+  says(
+    chol_file(open_tile_matrix(second)), second, "holds a Cholesky factor already",
+    class = "cudafactor_error_argument"
+  )
+  says(
+    chol_file(k, third, resume = TRUE), third, "holds a matrix", class = "cudafactor_error_argument"
+  )
   chol_file(other)
-  says(chol_file(other, tempfile()), third, "holds a Cholesky factor already", class = "cudafactor_error_argument")
+  says(
+    chol_file(other, tempfile()), third, "holds a Cholesky factor already",
+    class = "cudafactor_error_argument"
+  )
   # A file that was cut off.
   bytes <- bytes_of(second)[[1L]]
   writeBin(bytes[1:9000], second)
-  cut <- structure(class = "tile_matrix", utils::modifyList(unclass(asS4(k, FALSE)), list(path = second)))
+  cut <- structure(
+    class = "tile_matrix", utils::modifyList(unclass(asS4(k, FALSE)), list(path = second))
+  )
   expect_match(format(cut), "cut off")
   expect_length(gregexpr(second, format(cut), fixed = TRUE)[[1L]], 1L)
 })

@@ -1,21 +1,34 @@
-# The memory that chol_file() takes for tiles is what it was allowed to take, and how much that is changes nothing but the reading.
+# The memory that chol_file() takes for tiles is what it was allowed to take, and how much that is
+# changes nothing but the reading.
 
-test_that("host memory is what was asked for, and little of it means more reading and the same factor", {
-  skip_if_not(file.exists("/proc/self/status"), "the system does not tell the most memory that a process has had")
+test_that("host memory is what was asked for; little of it means more reading, the same factor", {
+  skip_if_not(
+    file.exists("/proc/self/status"),
+    "the system does not tell the most memory that a process has had"
+  )
   n <- 2900L
   tile <- 256L
-  k <- tile_matrix(lazy_covariance(seq(0, 1, length.out = n), range = 0.1, nugget = 1), file <- tempfile(fileext = ".tiles"), tile = tile, device = "cpu")
+  k <- tile_matrix(
+    lazy_covariance(seq(0, 1, length.out = n), range = 0.1, nugget = 1),
+    file <- tempfile(fileext = ".tiles"), tile = tile, device = "cpu"
+  )
   on.exit(unlink(file))
   asked <- c(3 * 8 * tile^2, 3 * 8 * tile^2, 8 * 2^20, 32 * 2^20)
-  # The first two calls need what is needed only once: code and R's compiler, threads, workspace of products. After them the most memory that the process
-  # has had grows by what tiles take.
+  # The first two calls need what is needed only once: code and R's compiler, threads, workspace
+  # of products. After them the most memory that the process has had grows by what tiles take.
   out <- run_child(c(
     "library(cudafactor)", sprintf("k <- open_tile_matrix('%s')", file),
-    "most <- function() as.numeric(gsub('[^0-9]', '', grep('^VmHWM:', readLines('/proc/self/status'), value = TRUE))) * 1024",
+    paste(
+      "most <- function() as.numeric(gsub('[^0-9]', '', grep('^VmHWM:',",
+      "readLines('/proc/self/status'), value = TRUE))) * 1024"
+    ),
     sprintf("results <- lapply(c(%s), function(memory) {", paste(asked, collapse = ", ")),
     "  r <- chol_file(k, tempfile(), host_memory = memory, device = 'cpu')",
     "  gc()",
-    "  list(r = r, most = most(), read = attr(r, 'report')$read, tiles = attr(r, 'report')$host_memory)",
+    paste(
+      "  list(r = r, most = most(), read = attr(r, 'report')$read, tiles = attr(r,",
+      "'report')$host_memory)"
+    ),
     "})",
     "numbers <- vapply(results, function(x) c(x$most, x$tiles, x$read), numeric(3))",
     # The last columns are made of all others.

@@ -8,7 +8,13 @@ case_matrix <- function(n) {
 
 # What may go of n rows: none, ends, runs, some apart, all.
 choices <- function(n) {
-  unique(Filter(function(i) all(i <= n), list(integer(), 1L, n, 2:3, c(1L, n), seq(2L, max(2L, n - 1L), by = 3L), c(5:9, 14:16, 31:33), seq_len(n))))
+  unique(Filter(
+    function(i) all(i <= n),
+    list(
+      integer(), 1L, n, 2:3, c(1L, n), seq(2L, max(2L, n - 1L), by = 3L), c(5:9, 14:16, 31:33),
+      seq_len(n)
+    )
+  ))
 }
 
 # The upper triangle alone, what is not to be read being NaN.
@@ -21,7 +27,10 @@ expect_near_factor <- function(out, a, precision, scale = 10) {
   out <- fetched(out)
   expect_identical(dim(out), dim(a))
   expect_true(all(out[lower.tri(out)] == 0) && all(diag(out) > 0))
-  expect_small(relative(crossprod(out) - a, scale * max(1, nrow(a)) * unit[[precision]] * max(1, norm_one(a))), "cholesky")
+  expect_small(
+    relative(crossprod(out) - a, scale * max(1, nrow(a)) * unit[[precision]] * max(1, norm_one(a))),
+    "cholesky"
+  )
 }
 
 test_that("a factor without some rows is that of the matrix without them", {
@@ -43,7 +52,10 @@ test_that("a factor without some rows is that of the matrix without them", {
         names <- if (length(left)) dimnames(want)
         expect_identical(list(dimnames(out), dimnames(there)), list(names, names))
         low <- chol_drop(t(given), i, lower = TRUE, device = device, precision = precision)
-        expect_identical(list(low, fetched(chol_drop(as_gpu(t(given), device, precision), i, TRUE))), list(t(out), t(out)))
+        expect_identical(
+          list(low, fetched(chol_drop(as_gpu(t(given), device, precision), i, TRUE))),
+          list(t(out), t(out))
+        )
       }
     }
   })
@@ -55,8 +67,13 @@ test_that("rows are chosen as by a subscript", {
   r <- chol(a)
   for (f in list(identity, function(x) as_gpu(x, "cpu"))) {
     r <- f(chol(a))
-    for (i in list(c(4, 2, 2), c(2L, 0L, 4L), c("c4", "c2"), c(FALSE, TRUE), c(FALSE, TRUE, FALSE, TRUE, FALSE, FALSE), -c(1, 3, 5, 6), matrix(2:4), 2.7, -1, 0)) {
-      gone <- seq_len(6)[match(seq_len(6), if (is.character(i)) match(i, colnames(a)) else seq_len(6)[i], 0) > 0]
+    for (i in list(
+      c(4, 2, 2), c(2L, 0L, 4L), c("c4", "c2"), c(FALSE, TRUE),
+      c(FALSE, TRUE, FALSE, TRUE, FALSE, FALSE), -c(1, 3, 5, 6), matrix(2:4), 2.7, -1, 0
+    )) {
+      gone <- seq_len(6)[match(
+        seq_len(6), if (is.character(i)) match(i, colnames(a)) else seq_len(6)[i], 0
+      ) > 0]
       left <- setdiff(1:6, gone)
       expect_equal(fetched(chol_drop(r, i)), chol(a[left, left, drop = FALSE]), info = deparse(i))
     }
@@ -84,7 +101,9 @@ test_that("new rows come to their place", {
   for_each_setting(function(device, precision) {
     for (n in c(1L, 2L, 5L, 33L, 65L)) {
       a <- case_matrix(n)
-      for (run in unique(list(1L, n, (n + 1L) %/% 2L, seq_len(n), max(1L, n - 2L):n, seq_len(min(n, 4L))))) {
+      for (run in unique(list(
+        1L, n, (n + 1L) %/% 2L, seq_len(n), max(1L, n - 2L):n, seq_len(min(n, 4L))
+      ))) {
         rest <- a[-run, -run, drop = FALSE]
         r <- with_garbage(if (nrow(rest)) chol(rest) else rest)
         if (precision == "single") r <- as_single(r)
@@ -98,7 +117,9 @@ test_that("new rows come to their place", {
         expect_identical(list(fetched(there), dimnames(there)), list(out, dimnames(a)))
         low <- chol_insert(t(r), run[[1L]], x, lower = TRUE, device = device, precision = precision)
         expect_identical(low, t(out))
-        expect_identical(fetched(chol_insert(as_gpu(t(r), device, precision), run[[1L]], x, lower = TRUE)), t(out))
+        expect_identical(
+          fetched(chol_insert(as_gpu(t(r), device, precision), run[[1L]], x, lower = TRUE)), t(out)
+        )
         expect_identical(list(r, x), before)
       }
     }
@@ -115,11 +136,17 @@ test_that("what is taken out can be put back", {
       run <- i:(i + 2L)
       back <- chol_insert(chol_drop(g, run), i, a[, run])
       expect_equal(as.matrix(back), r, tolerance = 10 * tolerance_for(precision))
-      one <- chol_insert(chol_drop(r, i, device = device, precision = precision), i, a[, i], device = device, precision = precision)
+      one <- chol_insert(
+        chol_drop(r, i, device = device, precision = precision), i, a[, i], device = device,
+        precision = precision
+      )
       expect_equal(one, `dimnames<-`(r, dimnames(one)), tolerance = 10 * tolerance_for(precision))
     }
     # One of two on the device.
-    expect_identical(fetched(chol_insert(chol_drop(r, 3), 3, as_gpu(a[, 3, drop = FALSE], "cpu"))), chol_insert(chol_drop(r, 3), 3, a[, 3, drop = FALSE]))
+    expect_identical(
+      fetched(chol_insert(chol_drop(r, 3), 3, as_gpu(a[, 3, drop = FALSE], "cpu"))),
+      chol_insert(chol_drop(r, 3), 3, a[, 3, drop = FALSE])
+    )
   })
 })
 
@@ -133,8 +160,13 @@ test_that("new cases get names where there are some", {
     g <- f(named)
     expect_identical(of(g, 2, c(x = 0, y = 4, z = 0)), rep(list(c("a", "y", "b")), 2))
     expect_identical(of(g, 3, c(0, 0, 4)), rep(list(c("a", "b", "")), 2))
-    expect_identical(of(g, 1, matrix(c(4, 0, 0), dimnames = list(NULL, "q"))), rep(list(c("q", "a", "b")), 2))
-    expect_identical(of(g, 1, matrix(c(4, 0, 0), dimnames = list(c("p", "a", "b"), NULL))), rep(list(c("p", "a", "b")), 2))
+    expect_identical(
+      of(g, 1, matrix(c(4, 0, 0), dimnames = list(NULL, "q"))), rep(list(c("q", "a", "b")), 2)
+    )
+    expect_identical(
+      of(g, 1, matrix(c(4, 0, 0), dimnames = list(c("p", "a", "b"), NULL))),
+      rep(list(c("p", "a", "b")), 2)
+    )
   }
   dimnames(named)[1] <- list(NULL)
   expect_identical(of(named, 1, c(u = 4, v = 0, w = 0)), list(NULL, c("u", "a", "b")))
@@ -149,7 +181,9 @@ test_that("a new case that leaves nothing positive is an error with the order of
   r <- chol(a)
   for_each_setting(function(device, precision) {
     fails <- function(order, i, x) {
-      plain <- tryCatch(chol_insert(r, i, x, device = device, precision = precision), error = identity)
+      plain <- tryCatch(
+        chol_insert(r, i, x, device = device, precision = precision), error = identity
+      )
       there <- tryCatch(chol_insert(as_gpu(r, device, precision), i, x), error = identity)
       for (e in list(plain, there)) {
         expect_s3_class(e, "cudafactor_error_not_positive_definite")
@@ -174,7 +208,10 @@ test_that("a new case that leaves nothing positive is an error with the order of
   w <- tryCatch(chol_insert(r, 5, x), warning = identity)
   expect_s3_class(w, "cudafactor_warning_ill_conditioned")
   expect_true(w$margin > 0 && w$margin < 1e-8)
-  expect_match(conditionMessage(w), "^the rows up to the new ones nearly determine a later row \\(margin .*\\): about ")
+  expect_match(
+    conditionMessage(w),
+    "^the rows up to the new ones nearly determine a later row \\(margin .*\\): about "
+  )
 })
 
 test_that("errors are classed", {

@@ -1,4 +1,5 @@
-# Covariances of points: the formulas as base R writes them, in memory, on a device, in parts and in files.
+# Covariances of points: the formulas as base R writes them, in memory, on a device, in parts and
+# in files.
 
 new_file <- function() tempfile(fileext = ".tiles")
 
@@ -11,7 +12,9 @@ correlations <- list(
 
 # Sums of squared differences, dimension by dimension.
 distances <- function(x, y, range) {
-  squares <- lapply(seq_len(ncol(x)), function(k) (outer(x[, k], y[, k], "-") / rep_len(range, ncol(x))[[k]])^2)
+  squares <- lapply(
+    seq_len(ncol(x)), function(k) (outer(x[, k], y[, k], "-") / rep_len(range, ncol(x))[[k]])^2
+  )
   sqrt(Reduce(`+`, squares, matrix(0, nrow(x), nrow(y))))
 }
 
@@ -48,7 +51,10 @@ test_that("one function has two names, and a vector is points on a line", {
   expect_identical(gpu_covariance(x, kernel = "matern12"), k)
   expect_identical(lazy_covariance(x, "matern12"), lazy_covariance(x))
   expect_identical(gpu_covariance(1:3), unname(gpu_covariance(c(1, 2, 3))))
-  expect_identical(gpu_covariance(data.frame(p = 1:3, q = 4:6)), gpu_covariance(cbind(1:3, 4:6)), ignore_attr = TRUE)
+  expect_identical(
+    gpu_covariance(data.frame(p = 1:3, q = 4:6)), gpu_covariance(cbind(1:3, 4:6)),
+    ignore_attr = TRUE
+  )
 })
 
 test_that("row names become dimnames as in a product", {
@@ -85,7 +91,10 @@ test_that("ends of the range are numbers", {
       expect_identical(at(c(-1e308, 1e308), 1), diag(2))
       expect_identical(at(c(0, 1), 1e300), matrix(1, 2, 2))
       # Points far from the origin are as far apart as their coordinates say.
-      expect_equal(at(1e9 + c(0, 2^-10), 1e-3)[1, 2], correlations[[kernel]](2^-10 / 1e-3), tolerance = if (precision == "single") 1e-7 else 1e-14)
+      expect_equal(
+        at(1e9 + c(0, 2^-10), 1e-3)[1, 2], correlations[[kernel]](2^-10 / 1e-3),
+        tolerance = if (precision == "single") 1e-7 else 1e-14
+      )
     }
   })
 })
@@ -100,13 +109,23 @@ test_that("covariances of a gpu_matrix stay on its device", {
     of <- function(x, y = NULL) gpu_covariance(x, y, "matern52", c(1, 2), 3, 0.5, "cpu", precision)
     rounded <- if (precision == "single") as_single else identity
     tolerance <- tolerance_for(precision)
-    expect_resident(gpu_covariance(there, NULL, "matern52", c(1, 2), 3, 0.5), of(rounded(x)), there, tolerance)
-    expect_resident(gpu_covariance(there, beside, "matern52", c(1, 2), 3, 0.5), of(rounded(x), rounded(y)), there, tolerance)
-    expect_resident(gpu_covariance(there, y, "matern52", c(1, 2), 3, 0.5), of(rounded(x), y), there, tolerance)
-    expect_resident(gpu_covariance(x, beside, "matern52", c(1, 2), 3, 0.5), of(x, rounded(y)), there, tolerance)
+    expect_resident(
+      gpu_covariance(there, NULL, "matern52", c(1, 2), 3, 0.5), of(rounded(x)), there, tolerance
+    )
+    expect_resident(
+      gpu_covariance(there, beside, "matern52", c(1, 2), 3, 0.5), of(rounded(x), rounded(y)), there,
+      tolerance
+    )
+    expect_resident(
+      gpu_covariance(there, y, "matern52", c(1, 2), 3, 0.5), of(rounded(x), y), there, tolerance
+    )
+    expect_resident(
+      gpu_covariance(x, beside, "matern52", c(1, 2), 3, 0.5), of(x, rounded(y)), there, tolerance
+    )
   })
   expect_error(
-    gpu_covariance(as_gpu(x, "cpu"), as_gpu(y, "cpu", "single")), "precision", class = "cudafactor_error_argument"
+    gpu_covariance(as_gpu(x, "cpu"), as_gpu(y, "cpu", "single")), "precision",
+    class = "cudafactor_error_argument"
   )
   expect_identical(lazy_covariance(as_gpu(x, "cpu")), lazy_covariance(x))
   stale <- unserialize(serialize(as_gpu(x, "cpu"), NULL))
@@ -141,14 +160,24 @@ test_that("parts of a covariance are those of the matrix, bit for bit", {
     }
   }
   k <- lazy_covariance(random_matrix(4, 2))
-  for (e in list(outcome(k[1]), outcome(k[5, 1]), outcome(k[1, 5]), outcome(k["a", 1]), outcome(k[1, 1, 1]), outcome(k[c(-1, 1), 1]))) {
+  for (e in list(
+    outcome(k[1]), outcome(k[5, 1]), outcome(k[1, 5]), outcome(k["a", 1]), outcome(k[1, 1, 1]),
+    outcome(k[c(-1, 1), 1])
+  )) {
     expect_s3_class(e$condition, "cudafactor_error_dimension")
   }
   none <- lazy_covariance(matrix(0, 0, 3))
   expect_identical(as.matrix(none), matrix(0, 0, 0))
   expect_identical(none[NULL, ], matrix(0, 0, 0))
-  expect_output(print(none), "covariance: 0 x 0, exponential, range 1, variance 1, nugget 0; points in 3 dimensions", fixed = TRUE)
-  expect_identical(format(lazy_covariance(1:3, "matern52", 0.1)), "<lazy_covariance: 3 x 3, matern52, range 0.1, variance 1, nugget 0; points in 1 dimension>")
+  expect_output(
+    print(none),
+    "covariance: 0 x 0, exponential, range 1, variance 1, nugget 0; points in 3 dimensions",
+    fixed = TRUE
+  )
+  expect_identical(
+    format(lazy_covariance(1:3, "matern52", 0.1)),
+    "<lazy_covariance: 3 x 3, matern52, range 0.1, variance 1, nugget 0; points in 1 dimension>"
+  )
 })
 
 tile <- 7L
@@ -161,11 +190,16 @@ test_that("a file has the bits of the matrix", {
         k <- lazy_covariance(random_matrix(n, 2), kernel, c(0.4, 0.9), 1.5, 0.1)
         want <- as.matrix(k, device, precision)
         y <- tile_matrix(k, file <- new_file(), precision = precision, tile = tile, device = device)
-        expect_identical(unclass(y)[c("tile", "triangle", "precision")], list(tile = min(tile, max(n, 1L)), triangle = TRUE, precision = precision))
+        expect_identical(
+          unclass(y)[c("tile", "triangle", "precision")],
+          list(tile = min(tile, max(n, 1L)), triangle = TRUE, precision = precision)
+        )
         expect_identical(as.matrix(y), unname(want))
         expect_identical(gpu_last_device(), if (device == "cuda") "cuda:0" else device)
         unlink(file)
-        y <- tile_matrix(k, file, triangle = FALSE, precision = precision, tile = tile, device = device)
+        y <- tile_matrix(
+          k, file, triangle = FALSE, precision = precision, tile = tile, device = device
+        )
         expect_false(y$triangle)
         expect_identical(as.matrix(y), unname(want))
         unlink(file)
@@ -189,13 +223,20 @@ test_that("the file can be factored", {
 test_that("a file that cannot be completed is removed", {
   skip_on_os("windows")
   file <- new_file()
-  # As an interrupt of the user's, some time after the first tiles. A machine that is done before has nothing to interrupt.
+  # As an interrupt of the user's, some time after the first tiles. A machine that is done before
+  # has nothing to interrupt.
   child <- run_child(c(
     "library(cudafactor)",
     sprintf("file <- '%s'", file),
-    "system2('sh', c('-c', shQuote(sprintf('sleep 0.3; kill -INT %d', Sys.getpid()))), wait = FALSE)",
+    paste(
+      "system2('sh', c('-c', shQuote(sprintf('sleep 0.3; kill -INT %d', Sys.getpid()))), wait =",
+      "FALSE)"
+    ),
     "x <- matrix(runif(27000), 9000)",
-    "said <- tryCatch({ tile_matrix(lazy_covariance(x, 'matern52'), file, tile = 64, device = 'cpu'); 'done' }, interrupt = function(i) 'interrupted')",
+    paste(
+      "said <- tryCatch({ tile_matrix(lazy_covariance(x, 'matern52'), file, tile = 64, device =",
+      "'cpu'); 'done' }, interrupt = function(i) 'interrupted')"
+    ),
     "cat(said, file.exists(file))"
   ))
   expect_true(tail(child$output, 1) %in% c("interrupted FALSE", "done TRUE"), info = child$output)
@@ -224,25 +265,35 @@ test_that("arguments that make no sense are errors", {
       expect_identical(outcome(of(x, variance = wrong))$condition$argument, "variance")
       expect_identical(outcome(of(x, nugget = wrong))$condition$argument, "nugget")
     }
-    for (wrong in list("matern", "gaussian", "", NA_character_, 1, NULL, c("matern32", "matern52"))) {
+    for (wrong in list(
+      "matern", "gaussian", "", NA_character_, 1, NULL, c("matern32", "matern52")
+    )) {
       e <- outcome(of(x, kernel = wrong))
       expect_identical(e$condition$argument, "kernel")
       expect_match(e$error, "squared_exponential")
     }
   }
-  expect_error(gpu_covariance(x, 1:3), "non-conformable arguments", class = "cudafactor_error_dimension")
+  expect_error(
+    gpu_covariance(x, 1:3), "non-conformable arguments", class = "cudafactor_error_dimension"
+  )
   expect_identical(outcome(gpu_covariance(x, c(1, NA)))$condition$argument, "y")
   expect_error(gpu_covariance(x, "a"), class = "cudafactor_error_type")
   expect_error(gpu_covariance(x, device = "tpu"), class = "cudafactor_error_device_unavailable")
   expect_error(gpu_covariance(x, precision = "half"), class = "cudafactor_error_argument")
   file <- new_file()
   expect_error(tile_matrix(lazy_covariance(x), file, dim = 3), class = "cudafactor_error_argument")
-  expect_error(tile_matrix(lazy_covariance(x), file, device = "tpu"), class = "cudafactor_error_device_unavailable")
+  expect_error(
+    tile_matrix(lazy_covariance(x), file, device = "tpu"),
+    class = "cudafactor_error_device_unavailable"
+  )
   expect_false(file.exists(file))
 })
 
 test_that("a device that is not there leaves no file", {
   file <- new_file()
-  expect_error(tile_matrix(lazy_covariance(1:3), file, device = if (gpu_available()) "cuda:99" else "cuda"), class = "cudafactor_error_device_unavailable")
+  expect_error(
+    tile_matrix(lazy_covariance(1:3), file, device = if (gpu_available()) "cuda:99" else "cuda"),
+    class = "cudafactor_error_device_unavailable"
+  )
   expect_false(file.exists(file))
 })

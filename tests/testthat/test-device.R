@@ -17,7 +17,9 @@ test_that("a GPU that is there computes", {
   info <- gpu_info()
   expect_gt(nrow(info), 0)
   expect_true(all(info$memory_free > 0 & info$memory_free <= info$memory_total))
-  expect_error(gpu_matmult(x, x, device = "cuda:999"), class = "cudafactor_error_device_unavailable")
+  expect_error(
+    gpu_matmult(x, x, device = "cuda:999"), class = "cudafactor_error_device_unavailable"
+  )
 })
 
 test_that("auto is the GPU there is, or the CPU", {
@@ -27,13 +29,17 @@ test_that("auto is the GPU there is, or the CPU", {
   })
 })
 
-# A session that has no GPU: it computes, says why, and refuses device = "cuda". `because` is part of the reason.
+# A session that has no GPU: it computes, says why, and refuses device = "cuda". `because` is part
+# of the reason.
 expect_works_without_gpu <- function(env, because) {
   child <- run_child(c(
     "library(cudafactor)",
     "stopifnot(!gpu_available(), nrow(gpu_info()) == 0L)",
     "e <- tryCatch(gpu_chol(diag(2), device = 'cuda'), error = identity)",
-    "stopifnot(inherits(e, 'cudafactor_error_device_unavailable'), inherits(e, 'cudafactor_error_device'))",
+    paste(
+      "stopifnot(inherits(e, 'cudafactor_error_device_unavailable'), inherits(e,",
+      "'cudafactor_error_device'))"
+    ),
     "options(cudafactor.min_flops = 0)",
     "stopifnot(identical(gpu_chol(diag(2)), diag(2)), gpu_last_device() == 'cpu')",
     "probes <- gpu_sitrep()$probes",
@@ -53,7 +59,9 @@ fake_driver <- function(source) {
   dir <- tempfile("driver")
   dir.create(dir)
   writeLines(source, file.path(dir, "cuda.c"))
-  cc <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CC"), stdout = TRUE), " ")[[1]]
+  cc <- strsplit(
+    system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CC"), stdout = TRUE), " "
+  )[[1]]
   out <- file.path(dir, "libcuda.so.1")
   system2(cc[[1]], c(cc[-1], "-shared", "-fPIC", "-o", out, file.path(dir, "cuda.c")))
   file.symlink(out, file.path(dir, "libcuda.so"))
@@ -67,26 +75,39 @@ test_that("a driver that is too old, broken, or fails to start is a reason, not 
   }
   expect_works_without_gpu(fake_driver("int nothing;"), "driver|libcuda")
   expect_works_without_gpu(
-    fake_driver("int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 11040; return 0; }"),
+    fake_driver(
+      paste(
+        "int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 11040; return",
+        "0; }"
+      )
+    ),
     "11[.]4"
   )
   expect_works_without_gpu(
-    fake_driver("int cuInit(unsigned f) { return 100; } int cuDriverGetVersion(int *v) { *v = 12040; return 0; }"),
+    fake_driver(
+      paste(
+        "int cuInit(unsigned f) { return 100; } int cuDriverGetVersion(int *v) { *v = 12040;",
+        "return 0; }"
+      )
+    ),
     "driver|GPU|device"
   )
 })
 
 test_that("the table of GPUs has its columns, with or without rows", {
   expect_named(gpu_info(), c(
-    "device", "name", "compute_capability", "memory_total", "memory_free", "driver", "multiprocessors"
+    "device", "name", "compute_capability", "memory_total", "memory_free", "driver",
+    "multiprocessors"
   ))
   types <- c(
-    device = "character", name = "character", compute_capability = "character", memory_total = "double",
+    device = "character", name = "character", compute_capability = "character",
+    memory_total = "double",
     memory_free = "double", driver = "character", multiprocessors = "integer"
   )
   expect_identical(vapply(gpu_info(), typeof, ""), types)
   two <- cudafactor:::gpu_table(list(
-    device = c("cuda:0", "cuda:2"), name = c("A", "B"), compute_capability = c("9.0", "8.0"), memory_total = c(2, 3), memory_free = c(1, 2),
+    device = c("cuda:0", "cuda:2"), name = c("A", "B"), compute_capability = c("9.0", "8.0"),
+    memory_total = c(2, 3), memory_free = c(1, 2),
     driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L)
   ))
   expect_identical(two$device, c("cuda:0", "cuda:2"))
@@ -103,7 +124,10 @@ test_that("the situation report tells every probe and the fix", {
   expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
   expect_output(print(report), "device = \"auto\"", fixed = TRUE)
   expect_output(print(report), "\"auto\" takes a GPU where it should be faster", fixed = TRUE)
-  with_options(cudafactor.min_flops = 5e8, code = expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE))
+  with_options(
+    cudafactor.min_flops = 5e8,
+    code = expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE)
+  )
   with_options(cudafactor.device = "cuda", code = {
     report$options <- gpu_sitrep()$options
     report$gpus <- report$gpus[0, ]
@@ -114,10 +138,15 @@ test_that("the situation report tells every probe and the fix", {
 })
 
 test_that("the situation report names options that make no sense", {
-  for (wrong in list(list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1))) {
+  for (wrong in list(
+    list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1)
+  )) {
     old <- options(wrong)
     report <- gpu_sitrep()
-    expect_output(print(report), "reads these options stops with an error until they are corrected", fixed = TRUE)
+    expect_output(
+      print(report), "reads these options stops with an error until they are corrected",
+      fixed = TRUE
+    )
     options(old)
     expect_identical(report$probes$step[[1]], "options")
     expect_false(report$probes$ok[[1]])
@@ -136,16 +165,30 @@ test_that("the options are the defaults of the arguments", {
     expect_identical(gpu_sitrep()$options$threads, 1L)
   })
   for (wrong in list("a", -1, NA_real_, c(1, 2))) {
-    with_options(cudafactor.threads = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
-    with_options(cudafactor.min_flops = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
-    with_options(cudafactor.progress = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+    with_options(
+      cudafactor.threads = wrong,
+      code = expect_error(gpu_chol(x), class = "cudafactor_error_argument")
+    )
+    with_options(
+      cudafactor.min_flops = wrong,
+      code = expect_error(gpu_chol(x), class = "cudafactor_error_argument")
+    )
+    with_options(
+      cudafactor.progress = wrong,
+      code = expect_error(gpu_chol(x), class = "cudafactor_error_argument")
+    )
   }
   with_options(cudafactor.threads = 1e300, code = {
     expect_identical(gpu_chol(x), x)
     expect_identical(gpu_sitrep()$options$threads, 4096L)
   })
-  for (wrong in list("a", 1, c(other = 1), c(qr = -1), c(qr = -1L), list(qr = 1), c(qr = "1"), factor(c(qr = 1)))) {
-    with_options(cudafactor.breakeven = wrong, code = expect_error(gpu_chol(x), class = "cudafactor_error_argument"))
+  for (wrong in list(
+    "a", 1, c(other = 1), c(qr = -1), c(qr = -1L), list(qr = 1), c(qr = "1"), factor(c(qr = 1))
+  )) {
+    with_options(
+      cudafactor.breakeven = wrong,
+      code = expect_error(gpu_chol(x), class = "cudafactor_error_argument")
+    )
   }
 })
 
@@ -193,7 +236,10 @@ test_that("auto goes by the measured break-even", {
     expect_identical(device_for("qr", 520), gpu_or_cpu())
   })
   model <- device_for("lu", 3000)
-  with_options(cudafactor.breakeven = c(lu = NA, qr = 1), code = expect_identical(device_for("lu", 3000), model))
+  with_options(
+    cudafactor.breakeven = c(lu = NA, qr = 1),
+    code = expect_identical(device_for("lu", 3000), model)
+  )
 })
 
 test_that("the last device is told", {
@@ -219,7 +265,8 @@ test_that("loading the package and small work open no driver", {
 })
 
 test_that("attaching is silent and masks nothing", {
-  # Names of base R's are generics that R derives from its functions, which take everything else there.
+  # Names of base R's are generics that R derives from its functions, which take everything else
+  # there.
   child <- run_child(c(
     "library(cudafactor)",
     "derived <- function(name) isGeneric(name) && getGeneric(name)@package == 'base'",
@@ -230,6 +277,8 @@ test_that("attaching is silent and masks nothing", {
 })
 
 test_that("the number of threads is taken from the environment", {
-  child <- run_child("cat(cudafactor::gpu_sitrep()$options$threads)", env = "CUDAFACTOR_NUM_THREADS=1")
+  child <- run_child(
+    "cat(cudafactor::gpu_sitrep()$options$threads)", env = "CUDAFACTOR_NUM_THREADS=1"
+  )
   expect_identical(child$output, "1")
 })

@@ -1,11 +1,13 @@
 # Arguments in any position and spelling, and operands of any kind, as base R takes them.
 
-test_that("plain data with an argument that base R's function does not have are an error, as in base R", {
+test_that("for plain data, an argument that base R's function lacks is an error, as in base R", {
   m <- matrix(c(1, NA, 3, 4), 2)
   q <- base::qr(diag(2))
   calls <- expression(
-    rowSums(m, na.rn = TRUE), rowSums(m, FALSE, 1, TRUE), colMeans(m, narm = TRUE), norm(diag(2), tipe = "F"),
-    backsolve(diag(2), 1:2, lower = TRUE), backsolve(diag(2), 1:2, uper.tri = FALSE), rowSums(m, a = 1, b = "c")
+    rowSums(m, na.rn = TRUE), rowSums(m, FALSE, 1, TRUE), colMeans(m, narm = TRUE),
+    norm(diag(2), tipe = "F"),
+    backsolve(diag(2), 1:2, lower = TRUE), backsolve(diag(2), 1:2, uper.tri = FALSE),
+    rowSums(m, a = 1, b = "c")
   )
   for (call in calls) {
     ours <- tryCatch(eval(call), error = identity)
@@ -21,7 +23,9 @@ test_that("range() leaves out what is not finite", {
     for (x in list(matrix(c(2, 3, Inf, 7), 2), matrix(c(2, NA, -Inf, 7), 2), matrix(1:4, 2))) {
       g <- as_gpu(x, device)
       expect_identical(range(g, finite = TRUE), range(x + 0, finite = TRUE))
-      expect_identical(range(g, 9, na.rm = TRUE, finite = TRUE), range(x + 0, 9, na.rm = TRUE, finite = TRUE))
+      expect_identical(
+        range(g, 9, na.rm = TRUE, finite = TRUE), range(x + 0, 9, na.rm = TRUE, finite = TRUE)
+      )
     }
   })
 })
@@ -42,10 +46,14 @@ test_that("arguments that are none of base R's are errors for a gpu_matrix", {
     g <- as_gpu(diag(3) + 1, device)
     e <- expect_error(solve(g, NULL), class = "cudafactor_error_dimension")
     expect_match(conditionMessage(e), "(0 x 1)", fixed = TRUE)
-    for (wrong in list(NA, "a", NULL)) expect_error(rowSums(g, na.rm = wrong), class = "cudafactor_error_argument")
+    for (wrong in list(NA, "a", NULL)) expect_error(
+      rowSums(g, na.rm = wrong), class = "cudafactor_error_argument"
+    )
     e <- expect_error(g[[1]] <- list(1), class = "cudafactor_error_type")
     expect_match(conditionMessage(e), "numeric")
-    for (wrong in list(NULL, 1, NA)) expect_error(norm(g, wrong), class = "cudafactor_error_argument")
+    for (wrong in list(NULL, 1, NA)) expect_error(
+      norm(g, wrong), class = "cudafactor_error_argument"
+    )
     expect_error(norm(g, character()), class = "cudafactor_error_argument")
     expect_warning(log(as_gpu(matrix(c(1, 2), 1), device), 1), class = "cudafactor_warning_nan")
   })
@@ -67,7 +75,9 @@ test_that("what is bound keeps names of the right length, and what has no rows c
     }
     none <- matrix(0, 0, 3)
     expect_identical(dim(cbind(as_gpu(none, device), NULL)), dim(cbind(none, NULL)))
-    expect_identical(dim(cbind(as_gpu(none, device), NULL, numeric())), dim(cbind(none, NULL, numeric())))
+    expect_identical(
+      dim(cbind(as_gpu(none, device), NULL, numeric())), dim(cbind(none, NULL, numeric()))
+    )
   })
 })
 

@@ -1,4 +1,5 @@
-# What base R's functions make of a gpu_matrix: what they make of the matrix, or an error that says what to do.
+# What base R's functions make of a gpu_matrix: what they make of the matrix, or an error that
+# says what to do.
 
 # Names of extents and the kind of the answer, too.
 compare_all <- function(calls, here, plain) {
@@ -20,13 +21,20 @@ operands <- function(device) {
 
 test_that("functions that look at, order or take apart a matrix give base R's answer", {
   calls <- expression(
-    length(x), nrow(x), NROW(x), is.matrix(x), is.array(x), is.numeric(x), names(x), rev(x), summary(x), as.array(x), as.table(x),
-    as.integer(x), as.logical(x), as.complex(x), as.vector(x), as.list(x), c(x), c(x, 1, y), rep(x, 2), rep(x, length.out = 4), rep_len(as.vector(x), 4),
-    sort(x), sort(x, decreasing = TRUE), order(x), rank(x), xtfrm(x), unique(x), duplicated(x), anyDuplicated(x), cut(x, 3), diff(x),
-    diff(x, lag = 2), rowsum(x, c(1, 2, 1, 2, 2)), format(x), format(x, digits = 3), toString(x), which(x > 2), which(x > 2, arr.ind = TRUE),
-    ifelse(x > 2, x, 0), ifelse(x, 1, 0), pmin(x, 2), pmax(2, x), cumsum(x), upper.tri(s), lower.tri(s), s[upper.tri(s)],
-    factor(x), table(x), split(x, 1:5), tabulate(as.integer(x)), is.na(x), anyNA(x), is.finite(x), head(x, 2), head(y, c(2, 1)), tail(y, 2), tail(unname(x), 2),
-    tail(x, c(1, 1)), unname(x), lapply(x, identity), data.frame(x), as.data.frame(x), unlist(lapply(x, sqrt2))
+    length(x), nrow(x), NROW(x), is.matrix(x), is.array(x), is.numeric(x), names(x), rev(x),
+    summary(x), as.array(x), as.table(x),
+    as.integer(x), as.logical(x), as.complex(x), as.vector(x), as.list(x), c(x), c(x, 1, y),
+    rep(x, 2), rep(x, length.out = 4), rep_len(as.vector(x), 4),
+    sort(x), sort(x, decreasing = TRUE), order(x), rank(x), xtfrm(x), unique(x), duplicated(x),
+    anyDuplicated(x), cut(x, 3), diff(x),
+    diff(x, lag = 2), rowsum(x, c(1, 2, 1, 2, 2)), format(x), format(x, digits = 3), toString(x),
+    which(x > 2), which(x > 2, arr.ind = TRUE),
+    ifelse(x > 2, x, 0), ifelse(x, 1, 0), pmin(x, 2), pmax(2, x), cumsum(x), upper.tri(s),
+    lower.tri(s), s[upper.tri(s)],
+    factor(x), table(x), split(x, 1:5), tabulate(as.integer(x)), is.na(x), anyNA(x), is.finite(x),
+    head(x, 2), head(y, c(2, 1)), tail(y, 2), tail(unname(x), 2),
+    tail(x, c(1, 1)), unname(x), lapply(x, identity), data.frame(x), as.data.frame(x),
+    unlist(lapply(x, sqrt2))
   )
   for_each_device(function(device) {
     o <- operands(device)
@@ -37,12 +45,17 @@ test_that("functions that look at, order or take apart a matrix give base R's an
 
 test_that("functions that compute with a matrix give base R's answer", {
   calls <- expression(
-    apply(x, 1, sum), apply(x, c(1, 2), abs), sweep(x, 2, colMeans(x)), scale(x), scale(x, FALSE), outer(x, 1:2), outer(1:2, x), outer(x, y, "+"), x %o% 1:2,
+    apply(x, 1, sum), apply(x, c(1, 2), abs), sweep(x, 2, colMeans(x)), scale(x), scale(x, FALSE),
+    outer(x, 1:2), outer(1:2, x), outer(x, y, "+"), x %o% 1:2,
     kronecker(x, diag(2)), kronecker(diag(2), x), x %x% y, median(x),
-    quantile(x), fivenum(x), mad(x), sd(x), mean(x), weighted.mean(x, 1:15), isSymmetric(x), isSymmetric(s), aperm(x), aperm(x, 2:1), aperm(x, c(1, 2)),
-    Re(x), Im(x), Mod(x), Arg(x), Conj(x), svd(x)$d, eigen(s)$values, kappa(s), kappa(x), kappa(s, exact = TRUE), det(s), solve(s, 1:3), round(x, 1), signif(x, 2),
-    prcomp(x)$sdev, dist(x), mahalanobis(x, 1:3, diag(3)), max(x), range(x), prod(x), any(x > 1), all(x > 1),
-    hist(x, plot = FALSE)$counts, boxplot(x, plot = FALSE)$stats, all.equal(x, x), all.equal(x, x + 1), all.equal(s, s)
+    quantile(x), fivenum(x), mad(x), sd(x), mean(x), weighted.mean(x, 1:15), isSymmetric(x),
+    isSymmetric(s), aperm(x), aperm(x, 2:1), aperm(x, c(1, 2)),
+    Re(x), Im(x), Mod(x), Arg(x), Conj(x), svd(x)$d, eigen(s)$values, kappa(s), kappa(x),
+    kappa(s, exact = TRUE), det(s), solve(s, 1:3), round(x, 1), signif(x, 2),
+    prcomp(x)$sdev, dist(x), mahalanobis(x, 1:3, diag(3)), max(x), range(x), prod(x), any(x > 1),
+    all(x > 1),
+    hist(x, plot = FALSE)$counts, boxplot(x, plot = FALSE)$stats, all.equal(x, x),
+    all.equal(x, x + 1), all.equal(s, s)
   )
   for_each_device(function(device) {
     o <- operands(device)
@@ -53,11 +66,18 @@ test_that("functions that compute with a matrix give base R's answer", {
 test_that("covariances and correlations as the help page has them stay on the device", {
   set.seed(62)
   for_each_setting(function(device, precision) {
-    for (x in list(random_matrix(40, 5), cbind(a = 3:1, b = c(2, 5, 9)), random_matrix(3, 7), matrix(c(1, 5, 2), 3))) {
+    for (x in list(
+      random_matrix(40, 5), cbind(a = 3:1, b = c(2, 5, 9)), random_matrix(3, 7),
+      matrix(c(1, 5, 2), 3)
+    )) {
       g <- as_gpu(x, device, precision)
       z <- t(g) - colMeans(g)
-      expect_resident(tcrossprod(z) / (nrow(g) - 1), cov(x), g, tolerance = tolerance_for(precision))
-      expect_resident(tcrossprod(z / sqrt(rowSums(z^2))), cor(x), g, tolerance = tolerance_for(precision))
+      expect_resident(
+        tcrossprod(z) / (nrow(g) - 1), cov(x), g, tolerance = tolerance_for(precision)
+      )
+      expect_resident(
+        tcrossprod(z / sqrt(rowSums(z^2))), cor(x), g, tolerance = tolerance_for(precision)
+      )
     }
   })
 })
@@ -77,7 +97,9 @@ test_that("all.equal() compares values", {
 test_that("matrices that come out stay on the device where that is natural", {
   for_each_setting(function(device, precision) {
     g <- as_gpu(named(matrix(1:6, 2)), device, precision)
-    for (ours in list(t(g), aperm(g), head(g, 1), tail(g, 1), unname(g), abs(g), Re(g), Mod(g), round(g), pmin(g, 2))) {
+    for (ours in list(
+      t(g), aperm(g), head(g, 1), tail(g, 1), unname(g), abs(g), Re(g), Mod(g), round(g), pmin(g, 2)
+    )) {
       expect_true(is_resident(ours))
       expect_identical(c(ours@device, ours@precision), c(g@device, precision))
     }
@@ -120,7 +142,9 @@ test_that("what cannot be done says what to do", {
   g <- as_gpu(diag(2))
   expect_error(dim(g) <- c(1, 4), "as.matrix", class = "cudafactor_error_dimension")
   expect_error(names(g) <- 1:4, "as.matrix", class = "cudafactor_error_dimension")
-  expect_error(utils::capture.output(utils::write.csv(g)), "as.matrix", class = "cudafactor_error_type")
+  expect_error(
+    utils::capture.output(utils::write.csv(g)), "as.matrix", class = "cudafactor_error_type"
+  )
   expect_error(prop.table(g, 1), "as.matrix", class = "cudafactor_error_type")
   expect_error(print(marginSums(g, 1)), "as.matrix", class = "cudafactor_error_type")
   expect_error(aperm(g, c(1, 1)), class = "cudafactor_error")
@@ -134,7 +158,7 @@ test_that("what cannot be done says what to do", {
   }
 })
 
-test_that("functions of package stats that need a plain matrix name what to call, and are as they were for plain data", {
+test_that("functions of package stats that need a plain matrix name what to call", {
   x <- cbind(a = c(1, 2, 4, 3), b = c(2, 1, 5, 7))
   for_each_device(function(device) {
     g <- as_gpu(x, device)
@@ -148,7 +172,9 @@ test_that("functions of package stats that need a plain matrix name what to call
   })
   expect_error(cov(chol_gpus(crossprod(x))), "not a gpu_factor", class = "cudafactor_error_type")
   expect_identical(cor(x), stats::cor(x))
-  expect_identical(cov(x[, 1], x[, 2], method = "kendall"), stats::cov(x[, 1], x[, 2], method = "kendall"))
+  expect_identical(
+    cov(x[, 1], x[, 2], method = "kendall"), stats::cov(x[, 1], x[, 2], method = "kendall")
+  )
   expect_identical(lm.fit(x, 1:4), stats::lm.fit(x, 1:4))
   expect_identical(lm.wfit(x, 1:4, 4:1), stats::lm.wfit(x, 1:4, 4:1))
   expect_identical(conditionCall(tryCatch(cor("a"), error = identity)), quote(cor("a")))
@@ -157,8 +183,10 @@ test_that("functions of package stats that need a plain matrix name what to call
 test_that("the condition number is base R's", {
   set.seed(61)
   matrices <- list(
-    one = matrix(-3), good = random_matrix(9, 9), bad = conditioned_matrix(8, 1e12), singular = matrix(1, 3, 3), zero = matrix(0, 2, 2),
-    tall = random_matrix(7, 4), wide = random_matrix(3, 6), upper = random_matrix(5, 5) * upper.tri(diag(5), TRUE)
+    one = matrix(-3), good = random_matrix(9, 9), bad = conditioned_matrix(8, 1e12),
+    singular = matrix(1, 3, 3), zero = matrix(0, 2, 2),
+    tall = random_matrix(7, 4), wide = random_matrix(3, 6),
+    upper = random_matrix(5, 5) * upper.tri(diag(5), TRUE)
   )
   for_each_device(function(device) {
     for (name in names(matrices)) {
@@ -175,7 +203,9 @@ test_that("the condition number is base R's", {
     expect_equal(single, base::rcond(matrices$good), tolerance = 1e-3)
     e <- expect_error(rcond(as_gpu(x, device), "F"), class = "cudafactor_error_argument")
     expect_identical(conditionMessage(e), outcome(base::rcond(x, "F"))$error)
-    expect_as_base(rcond(as_gpu(matrix(c(1, NA, 2, 3), 2), device)), base::rcond(matrix(c(1, NA, 2, 3), 2)))
+    expect_as_base(
+      rcond(as_gpu(matrix(c(1, NA, 2, 3), 2), device)), base::rcond(matrix(c(1, NA, 2, 3), 2))
+    )
     expect_as_base(rcond(as_gpu(matrix(0, 0, 0), device)), base::rcond(matrix(0, 0, 0)))
   })
   expect_identical(rcond(matrices$good), base::rcond(matrices$good))
@@ -184,20 +214,27 @@ test_that("the condition number is base R's", {
 test_that("the generics leave other operands to base R", {
   x <- named(matrix(c(3, 1, 2, 5, 4, 7), 2))
   expect_identical(rcond(x), base::rcond(x))
-  expect_identical(outcome(qr.solve(diag(2), 1:3))$error, outcome(base::qr.solve(diag(2), 1:3))$error)
+  expect_identical(
+    outcome(qr.solve(diag(2), 1:3))$error, outcome(base::qr.solve(diag(2), 1:3))$error
+  )
   expect_identical(qr.solve(x[, 1:2], 1:2), base::qr.solve(x[, 1:2], 1:2))
   expect_identical(qr.X(qr(x)), base::qr.X(qr(x)))
   expect_identical(qr.X(qr(t(x)), complete = TRUE), base::qr.X(qr(t(x)), complete = TRUE))
   expect_identical(qr.X(qr(t(x)), ncol = 1), base::qr.X(qr(t(x)), ncol = 1))
   table <- as.data.frame(x)
   expect_identical(list(rowSums(table), colMeans(table), norm(x, "F"), diag(2, names = FALSE)),
-    list(base::rowSums(table), base::colMeans(table), base::norm(x, "F"), base::diag(2, names = FALSE)))
+    list(
+      base::rowSums(table), base::colMeans(table), base::norm(x, "F"), base::diag(2, names = FALSE)
+    ))
 })
 
 test_that("an error of an operand keeps its class", {
   for_each_device(function(device) {
     g <- as_gpu(matrix(1, 3, 3), device)
-    for (call in expression(backsolve(chol(g), 1:3), crossprod(g, chol(g)), chol2inv(chol(g)), solve(g, chol(g)), norm(chol(g)), diag(chol(g)))) {
+    for (call in expression(
+      backsolve(chol(g), 1:3), crossprod(g, chol(g)), chol2inv(chol(g)), solve(g, chol(g)),
+      norm(chol(g)), diag(chol(g))
+    )) {
       expect_error(eval(call), class = "cudafactor_error_not_positive_definite")
     }
   })

@@ -22,7 +22,9 @@ test_that("what goes to a device comes back the same", {
 
 test_that("everything base R makes a matrix of numbers of is taken", {
   expect_identical(as.matrix(as_gpu(c(a = 1L, b = NA))), as.matrix(c(a = 1, b = NA)))
-  expect_identical(as.matrix(as_gpu(matrix(c(TRUE, NA, FALSE, TRUE), 2))), matrix(c(1, NA, 0, 1), 2))
+  expect_identical(
+    as.matrix(as_gpu(matrix(c(TRUE, NA, FALSE, TRUE), 2))), matrix(c(1, NA, 0, 1), 2)
+  )
   frame <- data.frame(u = 1:2, v = c(0.5, 1))
   expect_identical(as.matrix(as_gpu(frame)), as.matrix(frame))
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
@@ -41,7 +43,10 @@ test_that("what is no matrix of numbers is refused", {
 
 test_that("arrays of more dimensions are refused, and not flattened", {
   for (dim in list(2:4, c(2, 2, 1), c(1, 1, 1, 1))) {
-    expect_error(as_gpu(array(1, dim)), sprintf("array of %d dimensions", length(dim)), class = "cudafactor_error_dimension")
+    expect_error(
+      as_gpu(array(1, dim)), sprintf("array of %d dimensions", length(dim)),
+      class = "cudafactor_error_dimension"
+    )
   }
   expect_identical(as.matrix(as_gpu(array(1:3 + 0, 3))), as.matrix(1:3 + 0))
 })
@@ -107,7 +112,10 @@ test_that("printing shows a corner, and str() a line", {
     named <- as_gpu(named(diag(2)), device)
     expect_identical(capture.output(print(named))[-1], capture.output(print(as.matrix(named))))
   })
-  expect_identical(describe_resident(as_gpu(matrix(0, 1024, 192), "cpu")), "<gpu_matrix 1024 x 192 double, cpu, 1.5 MiB>")
+  expect_identical(
+    describe_resident(as_gpu(matrix(0, 1024, 192), "cpu")),
+    "<gpu_matrix 1024 x 192 double, cpu, 1.5 MiB>"
+  )
 })
 
 test_that("a gpu_matrix goes to another precision", {
@@ -137,7 +145,9 @@ test_that("a handle without its matrix is an error of its own class", {
   expect_match(shown[[2]], "not in this R session")
   expect_identical(dim(restored), c(3L, 3L))
   expect_error(as_gpu(restored), class = "cudafactor_error_stale")
-  expect_identical(capture.output(methods::new("gpu_matrix")), "<gpu_matrix 0 x 0 double, cpu, 0 bytes>")
+  expect_identical(
+    capture.output(methods::new("gpu_matrix")), "<gpu_matrix 0 x 0 double, cpu, 0 bytes>"
+  )
   # An external pointer of someone else.
   foreign <- g
   foreign@pointer <- methods::new("externalptr")

@@ -36,7 +36,7 @@ chol_array <- function(x, where, call) {
   n <- dx[[1L]]
   count <- as.double(dx[[3L]])
   if (dx[[2L]] != n || (n == 0L && count > 0)) {
-    abort_extents(dx, call)
+    abort_not_square(dx, call)
   }
   out <- .External(alloc_matrix, n, n * count)
   attributes(out) <- attributes(x)
@@ -79,7 +79,7 @@ chol_element <- function(m, place, call) {
     {
       m <- as_chol_operand(m, call)
       dm <- dim(m)
-      if (dm[[1L]] != dm[[2L]] || dm[[1L]] == 0L) abort_extents(dm, call) else m
+      if (dm[[1L]] != dm[[2L]] || dm[[1L]] == 0L) abort_not_square(dm, call) else m
     },
     cudafactor_error = function(e) {
       e$message <- in_batch_text(place, conditionMessage(e))

@@ -217,7 +217,7 @@ factor_tiles <- function(x, file, resume, host_memory, gpu_memory, where, verbos
   # The file may have changed since the object was made.
   stored <- unwrap(native_tiles_info(from, FALSE), call)
   if (dim(x)[[1L]] == 0L || dim(x)[[1L]] != dim(x)[[2L]]) {
-    abort_extents(dim(x), call)
+    abort_not_square(dim(x), call)
   }
   if (!is.null(file)) {
     file <- absolute_path(as_file(file, call))

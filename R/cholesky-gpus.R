@@ -100,7 +100,7 @@ spread_factor <- function(x, devices, device, tile, call) {
   x <- as_double(x, call)
   n <- dim(x)[[1L]]
   if (dim(x)[[2L]] != n || n == 0L) {
-    abort_extents(dim(x), call)
+    abort_not_square(dim(x), call)
   }
   where <- on_devices(device, devices, call)
   on_gpus <- device != "cpu" && gpu_available()

@@ -44,7 +44,7 @@
 #' * `cudafactor_error_argument`: `in_place` without a `gpu_matrix`; operands on different devices
 #'   or of different precision; `lower` contradicts a triangular matrix of package Matrix; on disk,
 #'   no new `file`, a file without a factor, `lower`, `in_place`, or too little memory.
-#' * `cudafactor_error_file_exists`, `_disk_space` and `_file_corrupt`: see [cudafactor_conditions].
+#' * Other errors of files, `cudafactor_error_file`: see [cudafactor_conditions].
 #'
 #' A margin below the square root of the precision (1.5e-8, or 3.5e-4 in single precision) is the
 #' warning `cudafactor_warning_ill_conditioned`, with field `margin`. It comes after the change.

@@ -108,7 +108,7 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
   dx <- dim(x)
   n <- dx[[1L]]
   if (dx[[2L]] != n || n == 0L) {
-    abort_extents(dx, sys.call())
+    abort_not_square(dx, sys.call())
   }
   if (!isFALSE(pivot) && is_pivoted(pivot, sys.call())) {
     return(pivoted_chol(x, n, tol, device, precision, sys.call()))
@@ -134,7 +134,7 @@ refuse_complex <- function(x, call) {
 }
 
 # The error for dimensions that differ or are zero.
-abort_extents <- function(dx, call) {
+abort_not_square <- function(dx, call) {
   text <- if (dx[[1L]] != dx[[2L]]) "'a' must be a square matrix" else "'a' must have dims > 0"
   abort_dimension(base_text(text), call)
 }

@@ -71,9 +71,10 @@
 #'     [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()], [chol_update()], [chol_downdate()],
 #'     and [gpu_solve()] of a symmetric positive definite matrix. If unset, all free memory.}
 #'   \item{`cudafactor.devices`}{numbers of the GPUs that `device = "auto"` uses, counted from 0,
-#'     such as `c(0, 2)`. If unset, all. Several GPUs work together in [chol_file()], [chol_gpus()],
-#'     and [gpu_chol()] if they reach one another's memory: for 40000 rows or more, or for 16384 or
-#'     more if this option names them. Other functions use the first one.}
+#'     such as `c(0, 2)`. If unset, all. Several GPUs work together in [chol_file()] and
+#'     [chol_gpus()]. They also do in [gpu_chol()] of an ordinary matrix, if they reach one
+#'     another's memory, for 40000 rows or more; for 16384 or more if this option names them. Other
+#'     functions use the first one.}
 #'   \item{`cudafactor.threads`}{threads on the CPU. If 0 or unset, `CUDAFACTOR_NUM_THREADS`, else
 #'     the number of cores up to `OMP_THREAD_LIMIT`.}
 #' }

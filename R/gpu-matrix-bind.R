@@ -43,9 +43,9 @@ bind <- function(parts, labels, along, call) {
   across <- 3L - along
   parts <- lapply(parts, as_part, call = call)
   is_matrix <- vapply(parts, function(p) length(dim(p)) == 2L, NA)
-  extents <- vapply(parts[is_matrix], function(p) dim(p)[[across]], 0L)
-  if (any(extents != extents[[1L]])) {
-    at <- which(is_matrix)[[which(extents != extents[[1L]])[[1L]]]]
+  sizes <- vapply(parts[is_matrix], function(p) dim(p)[[across]], 0L)
+  if (any(sizes != sizes[[1L]])) {
+    at <- which(is_matrix)[[which(sizes != sizes[[1L]])[[1L]]]]
     text <- if (along == 2L) {
       "number of rows of matrices must match (see arg %d)"
     } else {
@@ -53,7 +53,7 @@ bind <- function(parts, labels, along, call) {
     }
     abort_dimension(base_text(text, at), call)
   }
-  size <- extents[[1L]]
+  size <- sizes[[1L]]
   # Vectors of length zero are dropped, unless all parts are empty.
   kept <- is_matrix | lengths(parts) >= (size > 0L || any(lengths(parts[!is_matrix]) > 0L))
   for (k in which(kept & !is_matrix)) {

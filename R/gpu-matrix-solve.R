@@ -3,7 +3,7 @@
 chol_resident <- function(x, pivot, call) {
   n <- x@Dim[[1L]]
   if (x@Dim[[2L]] != n || n == 0L) {
-    abort_extents(x@Dim, call)
+    abort_not_square(x@Dim, call)
   }
   if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
     abort_argument(

@@ -18,8 +18,8 @@
 #' After an interrupt, an error, or the end of the process or the machine, the same call with
 #' `resume = TRUE` continues. The factor has the same bits, on the same kind of device.
 #' `resume = TRUE` also starts a new factorization, and accepts a complete factor, so a script may
-#' always use it. Tiles in memory are lost, those written to the file more than half a second ago are not. In another session, open `x` with
-#' [open_tile_matrix()] first.
+#' always use it. A tile is safe half a second after it was written to the file; tiles that were
+#' only in memory are computed again. In another session, open `x` with [open_tile_matrix()] first.
 #'
 #' A second file is tied to its matrix by checksums of the tiles. For a matrix with other entries,
 #' tiles or dimensions, `resume = TRUE` is an error and both files are unchanged. The same entries

@@ -14,8 +14,8 @@ as_qr <- function(f, call) {
 setMethod("as.qr", "gpu_qr_factor", function(x) as_qr(x, sys.call()))
 
 #' @rdname gpu_qr_factor
-#' @param name `"rank"`, `"pivot"`, `"qr"` or `"qraux"`: a part of base R's object. The last two copy
-#'   the factor to the host.
+#' @param name `"rank"`, `"pivot"`, `"qr"` or `"qraux"`: a part of base R's object. The last two
+#'   copy the factor to the host.
 #' @export
 `$.gpu_qr_factor` <- function(x, name) {
   switch(name,

@@ -20,7 +20,8 @@
 #' cov(x, y = NULL, use = "everything", method = c("pearson", "kendall", "spearman"))
 #' lm.fit(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...)
 #' lm.wfit(x, y, w, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...)
-#' @param x,y,use,method As in [stats::cor()], or the design matrix and the response of [stats::lm.fit()].
+#' @param x,y,use,method As in [stats::cor()], or the design matrix and the response of
+#'   [stats::lm.fit()].
 #' @param w,offset,tol,singular.ok,... As in [stats::lm.fit()].
 #' @seealso [gpu_lm_fit()], [gpu_matrix_base]
 #' @examples
@@ -78,12 +79,11 @@ matrices_elsewhere <- c("gpu_matrix", "gpu_factor", "tile_matrix")
 # The error for the operand that is not an ordinary matrix.
 abort_stats <- function(name, x, y, call) {
   class <- class(if (inherits(x, matrices_elsewhere)) x else y)[[1L]]
-  abort_type(if (class == "gpu_matrix") {
-    sprintf("%s() needs an ordinary matrix, not a gpu_matrix: use %s, or %s() of as.matrix()",
-      name, stats_texts[[name]], name)
-  } else {
-    sprintf("%s() needs an ordinary matrix, not a %s: use as.matrix() first", name, class)
-  }, call)
+  text <- sprintf("%s() needs an ordinary matrix, not a %s: use as.matrix() first", name, class)
+  if (class == "gpu_matrix") {
+    text <- paste0(text, ", or ", stats_texts[[name]])
+  }
+  abort_type(text, call)
 }
 
 for (name in names(stats_texts)) {

@@ -35,8 +35,9 @@
 #' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant.
 #' Tests bound \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} on every
 #' device, with \eqn{\epsilon} of the `precision`. With `precision = "single"`, GPUs of compute
-#' capability 8.0, 9.0 and 10.0 factor a single matrix in double precision and round the factor.
-#' Then `x`, rounded to single precision, must be positive definite in double arithmetic.
+#' capability 8.0, 9.0 and 10.0 factor a matrix that is not in a batch in double precision, and
+#' round the factor. Then `x`, rounded to single precision, must be positive definite in double
+#' arithmetic.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch together: see

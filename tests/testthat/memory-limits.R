@@ -165,7 +165,7 @@ cases <- list(
   determinant_resident = case(determinant(g), g = square(), there = "g"),
   gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g"),
   gpu_restore = case(gpu_restore(f), f = saved(square())),
-  covariance = case(lazy_covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
+  lazy_covariance = case(lazy_covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
   matrix_file = case(tile_matrix(matrix_file(f), path("m")), f = written(definite())),
   lp_read_mps = case(lp_read_mps(f), f = mps(50000L)),
   # Without base R's products: OpenBLAS waits for ever where it has no memory for its buffers.

@@ -4,6 +4,7 @@
 #' Matrices that stay on the GPU
 #'
 #' `as_gpu(x)` copies a matrix to the GPU, where it stays until R's garbage collector releases it.
+#' `gpu_matrix()` makes one from data, as [base::matrix()] does. `is_gpu_matrix()` tests for the class.
 #' Base R's functions work on it: `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`,
 #' `determinant()` and others. A result that is a matrix stays on the GPU too, so a chain of calls
 #' copies nothing. `as.matrix()` copies a matrix back. `vignette("resident", "cudafactor")` has a
@@ -34,8 +35,6 @@
 #' `saveRDS()`, saved workspaces and parallel workers copy the dimensions and names, but not the
 #' values. Use [gpu_save()] and [gpu_restore()], or `as.matrix()`. A `gpu_matrix` without values can
 #' be printed; anything else is the error `cudafactor_error_stale`.
-#'
-#' `is(x, "gpu_matrix")` tests for the class.
 #'
 #' @section Comparing and hashing:
 #' `all.equal()`, and `expect_equal()` and `expect_identical()` of \pkg{testthat}, compare values.
@@ -78,7 +77,7 @@
 #' @slot pointer Reference to the values.
 #' @slot Dim,Dimnames As for an ordinary matrix; `Dimnames` is a list of two.
 #' @slot precision,device As the arguments, but `device` is the one in use: `"cpu"`, `"cuda:0"`.
-#' @return `as_gpu()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles.
+#' @return `as_gpu()` and `gpu_matrix()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles.
 #' NA stays NA, in single precision too; arithmetic with it gives NA or NaN.
 #'
 #' `as.matrix()`, `as.vector()`, `as.numeric()`: ordinary R data, doubles. `print()` shows a corner

@@ -3,6 +3,7 @@
 
 .onLoad <- function(libname, pkgname) {
   register_refusals()
+  register_object_methods()
   when_loaded("Matrix", set_methods_beside_matrix)
   # These load Matrix.
   for (package in c("SparseArray", "DelayedArray")) when_loaded(package, set_operations)

@@ -20,7 +20,11 @@ as_gpu <- function(x, device = getOption("cudafactor.device", "auto"), precision
       length(dim(x))
     ), call)
   }
-  x <- as_matrix(x, call)
+  upload_matrix(as_matrix(x, call), device, precision, call)
+}
+
+# A plain matrix on a device.
+upload_matrix <- function(x, device, precision, call) {
   if (is.complex(x)) {
     abort_complex("base R", call)
   }

@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures results clean
+.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures results site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ figures: ## man/figures from the results of bench-peers, chol-orders.sh and chol
 
 results: ## bench/RESULTS.md, and tables in README.md and vignettes/, from bench/results
 	Rscript bench/report.R
+
+site: ## build/site, by pkgdown, with the package that is installed; SITE_LIBRARY=folder names its library
+	sh tools/site.sh $(SITE_LIBRARY)
 
 clean: ## removes what the other targets built
 	./cleanup

@@ -103,6 +103,8 @@ rm -rf "$installed"
 step "package: R CMD check --as-cran" sh tools/check.sh
 step "readme: R blocks" Rscript tools/readme.R "$installed"
 step "generated: wrappers" wrappers_are_current
+step "site: pkgdown" sh tools/site.sh "$installed"
+if grep -q '^site: skipped' build/logs/site-pkgdown.log; then cat build/logs/site-pkgdown.log; fi
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'
 echo

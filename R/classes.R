@@ -4,7 +4,8 @@
 #' Matrices that stay on the GPU
 #'
 #' `as_gpu(x)` copies a matrix to the GPU, where it stays until R's garbage collector releases it.
-#' `gpu_matrix()` makes one from data, as [base::matrix()] does. `is_gpu_matrix()` tests for the class.
+#' `gpu_matrix()` makes one from data, as [base::matrix()] does. `is_gpu_matrix()` tests for the
+#' class.
 #' Base R's functions work on it: `x %*% y`, `crossprod()`, `chol()`, `qr()`, `solve()`,
 #' `determinant()` and others. A result that is a matrix stays on the GPU too, so a chain of calls
 #' copies nothing. `as.matrix()` copies a matrix back. `vignette("resident", "cudafactor")` has a
@@ -77,11 +78,11 @@
 #' @slot pointer Reference to the values.
 #' @slot Dim,Dimnames As for an ordinary matrix; `Dimnames` is a list of two.
 #' @slot precision,device As the arguments, but `device` is the one in use: `"cpu"`, `"cuda:0"`.
-#' @return `as_gpu()` and `gpu_matrix()`: an object of the S4 class `gpu_matrix`. Integers and logicals become doubles.
-#' NA stays NA, in single precision too; arithmetic with it gives NA or NaN.
+#' @return `as_gpu()` and `gpu_matrix()`: an object of the S4 class `gpu_matrix`. Integers and
+#' logicals become doubles. NA stays NA, in single precision too; arithmetic with it gives NA or NaN.
 #'
 #' `as.matrix()`, `as.vector()`, `as.numeric()`: ordinary R data, doubles. `print()` shows a corner
-#' of at most 6 rows and columns.
+#' of at most 6 rows and columns. `is_gpu_matrix()`: `TRUE` or `FALSE`.
 #' @seealso [gpu_mem()], [gpu_free()], [gpu_save()], [cudafactor-options]
 #' @examples
 #' x <- matrix(rnorm(20), 5, 4, dimnames = list(NULL, letters[1:4]))

@@ -4,7 +4,7 @@
 # Each sentence names the functions that give plain data. Those of matrices in tiles are in
 # refused.R.
 plain_data_texts <- c(
-  covariance = "as.matrix() evaluates the matrix, and x[i, j] a part of it",
+  lazy_covariance = "as.matrix() evaluates the matrix, and x[i, j] a part of it",
   matrix_file = "as.matrix() reads the matrix into memory",
   gpu_qr_factor = "qr.R() and qr.Q() give R and Q, and as.qr() gives a plain \"qr\" object",
   gpu_lu = "lu_expand() gives L, U and P as matrices",
@@ -23,7 +23,7 @@ abort_shown <- function(class, generic, call) {
 refused_views <- list(
   gpu_factor = c("head", "tail", "plot"),
   tile_matrix = "plot",
-  covariance = c("summary", "plot"),
+  lazy_covariance = c("summary", "plot"),
   matrix_file = c("summary", "head", "tail", "plot"),
   gpu_qr_factor = c("summary", "head", "tail", "plot"),
   gpu_lu = c("summary", "head", "tail", "plot"),

@@ -53,7 +53,7 @@ objects <- function() {
   list(
     gpu_matrix = g, gpu_factor = chol_gpus(a), tile_matrix = tiles,
     gpu_qr_factor = qr(g), gpu_lu = gpu_lu(a),
-    covariance = covariance(random_matrix(4, 2), range = 1),
+    covariance = lazy_covariance(random_matrix(4, 2), range = 1),
     matrix_file = matrix_file(raw, dim = c(4, 4)),
     ichol = if (requireNamespace("Matrix", quietly = TRUE)) ichol(a)
   )

@@ -31,6 +31,7 @@ step() {
   "$@" >"$log" 2>&1
   status=$?
   elapsed=$(($(date +%s) - started))
+  echo "$elapsed $name" >>"$logs/seconds"
   good=$(sum passed "$log")
   bad=$(sum failed "$log")
   if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
@@ -107,6 +108,9 @@ step "site: pkgdown" sh tools/site.sh "$installed"
 if grep -q '^site: skipped' build/logs/site-pkgdown.log; then cat build/logs/site-pkgdown.log; fi
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'
+echo
+echo "The ten slowest steps:"
+sort -rn "$logs/seconds" | head -n 10 | awk '{ $1 = sprintf("%6d s ", $1); print }'
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -53,8 +53,8 @@ elif [ "$source" = vendor ]; then
   target_dir=$target_dir/vendored
 fi
 
-profile=release
-profile_dir=release
+profile=${CUDAFACTOR_PROFILE:-release}
+profile_dir=$profile
 if [ -n "$DEBUG" ] && [ "$DEBUG" != 0 ]; then
   profile=dev
   profile_dir=debug

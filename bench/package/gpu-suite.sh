@@ -44,7 +44,7 @@ rust() {
 # Whether a program looks at all of the GPU's memory, or fills it, so that nothing else may run.
 alone() {
   case $(basename "$1") in
-    cudafactor | cuda_device | cuda_memory | cuda_host_to_host) return 0 ;;
+    cudafactor | cuda) return 0 ;;
     *) return 1 ;;
   esac
 }

@@ -1,0 +1,15 @@
+//! Preconditioned conjugate gradients and incomplete Cholesky factors: against direct solutions, textbook recurrences and closed forms.
+
+mod columns;
+mod counts;
+mod direct;
+mod ends;
+mod hard;
+mod incomplete;
+mod interrupt;
+mod operators;
+mod poisson;
+mod problem;
+mod resident;
+mod shifted;
+mod symmetry;

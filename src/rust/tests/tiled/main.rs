@@ -1,0 +1,11 @@
+//! Matrices larger than a device's memory, by tiles; files of other formats; what a user is told meanwhile.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cholesky_file;
+mod cholesky_host;
+mod foreign;
+mod progress;
+mod solve_definite;
+mod tile_solve;

@@ -3,13 +3,17 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo test test-next build install wrappers kernels docs lint vendor authors check test-gpu size bench bench-peers figures results site clean
+.PHONY: help demo quick test test-next build install wrappers kernels docs lint vendor \
+  authors check test-gpu size bench bench-peers figures results site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
 
 demo: ## a first look: builds the package, runs two of inst/examples, writes demo-output/
 	sh tools/demo.sh
+
+quick: ## AREA=pcg: formatting, clippy, and the tests of one area, on a debug build
+	@sh tools/quick.sh "$(AREA)"
 
 test: ## lints, tests, R CMD check on this machine's R; ends with "N passed, N failed"
 	sh tools/test.sh

@@ -1,11 +1,13 @@
 # Runs tests/testthat on an installed package, and counts.
-# Usage: Rscript tools/testthat.R LIBRARY
+# Usage: Rscript tools/testthat.R LIBRARY [FILTER]
+# FILTER: a regular expression of the names of files, without "test-" and ".R".
 
-library <- commandArgs(trailingOnly = TRUE)[[1L]]
-.libPaths(c(normalizePath(library), .libPaths()))
+arguments <- commandArgs(trailingOnly = TRUE)
+.libPaths(c(normalizePath(arguments[[1L]]), .libPaths()))
 Sys.setenv(NOT_CRAN = "true")
 results <- as.data.frame(testthat::test_dir(
   "tests/testthat",
+  filter = if (length(arguments) > 1L) arguments[[2L]],
   package = "cudafactor",
   load_package = "installed",
   reporter = "check",

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compiles the Rust library; src/Makevars calls it in src/ with the settings that configure chose.
 # `cargo rustc --crate-type staticlib` rather than `cargo build`: cargo skips link-time optimisation
-# for a crate that is also an rlib, and the archive would be twice the size.
+# for a crate that is also an rlib, and the archive would be twice the size. A debug build has no
+# such optimisation: `cargo build` makes the library that `cargo test` uses.
 
 set -e
 manifest=rust/Cargo.toml
@@ -40,6 +41,9 @@ if [ "$source" = vendor ]; then
 fi
 
 # configure has compared rustc with what this package needs. Some locked crates (libloading) name a later release than they need.
-exec cargo rustc --lib --crate-type staticlib --locked --ignore-rust-version -j 2 --profile "$profile" \
+build="rustc --crate-type staticlib"
+if [ "$profile" = dev ]; then build=build; fi
+# shellcheck disable=SC2086
+exec cargo $build --lib --locked --ignore-rust-version -j 2 --profile "$profile" \
   --no-default-features --features "$features" \
   --manifest-path "$manifest" --target-dir "$target_dir" "$@"

@@ -11,6 +11,7 @@ areas='
 cholesky; dense; cholesky; algo::dense::symmetry; cholesky(-batch|-operands|-solve)?
 contract; dense; contract::; base::; conditions|messages
 covariance; elementwise; covariance::; device::covariance; covariance
+cuda; cuda; ; backend::cuda; device|gpu-(factor|limits|memory)
 elementwise; elementwise; ; device::elementwise; gpu-matrix-(arith|index|sums)
 files; tile_file; ; tiles::; (damaged|irregular)-files|matrix-file
 foreign; tiled; foreign::; foreign::; matrix-file-packages
@@ -18,6 +19,7 @@ lp; models; lp_ipm::; ; lp-(ipm|mps)
 lu; dense; lu:: norms::; algo::dense::condition; lu|solve|determinant
 matmult; dense; gemm:: matmult_parts::; algo::dense::matmult; matmult
 multigrid; systems; multigrid::; device::stencil; pcg-amg
+numerics; numerics; ; ; cholesky-numerics
 pcg; systems; pcg::; algo::krylov algo::sparse algo::systems; pcg(-functions|-refused)?|ichol
 progress; tiled; progress::; progress::; progress
 qr; dense; qr:: qr_; algo::dense::qr_apply; qr(-apply)?|lm(-batch)?

@@ -1,5 +1,5 @@
-//! A GPU that fails is of no use to its process afterwards, which goes on without it. Alone in its file: it takes the GPU from every
-//! other test of the process.
+//! A GPU that fails is of no use to its process afterwards, which goes on without it. This is a program
+//! by itself, since the failure takes the GPU from every test of its process.
 #![cfg(feature = "cuda")]
 
 mod common;

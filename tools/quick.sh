@@ -5,8 +5,8 @@
 set -e
 cd "$(dirname "$0")/.."
 
-# area; program of src/rust/tests; parts of names of its tests; of unit tests; files of tests/testthat.
-# No part stands for all tests of a program, and for no unit test.
+# area; program of src/rust/tests; parts of its tests' names; parts of unit tests' names; files of
+# tests/testthat. An empty part stands for all tests of a program, and for no unit test.
 areas='
 cholesky; dense; cholesky; algo::dense::symmetry; cholesky(-batch|-operands|-solve)?
 contract; dense; contract::; base::; conditions|messages

@@ -11,7 +11,7 @@ mod ptx;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One test of a GPU at a time: some leave no memory to the others, and some count what copies take.
+/// One test of a GPU at a time: some leave no memory to others, and some count what copies take.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

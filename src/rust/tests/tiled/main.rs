@@ -1,4 +1,4 @@
-//! Matrices larger than a device's memory, by tiles; files of other formats; what a user is told meanwhile.
+//! Matrices larger than a device's memory, by tiles; files of other formats; reports of progress.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -56,7 +56,8 @@ rust_tests() {
 # All of them ran with CUDA and R, and what is left out without these is left out of the library: some programs tell.
 rust_tests_of_core() {
   rust_tests --no-default-features --lib --test fork &&
-    rust_tests --no-default-features --test dense --test update -- contract:: triangular:: cholesky_rows::
+    rust_tests --no-default-features --test dense --test update -- \
+      contract:: triangular:: cholesky_rows::
 }
 
 rust_documentation() {

@@ -1,7 +1,10 @@
-//! Sparse matrices on a GPU: products beside what memory allows, the making of algebraic multigrid stage by stage, and an iteration.
+//! Sparse matrices on a GPU: products beside what memory allows, the making of algebraic multigrid
+//! stage by stage, and an iteration.
 //!
-//! `sparse [SIDE [TERABYTES]]` prints Markdown. SIDE: points along each side of the plane grid (1000); the grid in space has about as many. TERABYTES: what the GPU's memory
-//! moves in a second (4.1), for the floors: 12 bytes for each entry, 4 for each row and 16 for the entries of both vectors.
+//! `sparse [SIDE [TERABYTES]]` prints Markdown. SIDE: points along each side of the plane grid
+//! (1000); the grid in space has about as many. TERABYTES: what the GPU's memory moves in a second
+//! (4.1), for the floors: 12 bytes for each entry, 4 for each row and 16 for the entries of both
+//! vectors.
 
 use cudafactor::device::memory::Memory;
 use std::process::ExitCode;

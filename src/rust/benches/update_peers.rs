@@ -1,9 +1,12 @@
-//! What updates of Cholesky factors are measured beside, as far as it is Rust: faer's own routine, and the way of a triangle to the GPU and back.
+//! What updates of Cholesky factors are measured beside, as far as it is Rust: faer's own routine,
+//! and the way of a triangle to the GPU and back.
 //!
-//! `update_peers PART=ORDER,...:RANK,... ...` prints CSV: `name,change,n,k,median_s,least_s,error,error_eps`, the last two empty. Parts are those of
-//! `bench/updates/chol-update.sh`: in `paper` and `cpu` faer changes a lower factor where it is, with one thread; in `cpu` our reflections do too, of an upper factor, with all
-//! threads, without the copies and checks that R's call makes; in `host` the upper triangle of a matrix goes to the GPU, and from there to another matrix. Other parts have
-//! nothing here.
+//! `update_peers PART=ORDER,...:RANK,... ...` prints CSV:
+//! `name,change,n,k,median_s,least_s,error,error_eps`, the last two empty. Parts are those of
+//! `bench/updates/chol-update.sh`: in `paper` and `cpu` faer changes a lower factor where it is,
+//! with one thread; in `cpu` our reflections do too, of an upper factor, with all threads, without
+//! the copies and checks that R's call makes; in `host` the upper triangle of a matrix goes to the
+//! GPU, and from there to another matrix. Other parts have nothing here.
 
 use cudafactor::device::memory::Memory;
 use cudafactor::device::update::FactorUpdate;
@@ -73,7 +76,8 @@ fn first_column(l: &Mat<f64>) -> Vec<f64> {
     l.col(0).iter().map(|x| x * l[(0, 0)]).collect()
 }
 
-/// Whether the first column of a changed factor belongs to the matrix that it should: `is` and `was` of the factors, `by` times that of `V V'`.
+/// Whether the first column of a changed factor belongs to the matrix that it should: `is` and
+/// `was` of the factors, `by` times that of `V V'`.
 fn changed(is: &[f64], was: &[f64], v: &Mat<f64>, by: f64) -> bool {
     (0..v.nrows()).all(|i| {
         let product: f64 = (0..v.ncols()).map(|j| v[(i, j)] * v[(0, j)]).sum();
@@ -151,7 +155,8 @@ fn ours(n: usize, k: usize) -> Outcome<()> {
     })
 }
 
-/// The upper triangle to the GPU and back, by the way that operands and results of R take; the memory of the result is used again.
+/// The upper triangle to the GPU and back, by the way that operands and results of R take; the
+/// memory of the result is used again.
 #[cfg(feature = "cuda")]
 fn pass(n: usize) -> Outcome<()> {
     use cudafactor::backend::cuda::CudaDevice;

@@ -1,6 +1,7 @@
-//! Every verb once on the GPU and once on the CPU, at sizes that cross a tile, a panel and a block, with equal answers up to
-//! rounding. Small enough for compute-sanitizer, which runs over this file: `CUDAFACTOR_TEST_SHAPES=few` takes the smallest
-//! shapes only, because its race check slows kernels a thousandfold.
+//! Every verb once on the GPU and once on the CPU, at sizes that cross a tile, a panel and a block,
+//! with equal answers up to rounding. Small enough for compute-sanitizer, which runs over this
+//! file: `CUDAFACTOR_TEST_SHAPES=few` takes the smallest shapes only, because its race check slows
+//! kernels a thousandfold.
 #![cfg(feature = "cuda")]
 
 use cudafactor::device::lapack::Lapack;
@@ -217,7 +218,8 @@ fn agree<T: Scalar>() {
         let (got, want) = (answers::<T, _>(&gpu, m, n), answers::<T, _>(&cpu, m, n));
         assert_eq!(got.len(), want.len());
         for ((name, g), (_, w)) in got.iter().zip(&want) {
-            // Growth of a few hundred over one rounding: LU of a random matrix is the worst of these.
+            // Growth of a few hundred over one rounding: LU of a random matrix is the worst of
+            // these.
             let tolerance = 500.0 * T::EPS * (m.max(n) as f64).sqrt() * (1.0 + w.norm_max());
             let off = (g - w).norm_max();
             assert!(off <= tolerance, "{name} of {m} x {n}: off by {off:e}");

@@ -1,5 +1,5 @@
-//! A GPU that fails is of no use to its process afterwards, which goes on without it. This is a program
-//! by itself, since the failure takes the GPU from every test of its process.
+//! A GPU that fails is of no use to its process afterwards, which goes on without it. This is a
+//! program by itself, since the failure takes the GPU from every test of its process.
 #![cfg(feature = "cuda")]
 
 mod common;

@@ -1,6 +1,7 @@
-//! A forked child is refused the GPU that its parent opened. It may drop what it inherited, and computes
-//! on the CPU, although the threads of the pool, which copies to the GPU started, stayed with the parent.
-//! This is a program by itself: a fork while other tests run could copy a held lock.
+//! A forked child is refused the GPU that its parent opened. It may drop what it inherited, and
+//! computes on the CPU, although the threads of the pool, which copies to the GPU started, stayed
+//! with the parent. This is a program by itself: a fork while other tests run could copy a held
+//! lock.
 #![cfg(all(feature = "cuda", unix))]
 
 mod common;

@@ -25,7 +25,8 @@ fn a_forked_child_does_not_wait_for_the_pool() {
     let a = matrices::integers::<f64>(400, 400, 1);
     // Starts the pool here.
     let here = product(&a);
-    // SAFETY: the child only computes and leaves by _exit; nothing of this process's is torn down in it.
+    // SAFETY: the child only computes and leaves by _exit; nothing of this process's is torn down
+    // in it.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

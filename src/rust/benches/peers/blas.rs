@@ -1,4 +1,5 @@
-//! cuBLAS on square matrices of order `n`, in its default math mode: no TF32, no emulation. Nothing waits.
+//! cuBLAS on square matrices of order `n`, in its default math mode: no TF32, no emulation. Nothing
+//! waits.
 
 use std::ffi::c_int;
 
@@ -79,7 +80,8 @@ type Trsv = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
-/// The routines of one element type and one order. Results are written through the address of the last argument.
+/// The routines of one element type and one order. Results are written through the address of the
+/// last argument.
 pub struct Blas<T> {
     handle: Handle,
     n: c_int,

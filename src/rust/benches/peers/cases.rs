@@ -1,4 +1,5 @@
-//! What the measured routines share. Each compares its answer with the peer's first, then times both in turn.
+//! What the measured routines share. Each compares its answer with the peer's first, then times
+//! both in turn.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -11,12 +11,13 @@ use rayon::prelude::*;
 
 use super::Outcome;
 
-/// Answers of up to so many entries are compared whole; of larger ones one column of each `STRIDE` is, so that every tile
-/// of columns is looked at.
+/// Answers of up to so many entries are compared whole; of larger ones one column of each `STRIDE`
+/// is, so that every tile of columns is looked at.
 const COMPARED_WHOLE: usize = 4096 * 4096;
 const STRIDE: usize = 64;
 
-/// Uniform in [-1, 1), a function of its arguments alone, so that columns can be made in any order by any thread.
+/// Uniform in [-1, 1), a function of its arguments alone, so that columns can be made in any order
+/// by any thread.
 fn uniform(seed: u64, i: usize, j: usize) -> f64 {
     let mut x =
         ((i as u64) << 32 | j as u64).wrapping_add(seed.wrapping_mul(0xD1B5_4A32_D192_ED03));
@@ -68,13 +69,15 @@ pub fn diagonal<T: Scalar>(dev: &CudaDevice, entries: &[T]) -> Outcome<Matrix<'s
     )
 }
 
-/// 1 or -1. The norm of `X s` is that of X in the Frobenius norm, give or take: its square has that mean.
+/// 1 or -1. The norm of `X s` is that of X in the Frobenius norm, give or take: its square has that
+/// mean.
 pub fn signs(n: usize) -> Vec<f64> {
     (0..n).map(|i| uniform(6, i, 0).signum()).collect()
 }
 
-/// `count` matrices side by side, each symmetric, positive definite and well conditioned: the eigenvalues of its random
-/// part stay within about `2 sqrt(n / 3)` of zero, and the diagonal adds `2 sqrt(n)`. Each triangle is well conditioned too.
+/// `count` matrices side by side, each symmetric, positive definite and well conditioned: the
+/// eigenvalues of its random part stay within about `2 sqrt(n / 3)` of zero, and the diagonal adds
+/// `2 sqrt(n)`. Each triangle is well conditioned too.
 pub fn definite<T: Scalar>(
     dev: &CudaDevice,
     n: usize,
@@ -91,8 +94,8 @@ pub fn definite<T: Scalar>(
     })
 }
 
-/// `||A - B|| / ||B||` in the Frobenius norm, over `part` of the columns that are compared. `part` is that of each of the
-/// square matrices that stand side by side, or that of a tall one. Waits.
+/// `||A - B|| / ||B||` in the Frobenius norm, over `part` of the columns that are compared. `part`
+/// is that of each of the square matrices that stand side by side, or that of a tall one. Waits.
 pub fn difference<T: Scalar>(
     dev: &CudaDevice,
     part: Part,
@@ -115,7 +118,8 @@ pub fn difference<T: Scalar>(
         let j = (first + first / step * 37 % step).min(cols - 1);
         for (column, matrix) in columns.iter_mut().zip([a, b]) {
             let address = matrix.address() + (j * n * size_of::<T>()) as u64;
-            // SAFETY: the first rows of column j of a matrix of n rows, which nobody writes after the wait.
+            // SAFETY: the first rows of column j of a matrix of n rows, which nobody writes after
+            // the wait.
             unsafe { memcpy_dtoh_sync(column, address) }?;
         }
         let rows = match part {

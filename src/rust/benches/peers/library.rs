@@ -77,7 +77,8 @@ impl Peers {
         let blas = open("cublas", &["", ".13", ".12", ".11"])?;
         let solver = open("cusolver", &["", ".12", ".11"])?;
         let (mut blas_handle, mut solver_handle) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the signatures are those of the libraries' headers; the device's context is current.
+        // SAFETY: the signatures are those of the libraries' headers; the device's context is
+        // current.
         unsafe {
             let create: Create = symbol(&blas, "cublasCreate_v2")?;
             check("cublasCreate", create(&mut blas_handle))?;

@@ -16,8 +16,9 @@ use super::solver::{Factorization, Routine};
 use super::timing::{in_turn, once};
 use super::Outcome;
 
-/// What is allowed in units of `eps sqrt(n)`, up to order 16384. Rounding in a random matrix moves L and U by about `0.004 n` of
-/// these (found at orders to 2048), and the residual, formed in double precision, has as many in that precision by itself.
+/// What is allowed in units of `eps sqrt(n)`, up to order 16384. Rounding in a random matrix moves
+/// L and U by about `0.004 n` of these (found at orders to 2048), and the residual, formed in
+/// double precision, has as many in that precision by itself.
 const APART: f64 = 500.0;
 const RESIDUAL: f64 = 200.0;
 
@@ -64,8 +65,9 @@ pub fn lu<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     })
 }
 
-/// How far two factorizations are apart, and a remark. Rounding may decide between two candidates for a pivot; then L and U are those of
-/// another order of rows, and what is judged is our residual.
+/// How far two factorizations are apart, and a remark. Rounding may decide between two candidates
+/// for a pivot; then L and U are those of another order of rows, and what is judged is our
+/// residual.
 fn compare<T: Scalar>(
     dev: &CudaDevice,
     a: &Matrix<'_, T>,
@@ -123,8 +125,8 @@ fn residual<T: Scalar>(
     Ok((apart / size).sqrt())
 }
 
-/// Our Cholesky beside our LU of the same positive definite matrix. Its pivots are the diagonal entries, so that U is the Cholesky factor
-/// with each row times its diagonal entry.
+/// Our Cholesky beside our LU of the same positive definite matrix. Its pivots are the diagonal
+/// entries, so that U is the Cholesky factor with each row times its diagonal entry.
 pub fn cholesky_beside_lu(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let dev = bench.dev;
     let a = definite::<f64>(dev, n, 1)?;

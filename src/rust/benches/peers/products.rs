@@ -15,8 +15,8 @@ use super::report::Row;
 use super::timing::{in_turn, once, Run};
 use super::Outcome;
 
-/// Products that need fewer operations than this are called several times between two looks at the clock, up to
-/// `MOST_CALLS` times: starting them takes the host as long as the GPU needs for them.
+/// Products that need fewer operations than this are called several times between two looks at the
+/// clock, up to `MOST_CALLS` times: starting them takes the host as long as the GPU needs for them.
 const SHORT_FLOPS: f64 = 6e10;
 const MOST_CALLS: usize = 50;
 
@@ -85,7 +85,8 @@ pub fn product_rate<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<f64> {
     Ok(rate)
 }
 
-/// A'A, both triangles, beside the peer's product of the same operands; the peer's own syrk makes one triangle.
+/// A'A, both triangles, beside the peer's product of the same operands; the peer's own syrk makes
+/// one triangle.
 pub fn crossprod<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;

@@ -1,4 +1,5 @@
-//! The table: each row is printed and saved as soon as it is there, so that a run that is stopped leaves what it has.
+//! The table: each row is printed and saved as soon as it is there, so that a run that is stopped
+//! leaves what it has.
 
 use std::io::Write;
 

@@ -117,7 +117,8 @@ impl<T: Scalar> Factorization<T> {
         let (h, first, n, lda) = (self.handle, self.first, self.n, self.m);
         let (a, info) = (a.address(), self.info.0.address());
         let (work, vector) = (self.work.address(), self.vector.address());
-        // SAFETY: an m x n matrix, the workspace asked for, min(m, n) elements of at least four bytes in `vector`.
+        // SAFETY: an m x n matrix, the workspace asked for, min(m, n) elements of at least four
+        // bytes in `vector`.
         let status = unsafe {
             match self.call {
                 Call::Potrf(f) => f(h, first, n, a, lda, work, self.work_len, info),
@@ -137,7 +138,8 @@ impl<T: Scalar> Factorization<T> {
     pub fn pivots(&self, dev: &CudaDevice) -> Outcome<Vec<usize>> {
         dev.synchronize()?;
         let mut pivots = vec![0i32; dev.shape(&self.vector).0];
-        // SAFETY: as many integers were written to the vector, whose elements are no smaller, and nobody writes now.
+        // SAFETY: as many integers were written to the vector, whose elements are no smaller, and
+        // nobody writes now.
         unsafe { memcpy_dtoh_sync(&mut pivots, self.vector.address()) }?;
         Ok(pivots
             .into_iter()

@@ -14,7 +14,8 @@ use super::report::Row;
 use super::timing::{in_turn, once};
 use super::Outcome;
 
-/// Calls between two looks at the clock: starting one takes the host as long as the GPU needs for a small one.
+/// Calls between two looks at the clock: starting one takes the host as long as the GPU needs for a
+/// small one.
 const CALLS: usize = 10;
 
 fn square(n: usize) -> f64 {
@@ -53,7 +54,8 @@ pub fn product<T: Scalar>(bench: &Bench<'_>, trans: Trans, n: usize) -> Outcome<
     })
 }
 
-/// A triangular system with `lines` right-hand sides beside the peer's for one, as often, and its routine for many.
+/// A triangular system with `lines` right-hand sides beside the peer's for one, as often, and its
+/// routine for many.
 pub fn triangular<T: Scalar>(
     bench: &Bench<'_>,
     trans: Trans,

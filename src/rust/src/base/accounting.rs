@@ -1,8 +1,9 @@
-//! Memory that outlives a call: what the matrices kept for the host language hold on each device, and how that language is asked
-//! to let go of those that nobody refers to any more.
+//! Memory that outlives a call: what the matrices kept for the host language hold on each device,
+//! and how that language is asked to let go of those that nobody refers to any more.
 //!
-//! The host language frees such a matrix when its collector of garbage meets the handle. The collector knows nothing of what
-//! stands behind handles, so it is told when memory is short: see [`relieve`].
+//! The host language frees such a matrix when its collector of garbage meets the handle. The
+//! collector knows nothing of what stands behind handles, so it is told when memory is short: see
+//! [`relieve`].
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -54,7 +55,8 @@ pub struct Share {
 }
 
 impl Share {
-    /// Counts a matrix of so many bytes. On the CPU this may look for garbage, as [`after_span`] says.
+    /// Counts a matrix of so many bytes. On the CPU this may look for garbage, as [`after_span`]
+    /// says.
     pub fn new(place: Processor, bytes: u64) -> Share {
         let t = tally(place);
         t.bytes.fetch_add(bytes, Relaxed);
@@ -81,10 +83,12 @@ impl Drop for Share {
     }
 }
 
-/// Bytes of host memory handed out between two looks for garbage, at least and at most: filling them takes longer than the look.
+/// Bytes of host memory handed out between two looks for garbage, at least and at most: filling
+/// them takes longer than the look.
 const SPANS: (u64, u64) = (1 << 28, 1 << 30);
 
-/// As much as was held after the last look, within these bounds: garbage is then no more than what is in use.
+/// As much as was held after the last look, within these bounds: garbage is then no more than what
+/// is in use.
 fn span() -> u64 {
     AFTER.load(Relaxed).clamp(SPANS.0, SPANS.1)
 }
@@ -97,9 +101,10 @@ static SINCE: AtomicU64 = AtomicU64::new(0);
 /// What was held on the CPU after the last full search there.
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
-/// A GPU refuses what it has no room for, and then garbage is looked for. Host memory runs out without a word, so garbage is looked
-/// for after every [`span`] of bytes handed out: among young objects, and among all where twice as much is held as after the last time.
-/// So what is held is at most twice what is in use and two of the shortest spans.
+/// A GPU refuses what it has no room for, and then garbage is looked for. Host memory runs out
+/// without a word, so garbage is looked for after every [`span`] of bytes handed out: among young
+/// objects, and among all where twice as much is held as after the last time. So what is held is at
+/// most twice what is in use and two of the shortest spans.
 fn after_span() {
     relieve(Search::Light);
     let kept = KEPT.load(Relaxed);
@@ -167,7 +172,8 @@ mod tests {
             drop(Share::new(Processor::Cpu, SPANS.0 / 2));
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
-        // Looks are as far apart as there is memory held, and among all objects each time that has doubled.
+        // Looks are as far apart as there is memory held, and among all objects each time that has
+        // doubled.
         let kept: Vec<Share> = (0..16)
             .map(|_| Share::new(Processor::Cpu, SPANS.0))
             .collect();

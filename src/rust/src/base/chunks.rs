@@ -16,7 +16,8 @@ const BUSY: f64 = 1e8;
 /// Entries that are not cut: a part begins at a multiple of it.
 pub const UNIT: usize = 4096;
 
-/// Entries whose results are kept apart until a device takes or gives them: memory for all of them would be fresh, and the system hands it out slowly.
+/// Entries whose results are kept apart until a device takes or gives them: memory for all of them
+/// would be fresh, and the system hands it out slowly.
 pub const BAND: usize = 1 << 21;
 
 /// So many entries in bands.
@@ -25,7 +26,8 @@ pub fn bands(entries: usize) -> impl Iterator<Item = Range<usize>> {
     from.map(move |first| first..entries.min(first + BAND))
 }
 
-/// What work on a number of entries is cut from: the numbers themselves, vectors of them, and several of these beside each other.
+/// What work on a number of entries is cut from: the numbers themselves, vectors of them, and
+/// several of these beside each other.
 pub trait Cut: Sized + Send {
     fn count(&self) -> usize;
     /// The first entries, and the others.
@@ -77,11 +79,13 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
     }
 }
 
-/// Calls `f` with parts, one for each thread that `cost` multiplications an entry are worth, and joins the answers in the order of the parts by `both`.
-/// Both must be such that the cuts make no difference.
+/// Calls `f` with parts, one for each thread that `cost` multiplications an entry are worth, and
+/// joins the answers in the order of the parts by `both`. Both must be such that the cuts make no
+/// difference.
 ///
 /// # Errors
-/// Those of `f` and `both`, and [`Error::Interrupted`](crate::base::error::Error::Interrupted). After an error not all parts are done.
+/// Those of `f` and `both`, and [`Error::Interrupted`](crate::base::error::Error::Interrupted).
+/// After an error not all parts are done.
 pub fn in_parts<C: Cut, R: Send>(
     work: C,
     cost: f64,
@@ -91,7 +95,8 @@ pub fn in_parts<C: Cut, R: Send>(
     in_parts_of(UNIT, wanted(), work, cost, f, both)
 }
 
-/// As [`in_parts`], by at most so many threads. Parts begin at a multiple of `unit` entries, which is not 0.
+/// As [`in_parts`], by at most so many threads. Parts begin at a multiple of `unit` entries, which
+/// is not 0.
 pub fn in_parts_of<C: Cut, R: Send>(
     unit: usize,
     threads: usize,
@@ -100,7 +105,8 @@ pub fn in_parts_of<C: Cut, R: Send>(
     f: impl Fn(C) -> Result<R> + Sync,
     both: impl Fn(R, R) -> Result<R> + Sync,
 ) -> Result<R> {
-    // Little work does not start the pool. More parts than that has threads would wait for each other between two looks.
+    // Little work does not start the pool. More parts than that has threads would wait for each
+    // other between two looks.
     let threads = match share(threads, cost * work.count() as f64) {
         1 => 1,
         several => several.min(rayon::current_num_threads()),

@@ -9,8 +9,9 @@ pub enum Error {
     NotPositiveDefinite { order: usize },
     /// The same of matrix `index` (1-based) of a batch, the first with this fault.
     NotPositiveDefiniteIn { index: usize, order: usize },
-    /// Conjugate gradients met a vector v with `v'Av <= 0` for `argument`, a matrix (A) or the inverse of a preconditioner (M), in this iteration of column `column`
-    /// (1-based) of the right-hand sides; the cosine of the angle between v and Av.
+    /// Conjugate gradients met a vector v with `v'Av <= 0` for `argument`, a matrix (A) or the
+    /// inverse of a preconditioner (M), in this iteration of column `column` (1-based) of the
+    /// right-hand sides; the cosine of the angle between v and Av.
     Indefinite {
         argument: &'static str,
         column: usize,
@@ -32,7 +33,8 @@ pub enum Error {
         argument: &'static str,
         what: String,
     },
-    /// A handle with no matrix behind it in this process: freed, or else restored from a file or sent by another process.
+    /// A handle with no matrix behind it in this process: freed, or else restored from a file or
+    /// sent by another process.
     Stale { freed: bool },
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
@@ -40,8 +42,8 @@ pub enum Error {
     NonFinite,
     /// The same of this argument, of several that an operation has.
     NonFiniteIn { argument: &'static str },
-    /// The device has too little memory: bytes asked for, free, and in all; bytes held by matrices that outlive a call, and
-    /// how many these are.
+    /// The device has too little memory: bytes asked for, free, and in all; bytes held by matrices
+    /// that outlive a call, and how many these are.
     DeviceMemory {
         needed: u64,
         free: u64,
@@ -50,8 +52,8 @@ pub enum Error {
         objects: u64,
         device: usize,
     },
-    /// A driver call or a kernel failed; the device may be unusable from here on. `earlier` names the GPU that has been since a
-    /// failure some calls ago.
+    /// A driver call or a kernel failed; the device may be unusable from here on. `earlier` names
+    /// the GPU that has been since a failure some calls ago.
     DeviceFailed {
         call: String,
         code: i32,
@@ -60,7 +62,8 @@ pub enum Error {
     },
     /// The host could not allocate this many bytes of workspace.
     HostMemory { needed: u64 },
-    /// The system could not open, read or write a file; says what was tried, and in the system's words why it failed.
+    /// The system could not open, read or write a file; says what was tried, and in the system's
+    /// words why it failed.
     File { path: String, what: String },
     /// A file that is to be made exists.
     FileExists { path: String },

@@ -34,7 +34,8 @@ pub(crate) unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize)
 /// Bytes of a huge page.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages where whole ones lie in this memory: the system gives them sooner than as many small ones, and whoever reads memory from end to end finds their places sooner.
+/// Asks for huge pages where whole ones lie in this memory: the system gives them sooner than as
+/// many small ones, and whoever reads memory from end to end finds their places sooner.
 ///
 /// # Safety
 /// The memory exists.
@@ -55,8 +56,8 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
 
 const PAGE: usize = 4096;
 
-/// The pages of memory that is to be written. The system hands them out when they are first written, and one thread alone takes longer
-/// over that than the bus over the contents.
+/// The pages of memory that is to be written. The system hands them out when they are first
+/// written, and one thread alone takes longer over that than the bus over the contents.
 pub(crate) struct Pages {
     memory: usize,
     bytes: usize,
@@ -77,8 +78,8 @@ impl Pages {
         }
     }
 
-    /// Has some more handed out, and tells which bytes: a huge page, or a part of one at the ends. Each once. Their contents stay as they are, even while
-    /// others write them.
+    /// Has some more handed out, and tells which bytes: a huge page, or a part of one at the ends.
+    /// Each once. Their contents stay as they are, even while others write them.
     pub(crate) fn touch_next(&self) -> Option<Range<usize>> {
         // Shares end where pages do, so that no two threads ask for the same one.
         let skew = self.memory % HUGE_PAGE;
@@ -89,8 +90,8 @@ impl Pages {
         }
         let end = end.min(self.bytes);
         for at in (start..end).step_by(PAGE) {
-            // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic one. Whoever has written in
-            // between has touched the page.
+            // SAFETY: within the memory, which outlives this value; a byte may be used as an atomic
+            // one. Whoever has written in between has touched the page.
             let byte = unsafe { AtomicU8::from_ptr((self.memory + at) as *mut u8) };
             let value = byte.load(Ordering::Relaxed);
             let _ = byte.compare_exchange(value, value, Ordering::Relaxed, Ordering::Relaxed);

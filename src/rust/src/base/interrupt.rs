@@ -1,10 +1,10 @@
 //! How a long computation learns that the user wants it to stop.
 //!
-//! Backends call [`poll`] between panels. It asks the host language at most twenty times a
-//! second, only on the thread that installed the question, and only where one is installed.
-//! On that occasion the user is told how far work on files has come, since a call polls wherever it waits for a disk.
-//! What a GPU was given runs to its end, so that it stops between launches, of which none is
-//! long: see `docs/design/r-boundary.md`.
+//! Backends call [`poll`] between panels. It asks the host language at most twenty times a second,
+//! only on the thread that installed the question, and only where one is installed. On that
+//! occasion the user is told how far work on files has come, since a call polls wherever it waits
+//! for a disk. What a GPU was given runs to its end, so that it stops between launches, of which
+//! none is long: see `docs/design/r-boundary.md`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,8 +59,9 @@ impl Stop<'_> {
     }
 }
 
-/// Runs long work on another thread, and polls on this one until that is done. Threads of the pool ask nobody: a step that keeps this
-/// thread waiting for them for long would not hear the user. Where there is no memory for a thread that is an error.
+/// Runs long work on another thread, and polls on this one until that is done. Threads of the pool
+/// ask nobody: a step that keeps this thread waiting for them for long would not hear the user.
+/// Where there is no memory for a thread that is an error.
 pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Result<R> {
     let wanted = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -87,8 +88,9 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
     })
 }
 
-/// Runs work that cannot be stopped on another thread. Where the user wants to stop, nobody waits for
-/// that thread, which ends by itself. It owns what it works with. For work of some seconds at most.
+/// Runs work that cannot be stopped on another thread. Where the user wants to stop, nobody waits
+/// for that thread, which ends by itself. It owns what it works with. For work of some seconds at
+/// most.
 pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     let (done, over) = mpsc::channel();
     let worker = spawn::owned(move || {
@@ -110,7 +112,8 @@ pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
     }
 }
 
-/// `Err(Interrupted)` when the user asked to stop, and an error where memory is short. Cheap enough for every panel.
+/// `Err(Interrupted)` when the user asked to stop, and an error where memory is short. Cheap enough
+/// for every panel.
 pub fn poll() -> Result<()> {
     if LATER.with(Cell::get) {
         return Ok(());

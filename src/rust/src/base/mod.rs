@@ -1,7 +1,7 @@
 //! What every layer uses: element types, errors, interrupts, progress, threads, memory of the host.
 //!
-//! It imports nothing else of the crate.
-//! Start with [`error`], [`scalar`] and [`matrix`]; [`reserve`] keeps R alive where memory is short.
+//! It imports nothing else of the crate. Start with [`error`], [`scalar`] and [`matrix`];
+//! [`reserve`] keeps R alive where memory is short.
 
 pub mod accounting;
 pub(crate) mod chunks;

@@ -1,7 +1,8 @@
 //! The memory in which faer's product packs its operands.
 //!
-//! A thread's first product allocates room for twice the last cache's bytes, infallibly, and keeps it. So each thread that is to
-//! multiply makes its own before, once it is known that the system has so much.
+//! A thread's first product allocates room for twice the last cache's bytes, infallibly, and keeps
+//! it. So each thread that is to multiply makes its own before, once it is known that the system
+//! has so much.
 
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -30,7 +31,8 @@ pub(crate) fn bytes() -> usize {
     *BYTES.get_or_init(|| 2 * last_cache() + SLACK)
 }
 
-/// A bound of the last cache's bytes, as faer counts them: at least four times those of the cache before.
+/// A bound of the last cache's bytes, as faer counts them: at least four times those of the cache
+/// before.
 fn last_cache() -> usize {
     if cfg!(not(target_arch = "x86_64")) {
         return UNKNOWN;

@@ -1,10 +1,12 @@
 //! Memory set aside, so that an allocation that fails ends a call and not the process.
 //!
-//! Most of Rust's containers, and the libraries below, know of no failed allocation: the standard library aborts, and with it
-//! the host language's session. So the package's allocator holds [`SIZE`] bytes of address space that nobody writes. Where the
-//! system refuses a request, the allocator gives parts of them back to the system and asks again. The call has memory to go on
-//! with, until [`check`], which every look for interrupts begins with, ends it by an error. Requests that may be larger than
-//! the reserve are made by [`fallible`] ways, which tell their caller.
+//! Most of Rust's containers, and the libraries below, know of no failed allocation: the standard
+//! library aborts, and with it the host language's session. So the package's allocator holds
+//! [`SIZE`] bytes of address space that nobody writes. Where the system refuses a request, the
+//! allocator gives parts of them back to the system and asks again. The call has memory to go on
+//! with, until [`check`], which every look for interrupts begins with, ends it by an error.
+//! Requests that may be larger than the reserve are made by [`fallible`] ways, which tell their
+//! caller.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -33,8 +35,8 @@ thread_local! {
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Address space of so many bytes that nobody has written, null where the system has none. `counted` bytes count as memory in
-/// use where the system counts what it has promised.
+/// Address space of so many bytes that nobody has written, null where the system has none.
+/// `counted` bytes count as memory in use where the system counts what it has promised.
 #[cfg(unix)]
 fn map(bytes: usize, counted: bool) -> *mut u8 {
     let unreserved = if counted { 0 } else { libc::MAP_NORESERVE };
@@ -92,7 +94,8 @@ pub(crate) fn is_free(bytes: usize) -> bool {
     true
 }
 
-/// Fills the reserve up at the beginning of a call; an error where the system has too little for it.
+/// Fills the reserve up at the beginning of a call; an error where the system has too little for
+/// it.
 pub fn renew() -> Result<()> {
     for part in &RESERVE {
         if !part.load(Relaxed).is_null() {

@@ -42,8 +42,9 @@ pub trait Scalar:
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R>;
 }
 
-/// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what filled it. The system hands out its pages when they are first
-/// written, by whichever thread that is; huge ones, if it has them, where there is use for some.
+/// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what
+/// filled it. The system hands out its pages when they are first written, by whichever thread that
+/// is; huge ones, if it has them, where there is use for some.
 pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let failed = Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<T>() as u64),
@@ -54,7 +55,8 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are a value of a type that is `Zeroable`.
+    // SAFETY: the layout has a size, and is the one a vector of `len` entries frees. Zero bits are
+    // a value of a type that is `Zeroable`.
     unsafe {
         let mut memory = fallible(|| alloc_zeroed(layout)).cast::<T>();
         if memory.is_null() {
@@ -80,7 +82,8 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     Ok(v)
 }
 
-/// Memory for so many more entries of a vector, and for some beyond, so that growing step by step is not dear; an error where it is short.
+/// Memory for so many more entries of a vector, and for some beyond, so that growing step by step
+/// is not dear; an error where it is short.
 pub(crate) fn reserve<V>(v: &mut Vec<V>, more: usize) -> Result<()> {
     let entries = (v.len() as u64).saturating_add(more as u64);
     fallible(|| v.try_reserve(more)).map_err(|_| Error::HostMemory {
@@ -95,7 +98,8 @@ pub(crate) fn filled<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
     Ok(v)
 }
 
-/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there are many. The user may stop it.
+/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there
+/// are many. The user may stop it.
 fn convert<A: Copy + Sync, B: Send>(
     from: &[A],
     to: &mut [B],
@@ -133,7 +137,8 @@ fn convert<A: Copy + Sync, B: Send>(
 /// Entries between two looks at the user's wish to stop.
 const AT_ONCE: usize = 1 << 25;
 
-/// A changed entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
+/// A changed entry costs about as much as this many multiplications: mostly, the first touch of
+/// fresh memory.
 const COPY: f64 = 8.0;
 
 /// R's doubles in the other precision, entry by entry.
@@ -153,8 +158,8 @@ pub fn widened<T: Scalar>(from: &[T]) -> Result<Vec<f64>> {
     Ok(to)
 }
 
-/// R tells NA from other NaN by the low 32 bits, 1954, which rounding to single precision drops. In single precision
-/// the low bits of the fraction hold that number.
+/// R tells NA from other NaN by the low 32 bits, 1954, which rounding to single precision drops. In
+/// single precision the low bits of the fraction hold that number.
 const NA_PAYLOAD: u32 = 1954;
 const NA_SINGLE: f32 = f32::from_bits(0x7fc0_0000 | NA_PAYLOAD);
 const NA_DOUBLE: f64 = f64::from_bits(0x7ff0_0000_0000_0000 | NA_PAYLOAD as u64);

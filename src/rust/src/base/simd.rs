@@ -2,8 +2,8 @@
 
 /// Defines functions compiled for the widest vectors this processor has.
 ///
-/// Functions that they call must be `#[inline(always)]`. Otherwise the compiler builds those for the
-/// oldest processor of the architecture.
+/// Functions that they call must be `#[inline(always)]`. Otherwise the compiler builds those for
+/// the oldest processor of the architecture.
 macro_rules! vectorized {
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(
         $($argument:ident: $type:ty),* $(,)?
@@ -44,8 +44,9 @@ pub(crate) use vectorized;
 ///
 /// The closure and the functions that it calls must be `#[inline(always)]`.
 ///
-/// The bound is `FnMut`, although the call happens once. For `FnOnce` the compiler calls a closure that
-/// implements `Fn` through a shim, and compiles that shim for the oldest processor of the architecture.
+/// The bound is `FnMut`, although the call happens once. For `FnOnce` the compiler calls a closure
+/// that implements `Fn` through a shim, and compiles that shim for the oldest processor of the
+/// architecture.
 pub(crate) fn on_widest<R>(f: impl FnMut() -> R) -> R {
     struct Call<F>(F);
     impl<R, F: FnMut() -> R> pulp::WithSimd for Call<F> {

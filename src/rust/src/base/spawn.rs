@@ -1,7 +1,8 @@
 //! Threads of a call, which are not started where the system has hardly memory for them.
 //!
-//! A thread that first comes upon this library's thread-local data has the C library allocate them, which ends the process
-//! where that fails. So a thread is started only where there is memory beyond its stack.
+//! A thread that first comes upon this library's thread-local data has the C library allocate them,
+//! which ends the process where that fails. So a thread is started only where there is memory
+//! beyond its stack.
 
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 

@@ -15,13 +15,14 @@ static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
 /// Multiplications that keep a thread busy for longer than it takes to wake it.
 const GRAIN: f64 = 4e6;
 
-/// No machine has more threads; a larger request is a slip, with which sizes of workspace would overflow.
+/// No machine has more threads; a larger request is a slip, with which sizes of workspace would
+/// overflow.
 const MOST: usize = 1 << 12;
 
 /// The number of threads in force for a request of `requested` (0: the default), at least 1.
 ///
-/// The default is `CUDAFACTOR_NUM_THREADS`, else what the machine offers, limited by `OMP_THREAD_LIMIT`
-/// (which R CMD check and batch systems set).
+/// The default is `CUDAFACTOR_NUM_THREADS`, else what the machine offers, limited by
+/// `OMP_THREAD_LIMIT` (which R CMD check and batch systems set).
 pub(crate) fn resolve(requested: usize) -> usize {
     if requested > 0 {
         return requested.min(MOST);
@@ -45,7 +46,8 @@ thread_local! {
     static WANTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Sets how many threads the call that this thread begins may use, 0: the default; what was set before.
+/// Sets how many threads the call that this thread begins may use, 0: the default; what was set
+/// before.
 #[cfg(feature = "r")]
 pub(crate) fn want(threads: usize) -> usize {
     WANTED.replace(threads)
@@ -73,16 +75,16 @@ pub fn share(threads: usize, work: f64) -> usize {
     wanted
 }
 
-/// How many columns, of so many multiplications each, to update before the user is asked about stopping: a fraction
-/// of a second's worth.
+/// How many columns, of so many multiplications each, to update before the user is asked about
+/// stopping: a fraction of a second's worth.
 pub(crate) fn batch(threads: usize, work: usize) -> usize {
     let budget = 6e9 * threads as f64;
     ((budget / work.max(1) as f64) as usize).max(256)
 }
 
-/// Whether this process may use the pool: a forked child inherits its bookkeeping without its threads. The first to ask owns it, so this
-/// comes before every use.
-/// False, too, where memory is too short for its threads.
+/// Whether this process may use the pool: a forked child inherits its bookkeeping without its
+/// threads. The first to ask owns it, so this comes before every use. False, too, where memory is
+/// too short for its threads.
 pub(crate) fn owns_pool() -> bool {
     let me = process::id();
     let mine = match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
@@ -105,8 +107,9 @@ fn is_started() -> bool {
     }
 }
 
-/// Starts the pool with as many threads as half of the free address space has room for, at most as many as the machine offers. Each
-/// makes what it needs for products, so that it finds it later. False where there is too little room: the next call tries again.
+/// Starts the pool with as many threads as half of the free address space has room for, at most as
+/// many as the machine offers. Each makes what it needs for products, so that it finds it later.
+/// False where there is too little room: the next call tries again.
 fn start() -> bool {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +133,8 @@ fn start() -> bool {
         STARTED.store(NEVER, Ordering::Release);
         return false;
     }
-    // What threads that have started took may be missing here. They wait for a call that finds more.
+    // What threads that have started took may be missing here. They wait for a call that finds
+    // more.
     let made = rayon::broadcast(|_| packing::make());
     let all = made.into_iter().all(|made| made);
     if all {
@@ -139,8 +143,8 @@ fn start() -> bool {
     all
 }
 
-/// Both halves of a piece of work, at the same time if there are threads; each is told how many it has.
-/// `threads` must come from [`share`].
+/// Both halves of a piece of work, at the same time if there are threads; each is told how many it
+/// has. `threads` must come from [`share`].
 pub(crate) fn join<A: Send, B: Send>(
     threads: usize,
     a: impl FnOnce(usize) -> A + Send,
@@ -153,10 +157,12 @@ pub(crate) fn join<A: Send, B: Send>(
     rayon::join(|| a(half), || b(threads - half))
 }
 
-/// Into how many pieces, at most, to cut work that is done beside a panel, and work that is done after one.
+/// Into how many pieces, at most, to cut work that is done beside a panel, and work that is done
+/// after one.
 ///
-/// Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more threads than are wanted
-/// would put all of them to work on them, so there every wanted thread gets one.
+/// Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more
+/// threads than are wanted would put all of them to work on them, so there every wanted thread gets
+/// one.
 pub(crate) fn pieces(threads: usize) -> (usize, usize) {
     if threads < 2 {
         (1, 1)
@@ -170,8 +176,9 @@ pub(crate) fn pieces(threads: usize) -> (usize, usize) {
 /// Multiplications that take one thread a fraction of a second.
 pub(crate) const BRIEF: f64 = 2e9;
 
-/// Runs `f`, of so many multiplications, on one of the pool's threads if it is brief enough for the user not to be asked about
-/// stopping meanwhile: every [`join`] in it then finds the other threads awake.
+/// Runs `f`, of so many multiplications, on one of the pool's threads if it is brief enough for the
+/// user not to be asked about stopping meanwhile: every [`join`] in it then finds the other threads
+/// awake.
 pub(crate) fn inside<R: Send>(threads: usize, work: f64, f: impl FnOnce() -> R + Send) -> R {
     if work > BRIEF || share(threads, work) < 2 {
         return f();

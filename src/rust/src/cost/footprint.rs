@@ -1,7 +1,8 @@
-//! The memory that a computation of a given order takes at its peak, and the largest order for which there is enough.
+//! The memory that a computation of a given order takes at its peak, and the largest order for
+//! which there is enough.
 
-/// What is computed of square matrices: of a Cholesky factor and so on. Solving is for as many right-hand sides as there are rows,
-/// as for an inverse.
+/// What is computed of square matrices: of a Cholesky factor and so on. Solving is for as many
+/// right-hand sides as there are rows, as for an inverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     Cholesky,
@@ -22,18 +23,20 @@ impl Task {
         ("crossprod", Task::Crossprod),
     ];
 
-    /// Bytes on a GPU for elements of `size` bytes: operands and results, and workspace that must be had. What makes a computation
-    /// faster and is done without where there is no room for it is not counted.
+    /// Bytes on a GPU for elements of `size` bytes: operands and results, and workspace that must
+    /// be had. What makes a computation faster and is done without where there is no room for it is
+    /// not counted.
     pub fn on_gpu(self, n: usize, size: usize) -> f64 {
         let n = n as f64;
         // Square matrices, and numbers for each row or column.
         let (squares, lines) = match self {
-            // A factor takes the place of its matrix. Inverses of a triangle's diagonal blocks, of order 128.
+            // A factor takes the place of its matrix. Inverses of a triangle's diagonal blocks, of
+            // order 128.
             Task::Cholesky => (1.0, 256.0),
             // A panel of 128 columns, and lists of exchanges.
             Task::Lu => (1.0, 256.0),
-            // Reflectors of up to four panels of 128 columns, and twice their products with the other columns; a panel that is
-            // made column by column.
+            // Reflectors of up to four panels of 128 columns, and twice their products with the
+            // other columns; a panel that is made column by column.
             Task::Qr => (1.0, 3.0 * 512.0 + 128.0 + 256.0),
             // The factor and the unknowns.
             Task::Solve => (2.0, 256.0),
@@ -70,7 +73,8 @@ pub const SLACK: f64 = (192 << 20) as f64;
 /// The largest order a matrix can have in R.
 const MOST: usize = i32::MAX as usize;
 
-/// The largest order whose `need` does not exceed `free`, 0 where there is none. A larger order needs more.
+/// The largest order whose `need` does not exceed `free`, 0 where there is none. A larger order
+/// needs more.
 pub fn largest(free: f64, need: impl Fn(usize) -> f64) -> usize {
     let fits = |n: usize| n == 0 || need(n) <= free;
     let (mut low, mut high) = (0, MOST);

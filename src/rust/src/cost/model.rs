@@ -1,9 +1,10 @@
 //! How long work takes, roughly, here and on a GPU: what `device = "auto"` goes by.
 //!
-//! A call on a GPU costs a fixed time, its operands and its result over the bus, its operations, and for factorizations a chain of steps,
-//! one for each column. On the CPU it is operations, shared among threads, and a part that is not shared, in
-//! proportion to the matrix: panels. The constants were fitted to an H200 and 16 cores of a Xeon (`bench/results`),
-//! and scaled by what other machines say of themselves.
+//! A call on a GPU costs a fixed time, its operands and its result over the bus, its operations,
+//! and for factorizations a chain of steps, one for each column. On the CPU it is operations,
+//! shared among threads, and a part that is not shared, in proportion to the matrix: panels. The
+//! constants were fitted to an H200 and 16 cores of a Xeon (`bench/results`), and scaled by what
+//! other machines say of themselves.
 
 use crate::cost::work::{Verb, Work};
 
@@ -18,7 +19,8 @@ const WAKING_COPIERS: f64 = 200e-6;
 
 /// What the constants of a verb are.
 struct Shape {
-    /// Share of a product's rate that its operations reach on the CPU, and seconds of one thread for each entry.
+    /// Share of a product's rate that its operations reach on the CPU, and seconds of one thread
+    /// for each entry.
     cpu: (f64, f64),
     /// The same share on a GPU, and seconds for each step and for each entry.
     gpu: (f64, f64, f64),
@@ -64,7 +66,8 @@ impl Cpu {
     }
 
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
-        // Operations that keep a thread busy for longer than it takes to wake it: twice the multiplications of `base/threads.rs`.
+        // Operations that keep a thread busy for longer than it takes to wake it: twice the
+        // multiplications of `base/threads.rs`.
         const GRAIN: f64 = 8e6;
         const WAKING: f64 = 30e-6;
         const WAKING_EACH: f64 = 6e-6;
@@ -104,7 +107,8 @@ pub struct Gpu {
     pub rates: (f64, f64),
     /// How many times longer a step takes than on the GPU of the constants.
     pub step: f64,
-    /// Bytes per second of operands that come from R's memory and results that become R's, by many threads.
+    /// Bytes per second of operands that come from R's memory and results that become R's, by many
+    /// threads.
     pub bus: f64,
     /// Seconds of the smallest call.
     pub start: f64,
@@ -135,8 +139,8 @@ pub fn pays(work: &Work, single: bool, cpu: &Cpu, gpu: &Gpu, margin: f64) -> boo
     margin * gpu.seconds(work, single) <= cpu.seconds(work, single)
 }
 
-/// The factor at which the GPU begins to pay at order `n` for square operands, as was measured. Work of other shapes is
-/// judged by the same factor.
+/// The factor at which the GPU begins to pay at order `n` for square operands, as was measured.
+/// Work of other shapes is judged by the same factor.
 pub fn margin_at(n: f64, verb: Verb, single: bool, cpu: &Cpu, gpu: &Gpu) -> f64 {
     if !n.is_finite() {
         return f64::INFINITY;

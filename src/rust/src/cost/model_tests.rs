@@ -17,7 +17,8 @@ fn takes_gpu(work: &Work) -> bool {
     pays(work, false, &XEON, &H200, MARGIN)
 }
 
-/// Milliseconds: OpenBLAS on the 16 cores (LU and QR: our own, where it ran), and the GPU from R matrix to R matrix.
+/// Milliseconds: OpenBLAS on the 16 cores (LU and QR: our own, where it ran), and the GPU from R
+/// matrix to R matrix.
 const MEASURED: [(Verb, usize, f64, f64); 12] = [
     (Verb::Product, 512, 0.34, 0.45),
     (Verb::Product, 1024, 2.0, 0.86),
@@ -41,7 +42,8 @@ fn the_choice_is_the_faster_of_the_measured() {
     }
 }
 
-/// The model's times are the measured ones within a factor of two, so that shapes between them are judged well.
+/// The model's times are the measured ones within a factor of two, so that shapes between them are
+/// judged well.
 #[test]
 fn times_are_about_those_measured() {
     let near = |model: f64, ms: f64, what: &str| {
@@ -93,7 +95,8 @@ fn times_are_about_those_measured() {
     }
 }
 
-/// More to do takes longer, and much of it is for the GPU. Between, where both take about as long, either may be the faster.
+/// More to do takes longer, and much of it is for the GPU. Between, where both take about as long,
+/// either may be the faster.
 #[test]
 fn large_orders_are_for_the_gpu() {
     for (_, verb) in Verb::NAMED {

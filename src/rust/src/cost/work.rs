@@ -1,4 +1,5 @@
-//! How much there is to do: operations, numbers that are read and written, columns that follow one another.
+//! How much there is to do: operations, numbers that are read and written, columns that follow one
+//! another.
 
 use crate::base::matrix::Change;
 
@@ -68,19 +69,22 @@ pub fn qr_flops((m, n): (usize, usize)) -> f64 {
     4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
 }
 
-/// Operations of k reflectors of m rows, each a row shorter than the one before, on a matrix of n columns.
+/// Operations of k reflectors of m rows, each a row shorter than the one before, on a matrix of n
+/// columns.
 pub fn reflect_flops((m, k): (usize, usize), n: usize) -> f64 {
     let (m, n, k) = (m as f64, n as f64, k as f64);
     4.0 * n * k * (m - k / 2.0)
 }
 
-/// Operations of k reflectors of m rows on the identity's first n columns, of which each reflector meets one less.
+/// Operations of k reflectors of m rows on the identity's first n columns, of which each reflector
+/// meets one less.
 pub fn form_flops((m, k): (usize, usize), n: usize) -> f64 {
     let (m, n, k) = (m as f64, n as f64, k as f64);
     4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
 }
 
-/// What a call is said to take that applies so many reflectors of m rows to a matrix of n columns: no less than [`reflect_flops`].
+/// What a call is said to take that applies so many reflectors of m rows to a matrix of n columns:
+/// no less than [`reflect_flops`].
 pub fn apply_flops(m: usize, reflectors: usize, n: usize) -> f64 {
     4.0 * m as f64 * reflectors as f64 * n as f64
 }
@@ -181,8 +185,9 @@ impl Work {
         work.factors((n, n)).of_entries(b)
     }
 
-    /// The factor of a matrix of order n to which a product of k columns is added, or from which it is taken: that of a triangular system of them, but that the factor
-    /// comes back, and that another factorization is made where that is less.
+    /// The factor of a matrix of order n to which a product of k columns is added, or from which it
+    /// is taken: that of a triangular system of them, but that the factor comes back, and that
+    /// another factorization is made where that is less.
     pub fn cholesky_update(n: usize, k: usize, change: Change) -> Work {
         let system = area((n, n)) * k as f64;
         let reflections = (2.0 * system).min(system + cholesky_flops(n) * 2.0);
@@ -207,7 +212,8 @@ impl Work {
         }
     }
 
-    /// The reflectors of an m by n matrix applied to a matrix of `cols` columns, which is read if it is `given`.
+    /// The reflectors of an m by n matrix applied to a matrix of `cols` columns, which is read if
+    /// it is `given`.
     pub fn reflectors((m, n): (usize, usize), cols: usize, given: bool) -> Work {
         let c = area((m, cols));
         let read = area((m, n)) + if given { c } else { 0.0 };
@@ -229,7 +235,8 @@ impl Work {
         }
     }
 
-    /// A linear program of m rows and n columns, of some iterations that form a product and factor it.
+    /// A linear program of m rows and n columns, of some iterations that form a product and factor
+    /// it.
     pub fn linear_program(m: usize, n: usize) -> Work {
         let each = area((m, m)) * n as f64 + cholesky_flops(m) + 40.0 * area((m, n));
         let numbers = (area((m, n)), (m + n) as f64);

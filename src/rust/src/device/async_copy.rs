@@ -9,16 +9,19 @@ use crate::base::scalar::Scalar;
 use crate::device::dense::Device;
 use crate::tiles::buffer::Pages;
 
-/// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside the computation.
+/// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside
+/// the computation.
 pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// A moment in what the device has been given to do.
     type Mark;
     /// What becomes of a factorization.
     type Outcome;
 
-    /// Whether matrices are computed with where they lie in host memory. Then nothing below but [`TileMachine::in_place`] is asked for.
+    /// Whether matrices are computed with where they lie in host memory. Then nothing below but
+    /// [`TileMachine::in_place`] is asked for.
     fn is_host(&self) -> bool;
-    /// This device and the others of its kind with these numbers; of those that cannot be used an error where `all` are needed.
+    /// This device and the others of its kind with these numbers; of those that cannot be used an
+    /// error where `all` are needed.
     fn with(&self, numbers: &[usize], all: bool) -> Result<Vec<Self>>
     where
         Self: Sized;
@@ -44,10 +47,12 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     fn kept(&self, bytes: usize) -> Option<Pages>;
     /// The end of all that was given to the device to compute.
     fn mark(&self) -> Result<Self::Mark>;
-    /// Starts a copy of pinned memory to some of a device's matrix's entries, counted column by column, as soon as `after` is past; the end of it.
+    /// Starts a copy of pinned memory to some of a device's matrix's entries, counted column by
+    /// column, as soon as `after` is past; the end of it.
     ///
     /// # Safety
-    /// The memory has as many numbers, and the matrix those entries; both stay, and neither is changed there, until the copy is done.
+    /// The memory has as many numbers, and the matrix those entries; both stay, and neither is
+    /// changed there, until the copy is done.
     unsafe fn send(
         &self,
         from: *const T,
@@ -85,10 +90,12 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {
         unreachable_memory()
     }
-    /// Starts a copy of another device's matrix, which it has computed, to one of this device, as soon as `after` is past; the end of it.
+    /// Starts a copy of another device's matrix, which it has computed, to one of this device, as
+    /// soon as `after` is past; the end of it.
     ///
     /// # Safety
-    /// `from` is one that this device copies from, and a matrix of as many numbers lies there; both stay, and neither is changed, until the copy is done.
+    /// `from` is one that this device copies from, and a matrix of as many numbers lies there; both
+    /// stay, and neither is changed, until the copy is done.
     unsafe fn copy(
         &self,
         _from: &Self,
@@ -104,7 +111,8 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// What is computed from now on comes after it.
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
-    /// As [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle, but it need not be done when this returns: see [`TileMachine::outcome`].
+    /// As [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle, but it
+    /// need not be done when this returns: see [`TileMachine::outcome`].
     fn start_potrf(&self, a: &mut Self::Mat<'_>) -> Result<Self::Outcome>;
     /// What has become of it, once a later mark is past.
     fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;

@@ -30,7 +30,8 @@ pub struct Problems<'p, M> {
     pub qraux: &'p mut M,
 }
 
-/// Column orders and ranks of problems solved together. `jpvt` has n entries for each problem, 0-based.
+/// Column orders and ranks of problems solved together. `jpvt` has n entries for each problem,
+/// 0-based.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranks {
     pub jpvt: Vec<i32>,
@@ -70,11 +71,14 @@ pub trait Batched<T: Scalar>: Memory<T> {
     ///
     /// # Errors
     /// [`Error::NotPositiveDefiniteIn`] for the first matrix with a pivot as in
-    /// [`Lapack::potrf`](crate::device::lapack::Lapack::potrf). The contents of A are then undefined.
+    /// [`Lapack::potrf`](crate::device::lapack::Lapack::potrf). The contents of A are then
+    /// undefined.
     fn potrf_batched(&self, a: &mut Self::Mat<'_>) -> Result<()>;
-    /// Whether [`Batched::qrls_batched`] accepts problems of this shape. Larger ones are solved one by one.
+    /// Whether [`Batched::qrls_batched`] accepts problems of this shape. Larger ones are solved one
+    /// by one.
     fn takes(&self, shape: ProblemShape) -> bool;
-    /// Least squares by QR with the exchanges of [`Lapack::qrdc2`](crate::device::lapack::Lapack::qrdc2) for many problems.
+    /// Least squares by QR with the exchanges of
+    /// [`Lapack::qrdc2`](crate::device::lapack::Lapack::qrdc2) for many problems.
     ///
     /// It is LINPACK's `dqrls` as R uses it. Problems have at least one row.
     fn qrls_batched(&self, tol: f64, problems: Problems<'_, Self::Mat<'_>>) -> Result<Ranks>;

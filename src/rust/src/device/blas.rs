@@ -21,11 +21,13 @@ pub trait Blas<T: Scalar>: Memory<T> {
         beta: T,
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
-    /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`). It writes both triangles, exactly symmetric.
+    /// `C <- A' A` (`Trans::Yes`) or `A A'` (`Trans::No`). It writes both triangles, exactly
+    /// symmetric.
     fn syrk(&self, trans: Trans, a: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()>;
     /// `B[0..k, ] <- op(A)^-1 B[0..k, ]` (left) or `B[, 0..k] <- B[, 0..k] op(A)^-1` (right).
     ///
-    /// A is the leading `k` x `k` triangle, without a zero on its diagonal. The other triangle is not read.
+    /// A is the leading `k` x `k` triangle, without a zero on its diagonal. The other triangle is
+    /// not read.
     #[allow(clippy::too_many_arguments)]
     fn trsm(
         &self,

@@ -1,8 +1,10 @@
 //! Stationary covariance functions of points, as Gaussian processes and kriging use them.
 //!
-//! Of two points with coordinates x and y, `h^2` is the sum over the dimensions k of `((x_k - y_k) s_k)^2`, where `s_k` is one over the range in that
-//! dimension. Distances come from differences, so that points which are close to each other lose no digits to how far they are from the origin.
-//! `h^2` is symmetric in the two points bit for bit, and so is all that is computed of it.
+//! Of two points with coordinates x and y, `h^2` is the sum over the dimensions k of
+//! `((x_k - y_k) s_k)^2`, where `s_k` is one over the range in that dimension. Distances come from
+//! differences, so that points which are close to each other lose no digits to how far they are
+//! from the origin. `h^2` is symmetric in the two points bit for bit, and so is all that is
+//! computed of it.
 
 use faer::MatRef;
 
@@ -43,8 +45,9 @@ impl Correlation {
         self as i32
     }
 
-    /// Of a squared distance, in the order of operations that every device has. Where a distance is so large that the exponential is zero so is the
-    /// correlation, though its polynomial may have become infinite.
+    /// Of a squared distance, in the order of operations that every device has. Where a distance is
+    /// so large that the exponential is zero so is the correlation, though its polynomial may have
+    /// become infinite.
     pub fn at(self, squared: f64) -> f64 {
         let fading = |polynomial: f64, e: f64| if e > 0.0 { polynomial * e } else { 0.0 };
         match self {
@@ -101,7 +104,8 @@ impl Points<'_> {
     }
 }
 
-/// One over each range. A range below `1 / f64::MAX` counts as that, so that points in one place have distance zero.
+/// One over each range. A range below `1 / f64::MAX` counts as that, so that points in one place
+/// have distance zero.
 pub fn scales(ranges: &[f64]) -> Vec<f64> {
     ranges.iter().map(|r| (1.0 / r).min(f64::MAX)).collect()
 }
@@ -113,7 +117,8 @@ pub trait CovarianceMatrix<T: Scalar>: Memory<T> {
 
     /// Points to read, in double precision whatever `T` is. On the CPU they are borrowed.
     fn points<'a>(&self, x: Points<'a>) -> Result<Self::Points<'a>>;
-    /// `out[i, j]` becomes the covariance of point `block.row + i` of x with point `block.col + j` of y.
+    /// `out[i, j]` becomes the covariance of point `block.row + i` of x with point `block.col + j`
+    /// of y.
     ///
     /// `out` becomes zero outside the block's rows and columns. The nugget is added where the two
     /// point numbers are equal, so it is for points and themselves. x and y have the same

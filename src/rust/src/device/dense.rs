@@ -1,7 +1,8 @@
 //! All dense capabilities of a machine together.
 //!
-//! A driver that needs less names the smaller trait in its bound: [`Memory`], [`Blas`](crate::device::blas::Blas),
-//! [`Lapack`], [`Batched`], [`Streamed`], [`FactorUpdate`] or [`CovarianceMatrix`].
+//! A driver that needs less names the smaller trait in its bound: [`Memory`],
+//! [`Blas`](crate::device::blas::Blas), [`Lapack`], [`Batched`], [`Streamed`], [`FactorUpdate`] or
+//! [`CovarianceMatrix`].
 
 use crate::base::scalar::Scalar;
 use crate::device::batched::Batched;

@@ -1,9 +1,10 @@
 //! The contract for entry-by-entry arithmetic, reductions, and the movement of parts of matrices.
 //!
-//! Entries are computed in double precision and rounded to the element type once, whatever that is: the four operations and the
-//! root are then the same on every machine, and other functions within a few units in the last place.
-//! Results go to matrices of the caller's; nothing of them is read, except by [`Elementwise::scatter`],
-//! [`Elementwise::set_diagonal`] and [`Elementwise::scale_columns`], and they are never one of the operands.
+//! Entries are computed in double precision and rounded to the element type once, whatever that is:
+//! the four operations and the root are then the same on every machine, and other functions within
+//! a few units in the last place. Results go to matrices of the caller's; nothing of them is read,
+//! except by [`Elementwise::scatter`], [`Elementwise::set_diagonal`] and
+//! [`Elementwise::scale_columns`], and they are never one of the operands.
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Part};
@@ -59,7 +60,8 @@ pub enum Map {
 }
 
 impl Map {
-    /// R's names; a place in this list is the number that stands for the function on its way to the device.
+    /// R's names; a place in this list is the number that stands for the function on its way to the
+    /// device.
     pub const NAMES: [(&'static str, Map); 30] = [
         ("copy", Map::Copy),
         ("negate", Map::Negate),
@@ -124,7 +126,8 @@ impl Map {
     }
 }
 
-/// A function of two numbers, as R has it: `1^NA` and `NA^0` are 1, `%%` has the sign of its second operand, and `%/%` rounds down.
+/// A function of two numbers, as R has it: `1^NA` and `NA^0` are 1, `%%` has the sign of its second
+/// operand, and `%/%` rounds down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zip {
     Add,
@@ -229,7 +232,8 @@ pub enum Operand<'o, M> {
     /// One of the result's shape.
     Matrix(&'o M),
     Number(f64),
-    /// The entries of a matrix of any shape but an empty one, by columns, over and over again down the columns of the result.
+    /// The entries of a matrix of any shape but an empty one, by columns, over and over again down
+    /// the columns of the result.
     Recycled(&'o M),
 }
 
@@ -281,7 +285,8 @@ pub trait Elementwise<T: Scalar>: Device<T> {
     /// A matrix that lives on the device alone, to be written before it is read.
     fn blank(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
 
-    /// `out[i, j] <- f(A[i, j])`. Whether an entry that was not NaN became NaN, for functions that can make one so.
+    /// `out[i, j] <- f(A[i, j])`. Whether an entry that was not NaN became NaN, for functions that
+    /// can make one so.
     fn map(&self, f: Map, a: &Self::Mat<'_>, out: &mut Self::Mat<'_>) -> Result<bool>;
 
     /// `out[i, j] <- f(A[i, j], B[i, j])`.
@@ -293,11 +298,13 @@ pub trait Elementwise<T: Scalar>: Device<T> {
         out: &mut Self::Mat<'_>,
     ) -> Result<()>;
 
-    /// A number for each of the lines, in an order of operations that depends on the shape alone. NaN makes NaN, unless `skip`
-    /// leaves it out ([`Fold::Count`] always does).
+    /// A number for each of the lines, in an order of operations that depends on the shape alone.
+    /// NaN makes NaN, unless `skip` leaves it out ([`Fold::Count`] always does).
     fn fold(&self, f: Fold, lines: Lines, skip: bool, a: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
-    /// Changes y by x, columns of one multiplied with numbers: see [`Scaling`]. [`Error::Dimension`] unless both have one shape and there is a number for each column. A column of y depends on that of x and itself alone.
+    /// Changes y by x, columns of one multiplied with numbers: see [`Scaling`].
+    /// [`Error::Dimension`] unless both have one shape and there is a number for each column. A
+    /// column of y depends on that of x and itself alone.
     fn scale_columns(
         &self,
         x: &Self::Mat<'_>,
@@ -306,10 +313,13 @@ pub trait Elementwise<T: Scalar>: Device<T> {
         y: &mut Self::Mat<'_>,
     ) -> Result<()>;
 
-    /// The inner product of every column of x with that of y, of one shape (else [`Error::Dimension`]), in an order of operations that depends on the number of rows alone.
+    /// The inner product of every column of x with that of y, of one shape (else
+    /// [`Error::Dimension`]), in an order of operations that depends on the number of rows alone.
     fn column_dots(&self, x: &Self::Mat<'_>, y: &Self::Mat<'_>) -> Result<Vec<f64>>;
 
-    /// As [`FactorUpdate::update_factor`](crate::device::update::FactorUpdate::update_factor) of an update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and that is false. V has entries.
+    /// As [`FactorUpdate::update_factor`](crate::device::update::FactorUpdate::update_factor) of an
+    /// update, where V stays, and no magnitude in it is above `most`: else nothing is changed, and
+    /// that is false. V has entries.
     fn update_guarded(&self, most: f64, r: &mut Self::Mat<'_>, v: &Self::Mat<'_>) -> Result<bool> {
         let largest = self.fold(Fold::Largest, Lines::All, false, v)?;
         if !largest.iter().all(|x| *x <= most) {
@@ -336,7 +346,8 @@ pub trait Elementwise<T: Scalar>: Device<T> {
         out: &mut Self::Mat<'_>,
     ) -> Result<()>;
 
-    /// `out[rows(i), cols(j)] <- B[i, j]` for an `m` x `n` B of shape `shape`, where both are places. No place is named twice.
+    /// `out[rows(i), cols(j)] <- B[i, j]` for an `m` x `n` B of shape `shape`, where both are
+    /// places. No place is named twice.
     fn scatter(
         &self,
         rows: Index<'_>,

@@ -15,7 +15,8 @@ pub type Transpositions = Vec<usize>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LuInfo {
     pub ipiv: Transpositions,
-    /// 0-based index of the first exactly zero diagonal entry of U. The factor is complete in any case.
+    /// 0-based index of the first exactly zero diagonal entry of U. The factor is complete in any
+    /// case.
     pub zero: Option<usize>,
 }
 
@@ -43,12 +44,14 @@ pub trait Lapack<T: Scalar>: Blas<T> {
     /// [`Error::NotPositiveDefinite`](crate::base::error::Error) with LAPACK's order. An infinite
     /// pivot is no error, as in LAPACK.
     fn potrf(&self, uplo: Uplo, a: &mut Self::Mat<'_>) -> Result<()>;
-    /// `C <- (R'R)^-1` from the leading upper triangle of R, of the order of C, without a zero on its diagonal.
+    /// `C <- (R'R)^-1` from the leading upper triangle of R, of the order of C, without a zero on
+    /// its diagonal.
     ///
     /// It writes both triangles, exactly symmetric.
     fn potri(&self, r: &Self::Mat<'_>, c: &mut Self::Mat<'_>) -> Result<()> {
         let (n, _) = self.shape(c);
-        // The inverse and the product do not use that entries are zero: 2 n^3 operations instead of 2 n^3 / 3.
+        // The inverse and the product do not use that entries are zero: 2 n^3 operations instead of
+        // 2 n^3 / 3.
         progress::extend(4.0 * cholesky_flops(n));
         let mut inv = self.zeros(n, n)?;
         self.set_identity(&mut inv)?;
@@ -75,7 +78,8 @@ pub trait Lapack<T: Scalar>: Blas<T> {
     /// reverse (`Trans::Yes`, `B <- P B`).
     fn laswp(&self, trans: Trans, ipiv: &[usize], b: &mut Self::Mat<'_>) -> Result<()>;
 
-    /// `A = QR` by Householder reflectors in LAPACK's storage and signs; the `min(m, n)` factors `tau`.
+    /// `A = QR` by Householder reflectors in LAPACK's storage and signs; the `min(m, n)` factors
+    /// `tau`.
     ///
     /// R is on and above the diagonal. The reflectors are below it, with an implicit leading one.
     fn geqrf(&self, a: &mut Self::Mat<'_>) -> Result<Vec<T>>;

@@ -10,7 +10,8 @@ use crate::base::scalar::Scalar;
 /// A machine that has column-major matrices of `T`.
 ///
 /// The caller is responsible for shapes. A backend may answer a wrong shape with
-/// [`Error::Dimension`](crate::base::error::Error::Dimension). It never reads or writes outside a matrix.
+/// [`Error::Dimension`](crate::base::error::Error::Dimension). It never reads or writes outside a
+/// matrix.
 pub trait Memory<T: Scalar> {
     /// A matrix that this device can compute with.
     ///
@@ -31,7 +32,8 @@ pub trait Memory<T: Scalar> {
 
     /// A read-only operand. On the CPU it borrows `a`.
     fn load<'a>(&self, a: MatRef<'a, T>) -> Result<Self::Mat<'a>>;
-    /// A copy of `part` of `a`, zero elsewhere, whose final contents go to `home`, of the same shape.
+    /// A copy of `part` of `a`, zero elsewhere, whose final contents go to `home`, of the same
+    /// shape.
     fn load_into<'a>(
         &self,
         a: MatRef<'_, T>,
@@ -51,7 +53,8 @@ pub trait Memory<T: Scalar> {
     /// Sets what is outside `part` to zero.
     fn keep_part(&self, part: Part, a: &mut Self::Mat<'_>) -> Result<()>;
 
-    /// Copies the contents to the matrix's home and waits for the copy. Without a home it only waits.
+    /// Copies the contents to the matrix's home and waits for the copy. Without a home it only
+    /// waits.
     fn store(&self, a: Self::Mat<'_>) -> Result<()>;
     /// As [`Memory::store`], for a matrix that is zero outside `part`.
     fn store_part(&self, a: Self::Mat<'_>, part: Part) -> Result<()>;

@@ -1,8 +1,9 @@
 //! The contracts between the algorithms and the machines they run on.
 //!
-//! It has traits and the types in their signatures, nothing else. It imports `base`, `cost` and `tiles`.
-//! Start with [`memory`], then [`blas`] and [`lapack`]. [`dense`] is their sum with [`batched`],
-//! [`streamed`], [`update`] and [`covariance`]. [`async_copy`] is for tiles that travel during computations.
+//! It has traits and the types in their signatures, nothing else. It imports `base`, `cost` and
+//! `tiles`. Start with [`memory`], then [`blas`] and [`lapack`]. [`dense`] is their sum with
+//! [`batched`], [`streamed`], [`update`] and [`covariance`]. [`async_copy`] is for tiles that
+//! travel during computations.
 
 pub mod async_copy;
 pub mod batched;

@@ -1,11 +1,17 @@
 //! The contract for sparse symmetric matrices, and for the steps of algebraic multigrid with them.
 //!
-//! A matrix is stored by rows with the entries of both triangles, columns ascending. Beside it is a diagonal D for relaxation, `d_i = max(a_ii, sum_j |a_ij| / 2)`: of any symmetric
-//! positive definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above those of the diagonal of the sums. Of a row without entries `d_i` is 1.
+//! A matrix is stored by rows with the entries of both triangles, columns ascending. Beside it is a
+//! diagonal D for relaxation, `d_i = max(a_ii, sum_j |a_ij| / 2)`: of any symmetric positive
+//! definite matrix the eigenvalues of `D^-1 A` are then at most 2, since those of A are not above
+//! those of the diagonal of the sums. Of a row without entries `d_i` is 1.
 //!
-//! A coarser matrix has a row for each aggregate, a set of rows: interpolation P has an entry 1 for each row that is in one, and `P' A P` sums entries up by aggregates. Aggregates are pairs of rows
-//! that are each other's strongest neighbours among those that are left, and rows that join them, where these are not weak ([`WEAK`]). Two rows are neighbours where their entry is negative, by as much as
-//! `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so that rounding hardly ever decides; a number made of both rows' numbers ([`priority`]) decides between those that are alike.
+//! A coarser matrix has a row for each aggregate, a set of rows: interpolation P has an entry 1 for
+//! each row that is in one, and `P' A P` sums entries up by aggregates. Aggregates are pairs of
+//! rows that are each other's strongest neighbours among those that are left, and rows that join
+//! them, where these are not weak ([`WEAK`]). Two rows are neighbours where their entry is
+//! negative, by as much as `-a_ij / sqrt(d_i d_j)` in single precision without its last bits, so
+//! that rounding hardly ever decides; a number made of both rows' numbers ([`priority`]) decides
+//! between those that are alike.
 
 use std::ops::Range;
 
@@ -23,7 +29,8 @@ pub enum Stored {
     Upper,
 }
 
-/// A symmetric matrix of the host by columns, as R has it: where each begins and the last one ends, rows counted from 0, values.
+/// A symmetric matrix of the host by columns, as R has it: where each begins and the last one ends,
+/// rows counted from 0, values.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<'a> {
     pub starts: &'a [i32],
@@ -40,18 +47,23 @@ pub struct Rows {
     pub values: Vec<f64>,
 }
 
-/// How many times every row that is left is asked for its strongest neighbour. What four leave are a few rows in a hundred, which join others.
+/// How many times every row that is left is asked for its strongest neighbour. What four leave are
+/// a few rows in a hundred, which join others.
 pub const ROUNDS: usize = 4;
 
-/// A row whose other entries sum up to no more than this part of its own is in no aggregate: relaxation alone solves it.
+/// A row whose other entries sum up to no more than this part of its own is in no aggregate:
+/// relaxation alone solves it.
 pub const DOMINANT: f64 = 1.0 / 8.0;
 
-/// A neighbour whose strength is a smaller part of that of the row's strongest is none: so a region that small entries join to the rest becomes one row by itself, whatever its shape, before it is
-/// joined to others. Where nothing relaxes it is the strength itself that must not be smaller than [`FAINT`].
+/// A neighbour whose strength is a smaller part of that of the row's strongest is none: so a region
+/// that small entries join to the rest becomes one row by itself, whatever its shape, before it is
+/// joined to others. Where nothing relaxes it is the strength itself that must not be smaller than
+/// [`FAINT`].
 pub const WEAK: f32 = 1.0 / 64.0;
 pub const FAINT: f32 = 1.0 / 256.0;
 
-/// Bits of a strength in single precision that do not count: neighbours that differ by 1e-4 are alike.
+/// Bits of a strength in single precision that do not count: neighbours that differ by 1e-4 are
+/// alike.
 pub const ALIKE: u32 = !0x3ff;
 
 fn mixed(mut x: u32) -> u32 {
@@ -60,7 +72,8 @@ fn mixed(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// What decides between neighbours: the strength first, then a number that looks drawn at random and is the same seen from either row.
+/// What decides between neighbours: the strength first, then a number that looks drawn at random
+/// and is the same seen from either row.
 pub fn priority(i: u32, j: u32, strength: f64) -> u64 {
     let (low, high) = (i.min(j), i.max(j));
     let drawn = mixed(mixed(low).wrapping_add(high.wrapping_mul(0x9e37_79b1)));
@@ -78,7 +91,8 @@ impl Stored {
     }
 }
 
-/// Calls `f` with row, column and inner product, of rows of a matrix, whose places and values `row` gives, and columns of x. A sum is in the order of its row's entries; some columns at once go
+/// Calls `f` with row, column and inner product, of rows of a matrix, whose places and values `row`
+/// gives, and columns of x. A sum is in the order of its row's entries; some columns at once go
 /// through a row together.
 pub(crate) fn each_product<'a>(
     rows: Range<usize>,
@@ -116,16 +130,20 @@ pub(crate) fn each_product<'a>(
     }
 }
 
-/// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What does not
-/// fit together is [`Dimension`](crate::base::error::Error::Dimension).
+/// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as
+/// many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What
+/// does not fit together is [`Dimension`](crate::base::error::Error::Dimension).
 pub trait Sparse: Elementwise<f64> {
     /// A matrix with its diagonal for relaxation.
     type Csr;
     /// Which aggregate each row is in, if it is in one, and the rows of each, ascending.
     type Aggregates;
 
-    /// A matrix from the host. Errors: [`Dimension`](crate::base::error::Error::Dimension) of parts that do not fit together or are out of order, and of more entries than 31 bits count;
-    /// [`NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of an entry and [`NotSymmetric`](crate::base::error::Error::NotSymmetric), which name `A`; and of memory. What is not stored is zero.
+    /// A matrix from the host. Errors: [`Dimension`](crate::base::error::Error::Dimension) of parts
+    /// that do not fit together or are out of order, and of more entries than 31 bits count;
+    /// [`NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of an entry and
+    /// [`NotSymmetric`](crate::base::error::Error::NotSymmetric), which name `A`; and of memory.
+    /// What is not stored is zero.
     fn sparse_load(&self, a: Columns<'_>) -> Result<Self::Csr>;
 
     /// All entries, brought to the host.
@@ -149,7 +167,8 @@ pub trait Sparse: Elementwise<f64> {
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 
-    /// `p` as [`Step`] says with the diagonal for relaxation, and `out <- x + p`. Without x that is 0, and nothing of p is read.
+    /// `p` as [`Step`] says with the diagonal for relaxation, and `out <- x + p`. Without x that is
+    /// 0, and nothing of p is read.
     fn sparse_relax(
         &self,
         a: &Self::Csr,
@@ -160,8 +179,10 @@ pub trait Sparse: Elementwise<f64> {
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 
-    /// Aggregates of a pair of rows or a few more. Rows whose other entries sum up to no more than `apart` times their own, as [`DOMINANT`] has it, are in none; with -1 rows without entries alone.
-    /// That is for a matrix with which nothing relaxes: aggregates of its rows are to be such as relaxation with the matrix before sees the difference of, by whose diagonal
+    /// Aggregates of a pair of rows or a few more. Rows whose other entries sum up to no more than
+    /// `apart` times their own, as [`DOMINANT`] has it, are in none; with -1 rows without entries
+    /// alone. That is for a matrix with which nothing relaxes: aggregates of its rows are to be
+    /// such as relaxation with the matrix before sees the difference of, by whose diagonal
     /// ([`Sparse::sparse_inherit`]) neighbours are strong or [`FAINT`] then.
     fn sparse_aggregate(&self, a: &Self::Csr, apart: f64) -> Result<Self::Aggregates>;
 

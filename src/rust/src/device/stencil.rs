@@ -1,12 +1,19 @@
-//! The contract for symmetric operators on grids, whose points are joined to their neighbours, and for the steps of multigrid with them.
+//! The contract for symmetric operators on grids, whose points are joined to their neighbours, and
+//! for the steps of multigrid with them.
 //!
-//! An operator is a matrix with a row for each point and couplings as columns: `(A x)_i = e_i x_i + sum_j w_ij (x_i - x_j)` over the neighbours j of i. The first column
-//! has the excess e, what a row sums up to; the others have w towards the neighbours that [`Grid::forwards`] lists, the other half being the same numbers seen from there.
-//! So nothing is lost by cancellation of a part of the grid that only small couplings join to the rest. Couplings that leave the grid are not read.
+//! An operator is a matrix with a row for each point and couplings as columns:
+//! `(A x)_i = e_i x_i + sum_j w_ij (x_i - x_j)` over the neighbours j of i. The first column has
+//! the excess e, what a row sums up to; the others have w towards the neighbours that
+//! [`Grid::forwards`] lists, the other half being the same numbers seen from there. So nothing is
+//! lost by cancellation of a part of the grid that only small couplings join to the rest. Couplings
+//! that leave the grid are not read.
 //!
-//! Interpolation is Dendy's (1982, Black box multigrid, J. Comput. Phys. 48:366): every second point of each axis is a point of the coarse grid; at others the operator, collapsed onto the axes along
-//! which the point lies between coarse ones, says how these are weighted. With each coarse point go those up to one further along each axis, its cell. A weight is named by the cell, and by a number
-//! in base 3 with a digit for each axis: 0 where the point is not between, 1 and 2 where it is, for the weight of the coarse point below and above.
+//! Interpolation is Dendy's (1982, Black box multigrid, J. Comput. Phys. 48:366): every second
+//! point of each axis is a point of the coarse grid; at others the operator, collapsed onto the
+//! axes along which the point lies between coarse ones, says how these are weighted. With each
+//! coarse point go those up to one further along each axis, its cell. A weight is named by the
+//! cell, and by a number in base 3 with a digit for each axis: 0 where the point is not between, 1
+//! and 2 where it is, for the weight of the coarse point below and above.
 
 use crate::base::error::Result;
 use crate::device::elementwise::Elementwise;
@@ -57,7 +64,8 @@ impl Grid {
         deep.flat_map(plane).collect()
     }
 
-    /// Steps to the neighbours that come later in the order of points, which couplings are stored for.
+    /// Steps to the neighbours that come later in the order of points, which couplings are stored
+    /// for.
     pub fn forwards(&self, reach: Reach) -> Vec<Offset> {
         match reach {
             Reach::Axes => [[1, 0, 0], [0, 1, 0], [0, 0, 1]][..self.axes()].to_vec(),
@@ -73,7 +81,8 @@ impl Grid {
         1 + self.forwards(reach).len()
     }
 
-    /// How many weights of interpolation there are to a cell, that of the coarse point itself, which is 1, left out.
+    /// How many weights of interpolation there are to a cell, that of the coarse point itself,
+    /// which is 1, left out.
     pub fn weights(&self) -> usize {
         3usize.pow(self.axes() as u32) - 1
     }
@@ -103,15 +112,18 @@ pub struct Operator<M> {
     pub entries: M,
 }
 
-/// A step of an iteration: `p <- momentum p + rate D^-1 (b - A x)`, with D diagonal and `d_i = max(a_ii, sum_j |a_ij| / 2)`, so that eigenvalues of `D^-1 A` are at most 2. That is the operator's
-/// diagonal where no coupling is negative, as on an image's grid; coarser ones may have some.
+/// A step of an iteration: `p <- momentum p + rate D^-1 (b - A x)`, with D diagonal and
+/// `d_i = max(a_ii, sum_j |a_ij| / 2)`, so that eigenvalues of `D^-1 A` are at most 2. That is the
+/// operator's diagonal where no coupling is negative, as on an image's grid; coarser ones may have
+/// some.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     pub rate: f64,
     pub momentum: f64,
 }
 
-/// Arithmetic with operators. Vectors are columns, several of them beside each other; shapes are the caller's duty, and no result is an operand.
+/// Arithmetic with operators. Vectors are columns, several of them beside each other; shapes are
+/// the caller's duty, and no result is an operand.
 pub trait Stencil: Elementwise<f64> {
     /// `out <- b - A x`, or `A x` where there is no b.
     fn stencil_residual(
@@ -133,7 +145,8 @@ pub trait Stencil: Elementwise<f64> {
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 
-    /// The weights of the interpolation P from the coarse grid: a row for each of its points, `weights()` columns.
+    /// The weights of the interpolation P from the coarse grid: a row for each of its points,
+    /// `weights()` columns.
     fn stencil_interpolation(&self, a: &Operator<Self::Mat<'static>>)
         -> Result<Self::Mat<'static>>;
 

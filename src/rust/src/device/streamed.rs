@@ -38,7 +38,8 @@ pub trait Streamed<T: Scalar>: Lapack<T> {
     ) -> Result<Option<()>> {
         Ok(None)
     }
-    /// `out` becomes the factor U of `a`, of which only the upper triangle is read, and zero below the diagonal.
+    /// `out` becomes the factor U of `a`, of which only the upper triangle is read, and zero below
+    /// the diagonal.
     fn potrf_streamed(&self, _a: MatRef<'_, T>, _out: MatMut<'_, T>) -> Result<Option<()>> {
         Ok(None)
     }

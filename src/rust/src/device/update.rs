@@ -7,7 +7,8 @@ use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 use crate::device::blas::Blas;
 
-/// Columns of a factor that are changed together: panels of [`FactorUpdate::update_panel`] begin at its multiples.
+/// Columns of a factor that are changed together: panels of [`FactorUpdate::update_panel`] begin at
+/// its multiples.
 pub const PANEL: usize = 448;
 
 /// Rank-k changes of an upper Cholesky factor by reflections of rows.
@@ -19,15 +20,18 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
     fn has_update(&self) -> bool {
         false
     }
-    /// Whether [`FactorUpdate::update_factor`] exists and is faster than a new factorization, for V of `n` x `k`.
+    /// Whether [`FactorUpdate::update_factor`] exists and is faster than a new factorization, for V
+    /// of `n` x `k`.
     fn update_pays(&self, _n: usize, _k: usize) -> bool {
         false
     }
-    /// Whether [`FactorUpdate::update_factor`] for V of `n` x `k` takes only a moment, so that an interrupt can wait for its end.
+    /// Whether [`FactorUpdate::update_factor`] for V of `n` x `k` takes only a moment, so that an
+    /// interrupt can wait for its end.
     fn is_short_update(&self, _n: usize, _k: usize) -> bool {
         false
     }
-    /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal. V is lost.
+    /// The upper factor of `R'R + V V'` or `R'R - V V'` in place of R, with a positive diagonal. V
+    /// is lost.
     ///
     /// Entries of R below the diagonal are neither read nor changed.
     ///
@@ -43,8 +47,8 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
             what: "this device has no reflections of a factor".into(),
         })
     }
-    /// As [`FactorUpdate::update_factor`], from the upper triangle of `from` in host memory to `out`,
-    /// which becomes zero below the diagonal.
+    /// As [`FactorUpdate::update_factor`], from the upper triangle of `from` in host memory to
+    /// `out`, which becomes zero below the diagonal.
     ///
     /// `None`, with V unchanged, where streaming does not pay on this device. Before a downdate
     /// changes anything, `look` gets R, and an error of `look` ends the call.
@@ -61,15 +65,19 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
     ) -> Result<Option<()>> {
         Ok(None)
     }
-    /// Whether `a` is known to be an upper factor, zero below the diagonal, that can be changed without a check of its entries.
+    /// Whether `a` is known to be an upper factor, zero below the diagonal, that can be changed
+    /// without a check of its entries.
     fn is_factor(&self, _a: &Self::Mat<'_>) -> bool {
         false
     }
-    /// Records what [`FactorUpdate::is_factor`] answers. Whoever changes the matrix otherwise must record `false`.
+    /// Records what [`FactorUpdate::is_factor`] answers. Whoever changes the matrix otherwise must
+    /// record `false`.
     fn set_factor(&self, _a: &mut Self::Mat<'_>, _known: bool) {}
-    /// Memory for the reflections of `n` rows of a factor with `k` columns of V, still empty: O(n k) numbers.
+    /// Memory for the reflections of `n` rows of a factor with `k` columns of V, still empty: O(n
+    /// k) numbers.
     fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Self::Reflections>;
-    /// Changes the columns of a factor from `first` on, for factors that no memory holds as a whole.
+    /// Changes the columns of a factor from `first` on, for factors that no memory holds as a
+    /// whole.
     ///
     /// `panel` has these columns down to the diagonal: `first` rows and as many more as it has
     /// columns. `v` has the rows of V of these columns, which are lost. `all` has the reflections

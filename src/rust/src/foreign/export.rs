@@ -1,7 +1,8 @@
 //! From a file of tiles to a file of another format, in the order of columns.
 //!
-//! A tile has a short piece of each of many columns. All pieces of a block of columns are written before those of the next, into one
-//! span of the file, so that the system's cache of pages makes long writes of them.
+//! A tile has a short piece of each of many columns. All pieces of a block of columns are written
+//! before those of the next, into one span of the file, so that the system's cache of pages makes
+//! long writes of them.
 
 use std::path::Path;
 
@@ -12,7 +13,8 @@ use crate::base::scalar::Scalar;
 use crate::tiles::entries::{below, load};
 use crate::tiles::{Below, Buffer, PlainFile, TileFile};
 
-/// After so many bytes what was written is made durable, and the cache is told to forget it. Else it would drive out everything else.
+/// After so many bytes what was written is made durable, and the cache is told to forget it. Else
+/// it would drive out everything else.
 const SETTLE: u64 = 256 << 20;
 
 /// What comes before the numbers.
@@ -24,7 +26,8 @@ pub enum Kind {
     Npy,
 }
 
-/// Writes the whole matrix, or factor, that is in a file of tiles, into a new file. Where that fails there is no new file.
+/// Writes the whole matrix, or factor, that is in a file of tiles, into a new file. Where that
+/// fails there is no new file.
 pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: Kind) -> Result<()> {
     let below = below(file)?;
     let layout = *file.layout();

@@ -1,8 +1,10 @@
 //! From a file of another format to a file of tiles.
 //!
-//! A tile has a short piece of each of many lines, and no memory here holds the lines whole. But the lines that one block of tiles
-//! shares are a single span of the file. So that span is first read from one end to the other and thrown away, which leaves it in the system's
-//! cache of pages, and then taken from there piece by piece. Where the cache has no room for it the pieces come from the disk.
+//! A tile has a short piece of each of many lines, and no memory here holds the lines whole. But
+//! the lines that one block of tiles shares are a single span of the file. So that span is first
+//! read from one end to the other and thrown away, which leaves it in the system's cache of pages,
+//! and then taken from there piece by piece. Where the cache has no room for it the pieces come
+//! from the disk.
 
 use super::source::{Order, Source};
 use crate::base::error::{Error, Result};
@@ -13,12 +15,15 @@ use crate::tiles::{Buffer, Shape, TileFile};
 
 /// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.
 const AT_ONCE: usize = 4 << 20;
-/// Files that are longer would drive everything else out of the cache, so that it is told to forget what was read.
+/// Files that are longer would drive everything else out of the cache, so that it is told to forget
+/// what was read.
 const LARGE: u64 = 1 << 30;
-/// Rows that are turned into columns at once: eight doubles are what a processor's cache moves at least.
+/// Rows that are turned into columns at once: eight doubles are what a processor's cache moves at
+/// least.
 const ROWS: usize = 8;
 
-/// Writes all tiles of a new file. Of a file that holds the upper triangle, what stands below the diagonal is not looked at.
+/// Writes all tiles of a new file. Of a file that holds the upper triangle, what stands below the
+/// diagonal is not looked at.
 pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
     let layout = *file.layout();
     if (source.rows, source.cols) != (layout.rows(), layout.cols()) {
@@ -94,7 +99,8 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         })
     }
 
-    /// The lines of a block, and where in each the tiles from `ends.0` to `ends.1` begin and how long all of them are.
+    /// The lines of a block, and where in each the tiles from `ends.0` to `ends.1` begin and how
+    /// long all of them are.
     fn lines(&self, block: usize, ends: (usize, usize)) -> ((usize, usize), (usize, usize)) {
         let (lines, length) = match self.source.order {
             Order::Columns => (self.source.cols, self.source.rows),

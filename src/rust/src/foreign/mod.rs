@@ -1,7 +1,9 @@
-//! Matrices in files of other formats, read into files of tiles and written from them, of which no memory holds more than some tiles.
+//! Matrices in files of other formats, read into files of tiles and written from them, of which no
+//! memory holds more than some tiles.
 //!
 //! - [`number`]: how a number lies in a file; [`npy`]: the header of NumPy's format
-//! - [`source`]: where a file has the entries of a matrix, as lines of numbers that lie side by side: columns or rows
+//! - [`source`]: where a file has the entries of a matrix, as lines of numbers that lie side by
+//!   side: columns or rows
 //! - [`mps`]: linear programs in MPS files
 //! - [`import`](mod@import), [`export`](mod@export): to tiles, and from them
 

@@ -1,5 +1,5 @@
-//! The header of NumPy's `.npy` format, versions 1 to 3: a magic word, the version, the length of a text, and the text, a Python
-//! dictionary of three entries. The numbers follow it.
+//! The header of NumPy's `.npy` format, versions 1 to 3: a magic word, the version, the length of a
+//! text, and the text, a Python dictionary of three entries. The numbers follow it.
 
 use super::number::{Number, NATIVE};
 use super::source::Order;
@@ -7,7 +7,8 @@ use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Longer ones describe structured types. NumPy itself reads 10000 letters of a file that is not trusted.
+/// Longer ones describe structured types. NumPy itself reads 10000 letters of a file that is not
+/// trusted.
 const LONGEST: usize = 1 << 16;
 /// What the place of the first number is a multiple of.
 const ALIGNED: usize = 64;
@@ -66,7 +67,8 @@ pub fn read(file: &PlainFile) -> Result<Header> {
     })
 }
 
-/// The dictionary: `{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }`, its entries in any order.
+/// The dictionary: `{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }`, its entries in any
+/// order.
 fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), String> {
     let malformed = || "the .npy header is malformed".to_owned();
     let text = std::str::from_utf8(text).map_err(|_| malformed())?;
@@ -136,7 +138,8 @@ fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), Stri
     Ok((name.to_owned(), order, rows, cols))
 }
 
-/// What is left of a text; each method takes something from its beginning, or nothing where it begins otherwise.
+/// What is left of a text; each method takes something from its beginning, or nothing where it
+/// begins otherwise.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
@@ -182,7 +185,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The header of a matrix in the order of columns, of floats of `size` bytes in this machine's order.
+/// The header of a matrix in the order of columns, of floats of `size` bytes in this machine's
+/// order.
 pub fn header(size: usize, (rows, cols): (usize, usize)) -> Vec<u8> {
     let text = format!(
         "{{'descr': '{NATIVE}f{size}', 'fortran_order': True, 'shape': ({rows}, {cols}), }}"

@@ -33,8 +33,9 @@ pub const NATIVE: char = if cfg!(target_endian = "big") {
 };
 
 impl Number {
-    /// By NumPy's name: `<f8`, `>i4`, `|b1`. None for a type whose values are no real numbers of at most eight bytes, which
-    /// are floats of four and eight, integers with and without a sign, and truth values.
+    /// By NumPy's name: `<f8`, `>i4`, `|b1`. None for a type whose values are no real numbers of at
+    /// most eight bytes, which are floats of four and eight, integers with and without a sign, and
+    /// truth values.
     pub fn parse(name: &str) -> Option<Self> {
         let mut letters = name.chars();
         let swapped = match letters.next()? {
@@ -75,7 +76,8 @@ impl Number {
         self.size
     }
 
-    /// The numbers in `bytes`, rounded where `T` has fewer digits. Floats of the type `T` are taken bit for bit.
+    /// The numbers in `bytes`, rounded where `T` has fewer digits. Floats of the type `T` are taken
+    /// bit for bit.
     pub fn decode<T: Scalar>(&self, bytes: &[u8], to: &mut [T]) {
         macro_rules! each {
             ($type:ty, |$value:ident| $number:expr) => {

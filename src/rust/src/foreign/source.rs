@@ -17,8 +17,8 @@ pub enum Order {
 enum Place {
     /// In one file, so many bytes apart.
     One { file: PlainFile, stride: u64 },
-    /// Each in a file of its own. They are opened when they are read, since a process may not have so many open. The names end
-    /// in the number of the line, of which this is the first.
+    /// Each in a file of its own. They are opened when they are read, since a process may not have
+    /// so many open. The names end in the number of the line, of which this is the first.
     Each { stem: String, first: usize },
 }
 
@@ -110,7 +110,8 @@ impl Source {
         })
     }
 
-    /// Entries of successive lines, of each those from number `from` on: `bytes` is to hold `count` lines of the same length, and `then` gets each.
+    /// Entries of successive lines, of each those from number `from` on: `bytes` is to hold `count`
+    /// lines of the same length, and `then` gets each.
     pub fn read(
         &self,
         (line, count): (usize, usize),
@@ -134,7 +135,8 @@ impl Source {
         Ok(())
     }
 
-    /// The file, and the bytes from an entry of the first of these lines to the end of an entry of the last, where they are in one file.
+    /// The file, and the bytes from an entry of the first of these lines to the end of an entry of
+    /// the last, where they are in one file.
     pub fn span(
         &self,
         (line, count): (usize, usize),

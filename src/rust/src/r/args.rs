@@ -11,8 +11,9 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 
 extern "C" {
-    /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no copy of a vector that
-    /// shares its memory with another, as one does whose attributes were changed.
+    /// R's: the values of a vector for reading. Unlike `REAL`, which extendr calls, it makes no
+    /// copy of a vector that shares its memory with another, as one does whose attributes were
+    /// changed.
     fn DATAPTR_RO(x: *mut c_void) -> *const c_void;
     fn REAL(x: *mut c_void) -> *mut f64;
     fn TYPEOF(x: *mut c_void) -> i32;
@@ -37,7 +38,8 @@ pub fn doubles(x: &Robj) -> Result<&[f64]> {
     if x.len() == 0 {
         return Ok(&[]);
     }
-    // SAFETY: R's memory of so many doubles, which the caller of the native routine keeps alive and unchanged.
+    // SAFETY: R's memory of so many doubles, which the caller of the native routine keeps alive and
+    // unchanged.
     Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
@@ -49,7 +51,8 @@ pub fn integers(x: &Robj) -> Result<&[i32]> {
     if x.rtype() != Rtype::Integers {
         return Err(broken("an integer vector"));
     }
-    // SAFETY: R's memory of so many integers, which the caller of the native routine keeps alive and unchanged.
+    // SAFETY: R's memory of so many integers, which the caller of the native routine keeps alive
+    // and unchanged.
     Ok(unsafe { std::slice::from_raw_parts(DATAPTR_RO(x.get().cast()).cast(), x.len()) })
 }
 
@@ -124,8 +127,8 @@ pub fn matrix(x: &Robj, dims: (usize, usize)) -> Result<&[f64]> {
     }
 }
 
-/// The elements of a list of double vectors of `len` values each; `None` where `x` is no list. Without an [`Robj`] for each,
-/// which costs more than a small matrix.
+/// The elements of a list of double vectors of `len` values each; `None` where `x` is no list.
+/// Without an [`Robj`] for each, which costs more than a small matrix.
 fn elements(x: &Robj, len: usize) -> Result<Option<Vec<*mut c_void>>> {
     if x.rtype() != Rtype::List {
         return Ok(None);
@@ -150,7 +153,8 @@ pub fn matrices(x: &Robj, n: usize) -> Result<Option<Vec<&[f64]>>> {
     let slice = |e| match len {
         // Of nothing R tells an address that is none.
         0 => &[][..],
-        // SAFETY: R's memory of so many doubles, which the list keeps alive and unchanged during the call.
+        // SAFETY: R's memory of so many doubles, which the list keeps alive and unchanged during
+        // the call.
         _ => unsafe { std::slice::from_raw_parts(DATAPTR_RO(e).cast::<f64>(), len) },
     };
     Ok(elements(x, len)?.map(|all| all.into_iter().map(slice).collect()))
@@ -200,12 +204,14 @@ impl<T> Out<'_, T> {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: R's memory of `len` numbers, kept alive by `owner`, reached through this value alone.
+        // SAFETY: R's memory of `len` numbers, kept alive by `owner`, reached through this value
+        // alone.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
     }
 }
 
-/// A list of fresh matrices to be filled, each of which stands in it once; `None` where `x` is no list.
+/// A list of fresh matrices to be filled, each of which stands in it once; `None` where `x` is no
+/// list.
 pub fn places(x: &Robj, n: usize) -> Result<Option<Vec<Out<'_>>>> {
     let len = n.saturating_mul(n);
     let place = |e| Out {

@@ -9,7 +9,8 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 
 extern "C" {
-    /// In `callback.c`. 1, or -1 where R jumped out of the function, 0 of a matrix that R cannot hold; jumps nowhere.
+    /// In `callback.c`. 1, or -1 where R jumped out of the function, 0 of a matrix that R cannot
+    /// hold; jumps nowhere.
     fn cudafactor_apply(
         function: *mut c_void,
         continuation: *mut c_void,
@@ -20,8 +21,8 @@ extern "C" {
     ) -> i32;
 }
 
-/// A function of R's, and what a jump out of it is kept in, which the caller of the native routine keeps alive. Results have been checked by the R code around the user's
-/// function.
+/// A function of R's, and what a jump out of it is kept in, which the caller of the native routine
+/// keeps alive. Results have been checked by the R code around the user's function.
 pub struct Callback {
     function: Robj,
     continuation: Robj,
@@ -38,9 +39,11 @@ impl Callback {
     /// `out = f(x)`. After [`Error::Jumped`] nothing is left to do but to return to R.
     pub fn apply(&self, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
         let (rows, columns) = x.shape();
-        // The function may call this package, which then has the threads: no other work is under way.
+        // The function may call this package, which then has the threads: no other work is under
+        // way.
         let threads = threads::want(0);
-        // SAFETY: both blocks have so many rows and columns; R's objects are alive; called on R's thread, which runs the native routine.
+        // SAFETY: both blocks have so many rows and columns; R's objects are alive; called on R's
+        // thread, which runs the native routine.
         let done = unsafe {
             cudafactor_apply(
                 self.function.get().cast(),

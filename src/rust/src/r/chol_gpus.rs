@@ -12,7 +12,8 @@ use crate::r::reply::reply;
 use crate::r::resident::{Held, Holds, Slot};
 use crate::r::target::{on_device, How};
 
-/// The tiles of the upper factor of x behind `handles`, columns of tiles after one another, each on the GPU that made it
+/// The tiles of the upper factor of x behind `handles`, columns of tiles after one another, each on
+/// the GPU that made it
 #[extendr]
 fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> Robj {
     reply(|| {

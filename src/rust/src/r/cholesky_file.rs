@@ -102,8 +102,8 @@ fn on<T: Scalar>(
     }
 }
 
-/// Opens the files, the first of which is to hold a matrix of these extents, and makes the second one where it is not to be gone
-/// on with.
+/// Opens the files, the first of which is to hold a matrix of these extents, and makes the second
+/// one where it is not to be gone on with.
 fn factor<T: Scalar>(
     from: &str,
     dim: (usize, usize),
@@ -125,7 +125,8 @@ fn factor<T: Scalar>(
         TileFile::<T>::create_from(to, &from)?
     };
     let done = factor_open(&Files::new(Some(&from), &to), wanted, how);
-    // Nobody can go on with a file where nothing was begun, or which has no factor. What is said of another matrix leaves it alone.
+    // Nobody can go on with a file where nothing was begun, or which has no factor. What is said of
+    // another matrix leaves it alone.
     let own = to.origin() == Some(from.fingerprint());
     let useless = match (&done, to.state()) {
         (Err(Error::NotPositiveDefinite { .. }), State::NotPositiveDefinite { .. }) => own,
@@ -156,7 +157,8 @@ fn factor_open<T: Scalar>(
     }
 }
 
-/// Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to` is its name; `memory` are bytes of the host and of the GPU
+/// Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to`
+/// is its name; `memory` are bytes of the host and of the GPU
 #[extendr]
 fn native_chol_file(
     from: Robj,

@@ -158,7 +158,8 @@ fn native_held_chol_drop(r: Robj, dropped: Robj, lower: Robj, out: Robj, how: Ro
     })
 }
 
-/// out = the factor with m new rows and columns after the first `at`; how much of the smallest eigenvalue is left
+/// out = the factor with m new rows and columns after the first `at`; how much of the smallest
+/// eigenvalue is left
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_chol_insert(

@@ -64,7 +64,8 @@ fn weight(entries: f64) -> Work {
     })
 }
 
-/// out = the covariances of the points in the rows of x and those in the rows of y; of x with one another where y is NULL
+/// out = the covariances of the points in the rows of x and those in the rows of y; of x with one
+/// another where y is NULL
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_covariance(
@@ -164,7 +165,8 @@ fn fill_file<T: Scalar>(
     }
 }
 
-/// Writes all tiles of a file that is being made: the covariances of the points in the rows of x with one another
+/// Writes all tiles of a file that is being made: the covariances of the points in the rows of x
+/// with one another
 #[extendr]
 fn native_tiles_covariance(
     mut out: Robj,

@@ -60,7 +60,8 @@ fn native_lm(
     })
 }
 
-/// The parts of many least-squares fits of one shape: x has `ydim[0]` rows and `n` columns for each of `count` problems
+/// The parts of many least-squares fits of one shape: x has `ydim[0]` rows and `n` columns for each
+/// of `count` problems
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_lm_batch(

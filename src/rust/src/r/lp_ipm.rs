@@ -26,8 +26,9 @@ use crate::r::session::set_last;
 use crate::r::sparse;
 use crate::r::target::{on_device, How};
 
-/// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows, and of columns; `limits` are the
-/// tolerance, iterations, seconds and the constant of the objective.
+/// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows,
+/// and of columns; `limits` are the tolerance, iterations, seconds and the constant of the
+/// objective.
 struct Call<'r> {
     parts: [&'r [f64]; 5],
     options: Options,
@@ -99,7 +100,8 @@ fn list_of(x: &Robj) -> Vec<Robj> {
         .unwrap_or_default()
 }
 
-/// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is named, or its normal equations have few zeros.
+/// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is
+/// named, or its normal equations have few zeros.
 fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
     let asked_for_gpu = matches!(how.target(0.0), Processor::Cuda(_));
     !(asked_for_gpu || a.rows > DENSE_ROWS && is_for_dense(a, p))
@@ -107,7 +109,8 @@ fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
 
 /// Rows up to which it does not matter.
 const DENSE_ROWS: usize = 50;
-/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
+/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse
+/// one.
 const SPARSE: f64 = 0.25;
 
 fn status(s: Status) -> &'static str {

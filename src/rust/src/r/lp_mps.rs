@@ -18,7 +18,8 @@ fn layout(x: &Robj) -> Result<Option<Layout>> {
     }
 }
 
-/// The linear program that the bytes of an MPS file say, or the number of the line that is wrong, and why
+/// The linear program that the bytes of an MPS file say, or the number of the line that is wrong,
+/// and why
 #[extendr]
 fn native_read_mps(text: Robj, type_: Robj) -> Robj {
     reply(|| {

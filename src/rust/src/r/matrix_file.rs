@@ -27,8 +27,9 @@ fn native_npy_header(file: Robj) -> Robj {
     })
 }
 
-/// A file of another format, of numbers with NumPy's name `number`, in which the smallest integer may stand for NA. One line begins
-/// `stride` numbers after the other; where `separate` is a number, each line is in a file whose name ends in its number, from this on
+/// A file of another format, of numbers with NumPy's name `number`, in which the smallest integer
+/// may stand for NA. One line begins `stride` numbers after the other; where `separate` is a
+/// number, each line is in a file whose name ends in its number, from this on
 fn described(
     (file, number, na): (&Robj, &Robj, &Robj),
     (dim, by_rows): (&Robj, &Robj),
@@ -114,7 +115,8 @@ fn native_matrix_file_import(
     })
 }
 
-/// Writes the matrix of these extents in a file of tiles to a new file, with NumPy's header or without one
+/// Writes the matrix of these extents in a file of tiles to a new file, with NumPy's header or
+/// without one
 #[extendr]
 fn native_matrix_file_export(file: Robj, dim: Robj, to: Robj, npy: Robj) -> Robj {
     reply(|| {

@@ -123,7 +123,8 @@ fn usable(target: Processor) -> Result<f64> {
     }
 }
 
-/// The largest order for which the memory that is free suffices, and where; NaN where that is not known
+/// The largest order for which the memory that is free suffices, and where; NaN where that is not
+/// known
 #[extendr]
 fn native_max_order(what: Robj, how: Robj) -> Robj {
     reply(|| {

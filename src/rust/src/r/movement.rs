@@ -154,8 +154,8 @@ fn native_held_scatter(x: Robj, rows: Robj, cols: Robj, value: Robj, out: Robj, 
     })
 }
 
-/// out = the handle of a matrix of extents `dim` that is made of parts: `values[k]` fills `extents[, k]` rows and columns after
-/// `starts[, k]`. One of the values at least is a handle
+/// out = the handle of a matrix of extents `dim` that is made of parts: `values[k]` fills
+/// `extents[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
 #[extendr]
 fn native_held_bind(
     values: Robj,

@@ -22,7 +22,8 @@ fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
     })
 }
 
-/// Whether all entries behind a handle are finite; the norms of columns decide where only their sums are not
+/// Whether all entries behind a handle are finite; the norms of columns decide where only their
+/// sums are not
 #[extendr]
 fn native_held_finite(x: Robj, how: Robj) -> Robj {
     reply(|| {

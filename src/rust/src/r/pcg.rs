@@ -27,7 +27,8 @@ use crate::r::session::{last, set_last};
 use crate::r::target::How;
 use crate::r::{pcg_dense, pcg_sparse};
 
-/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse one.
+/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse
+/// one.
 const SPARSE: f64 = 0.25;
 
 /// Comes to an end where it is clear.
@@ -173,7 +174,8 @@ fn end(e: End) -> &'static str {
     }
 }
 
-/// out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are; `start` may be NULL; `limits` are the tolerance and iterations
+/// out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are;
+/// `start` may be NULL; `limits` are the tolerance and iterations
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_pcg(

@@ -30,7 +30,8 @@ fn work(s: &Systems) -> Work {
     Work::cholesky(s.n)
 }
 
-/// The triangle of a factor of order n that has zeros alone below its diagonal, or above. One that is diagonal could be a factor, and could be meant for the matrix itself.
+/// The triangle of a factor of order n that has zeros alone below its diagonal, or above. One that
+/// is diagonal could be a factor, and could be meant for the matrix itself.
 pub fn triangle(n: usize, below: bool, above: bool) -> Result<Uplo> {
     // The sentences are in `R/pcg-operands.R`.
     let what = match (below, above) {

@@ -12,7 +12,8 @@ use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
 
-/// Rows from which `auto` takes a GPU, and entries up to which: both triangles' are counted in 31 bits there.
+/// Rows from which `auto` takes a GPU, and entries up to which: both triangles' are counted in 31
+/// bits there.
 const ENOUGH: usize = 50_000;
 const MOST: usize = 1 << 30;
 

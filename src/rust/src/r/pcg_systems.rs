@@ -16,7 +16,8 @@ pub struct Systems<'r> {
     pub host: Host,
 }
 
-/// A solution by columns, the preconditioner that was used, and the shift of an incomplete factor that was made.
+/// A solution by columns, the preconditioner that was used, and the shift of an incomplete factor
+/// that was made.
 pub struct Solved {
     pub solution: Solution<Vec<f64>>,
     pub kind: Option<Kind>,

@@ -1,4 +1,5 @@
-//! QR of a `gpu_matrix`: a factor in LAPACK's form that stays on the device, and what is done with it.
+//! QR of a `gpu_matrix`: a factor in LAPACK's form that stays on the device, and what is done with
+//! it.
 
 use crate::device::blas::Blas;
 use extendr_api::prelude::*;
@@ -91,7 +92,8 @@ fn native_held_qr_apply(
     })
 }
 
-/// out = the handle of the part of y in the space of Q's columns first..first + count, counted from 0; `columns` is c(first, count)
+/// out = the handle of the part of y in the space of Q's columns first..first + count, counted from
+/// 0; `columns` is c(first, count)
 #[extendr]
 fn native_held_qr_project(
     factor: Robj,
@@ -143,7 +145,8 @@ fn native_held_qr_triangle(factor: Robj, rows: Robj, turned: Robj, out: Robj, ho
     })
 }
 
-/// out = the handle of the coefficients for the right-hand sides y, `missing` where a column has none
+/// out = the handle of the coefficients for the right-hand sides y, `missing` where a column has
+/// none
 #[extendr]
 fn native_held_qr_coef(
     factor: Robj,

@@ -30,7 +30,9 @@ fn broken() -> Error {
 /// Pixels from which "auto" iterates on a GPU.
 const FOR_GPU: usize = 100_000;
 
-/// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with volumes of 26 pixels a side and more and pictures of more than some 4000 a side, not with volumes of a few slices.
+/// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with
+/// volumes of 26 pixels a side and more and pictures of more than some 4000 a side, not with
+/// volumes of a few slices.
 const FOR_FACTOR: f64 = 5e4;
 
 /// What the user asked for.
@@ -41,7 +43,8 @@ enum Method {
     Iterative,
 }
 
-/// The most multiplications of a factor where an iteration failed and nobody asked for one: minutes on two cores, and some gigabytes.
+/// The most multiplications of a factor where an iteration failed and nobody asked for one: minutes
+/// on two cores, and some gigabytes.
 const LAST_RESORT: f64 = 1e12;
 
 /// What was done, for R.
@@ -160,8 +163,10 @@ fn native_random_walker_labels(x: Robj) -> Robj {
     reply(|| Ok(list!(values = labels(&seeds(&x)?)?)))
 }
 
-/// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by ascending labels. `dim` has three extents and the number of channels, `model` beta and three
-/// spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most iterations
+/// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by
+/// ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+/// spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most
+/// iterations
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_random_walker(
@@ -212,7 +217,9 @@ fn native_random_walker(
     })
 }
 
-/// The matrix of the pixels whose labels are sought, of which the lower triangle is made, the right-hand sides of all labels, and these pixels by number; arguments as of `native_random_walker`
+/// The matrix of the pixels whose labels are sought, of which the lower triangle is made, the
+/// right-hand sides of all labels, and these pixels by number; arguments as of
+/// `native_random_walker`
 #[extendr]
 fn native_random_walker_system(image: Robj, seeds: Robj, dim: Robj, model: Robj) -> Robj {
     reply(|| {

@@ -19,8 +19,8 @@ extern "C" {
     fn cudafactor_interrupt_pending() -> i32;
     /// Has R look for garbage, with 1 among all objects. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_collect(full: i32);
-    /// Draws a bar on R's stderr, or takes it away where the share is negative; `phase` is text that ends with a zero, or null. In `entrypoint.c`; jumps
-    /// nowhere.
+    /// Draws a bar on R's stderr, or takes it away where the share is negative; `phase` is text
+    /// that ends with a zero, or null. In `entrypoint.c`; jumps nowhere.
     fn cudafactor_show_progress(
         share: f64,
         rate: f64,
@@ -32,8 +32,9 @@ extern "C" {
 }
 
 fn collect(search: Search) {
-    // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`). It may run finalizers, which drop matrices:
-    // no borrow of one that R may free is alive, since R keeps the arguments of the call that runs.
+    // SAFETY: called on R's thread only (the hook is installed per thread, by `reply`). It may run
+    // finalizers, which drop matrices: no borrow of one that R may free is alive, since R keeps the
+    // arguments of the call that runs.
     in_r(|| unsafe { cudafactor_collect(i32::from(search == Search::Full)) });
 }
 
@@ -50,7 +51,8 @@ pub fn show_progress(report: Option<Report>) {
     let text = tiles.and_then(|f| CString::new(f.phase).ok());
     let phase = text.as_ref().map_or(null(), |text| text.as_ptr());
     let (bytes, copies) = tiles.map_or((0.0, false), |f| (f.bytes as f64, f.copies));
-    // SAFETY: called on R's thread, which began the call that is reported; the text lives until then.
+    // SAFETY: called on R's thread, which began the call that is reported; the text lives until
+    // then.
     in_r(|| unsafe { cudafactor_show_progress(share, rate, left, phase, bytes, copies.into()) });
 }
 
@@ -139,8 +141,8 @@ pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Ro
     }
 }
 
-/// When the library is loaded: fills the reserve up, and has extendr make its list of protected objects, which takes
-/// megabytes. 0 where there is no memory for that.
+/// When the library is loaded: fills the reserve up, and has extendr make its list of protected
+/// objects, which takes megabytes. 0 where there is no memory for that.
 #[no_mangle]
 pub extern "C" fn cudafactor_prepare() -> i32 {
     if reserve::renew().is_err() {

@@ -1,8 +1,9 @@
-//! Matrices that stay on their device between calls, behind the external pointers of R's `gpu_matrix`.
+//! Matrices that stay on their device between calls, behind the external pointers of R's
+//! `gpu_matrix`.
 //!
-//! R makes an empty handle in C (`new_handle()` in `entrypoint.c`), with a symbol as its tag that no other package uses. Rust puts
-//! a [`Held`] behind it, and R's finalizer gives it back. Behind a handle that came out of a file, or whose matrix was freed, there is
-//! none: [`Error::Stale`].
+//! R makes an empty handle in C (`new_handle()` in `entrypoint.c`), with a symbol as its tag that
+//! no other package uses. Rust puts a [`Held`] behind it, and R's finalizer gives it back. Behind a
+//! handle that came out of a file, or whose matrix was freed, there is none: [`Error::Stale`].
 
 use crate::device::memory::Memory;
 use std::any::Any;
@@ -36,8 +37,8 @@ extern "C" {
 
 /// A matrix and the machine it is on.
 ///
-/// The type of the matrix follows from the machine and the precision, which dispatch reads before it
-/// asks for the matrix. Threads of the CPU belong to each call, since a forked child has none.
+/// The type of the matrix follows from the machine and the precision, which dispatch reads before
+/// it asks for the matrix. Threads of the CPU belong to each call, since a forked child has none.
 pub struct Held {
     processor: Processor,
     single: bool,
@@ -112,14 +113,16 @@ fn is_handle(x: &Robj) -> bool {
         && unsafe { R_ExternalPtrTag(x.get().cast()) == cudafactor_handle_tag() }
 }
 
-/// What is behind a handle: a matrix and its part of the count, until they are given back before the handle is.
+/// What is behind a handle: a matrix and its part of the count, until they are given back before
+/// the handle is.
 struct Holding(Option<(Held, Share)>);
 
 fn holding(x: &Robj) -> Option<*mut Holding> {
     if !is_handle(x) {
         return None;
     }
-    // SAFETY: behind a handle with our tag is nothing, or what `Slot::fill` put there, which is dropped with the handle.
+    // SAFETY: behind a handle with our tag is nothing, or what `Slot::fill` put there, which is
+    // dropped with the handle.
     let address = unsafe { R_ExternalPtrAddr(x.get().cast()) }.cast::<Holding>();
     (!address.is_null()).then_some(address)
 }
@@ -127,7 +130,8 @@ fn holding(x: &Robj) -> Option<*mut Holding> {
 /// The matrix behind a handle, which the caller of the native routine keeps alive.
 pub fn held(x: &Robj) -> Result<&Held> {
     let address = holding(x).ok_or(Error::Stale { freed: false })?;
-    // SAFETY: as `holding` says; nothing takes the matrix away while a native routine computes with it.
+    // SAFETY: as `holding` says; nothing takes the matrix away while a native routine computes with
+    // it.
     match unsafe { &(*address).0 } {
         Some((a, _)) => check_free(a.target()).map(|()| a),
         None => Err(Error::Stale { freed: true }),
@@ -143,7 +147,8 @@ fn is_pinned(address: *mut Holding) -> bool {
     PINNED.with_borrow(|all| all.contains(&address))
 }
 
-/// Keeps the matrix behind a handle there, and as it is, until this is dropped: for a routine that calls functions of R's.
+/// Keeps the matrix behind a handle there, and as it is, until this is dropped: for a routine that
+/// calls functions of R's.
 pub struct Pin(*mut Holding);
 
 impl Pin {
@@ -165,7 +170,8 @@ impl Drop for Pin {
     }
 }
 
-/// Takes the matrix away from its handle, if it is still there and cannot be an operand of a routine that runs.
+/// Takes the matrix away from its handle, if it is still there and cannot be an operand of a
+/// routine that runs.
 pub fn take(x: &Robj) -> Option<Held> {
     let address = holding(x).filter(|a| !in_between() && !is_pinned(*a))?;
     // SAFETY: as `holding` says, and no native routine that runs has a reference to what is there.
@@ -180,12 +186,14 @@ struct Away {
 
 impl Drop for Away {
     fn drop(&mut self) {
-        // SAFETY: as `holding` says: the caller of the native routine, which still runs, keeps the handle alive.
+        // SAFETY: as `holding` says: the caller of the native routine, which still runs, keeps the
+        // handle alive.
         unsafe { (*self.address).0 = self.matrix.take() }
     }
 }
 
-/// Lets `change` have the matrix behind a handle for itself. Meanwhile nothing is there, so that R code that comes in between finds none, instead of one half changed.
+/// Lets `change` have the matrix behind a handle for itself. Meanwhile nothing is there, so that R
+/// code that comes in between finds none, instead of one half changed.
 pub fn changing<V>(x: &Robj, change: impl FnOnce(&mut Held) -> Result<V>) -> Result<V> {
     let address = holding(x).ok_or(Error::Stale { freed: false })?;
     if in_between() {
@@ -267,8 +275,8 @@ pub fn apart() -> Error {
     }
 }
 
-/// Runs `$body`, a `Result`, with `$dev` the device of a [`Held`], `$t` its element type and `$a` its matrix.
-/// [`Holds`] makes what stays there of a result.
+/// Runs `$body`, a `Result`, with `$dev` the device of a [`Held`], `$t` its element type and `$a`
+/// its matrix. [`Holds`] makes what stays there of a result.
 macro_rules! on_held {
     ($how:expr, $held:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
         use $crate::r::resident::Held;
@@ -288,14 +296,15 @@ macro_rules! on_held {
 }
 pub(crate) use on_held;
 
-/// Shows the progress of work where a matrix is, until what it gives is dropped. A GPU may still be at work then.
+/// Shows the progress of work where a matrix is, until what it gives is dropped. A GPU may still be
+/// at work then.
 pub fn watch(how: &How, a: &Held, work: impl Into<Work>) -> progress::Call {
     let later = a.target() != Processor::Cpu;
     progress::begin(work.into().flops, later, how.delay, show_progress)
 }
 
-/// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle `$out`, and shows the progress of
-/// this `$work`.
+/// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle
+/// `$out`, and shows the progress of this `$work`.
 macro_rules! make_held {
     ($how:expr, $work:expr, $out:expr, $x:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
         use $crate::r::resident::{on_held, watch, Held, Holds, Slot};
@@ -370,7 +379,8 @@ macro_rules! on_pair_mut {
 }
 pub(crate) use on_pair_mut;
 
-/// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if there is one
+/// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if
+/// there is one
 #[extendr]
 fn native_held_new(x: Robj, dim: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
@@ -389,7 +399,8 @@ fn native_held_new(x: Robj, dim: Robj, out: Robj, how: Robj) -> Robj {
     })
 }
 
-/// out = the rows and columns from..from + count; `rows` and `cols` are c(from, count), counted from 0
+/// out = the rows and columns from..from + count; `rows` and `cols` are c(from, count), counted
+/// from 0
 #[extendr]
 fn native_held_read(x: Robj, rows: Robj, cols: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {

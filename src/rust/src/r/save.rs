@@ -71,7 +71,8 @@ fn native_saved_values(file: Robj, description: Robj, out: Robj) -> Robj {
     })
 }
 
-/// Fails where R should not read a file of an earlier version, which was unpacked from `packed` if that is a name
+/// Fails where R should not read a file of an earlier version, which was unpacked from `packed` if
+/// that is a name
 #[extendr]
 fn native_saved_rds_check(file: Robj, packed: Robj) -> Robj {
     reply(|| {

@@ -1,4 +1,5 @@
-//! What a session remembers between calls: whether R runs, the device of the last computation, a failed GPU.
+//! What a session remembers between calls: whether R runs, the device of the last computation, a
+//! failed GPU.
 
 use std::cell::{Cell, RefCell};
 
@@ -19,8 +20,9 @@ pub fn in_r<V>(call: impl FnOnce() -> V) -> V {
     value
 }
 
-/// Whether the native routine that runs was called in the middle of another one, by R code of a finalizer or of an event handler. Such
-/// code finds the other routine's operands, the GPU's streams and the threads of the pool in use.
+/// Whether the native routine that runs was called in the middle of another one, by R code of a
+/// finalizer or of an event handler. Such code finds the other routine's operands, the GPU's
+/// streams and the threads of the pool in use.
 pub fn in_between() -> bool {
     IN_R.get()
 }
@@ -49,7 +51,8 @@ thread_local! {
     static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Notes that the CPU takes the place of a GPU. A lack of memory passes; of a GPU that fails the user is told, once.
+/// Notes that the CPU takes the place of a GPU. A lack of memory passes; of a GPU that fails the
+/// user is told, once.
 pub fn note_fallback(e: &Error) {
     if matches!(e, Error::DeviceFailed { .. }) && !TOLD.replace(true) {
         FAILURE.set(Some(e.to_string()));

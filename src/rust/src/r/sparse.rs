@@ -65,7 +65,8 @@ fn fresh(doubles: bool, length: usize) -> Result<Robj> {
             },
         });
     }
-    // SAFETY: a vector of R's, preserved until it is released here; `Robj` protects it from then on.
+    // SAFETY: a vector of R's, preserved until it is released here; `Robj` protects it from then
+    // on.
     unsafe {
         let x = Robj::from_sexp(made.cast());
         R_ReleaseObject(made);

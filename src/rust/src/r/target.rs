@@ -25,7 +25,8 @@ enum Request {
     Exactly(Processor),
 }
 
-/// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven)`, made by `settings.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven)`, made
+/// by `settings.c`.
 pub struct How {
     request: Request,
     pub single: bool,
@@ -35,11 +36,13 @@ pub struct How {
     min_flops: f64,
     /// Seconds before progress is shown; infinite where it is not.
     pub delay: f64,
-    /// Bytes of a GPU's memory for matrices that are taken there by tiles; infinite for what is free.
+    /// Bytes of a GPU's memory for matrices that are taken there by tiles; infinite for what is
+    /// free.
     pub gpu_memory: f64,
     /// GPUs to be used, bit by bit; 0 for all.
     chosen: u64,
-    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was not.
+    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was
+    /// not.
     breakeven: [f64; Verb::NAMED.len()],
 }
 
@@ -76,8 +79,8 @@ impl How {
         })
     }
 
-    /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that small work opens no
-    /// driver. Infinitely many operations are for a GPU wherever there is one.
+    /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that
+    /// small work opens no driver. Infinitely many operations are for a GPU wherever there is one.
     pub fn target(&self, work: impl Into<Work>) -> Processor {
         match self.request {
             Request::Exactly(t) => t,
@@ -87,7 +90,8 @@ impl How {
         }
     }
 
-    /// The GPU that `auto` takes for what one does alone. It may not be there, where the user chose it.
+    /// The GPU that `auto` takes for what one does alone. It may not be there, where the user chose
+    /// it.
     fn first(&self) -> usize {
         if self.chosen == 0 {
             0
@@ -221,8 +225,8 @@ pub fn check_free(target: Processor) -> Result<()> {
     })
 }
 
-/// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for this `$work`, and shows its progress.
-/// `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
+/// Runs `$body` with `$dev` a device and `$t` its element type, as `$how` asks for this `$work`,
+/// and shows its progress. `$body` is a `Result`; it may run twice, on a GPU and then on the CPU.
 macro_rules! on_device {
     ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
         use $crate::base::processor::Processor;

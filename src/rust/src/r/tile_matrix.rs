@@ -131,7 +131,8 @@ fn read<T: Scalar>(
     let rows = Places::new(rows, layout.rows(), layout.tile())?;
     let cols = Places::new(cols, layout.cols(), layout.tile())?;
     let mut out = Out::new(out, (rows.count(), cols.count()))?;
-    // R has the addresses, and the system gives the pages when they are written: where it has too few it would end the process.
+    // R has the addresses, and the system gives the pages when they are written: where it has too
+    // few it would end the process.
     let needed = size_of_val(out.slice()) as u64;
     if needed > FEW && cpu::memory().is_some_and(|(free, _)| free < needed) {
         return Err(Error::HostMemory { needed });

@@ -7,7 +7,8 @@ use crate::tiles::behind::Behind;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::{Layout, Shape, TileFile};
 
-/// Rows, or columns, that are asked for, by the block they are in: the place in the result, and the place in the tile.
+/// Rows, or columns, that are asked for, by the block they are in: the place in the result, and the
+/// place in the tile.
 pub struct Places {
     count: usize,
     blocks: Vec<Vec<(usize, usize)>>,
@@ -44,7 +45,8 @@ impl Places {
     }
 }
 
-/// Fills `out` with the entries in these rows and columns. Each tile that has some of them is read once.
+/// Fills `out` with the entries in these rows and columns. Each tile that has some of them is read
+/// once.
 pub fn gather<T: Scalar>(
     file: &TileFile<T>,
     rows: &Places,
@@ -93,8 +95,9 @@ pub fn gather<T: Scalar>(
     Ok(())
 }
 
-/// Writes the tile in block row `i` and block column `j`, soon. Its first entry is `from[0]`, and its columns are `stride` apart. Below the
-/// diagonal of the matrix are zeros where the file holds the upper triangle.
+/// Writes the tile in block row `i` and block column `j`, soon. Its first entry is `from[0]`, and
+/// its columns are `stride` apart. Below the diagonal of the matrix are zeros where the file holds
+/// the upper triangle.
 pub fn put<T: Scalar>(
     layout: &Layout,
     (i, j): (usize, usize),

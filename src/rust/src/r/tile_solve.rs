@@ -1,4 +1,5 @@
-//! What streams through a Cholesky factor in a file: `chol_solve`, `backsolve`, `chol2inv_diag`, `determinant`.
+//! What streams through a Cholesky factor in a file: `chol_solve`, `backsolve`, `chol2inv_diag`,
+//! `determinant`.
 
 use std::sync::Arc;
 
@@ -145,7 +146,8 @@ fn solve_file<T: Scalar>(
     carry_out(wanted, how, &mut task)
 }
 
-/// out = the solution with the leading `k` rows and columns of the factor in a file of these extents; `which` is "backward", "forward" or "both"
+/// out = the solution with the leading `k` rows and columns of the factor in a file of these
+/// extents; `which` is "backward", "forward" or "both"
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_solve(

@@ -19,7 +19,8 @@ use crate::r::reply::show_progress;
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
 
-/// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than to compute with it.
+/// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than
+/// to compute with it.
 pub const LEAST_COLUMNS: usize = 64;
 
 /// Bytes of memory for tiles that the user asked for; NaN where nothing was said.

@@ -89,7 +89,8 @@ fn update_file<T: Scalar>(
     Ok(task.margin)
 }
 
-/// Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these extents; how much of the smallest eigenvalue is left
+/// Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these
+/// extents; how much of the smallest eigenvalue is left
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_chol_update(

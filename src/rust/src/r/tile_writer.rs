@@ -1,6 +1,7 @@
 //! `tile_matrix`: files while they are being made.
 //!
-//! Such a file stays open between native calls, behind an external pointer that R made in C (`new_writer()` in `entrypoint.c`).
+//! Such a file stays open between native calls, behind an external pointer that R made in C
+//! (`new_writer()` in `entrypoint.c`).
 
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -89,7 +90,8 @@ fn behind_is_empty(x: &Robj) -> Result<bool> {
     Ok(behind(x)?.is_null())
 }
 
-/// The file behind a handle. No other reference to it exists while a native routine runs: each is called with one, and lets it go.
+/// The file behind a handle. No other reference to it exists while a native routine runs: each is
+/// called with one, and lets it go.
 fn making(x: &mut Robj) -> Result<&mut Making> {
     let address = behind(x)?;
     // SAFETY: behind our handles is nothing, or what `native_tiles_create` put there.
@@ -237,7 +239,8 @@ fn write<T: Scalar>(
     put(layout, at, args::matrix(x, (rows, cols))?, rows, behind)
 }
 
-/// Writes the tile in block row and block column `at`, counted from zero. R goes on when its entries have been taken; a failure may be a later call's
+/// Writes the tile in block row and block column `at`, counted from zero. R goes on when its
+/// entries have been taken; a failure may be a later call's
 #[extendr]
 fn native_tiles_write(mut out: Robj, at: Robj, x: Robj) -> Robj {
     reply(|| {

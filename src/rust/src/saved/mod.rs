@@ -1,4 +1,5 @@
-//! Files of single matrices, as `gpu_save()` writes them: every byte is covered by a checksum, which is compared before the byte is used.
+//! Files of single matrices, as `gpu_save()` writes them: every byte is covered by a checksum,
+//! which is compared before the byte is used.
 //!
 //! - [`head`]: what comes before the values; [`values`]: the values
 //! - [`rds`]: the files of earlier versions, R's own, which have no checksum

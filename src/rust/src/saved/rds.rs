@@ -1,7 +1,8 @@
 //! Files of earlier versions: a list in R's serialization, without a checksum.
 //!
-//! R trusts such bytes, and damaged ones can end it. So they are first read here, which takes nothing but what those versions wrote: lists,
-//! vectors and names, whose lengths fit the file. What the numbers are nobody can tell.
+//! R trusts such bytes, and damaged ones can end it. So they are first read here, which takes
+//! nothing but what those versions wrote: lists, vectors and names, whose lengths fit the file.
+//! What the numbers are nobody can tell.
 
 use std::path::Path;
 
@@ -11,7 +12,8 @@ use crate::base::interrupt;
 use crate::base::scalar::try_zeroed;
 use crate::tiles::PlainFile;
 
-/// Fails where R should not read this file. `packed` is the one that it was unpacked from by gzip, which ends with a checksum.
+/// Fails where R should not read this file. `packed` is the one that it was unpacked from by gzip,
+/// which ends with a checksum.
 pub fn check(path: &Path, packed: Option<&Path>) -> Result<()> {
     let file = PlainFile::open(path)?;
     let whole = match packed {
@@ -269,7 +271,8 @@ impl Items<'_> {
         Some(Item::Pairs(values, Box::new(last)))
     }
 
-    /// A vector that is written as what it is computed from: the name of its class, the name of the package, its type; then its state.
+    /// A vector that is written as what it is computed from: the name of its class, the name of the
+    /// package, its type; then its state.
     fn compact(&mut self, depth: usize) -> Option<Item> {
         let Item::Pairs(facts, _) = self.item(depth + 1)? else {
             return None;

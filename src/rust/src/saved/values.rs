@@ -43,7 +43,8 @@ pub fn write<T: Scalar, D: Device<T>>(
     file.finish()
 }
 
-/// Parts of a matrix whose values lie side by side, of so many values at most: columns, or a part of one.
+/// Parts of a matrix whose values lie side by side, of so many values at most: columns, or a part
+/// of one.
 fn blocks((rows, cols): (usize, usize), most: usize) -> impl Iterator<Item = Block> {
     let (down, across) = if rows > most {
         (most, 1)
@@ -61,7 +62,8 @@ fn blocks((rows, cols): (usize, usize), most: usize) -> impl Iterator<Item = Blo
     })
 }
 
-/// Fills `out` with the values of a file with this head, as doubles. On error it holds nothing of use.
+/// Fills `out` with the values of a file with this head, as doubles. On error it holds nothing of
+/// use.
 pub fn read(file: &PlainFile, head: &Head, out: &mut [f64]) -> Result<()> {
     if head.size == size_of::<f32>() {
         read_as::<f32>(file, head, out)
@@ -95,7 +97,8 @@ fn read_as<T: Scalar>(file: &PlainFile, head: &Head, out: &mut [f64]) -> Result<
     Err(damaged(file, what))
 }
 
-/// The bytes of numbers in the order of a file, or those in that order as numbers: the same exchange where the machine has another one.
+/// The bytes of numbers in the order of a file, or those in that order as numbers: the same
+/// exchange where the machine has another one.
 fn little_endian<T: Scalar>(numbers: &mut [T]) -> &[u8] {
     let bytes: &mut [u8] = pulp::bytemuck::cast_slice_mut(numbers);
     if cfg!(target_endian = "big") {

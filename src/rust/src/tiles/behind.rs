@@ -70,7 +70,8 @@ impl<T: Scalar> Behind<T> {
         }
     }
 
-    /// Writes a tile, as yet without a step of a factorization. What becomes of it a later call says, [`Behind::finish`] at the latest.
+    /// Writes a tile, as yet without a step of a factorization. What becomes of it a later call
+    /// says, [`Behind::finish`] at the latest.
     pub fn write(&mut self, tile: usize, buffer: Buffer<T>) -> Result<()> {
         self.check()?;
         self.is_ours()?;

@@ -1,4 +1,5 @@
-//! Memory that the disk can be read into without a copy: it begins with a page and is whole pages long.
+//! Memory that the disk can be read into without a copy: it begins with a page and is whole pages
+//! long.
 
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -42,7 +43,8 @@ impl Pages {
     }
 }
 
-/// Pages that the system gives when they are first touched. Rust's allocator would touch them here, on one thread.
+/// Pages that the system gives when they are first touched. Rust's allocator would touch them here,
+/// on one thread.
 #[cfg(unix)]
 mod system {
     use std::ptr::{null_mut, NonNull};
@@ -114,8 +116,8 @@ impl DerefMut for Pages {
     }
 }
 
-/// The contents of one tile, zero at first: column-major, columns as far apart as a tile has rows. What lies outside of a
-/// smaller tile at the edge is zero, and so is the rest of the last page.
+/// The contents of one tile, zero at first: column-major, columns as far apart as a tile has rows.
+/// What lies outside of a smaller tile at the edge is zero, and so is the rest of the last page.
 pub struct Buffer<T> {
     pages: Pages,
     element: PhantomData<T>,
@@ -159,7 +161,8 @@ impl<T: Scalar> Deref for Buffer<T> {
 
     fn deref(&self) -> &[T] {
         let len = self.pages.bytes / size_of::<T>();
-        // SAFETY: a page is aligned for any number, and any bytes are one of the two types that are `Scalar`.
+        // SAFETY: a page is aligned for any number, and any bytes are one of the two types that are
+        // `Scalar`.
         unsafe { std::slice::from_raw_parts(self.pages.start.as_ptr().cast::<T>(), len) }
     }
 }

@@ -9,8 +9,8 @@ use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
 impl<T: Scalar> TileFile<T> {
-    /// A slot that no table names. There are more slots than tiles, so where none is free, either a commit sets some free, or
-    /// another thread is about to: it reads, writes or commits.
+    /// A slot that no table names. There are more slots than tiles, so where none is free, either a
+    /// commit sets some free, or another thread is about to: it reads, writes or commits.
     pub(super) fn free_slot(&self) -> Result<u32> {
         let mut inner = self.lock();
         loop {
@@ -40,8 +40,8 @@ impl<T: Scalar> TileFile<T> {
         self.commit_locked(inner).map(drop)
     }
 
-    /// The same, where no other thread commits. Other threads go on while the disk works: slots that the new table or the old
-    /// one names stay as they are.
+    /// The same, where no other thread commits. Other threads go on while the disk works: slots
+    /// that the new table or the old one names stay as they are.
     fn commit_locked<'a>(
         &'a self,
         mut inner: MutexGuard<'a, Inner>,

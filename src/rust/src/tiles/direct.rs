@@ -1,5 +1,6 @@
-//! The file as the system gives it: locked, with its room reserved, and read and written past the cache of pages where the
-//! system allows that. The tiles of a matrix larger than memory would only drive everything else out of that cache.
+//! The file as the system gives it: locked, with its room reserved, and read and written past the
+//! cache of pages where the system allows that. The tiles of a matrix larger than memory would only
+//! drive everything else out of that cache.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind};
@@ -7,7 +8,8 @@ use std::path::Path;
 
 use crate::base::error::{Error, Result};
 
-/// Bytes of room that are reserved at once: a process that is killed meanwhile leaves a multiple of them.
+/// Bytes of room that are reserved at once: a process that is killed meanwhile leaves a multiple of
+/// them.
 pub(super) const RESERVED_AT_ONCE: u64 = 16 << 30;
 
 /// What a file is opened for.
@@ -19,7 +21,8 @@ pub enum Access {
     Write,
 }
 
-/// An open file, locked where it is one of tiles. Positions and lengths of all that is read and written past the cache are whole pages.
+/// An open file, locked where it is one of tiles. Positions and lengths of all that is read and
+/// written past the cache are whole pages.
 pub(super) struct Disk {
     file: File,
     name: String,
@@ -36,7 +39,8 @@ impl Disk {
         }
     }
 
-    /// Fails in a forked child. It shares the lock, but knows nothing of what the process does that opened the file.
+    /// Fails in a forked child. It shares the lock, but knows nothing of what the process does that
+    /// opened the file.
     pub fn is_ours(&self) -> Result<()> {
         if self.process == std::process::id() {
             return Ok(());
@@ -46,7 +50,8 @@ impl Disk {
         })
     }
 
-    /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Where that fails there is no file.
+    /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Where that fails
+    /// there is no file.
     pub fn create(path: &Path, bytes: u64) -> Result<Self> {
         let disk = Self::create_cached(path, bytes)?;
         system::go_direct(&disk.file);
@@ -117,7 +122,8 @@ impl Disk {
         })
     }
 
-    /// Removes the file, while it is locked where the system lets it, so that nobody has begun with it meanwhile. There is nothing to do about it where that fails.
+    /// Removes the file, while it is locked where the system lets it, so that nobody has begun with
+    /// it meanwhile. There is nothing to do about it where that fails.
     pub fn remove(self, path: &Path) {
         if cfg!(windows) {
             drop(self);
@@ -135,7 +141,8 @@ impl Disk {
     fn unlocked(path: &Path, access: Access) -> Result<Self> {
         let name = path.display().to_string();
         let write = access == Access::Write;
-        // A pipe without a writer would be waited for, and some devices do something when they are opened.
+        // A pipe without a writer would be waited for, and some devices do something when they are
+        // opened.
         if let Ok(metadata) = std::fs::metadata(path) {
             regular(&name, &metadata)?;
         }
@@ -196,7 +203,8 @@ impl Disk {
         }
         match result {
             Ok(()) => Ok(()),
-            // Room that was reserved can still be missing: where a system only pretends to reserve it, or copies what is written.
+            // Room that was reserved can still be missing: where a system only pretends to reserve
+            // it, or copies what is written.
             Err(e) if is_full(&e) => {
                 let free = system::free(&self.file, Path::new(&self.name));
                 Err(self.no_space(bytes.len() as u64, free))
@@ -225,7 +233,8 @@ impl Disk {
         }
     }
 
-    /// The cache need not keep these bytes. Where a system has no such word it goes on keeping them.
+    /// The cache need not keep these bytes. Where a system has no such word it goes on keeping
+    /// them.
     pub fn forget(&self, at: u64, bytes: u64) {
         system::forget(&self.file, at, bytes);
     }
@@ -253,7 +262,8 @@ pub(super) fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// Fails where something else than a file, such as a folder or a pipe, has that name; not where nothing has.
+/// Fails where something else than a file, such as a folder or a pipe, has that name; not where
+/// nothing has.
 pub fn check_regular(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(metadata) => regular(&path.display().to_string(), &metadata),

@@ -29,7 +29,8 @@ pub fn kind_name(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// The lock is that of the open file, so that a second handle of this process is refused too. A forked child shares it.
+/// The lock is that of the open file, so that a second handle of this process is refused too. A
+/// forked child shares it.
 pub fn lock(file: &File, access: Access) -> Result<()> {
     let kind = match access {
         Access::Read => libc::LOCK_SH,

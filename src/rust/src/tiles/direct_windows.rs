@@ -63,7 +63,8 @@ pub fn free(_: &File, path: &Path) -> Option<u64> {
     let folder: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
     let mut available = 0;
     let ignored = std::ptr::null_mut();
-    // SAFETY: the text ends with a zero, and there is room for the answer; null pointers are for answers not asked for.
+    // SAFETY: the text ends with a zero, and there is room for the answer; null pointers are for
+    // answers not asked for.
     let told = unsafe { GetDiskFreeSpaceExW(folder.as_ptr(), &mut available, ignored, ignored) };
     (told != 0).then_some(available)
 }

@@ -15,9 +15,9 @@ use crate::base::identity;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 
-/// A file of tiles with numbers of type `T`. All methods may be called by several threads at once; tiles are then read and written at
-/// the same time. What was written since the last commit is lost when the file is closed. In a forked child a file that its parent
-/// writes is in use.
+/// A file of tiles with numbers of type `T`. All methods may be called by several threads at once;
+/// tiles are then read and written at the same time. What was written since the last commit is lost
+/// when the file is closed. In a forked child a file that its parent writes is in use.
 pub struct TileFile<T> {
     pub(super) disk: Disk,
     pub(super) path: PathBuf,
@@ -41,7 +41,8 @@ pub(super) struct Inner {
     pub(super) slots: Slots,
     /// A thread is writing a table.
     pub(super) committing: bool,
-    /// A commit that failed. What the disk holds of it is not known, and the system reports such an error once: nothing is written any more.
+    /// A commit that failed. What the disk holds of it is not known, and the system reports such an
+    /// error once: nothing is written any more.
     pub(super) failed: Option<Error>,
 }
 
@@ -90,20 +91,23 @@ impl<T: Scalar> TileFile<T> {
         self.header.bytes
     }
 
-    /// What tells the contents of this file from those of others. They are not read: the table has a checksum of each tile.
+    /// What tells the contents of this file from those of others. They are not read: the table has
+    /// a checksum of each tile.
     pub fn fingerprint(&self) -> u64 {
         let inner = self.lock();
         let sums = inner.entries.iter().map(|entry| entry.sum);
         header::fingerprint(self.header.element, &self.header.layout, sums)
     }
 
-    /// The fingerprint of the matrix that this file was begun from; none of a file that was made for a matrix of its own.
+    /// The fingerprint of the matrix that this file was begun from; none of a file that was made
+    /// for a matrix of its own.
     pub fn origin(&self) -> Option<u64> {
         self.header.origin
     }
 
-    /// What no other file has in common with this one as the last commit left it: its own identity, the number of the commit, and its
-    /// fingerprint, which also tells a copy of the file that went on otherwise.
+    /// What no other file has in common with this one as the last commit left it: its own identity,
+    /// the number of the commit, and its fingerprint, which also tells a copy of the file that went
+    /// on otherwise.
     pub fn identity(&self) -> String {
         let generation = self.lock().durable.generation;
         let own = identity::text(&self.header.identity);
@@ -152,8 +156,8 @@ impl<T: Scalar> TileFile<T> {
         self.moved.clone()
     }
 
-    /// Fills the buffer with a tile that is there. A tile that is not what was written is an error, and the buffer then holds
-    /// nothing of use.
+    /// Fills the buffer with a tile that is there. A tile that is not what was written is an error,
+    /// and the buffer then holds nothing of use.
     pub fn read(&self, tile: usize, buffer: &mut Buffer<T>) -> Result<()> {
         self.fits(tile, buffer)?;
         if self.access == Access::Write {
@@ -166,7 +170,8 @@ impl<T: Scalar> TileFile<T> {
             if !entry.present() {
                 return Err(internal(format!("tile {tile} was never written")));
             }
-            // Nobody writes to the slot while it is read, though the tile may get another one meanwhile.
+            // Nobody writes to the slot while it is read, though the tile may get another one
+            // meanwhile.
             inner.slots.keep(entry.slot);
             entry
         };
@@ -188,8 +193,9 @@ impl<T: Scalar> TileFile<T> {
         })
     }
 
-    /// Writes a tile, which has had so many steps of the factorization. It is durable after the next commit; until then
-    /// the file on the disk has the tile as it was. Commits by itself when no slot is free. An error leaves the tile as it was.
+    /// Writes a tile, which has had so many steps of the factorization. It is durable after the
+    /// next commit; until then the file on the disk has the tile as it was. Commits by itself when
+    /// no slot is free. An error leaves the tile as it was.
     pub fn write(&self, tile: usize, buffer: &Buffer<T>, step: u32) -> Result<()> {
         self.writable()?;
         self.fits(tile, buffer)?;

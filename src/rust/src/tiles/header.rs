@@ -39,7 +39,8 @@ const ORDER: u32 = 0x0102_0304;
 /// Where it says what the file was begun from. Earlier files of this version have zeros there.
 const ORIGIN: usize = 88;
 
-/// Where it says what is stored about names. Earlier files have zeros there, and earlier versions of this package disregard names.
+/// Where it says what is stored about names. Earlier files have zeros there, and earlier versions
+/// of this package disregard names.
 const NAMES: usize = 96;
 
 /// Where it has its identity.
@@ -77,7 +78,8 @@ impl Element {
 pub struct Header {
     pub element: Element,
     pub layout: Layout,
-    /// Places for a tile: more than there are tiles, since none is written over while a table names it.
+    /// Places for a tile: more than there are tiles, since none is written over while a table names
+    /// it.
     pub slots: u32,
     pub slot_bytes: u64,
     pub tables: [u64; 2],
@@ -129,7 +131,8 @@ impl Header {
         let page = PAGE as u64;
         let first_slot = page + 2 * table_bytes;
         let bytes = slots.checked_mul(slot_bytes)?.checked_add(first_slot)?;
-        // A position in a file is a signed number, and the last number of a slot stands for no slot.
+        // A position in a file is a signed number, and the last number of a slot stands for no
+        // slot.
         i64::try_from(bytes).ok()?;
         Some(Header {
             element,
@@ -159,7 +162,8 @@ impl Header {
         self.slot(self.slots)
     }
 
-    /// Of a file for the Cholesky factor of the square matrix in a file like this one: the upper triangle of it, with the same names.
+    /// Of a file for the Cholesky factor of the square matrix in a file like this one: the upper
+    /// triangle of it, with the same names.
     pub fn of_factor(&self) -> Result<Self> {
         let layout = &self.layout;
         let triangle = Layout::new(layout.rows(), layout.cols(), layout.tile(), Shape::Triangle)?;
@@ -270,8 +274,9 @@ pub(super) fn too_large(layout: &Layout) -> Error {
     }
 }
 
-/// What tells a matrix from another one: of its extents, its tiles' order and numbers, and their checksums in the order of the layout, by
-/// FNV-1a of 64 bits. It is never zero, and does not depend on where in its file a tile is, nor on how often it was written.
+/// What tells a matrix from another one: of its extents, its tiles' order and numbers, and their
+/// checksums in the order of the layout, by FNV-1a of 64 bits. It is never zero, and does not
+/// depend on where in its file a tile is, nor on how often it was written.
 pub(super) fn fingerprint(
     element: Element,
     layout: &Layout,

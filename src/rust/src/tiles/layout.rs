@@ -12,7 +12,8 @@ pub enum Shape {
     Full,
 }
 
-/// A `rows` x `cols` matrix in tiles of order `tile`. Those in the last block row and column may hold less.
+/// A `rows` x `cols` matrix in tiles of order `tile`. Those in the last block row and column may
+/// hold less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     rows: usize,
@@ -88,7 +89,8 @@ impl Layout {
         }
     }
 
-    /// The number of the tile in block row `i` and block column `j`, counted from zero; none where no such tile is stored.
+    /// The number of the tile in block row `i` and block column `j`, counted from zero; none where
+    /// no such tile is stored.
     pub fn index(&self, i: usize, j: usize) -> Option<usize> {
         if i >= self.block_rows() || j >= self.block_cols() {
             return None;
@@ -104,7 +106,8 @@ impl Layout {
     pub fn position(&self, index: usize) -> (usize, usize) {
         match self.shape {
             Shape::Triangle => {
-                // The largest j with j (j + 1) / 2 <= index, from the root of the quadratic, which is rounded.
+                // The largest j with j (j + 1) / 2 <= index, from the root of the quadratic, which
+                // is rounded.
                 let mut j = (((8.0 * index as f64 + 1.0).sqrt() - 1.0) / 2.0) as usize;
                 while j * (j + 1) / 2 > index {
                     j -= 1;
@@ -121,7 +124,8 @@ impl Layout {
         }
     }
 
-    /// How many rows and columns the tile in block row `i` and block column `j` has; none outside of the matrix.
+    /// How many rows and columns the tile in block row `i` and block column `j` has; none outside
+    /// of the matrix.
     pub fn extent(&self, i: usize, j: usize) -> (usize, usize) {
         let along = |n: usize, block: usize| {
             n.saturating_sub(block.saturating_mul(self.tile))

@@ -1,7 +1,9 @@
 //! A plan carried out by several threads: some load tiles, some store them, and one computes.
 //!
-//! Every step waits for the earlier ones that used its slots: one that fills or changes a slot for all who looked at it, one that looks at it for the one
-//! who changed it. Steps wait for earlier ones alone, and each kind is begun in order, so that the earliest unfinished step can always go on.
+//! Every step waits for the earlier ones that used its slots: one that fills or changes a slot for
+//! all who looked at it, one that looks at it for the one who changed it. Steps wait for earlier
+//! ones alone, and each kind is begun in order, so that the earliest unfinished step can always go
+//! on.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -48,7 +50,8 @@ pub struct Line<'a, T, S> {
     done_operations: Mutex<f64>,
 }
 
-/// How long tiles were loaded, stored and copied, and how long the device had nothing to compute because of that.
+/// How long tiles were loaded, stored and copied, and how long the device had nothing to compute
+/// because of that.
 #[derive(Debug, Default)]
 pub struct Meters {
     pub loading: Meter,
@@ -102,7 +105,8 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         }
     }
 
-    /// Has requests wait for others, too: of each pair the first for the second, which comes before it.
+    /// Has requests wait for others, too: of each pair the first for the second, which comes before
+    /// it.
     pub fn after(mut self, pairs: &[(usize, usize)]) -> Self {
         if pairs.is_empty() {
             return self;
@@ -122,8 +126,10 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         self
     }
 
-    /// Carries everything out: `compute` is called on this thread and each of `others` on one of its own, and they do the requests by means of
-    /// [`Line::ready`] and [`Line::finish`]. `threads` load, and as many store. Of `helpers`, which do the same work, one at least has a thread of its own.
+    /// Carries everything out: `compute` is called on this thread and each of `others` on one of
+    /// its own, and they do the requests by means of [`Line::ready`] and [`Line::finish`].
+    /// `threads` load, and as many store. Of `helpers`, which do the same work, one at least has a
+    /// thread of its own.
     pub fn run(
         &self,
         threads: usize,
@@ -312,7 +318,8 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             }
             match &self.plan.ops[x] {
                 Op::Load { tile, slot } => {
-                    // SAFETY: all who used the slot are done, and whoever comes next waits for this step.
+                    // SAFETY: all who used the slot are done, and whoever comes next waits for this
+                    // step.
                     let buffer = unsafe { &mut *self.slots.buffer(*slot) };
                     let _running = self.meters.loading.run();
                     self.store.load(*tile, buffer)?;
@@ -322,7 +329,8 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
                     slot,
                     request,
                 } => {
-                    // SAFETY: who changed the slot is done, and whoever changes it next waits for this step.
+                    // SAFETY: who changed the slot is done, and whoever changes it next waits for
+                    // this step.
                     let buffer = unsafe { &*self.slots.buffer(*slot) };
                     let _running = self.meters.storing.run();
                     self.store.store(*tile, buffer, *request)?;

@@ -1,9 +1,13 @@
-//! The steps of a Cholesky factorization by tiles on several devices that each make their own columns, with memory for all they need.
+//! The steps of a Cholesky factorization by tiles on several devices that each make their own
+//! columns, with memory for all they need.
 //!
-//! List scheduling (Graham 1969): whenever a device has nothing to do, it is given that of its steps that can be done, and of which most depends. Which ones
-//! can be is found out by going through everything as it would happen: tiles arrive a column after the other, so that of `t` tiles that are there a
-//! leading block of order `sqrt(2 t)` can be factored, where as many in whole rows would give the devices little to do; a finished tile takes a while to come to other
-//! devices. A tile gets its terms in the order of [`schedule`](crate::tiles::schedule), so that the factor is the same bit for bit.
+//! List scheduling (Graham 1969): whenever a device has nothing to do, it is given that of its
+//! steps that can be done, and of which most depends. Which ones can be is found out by going
+//! through everything as it would happen: tiles arrive a column after the other, so that of `t`
+//! tiles that are there a leading block of order `sqrt(2 t)` can be factored, where as many in
+//! whole rows would give the devices little to do; a finished tile takes a while to come to other
+//! devices. A tile gets its terms in the order of [`schedule`](crate::tiles::schedule), so that the
+//! factor is the same bit for bit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +28,8 @@ pub struct Costs {
     pub passing: u64,
 }
 
-/// What a device can do at some time, the earliest first; and what it can do now, that first which is wanted most.
+/// What a device can do at some time, the earliest first; and what it can do now, that first which
+/// is wanted most.
 #[derive(Default)]
 struct Waiting {
     free: u64,
@@ -63,7 +68,8 @@ struct List<'a> {
 /// How much slower than the fastest device one is taken to be at most.
 const SLOWEST: f64 = 1e3;
 
-/// Steps in the order in which devices would begin them, tiles by row and column in the order in which they should arrive, and nanoseconds that all would take.
+/// Steps in the order in which devices would begin them, tiles by row and column in the order in
+/// which they should arrive, and nanoseconds that all would take.
 #[derive(Debug)]
 pub struct Listed {
     pub tasks: Vec<Task>,
@@ -71,10 +77,12 @@ pub struct Listed {
     pub time: u64,
 }
 
-/// Columns that arrive while one row does. Nothing but columns keeps devices busy at the beginning, and leaves those that come last with the most to do.
+/// Columns that arrive while one row does. Nothing but columns keeps devices busy at the beginning,
+/// and leaves those that come last with the most to do.
 const SLOPES: [usize; 4] = [0, 1, 2, 4];
 
-/// All steps but for those that the tiles have had, `had` of them. `owners` are the devices that make each of the `count` columns, `speeds` theirs.
+/// All steps but for those that the tiles have had, `had` of them. `owners` are the devices that
+/// make each of the `count` columns, `speeds` theirs.
 pub fn list(
     count: usize,
     owners: &[usize],
@@ -180,7 +188,8 @@ impl List<'_> {
         }
     }
 
-    /// The less, the more depends on the step: the longest chain of steps that come after it goes along its row and the diagonal.
+    /// The less, the more depends on the step: the longest chain of steps that come after it goes
+    /// along its row and the diagonal.
     fn rank(&self, tile: usize) -> u64 {
         let (l, (i, j)) = (u64::from(self.tiles[tile].had), self.tiles[tile].at);
         let Costs {

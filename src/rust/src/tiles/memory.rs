@@ -63,7 +63,8 @@ impl<T: Scalar> Slots<T> {
         self.buffers.len()
     }
 
-    /// Has the system give all pages, by several threads: to pin memory without takes one thread's time for them.
+    /// Has the system give all pages, by several threads: to pin memory without takes one thread's
+    /// time for them.
     pub fn touch(&mut self, threads: usize) -> Result<()> {
         let each = self.buffers.first_mut().map_or(1, |b| b.get_mut().len());
         let at_once = (TOUCHED / (each * size_of::<T>()).max(1)).max(1);
@@ -76,7 +77,8 @@ impl<T: Scalar> Slots<T> {
                         for buffer in buffers {
                             let step = PAGE / size_of::<T>();
                             buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
-                                // SAFETY: a number of the buffer's. Volatile, since it is zero already.
+                                // SAFETY: a number of the buffer's. Volatile, since it is zero
+                                // already.
                                 unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
                             });
                         }

@@ -13,8 +13,8 @@ use crate::base::scalar::{filled, Scalar};
 use crate::tiles::bytes::PAGE;
 
 impl<T: Scalar> TileFile<T> {
-    /// Makes a file with no tile in it, open for writing. All the room it will ever need is reserved. Where that fails there is
-    /// no file.
+    /// Makes a file with no tile in it, open for writing. All the room it will ever need is
+    /// reserved. Where that fails there is no file.
     pub fn create(path: impl AsRef<Path>, layout: Layout) -> Result<Self> {
         Self::create_named(path, layout, &[])
     }
@@ -26,7 +26,8 @@ impl<T: Scalar> TileFile<T> {
         Self::create_with(path.as_ref(), header, names)
     }
 
-    /// Makes one for the upper triangle that is computed from the matrix in `from`, with its names; it says for ever which matrix that was.
+    /// Makes one for the upper triangle that is computed from the matrix in `from`, with its names;
+    /// it says for ever which matrix that was.
     pub fn create_from(path: impl AsRef<Path>, from: &TileFile<T>) -> Result<Self> {
         let header = Header {
             origin: Some(from.fingerprint()),
@@ -52,8 +53,9 @@ impl<T: Scalar> TileFile<T> {
         }
     }
 
-    /// Removes what the making of a file for this one's factor has left at `path` where it ended with its process, before anything was in the file: reserved room at
-    /// most. Whether that was there. A file that somebody works with is an error.
+    /// Removes what the making of a file for this one's factor has left at `path` where it ended
+    /// with its process, before anything was in the file: reserved room at most. Whether that was
+    /// there. A file that somebody works with is an error.
     pub fn remove_unmade(&self, path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let disk = Disk::open(path, Access::Write)?;
@@ -147,8 +149,8 @@ impl<T: Scalar> TileFile<T> {
             return wrong("both tables of the file are damaged".to_owned());
         };
         if access == Access::Write {
-            // The process that wrote this table may have been stopped before it was durable. Slots that the other one names are
-            // free only then.
+            // The process that wrote this table may have been stopped before it was durable. Slots
+            // that the other one names are free only then.
             disk.sync()?;
         }
         Ok(Self::with(disk, path, access, header, table, place))

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::direct::{remove, Disk};
 use crate::base::error::Result;
 
-/// A file that is read, or one that is being made: that is removed again unless [`finish`](PlainFile::finish) has made it durable.
+/// A file that is read, or one that is being made: that is removed again unless
+/// [`finish`](PlainFile::finish) has made it durable.
 pub struct PlainFile {
     /// None only while it is dropped.
     disk: Option<Disk>,
@@ -23,7 +24,8 @@ impl PlainFile {
         })
     }
 
-    /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Refuses one that exists.
+    /// Makes a file of so many bytes, all of them reserved. It reads as zeros. Refuses one that
+    /// exists.
     pub fn create(path: &Path, bytes: u64) -> Result<Self> {
         Ok(PlainFile {
             disk: Some(Disk::create_cached(path, bytes)?),

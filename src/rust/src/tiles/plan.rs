@@ -1,8 +1,9 @@
 //! Which tile lies in memory when: a cache that knows all that will be asked of it.
 //!
-//! Since every request is known beforehand, the tile that gives way is the one that is not needed for longest (Belady 1966), which makes the fewest copies
-//! that any rule can. The plan is made before anything moves: it is a list of loads, stores and requests in which nothing is
-//! left to chance, and says how many bytes will have moved.
+//! Since every request is known beforehand, the tile that gives way is the one that is not needed
+//! for longest (Belady 1966), which makes the fewest copies that any rule can. The plan is made
+//! before anything moves: it is a list of loads, stores and requests in which nothing is left to
+//! chance, and says how many bytes will have moved.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -95,8 +96,9 @@ pub fn plan(requests: &[Request], slots: usize) -> Result<Plan> {
     let mut plan = Plan::default();
     let mut held: HashMap<usize, Held> = HashMap::new();
     let mut free: Vec<usize> = (0..slots).rev().collect();
-    // With the next use of each tile and its last one; entries that are no longer true are passed over. Of tiles that are not needed again the one that was used first
-    // gives way, so that whoever carries the plan out has to wait for as little as can be.
+    // With the next use of each tile and its last one; entries that are no longer true are passed
+    // over. Of tiles that are not needed again the one that was used first gives way, so that
+    // whoever carries the plan out has to wait for as little as can be.
     let mut latest: Latest = BinaryHeap::new();
     for (r, request) in requests.iter().enumerate() {
         if r % 1024 == 0 {
@@ -231,7 +233,8 @@ impl Plan {
         all
     }
 
-    /// The plan of `count` requests, where the `first` before them and those after do nothing but have tiles loaded and kept.
+    /// The plan of `count` requests, where the `first` before them and those after do nothing but
+    /// have tiles loaded and kept.
     pub fn without(mut self, first: usize, count: usize) -> Plan {
         self.ops.retain_mut(|op| match op {
             Op::Run { request, .. } | Op::Store { request, .. } => {

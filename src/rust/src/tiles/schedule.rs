@@ -1,13 +1,15 @@
 //! The steps of a Cholesky factorization by tiles, in an order that lets few tiles travel.
 //!
 //! `A = R'R` in the upper triangle of tiles: `R[k,k] = chol(A[k,k] - sum_l R[l,k]'R[l,k])` and
-//! `R[k,j] = R[k,k]^-T (A[k,j] - sum_l R[l,k]'R[l,j])`, sums over `l < k`. Whatever the order, a tile gets its terms with `l` ascending, so that the factor
-//! is the same bit for bit, however much memory there is and wherever it was interrupted.
+//! `R[k,j] = R[k,k]^-T (A[k,j] - sum_l R[l,k]'R[l,j])`, sums over `l < k`. Whatever the order, a
+//! tile gets its terms with `l` ascending, so that the factor is the same bit for bit, however much
+//! memory there is and wherever it was interrupted.
 //!
-//! The order is left-looking: rows of tiles are made in panels, a panel in chunks of columns, and a chunk stays in memory while what was made before
-//! passes by. With panels of `p` rows and chunks of `q` columns a tile that passes serves up to `p` or `q` products.
-//! Olivry et al. and Beaumont et al. (I/O-optimal Cholesky, 2022) show that no order moves fewer than `n^3 / (3 sqrt(2 M))` numbers
-//! through a memory of M, nor, of course, fewer than the triangle once each way.
+//! The order is left-looking: rows of tiles are made in panels, a panel in chunks of columns, and a
+//! chunk stays in memory while what was made before passes by. With panels of `p` rows and chunks
+//! of `q` columns a tile that passes serves up to `p` or `q` products. Olivry et al. and Beaumont
+//! et al. (I/O-optimal Cholesky, 2022) show that no order moves fewer than `n^3 / (3 sqrt(2 M))`
+//! numbers through a memory of M, nor, of course, fewer than the triangle once each way.
 
 /// One step on tiles, each given by its row and column of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,8 @@ impl Task {
         first.into_iter().chain(second)
     }
 
-    /// Steps that the changed tile has had afterwards: its terms, and one that makes it a tile of the factor.
+    /// Steps that the changed tile has had afterwards: its terms, and one that makes it a tile of
+    /// the factor.
     pub fn step(self) -> u32 {
         let step = match self {
             Task::Update { l, .. } => l,
@@ -72,14 +75,17 @@ impl Task {
 pub struct Blocking {
     pub rows: usize,
     pub cols: usize,
-    /// Whether a panel's first diagonal tile is finished before the rest of the panel is begun, so that several devices need not wait for the one
-    /// that has it. The tiles above it are read once more.
+    /// Whether a panel's first diagonal tile is finished before the rest of the panel is begun, so
+    /// that several devices need not wait for the one that has it. The tiles above it are read once
+    /// more.
     pub ahead: bool,
 }
 
-/// All steps for a matrix of `count` rows of tiles, but for those that its tiles have had: `had` of them.
+/// All steps for a matrix of `count` rows of tiles, but for those that its tiles have had: `had` of
+/// them.
 ///
-/// Within a panel a row's diagonal tile is finished as soon as it can be, before what the row above still has to give to others.
+/// Within a panel a row's diagonal tile is finished as soon as it can be, before what the row above
+/// still has to give to others.
 pub fn cholesky(count: usize, blocking: Blocking, had: impl Fn(usize, usize) -> u32) -> Vec<Task> {
     let mut tasks = Vec::new();
     // Steps come as early as one of the loops below wants them, and once.

@@ -1,15 +1,15 @@
 //! Which places for a tile may be written.
 
-/// For each slot, how many name it: the table in memory, tables on the disk, and whoever is reading or writing it. A slot
-/// that nobody names is free.
+/// For each slot, how many name it: the table in memory, tables on the disk, and whoever is reading
+/// or writing it. A slot that nobody names is free.
 pub(super) struct Slots {
     uses: Vec<u32>,
     free: Vec<u32>,
 }
 
 impl Slots {
-    /// Those that tables name, as often as they do, are not free. The first free one is given away first, so that a new file is
-    /// written from front to back.
+    /// Those that tables name, as often as they do, are not free. The first free one is given away
+    /// first, so that a new file is written from front to back.
     pub fn new(slots: u32, used: impl Iterator<Item = u32>) -> Self {
         let mut uses = vec![0; slots as usize];
         for slot in used {

@@ -1,4 +1,5 @@
-//! Where each tile is, and what the file holds as a whole. A file has two tables; the newer one that is whole counts.
+//! Where each tile is, and what the file holds as a whole. A file has two tables; the newer one
+//! that is whole counts.
 //!
 //! Numbers are little-endian:
 //!
@@ -102,8 +103,8 @@ impl Table {
         Ok(pages)
     }
 
-    /// The table of a file with so many tiles and slots, if these bytes are one: whole, and with no slot named that is not there
-    /// or twice.
+    /// The table of a file with so many tiles and slots, if these bytes are one: whole, and with no
+    /// slot named that is not there or twice.
     pub fn decode(pages: &[u8], tiles: usize, slots: u32) -> Option<Self> {
         let end = HEAD + tiles * ENTRY;
         if pages.len() < end || get32(pages, 0) != crc32fast::hash(&pages[4..end]) {

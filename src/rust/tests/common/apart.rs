@@ -1,5 +1,6 @@
-//! The CPU as a device with memory of its own, so that what brings tiles to a device is tested without one. It computes at once, and copies as late as it
-//! may: when somebody waits for the copy, or has asked for it twice.
+//! The CPU as a device with memory of its own, so that what brings tiles to a device is tested
+//! without one. It computes at once, and copies as late as it may: when somebody waits for the
+//! copy, or has asked for it twice.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -49,7 +50,8 @@ struct Copy<T: Scalar> {
 pub struct Apart<T: Scalar> {
     cpu: CpuDevice,
     copies: RefCell<VecDeque<Copy<T>>>,
-    /// Copies that were begun, that are done, and whether the oldest of the others has been asked for.
+    /// Copies that were begun, that are done, and whether the oldest of the others has been asked
+    /// for.
     begun: Cell<usize>,
     done: Cell<usize>,
     asked: Cell<bool>,

@@ -119,7 +119,8 @@ pub fn rectangular<T: Scalar>(rows: usize, cols: usize) -> Vec<(String, Host<T>)
 /// Symmetric positive definite matrices of several kinds.
 pub fn positive<T: Scalar>(n: usize) -> Vec<(String, Host<T>)> {
     let base = random::<f64>(n, n, 4);
-    // Diagonally dominant, then its rows and columns scaled: condition numbers far beyond 1/eps that Cholesky stands.
+    // Diagonally dominant, then its rows and columns scaled: condition numbers far beyond 1/eps
+    // that Cholesky stands.
     let dominant = move |i: usize, j: usize| {
         if i == j {
             2.0 * n as f64

@@ -58,7 +58,8 @@ pub fn few() -> bool {
     std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
 }
 
-/// `for_each_device!(body, ...)`: tests of the generic functions `body<T: Scalar, D: Device<T>>(&D)`.
+/// `for_each_device!(body, ...)`: tests of the generic functions
+/// `body<T: Scalar, D: Device<T>>(&D)`.
 macro_rules! for_each_device {
     ($($body:ident),* $(,)?) => {$(
         mod $body {
@@ -93,7 +94,8 @@ macro_rules! for_each_device {
 }
 pub(crate) use for_each_device;
 
-/// The first GPU. Without one a test passes with a word, unless `CUDAFACTOR_REQUIRE_GPU=1` asks for it to fail.
+/// The first GPU. Without one a test passes with a word, unless `CUDAFACTOR_REQUIRE_GPU=1` asks for
+/// it to fail.
 #[cfg(feature = "cuda")]
 pub fn gpu() -> Option<cudafactor::backend::cuda::CudaDevice> {
     match cudafactor::backend::cuda::CudaDevice::open(0) {

@@ -34,7 +34,8 @@ fn relative<T: Scalar>(x: MatRef<'_, f64>, a: MatRef<'_, f64>) -> f64 {
     error / (norm1(a) * n * T::EPS)
 }
 
-/// `A` brought to entries of order one by a power of two, so that residuals of huge and tiny matrices can be formed.
+/// `A` brought to entries of order one by a power of two, so that residuals of huge and tiny
+/// matrices can be formed.
 fn unit_scale(a: MatRef<'_, f64>) -> f64 {
     let largest = (0..a.ncols())
         .flat_map(|j| (0..a.nrows()).map(move |i| a[(i, j)].abs()))

@@ -20,8 +20,9 @@ use crate::common::{changed, gpu, matrices, same, Host};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Between launches there is a place to stop; these have many. The user asks while nothing runs, so that the first such place is
-/// where it ends: the result's home is not written, and the same call makes the same factor afterwards.
+/// Between launches there is a place to stop; these have many. The user asks while nothing runs, so
+/// that the first such place is where it ends: the result's home is not written, and the same call
+/// makes the same factor afterwards.
 #[test]
 fn an_interrupt_stops_a_factorization_between_launches() {
     let _turn = alone();

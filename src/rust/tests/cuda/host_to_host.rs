@@ -47,7 +47,8 @@ fn a_full_device_factors_from_host_to_host_or_says_what_it_lacks() {
         };
         done.map(|()| out)
     };
-    // Code is loaded while there is room, that of small systems and products too, to which larger ones give way.
+    // Code is loaded while there is room, that of small systems and products too, to which larger
+    // ones give way.
     let operand = gpu.load(x.view()).unwrap();
     for k in [10, 100, 700] {
         let mut b = Memory::<f64>::zeros(&gpu, n, k).unwrap();

@@ -1,4 +1,5 @@
-//! A GPU's memory: limits, garbage that is looked for before memory is short, and how much is there afterwards.
+//! A GPU's memory: limits, garbage that is looked for before memory is short, and how much is there
+//! afterwards.
 
 use cudafactor::device::blas::Blas;
 use cudafactor::device::lapack::Lapack;
@@ -60,7 +61,8 @@ fn a_filled_device_recovers() {
     works(&gpu);
 }
 
-/// What is kept for a host language in [`garbage_is_looked_for_before_memory_is_short`], and which searches were asked for.
+/// What is kept for a host language in [`garbage_is_looked_for_before_memory_is_short`], and which
+/// searches were asked for.
 #[derive(Default)]
 struct Kept {
     matrices: Vec<(Matrix<'static, f64>, Share)>,
@@ -155,7 +157,8 @@ fn ten_thousand_rounds_leave_memory_where_it_was() {
     works(&gpu);
 }
 
-/// With little more than a GiB free, the order that is said to fit does, and memory is short for one a quarter larger.
+/// With little more than a GiB free, the order that is said to fit does, and memory is short for
+/// one a quarter larger.
 fn the_largest_order_fits(task: Task, work: impl Fn(&CudaDevice, usize) -> Result<()>) {
     let _turn = alone();
     let Some(gpu) = gpu() else { return };
@@ -249,7 +252,8 @@ fn a_full_device_factors_in_single_precision() {
     let factor = || {
         let mut home = Host::<f32>::from_fn(n, n, |_, _| 0.0);
         let mut x = gpu.load_into(a.view(), Part::Upper, home.view_mut())?;
-        // Once the matrix is there, this much stays free: less than its copy in double precision takes.
+        // Once the matrix is there, this much stays free: less than its copy in double precision
+        // takes.
         let spare = Memory::<f64>::zeros(&gpu, 6 << 20, 1)?;
         let mut held = Vec::new();
         let mut piece = 1 << 30;

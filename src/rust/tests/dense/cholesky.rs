@@ -123,7 +123,8 @@ fn infinite_pivots_go_on<T: Scalar, D: Device<T>>(device: &D) {
     );
 }
 
-/// `LL'` for a bidiagonal L of ones, times an even power of two: exact down to the smallest number and up to the largest.
+/// `LL'` for a bidiagonal L of ones, times an even power of two: exact down to the smallest number
+/// and up to the largest.
 fn ends_of_the_range<T: Scalar, D: Device<T>>(device: &D) {
     let (smallest, largest) = if T::EPS > 1e-10 {
         (-148, 126)
@@ -173,7 +174,8 @@ fn orders() -> &'static [usize] {
     ]
 }
 
-/// A well-conditioned matrix with a full spectrum: random numbers, and a diagonal that outweighs their norm.
+/// A well-conditioned matrix with a full spectrum: random numbers, and a diagonal that outweighs
+/// their norm.
 fn random_positive<T: Scalar>(n: usize) -> Host<T> {
     let x = matrices::random::<f64>(n, n, n as u64);
     let diagonal = 3.0 * (n as f64).sqrt();
@@ -182,7 +184,8 @@ fn random_positive<T: Scalar>(n: usize) -> Host<T> {
     })
 }
 
-/// `||A v - R'(R v)|| / (||A|| ||v|| n eps)` for the vector v of ones of changing sign, in the norm of largest elements.
+/// `||A v - R'(R v)|| / (||A|| ||v|| n eps)` for the vector v of ones of changing sign, in the norm
+/// of largest elements.
 fn probed<T: Scalar>(a: &Host<T>, r: impl Fn(usize, usize) -> f64) -> f64 {
     let n = a.rows;
     let v = |i: usize| if i % 3 == 1 { -1.0 } else { 1.0 };
@@ -199,7 +202,8 @@ fn probed<T: Scalar>(a: &Host<T>, r: impl Fn(usize, usize) -> f64) -> f64 {
     largest / (norm * n as f64 * T::EPS)
 }
 
-/// One process, many orders: nothing is left behind by one factorization for the next, and each repeats bit by bit.
+/// One process, many orders: nothing is left behind by one factorization for the next, and each
+/// repeats bit by bit.
 fn one_order_after_another<T: Scalar, D: Device<T>>(device: &D) {
     for &n in orders() {
         let a = random_positive::<T>(n);

@@ -168,7 +168,8 @@ fn wrong_shapes_are_errors<T: Scalar, D: Device<T>>(device: &D) {
     assert!(matches!(got, Err(Error::Dimension { .. })), "{got:?}");
 }
 
-/// The larger batches are more than the CPU takes at once, and the largest matrices come one by one.
+/// The larger batches are more than the CPU takes at once, and the largest matrices come one by
+/// one.
 fn drivers<T: Scalar, D: Device<T>>(device: &D) {
     for (n, count) in [(3, 0), (3, 1), (20, 50), (64, 600), (1200, 3)] {
         let a = batch::<T>(n, count);

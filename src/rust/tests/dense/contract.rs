@@ -1,4 +1,5 @@
-//! What the CPU's verbs promise besides their answers: wrong shapes are errors, and so is the user's wish to stop.
+//! What the CPU's verbs promise besides their answers: wrong shapes are errors, and so is the
+//! user's wish to stop.
 
 use std::time::Duration;
 

@@ -215,7 +215,8 @@ fn same_answer_twice<T: Scalar, D: Device<T>>(device: &D) {
     assert!(same(&first, &second));
 }
 
-/// One column or one row: long, short, many slices, leading dimensions of either parity, what is there beforehand read or not.
+/// One column or one row: long, short, many slices, leading dimensions of either parity, what is
+/// there beforehand read or not.
 fn matrix_by_vector<T: Scalar, D: Device<T>>(device: &D) {
     for (m, k) in [
         (1, 2),

@@ -50,8 +50,8 @@ fn multipliers_are_at_most_one<T: Scalar, D: Device<T>>(device: &D) {
 }
 
 fn first_of_equal_pivots_wins<T: Scalar, D: Device<T>>(device: &D) {
-    // Every column's candidates are equal in magnitude, in exact arithmetic: a Hadamard matrix's first column, and an
-    // identity, whose pivots are where they belong.
+    // Every column's candidates are equal in magnitude, in exact arithmetic: a Hadamard matrix's
+    // first column, and an identity, whose pivots are where they belong.
     for n in [1, 2, 40, 130] {
         let a = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
         let (lu, info) = factor(device, &a);

@@ -243,7 +243,8 @@ fn limited_pivots_move_dependent_columns<T: Scalar, D: Device<T>>(device: &D) {
 }
 
 fn limited_pivots_reflect_what_linpack_does<T: Scalar, D: Device<T>>(device: &D) {
-    // Unlike LAPACK, a column already reduced is reflected: R's qr(diag(n)) has -1 everywhere but in the last row.
+    // Unlike LAPACK, a column already reduced is reflected: R's qr(diag(n)) has -1 everywhere but
+    // in the last row.
     for n in [1, 2, 40, 130] {
         let a = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
         let (factor, p) = changed(device, &a, Part::All, |x| device.qrdc2(1e-7, x)).unwrap();

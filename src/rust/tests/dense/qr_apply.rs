@@ -46,7 +46,8 @@ fn both_forms<T: Scalar, D: Device<T>>(device: &D) {
                 let permuted = Host::<T>::from_fn(m, n, |i, j| a.at(i, object.jpvt[j]));
                 let error = residual::qr(&permuted, &q, &factor);
                 assert!(error < residual::BACKWARD, "{what}: {error}");
-                // Fewer columns are the first ones, and products are those with the reflectors one after the other.
+                // Fewer columns are the first ones, and products are those with the reflectors one
+                // after the other.
                 let mut some = Host::<T>::from_fn(m, m.min(n), |_, _| f64::NAN);
                 form(device, all, some.view_mut()).unwrap();
                 let y = matrices::random::<T>(m, 3, 61);

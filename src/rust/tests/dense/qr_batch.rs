@@ -189,7 +189,8 @@ fn every_shape<T: Scalar, D: Device<T>>(device: &D) {
             let (kinds, x, y) = problems::<T>(shape);
             let s = solve::<T, D>(device, shape, &x, &y, kinds.len(), tol);
             for (i, kind) in kinds.iter().enumerate() {
-                // Whether the columns of the Hilbert and of the graded matrices depend is decided by rounding.
+                // Whether the columns of the Hilbert and of the graded matrices depend is decided
+                // by rounding.
                 let clear = !["Hilbert", "graded rows"].contains(&kind.as_str());
                 if clear || m.min(n) < 4 {
                     check::<T>(&format!("{kind} {m} {n} {q}"), shape, &x, &y, &s, i, tol);

@@ -183,7 +183,8 @@ fn least_squares<T: Scalar, D: Device<T>>(device: &D) {
         let back = home(device, &back.unwrap());
         let near = |i, j| (back.at(i, j) - c.at(i, j)).abs() < 100.0 * m as f64 * T::EPS;
         assert!((0..m).all(|i| (0..2).all(|j| near(i, j))), "{m} {n}");
-        // The parts of C in the range of the first k columns of Q and in that of the others: they add up to C, and X' removes the latter.
+        // The parts of C in the range of the first k columns of Q and in that of the others: they
+        // add up to C, and X' removes the latter.
         let project = |first, count| {
             let y = there(device, &c);
             let part = qr_apply::project_resident(device, (&f, &info.tau), (first, count), &y);

@@ -105,7 +105,8 @@ fn many_right_hand_sides<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// Orders and numbers of right-hand sides around those of tiles, whole and not, with strides of either parity.
+/// Orders and numbers of right-hand sides around those of tiles, whole and not, with strides of
+/// either parity.
 fn edges_of_tiles<T: Scalar, D: Device<T>>(device: &D) {
     let orders: &[usize] = if few() {
         &[65, 130]
@@ -118,7 +119,8 @@ fn edges_of_tiles<T: Scalar, D: Device<T>>(device: &D) {
                 .into_iter()
                 .enumerate()
             {
-                // All pairs at the orders of a tile and a little more; elsewhere each in some variants.
+                // All pairs at the orders of a tile and a little more; elsewhere each in some
+                // variants.
                 let step = if n > 500 { 23 } else { 5 };
                 if !(64..=65).contains(&n) && (3 * index + place) % step != n % step {
                     continue;
@@ -199,8 +201,8 @@ fn nan_and_infinity_propagate<T: Scalar, D: Device<T>>(device: &D) {
     assert!(solve(device, v, 2, &a, &b).all(|x| x == 0.0));
 }
 
-/// Entries of a triangle of ones and of right-hand sides of small integers are replaced by infinities, NaN and zeros, so that all
-/// sums are exact or not finite, in whatever order.
+/// Entries of a triangle of ones and of right-hand sides of small integers are replaced by
+/// infinities, NaN and zeros, so that all sums are exact or not finite, in whatever order.
 fn what_is_no_number_goes_where_substitution_takes_it<T: Scalar, D: Device<T>>(device: &D) {
     let odd = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
     for n in [2, 40, 130, 203] {

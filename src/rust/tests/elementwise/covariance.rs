@@ -76,7 +76,8 @@ fn expected(
     (value, h)
 }
 
-/// What rounding may do: the exponential of a rounded number has an error that grows with the number.
+/// What rounding may do: the exponential of a rounded number has an error that grows with the
+/// number.
 fn close<T: Scalar>(got: f64, want: f64, h: f64) -> bool {
     let size = match h.is_finite() {
         true => 8.0 + 10.0 * h + 4.0 * h * h,

@@ -55,7 +55,8 @@ fn exact_functions<T: Scalar, D: Elementwise<T>>(device: &D) {
     }
 }
 
-/// Within a few units in the last place of the C library's functions, which are themselves within one.
+/// Within a few units in the last place of the C library's functions, which are themselves within
+/// one.
 fn other_functions<T: Scalar, D: Elementwise<T>>(device: &D) {
     use std::f64::consts::PI;
     // Each on numbers from..to.

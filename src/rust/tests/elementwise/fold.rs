@@ -145,7 +145,8 @@ fn folds_are_repeatable<T: Scalar, D: Elementwise<T>>(device: &D) {
     }
 }
 
-/// A running sum of a million tenths in double precision is wrong by 1e-11 of it, in single precision by 1e-3.
+/// A running sum of a million tenths in double precision is wrong by 1e-11 of it, in single
+/// precision by 1e-3.
 fn sums_are_accurate<T: Scalar, D: Elementwise<T>>(device: &D) {
     let tenth = rounded::<T>(0.1);
     for (m, n) in [(1_000_000, 1), (1, 1_000_000), (1000, 1000)] {

@@ -25,8 +25,8 @@ fn inverses_are_found_out() {
     blocks_are_told_apart::<f32>();
 }
 
-/// That the judgement is worth something: blocks with substitution pass everywhere, and blocks with explicit inverses do not where a
-/// tiny pivot is within a block and rows follow below it.
+/// That the judgement is worth something: blocks with substitution pass everywhere, and blocks with
+/// explicit inverses do not where a tiny pivot is within a block and rows follow below it.
 fn blocks_are_told_apart<T: Scalar>() {
     let n = 129;
     for hard in hard::<T>(n) {
@@ -36,7 +36,8 @@ fn blocks_are_told_apart<T: Scalar>() {
         assert!(fault.is_none(), "{}: {}", hard.name, fault.unwrap());
     }
     for gap in Range::of::<T>().gaps {
-        // The residuals grow by about the reciprocal of the gap, and a random combination hides some of it.
+        // The residuals grow by about the reciprocal of the gap, and a random combination hides
+        // some of it.
         let mut cases = vec![];
         if gap < 4e-3 {
             cases.push(("tiny pivot", tiny_pivot(n, gap, 21)));
@@ -58,7 +59,8 @@ fn blocks_are_told_apart<T: Scalar>() {
     }
 }
 
-/// The textbook's residual; where rounding makes the matrix indefinite, that of a matrix raised out of it.
+/// The textbook's residual; where rounding makes the matrix indefinite, that of a matrix raised out
+/// of it.
 fn reference<T: Scalar>(a: &Host<T>) -> Residual {
     let mut lift = 0.0;
     loop {
@@ -84,8 +86,9 @@ fn diagonal_times<T: Scalar>(a: &Host<T>, k: usize, factor: f64) -> Host<T> {
 
 /// What is wrong with an upper factor, or with the answer that there is none.
 ///
-/// A factor has to have residuals like the textbook's. "Not positive definite" is right where taking from the diagonal what rounding may
-/// add to it, `(k + 1) eps a_ii`, makes that leading minor so for the textbook.
+/// A factor has to have residuals like the textbook's. "Not positive definite" is right where
+/// taking from the diagonal what rounding may add to it, `(k + 1) eps a_ii`, makes that leading
+/// minor so for the textbook.
 fn fault<T: Scalar>(
     a: &Host<T>,
     reference: Residual,
@@ -114,8 +117,8 @@ fn fault<T: Scalar>(
     }
 }
 
-/// The factor as an upper triangle, or the order of the failing minor. NaN fills the triangle that is not to be read, and has to be there
-/// afterwards.
+/// The factor as an upper triangle, or the order of the failing minor. NaN fills the triangle that
+/// is not to be read, and has to be there afterwards.
 fn answer<T: Scalar, D: Device<T>>(device: &D, uplo: Uplo, a: &Host<T>) -> Result<Host<T>, usize> {
     let n = a.rows;
     let inside = |i: usize, j: usize| match uplo {
@@ -172,8 +175,9 @@ fn residuals_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// A sum that begins with a large entry is rounded at its size for every term. Sums of parts that are taken off one after the other, as
-/// in LAPACK, have a quarter of the residual here; the worst of all entries is left to more luck.
+/// A sum that begins with a large entry is rounded at its size for every term. Sums of parts that
+/// are taken off one after the other, as in LAPACK, have a quarter of the residual here; the worst
+/// of all entries is left to more luck.
 fn long_sums_are_taken_off_in_parts<T: Scalar, D: Device<T>>(device: &D) {
     let n = if few() { 129 } else { 900 };
     let x = random::<f64>(n, n, 61).wide();
@@ -197,7 +201,8 @@ fn long_sums_are_taken_off_in_parts<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// All hard matrices of one order at once. One that rounding makes indefinite is taken out, and the others are tried again.
+/// All hard matrices of one order at once. One that rounding makes indefinite is taken out, and the
+/// others are tried again.
 fn batches_are_as_good<T: Scalar, D: Device<T>>(device: &D) {
     let orders: &[usize] = if few() {
         &[5, 33]

@@ -23,7 +23,8 @@ impl Sum {
         self.high = sum;
     }
 
-    /// By Veltkamp's halves, which are faster than a call of `fma` on a machine whose processor is not asked for one.
+    /// By Veltkamp's halves, which are faster than a call of `fma` on a machine whose processor is
+    /// not asked for one.
     #[inline(always)]
     pub fn add_product(&mut self, x: f64, y: f64) {
         let p = x * y;
@@ -45,7 +46,8 @@ fn halves(x: f64) -> (f64, f64) {
     (high, x - high)
 }
 
-/// `b - x'y`, without an error that would count in precision T: where that is single, double precision is enough.
+/// `b - x'y`, without an error that would count in precision T: where that is single, double
+/// precision is enough.
 fn remainder<T: Scalar>(b: f64, x: &[f64], y: &[f64]) -> f64 {
     if T::EPS > 1e-10 {
         return x.iter().zip(y).fold(b, |sum, (x, y)| sum - x * y);
@@ -77,8 +79,9 @@ pub fn transposed<T: Scalar>(a: &Host<T>) -> Host<T> {
     Host::from_fn(a.cols, a.rows, |i, j| a.at(j, i))
 }
 
-/// Ends the state in which faer's assembly leaves a processor: the upper halves of its vector registers in use, whereupon every
-/// scalar instruction waits for the one before it, and the loops here take six times as long.
+/// Ends the state in which faer's assembly leaves a processor: the upper halves of its vector
+/// registers in use, whereupon every scalar instruction waits for the one before it, and the loops
+/// here take six times as long.
 pub fn tidy_registers() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
@@ -92,8 +95,9 @@ pub fn tidy_registers() {
 pub struct Residual {
     /// In the 1-norm, divided by `n eps ||A||`.
     pub norm: f64,
-    /// The worst entry, divided by `(n + 1) eps sqrt(a_ii a_jj)`. The theorem on Cholesky's method allows each
-    /// `gamma_{n+1} |R'||R|`, at most one half of this unit, whatever the order of the sums. Scaling rows and columns leaves it as it is.
+    /// The worst entry, divided by `(n + 1) eps sqrt(a_ii a_jj)`. The theorem on Cholesky's method
+    /// allows each `gamma_{n+1} |R'||R|`, at most one half of this unit, whatever the order of the
+    /// sums. Scaling rows and columns leaves it as it is.
     pub entries: f64,
 }
 
@@ -127,8 +131,9 @@ pub fn cholesky<T: Scalar>(a: &Host<T>, r: &Host<T>) -> Residual {
     }
 }
 
-/// Of `PA - LU`: the 1-norm divided by `max(m, n) eps ||A||`, and the worst entry divided by `min(m, n) eps |L||U|`, where the theorem on
-/// Gaussian elimination allows one half, whatever the growth.
+/// Of `PA - LU`: the 1-norm divided by `max(m, n) eps ||A||`, and the worst entry divided by
+/// `min(m, n) eps |L||U|`, where the theorem on Gaussian elimination allows one half, whatever the
+/// growth.
 pub fn lu<T: Scalar>(a: &Host<T>, factor: &Host<T>, ipiv: &[usize]) -> Residual {
     tidy_registers();
     let (m, n, k) = (a.rows, a.cols, ipiv.len());
@@ -166,8 +171,8 @@ pub fn lu<T: Scalar>(a: &Host<T>, factor: &Host<T>, ipiv: &[usize]) -> Residual 
     }
 }
 
-/// The worst entry of `MX - B` divided by `n eps |M||X|`, M a triangle of which the rest is zero: substitution stays below one half,
-/// row by row, whatever the condition.
+/// The worst entry of `MX - B` divided by `n eps |M||X|`, M a triangle of which the rest is zero:
+/// substitution stays below one half, row by row, whatever the condition.
 pub fn triangular<T: Scalar>(m: &Host<T>, lower: bool, x: &Host<T>, b: &Host<T>) -> f64 {
     tidy_registers();
     let n = m.rows;

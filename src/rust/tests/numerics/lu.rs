@@ -85,7 +85,8 @@ fn residuals_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// Wilkinson's matrix, whose last column doubles with every step. No row is exchanged: all candidates are as large as the first.
+/// Wilkinson's matrix, whose last column doubles with every step. No row is exchanged: all
+/// candidates are as large as the first.
 fn wilkinson<T: Scalar>(n: usize, last: impl Fn(usize) -> f64) -> Host<T> {
     Host::from_fn(n, n, |i, j| match i.cmp(&j) {
         _ if j + 1 == n => last(i),
@@ -109,7 +110,8 @@ fn growth_costs_what_it_must<T: Scalar, D: Device<T>>(device: &D) {
         assert_eq!(info.ipiv, straight, "{n}");
         assert!(same(&lu, &textbook::lu(&a).factor), "{n}");
         assert_eq!(lu.at(n - 1, n - 1), 2f64.powi(n as i32 - 1));
-        // Here every step is. The error may have the size of the growth, and |L||U| has it entry by entry.
+        // Here every step is. The error may have the size of the growth, and |L||U| has it entry by
+        // entry.
         let r = random::<f64>(n, 1, 33);
         let a = wilkinson::<T>(n, |i| 1.0 + 0.4 * r.at(i, 0));
         let (lu, info) = factor(device, &a);

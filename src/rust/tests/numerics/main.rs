@@ -1,8 +1,9 @@
-//! How small the errors are where a matrix is hard: ill-conditioned, graded, nearly singular, at the ends of the range.
+//! How small the errors are where a matrix is hard: ill-conditioned, graded, nearly singular, at
+//! the ends of the range.
 //!
-//! The measure is the textbook's algorithm in the same precision, written here without blocks, or, where it has one, the
-//! theorem on what rounding may do. A factorization that multiplies by inverses of diagonal blocks is written here too,
-//! and the tests ask that it be found out.
+//! The measure is the textbook's algorithm in the same precision, written here without blocks, or,
+//! where it has one, the theorem on what rounding may do. A factorization that multiplies by
+//! inverses of diagonal blocks is written here too, and the tests ask that it be found out.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -30,12 +31,13 @@ fn orders() -> Vec<usize> {
     vec![1, 2, 63, 64, 65, 127, 128, 129, 200, 257, 400, 513, 700]
 }
 
-/// What an error may be, in units of `terms eps`: half as much again as the textbook's own, or what `terms` roundings
-/// that do not conspire add up to.
+/// What an error may be, in units of `terms eps`: half as much again as the textbook's own, or what
+/// `terms` roundings that do not conspire add up to.
 ///
-/// `terms` errors of up to eps / 2 each and of random sign add up to about `eps sqrt(terms) / 3`, and the largest of
-/// some hundred thousand such sums is five times that. One matrix may be lucky for the textbook and not for another order of
-/// summation, which is no fault; what this leaves out is an error that grows with the condition.
+/// `terms` errors of up to eps / 2 each and of random sign add up to about `eps sqrt(terms) / 3`,
+/// and the largest of some hundred thousand such sums is five times that. One matrix may be lucky
+/// for the textbook and not for another order of summation, which is no fault; what this leaves out
+/// is an error that grows with the condition.
 fn allowed(textbook: f64, terms: usize) -> f64 {
     (1.5 * textbook).max(LUCK / (terms as f64).sqrt())
 }

@@ -55,7 +55,8 @@ fn stops_at<T: Scalar, D: Device<T>>(device: &D, a: &Host<T>, order: usize, what
     }
 }
 
-/// Pivots below zero by a part of the diagonal entry that is far above rounding, the entry itself positive.
+/// Pivots below zero by a part of the diagonal entry that is far above rounding, the entry itself
+/// positive.
 fn indefinite_beyond_doubt<T: Scalar, D: Device<T>>(device: &D) {
     let lacks: &[f64] = if T::EPS > 1e-10 {
         &[0.5, 1e-2]
@@ -84,7 +85,8 @@ fn indefinite_beyond_doubt<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// `LL'` for a bidiagonal L of ones with one zero on its diagonal: every number on the way is an integer, with and without inverses.
+/// `LL'` for a bidiagonal L of ones with one zero on its diagonal: every number on the way is an
+/// integer, with and without inverses.
 fn singular_without_rounding<T: Scalar, D: Device<T>>(device: &D) {
     for n in sizes() {
         for k in minors(n) {
@@ -151,7 +153,8 @@ fn nan_stops_at_its_column<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// An infinite pivot makes its row zero, and the rest goes on; with an infinity beside it there is a NaN.
+/// An infinite pivot makes its row zero, and the rest goes on; with an infinity beside it there is
+/// a NaN.
 fn infinities_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
     for n in sizes() {
         let orders = minors(n);

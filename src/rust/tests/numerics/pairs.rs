@@ -75,7 +75,8 @@ pub fn pairs<T: Scalar>(m: usize, k: usize, n: usize) -> Vec<Pair> {
     let (left, right) = (signs(m * k, 6), signs(k * n, 7));
     let scaled = |x: f64, s: i32| x * 2f64.powi(digits * s);
     all.extend([
-        // Terms of equal size, from entries that are not: what is small beside its row must not be dropped.
+        // Terms of equal size, from entries that are not: what is small beside its row must not be
+        // dropped.
         pair(
             "balanced",
             Host::from_fn(m, k, |i, p| scaled(a.at(i, p), inner[p])),
@@ -103,7 +104,8 @@ pub fn pairs<T: Scalar>(m: usize, k: usize, n: usize) -> Vec<Pair> {
     all
 }
 
-/// The factors of a pair in the precision under test, and in double what they are without the powers of two.
+/// The factors of a pair in the precision under test, and in double what they are without the
+/// powers of two.
 pub fn rounded<T: Scalar>(pair: &Pair) -> [(Host<T>, Host<f64>); 2] {
     let round = |x: &Host<f64>, power: i32| {
         let x = Host::<T>::from_fn(x.rows, x.cols, |i, j| x.at(i, j));

@@ -16,8 +16,9 @@ for_each_device!(
     special_values_go_where_the_textbooks_do,
 );
 
-/// A textbook in double precision is led through the pivots found: each is the largest candidate, or so near to it that rounding
-/// decides. In double precision, where no candidates of these matrices are that near, they are the textbook's.
+/// A textbook in double precision is led through the pivots found: each is the largest candidate,
+/// or so near to it that rounding decides. In double precision, where no candidates of these
+/// matrices are that near, they are the textbook's.
 fn pivots_are_the_largest<T: Scalar, D: Device<T>>(device: &D) {
     let mut shapes = vec![(1, 1), (5, 5), (32, 32), (65, 65)];
     if !few() {
@@ -55,7 +56,8 @@ fn pivots_are_the_largest<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// Ones of either sign in one run of each row: every minor is 0, 1 or -1, and so is every number on the way.
+/// Ones of either sign in one run of each row: every minor is 0, 1 or -1, and so is every number on
+/// the way.
 fn runs<T: Scalar>(
     m: usize,
     n: usize,

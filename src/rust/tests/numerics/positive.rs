@@ -19,7 +19,8 @@ pub struct Range {
     pub octaves: f64,
     /// The same for powers of ten.
     pub decades: f64,
-    /// Pivots of the factor that are small beside the entries around them; their squares are above the rounding of sums.
+    /// Pivots of the factor that are small beside the entries around them; their squares are above
+    /// the rounding of sums.
     pub gaps: Vec<f64>,
     /// Of these, one whose square is far above.
     pub gap: f64,
@@ -48,7 +49,8 @@ impl Range {
     }
 }
 
-/// A random orthogonal matrix, uniform among all: the product of Householder reflections of normal vectors (Stewart).
+/// A random orthogonal matrix, uniform among all: the product of Householder reflections of normal
+/// vectors (Stewart).
 pub fn orthogonal(n: usize) -> Arc<Mat<f64>> {
     static MADE: Mutex<BTreeMap<usize, Arc<Mat<f64>>>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap();
@@ -120,8 +122,8 @@ pub fn shuffled(mut d: Vec<f64>) -> Vec<f64> {
     d
 }
 
-/// Inner products of normal vectors. The one at `at` is, up to `gap`, a combination of those before it, or of all the others where
-/// none is before it.
+/// Inner products of normal vectors. The one at `at` is, up to `gap`, a combination of those before
+/// it, or of all the others where none is before it.
 pub fn nearly_dependent(n: usize, at: usize, gap: f64) -> Mat<f64> {
     let mut random = Random::new(7);
     let (m, scale) = (2 * n, 1.0 / (2.0 * n as f64).sqrt());
@@ -172,8 +174,8 @@ impl Hard {
     }
 }
 
-/// Matrices of order `n`: all that there are where that takes no time, one of each kind beyond, and few where a residual takes
-/// a tenth of a second.
+/// Matrices of order `n`: all that there are where that takes no time, one of each kind beyond, and
+/// few where a residual takes a tenth of a second.
 pub fn hard<T: Scalar>(n: usize) -> Vec<Hard> {
     let mut range = Range::of::<T>();
     if n > 129 {

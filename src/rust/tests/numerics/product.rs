@@ -26,8 +26,8 @@ struct Check<'a, T> {
 }
 
 impl<T: Scalar> Check<'_, T> {
-    /// The worst entry's error beside `(k + 2) eps (|A||B| + |C|)`, which no order of summation exceeds half of, and the limit:
-    /// see [`allowed`].
+    /// The worst entry's error beside `(k + 2) eps (|A||B| + |C|)`, which no order of summation
+    /// exceeds half of, and the limit: see [`allowed`].
     fn verdict(&self, got: impl Fn(usize, usize) -> f64) -> (f64, f64) {
         exact::tidy_registers();
         let (mut found, mut textbook, mut terms) = (0.0, 0.0, 1);
@@ -52,7 +52,8 @@ impl<T: Scalar> Check<'_, T> {
                 }
             }
         }
-        // Each term that underflows is wrong by up to half a grain, which the textbook's sum here does not know.
+        // Each term that underflows is wrong by up to half a grain, which the textbook's sum here
+        // does not know.
         let limit = if self.grain > T::EPS {
             0.5
         } else {
@@ -159,8 +160,8 @@ fn cross_products_are_as_good<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// That the judgement is worth something: A in fixed point, with as many digits as the precision has below the largest entry of a row,
-/// and no other error at all.
+/// That the judgement is worth something: A in fixed point, with as many digits as the precision
+/// has below the largest entry of a row, and no other error at all.
 #[test]
 fn fixed_point_is_found_out() {
     rows_in_fixed_point::<f64>();

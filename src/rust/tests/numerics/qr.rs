@@ -1,4 +1,5 @@
-//! geqrf on hard matrices: as close to A and as orthogonal as LAPACK's algorithm on the CPU leaves it, with its signs.
+//! geqrf on hard matrices: as close to A and as orthogonal as LAPACK's algorithm on the CPU leaves
+//! it, with its signs.
 
 use super::common::matrices::{self, Random};
 use super::common::residual::{self, norm1, product};
@@ -19,9 +20,10 @@ for_each_device!(
     factors_repeat,
 );
 
-/// What is no more than half as much again as LAPACK's, or than this, is as good: loss of orthogonality and residual in units of
-/// `n eps`, the worst column's residual in units of `sqrt(m) eps`. Small matrices have a few roundings more than they have rows:
-/// Householder's method leaves residuals of up to 6 eps of 2 x 2, LAPACK's too.
+/// What is no more than half as much again as LAPACK's, or than this, is as good: loss of
+/// orthogonality and residual in units of `n eps`, the worst column's residual in units of
+/// `sqrt(m) eps`. Small matrices have a few roundings more than they have rows: Householder's
+/// method leaves residuals of up to 6 eps of 2 x 2, LAPACK's too.
 const FLOORS: [f64; 3] = [4.0, 0.5, 3.0];
 const ROUNDINGS: f64 = 8.0;
 
@@ -261,7 +263,8 @@ fn any_condition<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// R is determined up to the signs of its rows, as far as the condition allows; so are the signs, by the choice of LAPACK.
+/// R is determined up to the signs of its rows, as far as the condition allows; so are the signs,
+/// by the choice of LAPACK.
 fn triangle_and_signs_agree<T: Scalar, D: Device<T>>(device: &D) {
     for (m, n) in shapes() {
         for digits in [0.0, 1.0, 2.0] {

@@ -33,7 +33,8 @@ fn subnormal_numbers_count<T: Scalar, D: Device<T>>(device: &D) {
     }
 }
 
-/// What the sum of these products is where some of them are infinite or NaN; the sum of the others where none is.
+/// What the sum of these products is where some of them are infinite or NaN; the sum of the others
+/// where none is.
 fn special(a: &[f64], b: &[f64]) -> f64 {
     let mut sum = 0.0;
     for (a, b) in a.iter().zip(b) {
@@ -45,7 +46,8 @@ fn special(a: &[f64], b: &[f64]) -> f64 {
 fn what_is_no_number_propagates<T: Scalar, D: Device<T>>(device: &D) {
     for (m, k, n) in shapes() {
         for seed in 0..4 {
-            // About one in a row and one in a column, so that all kinds of sums occur; zeros for infinities to meet.
+            // About one in a row and one in a column, so that all kinds of sums occur; zeros for
+            // infinities to meet.
             let odd = |rows: usize, cols: usize, seed: u64| {
                 let mut random = Random::new(seed);
                 let values: Vec<f64> = (0..rows * cols)

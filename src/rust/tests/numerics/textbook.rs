@@ -1,11 +1,12 @@
-//! The algorithms as books have them, in the precision under test, and the one that no book would have.
+//! The algorithms as books have them, in the precision under test, and the one that no book would
+//! have.
 
 use super::common::Host;
 use cudafactor::base::scalar::Scalar;
 use faer::traits::math_utils::sqrt;
 
-/// The upper factor in LAPACK's order without blocks: each entry is one sum, taken from A's at once. Fails with the order of the
-/// leading minor whose pivot is not greater than zero.
+/// The upper factor in LAPACK's order without blocks: each entry is one sum, taken from A's at
+/// once. Fails with the order of the leading minor whose pivot is not greater than zero.
 pub fn cholesky<T: Scalar>(a: &Host<T>) -> Result<Host<T>, usize> {
     let mut columns = upper(a);
     match factor(&mut columns) {
@@ -69,7 +70,8 @@ pub struct Lu<T> {
     pub zero: Option<usize>,
 }
 
-/// Row by row and column by column, as LAPACK's `getf2`. As there a NaN is the largest at the head of its column only.
+/// Row by row and column by column, as LAPACK's `getf2`. As there a NaN is the largest at the head
+/// of its column only.
 pub fn lu<T: Scalar>(a: &Host<T>) -> Lu<T> {
     let magnitude = |x: &T| Into::<f64>::into(*x).abs();
     let mut columns: Vec<Vec<T>> = (0..a.cols)
@@ -210,7 +212,8 @@ fn factor<T: Scalar>(columns: &mut [Vec<T>]) -> Option<usize> {
     None
 }
 
-/// The inverse of the upper triangle with these columns; column by column, as LAPACK's `trti2` has it.
+/// The inverse of the upper triangle with these columns; column by column, as LAPACK's `trti2` has
+/// it.
 fn inverse<T: Scalar>(columns: &[Vec<T>]) -> Vec<Vec<T>> {
     let one = T::from_f64(1.0);
     let mut inverse: Vec<Vec<T>> = vec![];

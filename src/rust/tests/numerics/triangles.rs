@@ -9,7 +9,8 @@ use cudafactor::device::lapack::Lapack;
 use cudafactor::device::memory::Memory;
 use faer::Mat;
 
-/// Kahan's matrix, transposed: no entry of its diagonal is small, and its condition is near `condition` all the same.
+/// Kahan's matrix, transposed: no entry of its diagonal is small, and its condition is near
+/// `condition` all the same.
 pub fn kahan(n: usize, condition: f64) -> Mat<f64> {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -34,8 +35,8 @@ pub fn kahan(n: usize, condition: f64) -> Mat<f64> {
     })
 }
 
-/// Rows at which to place a tiny diagonal entry: neither first nor last in a block of any order from 4 to 128, in the first, the
-/// second and the last block of 64.
+/// Rows at which to place a tiny diagonal entry: neither first nor last in a block of any order
+/// from 4 to 128, in the first, the second and the last block of 64.
 pub fn places(n: usize) -> Vec<usize> {
     let mut all = vec![21, 64 + 38, n / 64 * 64 + 26];
     all.retain(|&p| p < n);
@@ -43,8 +44,9 @@ pub fn places(n: usize) -> Vec<usize> {
     all
 }
 
-/// A random triangle of which `width` diagonals are not zero. Its inverse is small, but for what comes of the diagonal at `places`,
-/// which is `gap`; there are entries of order one below each and beside it.
+/// A random triangle of which `width` diagonals are not zero. Its inverse is small, but for what
+/// comes of the diagonal at `places`, which is `gap`; there are entries of order one below each and
+/// beside it.
 pub fn gapped(n: usize, width: usize, gap: f64, places: &[usize]) -> Mat<f64> {
     let mut random = Random::new(11);
     let spread = 0.5 / (width.min(n) as f64).sqrt();
@@ -91,7 +93,8 @@ pub fn hard<T: Scalar>(n: usize) -> Vec<Hard> {
         range.conditions = vec![range.conditions[range.conditions.len() - 3]];
     }
     let mut all = vec![
-        // Of a condition about 1e10 at any order: its inverse grows by a factor of e^24 from one end to the other.
+        // Of a condition about 1e10 at any order: its inverse grows by a factor of e^24 from one
+        // end to the other.
         Hard::new("random".into(), |n| {
             let r = matrices::random::<f64>(n, n, 12);
             let spread = 12.0 / (n as f64).sqrt();
@@ -154,7 +157,8 @@ fn scaled(octaves: f64) -> Vec<Hard> {
     all
 }
 
-/// `L` of `LQ` for a matrix with singular values from 1 down to `1 / condition` and random singular vectors.
+/// `L` of `LQ` for a matrix with singular values from 1 down to `1 / condition` and random singular
+/// vectors.
 fn triangle_of(n: usize, condition: f64) -> Mat<f64> {
     let q = orthogonal(n);
     let last = n.saturating_sub(1).max(1) as f64;

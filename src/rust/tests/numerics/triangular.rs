@@ -1,7 +1,7 @@
 //! trsm with hard triangles.
 //!
-//! The right-hand sides are products with a solution of order one. With arbitrary ones the solution is as large as the inverse, and
-//! whatever is done with the inverse passes.
+//! The right-hand sides are products with a solution of order one. With arbitrary ones the solution
+//! is as large as the inverse, and whatever is done with the inverse passes.
 
 use super::common::calls::{solve, variants, Variant};
 use super::common::residual::product;
@@ -24,7 +24,8 @@ struct System<T> {
 }
 
 impl<T: Scalar> System<T> {
-    /// From a lower triangle or from its transpose. Ones come on the diagonal by scaling the columns of the lower triangle.
+    /// From a lower triangle or from its transpose. Ones come on the diagonal by scaling the
+    /// columns of the lower triangle.
     fn of(l: &Mat<f64>, lower: bool, diag: Diag, cols: usize) -> Self {
         let n = l.nrows();
         let entry = |i: usize, j: usize| match diag {
@@ -32,7 +33,8 @@ impl<T: Scalar> System<T> {
             Diag::NonUnit => l[(i, j)],
         };
         let m = Host::<T>::from_fn(n, n, |i, j| if lower { entry(i, j) } else { entry(j, i) });
-        // Of few digits, so that a triangle of integers gives its right-hand side without rounding, and is solved without any.
+        // Of few digits, so that a triangle of integers gives its right-hand side without rounding,
+        // and is solved without any.
         let x = matrices::random::<f64>(n, cols, 21);
         let x = Host::<T>::from_fn(n, cols, |i, j| (1024.0 * x.at(i, j)).round() / 1024.0);
         let b = product(m.wide().as_ref(), x.wide().as_ref());
@@ -115,7 +117,8 @@ fn inverses_are_found_out() {
     blocks_are_told_apart::<f32>();
 }
 
-/// That the judgement is worth something: with explicit inverses of diagonal blocks nothing passes that is ill-conditioned within one.
+/// That the judgement is worth something: with explicit inverses of diagonal blocks nothing passes
+/// that is ill-conditioned within one.
 fn blocks_are_told_apart<T: Scalar>() {
     let n = 129;
     for condition in Range::of::<T>().conditions {

@@ -26,7 +26,8 @@ fn the_disk_holds_a_whole_file_after_every_write() {
         fs::copy(&place, &image).unwrap();
         let copy = TileFile::<f64>::open(&image, Access::Read).unwrap();
         let found = steps(&copy);
-        // Newer than the last commit that was asked for, where the file has had to commit by itself.
+        // Newer than the last commit that was asked for, where the file has had to commit by
+        // itself.
         let newer = |(found, committed): (&Option<u32>, &Option<u32>)| found >= committed;
         assert!(found.iter().zip(&committed).all(newer));
     }

@@ -1,4 +1,5 @@
-//! A process that writes is killed, again and again. What it said was committed is there, and every tile is whole.
+//! A process that writes is killed, again and again. What it said was committed is there, and every
+//! tile is whole.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -15,8 +16,8 @@ const CHILD: &str = "CUDAFACTOR_TEST_TILE_FILE";
 
 const THREADS: usize = 3;
 
-/// Writes tiles until it is killed. The threads share the tiles out among them; each tile's step is one more each time. After a
-/// commit it prints the steps that were written before it.
+/// Writes tiles until it is killed. The threads share the tiles out among them; each tile's step is
+/// one more each time. After a commit it prints the steps that were written before it.
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(CHILD) else {
@@ -86,7 +87,8 @@ fn what_was_committed_outlives_the_process() {
 
         let file = TileFile::<f64>::open(&place, Access::Write).unwrap();
         let found: Vec<u32> = steps(&file).into_iter().map(|s| s.unwrap_or(0)).collect();
-        // The last line may have been cut off by the kill: then it has fewer numbers, or a last one of fewer digits.
+        // The last line may have been cut off by the kill: then it has fewer numbers, or a last one
+        // of fewer digits.
         let last = lines
             .iter()
             .rev()

@@ -1,4 +1,5 @@
-//! Files of tiles: what is written is what is read, whatever happens to the file and to the process that writes it.
+//! Files of tiles: what is written is what is read, whatever happens to the file and to the process
+//! that writes it.
 
 mod damage;
 mod images;
@@ -25,7 +26,8 @@ impl Random {
     }
 }
 
-/// A tile after so many steps. The first number is the step; the others are different for each tile and step.
+/// A tile after so many steps. The first number is the step; the others are different for each tile
+/// and step.
 fn fill<T: Scalar>(buffer: &mut Buffer<T>, tile: usize, step: u32) {
     let mut random = Random((tile as u64 + 1) << 32 | u64::from(step));
     for x in buffer.iter_mut() {

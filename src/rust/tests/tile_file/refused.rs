@@ -93,7 +93,8 @@ fn a_file_without_room_is_not_made() {
 /// A child that lives on where `good` is so in it.
 #[cfg(unix)]
 fn forked(mut good: impl FnMut() -> bool) -> libc::pid_t {
-    // SAFETY: the child does little and leaves by _exit; nothing of this process's is torn down in it.
+    // SAFETY: the child does little and leaves by _exit; nothing of this process's is torn down in
+    // it.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

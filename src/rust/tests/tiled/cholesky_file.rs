@@ -13,7 +13,8 @@ fn layout(n: usize, tile: usize) -> Layout {
     Layout::new(n, n, tile, Shape::Triangle).unwrap()
 }
 
-/// The upper triangle of `a` in a new file. What lies below the diagonal is not zero: nobody is to read it.
+/// The upper triangle of `a` in a new file. What lies below the diagonal is not zero: nobody is to
+/// read it.
 fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
     let layout = layout(a.rows, tile);
     let file = TileFile::<T>::create(place, layout).unwrap();
@@ -193,7 +194,8 @@ fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
     ));
 }
 
-/// The same contents with another history: tiles elsewhere in the file, and one that was another for a while.
+/// The same contents with another history: tiles elsewhere in the file, and one that was another
+/// for a while.
 fn written_again<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
     let file = written(place, a, tile);
     let whole = file.fingerprint();
@@ -230,8 +232,8 @@ fn flip<T: Scalar>(place: &Place, tile: &Buffer<T>, at: &mut Option<usize>) {
     std::fs::write(place, bytes).unwrap();
 }
 
-/// A second file is for the matrix that it was begun from, wherever that lies now, and for no other: when it is empty, when the
-/// factorization was interrupted, and when it is complete.
+/// A second file is for the matrix that it was begun from, wherever that lies now, and for no
+/// other: when it is empty, when the factorization was interrupted, and when it is complete.
 fn a_second_file_is_for_one_matrix<T: Scalar, D: TileMachine<T>>(dev: &D) {
     for (n, tile) in [(1, 8), (8, 8), (9, 8), (9 * 32 + 5, 32)] {
         let a = positive::<T>(n);

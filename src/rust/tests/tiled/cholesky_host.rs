@@ -90,7 +90,8 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(failed.is_some(), !dev.is_host());
 }
 
-/// Tiles of more than four megabytes come to three devices strip by strip; the last strip is a narrow one.
+/// Tiles of more than four megabytes come to three devices strip by strip; the last strip is a
+/// narrow one.
 fn comes_in_strips<T: Scalar, D: TileMachine<T>>(devs: &[D], tile: usize) {
     let n = 2 * tile + 100;
     let a = matrices::positive::<T>(n).remove(0).1;

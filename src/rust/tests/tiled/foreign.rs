@@ -1,4 +1,5 @@
-//! Files of other formats: what is there comes into files of tiles, and back, and what is no such file is an error.
+//! Files of other formats: what is there comes into files of tiles, and back, and what is no such
+//! file is an error.
 
 use std::path::Path;
 

@@ -112,7 +112,8 @@ fn all_of_it_is_counted<T: Scalar, D: TileMachine<T>>(dev: &D) {
     });
 }
 
-/// Columns that depend on each other are factored a second time: that was not foreseen, and is counted.
+/// Columns that depend on each other are factored a second time: that was not foreseen, and is
+/// counted.
 fn a_second_factorization_is_counted<T: Scalar, D: Device<T>>(dev: &D) {
     let x = Host::<T>::from_fn(N, N, |i, _| 1.0 + (i as f64).cos());
     let mut out = Host::<T>::from_fn(N, N, |_, _| 0.0);

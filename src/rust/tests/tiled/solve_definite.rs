@@ -86,7 +86,8 @@ fn others<T: Scalar, D: TileMachine<T>>(dev: &D) {
     let means = limited(10.0 * (128 * 128 * size_of::<T>()) as f64);
     let b = matrices::random::<T>(n, 2, 8);
     let mut x = Host::<T>::from_fn(n, 2, |_, _| f64::NAN);
-    // Neither a symmetric matrix that is not definite nor another one is refused while there is room for it whole.
+    // Neither a symmetric matrix that is not definite nor another one is refused while there is
+    // room for it whole.
     for (i, j) in [(5, 5), (200, 3)] {
         let mut a = positive::<T>(n);
         a.set(i, j, -7.0);

@@ -18,7 +18,8 @@ for_each_device!(
 
 const ORDERS: [usize; 7] = [1, 2, 17, 33, 64, 129, 200];
 
-/// A definite matrix whose entries, and those of whose factor, are known: the factor with `NaN` where nothing may be read.
+/// A definite matrix whose entries, and those of whose factor, are known: the factor with `NaN`
+/// where nothing may be read.
 fn factor<T: Scalar>(n: usize) -> Host<T> {
     let r = matrices::random::<f64>(n, n, 71);
     Host::from_fn(n, n, |i, j| match i.cmp(&j) {

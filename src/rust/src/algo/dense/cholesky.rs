@@ -31,7 +31,8 @@ pub fn factor_resident<T: Scalar, D: Device<T>>(
     Ok(a)
 }
 
-/// The upper factors of the square matrices that stand side by side in `x`, in `out`, zero below the diagonals.
+/// The upper factors of the square matrices that stand side by side in `x`, in `out`, zero below
+/// the diagonals.
 pub fn factor_batch<T: Scalar, D: Device<T>>(
     dev: &D,
     x: MatRef<'_, T>,
@@ -52,7 +53,8 @@ pub fn factor_batch<T: Scalar, D: Device<T>>(
     Ok(())
 }
 
-/// As [`factor_batch`], for matrices of order `n` in R's doubles that lie apart, each with a place for its factor.
+/// As [`factor_batch`], for matrices of order `n` in R's doubles that lie apart, each with a place
+/// for its factor.
 pub fn factor_list<T: Scalar, D: Device<T>>(
     dev: &D,
     n: usize,
@@ -72,7 +74,8 @@ pub fn factor_list<T: Scalar, D: Device<T>>(
         }
         return Ok(());
     }
-    // Gathered, because a device takes neighbours at once and many small pieces one after the other.
+    // Gathered, because a device takes neighbours at once and many small pieces one after the
+    // other.
     let mut from = try_zeroed::<T>(step * size)?;
     let mut to = try_zeroed::<T>(step * size)?;
     for (part, (xs, outs)) in xs.chunks(step).zip(outs.chunks_mut(step)).enumerate() {

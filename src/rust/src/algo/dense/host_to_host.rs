@@ -55,7 +55,8 @@ pub fn syrk<T: Scalar, D: Streamed<T>>(
     dev.store(c)
 }
 
-/// `out` becomes the factor U of `a`, of which only the upper triangle is read, and zero below the diagonal.
+/// `out` becomes the factor U of `a`, of which only the upper triangle is read, and zero below the
+/// diagonal.
 pub fn potrf<T: Scalar, D: Streamed<T>>(
     dev: &D,
     a: MatRef<'_, T>,

@@ -1,7 +1,7 @@
 //! Least squares `min ||y - x b||` by QR, as `stats::lm.fit` reports it.
 //!
-//! With `x P = Q R` and rank k: effects `Q'y`, coefficients `R_k^-1 (Q'y)[0..k]` in pivoted order, residuals
-//! `Q (0, (Q'y)[k..])`. Q is applied, never formed. LINPACK `dqrls`.
+//! With `x P = Q R` and rank k: effects `Q'y`, coefficients `R_k^-1 (Q'y)[0..k]` in pivoted order,
+//! residuals `Q (0, (Q'y)[k..])`. Q is applied, never formed. LINPACK `dqrls`.
 
 use std::ops::Range;
 
@@ -82,8 +82,8 @@ pub fn fit<T: Scalar, D: Device<T>>(
     })
 }
 
-/// Where the parts of many fits go, problem after problem: each part of one is as in [`Fit`], and `qraux` has a number for
-/// each of its columns. In R's doubles.
+/// Where the parts of many fits go, problem after problem: each part of one is as in [`Fit`], and
+/// `qraux` has a number for each of its columns. In R's doubles.
 pub struct Fits<'a> {
     pub qr: &'a mut [f64],
     pub effects: &'a mut [f64],

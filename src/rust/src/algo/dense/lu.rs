@@ -33,7 +33,8 @@ pub fn factor_and_norm<T: Scalar, D: Device<T>>(
     Ok(answer)
 }
 
-/// The permutation that exchanges of `m` rows, in order, amount to: row i of PA is row `perm[i]` of A.
+/// The permutation that exchanges of `m` rows, in order, amount to: row i of PA is row `perm[i]` of
+/// A.
 pub fn permutation(ipiv: &[usize], m: usize) -> Vec<usize> {
     let mut perm: Vec<usize> = (0..m).collect();
     for (i, &j) in ipiv.iter().enumerate() {

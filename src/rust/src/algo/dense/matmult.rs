@@ -10,7 +10,8 @@ use crate::base::scalar::Scalar;
 use crate::device::async_copy::TileMachine;
 use crate::device::dense::Device;
 
-/// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts where that is too little.
+/// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts
+/// where that is too little.
 pub fn product<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     x: (Trans, MatRef<'_, T>),

@@ -1,8 +1,9 @@
 //! Matrix products of which a device has room for a part at a time.
 //!
-//! A block of the result stays on the device while the rows and columns that make it pass by, in chunks of the terms of its sums; a
-//! chunk is on its way while the one before is multiplied. With blocks of `p` rows and `q` columns a product of m x k and k x n brings
-//! `m n k (1/p + 1/q)` numbers to the device.
+//! A block of the result stays on the device while the rows and columns that make it pass by, in
+//! chunks of the terms of its sums; a chunk is on its way while the one before is multiplied. With
+//! blocks of `p` rows and `q` columns a product of m x k and k x n brings `m n k (1/p + 1/q)`
+//! numbers to the device.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,7 +21,8 @@ use crate::device::async_copy::TileMachine;
 
 /// How much of the room is for a block of the result; the rest is for two chunks of both operands.
 const FOR_RESULT: f64 = 0.6;
-/// Orders are multiples of it, where there is room for so many rows and columns: what the kernels' tiles divide.
+/// Orders are multiples of it, where there is room for so many rows and columns: what the kernels'
+/// tiles divide.
 const STEP: usize = 128;
 
 /// Rows and columns of a block of the result, and terms of a chunk.
@@ -31,7 +33,8 @@ struct Parts {
     terms: usize,
 }
 
-/// For a product m x k by k x n with room for so many numbers; `None` where that is not even enough for a small one.
+/// For a product m x k by k x n with room for so many numbers; `None` where that is not even enough
+/// for a small one.
 fn parts((m, n, k): (usize, usize, usize), room: f64) -> Option<Parts> {
     let round = |x: f64, most: usize| {
         let x = x as usize;
@@ -101,7 +104,8 @@ pub fn product<T: Scalar, D: TileMachine<T>>(
     Ok(())
 }
 
-/// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric, with room for so many numbers on the device.
+/// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric, with room for so many numbers on the
+/// device.
 pub fn self_product<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     trans: Trans,
@@ -184,7 +188,8 @@ fn mirror<T: Scalar>(mut out: MatMut<'_, T>) -> Result<()> {
     for first in (0..n).step_by(ROWS) {
         interrupt::poll()?;
         let rows = ROWS.min(n - first);
-        // A band of columns, of which all below the diagonal stands in a band of rows that is finished.
+        // A band of columns, of which all below the diagonal stands in a band of rows that is
+        // finished.
         let (done, mut rest) = out.as_mut().split_at_row_mut(first + rows);
         let (mut corner, source) = done.split_at_col_mut(first + rows);
         let mut corner = corner.as_mut().submatrix_mut(first, first, rows, rows);

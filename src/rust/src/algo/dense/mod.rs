@@ -1,7 +1,8 @@
-//! Verbs on a matrix that a device has room for, or of which it takes parts: products, factors, systems, least squares.
+//! Verbs on a matrix that a device has room for, or of which it takes parts: products, factors,
+//! systems, least squares.
 //!
-//! It imports `sparse`, the contracts and `cost`.
-//! Start with [`cholesky`]; [`matmult`] and [`matmult_blocks`] show how a product goes part by part.
+//! It imports `sparse`, the contracts and `cost`. Start with [`cholesky`]; [`matmult`] and
+//! [`matmult_blocks`] show how a product goes part by part.
 
 pub mod cholesky;
 pub mod condition;

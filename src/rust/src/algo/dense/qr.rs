@@ -1,10 +1,10 @@
 //! QR factorization as R's `qr` object holds it.
 //!
-//! R's default is LINPACK's `dqrdc2`: Householder reflectors without exchanges, except that a column
-//! found nearly dependent on those before it moves to the end. It is computed as a plain QR
-//! first. `|R[j,j]|` is the norm that `dqrdc2` would have compared with `tol` times the norm of column
-//! j, so when every one of them passes, no exchange would have happened and the plain
-//! factor is the answer; otherwise the matrix is factored again with exchanges.
+//! R's default is LINPACK's `dqrdc2`: Householder reflectors without exchanges, except that a
+//! column found nearly dependent on those before it moves to the end. It is computed as a plain QR
+//! first. `|R[j,j]|` is the norm that `dqrdc2` would have compared with `tol` times the norm of
+//! column j, so when every one of them passes, no exchange would have happened and the plain factor
+//! is the answer; otherwise the matrix is factored again with exchanges.
 
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
@@ -18,7 +18,8 @@ use crate::cost::work::qr_flops;
 use crate::device::dense::Device;
 use crate::device::lapack::PivotedQr;
 
-/// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns' norms.
+/// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns'
+/// norms.
 fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
     diagonal.iter().zip(norms).all(|(d, norm)| {
         let d: f64 = (*d).into();
@@ -27,7 +28,8 @@ fn in_order<T: Scalar>(diagonal: &[T], norms: &[f64], tol: f64) -> bool {
     })
 }
 
-/// Whether all entries are finite. A column whose norm is needs no look; that of others may have overflowed.
+/// Whether all entries are finite. A column whose norm is needs no look; that of others may have
+/// overflowed.
 fn is_finite<T: Scalar>(x: MatRef<'_, T>, norms: &[f64]) -> Result<bool> {
     for (j, norm) in norms.iter().enumerate() {
         let finite = |v: &T| {
@@ -44,8 +46,9 @@ fn is_finite<T: Scalar>(x: MatRef<'_, T>, norms: &[f64]) -> Result<bool> {
     Ok(true)
 }
 
-/// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit leading one below it.
-/// `again` makes it what it was; `finite` looks at the entries of columns whose norms are not.
+/// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit
+/// leading one below it. `again` makes it what it was; `finite` looks at the entries of columns
+/// whose norms are not.
 fn limited<'a, T: Scalar, D: Device<T>>(
     dev: &D,
     mut a: D::Mat<'a>,
@@ -115,7 +118,8 @@ pub struct Linpack {
     pub turned: Vec<usize>,
 }
 
-/// Where LINPACK has a reflector `I - 2 e_j e_j'`, and LAPACK none: the columns of an m-rowed matrix that were zero below the diagonal.
+/// Where LINPACK has a reflector `I - 2 e_j e_j'`, and LAPACK none: the columns of an m-rowed
+/// matrix that were zero below the diagonal.
 pub fn turned<T: Scalar>(m: usize, diagonal: &[T], tau: &[T]) -> Vec<usize> {
     let zero = T::from_f64(0.0);
     let columns = tau.iter().zip(diagonal).take(m.saturating_sub(1));
@@ -129,9 +133,9 @@ pub fn turned<T: Scalar>(m: usize, diagonal: &[T], tau: &[T]) -> Vec<usize> {
 
 /// Rewrites a factor from LAPACK's form into LINPACK's, in place.
 ///
-/// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same. Where a
-/// column is zero below its diagonal entry already, LAPACK makes no reflector and LINPACK makes `I - 2 e_j e_j'`,
-/// which turns the sign of row j. Neither makes one for the last row.
+/// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same.
+/// Where a column is zero below its diagonal entry already, LAPACK makes no reflector and LINPACK
+/// makes `I - 2 e_j e_j'`, which turns the sign of row j. Neither makes one for the last row.
 pub fn to_linpack<T: Scalar, D: Device<T>>(
     dev: &D,
     a: &mut D::Mat<'_>,
@@ -156,7 +160,8 @@ pub fn to_linpack<T: Scalar, D: Device<T>>(
     Ok(Linpack { qraux, turned })
 }
 
-/// From the last row on, which has no reflector, `qraux` holds the remaining norm of the column: the magnitude of its last entry.
+/// From the last row on, which has no reflector, `qraux` holds the remaining norm of the column:
+/// the magnitude of its last entry.
 pub fn last_qraux<T: Scalar>(a: MatRef<'_, T>, qraux: &mut [f64]) {
     let m = a.nrows();
     if m > 0 {
@@ -200,8 +205,9 @@ pub fn linpack<T: Scalar, D: Device<T>>(
     })
 }
 
-/// [`linpack`]'s matrix and `qraux`, complete but for [`last_qraux`], by a device that factors in blocks while they travel; `None` where
-/// there is none, or a block is not of a matrix whose factor is plain in either form.
+/// [`linpack`]'s matrix and `qraux`, complete but for [`last_qraux`], by a device that factors in
+/// blocks while they travel; `None` where there is none, or a block is not of a matrix whose factor
+/// is plain in either form.
 fn in_blocks<T: Scalar, D: Device<T>>(
     dev: &D,
     x: MatRef<'_, T>,
@@ -229,7 +235,8 @@ fn in_blocks<T: Scalar, D: Device<T>>(
     Ok(done.map(|_| qraux))
 }
 
-/// LINPACK's form, in `out`, of a factor that stays on the device in LAPACK's; `qraux` is what it gives.
+/// LINPACK's form, in `out`, of a factor that stays on the device in LAPACK's; `qraux` is what it
+/// gives.
 pub fn linpack_of_resident<T: Scalar, D: Device<T>>(
     dev: &D,
     factor: &D::Mat<'_>,

@@ -1,4 +1,5 @@
-//! The orthogonal factor of an object that R's `qr` made: its columns, and products with it, by its reflectors.
+//! The orthogonal factor of an object that R's `qr` made: its columns, and products with it, by its
+//! reflectors.
 
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
@@ -19,7 +20,8 @@ pub enum Form {
     Lapack,
 }
 
-/// The reflectors of a `qr` object that are to be used: those its first columns hold, as many as `qraux` has numbers.
+/// The reflectors of a `qr` object that are to be used: those its first columns hold, as many as
+/// `qraux` has numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Reflectors<'a, T> {
     pub form: Form,
@@ -108,7 +110,8 @@ pub fn apply_resident<T: Scalar, D: Device<T>>(
     Ok(c)
 }
 
-/// The part of y in the space that columns `first` to `first + count` of Q span: `Q D Q'y` with ones at these places of D's diagonal.
+/// The part of y in the space that columns `first` to `first + count` of Q span: `Q D Q'y` with
+/// ones at these places of D's diagonal.
 pub fn project_resident<T: Scalar, D: Device<T>>(
     dev: &D,
     (factor, tau): (&D::Mat<'_>, &[T]),
@@ -163,8 +166,8 @@ pub fn triangle_resident<T: Scalar, D: Device<T>>(
     Ok(r)
 }
 
-/// The coefficients of least squares, in the columns' own order: `R^-1 Q'y` by the first `tau.len()` columns, which `jpvt` names,
-/// and `missing` for the others.
+/// The coefficients of least squares, in the columns' own order: `R^-1 Q'y` by the first
+/// `tau.len()` columns, which `jpvt` names, and `missing` for the others.
 pub fn coefficients_resident<T: Scalar, D: Device<T>>(
     dev: &D,
     (factor, tau): (&D::Mat<'_>, &[T]),

@@ -10,8 +10,9 @@ use crate::base::scalar::Scalar;
 use crate::device::dense::Device;
 use crate::device::lapack::LuInfo;
 
-/// `out = a^-1 b`. [`Error::Singular`] when U has an exact zero, [`Error::IllConditioned`] when the reciprocal
-/// condition number is below `tol` or cannot be told (NaN); `tol <= 0` asks for neither the number nor the check.
+/// `out = a^-1 b`. [`Error::Singular`] when U has an exact zero, [`Error::IllConditioned`] when the
+/// reciprocal condition number is below `tol` or cannot be told (NaN); `tol <= 0` asks for neither
+/// the number nor the check.
 pub fn solve<T: Scalar, D: Device<T>>(
     dev: &D,
     a: MatRef<'_, T>,
@@ -39,7 +40,8 @@ pub fn solve_resident<T: Scalar, D: Device<T>>(
     lu::solve_resident(dev, &f, &info.ipiv, b)
 }
 
-/// An error where the factors are those of a matrix that is singular to the tolerance; `norm` is its 1-norm.
+/// An error where the factors are those of a matrix that is singular to the tolerance; `norm` is
+/// its 1-norm.
 fn refuse<T: Scalar, D: Device<T>>(
     dev: &D,
     f: &D::Mat<'_>,

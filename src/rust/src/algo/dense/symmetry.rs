@@ -12,7 +12,8 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, wanted};
 use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 
-/// A comparison with the entry across the diagonal costs about as much as this many multiplications.
+/// A comparison with the entry across the diagonal costs about as much as this many
+/// multiplications.
 const COMPARED: f64 = 16.0;
 
 /// Whether all of a range are, by so many threads.
@@ -57,7 +58,8 @@ pub fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
 /// Columns that are compared with rows at once.
 const STRIP: usize = 512;
 
-/// As [`is_symmetric`], of a matrix on a device, with room for three strips of it. Infinite entries are not their mirror images either.
+/// As [`is_symmetric`], of a matrix on a device, with room for three strips of it. Infinite entries
+/// are not their mirror images either.
 pub fn is_symmetric_resident<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: &D::Mat<'_>,
@@ -94,7 +96,8 @@ pub fn is_symmetric_resident<T: Scalar, D: Elementwise<T>>(
     Ok(true)
 }
 
-/// The largest magnitudes of a square matrix on a device, below its diagonal and above it, with room for two strips of it; NaN where there is one.
+/// The largest magnitudes of a square matrix on a device, below its diagonal and above it, with
+/// room for two strips of it; NaN where there is one.
 pub fn triangles_resident<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: &D::Mat<'_>,

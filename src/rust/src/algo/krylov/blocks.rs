@@ -1,12 +1,14 @@
 //! Blocks of vectors, and what conjugate gradients need of matrices and preconditioners.
 //!
-//! A block is an n x k matrix whose columns belong to k systems with one matrix. [`Blocks`] is the little arithmetic that the iteration of `pcg` is written in:
-//! `host_blocks` has it for memory of the host, beside sparse matrices, and `device_blocks` composes it of a device's functions. Scalars are in double precision whatever
-//! the blocks are.
+//! A block is an n x k matrix whose columns belong to k systems with one matrix. [`Blocks`] is the
+//! little arithmetic that the iteration of `pcg` is written in: `host_blocks` has it for memory of
+//! the host, beside sparse matrices, and `device_blocks` composes it of a device's functions.
+//! Scalars are in double precision whatever the blocks are.
 
 use crate::base::error::{Error, Result};
 
-/// The arithmetic of blocks. Shapes are the caller's duty; no block is both an operand and a result.
+/// The arithmetic of blocks. Shapes are the caller's duty; no block is both an operand and a
+/// result.
 pub trait Blocks {
     type Block;
 
@@ -27,7 +29,8 @@ pub trait Blocks {
     fn add_to(&self, x: &Self::Block, by: &[f64], y: &mut Self::Block) -> Result<()>;
     /// `y <- y - x`.
     fn subtract(&self, x: &Self::Block, y: &mut Self::Block) -> Result<()>;
-    /// One iteration's step: `x <- x + p diag(steps)`, `r <- r - q diag(steps)`; the norms of r's columns.
+    /// One iteration's step: `x <- x + p diag(steps)`, `r <- r - q diag(steps)`; the norms of r's
+    /// columns.
     fn advance(
         &self,
         steps: &[f64],
@@ -57,7 +60,8 @@ pub trait Blocks {
 /// A symmetric matrix of order n that multiplies blocks.
 pub trait Operator<S: Blocks> {
     fn order(&self, blocks: &S) -> usize;
-    /// `out <- A x`, for blocks of any number of columns, each of which must depend on that of x alone.
+    /// `out <- A x`, for blocks of any number of columns, each of which must depend on that of x
+    /// alone.
     fn multiply(&self, blocks: &S, x: &S::Block, out: &mut S::Block) -> Result<()>;
 }
 
@@ -138,8 +142,10 @@ pub struct Jacobi<B> {
 }
 
 impl<B> Jacobi<B> {
-    /// From the diagonal of A. An entry that is not greater than zero is [`Error::NotPositiveDefinite`] with the order of a minor that has it in its corner; one that is infinite or NaN,
-    /// [`Error::NonFiniteIn`]; one so small that its reciprocal is infinite, [`Error::NonFinite`].
+    /// From the diagonal of A. An entry that is not greater than zero is
+    /// [`Error::NotPositiveDefinite`] with the order of a minor that has it in its corner; one that
+    /// is infinite or NaN, [`Error::NonFiniteIn`]; one so small that its reciprocal is infinite,
+    /// [`Error::NonFinite`].
     pub fn new(blocks: &impl Blocks<Block = B>, diagonal: &[f64]) -> Result<Self> {
         check_diagonal(diagonal)?;
         let mut inverse: Vec<f64> = crate::base::scalar::try_zeroed(diagonal.len())?;

@@ -1,11 +1,13 @@
-//! How columns of conjugate gradients end: by another look at their residuals, after which they leave the blocks, or are resumed.
+//! How columns of conjugate gradients end: by another look at their residuals, after which they
+//! leave the blocks, or are resumed.
 
 use super::blocks::{Blocks, Operator};
 use super::iteration::{Look, Running, NOTHING};
 use crate::algo::krylov::outcome::{End, Solution};
 use crate::base::error::Result;
 
-/// The norm of a vector times this is finite where the entries are, of which there are fewer than 2^64.
+/// The norm of a vector times this is finite where the entries are, of which there are fewer than
+/// 2^64.
 const SMALL: f64 = 1.0 / (1u64 << 32) as f64;
 
 /// Whether a column's entries are finite. Their norm may not be.
@@ -101,7 +103,8 @@ impl<S: Blocks, A: Operator<S> + ?Sized, M: ?Sized> Running<'_, S, A, M> {
                 done.residuals[c.number] = c.checked;
                 let x = blocks.gather(&self.x, &[place])?;
                 let x = blocks.scaled(&x, &[1.0 / c.scale])?;
-                // b may be so much larger than A that x, which is within the range here, is not for the caller.
+                // b may be so much larger than A that x, which is within the range here, is not for
+                // the caller.
                 done.ends[c.number] = match end.error(0, 0) {
                     None if !is_finite(blocks, &x)? => End::Overflow,
                     _ => end,

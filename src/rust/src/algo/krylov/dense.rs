@@ -1,4 +1,5 @@
-//! Matrices and preconditioners for blocks of a device: a dense matrix, a Cholesky factor, and what works on the host alone.
+//! Matrices and preconditioners for blocks of a device: a dense matrix, a Cholesky factor, and what
+//! works on the host alone.
 
 use faer::MatRef;
 

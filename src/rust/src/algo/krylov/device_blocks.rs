@@ -1,4 +1,5 @@
-//! Blocks of `blocks` on a device, composed of its functions: only what is reduced to numbers comes back.
+//! Blocks of `blocks` on a device, composed of its functions: only what is reduced to numbers comes
+//! back.
 
 use std::marker::PhantomData;
 

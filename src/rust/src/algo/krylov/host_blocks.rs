@@ -163,7 +163,8 @@ fn advance(
     left + right
 }
 
-/// Squares of numbers in this range neither overflow nor lose digits by underflow, nor do their sums.
+/// Squares of numbers in this range neither overflow nor lose digits by underflow, nor do their
+/// sums.
 pub(super) const PLAIN: std::ops::Range<f64> = 1e-280..1e300;
 
 fn norm(x: &[f64], threads: usize) -> f64 {

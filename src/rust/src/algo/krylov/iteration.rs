@@ -1,6 +1,7 @@
 //! The columns that conjugate gradients still iterate on.
 //!
-//! Columns are scaled by powers of 2, which brings b's norm near 1 and changes no digit, so that inner products neither overflow nor underflow because of b.
+//! Columns are scaled by powers of 2, which brings b's norm near 1 and changes no digit, so that
+//! inner products neither overflow nor underflow because of b.
 
 use super::blocks::{Blocks, Operator, Preconditioner};
 use super::spectrum::Coefficients;
@@ -56,18 +57,23 @@ pub(crate) struct Running<'s, S: Blocks, A: ?Sized, M: ?Sized> {
     pub(crate) q: S::Block,
 }
 
-/// A residual of the recurrence below this part of b is far below rounding: going on, its square would underflow.
+/// A residual of the recurrence below this part of b is far below rounding: going on, its square
+/// would underflow.
 pub(crate) const NOTHING: f64 = 1e-17;
 
-/// Residuals of a matrix that is not singular to the precision grow to less than this multiple of b, the square root of its condition, unless the preconditioner's scale makes them. Where one is
-/// larger, the direction's curvature is looked at: `p'Ap` of a cosine below [`SINGULAR`] is rounding.
+/// Residuals of a matrix that is not singular to the precision grow to less than this multiple of
+/// b, the square root of its condition, unless the preconditioner's scale makes them. Where one is
+/// larger, the direction's curvature is looked at: `p'Ap` of a cosine below [`SINGULAR`] is
+/// rounding.
 const GROWN: f64 = 1e10;
 const SINGULAR: f64 = 16.0 * f64::EPSILON;
 
-/// A start whose residual is larger than 2 to this part of the exponents that there are is no start: inner products would overflow.
+/// A start whose residual is larger than 2 to this part of the exponents that there are is no
+/// start: inner products would overflow.
 const START: f64 = 0.45;
 
-/// An inner product that is not positive is of no account where it is not below `-NEGATIVE`, and the product of the norms is below `VANISHING`: what it was a sum of underflowed.
+/// An inner product that is not positive is of no account where it is not below `-NEGATIVE`, and
+/// the product of the norms is below `VANISHING`: what it was a sum of underflowed.
 const VANISHING: f64 = 1e-290;
 const NEGATIVE: f64 = 1e-310;
 
@@ -318,7 +324,8 @@ impl<'s, S: Blocks, A: Operator<S> + ?Sized, M: Preconditioner<S> + ?Sized> Runn
         Ok(norms.zip(dots).map(|((x, y), d)| d / x / y).collect())
     }
 
-    /// The cosines, and none where vectors are so small that the sign of their inner product says nothing. A product that is zero, of a vector that is not so small, is what it is.
+    /// The cosines, and none where vectors are so small that the sign of their inner product says
+    /// nothing. A product that is zero, of a vector that is not so small, is what it is.
     fn angles(&self, x: &S::Block, y: &S::Block, dots: &[f64]) -> Result<Vec<Option<f64>>> {
         let (x, y) = (self.blocks.norms(x)?, self.blocks.norms(y)?);
         let angle = |((x, y), d): ((&f64, &f64), &f64)| {

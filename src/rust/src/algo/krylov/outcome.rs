@@ -21,7 +21,8 @@ pub enum End {
     Iterations,
     /// Rounding keeps the residual above the tolerance.
     Stagnated,
-    /// `p'Ap <= 0` for a direction p: A is not positive definite, or is singular to the precision. The cosine of the angle between p and Ap tells which.
+    /// `p'Ap <= 0` for a direction p: A is not positive definite, or is singular to the precision.
+    /// The cosine of the angle between p and Ap tells which.
     Indefinite { cosine: f64 },
     /// `r'M^-1 r <= 0` for a residual r: M is not positive definite; cosine as above.
     IndefinitePreconditioner { cosine: f64 },
@@ -58,11 +59,13 @@ pub struct Solution<B> {
     pub x: B,
     /// How many iterations each column took.
     pub iterations: Vec<usize>,
-    /// `||r_i|| / ||b||` for i = 0, ..., iterations: of the recurrence's residuals, and of the residual itself where that was computed. Of b = 0 one 0.
+    /// `||r_i|| / ||b||` for i = 0, ..., iterations: of the recurrence's residuals, and of the
+    /// residual itself where that was computed. Of b = 0 one 0.
     pub history: Vec<Vec<f64>>,
     /// `||b - A x|| / ||b||` computed at the end; 0 of b = 0. NaN where that came to nothing.
     pub residuals: Vec<f64>,
-    /// Of the recurrence, for each direction; what they tell of the matrix is in [`spectrum`](super::spectrum).
+    /// Of the recurrence, for each direction; what they tell of the matrix is in
+    /// [`spectrum`](super::spectrum).
     pub coefficients: Vec<Vec<Coefficients>>,
     pub ends: Vec<End>,
 }

@@ -1,8 +1,11 @@
-//! Systems with a symmetric positive definite matrix by preconditioned conjugate gradients, many right-hand sides at once.
+//! Systems with a symmetric positive definite matrix by preconditioned conjugate gradients, many
+//! right-hand sides at once.
 //!
-//! Hestenes & Stiefel (1952), Methods of conjugate gradients for solving linear systems, J. Res. Nat. Bur. Standards 49:409; with a preconditioner as in Meijerink &
-//! van der Vorst (1977), Math. Comp. 31:148. Each column has a recurrence of its own, and the same as if it were alone; products, solutions and inner products are
-//! those of blocks, so that matrix and factor are read once for all. A column that has ended leaves the block.
+//! Hestenes & Stiefel (1952), Methods of conjugate gradients for solving linear systems, J. Res.
+//! Nat. Bur. Standards 49:409; with a preconditioner as in Meijerink & van der Vorst (1977), Math.
+//! Comp. 31:148. Each column has a recurrence of its own, and the same as if it were alone;
+//! products, solutions and inner products are those of blocks, so that matrix and factor are read
+//! once for all. A column that has ended leaves the block.
 
 use super::blocks::{Blocks, Operator, Preconditioner};
 use super::iteration::Running;
@@ -11,12 +14,15 @@ use crate::base::error::{Error, Result};
 
 /// Solves `A X = B` for a block B of n x k from X = `x0`, or 0.
 ///
-/// A column ends as soon as its residual is within the tolerance. The recurrence's residual drifts from the true one, which is computed when the recurrence says so;
-/// where it is too large the recurrence is begun anew from there, for as long as that halves it. A zero column of B has the solution zero whatever `x0`,
-/// and one beside which that of `x0` is too large for the range of numbers is begun from zero.
+/// A column ends as soon as its residual is within the tolerance. The recurrence's residual drifts
+/// from the true one, which is computed when the recurrence says so; where it is too large the
+/// recurrence is begun anew from there, for as long as that halves it. A zero column of B has the
+/// solution zero whatever `x0`, and one beside which that of `x0` is too large for the range of
+/// numbers is begun from zero.
 ///
-/// Errors: [`Error::Dimension`] of shapes that do not fit, [`Error::Argument`] of a tolerance that is negative or NaN, [`Error::NonFiniteIn`] of B or `x0`, and what A,
-/// M and the blocks answer. What ends a single column is in [`Solution::ends`].
+/// Errors: [`Error::Dimension`] of shapes that do not fit, [`Error::Argument`] of a tolerance that
+/// is negative or NaN, [`Error::NonFiniteIn`] of B or `x0`, and what A, M and the blocks answer.
+/// What ends a single column is in [`Solution::ends`].
 pub fn pcg<S: Blocks>(
     blocks: &S,
     a: &(impl Operator<S> + ?Sized),

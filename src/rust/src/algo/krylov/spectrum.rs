@@ -1,6 +1,8 @@
-//! What conjugate gradients tell of the preconditioned matrix: its smallest eigenvalue, from the recurrence's coefficients.
+//! What conjugate gradients tell of the preconditioned matrix: its smallest eigenvalue, from the
+//! recurrence's coefficients.
 //!
-//! They are those of Lanczos' tridiagonal matrix for `M^-1 A`, whose eigenvalues (Ritz values) lie between the smallest and the largest of that, and come near the ends first (Saad 2003, Iterative
+//! They are those of Lanczos' tridiagonal matrix for `M^-1 A`, whose eigenvalues (Ritz values) lie
+//! between the smallest and the largest of that, and come near the ends first (Saad 2003, Iterative
 //! methods for sparse linear systems, section 6.7.3).
 
 /// What a direction is made and used with.
@@ -15,7 +17,8 @@ pub struct Coefficients {
 /// Halvings of the interval that the smallest is in.
 const HALVINGS: usize = 60;
 
-/// The smallest eigenvalue of the tridiagonal matrix, not below that of `M^-1 A`; infinite where there was no step.
+/// The smallest eigenvalue of the tridiagonal matrix, not below that of `M^-1 A`; infinite where
+/// there was no step.
 pub fn smallest_ritz_value(all: &[Coefficients]) -> f64 {
     let gone = all.iter().take_while(|c| c.step > 0.0);
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
@@ -25,7 +28,8 @@ pub fn smallest_ritz_value(all: &[Coefficients]) -> f64 {
         beside.push(c.kept / before / before);
         before = c.step;
     }
-    // By how many negative pivots T - x has: one as soon as x is above the smallest. The matrix is positive definite, and has each of its diagonal entries above that.
+    // By how many negative pivots T - x has: one as soon as x is above the smallest. The matrix is
+    // positive definite, and has each of its diagonal entries above that.
     let above = |x: f64| {
         let mut pivot = 1.0;
         diagonal.iter().zip(&beside).any(|(d, b)| {
@@ -51,7 +55,8 @@ mod tests {
     use crate::algo::krylov::outcome::Stopping;
     use crate::algo::krylov::pcg::pcg;
 
-    /// Of a diagonal matrix, whose eigenvalues are all met after as many steps as there are different ones.
+    /// Of a diagonal matrix, whose eigenvalues are all met after as many steps as there are
+    /// different ones.
     #[test]
     fn eigenvalues_are_found() {
         let values = [0.03, 0.4, 2.0, 0.9, 0.03, 1.7];

@@ -1,6 +1,7 @@
 //! A linear program as its user states it.
 
-/// `min objective'x` where rows and columns are within their bounds, which are lower and upper ones.
+/// `min objective'x` where rows and columns are within their bounds, which are lower and upper
+/// ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'p> {
     pub objective: &'p [f64],

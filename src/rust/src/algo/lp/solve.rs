@@ -1,4 +1,5 @@
-//! Linear programs: from the problem as it was given by way of its standard form to the answer, or to a certificate that there is none.
+//! Linear programs: from the problem as it was given by way of its standard form to the answer, or
+//! to a certificate that there is none.
 
 use super::interior_point::{solve_within, with_products};
 use super::ipm::iterate::Status;
@@ -58,8 +59,8 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
     found.map_err(out_of_range)
 }
 
-/// Solves the reduced problem. None if presolve removes nothing, or if the verifier refuses the answer
-/// for the whole problem.
+/// Solves the reduced problem. None if presolve removes nothing, or if the verifier refuses the
+/// answer for the whole problem.
 fn reduced<C: Constraints>(
     a: &C,
     host: Option<&Csc>,
@@ -100,8 +101,8 @@ fn reduced<C: Constraints>(
     Ok(s.certificate.is_some().then_some(s))
 }
 
-/// Solves a problem. After a ray, a second solution with costs of 0 finds a feasible point, or proves
-/// that none exists.
+/// Solves a problem. After a ray, a second solution with costs of 0 finds a feasible point, or
+/// proves that none exists.
 fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
     let s = solve_near(a, p, options)?;
     if s.status != Status::Unbounded {

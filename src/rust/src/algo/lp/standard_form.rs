@@ -1,6 +1,8 @@
-//! The standard form of a linear program: `min c'x`, `A x = b`, `x_B >= 0`, `x_U <= u` for some of these, `x_F` free.
+//! The standard form of a linear program: `min c'x`, `A x = b`, `x_B >= 0`, `x_U <= u` for some of
+//! these, `x_F` free.
 //!
-//! A row that is no equation gets a slack with the row's bounds. Lower bounds are moved to 0, a column with an upper bound alone is counted from that downwards, fixed columns go into b.
+//! A row that is no equation gets a slack with the row's bounds. Lower bounds are moved to 0, a
+//! column with an upper bound alone is counted from that downwards, fixed columns go into b.
 //! Columns without coefficients and rows without bounds are settled here.
 
 use super::normal::layout::{Constraints, Layout};
@@ -39,7 +41,8 @@ impl Problem<'_> {
         both.filter(|b| b.is_finite()).fold(0.0, f64::max)
     }
 
-    /// An error unless it has this shape, no NaN, finite coefficients of the objective, and bounds that leave room.
+    /// An error unless it has this shape, no NaN, finite coefficients of the objective, and bounds
+    /// that leave room.
     pub fn check(&self, (m, n): (usize, usize)) -> Result<()> {
         let lengths = [
             (self.objective.len(), n),
@@ -78,9 +81,11 @@ impl Problem<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Form {
     pub layout: Layout,
-    /// Of each column of the problem: what its counterpart in the form is added to; its value where it has none.
+    /// Of each column of the problem: what its counterpart in the form is added to; its value where
+    /// it has none.
     pub shifts: Vec<f64>,
-    /// Right-hand sides of the problem's rows, and what they were before lower bounds were moved to 0: residuals are relative to these.
+    /// Right-hand sides of the problem's rows, and what they were before lower bounds were moved to
+    /// 0: residuals are relative to these.
     pub rhs: Vec<f64>,
     pub given: Vec<f64>,
     /// Of columns with an upper bound, in their order.
@@ -90,7 +95,8 @@ pub struct Form {
     pub free_cost: Vec<f64>,
 }
 
-/// What the standard form is, or a column without coefficients along which the objective has no end: its number and direction.
+/// What the standard form is, or a column without coefficients along which the objective has no
+/// end: its number and direction.
 pub enum Formed {
     Form(Box<Form>),
     Endless(usize, f64),

@@ -1,8 +1,12 @@
-//! Algebraic multigrid: levels of aggregates of the rows of a sparse matrix, made of its entries alone.
+//! Algebraic multigrid: levels of aggregates of the rows of a sparse matrix, made of its entries
+//! alone.
 //!
-//! Aggregates are made by two passes of pairs (Notay 2010, Electron. Trans. Numer. Anal. 37:123), and interpolation is constant on each: a coarser matrix sums entries up, and needs no product of
-//! sparse matrices. What that costs is that a coarse correction is too small, since constants have steps between aggregates where an error has slopes; the coarser matrix is therefore made smaller by
-//! a factor (Braess 1995, Computing 55:379), which keeps it positive definite. Rows that their diagonal dominates are left to relaxation, and so is what is left where rows find no partners.
+//! Aggregates are made by two passes of pairs (Notay 2010, Electron. Trans. Numer. Anal. 37:123),
+//! and interpolation is constant on each: a coarser matrix sums entries up, and needs no product of
+//! sparse matrices. What that costs is that a coarse correction is too small, since constants have
+//! steps between aggregates where an error has slopes; the coarser matrix is therefore made smaller
+//! by a factor (Braess 1995, Computing 55:379), which keeps it positive definite. Rows that their
+//! diagonal dominates are left to relaxation, and so is what is left where rows find no partners.
 
 use crate::device::memory::Memory;
 use faer::MatRef;
@@ -17,7 +21,8 @@ use crate::device::elementwise::{Fold, Lines, Operand, Zip};
 use crate::device::sparse::{Sparse, DOMINANT};
 use crate::device::stencil::Step;
 
-/// What a correction is larger by for the steps between aggregates. 1.5 to 2 take about as many iterations on grids in the plane and in space.
+/// What a correction is larger by for the steps between aggregates. 1.5 to 2 take about as many
+/// iterations on grids in the plane and in space.
 const OVERCORRECTION: f64 = 1.8;
 
 /// A coarser level must have no more rows than this part of those of the one before.
@@ -59,7 +64,8 @@ impl<D: Sparse> Level<D> for Of<D> {
         }
         let pairs = dev.sparse_aggregate(&self.matrix, DOMINANT)?;
         let mut between = dev.sparse_coarsen(&self.matrix, &pairs, 1.0)?;
-        // Nothing relaxes between: whatever is here goes on, also what has no neighbour, and what joins must be near by this level's diagonal.
+        // Nothing relaxes between: whatever is here goes on, also what has no neighbour, and what
+        // joins must be near by this level's diagonal.
         dev.sparse_inherit(&self.matrix, &pairs, &mut between)?;
         let pairs_of_pairs = dev.sparse_aggregate(&between, -1.0)?;
         let rows = dev.sparse_count(&pairs_of_pairs);
@@ -112,8 +118,9 @@ impl<D: Sparse> Level<D> for Of<D> {
     }
 }
 
-/// What rows of a matrix make of a vector that changes little from row to row, over what its diagonal makes of it, where multigrid finds the vector that it is for: of Poisson's equation some
-/// hundredths. From here on another one is looked for.
+/// What rows of a matrix make of a vector that changes little from row to row, over what its
+/// diagonal makes of it, where multigrid finds the vector that it is for: of Poisson's equation
+/// some hundredths. From here on another one is looked for.
 const ROUGH: f64 = 0.3;
 
 /// Steps of relaxation by which it is looked for, and by how much it must be better.
@@ -129,10 +136,12 @@ const PART: Step = Step {
     momentum: 0.0,
 };
 
-/// A positive vector t for which `D^-1 A t` is small beside t, where that of a constant is not; none where a constant is as good, or relaxation of it finds none.
+/// A positive vector t for which `D^-1 A t` is small beside t, where that of a constant is not;
+/// none where a constant is as good, or relaxation of it finds none.
 ///
-/// Interpolation is constant on aggregates, which is for matrices whose near-null vector is: not for `S A S` of such a one with numbers S that vary from row to row, as units of measurement do. But
-/// relaxation of a constant leaves what `S^-1` has of it.
+/// Interpolation is constant on aggregates, which is for matrices whose near-null vector is: not
+/// for `S A S` of such a one with numbers S that vary from row to row, as units of measurement do.
+/// But relaxation of a constant leaves what `S^-1` has of it.
 fn near_null<D: Sparse>(dev: &D, a: &D::Csr) -> Result<Option<Own<D>>> {
     let n = dev.sparse_order(a);
     if n <= COARSEST {

@@ -1,9 +1,13 @@
 //! Multigrid for symmetric positive definite operators, as an approximate inverse.
 //!
-//! Ever coarser levels ([`Level`]) follow each other down to one whose system is solved by Cholesky: grids of half the points along each axis ([`Grids`]), or aggregates of the rows of a sparse matrix
-//! (`algebraic`). On the way down and on the way up errors that a coarser level does not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its spectrum,
-//! which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the whole is a symmetric operator. Of grids interpolation follows the operator ([`crate::device::stencil`]), which keeps
-//! the number of iterations small where couplings differ by many orders of magnitude.
+//! Ever coarser levels ([`Level`]) follow each other down to one whose system is solved by
+//! Cholesky: grids of half the points along each axis ([`Grids`]), or aggregates of the rows of a
+//! sparse matrix (`algebraic`). On the way down and on the way up errors that a coarser level does
+//! not see are damped by Chebyshev's polynomial of degree 2 in `D^-1 A`, over the upper part of its
+//! spectrum, which ends at 2 (Adams, Brezina, Hu & Tuminaro 2003, J. Comput. Phys. 188:593); so the
+//! whole is a symmetric operator. Of grids interpolation follows the operator
+//! ([`crate::device::stencil`]), which keeps the number of iterations small where couplings differ
+//! by many orders of magnitude.
 
 use crate::device::memory::Memory;
 use std::cell::RefCell;
@@ -20,7 +24,8 @@ use crate::device::stencil::{Operator, Stencil, Step};
 /// A level of at most so many points is not made coarser.
 pub(super) const COARSEST: usize = 256;
 
-/// Eigenvalues of `D^-1 A` are at most this; errors of those down to an eighth of it are damped here.
+/// Eigenvalues of `D^-1 A` are at most this; errors of those down to an eighth of it are damped
+/// here.
 const LARGEST: f64 = 2.0;
 const SMALLEST: f64 = LARGEST / 8.0;
 /// The two steps of the polynomial of degree 2.
@@ -128,7 +133,8 @@ impl<D: Stencil> Level<D> for Grids<Own<D>> {
     }
 }
 
-/// Vectors of one level: the right-hand side, which on the finest level is the caller's, and those of the iteration.
+/// Vectors of one level: the right-hand side, which on the finest level is the caller's, and those
+/// of the iteration.
 struct Work<M> {
     b: M,
     x: M,
@@ -153,7 +159,8 @@ pub struct Multigrid<'d, D: Elementwise<f64>, L = Grids<Own<D>>> {
 }
 
 impl<'d, D: Stencil> Multigrid<'d, D> {
-    /// Of an operator that is positive definite: in every part of the grid that couplings join there is an excess.
+    /// Of an operator that is positive definite: in every part of the grid that couplings join
+    /// there is an excess.
     pub fn new(dev: &'d D, finest: Operator<Own<D>>) -> Result<Self> {
         let (operator, weights) = (finest, None);
         Multigrid::of_levels(dev, Grids { operator, weights })
@@ -166,7 +173,8 @@ impl<'d, D: Stencil> Multigrid<'d, D> {
 }
 
 impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
-    /// Of the finest level. The coarsest is factored if it is small and, to rounding, positive definite.
+    /// Of the finest level. The coarsest is factored if it is small and, to rounding, positive
+    /// definite.
     pub(super) fn of_levels(dev: &'d D, finest: L) -> Result<Self> {
         let mut levels = vec![finest];
         loop {
@@ -237,7 +245,8 @@ impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
         })
     }
 
-    /// Solves approximately on a level and those below for `b`; the solution is `out`, or `levels[0].other` without that.
+    /// Solves approximately on a level and those below for `b`; the solution is `out`, or
+    /// `levels[0].other` without that.
     fn cycle(
         &self,
         number: usize,
@@ -282,7 +291,8 @@ fn solve<D: Elementwise<f64>>(dev: &D, factor: &Own<D>, b: &mut Own<D>) -> Resul
     Ok(())
 }
 
-/// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this is an approximate inverse anyway.
+/// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this
+/// is an approximate inverse anyway.
 const SHIFTS: [f64; 4] = [0.0, 1e-14, 1e-11, 1e-8];
 
 /// The Cholesky factor of a dense matrix of the host; the last error where no shift is enough.

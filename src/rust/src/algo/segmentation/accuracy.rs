@@ -15,6 +15,7 @@ pub struct Iterated {
     pub unknowns: usize,
     /// The most there were for a label.
     pub iterations: usize,
-    /// The largest estimate of an error of a probability. Infinite where an iteration ended early and the estimate does not say that the solution is accurate enough all the same.
+    /// The largest estimate of an error of a probability. Infinite where an iteration ended early
+    /// and the estimate does not say that the solution is accurate enough all the same.
     pub error: f64,
 }

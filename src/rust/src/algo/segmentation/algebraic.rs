@@ -1,8 +1,10 @@
-//! The systems of a random walker by conjugate gradients with algebraic multigrid, for images on which that of the grid does not do: its aggregates follow strong weights, so that a flat region
+//! The systems of a random walker by conjugate gradients with algebraic multigrid, for images on
+//! which that of the grid does not do: its aggregates follow strong weights, so that a flat region
 //! that hardly hangs on becomes one row of a coarser level, whatever its shape.
 //!
-//! A sparse matrix's diagonal has sums of weights, whose rounding is of the size of the smallest weights. So solutions are refined: residuals are sums over edges of weights times differences, as of
-//! the direct method, and what is iterated for is what they are off.
+//! A sparse matrix's diagonal has sums of weights, whose rounding is of the size of the smallest
+//! weights. So solutions are refined: residuals are sums over edges of weights times differences,
+//! as of the direct method, and what is iterated for is what they are off.
 
 use crate::device::memory::Memory;
 use faer::MatRef;
@@ -26,15 +28,17 @@ use crate::device::sparse::{Columns, Sparse, Stored};
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
 
-/// Refinements iterate to this part of the residual each, and follow each other until so many have left more than this part of the error: estimates, which a smaller eigenvalue enlarges.
+/// Refinements iterate to this part of the residual each, and follow each other until so many have
+/// left more than this part of the error: estimates, which a smaller eigenvalue enlarges.
 const SMALLER: f64 = 1e-6;
 const WORTH: f64 = 0.5;
 const STALLS: usize = 2;
 
 type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
-/// As [`segment_graph_multigrid`](super::multigrid::segment_graph_multigrid). Where this preconditioner does not do either nothing is filled in and the error is infinite, unless it `must`
-/// go on, as far as it comes.
+/// As [`segment_graph_multigrid`](super::multigrid::segment_graph_multigrid). Where this
+/// preconditioner does not do either nothing is filled in and the error is infinite, unless it
+/// `must` go on, as far as it comes.
 pub fn segment_graph_algebraic<D: Sparse>(
     dev: &D,
     graph: &Graph<'_>,

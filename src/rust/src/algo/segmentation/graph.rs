@@ -1,4 +1,5 @@
-//! The graph of an image whose pixels are joined to their neighbours, and its Laplacian reduced to the pixels without a seed.
+//! The graph of an image whose pixels are joined to their neighbours, and its Laplacian reduced to
+//! the pixels without a seed.
 
 use std::borrow::Cow;
 
@@ -29,14 +30,18 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// The graph of an image and its seeds: labels above 0, 0 where the label is sought, below 0 where a pixel is left out. A pixel that no seed reaches is left out as well.
+    /// The graph of an image and its seeds: labels above 0, 0 where the label is sought, below 0
+    /// where a pixel is left out. A pixel that no seed reaches is left out as well.
     ///
-    /// Neighbours whose values differ by `d_c` in channel c have the weight `exp(-beta sum_c d_c^2 / (10 s sqrt(C))) + 1e-10`, `s` the standard deviation of all values and `C` the
-    /// number of channels.
+    /// Neighbours whose values differ by `d_c` in channel c have the weight
+    /// `exp(-beta sum_c d_c^2 / (10 s sqrt(C))) + 1e-10`, `s` the standard deviation of all values
+    /// and `C` the number of channels.
     ///
     /// # Errors
-    /// [`Error::Dimension`] where sizes do not fit together, [`Error::Argument`] for a `beta`, `spacing` or `seeds` that make no sense (without any label, for one), and
-    /// [`Error::NonFiniteIn`] for an image with NaN or infinite values, and for seeds with [`MISSING`](super::seeds::MISSING).
+    /// [`Error::Dimension`] where sizes do not fit together, [`Error::Argument`] for a `beta`,
+    /// `spacing` or `seeds` that make no sense (without any label, for one), and
+    /// [`Error::NonFiniteIn`] for an image with NaN or infinite values, and for seeds with
+    /// [`MISSING`](super::seeds::MISSING).
     pub fn new(image: Image<'a>, seeds: impl Into<Cow<'a, [i32]>>, beta: f64) -> Result<Self> {
         let seeds = seeds.into();
         let pixels = image.check()?;
@@ -201,7 +206,8 @@ impl<'a> Graph<'a> {
         Ok(unknown)
     }
 
-    /// The equations of the unknown pixels, each named once in `order`: unknown j is pixel `order[j]`. Of the matrix all entries are made, or those on and below the diagonal.
+    /// The equations of the unknown pixels, each named once in `order`: unknown j is pixel
+    /// `order[j]`. Of the matrix all entries are made, or those on and below the diagonal.
     pub fn system(&self, order: Vec<u32>, full: bool) -> Result<System> {
         let n = order.len();
         let mut places = filled(self.pixels(), u32::MAX)?;

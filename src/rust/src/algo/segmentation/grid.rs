@@ -25,7 +25,8 @@ struct Run {
     beside: [(bool, bool); 2],
 }
 
-/// What joins unknown pixels to seeds beside them, in the order of the pixels; an unknown is named by its pixel.
+/// What joins unknown pixels to seeds beside them, in the order of the pixels; an unknown is named
+/// by its pixel.
 pub(crate) fn links(graph: &Graph<'_>) -> Result<Vec<Link>> {
     let [length, height, depth] = graph.dims();
     let part = |range: Range<usize>| {
@@ -100,7 +101,9 @@ fn links_of(graph: &Graph<'_>, run: &Run, links: &mut Vec<Link>) -> Result<()> {
     Ok(())
 }
 
-/// The system's matrix as an operator: seeds and pixels that are left out are points without couplings, with 1 on the diagonal. It goes to the device band by band, so that the host needs no room for it.
+/// The system's matrix as an operator: seeds and pixels that are left out are points without
+/// couplings, with 1 on the diagonal. It goes to the device band by band, so that the host needs no
+/// room for it.
 pub(crate) fn operator<D: Stencil>(
     dev: &D,
     graph: &Graph<'_>,
@@ -155,7 +158,8 @@ fn excess(graph: &Graph<'_>, links: &[Link], band: Range<usize>, out: &mut [f64]
     Ok(())
 }
 
-/// The couplings of pixels and the next ones along an axis. Past its end stand some that nobody reads.
+/// The couplings of pixels and the next ones along an axis. Past its end stand some that nobody
+/// reads.
 fn couplings(
     graph: &Graph<'_>,
     along: &Along<'_>,
@@ -206,7 +210,8 @@ pub(crate) fn random<D: Stencil>(dev: &D, graph: &Graph<'_>) -> Result<D::Mat<'s
     Ok(out)
 }
 
-/// The right-hand sides of labels, named by ascending numbers, of fewer than 2^31 pixels. They are zero but beside seeds, so that few numbers go to the device.
+/// The right-hand sides of labels, named by ascending numbers, of fewer than 2^31 pixels. They are
+/// zero but beside seeds, so that few numbers go to the device.
 pub(super) fn right_hand_sides<D: Stencil>(
     dev: &D,
     pixels: usize,

@@ -9,7 +9,8 @@ use crate::base::scalar;
 /// What every weight is at least: joined pixels stay joined, however much they differ.
 const LEAST: f64 = 1e-10;
 
-/// There are fewer pixels than this: their numbers, and how many there are, have 32 bits, of which the largest number means none.
+/// There are fewer pixels than this: their numbers, and how many there are, have 32 bits, of which
+/// the largest number means none.
 const MOST: usize = u32::MAX as usize;
 
 /// A weight costs as much as this many multiplications.
@@ -18,13 +19,15 @@ pub(super) const WEIGHT: f64 = 30.0;
 /// As does a value that is looked at.
 pub(super) const VALUE: f64 = 8.0;
 
-/// An image of `dims` pixels (rows, columns, slices; rows vary fastest) and so many channels, which vary slowest.
+/// An image of `dims` pixels (rows, columns, slices; rows vary fastest) and so many channels, which
+/// vary slowest.
 #[derive(Debug, Clone, Copy)]
 pub struct Image<'a> {
     pub values: &'a [f64],
     pub dims: [usize; 3],
     pub channels: usize,
-    /// The distances of neighbours along rows, columns and slices, in any unit. Differences are divided by them.
+    /// The distances of neighbours along rows, columns and slices, in any unit. Differences are
+    /// divided by them.
     pub spacing: [f64; 3],
 }
 
@@ -76,7 +79,8 @@ impl Image<'_> {
         }
     }
 
-    /// What makes the weights along an axis of differences, which `scale` multiplies when they are squared.
+    /// What makes the weights along an axis of differences, which `scale` multiplies when they are
+    /// squared.
     pub(crate) fn along(&self, axis: usize, scale: f64) -> Along<'_> {
         Along {
             values: self.values,
@@ -105,7 +109,8 @@ pub(crate) struct Along<'a> {
 
 impl Along<'_> {
     fn weight(&self, squares: f64) -> f64 {
-        // Squares of finite values may be infinite, and where nothing is to count that is 0 times infinity.
+        // Squares of finite values may be infinite, and where nothing is to count that is 0 times
+        // infinity.
         (self.per * squares.min(f64::MAX)).exp() + LEAST
     }
 

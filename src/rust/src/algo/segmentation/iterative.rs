@@ -8,12 +8,15 @@ use crate::base::error::Result;
 use crate::device::sparse::Sparse;
 use crate::device::stencil::Stencil;
 
-/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by conjugate gradients: with the grid's multigrid, and with an algebraic one for images on which that does not do. Where
-/// neither does the answer is of no use, unless it `must` be as far as these come, and the error is above the tolerance.
+/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by conjugate gradients:
+/// with the grid's multigrid, and with an algebraic one for images on which that does not do. Where
+/// neither does the answer is of no use, unless it `must` be as far as these come, and the error is
+/// above the tolerance.
 ///
 /// # Errors
-/// [`Dimension`](crate::base::error::Error::Dimension) where there is no room for just these, and of an image with 2^31 pixels or more; [`NonFinite`](crate::base::error::Error::NonFinite) where an estimate of an
-/// error is NaN; of memory, of interrupts, and what the device answers.
+/// [`Dimension`](crate::base::error::Error::Dimension) where there is no room for just these, and
+/// of an image with 2^31 pixels or more; [`NonFinite`](crate::base::error::Error::NonFinite) where
+/// an estimate of an error is NaN; of memory, of interrupts, and what the device answers.
 pub fn segment_graph_iterative<D: Stencil + Sparse>(
     dev: &D,
     graph: &Graph<'_>,

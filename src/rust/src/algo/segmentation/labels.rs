@@ -27,7 +27,8 @@ impl Choice {
         sum: 0.0,
     };
 
-    /// Takes a label's solution, and gives its probability. Of labels that are as likely the lowest stays, in any order.
+    /// Takes a label's solution, and gives its probability. Of labels that are as likely the lowest
+    /// stays, in any order.
     #[inline]
     pub fn take(&mut self, label: u32, x: f64) -> f64 {
         // Rounding can leave that range.
@@ -39,7 +40,8 @@ impl Choice {
         x
     }
 
-    /// Takes a label that has what the others leave, and gives its probability and by what those of all labels are to be divided: solutions that are not exact may leave less than nothing.
+    /// Takes a label that has what the others leave, and gives its probability and by what those of
+    /// all labels are to be divided: solutions that are not exact may leave less than nothing.
     #[inline]
     pub fn take_rest(&mut self, label: u32) -> (f64, f64) {
         let sum = self.sum;
@@ -53,7 +55,8 @@ pub(super) fn without_label() -> Error {
     }
 }
 
-/// Solutions at all pixels on their way to labels: those of all labels but one, some at a time, and of one what is left.
+/// Solutions at all pixels on their way to labels: those of all labels but one, some at a time, and
+/// of one what is left.
 pub(super) struct Choices<'a> {
     graph: &'a Graph<'a>,
     /// The label that has what others leave, if there is one.
@@ -65,7 +68,8 @@ pub(super) struct Choices<'a> {
     so_far: Vec<Choice>,
 }
 
-/// Which solutions there are at once: of these labels, by number, and whether there were or will be others.
+/// Which solutions there are at once: of these labels, by number, and whether there were or will be
+/// others.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     pub labels: &'a [u32],

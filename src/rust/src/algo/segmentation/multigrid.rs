@@ -1,8 +1,12 @@
-//! The systems of a random walker on the grid of its image, by conjugate gradients with multigrid, for all labels together.
+//! The systems of a random walker on the grid of its image, by conjugate gradients with multigrid,
+//! for all labels together.
 //!
-//! Seeds and pixels that are left out stay points of the grid, without couplings and with the solution 0, so that the grid keeps its shape. What a residual says about probabilities depends on the
-//! weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in probabilities, and so that is asked for, too, before a solution is believed. What it makes of an error is that error
-//! times eigenvalues of `M^-1 A`, and so it is divided by the smallest that the iteration has met.
+//! Seeds and pixels that are left out stay points of the grid, without couplings and with the
+//! solution 0, so that the grid keeps its shape. What a residual says about probabilities depends
+//! on the weights, of which some may be 1e-10; the multigrid's approximate inverse of it is in
+//! probabilities, and so that is asked for, too, before a solution is believed. What it makes of an
+//! error is that error times eigenvalues of `M^-1 A`, and so it is divided by the smallest that the
+//! iteration has met.
 
 use faer::MatMut;
 
@@ -29,7 +33,8 @@ use crate::device::stencil::Stencil;
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;
 
-/// How often a solution whose error is too large is gone on with, to residuals smaller by this factor.
+/// How often a solution whose error is too large is gone on with, to residuals smaller by this
+/// factor.
 const ROUNDS: usize = 3;
 const TIGHTER: f64 = 1e-2;
 
@@ -59,11 +64,15 @@ impl<D: Stencil> Preconditioner<OnDevice<'_, f64, D>> for Multigrid<'_, D> {
     }
 }
 
-/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has not converged is in the answer as far as it came, and `error` says so. Where multigrid does not do for
-/// the image, since it does not know regions that hang on by little, nothing is filled in, and the error is infinite after no iteration.
+/// As [`segment_graph`](super::random_walker::segment_graph), on a device, by iteration. What has
+/// not converged is in the answer as far as it came, and `error` says so. Where multigrid does not
+/// do for the image, since it does not know regions that hang on by little, nothing is filled in,
+/// and the error is infinite after no iteration.
 ///
 /// # Errors
-/// [`Error::Dimension`] where there is no room for just these, and of an image with 2^31 pixels or more; [`Error::NonFinite`] where an estimate of an error is NaN; [`Error::HostMemory`], [`Error::Interrupted`] and what the device answers.
+/// [`Error::Dimension`] where there is no room for just these, and of an image with 2^31 pixels or
+/// more; [`Error::NonFinite`] where an estimate of an error is NaN; [`Error::HostMemory`],
+/// [`Error::Interrupted`] and what the device answers.
 pub fn segment_graph_multigrid<D: Stencil>(
     dev: &D,
     graph: &Graph<'_>,
@@ -138,7 +147,8 @@ fn require_indices(pixels: usize) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
+/// The numbers of labels with a seed beside an unknown, in ascending order; of others every
+/// probability is 0.
 fn touching(graph: &Graph<'_>, links: &[Link]) -> Result<Vec<u32>> {
     let mut touching = filled(graph.labels().len(), false)?;
     links.iter().for_each(|l| touching[l.label as usize] = true);
@@ -146,7 +156,8 @@ fn touching(graph: &Graph<'_>, links: &[Link]) -> Result<Vec<u32>> {
     Ok(labels.filter_map(|(k, t)| t.then_some(k)).collect())
 }
 
-/// The solutions at all pixels, for right-hand sides `b`; `smallest` is the smallest eigenvalue of `M^-1 A` met.
+/// The solutions at all pixels, for right-hand sides `b`; `smallest` is the smallest eigenvalue of
+/// `M^-1 A` met.
 fn solve<D: Stencil>(
     multigrid: &Multigrid<'_, D>,
     dev: &D,

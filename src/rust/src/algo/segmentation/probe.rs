@@ -1,8 +1,10 @@
 //! Whether a preconditioner of a random walker's system knows all of it.
 //!
-//! Flat regions that weights of 1e-10 join to the rest have probabilities that hardly show in a residual: a preconditioner that does not know such a region leaves an eigenvalue of `M^-1 A` of 1e-10,
-//! and an iteration for labels ends without having met it, since their right-hand sides have nothing there. One that is random has something everywhere. Iterated on until no region's share of it is
-//! left, it has met the smallest eigenvalue, which the recurrence's coefficients tell.
+//! Flat regions that weights of 1e-10 join to the rest have probabilities that hardly show in a
+//! residual: a preconditioner that does not know such a region leaves an eigenvalue of `M^-1 A` of
+//! 1e-10, and an iteration for labels ends without having met it, since their right-hand sides have
+//! nothing there. One that is random has something everywhere. Iterated on until no region's share
+//! of it is left, it has met the smallest eigenvalue, which the recurrence's coefficients tell.
 
 use std::ops::Range;
 
@@ -13,10 +15,12 @@ use crate::algo::krylov::spectrum::smallest_ritz_value;
 use crate::base::chunks::in_parts;
 use crate::base::error::Result;
 
-/// With a smaller one there would be hundreds of iterations, and errors hundreds of times what a residual tells.
+/// With a smaller one there would be hundreds of iterations, and errors hundreds of times what a
+/// residual tells.
 pub(super) const UNFIT: f64 = 1e-3;
 
-/// Of n unknowns a region of a few has this part of `1 / sqrt(n)` of a random vector's norm, at least.
+/// Of n unknowns a region of a few has this part of `1 / sqrt(n)` of a random vector's norm, at
+/// least.
 const SHARE: f64 = 1e-2;
 
 /// That many iterations are not met where a preconditioner is fit.
@@ -29,7 +33,8 @@ const COST: f64 = 8.0;
 pub(super) fn draw(places: Range<usize>, out: &mut [f64]) -> Result<()> {
     let fill = |(places, out): (Range<usize>, &mut [f64])| {
         for (place, out) in places.zip(out) {
-            // Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators: the finalizer of SplitMix.
+            // Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators: the
+            // finalizer of SplitMix.
             let mut x = (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -40,7 +45,8 @@ pub(super) fn draw(places: Range<usize>, out: &mut [f64]) -> Result<()> {
     in_parts((places, out), COST, fill, |(), ()| Ok(()))
 }
 
-/// The smallest eigenvalue of `M^-1 A` that an iteration for `b` meets, a random column of `unknowns` numbers, and else zeros; 0 where M or the matrix is not definite, to rounding.
+/// The smallest eigenvalue of `M^-1 A` that an iteration for `b` meets, a random column of
+/// `unknowns` numbers, and else zeros; 0 where M or the matrix is not definite, to rounding.
 pub(super) fn smallest_met<S: Blocks>(
     blocks: &S,
     a: &impl Operator<S>,

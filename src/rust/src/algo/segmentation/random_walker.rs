@@ -1,8 +1,10 @@
 //! Segmentation of an image from seeds by random walks.
 //!
-//! The probability that a walk from a pixel meets a seed of label k before any other is harmonic on the graph of the image: it is 1 on the seeds of k, 0 on others, and elsewhere the mean of its
-//! neighbours' by the weights of the edges. A pixel gets the label of the largest (Grady 2006, "Random walks for image segmentation", IEEE Trans. Pattern Anal. Mach. Intell. 28,
-//! 1768-1783). Weights and the treatment of seeds are those of scikit-image's `random_walker`.
+//! The probability that a walk from a pixel meets a seed of label k before any other is harmonic on
+//! the graph of the image: it is 1 on the seeds of k, 0 on others, and elsewhere the mean of its
+//! neighbours' by the weights of the edges. A pixel gets the label of the largest (Grady 2006,
+//! "Random walks for image segmentation", IEEE Trans. Pattern Anal. Mach. Intell. 28, 1768-1783).
+//! Weights and the treatment of seeds are those of scikit-image's `random_walker`.
 
 use super::graph::Graph;
 use super::image::Image;
@@ -18,7 +20,8 @@ use crate::base::{interrupt, scalar};
 /// At most so many labels are solved for at a time: each time the factor is read twice.
 const TOGETHER: usize = 16;
 
-/// What the expected error of a solution may be without refinement, and how much a step of refinement may change where none follows: errors shrink by as much as in the step before.
+/// What the expected error of a solution may be without refinement, and how much a step of
+/// refinement may change where none follows: errors shrink by as much as in the step before.
 const SOUND: f64 = 1e-9;
 const SETTLED: f64 = 1e-6;
 const REFINEMENTS: usize = 3;
@@ -30,7 +33,8 @@ pub struct Segmentation {
     pub labels: Vec<i32>,
     /// The labels there are, in ascending order.
     pub values: Vec<i32>,
-    /// On request, for each of these labels the probabilities of all pixels: 1 or 0 of a seed, all 0 of a pixel without a label.
+    /// On request, for each of these labels the probabilities of all pixels: 1 or 0 of a seed, all
+    /// 0 of a pixel without a label.
     pub probabilities: Option<Vec<f64>>,
 }
 
@@ -42,7 +46,8 @@ pub struct Solved {
     pub entries: usize,
 }
 
-/// Segments an image by its seeds: a label above 0, 0 where one is sought, below 0 where a pixel is left out.
+/// Segments an image by its seeds: a label above 0, 0 where one is sought, below 0 where a pixel is
+/// left out.
 ///
 /// # Errors
 /// As [`Graph::new`] and [`segment_graph`].
@@ -68,13 +73,16 @@ pub fn segment(
     })
 }
 
-/// Fills `labels`, of all pixels, and where they are asked for `probabilities`, for each label those of all pixels.
+/// Fills `labels`, of all pixels, and where they are asked for `probabilities`, for each label
+/// those of all pixels.
 ///
-/// Seeds keep their labels, also those that no unlabelled pixel touches. Of labels whose probabilities are the same to 1e-12 the lowest is taken. The systems of all labels but one are solved by one
-/// sparse Cholesky factor, that one's probabilities being what the others lack of 1.
+/// Seeds keep their labels, also those that no unlabelled pixel touches. Of labels whose
+/// probabilities are the same to 1e-12 the lowest is taken. The systems of all labels but one are
+/// solved by one sparse Cholesky factor, that one's probabilities being what the others lack of 1.
 ///
 /// # Errors
-/// [`Error::Dimension`] where there is no room for just these; [`Error::HostMemory`] where the factor does not fit; [`Error::Interrupted`].
+/// [`Error::Dimension`] where there is no room for just these; [`Error::HostMemory`] where the
+/// factor does not fit; [`Error::Interrupted`].
 pub fn segment_graph(
     graph: &Graph<'_>,
     labels: &mut [i32],
@@ -124,7 +132,8 @@ pub(super) fn require_room(
 
 /// Brings solutions to the accuracy of the weights, where small ones make the factor inaccurate.
 fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Result<()> {
-    // A random error of each diagonal entry's rounding adds up to this where paths are cut by the smallest weight.
+    // A random error of each diagonal entry's rounding adds up to this where paths are cut by the
+    // smallest weight.
     let expected = f64::EPSILON * (system.unknowns() as f64).sqrt() / system.least_weight();
     if expected < SOUND {
         return Ok(());
@@ -145,7 +154,8 @@ fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Re
     Ok(())
 }
 
-/// Solutions on their way to labels: those of each label are asked for once, in any order, and of one what is left.
+/// Solutions on their way to labels: those of each label are asked for once, in any order, and of
+/// one what is left.
 pub(crate) struct Answer<'a> {
     graph: &'a Graph<'a>,
     /// The pixel of each unknown.
@@ -207,7 +217,8 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Fills in the labels of all pixels, and the probabilities of seeds, when every label that touches an unknown was given.
+    /// Fills in the labels of all pixels, and the probabilities of seeds, when every label that
+    /// touches an unknown was given.
     pub(crate) fn write(mut self, labels: &mut [i32]) -> Result<()> {
         let (graph, pixels) = (self.graph, self.graph.pixels());
         let values = graph.labels();

@@ -7,7 +7,8 @@ use crate::base::chunks::{in_parts, UNIT};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{reserve, room, try_zeroed};
 
-/// Where a label is sought, and where a pixel is left out, as any number below 0 says; others are labels.
+/// Where a label is sought, and where a pixel is left out, as any number below 0 says; others are
+/// labels.
 pub(crate) const UNKNOWN: i32 = 0;
 pub(crate) const OUT: i32 = -1;
 
@@ -17,7 +18,8 @@ pub const MISSING: i32 = i32::MIN;
 /// Real numbers as seeds.
 ///
 /// # Errors
-/// [`Error::NonFiniteIn`] for NaN and infinite ones, [`Error::Argument`] for others that are no integers in R's range.
+/// [`Error::NonFiniteIn`] for NaN and infinite ones, [`Error::Argument`] for others that are no
+/// integers in R's range.
 pub fn whole(seeds: &[f64]) -> Result<Vec<i32>> {
     let mut out = try_zeroed(seeds.len())?;
     let fill = |(range, out): (Range<usize>, &mut [i32])| {
@@ -123,7 +125,8 @@ fn merged(a: Vec<i32>, b: Vec<i32>) -> Result<Vec<i32>> {
     Ok(all)
 }
 
-/// The labels above 0 that seeds have, in ascending order. Errors as [`Graph::new`](super::graph::Graph::new).
+/// The labels above 0 that seeds have, in ascending order. Errors as
+/// [`Graph::new`](super::graph::Graph::new).
 pub fn labels(seeds: &[i32]) -> Result<Vec<i32>> {
     Ok(Seen::new(seeds)?.labels)
 }
@@ -132,7 +135,8 @@ pub fn labels(seeds: &[i32]) -> Result<Vec<i32>> {
 mod tests {
     use super::{labels, merged};
 
-    /// Labels that change from pixel to pixel, in descending order, come again, and are more than what is sorted together.
+    /// Labels that change from pixel to pixel, in descending order, come again, and are more than
+    /// what is sorted together.
     #[test]
     fn all_labels_are_found_once() {
         for (count, pixels) in [(3, 100_000), (5000, 20_000), (70_000, 70_000)] {

@@ -13,7 +13,8 @@ pub struct Link {
     pub weight: f64,
 }
 
-/// The Laplacian of a graph reduced to its unknown pixels, which is symmetric and positive definite, and what joins these to seeds. The probabilities of label k solve it for the
+/// The Laplacian of a graph reduced to its unknown pixels, which is symmetric and positive
+/// definite, and what joins these to seeds. The probabilities of label k solve it for the
 /// right-hand side that [`System::right_hand_sides`] makes of k.
 #[derive(Debug)]
 pub struct System {
@@ -39,7 +40,8 @@ impl System {
         inside.fold(least, |least, v| least.min(-v))
     }
 
-    /// The numbers of labels with a seed beside an unknown, in ascending order; of others every probability is 0.
+    /// The numbers of labels with a seed beside an unknown, in ascending order; of others every
+    /// probability is 0.
     pub fn touching(&self) -> Vec<u32> {
         let mut labels: Vec<u32> = self.links.iter().map(|l| l.label).collect();
         labels.sort_unstable();
@@ -47,7 +49,8 @@ impl System {
         labels
     }
 
-    /// The right-hand sides of some labels, named by ascending numbers, added to `out`: a row for each unknown, with a number for each label.
+    /// The right-hand sides of some labels, named by ascending numbers, added to `out`: a row for
+    /// each unknown, with a number for each label.
     pub fn right_hand_sides(&self, labels: &[u32], out: &mut [f64]) {
         for link in &self.links {
             if let Ok(k) = labels.binary_search(&link.label) {
@@ -56,8 +59,10 @@ impl System {
         }
     }
 
-    /// What these labels' solutions `x` are off, `out`, both by rows: `b - A x` as a sum over edges of weights times differences, with no sum of weights in it. Of a part of the image
-    /// that only small weights join to the rest, a rounded diagonal knows too little of these. Needs a matrix whose upper triangle was not made.
+    /// What these labels' solutions `x` are off, `out`, both by rows: `b - A x` as a sum over edges
+    /// of weights times differences, with no sum of weights in it. Of a part of the image that only
+    /// small weights join to the rest, a rounded diagonal knows too little of these. Needs a matrix
+    /// whose upper triangle was not made.
     pub fn residuals(&self, labels: &[u32], x: &[f64], out: &mut [f64]) -> Result<()> {
         let columns = labels.len();
         out.fill(0.0);

@@ -1,8 +1,10 @@
-//! The complete Cholesky factor of a sparse symmetric positive definite matrix, on the host: ordered by approximate minimum degree and analysed by
-//! faer, factored by [`fronts`](super::fronts).
+//! The complete Cholesky factor of a sparse symmetric positive definite matrix, on the host:
+//! ordered by approximate minimum degree and analysed by faer, factored by
+//! [`fronts`](super::fronts).
 //!
-//! Ordering comes first and tells how many operations the factor takes, so that a caller can do without it. Amestoy, Davis & Duff (1996), An approximate minimum degree
-//! ordering algorithm, SIAM J. Matrix Anal. Appl. 17:886.
+//! Ordering comes first and tells how many operations the factor takes, so that a caller can do
+//! without it. Amestoy, Davis & Duff (1996), An approximate minimum degree ordering algorithm, SIAM
+//! J. Matrix Anal. Appl. 17:886.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -160,7 +162,8 @@ fn diagonal(a: &Csc) -> Result<Vec<f64>> {
 impl<'a> Ordered<'a> {
     /// Of a symmetric matrix, of which one triangle is read.
     ///
-    /// Errors: as of [`IncompleteCholesky::new`](super::incomplete_cholesky::IncompleteCholesky::new).
+    /// Errors: as of
+    /// [`IncompleteCholesky::new`](super::incomplete_cholesky::IncompleteCholesky::new).
     pub fn new(a: &'a Csc, stored: Stored) -> Result<Self> {
         let n = a.columns();
         if a.rows != n {

@@ -123,7 +123,8 @@ impl Csc {
         Ok(out)
     }
 
-    /// Whether more than half of the entries of `A A'` are there, as far as a sample of rows tells, without some columns: then nothing is gained by leaving zeros out.
+    /// Whether more than half of the entries of `A A'` are there, as far as a sample of rows tells,
+    /// without some columns: then nothing is gained by leaving zeros out.
     pub fn fills_its_product(&self, without: impl Fn(usize) -> bool) -> bool {
         let columns = || (0..self.columns()).filter(|j| !without(*j));
         let of_column = |j: usize| ((self.starts[j + 1] - self.starts[j]) as f64).powi(2);

@@ -9,8 +9,9 @@ use crate::base::threads::{join, share};
 use crate::device::sparse::each_product;
 pub use crate::device::sparse::Stored;
 
-/// All entries of a symmetric matrix by rows, or columns. Both triangles are kept, so that rows of a product are independent of each other; places are
-/// numbers of four bytes, as a product takes as long as its matrix takes from memory.
+/// All entries of a symmetric matrix by rows, or columns. Both triangles are kept, so that rows of
+/// a product are independent of each other; places are numbers of four bytes, as a product takes as
+/// long as its matrix takes from memory.
 pub struct Sparse {
     starts: Vec<usize>,
     index: Vec<i32>,
@@ -21,7 +22,8 @@ pub struct Sparse {
 const ENTRY: f64 = 4.0;
 
 impl Sparse {
-    /// Errors: [`Error::Dimension`] of a matrix that is not square or has 2^31 rows, [`Error::NonFiniteIn`] of an entry.
+    /// Errors: [`Error::Dimension`] of a matrix that is not square or has 2^31 rows,
+    /// [`Error::NonFiniteIn`] of an entry.
     pub fn new(a: &Csc, stored: Stored) -> Result<Self> {
         let n = a.columns();
         if a.rows != n || i32::try_from(n).is_err() {

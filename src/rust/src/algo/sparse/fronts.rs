@@ -1,10 +1,11 @@
 //! The numbers of a sparse Cholesky factor whose structure faer has found: the multifrontal method.
 //!
-//! faer's own loop over supernodes cannot be stopped once it has begun. This one fills the same panels,
-//! with which faer then solves. A supernode's front has its own columns, and the later ones that these
-//! are joined to. What the fronts below leave of the elimination of their columns is added to it. Then its
-//! own columns are eliminated, and what these leave goes to the front above (Duff & Reid 1983, ACM Trans.
-//! Math. Software 9:302). Threads work on trees that share no column, and together on the fronts above.
+//! faer's own loop over supernodes cannot be stopped once it has begun. This one fills the same
+//! panels, with which faer then solves. A supernode's front has its own columns, and the later ones
+//! that these are joined to. What the fronts below leave of the elimination of their columns is
+//! added to it. Then its own columns are eliminated, and what these leave goes to the front above
+//! (Duff & Reid 1983, ACM Trans. Math. Software 9:302). Threads work on trees that share no column,
+//! and together on the fronts above.
 
 use faer::sparse::linalg::cholesky::supernodal::SymbolicSupernodalCholesky;
 use faer::Par;
@@ -184,7 +185,8 @@ impl<'a> Fronts<'a> {
         (0..self.above.len()).rev().filter(root).collect()
     }
 
-    /// Trees, those with more work first, shared among threads. The value is what their roots leave.
+    /// Trees, those with more work first, shared among threads. The value is what their roots
+    /// leave.
     fn side_by_side(
         &self,
         trees: Vec<(f64, Numbered<&mut [f64]>)>,

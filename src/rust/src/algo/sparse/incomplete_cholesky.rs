@@ -1,9 +1,12 @@
 //! Incomplete Cholesky factors of sparse symmetric positive definite matrices.
 //!
-//! `A ~ L L'` with a sparse L, in the order of the rows as they are. Without fill, IC(0), L has entries where A has some, and there `L L'` is A (Meijerink & van der
-//! Vorst 1977, Math. Comp. 31:148). With a threshold, those entries are left out that are small beside their column of A (as in Munksgaard 1980, ACM TOMS 6:206). Such a
-//! factor exists for M- and H-matrices; others may have a pivot that is not positive (Kershaw 1978, J. Comput. Phys. 26:43). Then
-//! `A + alpha diag(A)` is factored instead, alpha as small as doubling finds it (Manteuffel 1980, Math. Comp. 34:473).
+//! `A ~ L L'` with a sparse L, in the order of the rows as they are. Without fill, IC(0), L has
+//! entries where A has some, and there `L L'` is A (Meijerink & van der Vorst 1977, Math. Comp.
+//! 31:148). With a threshold, those entries are left out that are small beside their column of A
+//! (as in Munksgaard 1980, ACM TOMS 6:206). Such a factor exists for M- and H-matrices; others may
+//! have a pivot that is not positive (Kershaw 1978, J. Comput. Phys. 26:43). Then
+//! `A + alpha diag(A)` is factored instead, alpha as small as doubling finds it (Manteuffel 1980,
+//! Math. Comp. 34:473).
 
 use super::csc::Csc;
 use super::csr::Stored;
@@ -34,8 +37,10 @@ pub struct IncompleteCholesky {
 impl IncompleteCholesky {
     /// Of a symmetric matrix, of which one triangle is read.
     ///
-    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::Argument`] of a threshold that is negative or NaN, [`Error::NonFiniteIn`] of an entry,
-    /// [`Error::NotPositiveDefinite`] of a diagonal entry that is not greater than zero, with the order of a minor that has it in its corner.
+    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::Argument`] of a
+    /// threshold that is negative or NaN, [`Error::NonFiniteIn`] of an entry,
+    /// [`Error::NotPositiveDefinite`] of a diagonal entry that is not greater than zero, with the
+    /// order of a minor that has it in its corner.
     pub fn new(a: &Csc, stored: Stored, fill: Fill) -> Result<Self> {
         if matches!(fill, Fill::Threshold(t) if t.is_nan() || t < 0.0) {
             return Err(Error::Argument {
@@ -59,8 +64,9 @@ impl IncompleteCholesky {
 
     /// From a factor L, all of it below the diagonal or on that.
     ///
-    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an entry, [`Error::Argument`] of a diagonal entry that is not greater than zero, or has an infinite
-    /// reciprocal.
+    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an
+    /// entry, [`Error::Argument`] of a diagonal entry that is not greater than zero, or has an
+    /// infinite reciprocal.
     pub fn from_lower(l: &Csc) -> Result<Self> {
         let l = Lower::of(l, Stored::Lower)?;
         // As are their reciprocals, which a tiny one has not.

@@ -1,8 +1,10 @@
 //! The columns of an incomplete Cholesky factor, one after the other.
 //!
-//! Left-looking: column j is that of A less multiples of the tails, from row j on, of the columns k < j with `L[j, k]` not zero. A column waits in the list of the
-//! next row that it has an entry in, so that those are found without a search. Without fill only that counts of a tail which has a place in column j too, and the shorter
-//! of the two is gone through: a tail of very many rows does not cost as many steps in each of them.
+//! Left-looking: column j is that of A less multiples of the tails, from row j on, of the columns k
+//! < j with `L[j, k]` not zero. A column waits in the list of the next row that it has an entry in,
+//! so that those are found without a search. Without fill only that counts of a tail which has a
+//! place in column j too, and the shorter of the two is gone through: a tail of very many rows does
+//! not cost as many steps in each of them.
 
 use super::csc::Csc;
 use super::csr::Stored;
@@ -149,10 +151,12 @@ impl Work {
     }
 }
 
-/// A row is looked up in a tail of so many times as many entries: what is left out between two of them is then more than the steps of the search.
+/// A row is looked up in a tail of so many times as many entries: what is left out between two of
+/// them is then more than the steps of the search.
 const SEARCH: usize = 8;
 
-/// How many entries of a list that ascends are less than a row, in steps that are doubled and then halved: their number is the logarithm of the answer.
+/// How many entries of a list that ascends are less than a row, in steps that are doubled and then
+/// halved: their number is the logarithm of the answer.
 fn less_than(list: &[u32], row: usize) -> usize {
     let less = |i: &u32| (*i as usize) < row;
     let mut step = 1;
@@ -267,7 +271,8 @@ fn factor_counted(
 pub enum Fill {
     /// IC(0): what has a place in A.
     None,
-    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the Cholesky factor, which R's `droptol = 0` does not ask for.
+    /// Entries with `|L[i, j]| L[j, j] >= t ||A[j.., j]||_1`, t from 0 on. With t = 0 L is the
+    /// Cholesky factor, which R's `droptol = 0` does not ask for.
     Threshold(f64),
 }
 
@@ -275,7 +280,8 @@ pub enum Fill {
 mod tests {
     use super::*;
 
-    /// A row that hangs on all others, first: each column has a few entries more, to either side of what the tail has.
+    /// A row that hangs on all others, first: each column has a few entries more, to either side of
+    /// what the tail has.
     fn arrow(n: usize, more: usize) -> Lower {
         let mut a = Csc::with_rows(n);
         a.push(

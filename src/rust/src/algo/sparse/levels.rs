@@ -1,20 +1,23 @@
 //! How a matrix's graph widens, which tells in a moment what no order of its rows will mend.
 //!
-//! What hangs on the rest by one entry, and what is left to hang so without it, makes no fill where it comes first, as it does in an order of minimum degree: trees are left out, however
-//! wide they are.
+//! What hangs on the rest by one entry, and what is left to hang so without it, makes no fill where
+//! it comes first, as it does in an order of minimum degree: trees are left out, however wide they
+//! are.
 
 use super::csr::Sparse;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{filled, room};
 
-/// Rows with so many times the mean number of entries are left out: an order puts them last, where they cost little.
+/// Rows with so many times the mean number of entries are left out: an order puts them last, where
+/// they cost little.
 const DENSE: usize = 10;
 
 /// Marks what searches do not go to.
 const OUT: u8 = u8::MAX;
 
-/// Marks rows of very many entries, and then, again and again, those with one neighbour or none among what is left.
+/// Marks rows of very many entries, and then, again and again, those with one neighbour or none
+/// among what is left.
 fn leave_out_trees(a: &Sparse, met: &mut [u8]) -> Result<()> {
     let n = a.rows();
     let most = DENSE * (1 + a.entries() / n.max(1));
@@ -52,9 +55,12 @@ fn leave_out_trees(a: &Sparse, met: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// The most rows that are as far as each other from where a search begins, breadth first, in the widest part of the graph without its trees. The search begins at the end of another one, so that levels lie across.
+/// The most rows that are as far as each other from where a search begins, breadth first, in the
+/// widest part of the graph without its trees. The search begins at the end of another one, so that
+/// levels lie across.
 ///
-/// A grid of N points a side has some N in the plane and N^2 in space, its best separators' sizes; a graph without any structure has a large part of all rows, and a tree has none.
+/// A grid of N points a side has some N in the plane and N^2 in space, its best separators' sizes;
+/// a graph without any structure has a large part of all rows, and a tree has none.
 ///
 /// # Errors
 /// Of memory, and [`Error::Interrupted`](crate::base::error::Error::Interrupted).

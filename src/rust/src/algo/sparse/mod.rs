@@ -1,4 +1,5 @@
-//! Sparse matrices of the host: storage by rows and by columns, complete and incomplete Cholesky factors.
+//! Sparse matrices of the host: storage by rows and by columns, complete and incomplete Cholesky
+//! factors.
 //!
 //! It imports `krylov`'s blocks of vectors and `base`.
 //! Start with [`cholesky`]; [`incomplete_cholesky`] makes the preconditioner.

@@ -1,8 +1,11 @@
-//! Whether systems with a sparse matrix are solved by its complete factor or by conjugate gradients with IC(0).
+//! Whether systems with a sparse matrix are solved by its complete factor or by conjugate gradients
+//! with IC(0).
 //!
-//! How many iterations there will be is not known beforehand: they depend on numbers. On a grid they grow as its sides, and Poisson's equation in the plane takes about half of a side for half of the digits.
-//! In space, where there are fewer, factors cost so much more that it makes no difference. A diagonal that dominates bounds the condition number, and so the iterations, whatever the
-//! graph is.
+//! How many iterations there will be is not known beforehand: they depend on numbers. On a grid
+//! they grow as its sides, and Poisson's equation in the plane takes about half of a side for half
+//! of the digits. In space, where there are fewer, factors cost so much more that it makes no
+//! difference. A diagonal that dominates bounds the condition number, and so the iterations,
+//! whatever the graph is.
 
 use crate::algo::krylov::host_blocks::Host;
 use crate::algo::sparse::cholesky::{Ordered, SparseCholesky};
@@ -12,16 +15,19 @@ use crate::algo::sparse::levels::widest_level;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::try_zeroed;
 
-/// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's multiplications.
+/// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's
+/// multiplications.
 const ITERATION: f64 = 20.0;
 
 /// IC(0) itself takes as long as so many iterations.
 const SETUP: f64 = 5.0;
 
-/// IC(0) takes one iteration where Jacobi's preconditioner takes about so many: on grids in the plane and in space, whatever is added to the diagonal.
+/// IC(0) takes one iteration where Jacobi's preconditioner takes about so many: on grids in the
+/// plane and in space, whatever is added to the diagonal.
 const JACOBI: f64 = 3.0;
 
-/// Grids in the plane and in space take about this many times the cube of their widest level for a factor, in an order of minimum degree.
+/// Grids in the plane and in space take about this many times the cube of their widest level for a
+/// factor, in an order of minimum degree.
 const CUBES: f64 = 10.0;
 
 /// By how much that has to be too dear before the order, which may be dear itself, is not asked.
@@ -58,7 +64,8 @@ impl Iterations {
     }
 }
 
-/// A bound of how far from 1 the eigenvalues are of a symmetric matrix A whose diagonal D has been scaled to ones, by Gershgorin's circles of `D^-1/2 A D^-1/2` or of `D^-1 A`, which has the same
+/// A bound of how far from 1 the eigenvalues are of a symmetric matrix A whose diagonal D has been
+/// scaled to ones, by Gershgorin's circles of `D^-1/2 A D^-1/2` or of `D^-1 A`, which has the same
 /// ones. Not below 1 where a diagonal entry is not positive.
 fn radius(a: &Csc, stored: Stored) -> Result<f64> {
     let n = a.columns();
@@ -91,8 +98,9 @@ fn radius(a: &Csc, stored: Stored) -> Result<f64> {
     Ok(largest(&both).min(largest(&rows_alone)))
 }
 
-/// The most iterations with Jacobi's preconditioner where eigenvalues are within `radius` of 1: the error's norm is less than `2 ((k - 1) / (k + 1))^i` times the first, k the root of the
-/// condition number. Golub & Van Loan, Matrix Computations, theorem 11.3.3.
+/// The most iterations with Jacobi's preconditioner where eigenvalues are within `radius` of 1: the
+/// error's norm is less than `2 ((k - 1) / (k + 1))^i` times the first, k the root of the condition
+/// number. Golub & Van Loan, Matrix Computations, theorem 11.3.3.
 fn by_jacobi(radius: f64, tol: f64) -> f64 {
     if radius >= 1.0 {
         return f64::INFINITY;
@@ -101,7 +109,9 @@ fn by_jacobi(radius: f64, tol: f64) -> f64 {
     ((2.0 / tol).ln() / ((root + 1.0) / (root - 1.0)).ln()).max(0.0)
 }
 
-/// Whether a factor may pay, as far as the graph's levels tell: [`pays`] knows it, but takes an order, which takes longer, for graphs without structure several times as long as all of the iterations.
+/// Whether a factor may pay, as far as the graph's levels tell: [`pays`] knows it, but takes an
+/// order, which takes longer, for graphs without structure several times as long as all of the
+/// iterations.
 ///
 /// # Errors
 /// As of [`widest_level`].
@@ -116,11 +126,14 @@ pub fn pays(order: &Ordered, iterations: Iterations) -> bool {
     order.multiplications() <= iterations.cost(order.entries())
 }
 
-/// The complete factor of a matrix, `product` with all of its entries, for so many right-hand sides and residuals of `tol`: where it is likely to take less time than iterations with IC(0), and can be had. It cannot
-/// for want of memory, or of a matrix that is singular to rounding, with which conjugate gradients may well converge; of one that is not definite they say so themselves.
+/// The complete factor of a matrix, `product` with all of its entries, for so many right-hand sides
+/// and residuals of `tol`: where it is likely to take less time than iterations with IC(0), and can
+/// be had. It cannot for want of memory, or of a matrix that is singular to rounding, with which
+/// conjugate gradients may well converge; of one that is not definite they say so themselves.
 ///
 /// # Errors
-/// [`Error::NonFiniteIn`] and [`Error::NotPositiveDefinite`] as of [`Ordered::new`], and [`Error::Interrupted`].
+/// [`Error::NonFiniteIn`] and [`Error::NotPositiveDefinite`] as of [`Ordered::new`], and
+/// [`Error::Interrupted`].
 pub fn factor_that_pays(
     (a, stored): (&Csc, Stored),
     product: &Sparse,
@@ -147,7 +160,8 @@ fn attempt(
     }
 }
 
-/// Without what cannot be had. The dimension is that of a factor whose entries have no numbers: a matrix that is not square has no product.
+/// Without what cannot be had. The dimension is that of a factor whose entries have no numbers: a
+/// matrix that is not square has no product.
 fn had<F>(factor: Result<Option<F>>) -> Result<Option<F>> {
     match factor {
         Err(Error::HostMemory { .. } | Error::Dimension { .. } | Error::IndefinitePivot) => {

@@ -34,8 +34,9 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
     }
 }
 
-/// As [`pcg`], with a matrix on the device and a preconditioner that is made of it. Errors: what [`pcg`] answers, and
-/// [`NotPositiveDefinite`](crate::base::error::Error::NotPositiveDefinite) of Jacobi's.
+/// As [`pcg`], with a matrix on the device and a preconditioner that is made of it. Errors: what
+/// [`pcg`] answers, and [`NotPositiveDefinite`](crate::base::error::Error::NotPositiveDefinite) of
+/// Jacobi's.
 pub fn pcg_resident<D: Sparse>(
     dev: &D,
     a: D::Csr,

@@ -1,11 +1,14 @@
-//! Cholesky factorization of a matrix of tiles that memory holds a part of: `A = R'R` in the upper triangle, tile by tile.
+//! Cholesky factorization of a matrix of tiles that memory holds a part of: `A = R'R` in the upper
+//! triangle, tile by tile.
 //!
-//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is [`plan`](crate::tiles::plan::plan)ned twice: for the device's memory, and then for the host's, of
-//! which the device's copies are the requests. On a device that computes in host memory the second plan alone is needed. Then several threads load
-//! and store while this one gives the device its work, see [`line`](crate::tiles::line).
+//! The work is [`schedule`](crate::tiles::schedule)d first and what lies where is
+//! [`plan`](crate::tiles::plan::plan)ned twice: for the device's memory, and then for the host's,
+//! of which the device's copies are the requests. On a device that computes in host memory the
+//! second plan alone is needed. Then several threads load and store while this one gives the device
+//! its work, see [`line`](crate::tiles::line).
 //!
-//! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere; the factor's tiles are then filled up likewise,
-//! or with what nobody reads.
+//! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere;
+//! the factor's tiles are then filled up likewise, or with what nobody reads.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -61,8 +64,8 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
     }
 }
 
-/// Carries the work out on the devices it was planned for. A leading minor that is not positive is [`Error::NotPositiveDefinite`] with LAPACK's order.
-/// Gives how long what went on.
+/// Carries the work out on the devices it was planned for. A leading minor that is not positive is
+/// [`Error::NotPositiveDefinite`] with LAPACK's order. Gives how long what went on.
 pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
@@ -152,7 +155,8 @@ fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
         }
         drop(_idle);
         let task = work.tasks[*request];
-        // SAFETY: a tile's memory, which nobody else uses until the step is finished, or only looks at.
+        // SAFETY: a tile's memory, which nobody else uses until the step is finished, or only looks
+        // at.
         let view = |slot: usize| unsafe {
             MatRef::<T>::from_raw_parts(slots.address(slot), n, n, 1, n as isize)
         };

@@ -1,4 +1,5 @@
-//! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what is needed to go on after any end.
+//! Cholesky factorization of a matrix in a file of tiles, in place or into a second file, with what
+//! is needed to go on after any end.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -36,14 +37,16 @@ fn place(layout: &Layout, other: &Layout, tile: usize) -> Result<usize> {
     })
 }
 
-/// What a file of the whole matrix has below the diagonal is not looked at, and no part of the factor.
+/// What a file of the whole matrix has below the diagonal is not looked at, and no part of the
+/// factor.
 fn clear_below<T: Scalar>(tile: &mut Buffer<T>, order: usize) {
     for j in 0..order {
         tile[j * order + j + 1..(j + 1) * order].fill(T::from_f64(0.0));
     }
 }
 
-/// Time after which what was stored is made durable, so that it is not lost where the process is killed.
+/// Time after which what was stored is made durable, so that it is not lost where the process is
+/// killed.
 const LOST_AT_MOST: Duration = Duration::from_millis(500);
 
 impl<'a, T: Scalar> Files<'a, T> {
@@ -60,7 +63,8 @@ impl<'a, T: Scalar> Files<'a, T> {
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes what is stored durable again and again, until it is over. A failure is that of the next tile, too.
+    /// Makes what is stored durable again and again, until it is over. A failure is that of the
+    /// next tile, too.
     fn keep(&self, over: &Over) {
         while !over.within(LOST_AT_MOST) {
             let _ = self.to.commit();
@@ -124,7 +128,8 @@ impl<T: Scalar> Tiles<T> for Files<'_, T> {
     }
 }
 
-/// Bytes of memory for tiles, of the host and of each device, and how fast the devices are beside one another.
+/// Bytes of memory for tiles, of the host and of each device, and how fast the devices are beside
+/// one another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     pub host: u64,
@@ -147,7 +152,8 @@ pub struct Report {
     pub room: Room,
 }
 
-/// Seconds in which tiles were loaded and stored, by any thread, and in which devices had nothing to compute, on average.
+/// Seconds in which tiles were loaded and stored, by any thread, and in which devices had nothing
+/// to compute, on average.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Times {
     pub loading: f64,
@@ -177,8 +183,8 @@ pub const LEAST_ROOM: usize = LEAST_SLOTS + BESIDE;
 /// Threads that load, and as many that store.
 const THREADS: usize = 4;
 
-/// Makes the factor, on all of the devices together. A file in which this was interrupted is gone on with where `resume` says so. The matrix's file is untouched,
-/// unless it is the factor's.
+/// Makes the factor, on all of the devices together. A file in which this was interrupted is gone
+/// on with where `resume` says so. The matrix's file is untouched, unless it is the factor's.
 pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     devs: &[D],
     files: &Files<'_, T>,
@@ -233,7 +239,8 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
             return Err(Error::NotPositiveDefinite { order });
         }
         Err(e) => {
-            // What is stored is kept where that is possible; the first failure says more than the second would.
+            // What is stored is kept where that is possible; the first failure says more than the
+            // second would.
             let _ = files.to.commit();
             return Err(e);
         }
@@ -249,7 +256,8 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     })
 }
 
-/// Whether there is nothing left to go on with; an error where there is nothing to be factored, or another matrix is.
+/// Whether there is nothing left to go on with; an error where there is nothing to be factored, or
+/// another matrix is.
 fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
     let to = files.to;
     let layout = to.layout();

@@ -1,4 +1,5 @@
-//! Cholesky factorization of a matrix in host memory by tiles: where a device has too little memory for it, or several share the work.
+//! Cholesky factorization of a matrix in host memory by tiles: where a device has too little memory
+//! for it, or several share the work.
 
 use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
@@ -24,7 +25,8 @@ use crate::tiles::{Layout, Shape, Strips};
 
 /// Where the factorization may go.
 pub struct Means<'m> {
-    /// Tells the numbers of devices that may work together. To find out may start what small work does without.
+    /// Tells the numbers of devices that may work together. To find out may start what small work
+    /// does without.
     pub devices: Box<dyn Fn() -> Vec<usize> + 'm>,
     /// Whether they are to, wherever there is work for them.
     pub together: bool,
@@ -34,7 +36,8 @@ pub struct Means<'m> {
 
 /// Orders below which a device that has room is asked for nothing else.
 const LARGE: usize = 8192;
-/// Orders from which there is work for several devices, where the user names them, and from which those that reach one another are faster.
+/// Orders from which there is work for several devices, where the user names them, and from which
+/// those that reach one another are faster.
 const SHARED: usize = 16384;
 const FASTER: usize = 40_000;
 
@@ -83,7 +86,8 @@ fn may_be_others(e: &Error) -> bool {
 }
 
 impl Means<'_> {
-    /// Several devices, where the user wants them to work together, or where they are faster than one that has room.
+    /// Several devices, where the user wants them to work together, or where they are faster than
+    /// one that has room.
     fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
         // One device factors in double precision what comes in single.
         let asked = self.together && n >= SHARED;
@@ -99,7 +103,8 @@ impl Means<'_> {
         Ok(good.then_some(devs))
     }
 
-    /// The devices, this one first. Those that the user named must be there; of the others those with much less memory than the first are left out.
+    /// The devices, this one first. Those that the user named must be there; of the others those
+    /// with much less memory than the first are left out.
     pub fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
         let all = dev.with(&(self.devices)(), self.together)?;
         let mut devs = Vec::with_capacity(all.len());
@@ -125,18 +130,21 @@ impl Means<'_> {
 
 /// Orders of tiles, the fastest first.
 const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
-/// Tiles that a device should have room for, and rows of tiles there should be for each device, so that there is something to do while others travel.
+/// Tiles that a device should have room for, and rows of tiles there should be for each device, so
+/// that there is something to do while others travel.
 const ROOMY: usize = 14;
 const ROWS: usize = 6;
-/// Bytes in host memory on their way, which a server's cache between the processor and the devices holds; and whole tiles, for any number of devices and
-/// for each, at most and at least.
+/// Bytes in host memory on their way, which a server's cache between the processor and the devices
+/// holds; and whole tiles, for any number of devices and for each, at most and at least.
 const CACHE: usize = 256 << 20;
 const WAITING: (usize, usize) = (12, 4);
 const LEAST_WAITING: (usize, usize) = (6, 1);
-/// Threads that load, and as many that store, at least: one for each device, and each has the pool's threads to help.
+/// Threads that load, and as many that store, at least: one for each device, and each has the
+/// pool's threads to help.
 const THREADS: usize = 2;
-/// From so many devices on, which then share the host's memory, tiles come and go in strips, where each does once: strips of so many bytes, that
-/// stay in the cache on their way, so many at most, and so many threads for each device that load, and that store.
+/// From so many devices on, which then share the host's memory, tiles come and go in strips, where
+/// each does once: strips of so many bytes, that stay in the cache on their way, so many at most,
+/// and so many threads for each device that load, and that store.
 const MANY: usize = 3;
 const STRIP: usize = 4 << 20;
 const STRIPS: usize = 64;
@@ -170,7 +178,8 @@ fn copiers(strips: &Strips, devices: usize) -> usize {
     }
 }
 
-/// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how many bytes the one with the least has.
+/// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how
+/// many bytes the one with the least has.
 pub(crate) fn tiles<T: Scalar, D: TileMachine<T>>(
     devs: &[D],
     memory: f64,
@@ -180,7 +189,8 @@ pub(crate) fn tiles<T: Scalar, D: TileMachine<T>>(
     let least = free.into_iter().min().unwrap_or(0);
     let rows = |tile: usize| n.div_ceil(tile);
     let room = |tile: usize| least / tile_bytes::<T>(tile);
-    // Few rows would leave devices idle; what cannot be had is done without, as long as it can be planned.
+    // Few rows would leave devices idle; what cannot be had is done without, as long as it can be
+    // planned.
     let good = |tile: &&usize| room(**tile) >= ROOMY && rows(**tile) >= ROWS * devs.len();
     let possible = |tile: &&usize| room(**tile) >= LEAST_ROOM && rows(**tile) <= MOST_ROWS;
     let smallest = &TILES[TILES.len() - 1];
@@ -238,7 +248,8 @@ fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> 
     }
 }
 
-/// Looks for matrices that nobody refers to, which hold memory that is lacking. False where there are none at all.
+/// Looks for matrices that nobody refers to, which hold memory that is lacking. False where there
+/// are none at all.
 fn found_garbage<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
     let holds = devs.iter().any(|dev| dev.held() > 0);
     if holds {
@@ -296,8 +307,9 @@ pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
     }
 }
 
-/// The tiles of the upper factor, each in the memory of the device that made it. What stands below the diagonal of tiles on it is anything; those at the
-/// edges are filled up to whole ones with ones on the diagonal and zeros elsewhere.
+/// The tiles of the upper factor, each in the memory of the device that made it. What stands below
+/// the diagonal of tiles on it is anything; those at the edges are filled up to whole ones with
+/// ones on the diagonal and zeros elsewhere.
 pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
     devs: &[D],
     memory: f64,

@@ -24,7 +24,8 @@ use crate::tiles::{Buffer, Layout, Strips, TileFile};
 /// Bytes of a result that are on the device at a time.
 const PANEL: usize = 1 << 30;
 
-/// `out` becomes the covariances of the points of x with those of y, or with one another, and then with the nugget on the diagonal.
+/// `out` becomes the covariances of the points of x with those of y, or with one another, and then
+/// with the nugget on the diagonal.
 pub fn matrix<T: Scalar, D: Device<T>>(
     dev: &D,
     function: &Covariance,
@@ -81,7 +82,8 @@ fn of(function: &Covariance, cross: bool) -> Covariance {
 
 /// Threads that store.
 const THREADS: usize = 4;
-/// Tiles in the host's memory: one for each thread that stores, and as many that are filled meanwhile.
+/// Tiles in the host's memory: one for each thread that stores, and as many that are filled
+/// meanwhile.
 const SLOTS: usize = 2 * THREADS;
 /// Tiles in the device's memory: one is computed while others are on their way to the host.
 const PLACES: usize = 3;
@@ -124,8 +126,8 @@ fn operations_of(layout: &Layout, tile: usize, dimensions: usize) -> f64 {
     Covariance::operations(block.rows as f64 * block.cols as f64, dimensions)
 }
 
-/// Writes the covariances of points with one another to a file of tiles; tiles are computed while others are written. Beyond the
-/// matrix's edges tiles have zeros.
+/// Writes the covariances of points with one another to a file of tiles; tiles are computed while
+/// others are written. Beyond the matrix's edges tiles have zeros.
 pub fn write<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     function: &Covariance,
@@ -282,7 +284,8 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
             }
             self.evaluate(tile, &mut place.matrix)?;
             let computed = dev.mark()?;
-            // SAFETY: slot and place have a tile each. The place is written again after the copy, and whoever uses the slot waits for this step.
+            // SAFETY: slot and place have a tile each. The place is written again after the copy,
+            // and whoever uses the slot waits for this step.
             let to = slots.address(slot);
             let mark = unsafe { dev.fetch(&mut place.matrix, 0..entries, to, &[&computed]) }?;
             let mark = Rc::new(mark);

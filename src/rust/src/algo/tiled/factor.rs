@@ -1,4 +1,5 @@
-//! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or its leading part.
+//! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or
+//! its leading part.
 
 use std::sync::Arc;
 

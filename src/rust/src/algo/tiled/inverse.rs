@@ -1,8 +1,9 @@
 //! The diagonal of the inverse of `A = R'R`, from R in a file of tiles.
 //!
-//! Entry j is the square of the norm of `R^-T e_j`, which is zero above row j. So a chunk of columns of the identity is solved for from its
-//! own block of rows on, and a block of its columns takes part from its own: n^3/3 operations in all. As many columns are solved for together as there
-//! is memory for, and the tiles pass by once for each chunk.
+//! Entry j is the square of the norm of `R^-T e_j`, which is zero above row j. So a chunk of
+//! columns of the identity is solved for from its own block of rows on, and a block of its columns
+//! takes part from its own: n^3/3 operations in all. As many columns are solved for together as
+//! there is memory for, and the tiles pass by once for each chunk.
 
 use faer::Mat;
 
@@ -59,7 +60,8 @@ fn needed(chunk: &[Group], count: usize) -> usize {
     rows * (rows + 1) / 2
 }
 
-/// About how many tiles are loaded where there are so many slots: what stays from one chunk to the next need not be.
+/// About how many tiles are loaded where there are so many slots: what stays from one chunk to the
+/// next need not be.
 fn loads(chunks: &[Vec<Group>], count: usize, slots: usize) -> usize {
     let each = chunks.iter().enumerate().map(|(c, chunk)| {
         let kept = if c == 0 { 0 } else { slots - 1 };
@@ -68,7 +70,8 @@ fn loads(chunks: &[Vec<Group>], count: usize, slots: usize) -> usize {
     each.sum()
 }
 
-/// How memory is shared between tiles and columns: so that the fewest tiles are read, then copied, then looked at.
+/// How memory is shared between tiles and columns: so that the fewest tiles are read, then copied,
+/// then looked at.
 fn share<T: Scalar>(
     factor: &Factor<'_, T>,
     memory: &Memory,
@@ -117,7 +120,8 @@ fn share<T: Scalar>(
     Ok((room, chunks))
 }
 
-/// A group on the device: its blocks of rows from its own on, as far as they have begun and are not done.
+/// A group on the device: its blocks of rows from its own on, as far as they have begun and are not
+/// done.
 struct Columns<M> {
     group: Group,
     blocks: Vec<Option<M>>,
@@ -139,7 +143,8 @@ impl<'c, T: Scalar, D: TileMachine<T>> Chunk<'c, T, D> {
         self.columns = columns.collect();
     }
 
-    /// One step for every group that has begun; the number of operations. `out` has the sums of squares of the columns.
+    /// One step for every group that has begun; the number of operations. `out` has the sums of
+    /// squares of the columns.
     fn apply(&mut self, task: Task, tile: &D::Mat<'_>, out: &mut [f64]) -> Result<f64> {
         let (dev, factor) = (self.dev, self.factor);
         let (rows, cols) = dev.shape(tile);
@@ -213,7 +218,8 @@ fn unit_columns<T: Scalar, D: TileMachine<T>>(
     dev.load_temporary(unit.as_ref(), Part::All)
 }
 
-/// The diagonal of `(R'R)^-1` in `out`, of the order of the factor; the sums of squares are taken in double precision.
+/// The diagonal of `(R'R)^-1` in `out`, of the order of the factor; the sums of squares are taken
+/// in double precision.
 pub fn inverse_diagonal<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     factor: &Factor<'_, T>,

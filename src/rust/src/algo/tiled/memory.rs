@@ -77,8 +77,8 @@ impl Memory {
     }
 }
 
-/// Room for tiles, and how many of `q` columns of what is computed a chunk has, each of so many `numbers`: as many as fit, since fewer chunks are fewer
-/// copies of everything.
+/// Room for tiles, and how many of `q` columns of what is computed a chunk has, each of so many
+/// `numbers`: as many as fit, since fewer chunks are fewer copies of everything.
 pub(crate) fn room<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     matrix: &impl Passing<T>,

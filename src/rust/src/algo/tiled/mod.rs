@@ -1,7 +1,8 @@
-//! Matrices larger than a device: Cholesky, systems, products and inverses by tiles, in host memory or in a file.
+//! Matrices larger than a device: Cholesky, systems, products and inverses by tiles, in host memory
+//! or in a file.
 //!
-//! It imports `dense`, the contracts and the files of tiles.
-//! Start with [`cholesky`], the algorithm, and [`engine`], which carries its plan out on several devices.
+//! It imports `dense`, the contracts and the files of tiles. Start with [`cholesky`], the
+//! algorithm, and [`engine`], which carries its plan out on several devices.
 
 pub mod cholesky;
 pub mod cholesky_file;

@@ -1,6 +1,8 @@
-//! Products with a matrix in a file of tiles: its tiles pass by, each once, while the other operand and the product stay in memory.
+//! Products with a matrix in a file of tiles: its tiles pass by, each once, while the other operand
+//! and the product stay in memory.
 //!
-//! On a device of its own memory as many columns of both as fit are there, and the tiles pass by once for each such chunk.
+//! On a device of its own memory as many columns of both as fit are there, and the tiles pass by
+//! once for each such chunk.
 
 use std::sync::Arc;
 
@@ -76,7 +78,8 @@ impl<T: Scalar> Store<T> for Stored<'_, T> {
     }
 }
 
-/// Below the diagonal of a square matrix, what is above it, or zeros. Some columns at a time, so that both triangles are gone through along their columns.
+/// Below the diagonal of a square matrix, what is above it, or zeros. Some columns at a time, so
+/// that both triangles are gone through along their columns.
 fn complete<T: Scalar>(a: &mut [T], n: usize, mirrored: bool) {
     const TOGETHER: usize = 16;
     for first in (0..n).step_by(TOGETHER) {
@@ -106,7 +109,8 @@ impl<T: Scalar> Passing<T> for Stored<'_, T> {
     }
 }
 
-/// What is added to the product's block of rows `to`: `op` of the tile, times the block of rows `from`.
+/// What is added to the product's block of rows `to`: `op` of the tile, times the block of rows
+/// `from`.
 #[derive(Debug, Clone, Copy)]
 struct Term {
     op: Trans,
@@ -134,7 +138,8 @@ fn terms<T: Scalar>(x: &Stored<'_, T>, op: Trans, tile: usize) -> impl Iterator<
     std::iter::once(first).chain(both.then_some(turned))
 }
 
-/// The other operand and the product on a device, in blocks of rows, and which blocks of the product have begun.
+/// The other operand and the product on a device, in blocks of rows, and which blocks of the
+/// product have begun.
 struct Blocks<F, I> {
     from: Vec<F>,
     into: Vec<I>,
@@ -167,9 +172,11 @@ fn ranges(rows: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
         .map(move |first| (first, tile.min(rows - first)))
 }
 
-/// `out = op(x) y`. The result does not depend on how much memory there is, on a device that is the host.
+/// `out = op(x) y`. The result does not depend on how much memory there is, on a device that is the
+/// host.
 ///
-/// Zeros that are not stored are numbers like others: beside NaN or an infinite number in `y` they make NaN.
+/// Zeros that are not stored are numbers like others: beside NaN or an infinite number in `y` they
+/// make NaN.
 pub fn multiply<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     x: &Stored<'_, T>,
@@ -291,8 +298,9 @@ fn bring<T: Scalar, D: TileMachine<T>>(
     Ok(())
 }
 
-/// What tiles of zeros that are not stored make of NaN and infinite numbers: a row of an upper triangular matrix has zeros for all rows of `y` in earlier blocks, one of
-/// its transpose for those in later ones.
+/// What tiles of zeros that are not stored make of NaN and infinite numbers: a row of an upper
+/// triangular matrix has zeros for all rows of `y` in earlier blocks, one of its transpose for
+/// those in later ones.
 fn pass_on<T: Scalar>(y: MatRef<'_, T>, op: Trans, tile: usize, mut out: MatMut<'_, T>) {
     let n = y.nrows();
     for j in 0..y.ncols() {

@@ -1,7 +1,9 @@
-//! Triangular systems with a Cholesky factor in a file of tiles: its tiles pass by while the right-hand sides stay in memory.
+//! Triangular systems with a Cholesky factor in a file of tiles: its tiles pass by while the
+//! right-hand sides stay in memory.
 //!
-//! As soon as a block of rows of the solution is known its part is subtracted from all others, so that each tile is used once. On a device of its own
-//! memory as many columns of the right-hand sides as fit stay there, and the tiles pass by once for each such chunk.
+//! As soon as a block of rows of the solution is known its part is subtracted from all others, so
+//! that each tile is used once. On a device of its own memory as many columns of the right-hand
+//! sides as fit stay there, and the tiles pass by once for each such chunk.
 
 use faer::{MatMut, MatRef};
 
@@ -48,8 +50,8 @@ pub struct Passes {
     pub room: Room,
 }
 
-/// What is done with a tile: the block of rows `known` is divided by the one on the diagonal, and subtracted from the
-/// block `target` by means of another.
+/// What is done with a tile: the block of rows `known` is divided by the one on the diagonal, and
+/// subtracted from the block `target` by means of another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) forward: bool,

@@ -1,4 +1,5 @@
-//! Systems with a symmetric positive definite matrix in host memory that a device has too little memory for: by its Cholesky factor, tile by tile.
+//! Systems with a symmetric positive definite matrix in host memory that a device has too little
+//! memory for: by its Cholesky factor, tile by tile.
 
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -23,7 +24,8 @@ use crate::device::async_copy::TileMachine;
 /// Orders below which every device has room.
 const LARGE: usize = 4096;
 
-/// As [`dense::solve::solve`]. A matrix that the device has no room for, and that is symmetric and positive definite, goes there tile by tile.
+/// As [`dense::solve::solve`]. A matrix that the device has no room for, and that is symmetric and
+/// positive definite, goes there tile by tile.
 pub fn solve<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     means: &Means<'_>,
@@ -72,8 +74,8 @@ fn norm1<T: Scalar>(a: MatRef<'_, T>) -> f64 {
 /// Columns of an inverse that are made together.
 const TOGETHER: usize = 4096;
 
-/// By the factor, which is made in host memory, by all of the devices; the systems are solved by the first. A matrix that is not positive definite is
-/// [`Error::NotPositiveDefinite`].
+/// By the factor, which is made in host memory, by all of the devices; the systems are solved by
+/// the first. A matrix that is not positive definite is [`Error::NotPositiveDefinite`].
 pub fn by_tiles<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     means: &Means<'_>,

@@ -10,7 +10,8 @@ pub trait Passing<T: Scalar>: Store<T> {
     fn layout(&self) -> &Layout;
     /// Rows and columns of tiles that are of it.
     fn blocks(&self) -> (usize, usize);
-    /// How many rows and columns of the tile in this block row and block column are of it: what fills the tile up may be anything.
+    /// How many rows and columns of the tile in this block row and block column are of it: what
+    /// fills the tile up may be anything.
     fn part(&self, i: usize, j: usize) -> (usize, usize);
     /// What a failure is told as.
     fn told(&self, e: Error) -> Error {

@@ -1,7 +1,8 @@
 //! Tiles of a matrix that pass by: a list of them, of which each is looked at in its turn.
 //!
-//! Threads load them ahead, as far as there is room, and on a device of its own memory they are copied ahead, too. What lies where is
-//! [`plan`]ned for the whole list, so that a tile that stands in it more than once stays where there is room.
+//! Threads load them ahead, as far as there is room, and on a device of its own memory they are
+//! copied ahead, too. What lies where is [`plan`]ned for the whole list, so that a tile that stands
+//! in it more than once stays where there is room.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -26,7 +27,8 @@ use crate::tiles::Strips;
 
 /// Threads that load.
 const THREADS: usize = 4;
-/// Tiles that memory is for where none is needed again: some are loaded, some wait, and one is looked at.
+/// Tiles that memory is for where none is needed again: some are loaded, some wait, and one is
+/// looked at.
 pub(crate) const AHEAD: usize = 4 * THREADS;
 /// Tiles in a list for which a plan is made at once: its memory is some hundred bytes for each.
 pub(crate) const AT_ONCE: usize = 200_000;
@@ -110,8 +112,8 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
         self.traffic
     }
 
-    /// Goes through the list. `step` is given each place in it and the tile, without what fills it up at the edges; its answer is how many operations
-    /// that was.
+    /// Goes through the list. `step` is given each place in it and the tile, without what fills it
+    /// up at the edges; its answer is how many operations that was.
     pub(crate) fn run(
         &mut self,
         tiles: &[usize],
@@ -203,8 +205,8 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             match &device.ops[*request] {
                 Op::Load { slot, .. } => {
                     let place = &mut self.places[*slot];
-                    // SAFETY: both have a tile; the host's slot is not filled again before this step is finished, nor the device's before the copy is
-                    // waited for.
+                    // SAFETY: both have a tile; the host's slot is not filled again before this
+                    // step is finished, nor the device's before the copy is waited for.
                     let mark = unsafe {
                         dev.send(
                             self.slots.address(homes[0]),

@@ -1,8 +1,9 @@
 //! The factor of `R'R + V V'` or `R'R - V V'` from R, without forming either where that is faster.
 //!
-//! A product may be subtracted where `I - P'P` is positive definite, `R'P = V`, since `R'R - V V' = R' (I - P P') R` and both have the same smallest eigenvalue. That is known before the
-//! factor is touched, and how small it is says how many digits are lost (Stewart 1979, "The effects of rounding error on an algorithm for downdating a
-//! Cholesky factorization").
+//! A product may be subtracted where `I - P'P` is positive definite, `R'P = V`, since
+//! `R'R - V V' = R' (I - P P') R` and both have the same smallest eigenvalue. That is known before
+//! the factor is touched, and how small it is says how many digits are lost (Stewart 1979, "The
+//! effects of rounding error on an algorithm for downdating a Cholesky factorization").
 
 use faer::{ColRef, MatMut, MatRef};
 
@@ -14,9 +15,11 @@ use crate::base::scalar::Scalar;
 use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
 
-/// The upper factor in `out`, zero below the diagonal, which is positive; of `r` only the upper triangle is read. Gives a lower bound of the smallest eigenvalue of
-/// `I - P'P` that is close to it, 1 where nothing is subtracted. Nothing of `out` is of use after an error: where there is no factor, to the precision,
-/// [`Error::NotPositiveDefinite`] with the order of the first minor without one.
+/// The upper factor in `out`, zero below the diagonal, which is positive; of `r` only the upper
+/// triangle is read. Gives a lower bound of the smallest eigenvalue of `I - P'P` that is close to
+/// it, 1 where nothing is subtracted. Nothing of `out` is of use after an error: where there is no
+/// factor, to the precision, [`Error::NotPositiveDefinite`] with the order of the first minor
+/// without one.
 pub fn update<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
@@ -77,7 +80,8 @@ fn update_on_the_way<T: Scalar, D: Elementwise<T>>(
     Ok(done.map(|()| least))
 }
 
-/// As [`update`], of a lower factor `L L'`: of `l` only the lower triangle is read, and `out` is zero above the diagonal.
+/// As [`update`], of a lower factor `L L'`: of `l` only the lower triangle is read, and `out` is
+/// zero above the diagonal.
 pub fn update_lower<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
@@ -123,7 +127,8 @@ pub fn update_lower_resident<T: Scalar, D: Elementwise<T>>(
 
 /// The changed factor takes the place of `r`, which is as it was after any error.
 ///
-/// An upper factor to which a product of ordinary numbers is added is changed where it is, if that is over in a moment: nothing can be in the way. Else a second matrix is made.
+/// An upper factor to which a product of ordinary numbers is added is changed where it is, if that
+/// is over in a moment: nothing can be in the way. Else a second matrix is made.
 pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,
@@ -175,7 +180,8 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
     Ok(margin)
 }
 
-/// Whether r is an upper factor of numbers far from the end of the range. What is below the diagonal is looked at, too: then that is not known.
+/// Whether r is an upper factor of numbers far from the end of the range. What is below the
+/// diagonal is looked at, too: then that is not known.
 fn has_ordinary<T: Scalar, D: Elementwise<T>>(dev: &D, r: &D::Mat<'_>) -> Result<bool> {
     Ok(dev.is_factor(r)
         || (largest(dev, r)? <= largest_square::<T>() && !dev.diagonal(r)?.iter().any(is_zero)))
@@ -190,7 +196,8 @@ fn largest_square<T: Scalar>() -> f64 {
     }
 }
 
-/// Changes an upper factor that is zero below the diagonal, where it can be; V is lost. After an error nothing of R is of use.
+/// Changes an upper factor that is zero below the diagonal, where it can be; V is lost. After an
+/// error nothing of R is of use.
 fn change_checked<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
@@ -280,7 +287,8 @@ pub(super) fn check_columns<T: Scalar>(a: MatRef<'_, T>, argument: &'static str)
     (0..a.ncols()).try_for_each(|j| check_column(a.col(j), argument))
 }
 
-/// Zero times a number is zero, and of all else it is NaN, which a sum keeps: nothing to branch on where numbers lie side by side.
+/// Zero times a number is zero, and of all else it is NaN, which a sum keeps: nothing to branch on
+/// where numbers lie side by side.
 fn are_finite<T: Scalar>(column: ColRef<'_, T>) -> bool {
     let zero = T::from_f64(0.0);
     let Some(column) = column.try_as_col_major() else {
@@ -333,7 +341,8 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
     }
 }
 
-/// Where squares would leave the range: a power of two takes both back into it, and their factor with them.
+/// Where squares would leave the range: a power of two takes both back into it, and their factor
+/// with them.
 fn factor_scaled<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     change: Change,
@@ -413,7 +422,8 @@ pub(super) fn margin_by<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Res
     Err(Error::NotPositiveDefinite { order: bad })
 }
 
-/// A lower bound of the smallest eigenvalue of `I - P'P`; none where that is not positive, to the precision.
+/// A lower bound of the smallest eigenvalue of `I - P'P`; none where that is not positive, to the
+/// precision.
 fn margin_of<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Result<Option<f64>> {
     let (n, k) = dev.shape(p);
     // `I - P P'` has the same one, where it is the smaller matrix.

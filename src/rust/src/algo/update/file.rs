@@ -34,7 +34,8 @@ impl<T: Scalar> Files<'_, T> {
         self.from.layout()
     }
 
-    /// The columns of a tile, and what of each is in the triangle: where that begins in the tile, in its column of the matrix, and how many numbers it has.
+    /// The columns of a tile, and what of each is in the triangle: where that begins in the tile,
+    /// in its column of the matrix, and how many numbers it has.
     fn parts(&self, tile: usize) -> impl Iterator<Item = (usize, (usize, usize), usize)> {
         let size = self.layout().tile();
         let (i, j) = self.layout().position(tile);
@@ -101,7 +102,8 @@ impl<T: Scalar> Pieces<T> for Files<'_, T> {
     }
 }
 
-/// Bytes of host memory without which a factor in these tiles is not changed: for the panels that a column of tiles touches, and for a tile that comes and one that goes.
+/// Bytes of host memory without which a factor in these tiles is not changed: for the panels that a
+/// column of tiles touches, and for a tile that comes and one that goes.
 pub fn least_memory<T: Scalar>(factor: &TileFile<T>) -> Result<u64> {
     let (cut, tile) = cut(factor);
     let slots = cut.least_slots(tile) as u64;
@@ -139,8 +141,9 @@ fn means<T: Scalar>(factor: &TileFile<T>, bytes: u64, on_device: usize) -> Resul
     })
 }
 
-/// Makes the factor of `R'R + V V'` or `R'R - V V'` of the factor R in a file, in the file that `make` makes when it is known that there is one; it has the same layout. What margin is
-/// left, as of [`update`](super::factor::update). A file that was made is removed after an error.
+/// Makes the factor of `R'R + V V'` or `R'R - V V'` of the factor R in a file, in the file that
+/// `make` makes when it is known that there is one; it has the same layout. What margin is left, as
+/// of [`update`](super::factor::update). A file that was made is removed after an error.
 pub fn update<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     change: Change,

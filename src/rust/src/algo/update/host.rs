@@ -1,4 +1,5 @@
-//! Updates of a Cholesky factor in host memory, on a device that may have too little memory for all of it.
+//! Updates of a Cholesky factor in host memory, on a device that may have too little memory for all
+//! of it.
 
 use std::ops::Range;
 
@@ -22,16 +23,19 @@ use crate::device::async_copy::TileMachine;
 use crate::device::elementwise::Elementwise;
 use crate::device::update::PANEL;
 
-/// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies together.
+/// Bytes that a thread copies at once, and columns of a lower factor, whose rows are what lies
+/// together.
 const PIECE: usize = 4 << 20;
 const TOGETHER: usize = 64;
 /// Threads that load at most, and as many that store.
 const COPIERS: usize = 8;
 /// Panels in host memory: one comes, some are on the device's side, one goes.
 const SLOTS: usize = 5;
-/// So many times [`PANEL`] columns at once, where there is memory for it: a device has more to do at a time, and does not wait for the rows more often than it must.
+/// So many times [`PANEL`] columns at once, where there is memory for it: a device has more to do
+/// at a time, and does not wait for the rows more often than it must.
 const ABREAST: [usize; 3] = [4, 2, 1];
-/// Bytes of a panel that is wide enough, and how many panels there should be: while the last one is computed with nothing else travels.
+/// Bytes of a panel that is wide enough, and how many panels there should be: while the last one is
+/// computed with nothing else travels.
 const LARGE: u64 = 512 << 20;
 const MANY: usize = 24;
 
@@ -118,7 +122,8 @@ impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
                 for j in columns {
                     let from = self.given(0..j + 1, j);
                     check_finite(from)?;
-                    // SAFETY: the panel has as many rows, and this is the only piece with the column.
+                    // SAFETY: the panel has as many rows, and this is the only piece with the
+                    // column.
                     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.column(j), j + 1) };
                 }
             }
@@ -141,7 +146,8 @@ impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
         let (n, columns) = (self.order(), self.columns(piece));
         let zero = T::from_f64(0.0);
         for j in columns.clone() {
-            // SAFETY: a column of the triangle, and the zeros beside it, are of one piece; the panel is computed.
+            // SAFETY: a column of the triangle, and the zeros beside it, are of one piece; the
+            // panel is computed.
             unsafe {
                 let (entries, zeros) = match self.uplo {
                     Uplo::Upper => (j + 1, j + 1..n),
@@ -164,8 +170,8 @@ impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
     }
 }
 
-/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is a lower one, and what has as many rows as V; more where it `factors`
-/// again.
+/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is
+/// a lower one, and what has as many rows as V; more where it `factors` again.
 fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
     let mut squares = match uplo {
         Uplo::Upper => 1.0,
@@ -179,8 +185,8 @@ fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
     (squares * n * n + 8.0 * n * k) * size_of::<T>() as f64 + SLACK
 }
 
-/// As [`factor::update`], or [`factor::update_lower`], with so many bytes of the device's memory at most, infinite for what is free. Where the factor has no room there its
-/// panels pass by.
+/// As [`factor::update`], or [`factor::update_lower`], with so many bytes of the device's memory at
+/// most, infinite for what is free. Where the factor has no room there its panels pass by.
 pub fn update<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
     dev: &D,
     (uplo, change): (Uplo, Change),
@@ -237,7 +243,8 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
 /// Of the memory that is free: others take some meanwhile.
 const SAFE: f64 = 0.9;
 
-/// The same where panels pass by in any case, with so many times [`PANEL`] columns where that is said.
+/// The same where panels pass by in any case, with so many times [`PANEL`] columns where that is
+/// said.
 pub fn update_by_panels<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     (uplo, change): (Uplo, Change),

@@ -1,6 +1,8 @@
-//! Updates of Cholesky factors that no device has as a whole: panels of columns pass by, each once, from left to right.
+//! Updates of Cholesky factors that no device has as a whole: panels of columns pass by, each once,
+//! from left to right.
 //!
-//! A panel needs its rows of V and the reflections of the rows above it, O(n k) numbers in all, and nothing of the panels before it.
+//! A panel needs its rows of V and the reflections of the rows above it, O(n k) numbers in all, and
+//! nothing of the panels before it.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -36,7 +38,8 @@ pub(crate) struct Means {
     pub(crate) on_device: usize,
 }
 
-/// How many panels fit into so many bytes of a device's memory; an error of `argument` where that is too little.
+/// How many panels fit into so many bytes of a device's memory; an error of `argument` where that
+/// is too little.
 pub(crate) fn on_device<T: Scalar>(
     cut: Cut,
     k: usize,
@@ -55,7 +58,8 @@ pub(crate) fn on_device<T: Scalar>(
     Ok(count.min(ON_DEVICE))
 }
 
-/// Changes the factor that comes in pieces to that which goes in pieces; its diagonal is positive. After an error nothing of that is of use.
+/// Changes the factor that comes in pieces to that which goes in pieces; its diagonal is positive.
+/// After an error nothing of that is of use.
 pub(crate) fn change<T, D, P>(
     dev: &D,
     change: Change,
@@ -119,7 +123,8 @@ fn in_host<T: Scalar, D: TileMachine<T>>(
             window.pause(Duration::from_millis(20));
         }
         let (rows, cols) = cut.shape(p);
-        // SAFETY: the panel's memory, which nobody else uses between its last piece's loading and its first one's storing.
+        // SAFETY: the panel's memory, which nobody else uses between its last piece's loading and
+        // its first one's storing.
         let home =
             unsafe { MatMut::from_raw_parts_mut(window.address(p), rows, cols, 1, rows as isize) };
         step(p, &mut dev.in_place(home)?)?;
@@ -175,7 +180,8 @@ fn on_its_own<T: Scalar, D: TileMachine<T>>(
             let (rows, cols) = cut.shape(next);
             let mut matrix = dev.zeros(rows, cols)?;
             let made = dev.mark()?;
-            // SAFETY: both have as many numbers. The slot is stored, and so filled again, after the panel has gone back; the matrix stays until then.
+            // SAFETY: both have as many numbers. The slot is stored, and so filled again, after the
+            // panel has gone back; the matrix stays until then.
             let mark =
                 unsafe { dev.send(window.address(next), &mut matrix, 0..rows * cols, &[&made]) }?;
             coming.push_back(Copied::new(next, matrix, mark));
@@ -219,8 +225,10 @@ pub(super) fn check_finite<T: Scalar>(entries: &[T]) -> Result<()> {
     check_column(ColRef::from_slice(entries), "r")
 }
 
-/// How far `R'R - V V'` is from having no factor, as of [`cholesky_update`](super::factor), by one more pass over the factor. `check` fails where that is not finite: it is
-/// asked where there is no other one, since what is not finite goes unnoticed otherwise, or is met when the factor is changed.
+/// How far `R'R - V V'` is from having no factor, as of [`cholesky_update`](super::factor), by one
+/// more pass over the factor. `check` fails where that is not finite: it is asked where there is no
+/// other one, since what is not finite goes unnoticed otherwise, or is met when the factor is
+/// changed.
 pub(crate) fn margin<T: Scalar, D: TileMachine<T>>(
     dev: &D,
     factor: &Factor<'_, T>,

@@ -6,8 +6,10 @@
 //! A12 = R11'R12    A22 = R12'R12 + R22'R22    A23 = R12'R13 + R22'R23    A33 = R13'R13 + R23'R23 + R33'R33
 //! ```
 //!
-//! Without the second group R11 and R13 stay, and the third block's factor is that of `R33'R33 + R23'R23`, an update. With it back again, they give R12, R22 and R23
-//! one after the other, and a downdate brings R33 (Gill, Golub, Murray & Saunders 1974, "Methods for modifying matrix factorizations").
+//! Without the second group R11 and R13 stay, and the third block's factor is that of
+//! `R33'R33 + R23'R23`, an update. With it back again, they give R12, R22 and R23 one after the
+//! other, and a downdate brings R33 (Gill, Golub, Murray & Saunders 1974, "Methods for modifying
+//! matrix factorizations").
 
 use faer::{MatMut, MatRef};
 
@@ -19,7 +21,8 @@ use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Index};
 
-/// The factor without these rows and columns, which are counted from 0, in order, and named once. Of `r` the triangle `uplo` is read, and the other is zero in `out`.
+/// The factor without these rows and columns, which are counted from 0, in order, and named once.
+/// Of `r` the triangle `uplo` is read, and the other is zero in `out`.
 pub fn without<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,
@@ -46,9 +49,11 @@ pub fn without_resident<T: Scalar, D: Elementwise<T>>(
     triangle::give(dev, uplo, made)
 }
 
-/// The factor with the columns of `x` as new ones of the matrix from row and column `at` on, which x has rows of, too: those of its m columns in rows `at` to `at + m` are the new block
-/// on the diagonal, of which the upper triangle is read. Gives what [`update`](super::factor::update) says of the downdate that it takes;
-/// [`Error::NotPositiveDefinite`] with the order of the minor of the larger matrix.
+/// The factor with the columns of `x` as new ones of the matrix from row and column `at` on, which
+/// x has rows of, too: those of its m columns in rows `at` to `at + m` are the new block on the
+/// diagonal, of which the upper triangle is read. Gives what [`update`](super::factor::update) says
+/// of the downdate that it takes; [`Error::NotPositiveDefinite`] with the order of the minor of the
+/// larger matrix.
 pub fn with<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,
@@ -110,7 +115,8 @@ fn list(places: impl Iterator<Item = usize>) -> Result<Vec<i32>> {
     places.map(place).collect()
 }
 
-/// All rows that go are one update of what follows the first of them: those that stay after it are a triangle, and an entry left of the diagonal of one that goes is zero.
+/// All rows that go are one update of what follows the first of them: those that stay after it are
+/// a triangle, and an entry left of the diagonal of one that goes is zero.
 fn take_out<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     r: D::Mat<'static>,

@@ -1,4 +1,5 @@
-//! Cholesky factors as they are given, upper or lower, and as they are computed with: upper, and zero below the diagonal.
+//! Cholesky factors as they are given, upper or lower, and as they are computed with: upper, and
+//! zero below the diagonal.
 
 use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
@@ -15,7 +16,8 @@ fn part(uplo: Uplo) -> Part {
     }
 }
 
-/// The upper factor that the triangle `uplo` of a matrix on the host is, or is the transpose of; the other triangle is not read.
+/// The upper factor that the triangle `uplo` of a matrix on the host is, or is the transpose of;
+/// the other triangle is not read.
 pub(crate) fn load<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,

@@ -1,8 +1,12 @@
-//! Panels of columns of a triangle on their way: threads load pieces of them ahead and store others behind, while each panel is computed with in its turn.
+//! Panels of columns of a triangle on their way: threads load pieces of them ahead and store others
+//! behind, while each panel is computed with in its turn.
 //!
-//! A piece is what is loaded and stored at once, a tile of a file or some columns of a matrix, and may touch several panels; a panel has a slot of memory until all of its pieces
-//! are stored. Panels, and pieces by the columns that they touch, are in order, so that nobody waits in a circle if a piece that touches m + 1 panels finds 2 m + 1 slots: the first panel
-//! that is not stored waits for pieces that touch at most m later ones, and what these have to be loaded for touches m more.
+//! A piece is what is loaded and stored at once, a tile of a file or some columns of a matrix, and
+//! may touch several panels; a panel has a slot of memory until all of its pieces are stored.
+//! Panels, and pieces by the columns that they touch, are in order, so that nobody waits in a
+//! circle if a piece that touches m + 1 panels finds 2 m + 1 slots: the first panel that is not
+//! stored waits for pieces that touch at most m later ones, and what these have to be loaded for
+//! touches m more.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,15 +29,18 @@ pub(crate) trait Pieces<T: Scalar>: Sync {
     type Scratch;
     fn order(&self) -> usize;
     fn count(&self) -> usize;
-    /// The columns that a piece touches. Neither their beginning nor their end is before that of an earlier piece.
+    /// The columns that a piece touches. Neither their beginning nor their end is before that of an
+    /// earlier piece.
     fn columns(&self, piece: usize) -> Range<usize>;
     fn scratch(&self) -> Result<Self::Scratch>;
-    /// Fills the piece's part of the panels in the triangle; what else it touches may become anything.
+    /// Fills the piece's part of the panels in the triangle; what else it touches may become
+    /// anything.
     fn load(&self, piece: usize, scratch: &mut Self::Scratch, to: &Window<'_, T>) -> Result<()>;
     fn store(&self, piece: usize, scratch: &mut Self::Scratch, from: &Window<'_, T>) -> Result<()>;
 }
 
-/// How a matrix of order n is cut into panels of so many columns, a multiple of [`PANEL`](crate::device::update::PANEL).
+/// How a matrix of order n is cut into panels of so many columns, a multiple of
+/// [`PANEL`](crate::device::update::PANEL).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cut {
     pub(crate) n: usize,
@@ -265,7 +272,8 @@ impl<'s, T: Scalar> Window<'s, T> {
         }
     }
 
-    /// Loads and stores by so many threads each, while `compute` has the panels computed, and stops them when it fails.
+    /// Loads and stores by so many threads each, while `compute` has the panels computed, and stops
+    /// them when it fails.
     pub(crate) fn run<P>(
         &self,
         pieces: &P,

@@ -13,7 +13,8 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
 
-/// Edge of the pieces a product is cut into, so that the user is asked about stopping every fraction of a second.
+/// Edge of the pieces a product is cut into, so that the user is asked about stopping every
+/// fraction of a second.
 const TILE: usize = 2048;
 
 /// `C <- alpha A B + beta C`; C is not read when `beta` is zero.
@@ -64,7 +65,8 @@ pub(crate) fn gemm<T: Scalar>(
     Ok(())
 }
 
-/// The part of the inner dimension taken at a time: more of it where a long and thin product has few tiles of C.
+/// The part of the inner dimension taken at a time: more of it where a long and thin product has
+/// few tiles of C.
 fn depth(m: usize, n: usize) -> usize {
     TILE * (TILE * TILE / (m.min(TILE) * n.min(TILE)).max(1)).clamp(1, 64)
 }
@@ -123,7 +125,8 @@ fn split<T: Scalar>(
     }
 }
 
-/// A part of the inner dimension for each thread, when C is small: the parts are summed in a fixed order.
+/// A part of the inner dimension for each thread, when C is small: the parts are summed in a fixed
+/// order.
 fn split_depth<T: Scalar>(
     mut c: MatMut<'_, T>,
     accum: Accum,

@@ -38,7 +38,8 @@ pub(crate) fn getrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     Ok(LuInfo { ipiv, zero })
 }
 
-/// One thread brings the next panel up to date and factors it while the others bring the rest up to date.
+/// One thread brings the next panel up to date and factors it while the others bring the rest up to
+/// date.
 fn by_panels<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
     ipiv: &mut [usize],
@@ -84,7 +85,8 @@ fn by_panels<T: Scalar>(
             )?;
         }
     }
-    // Each panel's exchanges counted from its own first row, and have not reached the panels before it.
+    // Each panel's exchanges counted from its own first row, and have not reached the panels before
+    // it.
     for k in (0..size).step_by(PANEL) {
         let end = size.min(k + PANEL);
         ipiv[k..end].iter_mut().for_each(|p| *p += k);
@@ -151,7 +153,8 @@ fn update_chunks<T: Scalar>(
     first.and(second)
 }
 
-/// Halves the columns, as LAPACK's `getrf2`, on one thread; `ipiv` counts from the first row of `a`.
+/// Halves the columns, as LAPACK's `getrf2`, on one thread; `ipiv` counts from the first row of
+/// `a`.
 fn recurse<T: Scalar>(a: ColumnsMut<'_, T>, ipiv: &mut [usize]) -> Result<()> {
     let (m, n) = a.shape();
     let size = m.min(n);
@@ -212,7 +215,8 @@ vectorized! {
     }
 }
 
-/// Position of the first entry of largest absolute value; a NaN is never larger, and one in front is never passed.
+/// Position of the first entry of largest absolute value; a NaN is never larger, and one in front
+/// is never passed.
 #[inline(always)]
 fn first_largest<T: Scalar>(x: &[T]) -> usize {
     let abs = |v: T| if v < T::from_f64(0.0) { -v } else { v };

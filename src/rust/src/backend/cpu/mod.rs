@@ -39,7 +39,8 @@ impl CpuDevice {
         }
     }
 
-    /// As [`CpuDevice::new`], with memory apart from the host's for tiles, as a GPU has: what drives several GPUs is tested by it without one.
+    /// As [`CpuDevice::new`], with memory apart from the host's for tiles, as a GPU has: what
+    /// drives several GPUs is tested by it without one.
     pub fn apart(threads: usize) -> Self {
         CpuDevice {
             apart: true,

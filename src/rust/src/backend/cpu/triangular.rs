@@ -1,7 +1,8 @@
 //! Triangular systems.
 //!
-//! The triangle is halved down to small blocks, and all the rest is products. A small block is solved in a buffer where
-//! the right-hand sides lie side by side, so that one instruction serves several of them.
+//! The triangle is halved down to small blocks, and all the rest is products. A small block is
+//! solved in a buffer where the right-hand sides lie side by side, so that one instruction serves
+//! several of them.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -18,8 +19,8 @@ use crate::base::threads::{batch, join, share};
 
 /// Order of the triangles solved between two questions to the user.
 const OUTER: usize = 1024;
-/// Order of the triangles that are solved for a strip of right-hand sides before the next strip, and width of a strip: together
-/// they fit the second level of cache.
+/// Order of the triangles that are solved for a strip of right-hand sides before the next strip,
+/// and width of a strip: together they fit the second level of cache.
 const INNER: usize = 256;
 const STRIP: usize = 128;
 /// Order of the blocks solved by substitution.
@@ -28,8 +29,8 @@ const BASE: usize = 16;
 const WIDE: usize = 64;
 const NARROW: usize = 8;
 
-/// Solves with the square triangle `a`; B has at least its order of rows (left) or columns (right), and only
-/// that many are used.
+/// Solves with the square triangle `a`; B has at least its order of rows (left) or columns (right),
+/// and only that many are used.
 pub(crate) fn trsm<T: Scalar>(
     side: Side,
     uplo: Uplo,
@@ -62,8 +63,8 @@ struct Triangle<'a, T> {
 }
 
 impl<'a, T: Scalar> Triangle<'a, T> {
-    /// Where it is cut into the part solved first, the part solved second, and the block that couples them; the first
-    /// index of each part.
+    /// Where it is cut into the part solved first, the part solved second, and the block that
+    /// couples them; the first index of each part.
     fn halves(self, at: usize) -> (Self, Self, MatRef<'a, T>) {
         let (a11, a12, a21, a22) = self.a.split_at(at, at);
         let part = |a| Triangle { a, ..self };
@@ -122,8 +123,8 @@ fn spread<T: Scalar>(t: Triangle<'_, T>, b: MatMut<'_, T>, threads: usize) {
     join(threads, |p| spread(t, b1, p), |p| spread(t, b2, p));
 }
 
-/// Solves for one right-hand side without gaps, the triangle read once down its columns whichever way it is stored. Gives
-/// anything else back.
+/// Solves for one right-hand side without gaps, the triangle read once down its columns whichever
+/// way it is stored. Gives anything else back.
 fn single<'b, T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'b, T>) -> Option<MatMut<'b, T>> {
     let divide = t.diag == Diag::NonUnit;
     let by_column = t.a.try_as_col_major();
@@ -219,8 +220,8 @@ fn recurse<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>) {
 
 fn base<T: Scalar>(t: Triangle<'_, T>, mut b: MatMut<'_, T>) {
     let (k, n) = b.shape();
-    // The rows in the order they are solved in, so that every triangle is a lower one; a row holds its multipliers and,
-    // last, its divisor.
+    // The rows in the order they are solved in, so that every triangle is a lower one; a row holds
+    // its multipliers and, last, its divisor.
     let place = |i: usize| if t.lower { i } else { k - 1 - i };
     let mut rows = [[T::from_f64(1.0); BASE]; BASE];
     for (i, row) in rows.iter_mut().enumerate().take(k) {

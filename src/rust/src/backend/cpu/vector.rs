@@ -46,7 +46,8 @@ pub(crate) fn four_dots<T: Scalar>(x: &[T], y: [&[T]; 4]) -> [T; 4] {
         accumulate(&mut sums[2], x, y2);
         accumulate(&mut sums[3], x, y3);
     }
-    // Without this the compiler vectorizes across the four sums, and transposes every block of y for it.
+    // Without this the compiler vectorizes across the four sums, and transposes every block of y
+    // for it.
     let sums = std::hint::black_box(sums);
     let mut out = sums.map(|s| s.into_iter().fold(zero, |s, t| s + t));
     for (out, y) in out.iter_mut().zip(y) {
@@ -109,7 +110,8 @@ vectorized! {
 /// The Euclidean norm, without overflow or underflow on the way.
 pub(crate) fn norm2<T: Scalar>(x: &[T]) -> f64 {
     let squares: f64 = square(x).into();
-    // Squares that underflow are lost without harm while the sum is far above the smallest normal number.
+    // Squares that underflow are lost without harm while the sum is far above the smallest normal
+    // number.
     let (low, high) = if T::EPS > 1e-10 {
         (1e-22, 1e38)
     } else {

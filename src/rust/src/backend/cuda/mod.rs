@@ -1,7 +1,9 @@
 //! NVIDIA GPUs, by kernels of our own (`kernels/`).
 //!
-//! - `driver`: a GPU's context, streams, memory and kernels; `matrix`: matrices in its memory; `transfer`: their way to and from it
-//! - `gemm`, `triangular`, `precision`, `panel`: what factorizations consist of; `cholesky`, `lu`, `qr`: these
+//! - `driver`: a GPU's context, streams, memory and kernels; `matrix`: matrices in its memory;
+//!   `transfer`: their way to and from it
+//! - `gemm`, `triangular`, `precision`, `panel`: what factorizations consist of; `cholesky`, `lu`,
+//!   `qr`: these
 //! - `elementwise`, `multigrid`: arithmetic by entries, and the steps of multigrid
 //! - `streamed`: factors and products from host to host, computed while blocks travel
 //! - `device`: the contracts; start there

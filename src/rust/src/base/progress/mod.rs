@@ -1,12 +1,14 @@
 //! How far a long computation has come, for a user who waits.
 //!
-//! A call says how many operations it has ([`begin`]). Backends add what they have done ([`advance`]); a GPU's are done when an event
-//! behind them is ([`mark`], [`reached`]). A call may return before they are, and then nobody is told of the rest. Only the thread
-//! that began counts, and what others do is counted by the step that gave it to them. The host language is told at most five times
-//! a second, and not before a delay.
+//! A call says how many operations it has ([`begin`]). Backends add what they have done
+//! ([`advance`]); a GPU's are done when an event behind them is ([`mark`], [`reached`]). A call may
+//! return before they are, and then nobody is told of the rest. Only the thread that began counts,
+//! and what others do is counted by the step that gave it to them. The host language is told at
+//! most five times a second, and not before a delay.
 //!
-//! A call that works on the tiles of a file, or of a matrix that a device has too little memory for, has a [`phase`] and is told of while nothing is computed, too:
-//! what was [`Moved`], by any thread, counts by itself, and [`tick`] is called wherever the thread waits.
+//! A call that works on the tiles of a file, or of a matrix that a device has too little memory
+//! for, has a [`phase`] and is told of while nothing is computed, too: what was [`Moved`], by any
+//! thread, counts by itself, and [`tick`] is called wherever the thread waits.
 
 mod tiles;
 
@@ -126,13 +128,14 @@ fn with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
     STATE.with(|s| s.borrow_mut().as_mut().map(f))
 }
 
-/// A call under way; when it is dropped nothing is shown of it any more, and what it came in between goes on.
+/// A call under way; when it is dropped nothing is shown of it any more, and what it came in
+/// between goes on.
 pub struct Call {
     around: Option<State>,
 }
 
-/// A call of so many operations begins on this thread; `later` where they are queued first and done afterwards. Nothing is
-/// counted where `delay`, in seconds, or `total` is not finite.
+/// A call of so many operations begins on this thread; `later` where they are queued first and done
+/// afterwards. Nothing is counted where `delay`, in seconds, or `total` is not finite.
 pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
     let delay = Duration::try_from_secs_f64(delay)
         .ok()
@@ -223,8 +226,8 @@ pub fn reached(mark: Mark) {
     });
 }
 
-/// A part of a call that counts for itself, because its steps do more than the operations it is known by: what is [`advance`]d within
-/// does not count. At its end all of it is done, or queued.
+/// A part of a call that counts for itself, because its steps do more than the operations it is
+/// known by: what is [`advance`]d within does not count. At its end all of it is done, or queued.
 pub struct Part {
     /// Where it began and what it has; `None` in another part.
     span: Option<(f64, f64)>,

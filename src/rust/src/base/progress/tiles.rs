@@ -10,7 +10,8 @@ use super::{begin, tell, with, Call, Show, State, STATE};
 pub struct OnTiles {
     /// What the call is at, in a word or two.
     pub phase: &'static str,
-    /// Bytes of tiles that were moved between memory for them and the file, or the matrix, that they are of.
+    /// Bytes of tiles that were moved between memory for them and the file, or the matrix, that
+    /// they are of.
     pub bytes: u64,
     /// Whether it does nothing else, and the rate is of bytes, not of operations.
     pub copies: bool,
@@ -63,7 +64,8 @@ pub fn begin_copy(
     call
 }
 
-/// A call between two of its steps, which the host language asks for one by one. What was shown stays, until this is dropped.
+/// A call between two of its steps, which the host language asks for one by one. What was shown
+/// stays, until this is dropped.
 pub struct Paused(Option<State>);
 
 impl Call {

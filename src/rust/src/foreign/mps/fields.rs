@@ -1,4 +1,5 @@
-//! Lines of an MPS file, cut into fields: by blanks in the free format, by columns in the fixed one.
+//! Lines of an MPS file, cut into fields: by blanks in the free format, by columns in the fixed
+//! one.
 
 use super::{Fault, Found};
 
@@ -29,7 +30,8 @@ pub struct Pair<'t> {
     pub value: f64,
 }
 
-/// What a line of COLUMNS, RHS or RANGES says. The name is a column's, or a set's, which may be left out.
+/// What a line of COLUMNS, RHS or RANGES says. The name is a column's, or a set's, which may be
+/// left out.
 pub struct Entries<'t> {
     pub name: Option<&'t [u8]>,
     pub pairs: Vec<Pair<'t>>,
@@ -158,7 +160,8 @@ impl<'t> Line<'t> {
         let (name, rest) = match layout {
             Layout::Free => {
                 let all: Vec<&[u8]> = words(self.text).collect();
-                // An even number of fields is one without a name, or one with the problem's name behind that of the set.
+                // An even number of fields is one without a name, or one with the problem's name
+                // behind that of the set.
                 let named = all.len() % 2 == 1;
                 let twice = !named && all.len() >= 4 && !is_row(all[0]) && is_row(all[2]);
                 let skip = if twice { 2 } else { usize::from(named) };
@@ -195,7 +198,8 @@ impl<'t> Line<'t> {
         })
     }
 
-    /// A line of BOUNDS, whose set may have no name. Some kinds have no value, and one that is there is disregarded.
+    /// A line of BOUNDS, whose set may have no name. Some kinds have no value, and one that is
+    /// there is disregarded.
     pub fn bound(&self, layout: Layout, is_column: impl Fn(&[u8]) -> bool) -> Found<Bound<'t>> {
         let (kind, set, column, value) = match layout {
             Layout::Free => {

@@ -1,4 +1,5 @@
-//! Linear programs in MPS files, which come in two layouts: fields in columns of their own, or separated by blanks.
+//! Linear programs in MPS files, which come in two layouts: fields in columns of their own, or
+//! separated by blanks.
 //!
 //! - [`fields`]: a line, cut into fields
 //! - [`sections`]: the names of sections, and their order
@@ -6,8 +7,9 @@
 //! - [`program`]: the program
 //! - [`notes`]: what a reader should be warned of
 //!
-//! Where programs that read such files differ, this one follows HiGHS: a right-hand side of the objective row is minus the
-//! constant of the objective; of entries, right-hand sides, ranges or bounds that are there twice the first one counts.
+//! Where programs that read such files differ, this one follows HiGHS: a right-hand side of the
+//! objective row is minus the constant of the objective; of entries, right-hand sides, ranges or
+//! bounds that are there twice the first one counts.
 
 mod fields;
 mod notes;
@@ -28,8 +30,8 @@ pub struct Fault {
 
 pub type Found<V> = std::result::Result<V, Fault>;
 
-/// The program in the text of a file. Without a layout both are tried: a file whose names have blanks makes no sense as fields
-/// that blanks separate.
+/// The program in the text of a file. Without a layout both are tried: a file whose names have
+/// blanks makes no sense as fields that blanks separate.
 pub fn read(text: &[u8], layout: Option<Layout>) -> Found<Program> {
     if let Some(layout) = layout {
         return reader::read(text, layout);

@@ -50,8 +50,8 @@ const OTHERS: [&str; 17] = [
     "PWLCON",
 ];
 
-/// The section that a line begins, and what else it says. Words such as RHS and, among data, NAME are names of a set or a column
-/// where more follows.
+/// The section that a line begins, and what else it says. Words such as RHS and, among data, NAME
+/// are names of a set or a column where more follows.
 pub fn header<'t>(line: &Line<'t>, data: bool) -> Option<(Section, &'t [u8])> {
     let all = trim(line.text);
     let word = words(all).next()?;

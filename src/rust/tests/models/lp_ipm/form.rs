@@ -26,7 +26,8 @@ fn a_problem_with_a_known_vertex() {
 
 #[test]
 fn every_kind_of_row_and_variable() {
-    // Free, fixed, upper alone, negative lower, boxed; an equation, a range, both inequalities, a row without bounds.
+    // Free, fixed, upper alone, negative lower, boxed; an equation, a range, both inequalities, a
+    // row without bounds.
     let p = Lp::new(
         &[1.0, 2.0, -1.0, 1.0, -1.0],
         &[
@@ -53,7 +54,8 @@ fn every_kind_of_row_and_variable() {
     ]);
     let s = p.solve();
     assert_eq!(s.status, Status::Optimal);
-    // x1 = 0.5 - x3, x4 >= -1 - x1 - x5: the objective is -2 x3 + x4 - x5 + 3.5, and x4 = x3 - 2.5 at x5 = 1.
+    // x1 = 0.5 - x3, x4 >= -1 - x1 - x5: the objective is -2 x3 + x4 - x5 + 3.5, and x4 = x3 - 2.5
+    // at x5 = 1.
     near(&s.x, &[-1.5, 1.5, 2.0, -0.5, 1.0]);
     assert_eq!(s.y[4], 0.0);
 }

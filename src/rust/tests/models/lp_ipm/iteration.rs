@@ -108,7 +108,8 @@ fn single_precision_reaches_its_tolerance() {
     assert!((a - b).abs() < 1e-3 * (1.0 + b.abs()));
 }
 
-/// Shipments between as many sources as sinks, of equal amounts: degenerate, with one equation too many.
+/// Shipments between as many sources as sinks, of equal amounts: degenerate, with one equation too
+/// many.
 #[test]
 fn degenerate_problems_reach_the_tolerance() {
     for k in [3, 8, 15] {

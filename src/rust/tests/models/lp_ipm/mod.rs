@@ -1,4 +1,5 @@
-//! Linear programs: dense and sparse, against closed forms and against what certificates and optimality say of themselves.
+//! Linear programs: dense and sparse, against closed forms and against what certificates and
+//! optimality say of themselves.
 
 mod form;
 mod iteration;

@@ -128,7 +128,8 @@ impl Lp {
     }
 
     pub fn check_proof(&self, proof: &Certificate) {
-        // The most that a multiple of something within bounds can be; rounding does not count against infinity.
+        // The most that a multiple of something within bounds can be; rounding does not count
+        // against infinity.
         let most = |v: f64, (l, u): (f64, f64)| match v {
             v if v.abs() < 1e-7 => 0.0,
             v if v > 0.0 => v * u,

@@ -73,7 +73,8 @@ fn large_fronts_and_blocks_solve_the_system() {
     }
 }
 
-/// Of a picture that pixels left out cut in two, so that fronts between the halves have no unknowns.
+/// Of a picture that pixels left out cut in two, so that fronts between the halves have no
+/// unknowns.
 #[test]
 fn right_hand_sides_that_are_zero_nearly_everywhere_solve_the_system() {
     let dims = [41, 37, 1];

@@ -50,7 +50,8 @@ fn a_constant_image_has_equal_weights() {
 
 #[test]
 fn edges_at_the_smallest_weight_keep_their_accuracy() {
-    // Two flat halves with a step between that leaves only the smallest weights; the left one has no seed but through it.
+    // Two flat halves with a step between that leaves only the smallest weights; the left one has
+    // no seed but through it.
     let mut picture = Picture::new([12, 12, 1], 1, 1);
     for (p, v) in picture.values.iter_mut().enumerate() {
         *v = if p < 72 { 0.0 } else { 1.0 };
@@ -58,7 +59,8 @@ fn edges_at_the_smallest_weight_keep_their_accuracy() {
     let seeds = seeded(144, &[(72 + 3, 1), (143, 2)]);
     let answer = picture.segment(&seeds, 1000.0);
     let p = answer.probabilities.unwrap();
-    // Every crossing is as likely as any other from a half whose walks are long: the mean of the probabilities beyond the step.
+    // Every crossing is as likely as any other from a half whose walks are long: the mean of the
+    // probabilities beyond the step.
     let beyond = (72..84).map(|q| p[q]).sum::<f64>() / 12.0;
     assert!(
         (0..72).all(|q| (p[q] - beyond).abs() < 1e-7),

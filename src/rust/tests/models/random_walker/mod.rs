@@ -1,4 +1,5 @@
-//! Segmentation by random walks: against dense solves of the model as it is written down, and what must hold of any answer.
+//! Segmentation by random walks: against dense solves of the model as it is written down, and what
+//! must hold of any answer.
 
 mod factor;
 mod images;

@@ -1,4 +1,5 @@
-//! The model, solved by Gaussian elimination of all pixels' equations, and images to hold against it.
+//! The model, solved by Gaussian elimination of all pixels' equations, and images to hold against
+//! it.
 
 use cudafactor::algo::segmentation::image::Image;
 use cudafactor::algo::segmentation::random_walker::{segment, Segmentation};
@@ -72,7 +73,8 @@ impl Picture {
         Some((-beta * d / (10.0 * s * (self.channels as f64).sqrt())).exp() + 1e-10)
     }
 
-    /// The probabilities of each label for each pixel that is not left out, where every one of these reaches a seed.
+    /// The probabilities of each label for each pixel that is not left out, where every one of
+    /// these reaches a seed.
     pub fn dense(&self, seeds: &[i32], beta: f64) -> Vec<(i32, Vec<f64>)> {
         let n = self.pixels();
         let mut labels: Vec<i32> = seeds.iter().copied().filter(|s| *s > 0).collect();

@@ -135,7 +135,9 @@ fn drawn(place: usize) -> f64 {
     (x >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Flat regions that hang on by weights of 1e-10, of all sizes, and weights over ten orders of magnitude: a residual tells nothing of their probabilities, and the grid's multigrid does not know them.
+/// Flat regions that hang on by weights of 1e-10, of all sizes, and weights over ten orders of
+/// magnitude: a residual tells nothing of their probabilities, and the grid's multigrid does not
+/// know them.
 #[test]
 fn regions_that_hardly_hang_on() {
     let step = |inside: bool| f64::from(u8::from(inside));
@@ -228,7 +230,8 @@ fn what_hangs_on_and_does_not_converge_says_so() {
 /// How many threads there are for what says no number.
 const THREADS: &str = "CUDAFACTOR_NUM_THREADS";
 
-/// An image in two bands, whose labels are in two turns: each step has enough work for two threads, and these make no difference.
+/// An image in two bands, whose labels are in two turns: each step has enough work for two threads,
+/// and these make no difference.
 #[test]
 fn two_threads_give_the_answer_of_one() {
     let picture = Picture::new([2100, 1001, 1], 1, 6);
@@ -245,7 +248,8 @@ fn two_threads_give_the_answer_of_one() {
     };
     let before = std::env::var_os(THREADS);
     let answer = |threads: usize| {
-        // For what is done outside of the device. Other tests may see it, and give the same answers.
+        // For what is done outside of the device. Other tests may see it, and give the same
+        // answers.
         std::env::set_var(THREADS, threads.to_string());
         let graph = Graph::new(picture.image(), &seeds[..], 130.0).unwrap();
         let (mut labels, mut all) = (vec![0; n], vec![0.5; 6 * n]);

@@ -145,7 +145,8 @@ fn many_labels_are_solved_in_blocks() {
     assert_eq!(plain.labels, answer.labels);
 }
 
-/// Pixels are gone through some at a time, and the last ones of an axis have no next one. Only the last pixel has no seed, and beside it are those of labels 1, 2 and so on.
+/// Pixels are gone through some at a time, and the last ones of an axis have no next one. Only the
+/// last pixel has no seed, and beside it are those of labels 1, 2 and so on.
 #[test]
 fn large_images_are_gone_through_to_their_ends() {
     for dims in [
@@ -217,7 +218,8 @@ fn weights_that_leave_the_range_are_refused() {
     assert_eq!(refused(near, 0.0), "spacing");
 }
 
-/// A squared difference beyond the range of numbers is as good as the largest number, which 0 makes 0.
+/// A squared difference beyond the range of numbers is as good as the largest number, which 0
+/// makes 0.
 #[test]
 fn differences_beyond_the_range_count_for_nothing_without_beta() {
     let image = Image {
@@ -240,7 +242,8 @@ thread_local! {
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How often the user is asked while a graph of 1025 x 1025 pixels is made with one seed, at the end.
+/// How often the user is asked while a graph of 1025 x 1025 pixels is made with one seed, at the
+/// end.
 fn looks(first: i32) -> usize {
     let made = move || {
         // So long that each look asks again.
@@ -264,7 +267,8 @@ fn looks(first: i32) -> usize {
     std::thread::spawn(made).join().unwrap()
 }
 
-/// Only where a pixel is left out those that a seed reaches are sought: two looks are for the pixels that may be a seed, and one is for those that the last pixel reaches.
+/// Only where a pixel is left out those that a seed reaches are sought: two looks are for the
+/// pixels that may be a seed, and one is for those that the last pixel reaches.
 #[test]
 fn the_wish_to_stop_is_heard_among_pixels_that_a_seed_reaches() {
     assert_eq!(looks(-1), looks(0) + 3);

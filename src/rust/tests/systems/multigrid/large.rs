@@ -1,4 +1,5 @@
-//! Sparse matrices that no dense one can stand beside: rows with very many entries, and very many rows.
+//! Sparse matrices that no dense one can stand beside: rows with very many entries, and very many
+//! rows.
 
 use super::matrices::*;
 use super::on_each_device;
@@ -90,7 +91,8 @@ fn rows_with_very_many_entries<D: Sparse>(dev: &D) {
     assert!(found.converged()[0], "{:?}", found.residuals);
 }
 
-/// A chain whose couplings vary, of more rows than a scan's blocks and a launch's threads have at once.
+/// A chain whose couplings vary, of more rows than a scan's blocks and a launch's threads have at
+/// once.
 fn very_many_rows<D: Sparse>(dev: &D) {
     let n = if few() { 9000 } else { 3_000_001 };
     let w = numbers(n + 1, 9);

@@ -6,7 +6,8 @@ mod sparse;
 mod stencil;
 mod systems;
 
-/// `on_each_device!(body, ...)`: tests of the generic functions `body(&impl ...)` in double precision.
+/// `on_each_device!(body, ...)`: tests of the generic functions `body(&impl ...)` in double
+/// precision.
 macro_rules! on_each_device {
     ($($body:ident),* $(,)?) => {$(
         mod $body {

@@ -1,4 +1,5 @@
-//! Operators on grids against what their definitions say, as dense matrices, and multigrid with them.
+//! Operators on grids against what their definitions say, as dense matrices, and multigrid with
+//! them.
 
 use super::matrices::{block, close as near, fetch, numbers};
 use super::on_each_device;
@@ -34,7 +35,8 @@ const SHAPES: [[usize; 3]; 9] = [
     [1, 1, 5],
 ];
 
-/// An operator's entries: couplings over orders of magnitude, some of them none, and an excess at some points.
+/// An operator's entries: couplings over orders of magnitude, some of them none, and an excess at
+/// some points.
 fn entries(grid: Grid, reach: Reach, seed: u64) -> Vec<f64> {
     let n = grid.points();
     let mut all = numbers(n * grid.entries(reach), seed);
@@ -208,7 +210,8 @@ fn coarse_operators_are_products<D: Stencil>(dev: &D) {
 
 fn weights_are_means<D: Stencil>(dev: &D) {
     shapes(|grid, reach| {
-        // Without an excess a constant is interpolated exactly where couplings are, and with one a point is between it and zero.
+        // Without an excess a constant is interpolated exactly where couplings are, and with one a
+        // point is between it and zero.
         let n = grid.points();
         let mut all = entries(grid, reach, 9);
         all.iter_mut().skip(n).for_each(|w| *w += 1e-3);
@@ -279,7 +282,8 @@ fn approximate_inverses_are_symmetric<D: Stencil>(dev: &D) {
     }
 }
 
-/// Couplings over ten orders of magnitude, that are the same along an axis or everywhere else: coarse grids have negative ones, of the size of the others.
+/// Couplings over ten orders of magnitude, that are the same along an axis or everywhere else:
+/// coarse grids have negative ones, of the size of the others.
 fn approximate_inverses_are_positive_definite<D: Stencil>(dev: &D) {
     for (dims, along) in [
         ([24, 24, 24], true),
@@ -397,7 +401,8 @@ fn all_steps(threads: usize, grid: Grid, columns: usize) -> Vec<Mat<f64>> {
 fn threads_change_nothing() {
     for (dims, columns) in [([700, 601, 1], 5), ([40, 41, 42], 10)] {
         let grid = Grid { dims };
-        // What costs least counts so many multiplications: the restriction in the plane, where it has enough of them, and else a product.
+        // What costs least counts so many multiplications: the restriction in the plane, where it
+        // has enough of them, and else a product.
         let least = match grid.axes() {
             2 => 16 * grid.coarse().points(),
             _ => 12 * grid.points(),

@@ -198,7 +198,8 @@ fn trees_pay() {
     assert_eq!(levels(&a), (0, true));
 }
 
-/// What has no factor is left to the iterations, with which a singular system that has solutions converges.
+/// What has no factor is left to the iterations, with which a singular system that has solutions
+/// converges.
 #[test]
 fn iterations_where_there_is_no_factor() {
     assert_eq!(chosen(&poisson(&[20, 20])), Ok(true));
@@ -273,7 +274,8 @@ fn dominant_diagonals_do_not_pay() {
     );
 }
 
-/// Units of rows and what is stored make no difference, a diagonal entry that is not positive leaves what is usual.
+/// Units of rows and what is stored make no difference, a diagonal entry that is not positive
+/// leaves what is usual.
 #[test]
 fn scaled_diagonals_dominate_as_well() {
     let a = dominated(&[30, 40], 2.0);

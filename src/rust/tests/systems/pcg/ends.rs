@@ -322,7 +322,8 @@ fn squares_of_tiny_residuals_vanish() {
     assert_eq!(s.x.values()[0], 1.0);
 }
 
-/// As far as rounding allows, and no further: the recurrence's residuals would go on to where their squares underflow.
+/// As far as rounding allows, and no further: the recurrence's residuals would go on to where their
+/// squares underflow.
 #[test]
 fn no_tolerance_at_all() {
     let a = poisson(&[20, 20]);

@@ -70,13 +70,15 @@ fn graded_rows(l: &Csc, powers: &[i32]) -> Csc {
     out
 }
 
-/// The recurrence's residual goes on falling where the true one does not: what is said to have converged has.
+/// The recurrence's residual goes on falling where the true one does not: what is said to have
+/// converged has.
 #[test]
 fn what_is_claimed_holds_for_hilberts_matrix() {
     let n = 12;
     let a = sparse(&Mat::from_fn(n, n, |i, j| 1.0 / (i + j + 1) as f64));
     for (tol, seed) in [(1e-4, 1), (1e-8, 2), (1e-12, 3), (0.0, 4)] {
-        // The first has a solution of moderate size, and the others of up to the condition number, 1e16.
+        // The first has a solution of moderate size, and the others of up to the condition number,
+        // 1e16.
         let mut b = block(n, 3, seed);
         b.column_mut(0).fill(0.0);
         a.add_times(&numbers(n, seed), b.column_mut(0));
@@ -95,7 +97,8 @@ fn what_is_claimed_holds_for_hilberts_matrix() {
     }
 }
 
-/// From a start of large numbers the recurrence's residual is soon far from the true one: it takes that, and goes on.
+/// From a start of large numbers the recurrence's residual is soon far from the true one: it takes
+/// that, and goes on.
 #[test]
 fn a_far_start_is_made_up_for() {
     let a = poisson(&[20, 21]);
@@ -159,7 +162,8 @@ fn a_tiny_diagonal_is_refused() {
     assert_eq!(e.kind(), "argument");
 }
 
-/// The Laplacian with Neumann boundaries is singular; a right-hand side in its range has a solution, which is found.
+/// The Laplacian with Neumann boundaries is singular; a right-hand side in its range has a
+/// solution, which is found.
 #[test]
 fn singular_and_consistent() {
     let mut a = poisson(&[20, 20]);

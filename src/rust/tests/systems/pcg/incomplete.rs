@@ -89,7 +89,8 @@ fn pattern_and_values_without_fill() {
     }
 }
 
-/// Some rows that hang on nearly all others come first, so that few entries of long columns count for later ones.
+/// Some rows that hang on nearly all others come first, so that few entries of long columns count
+/// for later ones.
 #[test]
 fn long_columns_first() {
     let n = 150;
@@ -108,7 +109,8 @@ fn long_columns_first() {
     same(&l.lower().unwrap(), &masked(&a, |i, j| a[(i, j)] != 0.0));
 }
 
-/// The sum of a column's entries overflows: what is large beside it is kept all the same, with a threshold of 0 everything.
+/// The sum of a column's entries overflows: what is large beside it is kept all the same, with a
+/// threshold of 0 everything.
 #[test]
 fn columns_near_overflow() {
     let a = Mat::from_fn(3, 3, |i, j| if i == j { 1e308 } else { 0.6e308 });

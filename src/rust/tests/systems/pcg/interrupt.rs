@@ -19,7 +19,8 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The user wants to stop when asked for the time of this number. The answer takes so long that each look is another question.
+/// The user wants to stop when asked for the time of this number. The answer takes so long that
+/// each look is another question.
 fn stop_at(question: usize) {
     LEFT.set(question);
     interrupt::install(|| {

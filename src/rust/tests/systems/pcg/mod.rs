@@ -1,4 +1,5 @@
-//! Preconditioned conjugate gradients and incomplete Cholesky factors: against direct solutions, textbook recurrences and closed forms.
+//! Preconditioned conjugate gradients and incomplete Cholesky factors: against direct solutions,
+//! textbook recurrences and closed forms.
 
 mod columns;
 mod counts;

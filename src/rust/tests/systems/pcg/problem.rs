@@ -119,8 +119,8 @@ pub fn run(
     pcg(&Host::new(2), &a, m, b, None, Stopping { tol, maxit }).unwrap()
 }
 
-/// Conjugate gradients for one right-hand side as in Golub & Van Loan, Matrix Computations, algorithm 11.5.1: iterations until the recurrence's residual is
-/// within the tolerance.
+/// Conjugate gradients for one right-hand side as in Golub & Van Loan, Matrix Computations,
+/// algorithm 11.5.1: iterations until the recurrence's residual is within the tolerance.
 pub fn textbook(a: &Csc, solve: impl Fn(&[f64]) -> Vec<f64>, b: &[f64], tol: f64) -> usize {
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     let target = tol * dot(b, b).sqrt();
@@ -141,8 +141,8 @@ pub fn textbook(a: &Csc, solve: impl Fn(&[f64]) -> Vec<f64>, b: &[f64], tol: f64
     iterations
 }
 
-/// IC(0) of the Laplacian of a grid in natural order, where it changes the diagonal alone: M = (D + E) D^-1 (D + E'), with E what is below the diagonal
-/// (Meijerink & van der Vorst 1977).
+/// IC(0) of the Laplacian of a grid in natural order, where it changes the diagonal alone: M = (D +
+/// E) D^-1 (D + E'), with E what is below the diagonal (Meijerink & van der Vorst 1977).
 pub fn grid_ic0(a: &Csc) -> impl Fn(&[f64]) -> Vec<f64> + '_ {
     let n = a.columns();
     let mut d = vec![0.0; n];

@@ -86,7 +86,8 @@ fn dense_systems<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-/// The factor of a covariance that has changed by a little needs few iterations, and the matrix's own about one.
+/// The factor of a covariance that has changed by a little needs few iterations, and the matrix's
+/// own about one.
 fn nearby_factors<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 200;
     let (old, new) = (covariance::<T>(n, 0.2), covariance::<T>(n, 0.21));

@@ -81,7 +81,8 @@ fn many_breakdowns_take_one_shift() {
     }
 }
 
-/// A shift makes any matrix with a positive diagonal factorable; that it is indefinite, the iteration finds.
+/// A shift makes any matrix with a positive diagonal factorable; that it is indefinite, the
+/// iteration finds.
 #[test]
 fn an_indefinite_matrix_is_found_out_later() {
     let a = sparse(&mat![[1.0, 3.0], [3.0, 1.0]]);

@@ -1,4 +1,5 @@
-//! What streams through a file of tiles: products with what it holds, and with a factor triangular systems and the diagonal of the inverse, with more memory than is needed and with hardly any.
+//! What streams through a file of tiles: products with what it holds, and with a factor triangular
+//! systems and the diagonal of the inverse, with more memory than is needed and with hardly any.
 
 use crate::common::apart::Apart;
 use crate::common::place::Place;
@@ -12,7 +13,8 @@ use cudafactor::base::scalar::Scalar;
 use cudafactor::device::async_copy::TileMachine;
 use cudafactor::tiles::{Layout, Shape, State, TileFile};
 
-/// Tests of these functions on each device there is, and on one whose memory is its own wherever the tests run.
+/// Tests of these functions on each device there is, and on one whose memory is its own wherever
+/// the tests run.
 macro_rules! everywhere {
     ($($body:ident),* $(,)?) => {
         crate::common::for_each_device!($($body),*);
@@ -70,7 +72,8 @@ fn written<T: Scalar>(place: &Place, r: &Host<T>, tile: usize) -> TileFile<T> {
     file
 }
 
-/// Memory for so many tiles, and for so many numbers beside those on a device, or beside those of the host where that computes.
+/// Memory for so many tiles, and for so many numbers beside those on a device, or beside those of
+/// the host where that computes.
 fn memory<T: Scalar>(
     file: &TileFile<T>,
     (host, device): (u64, u64),

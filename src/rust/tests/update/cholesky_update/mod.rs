@@ -56,7 +56,8 @@ mod apart {
     }
 }
 
-/// Orders around the blocks of the devices, and numbers of columns around what they hold in registers.
+/// Orders around the blocks of the devices, and numbers of columns around what they hold in
+/// registers.
 const ORDERS: [usize; 13] = [1, 2, 15, 16, 17, 33, 112, 113, 127, 128, 129, 200, 300];
 const RANKS: [usize; 9] = [0, 1, 3, 4, 5, 16, 31, 64, 65];
 
@@ -469,7 +470,8 @@ fn refused_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
     );
 }
 
-/// What is near the end of the range stays there, and what leaves it, as it is stored, is reported with its column.
+/// What is near the end of the range stays there, and what leaves it, as it is stored, is reported
+/// with its column.
 fn beyond_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let (most, large, less) = if T::EPS > 1e-10 {
         (f64::from(f32::MAX), 1e36, 1e30)

@@ -1,9 +1,14 @@
-//! A primal-dual interior-point method for linear programs in standard form: the homogeneous self-dual embedding, which ends in an optimum or in a proof that there is none, with Mehrotra's
-//! predictor and corrector and up to two of Gondzio's correctors on one factorization, and steps of their own for primal and dual variables.
+//! A primal-dual interior-point method for linear programs in standard form: the homogeneous
+//! self-dual embedding, which ends in an optimum or in a proof that there is none, with Mehrotra's
+//! predictor and corrector and up to two of Gondzio's correctors on one factorization, and steps of
+//! their own for primal and dual variables.
 //!
-//! Mehrotra (1992), "On the implementation of a primal-dual interior point method"; Xu, Hung and Ye (1996), "A simplified homogeneous and self-dual linear programming algorithm";
-//! Gondzio (1996), "Multiple centrality corrections in a primal-dual method for linear programming"; Colombo and Gondzio (2008), "Further development of multiple centrality
-//! correctors for interior point methods", whose weights of the second-order term are searched where the full one leaves a short step.
+//! Mehrotra (1992), "On the implementation of a primal-dual interior point method"; Xu, Hung and Ye
+//! (1996), "A simplified homogeneous and self-dual linear programming algorithm"; Gondzio (1996),
+//! "Multiple centrality corrections in a primal-dual method for linear programming"; Colombo and
+//! Gondzio (2008), "Further development of multiple centrality correctors for interior point
+//! methods", whose weights of the second-order term are searched where the full one leaves a short
+//! step.
 
 use std::time::{Duration, Instant};
 
@@ -69,7 +74,8 @@ const CORRECTORS: usize = 2;
 const GAIN: f64 = 0.02;
 /// Of the way to the boundary: at least, and at most.
 const DAMPING: (f64, f64) = (0.95, 0.9995);
-/// Of tau to kappa, which is 0 in the limit where there is a proof: rounding has long had the last word.
+/// Of tau to kappa, which is 0 in the limit where there is a proof: rounding has long had the last
+/// word.
 const NO_POINT: f64 = 1e-40;
 
 struct Iteration<'i, N: NormalEquations> {
@@ -80,7 +86,8 @@ struct Iteration<'i, N: NormalEquations> {
     count: f64,
 }
 
-/// Solves the problem. `yardstick` says when a point is good enough, and `holds` whether that holds for the problem as it was given; if not, the iteration goes on.
+/// Solves the problem. `yardstick` says when a point is good enough, and `holds` whether that holds
+/// for the problem as it was given; if not, the iteration goes on.
 pub fn solve<N: NormalEquations>(
     n: &mut N,
     data: &Data<N::V>,
@@ -281,7 +288,8 @@ impl<N: NormalEquations> Iteration<'_, N> {
         Ok(taken.0.max(taken.1) >= 1e-10)
     }
 
-    /// Primal and dual variables go by steps of their own. Each side then has a tau of its own, and the side with the larger one is scaled down to the other's.
+    /// Primal and dual variables go by steps of their own. Each side then has a tau of its own, and
+    /// the side with the larger one is scaled down to the other's.
     fn advance(&mut self, d: &Point<N::V>, (primal, dual): Steps) -> Result<()> {
         let (n, at) = (&*self.n, &mut self.at);
         let (of_primal, of_dual) = (at.tau + primal * d.tau, at.tau + dual * d.tau);

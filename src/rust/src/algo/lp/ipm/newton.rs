@@ -1,4 +1,5 @@
-//! Newton directions of the homogeneous self-dual embedding of a linear program, and steps along them.
+//! Newton directions of the homogeneous self-dual embedding of a linear program, and steps along
+//! them.
 
 use super::point::{Data, Point, Residuals};
 use crate::algo::lp::normal::equations::{Augmented, NormalEquations, Sides, Triple};
@@ -8,7 +9,8 @@ use crate::base::error::Result;
 /// The relative residual that refining must come down to with factors in single precision.
 const COARSE: f64 = 1e-7;
 
-/// What the products of complementary variables are to change by: those of x and z over x, those of v and w over v.
+/// What the products of complementary variables are to change by: those of x and z over x, those of
+/// v and w over v.
 pub struct Changes<V> {
     pub z: V,
     pub w: V,

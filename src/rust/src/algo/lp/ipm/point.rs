@@ -13,7 +13,8 @@ pub struct Data<V> {
     pub upper: V,
 }
 
-/// A point, or a direction: `x` of bounded columns with their dual slacks z, `v` what is left up to upper bounds, with w.
+/// A point, or a direction: `x` of bounded columns with their dual slacks z, `v` what is left up to
+/// upper bounds, with w.
 pub struct Point<V> {
     pub x: V,
     pub free: V,

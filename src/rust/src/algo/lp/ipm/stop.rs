@@ -1,4 +1,5 @@
-//! When an interior-point iteration has come to its end: residuals of the problem as it was before scaling, and certificates.
+//! When an interior-point iteration has come to its end: residuals of the problem as it was before
+//! scaling, and certificates.
 
 use super::point::{Data, Point, Residuals};
 use crate::algo::lp::normal::equations::{or_one, NormalEquations};
@@ -6,7 +7,8 @@ use crate::algo::lp::presolve::scale::Scales;
 use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::Result;
 
-/// How accurate a certificate must be, relative to what it certifies, for a closer look at it, which decides: that, or this many units of rounding.
+/// How accurate a certificate must be, relative to what it certifies, for a closer look at it,
+/// which decides: that, or this many units of rounding.
 const CERTAIN: f64 = 1e-6;
 const UNITS: f64 = 1e3;
 
@@ -57,7 +59,8 @@ pub struct Yardstick<V> {
     norm_cost: f64,
     /// What both objectives have besides.
     constant: f64,
-    /// What sizes of costs and of the objective are added to: 1, or less where all costs are smaller.
+    /// What sizes of costs and of the objective are added to: 1, or less where all costs are
+    /// smaller.
     unit: f64,
     /// The same of right-hand sides.
     rhs_unit: f64,
@@ -67,7 +70,8 @@ pub struct Yardstick<V> {
     of_data: (f64, f64),
 }
 
-/// Of right-hand sides and ranges, and of costs, before scaling, and before lower bounds were moved to 0.
+/// Of right-hand sides and ranges, and of costs, before scaling, and before lower bounds were moved
+/// to 0.
 pub struct Sizes {
     pub rhs: f64,
     pub cost: f64,
@@ -144,7 +148,8 @@ impl<V> Yardstick<V> {
         })
     }
 
-    /// `holds` has the last word: whether what a point seems to be holds for the problem as it was given.
+    /// `holds` has the last word: whether what a point seems to be holds for the problem as it was
+    /// given.
     #[allow(clippy::too_many_arguments)]
     pub fn judge<N: NormalEquations<V = V>>(
         &self,

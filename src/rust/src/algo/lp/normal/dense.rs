@@ -1,6 +1,7 @@
 //! The normal equations of a dense matrix, on a device where it stays.
 //!
-//! The structural columns are held as rows, so that weights of columns repeat down the columns of what is multiplied; slacks, which have one entry each, are not held as columns.
+//! The structural columns are held as rows, so that weights of columns repeat down the columns of
+//! what is multiplied; slacks, which have one entry each, are not held as columns.
 
 use std::time::Instant;
 
@@ -76,7 +77,8 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         })
     }
 
-    /// The device, and what a matrix in another precision is made of: its columns that are no slacks, and the slacks.
+    /// The device, and what a matrix in another precision is made of: its columns that are no
+    /// slacks, and the slacks.
     pub(crate) fn parts(&self) -> (&'d D, [&D::Mat<'static>; 2], Slacks) {
         let slacks = Slacks {
             rows: self.slack_rows.clone(),

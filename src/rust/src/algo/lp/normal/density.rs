@@ -3,7 +3,8 @@
 use crate::algo::lp::problem::Problem;
 use crate::algo::sparse::csc::Csc;
 
-/// Whether the normal equations of a problem have so many entries that it had better be solved as a dense one. Free columns do not count where they can stand apart.
+/// Whether the normal equations of a problem have so many entries that it had better be solved as a
+/// dense one. Free columns do not count where they can stand apart.
 pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
     let is_free = |j: usize| p.column(j) == (f64::NEG_INFINITY, f64::INFINITY);
     let has_slack = |i: usize| p.row(i).0 != p.row(i).1;
@@ -17,8 +18,9 @@ pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
     a.fills_its_product(|j| apart && is_free(j))
 }
 
-/// Whether free columns had better be left out of the normal equations: where these are definite without them, as each row has a bounded column to itself, and would have many entries more. So it is with the
-/// residuals of a regression, whose normal equations are diagonal.
+/// Whether free columns had better be left out of the normal equations: where these are definite
+/// without them, as each row has a bounded column to itself, and would have many entries more. So
+/// it is with the residuals of a regression, whose normal equations are diagonal.
 pub(super) fn stands_alone(bounded: &Csc, free: &Csc) -> bool {
     let mut alone = vec![false; bounded.rows];
     let (mut entries, mut more) = (bounded.rows, 0_usize);

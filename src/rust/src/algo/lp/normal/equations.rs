@@ -1,18 +1,22 @@
-//! What the interior-point iteration asks of the matrix of constraints, dense or sparse, and the augmented system that it solves by way of the normal equations.
+//! What the interior-point iteration asks of the matrix of constraints, dense or sparse, and the
+//! augmented system that it solves by way of the normal equations.
 //!
-//! Columns are in two groups, `A = [A_B A_F]`: bounded ones, slacks among them, and free ones. The system is
-//! `A_B'dy - theta dx_B = f_B`, `A_F'dy = f_F`, `A dx = g` with theta positive, solved by `M = A_B theta^-1 A_B' + gamma A_F A_F'` and the Schur complement of the free
-//! columns, `A_F' M^-1 A_F`: gamma makes M definite and changes nothing else.
+//! Columns are in two groups, `A = [A_B A_F]`: bounded ones, slacks among them, and free ones. The
+//! system is `A_B'dy - theta dx_B = f_B`, `A_F'dy = f_F`, `A dx = g` with theta positive, solved by
+//! `M = A_B theta^-1 A_B' + gamma A_F A_F'` and the Schur complement of the free columns,
+//! `A_F' M^-1 A_F`: gamma makes M definite and changes nothing else.
 
 use std::time::{Duration, Instant};
 
 use crate::algo::lp::vectors::space::{Capped, Vectors};
 use crate::base::error::Result;
 
-/// Pivots of M, its diagonal brought to 1, up to this are of rows that depend on those before them, to the precision: they are left out.
+/// Pivots of M, its diagonal brought to 1, up to this are of rows that depend on those before them,
+/// to the precision: they are left out.
 pub const LEAST_PIVOT: f64 = 1e-13;
 
-/// Corrections of a solution by its residuals, and the relative residual from which on none is needed, if the precision has that.
+/// Corrections of a solution by its residuals, and the relative residual from which on none is
+/// needed, if the precision has that.
 const REFINEMENTS: usize = 3;
 const ACCURATE: f64 = 1e-9;
 
@@ -58,7 +62,8 @@ pub trait NormalEquations: Vectors {
     /// The distance of 1 from the next number of the precision.
     fn eps(&self) -> f64;
 
-    /// The largest magnitude in each row, each bounded and each free column, were they multiplied by these.
+    /// The largest magnitude in each row, each bounded and each free column, were they multiplied
+    /// by these.
     fn magnitudes(&self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<Magnitudes>;
     /// Multiplies rows and columns.
     fn rescale(&mut self, rows: &[f64], bounded: &[f64], free: &[f64]) -> Result<()>;
@@ -70,7 +75,8 @@ pub trait NormalEquations: Vectors {
     /// `A_B' y` and `A_F' y`.
     fn transposed_times(&self, y: &Self::V) -> Result<(Self::V, Self::V)>;
 
-    /// Factors `A_B diag(weights) A_B' + gamma A_F A_F'`, leaving out pivots up to `least`, of a matrix with a unit diagonal; how many these are. The factor gamma is chosen here.
+    /// Factors `A_B diag(weights) A_B' + gamma A_F A_F'`, leaving out pivots up to `least`, of a
+    /// matrix with a unit diagonal; how many these are. The factor gamma is chosen here.
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize>;
     /// In all calls of [`NormalEquations::factor`].
     fn spent(&self) -> Spent;
@@ -79,10 +85,12 @@ pub trait NormalEquations: Vectors {
     fn gamma(&self) -> f64;
     /// `M^-1 x` in place.
     fn solve(&self, x: &mut Self::V) -> Result<()>;
-    /// The free columns' part: from `t = M^-1 r` and `f_F`, a share of f, to `dx_F`, and t becomes `dy`.
+    /// The free columns' part: from `t = M^-1 r` and `f_F`, a share of f, to `dx_F`, and t becomes
+    /// `dy`.
     fn solve_free(&self, t: &mut Self::V, share: f64, f: &Self::V) -> Result<Self::V>;
 
-    /// Takes factors in single precision from now on, or in double again; false where that is how it was, or where they are in one precision only.
+    /// Takes factors in single precision from now on, or in double again; false where that is how
+    /// it was, or where they are in one precision only.
     fn coarsen(&mut self, _coarse: bool) -> Result<bool> {
         Ok(false)
     }
@@ -104,7 +112,8 @@ pub(crate) fn or_one(x: f64) -> f64 {
     }
 }
 
-/// The geometric mean of what is positive, 1 if nothing is: one entry that is larger by orders of magnitude does not make it too large for the others.
+/// The geometric mean of what is positive, 1 if nothing is: one entry that is larger by orders of
+/// magnitude does not make it too large for the others.
 pub(super) fn typical(diagonal: &[f64]) -> f64 {
     let positive = diagonal.iter().filter(|d| **d > 0.0);
     let logs = positive.clone().map(|d| d.ln()).sum::<f64>();
@@ -124,7 +133,8 @@ pub struct Sides<'s, V> {
     pub share: f64,
     pub free: &'s V,
     pub rows: &'s V,
-    /// What residuals of rows are relative to: not to g, which may be 0, nor to what the normal equations have on their right, which may be larger than all that it stands for.
+    /// What residuals of rows are relative to: not to g, which may be 0, nor to what the normal
+    /// equations have on their right, which may be larger than all that it stands for.
     pub size: f64,
 }
 
@@ -143,7 +153,8 @@ impl<V> Augmented<V> {
         Ok(Augmented { inverse })
     }
 
-    /// Refined as long as that helps, by what is left in rows and free columns, whose relative size is told. In bounded columns nothing is left but rounding, as `dx_B` is made of dy.
+    /// Refined as long as that helps, by what is left in rows and free columns, whose relative size
+    /// is told. In bounded columns nothing is left but rounding, as `dx_B` is made of dy.
     pub fn solve<N: NormalEquations<V = V>>(
         &self,
         n: &N,
@@ -185,7 +196,8 @@ impl<V> Augmented<V> {
             n.add(1.0, &now.free, 1.0, &mut next.free)?;
             n.add(1.0, &now.rows, 1.0, &mut next.rows)?;
             n.add(1.0, &more, 1.0, &mut priced)?;
-            // A correction leaves a share of the error that is about what the solution left of the right-hand side.
+            // A correction leaves a share of the error that is about what the solution left of the
+            // right-hand side.
             if error * error <= accurate {
                 return Ok((next, error * error));
             }
@@ -195,7 +207,8 @@ impl<V> Augmented<V> {
         Ok((now, f64::INFINITY))
     }
 
-    /// A solution from the right-hand side of the normal equations, and `A_F'dy`. Without f that is 0 in bounded columns.
+    /// A solution from the right-hand side of the normal equations, and `A_F'dy`. Without f that is
+    /// 0 in bounded columns.
     fn solve_once<N: NormalEquations<V = V>>(
         &self,
         n: &N,

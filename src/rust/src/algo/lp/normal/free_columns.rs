@@ -7,7 +7,8 @@ use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Operand, Zip};
 
-/// What is added to its diagonal, which is brought to 1; times a hundred each time that is too little.
+/// What is added to its diagonal, which is brought to 1; times a hundred each time that is too
+/// little.
 const SHIFT: f64 = 1e-13;
 
 /// `A_F' M^-1 A_F`, factored.

@@ -1,4 +1,5 @@
-//! Where the rows and columns of a linear program stand in its standard form, and what a matrix of constraints, dense or sparse, offers to be brought into it.
+//! Where the rows and columns of a linear program stand in its standard form, and what a matrix of
+//! constraints, dense or sparse, offers to be brought into it.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use crate::algo::lp::vectors::space::Capped;
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 
-/// Rows that are kept, and columns in their groups. The structural columns with an upper bound come before the others, and so do slacks.
+/// Rows that are kept, and columns in their groups. The structural columns with an upper bound come
+/// before the others, and so do slacks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layout {
     /// Numbers in the problem.
@@ -67,7 +69,8 @@ pub trait Constraints {
     fn eps(&self) -> f64;
     /// The matrix in host memory if it is sparse or small.
     fn on_host(&self) -> Result<Option<Cow<'_, Csc>>>;
-    /// The matrix of the standard form. Rows may be put into another order, which the layout then has.
+    /// The matrix of the standard form. Rows may be put into another order, which the layout then
+    /// has.
     fn arrange(&self, layout: &mut Layout) -> Result<Self::Normal>;
     /// These rows dependent on one another: see [`Dependent`]. Only the given columns count.
     fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent>;
@@ -75,14 +78,17 @@ pub trait Constraints {
     fn dependent_columns(&self, columns: &Scaled, rows: &Scaled) -> Result<Dependent>;
 }
 
-/// Rows or columns of a problem, and what they are multiplied by when it is asked whether they depend on one another: an angle between them says nothing where others are larger by orders of magnitude.
+/// Rows or columns of a problem, and what they are multiplied by when it is asked whether they
+/// depend on one another: an angle between them says nothing where others are larger by orders of
+/// magnitude.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scaled {
     pub places: Vec<usize>,
     pub scales: Vec<f64>,
 }
 
-/// Rows, or columns, that are combinations of others. Numbers are places in the list that was asked about.
+/// Rows, or columns, that are combinations of others. Numbers are places in the list that was asked
+/// about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dependent {
     pub kept: Vec<usize>,

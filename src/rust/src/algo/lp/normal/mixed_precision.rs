@@ -1,8 +1,11 @@
-//! Normal equations in double precision whose factors are in single precision, as long as solutions can be refined from those.
+//! Normal equations in double precision whose factors are in single precision, as long as solutions
+//! can be refined from those.
 //!
-//! Forming and factoring is most of the work, and single precision makes it twice as fast, or faster by far on cards with few units for double precision. Early weights differ by few
-//! orders of magnitude; once they differ by more, a solution with such a factor no longer gets better by its residuals, and factors are in double precision from then on. Only vectors
-//! change their precision on the way, on the host; the answer is that of double precision.
+//! Forming and factoring is most of the work, and single precision makes it twice as fast, or
+//! faster by far on cards with few units for double precision. Early weights differ by few orders
+//! of magnitude; once they differ by more, a solution with such a factor no longer gets better by
+//! its residuals, and factors are in double precision from then on. Only vectors change their
+//! precision on the way, on the host; the answer is that of double precision.
 
 use crate::device::memory::Memory;
 use std::borrow::Cow;

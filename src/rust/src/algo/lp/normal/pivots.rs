@@ -1,8 +1,11 @@
-//! A Cholesky factorization that leaves out rows which depend on those before them, of the normal equations of a linear program. Degenerate problems have such
-//! rows towards their end, where the weights of columns differ by many orders of magnitude.
+//! A Cholesky factorization that leaves out rows which depend on those before them, of the normal
+//! equations of a linear program. Degenerate problems have such rows towards their end, where the
+//! weights of columns differ by many orders of magnitude.
 //!
-//! A plain factorization comes first: of most matrices it is all that is needed. Where one of its pivots is too small the matrix is factored by blocks, and a block that has such pivots on the
-//! host. In place of the pivot comes a huge number, so that the row's unknown is zero and its column of no account.
+//! A plain factorization comes first: of most matrices it is all that is needed. Where one of its
+//! pivots is too small the matrix is factored by blocks, and a block that has such pivots on the
+//! host. In place of the pivot comes a huge number, so that the row's unknown is zero and its
+//! column of no account.
 
 use faer::{MatMut, MatRef};
 
@@ -26,7 +29,8 @@ fn huge<T: Scalar>() -> f64 {
     }
 }
 
-/// The upper factor of m, of this diagonal, without pivots up to `least` times its entry; how many these are, and whether it was factored by blocks, as it is at once if `careful`.
+/// The upper factor of m, of this diagonal, without pivots up to `least` times its entry; how many
+/// these are, and whether it was factored by blocks, as it is at once if `careful`.
 pub fn factor<T: Scalar, D: Elementwise<T>>(
     ops: &OnDevice<'_, T, D>,
     m: &D::Mat<'static>,
@@ -52,7 +56,8 @@ pub fn factor<T: Scalar, D: Elementwise<T>>(
     Ok((factor, left_out, left_out > 0))
 }
 
-/// Factors a matrix, of whose whole these are diagonal entries; whether its pivots are large enough.
+/// Factors a matrix, of whose whole these are diagonal entries; whether its pivots are large
+/// enough.
 fn is_sound<T: Scalar, D: Device<T>>(
     dev: &D,
     a: &mut D::Mat<'static>,

@@ -10,11 +10,13 @@ use crate::base::matrix::{Block, Diag, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, widened, Scalar};
 use crate::device::elementwise::Elementwise;
 
-/// What is left of a column, of norm 1, by those before it, relative to the first, in units of rounding and of the larger extent: up to this it is dependent. More cannot be told from an angle that the numbers have, and
-/// that decides what the answer is.
+/// What is left of a column, of norm 1, by those before it, relative to the first, in units of
+/// rounding and of the larger extent: up to this it is dependent. More cannot be told from an angle
+/// that the numbers have, and that decides what the answer is.
 const DEPENDENT: f64 = 8.0;
 
-/// Columns of `a` that are combinations of the others, asked with its rows and columns multiplied by `down` and `across`.
+/// Columns of `a` that are combinations of the others, asked with its rows and columns multiplied
+/// by `down` and `across`.
 pub fn dependent_columns<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     a: D::Mat<'static>,

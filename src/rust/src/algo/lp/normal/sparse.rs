@@ -1,5 +1,6 @@
-//! The normal equations of a sparse matrix, on the host: `A W A'` has one pattern throughout, which is ordered and analysed once (faer's sparse Cholesky). Only what
-//! belongs to free columns is dense.
+//! The normal equations of a sparse matrix, on the host: `A W A'` has one pattern throughout, which
+//! is ordered and analysed once (faer's sparse Cholesky). Only what belongs to free columns is
+//! dense.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -31,7 +32,8 @@ impl<'d, D: Elementwise<f64>> SparseConstraints<'d, D> {
         SparseConstraints { dev, a }
     }
 
-    /// A dense matrix with a column for each of `lines`, of those entries that have a place in the other direction.
+    /// A dense matrix with a column for each of `lines`, of those entries that have a place in the
+    /// other direction.
     fn dense(
         &self,
         rows: &[usize],

@@ -1,4 +1,5 @@
-//! `A_B W A_B' + gamma A_F A_F'` of sparse matrices: one triangle of it, and its Cholesky factor by faer.
+//! `A_B W A_B' + gamma A_F A_F'` of sparse matrices: one triangle of it, and its Cholesky factor by
+//! faer.
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor::LltRegularization;
@@ -82,7 +83,8 @@ fn by_rows(bounded: &Csc, free: &Csc) -> Result<(Vec<usize>, Vec<Entry>)> {
     Ok((at, entries))
 }
 
-/// The entries of a row's column in the upper triangle, or in the lower one: rows of those columns of A that the row is in, up to it or from it on.
+/// The entries of a row's column in the upper triangle, or in the lower one: rows of those columns
+/// of A that the row is in, up to it or from it on.
 fn pattern(
     bounded: &Csc,
     free: &Csc,
@@ -180,7 +182,8 @@ impl Product {
         })
     }
 
-    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, a mean of the first part's diagonal, or 1 where that has none.
+    /// Forms the matrix with these weights, and brings its diagonal to 1; gamma, a mean of the
+    /// first part's diagonal, or 1 where that has none.
     pub fn form(&mut self, bounded: &Csc, weights: &[f64], free: &Csc) -> f64 {
         let mut gamma = 0.0;
         let work = &mut self.work[..];

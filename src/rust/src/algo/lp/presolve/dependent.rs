@@ -1,6 +1,8 @@
-//! Equations and free columns of a linear program that follow from others are left out of its standard form, or are a proof that it has no optimum.
+//! Equations and free columns of a linear program that follow from others are left out of its
+//! standard form, or are a proof that it has no optimum.
 //!
-//! Both are asked of the scaled matrix. What is neither consistent to the tolerance nor a proof, which is held against the problem as it was given, stays: the iteration then decides.
+//! Both are asked of the scaled matrix. What is neither consistent to the tolerance nor a proof,
+//! which is held against the problem as it was given, stays: the iteration then decides.
 
 use super::scale::Scales;
 use super::verify::Verifier;
@@ -14,10 +16,12 @@ use crate::base::error::Result;
 const INDEPENDENT: f64 = 1e-10;
 /// Operations, about, up to which dependent rows and columns are looked for.
 const LARGEST: f64 = 5e10;
-/// Units of rounding, of the sum of magnitudes, that a dependent row's right-hand side may differ from what the others imply.
+/// Units of rounding, of the sum of magnitudes, that a dependent row's right-hand side may differ
+/// from what the others imply.
 const ROUNDING: f64 = 64.0;
 
-/// Whether the last number is the weighted sum of the others, to the tolerance or to rounding; the difference.
+/// Whether the last number is the weighted sum of the others, to the tolerance or to rounding; the
+/// difference.
 fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) -> (f64, bool) {
     let (mut implied, mut sum) = (0.0, b.abs());
     for x in others {
@@ -29,7 +33,8 @@ fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) 
     (by, by.abs() <= allowed)
 }
 
-/// Drops rows that depend on others, and their scales; their number, or multipliers of rows that contradict each other.
+/// Drops rows that depend on others, and their scales; their number, or multipliers of rows that
+/// contradict each other.
 pub fn independent_rows<C: Constraints>(
     a: &C,
     form: &mut Form,
@@ -62,7 +67,8 @@ pub fn independent_rows<C: Constraints>(
             .copied()
             .collect(),
     };
-    // A factorization of the whole would take longer than anything else; pivots that are left out do where equations agree.
+    // A factorization of the whole would take longer than anything else; pivots that are left out
+    // do where equations agree.
     if (equations.len() as f64).powi(2) * columns.places.len() as f64 > LARGEST {
         return Ok(Ok(0));
     }
@@ -93,7 +99,8 @@ pub fn independent_rows<C: Constraints>(
     Ok(Ok(dropped.len()))
 }
 
-/// Drops free columns that depend on others; their number, or a direction of such columns along which the objective falls.
+/// Drops free columns that depend on others; their number, or a direction of such columns along
+/// which the objective falls.
 pub fn independent_columns<C: Constraints>(
     a: &C,
     form: &mut Form,

@@ -1,7 +1,9 @@
-//! Bounds of variables that are far beyond everything else in a linear program, as users give in place of none.
+//! Bounds of variables that are far beyond everything else in a linear program, as users give in
+//! place of none.
 //!
-//! Moving such a bound to 0 would leave nothing of the right-hand sides but rounding. A problem without them has all points of the one with them: what it is proved not to have, that has not, and its optimum, if
-//! within all bounds, is that of both.
+//! Moving such a bound to 0 would leave nothing of the right-hand sides but rounding. A problem
+//! without them has all points of the one with them: what it is proved not to have, that has not,
+//! and its optimum, if within all bounds, is that of both.
 
 use crate::algo::lp::problem::Problem;
 use crate::algo::lp::standard_form::INFINITE;

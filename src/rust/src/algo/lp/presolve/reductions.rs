@@ -140,8 +140,8 @@ fn units(a: &Csc, rows: &[(f64, f64)], columns: &[(f64, f64)]) -> (Vec<f64>, Vec
 }
 
 struct State<'p> {
-    /// For each row the number of nonfixed entries, and the activity of fixed variables: sum, and sum
-    /// of magnitudes.
+    /// For each row the number of nonfixed entries, and the activity of fixed variables: sum, and
+    /// sum of magnitudes.
     left: Vec<usize>,
     fixed: Vec<(f64, f64)>,
     settled: Vec<bool>,
@@ -250,7 +250,8 @@ impl State<'_> {
         }
     }
 
-    /// Farkas multipliers if a variable's lower bound exceeds its upper one: the difference of both.
+    /// Farkas multipliers if a variable's lower bound exceeds its upper one: the difference of
+    /// both.
     fn contradiction(&self, j: usize) -> Vec<f64> {
         let mut y = vec![0.0; self.left.len()];
         let mut costs = vec![0.0; self.units.1.len()];
@@ -267,7 +268,8 @@ impl State<'_> {
 }
 
 impl Reduced<'_> {
-    /// Postsolve: multipliers of all rows from those of the reduced problem. A proof has costs of 0.
+    /// Postsolve: multipliers of all rows from those of the reduced problem. A proof has costs
+    /// of 0.
     pub fn multipliers(&self, mut y: Vec<f64>, costs: &[f64]) -> Vec<f64> {
         let priced = self.a.transposed_times(&y);
         let mut reduced: Vec<f64> = costs.iter().zip(priced).map(|(c, a)| c - a).collect();

@@ -1,11 +1,13 @@
-//! Scaling of a linear program: rows and columns of the matrix towards a largest magnitude of 1 (Ruiz), then right-hand sides and costs, all by powers of 2, which round nothing.
+//! Scaling of a linear program: rows and columns of the matrix towards a largest magnitude of 1
+//! (Ruiz), then right-hand sides and costs, all by powers of 2, which round nothing.
 
 use crate::algo::lp::normal::equations::NormalEquations;
 use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 
 const SWEEPS: usize = 10;
-/// Where all logarithms of magnitudes are as small another sweep would hardly change the nearest powers of 2.
+/// Where all logarithms of magnitudes are as small another sweep would hardly change the nearest
+/// powers of 2.
 const NEAR_ONE: f64 = 0.02;
 
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,8 @@
-//! What is said of a linear program, held against the problem as it was given: an optimum row by row and variable by variable, a proof that there is none by what it combines to.
+//! What is said of a linear program, held against the problem as it was given: an optimum row by
+//! row and variable by variable, a proof that there is none by what it combines to.
 //!
-//! Norms over all rows do not see one small row beside large ones, and a proof that holds relative to its largest part may be no proof where columns differ by orders of magnitude.
+//! Norms over all rows do not see one small row beside large ones, and a proof that holds relative
+//! to its largest part may be no proof where columns differ by orders of magnitude.
 
 use super::scale::Scales;
 use crate::algo::lp::normal::equations::or_one;
@@ -13,7 +15,8 @@ use crate::base::error::Result;
 const ROUNDING: f64 = 256.0;
 /// What a row, or a reduced cost, may be off, in tolerances.
 const SINGLY: f64 = 100.0;
-/// What rounding and the tolerance leave of a proof of infeasibility must be positive by this share of it.
+/// What rounding and the tolerance leave of a proof of infeasibility must be positive by this share
+/// of it.
 const MARGIN: f64 = 0.5;
 
 /// Holds what is found against the problem.
@@ -21,7 +24,8 @@ pub struct Verifier<'v, C> {
     a: &'v C,
     p: &'v Problem<'v>,
     tolerance: f64,
-    /// What brings rows and columns of the problem to a magnitude of about 1; 1 where that is not known.
+    /// What brings rows and columns of the problem to a magnitude of about 1; 1 where that is not
+    /// known.
     rows: Vec<f64>,
     columns: Vec<f64>,
 }
@@ -87,8 +91,9 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         )
     }
 
-    /// Whether each row and variable is within its bounds, each reduced cost and each row's dual has its sign, and none is far from its bound and has a dual at once.
-    /// Errors near 0 are relative to the largest scaled bound, or cost, at most 1.
+    /// Whether each row and variable is within its bounds, each reduced cost and each row's dual
+    /// has its sign, and none is far from its bound and has a dual at once. Errors near 0 are
+    /// relative to the largest scaled bound, or cost, at most 1.
     pub fn is_optimal(&self, x: &[f64], y: &[f64]) -> Result<bool> {
         let (near, rounding) = (SINGLY * self.tolerance, self.rounding());
         // Products of distances and duals fall with the square of what either is off.
@@ -136,7 +141,8 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         }))
     }
 
-    /// Whether violations of all bounds are at most a tenth of the tolerance, relative to their size.
+    /// Whether violations of all bounds are at most a tenth of the tolerance, relative to their
+    /// size.
     pub fn is_within(&self, x: &[f64]) -> Result<bool> {
         let (activity, sizes) = (self.a.times(x)?, self.a.magnitudes_times(x)?);
         let (unit, rounding) = (self.sizes().0.min(1.0), self.rounding());
@@ -148,7 +154,9 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         Ok(rows && (0..x.len()).all(|j| within(x[j], self.p.column(j), x[j].abs())))
     }
 
-    /// Multipliers of rows that prove that no point is within all bounds, such that what they ask for is 1 more than can be had: without those of a wrong sign. None where they do not prove it, rounding set against it.
+    /// Multipliers of rows that prove that no point is within all bounds, such that what they ask
+    /// for is 1 more than can be had: without those of a wrong sign. None where they do not prove
+    /// it, rounding set against it.
     pub fn rows(&self, mut y: Vec<f64>) -> Result<Option<Vec<f64>>> {
         for (i, y) in y.iter_mut().enumerate() {
             let (l, u) = self.p.row(i);
@@ -188,7 +196,8 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         Ok(holds.then(|| y.iter().map(|y| y / gap).collect()))
     }
 
-    /// A direction along which the objective falls by 1 and that no bound of a row or variable ends, rid of what points to a bound. None where it is no such direction, but for rounding.
+    /// A direction along which the objective falls by 1 and that no bound of a row or variable
+    /// ends, rid of what points to a bound. None where it is no such direction, but for rounding.
     pub fn ray(&self, mut x: Vec<f64>) -> Result<Option<Vec<f64>>> {
         for (j, x) in x.iter_mut().enumerate() {
             let (l, u) = self.p.column(j);
@@ -213,7 +222,8 @@ impl<'v, C: Constraints> Verifier<'v, C> {
         Ok(holds.then(|| x.iter().map(|x| x / fall).collect()))
     }
 
-    /// A row that no point within the bounds of variables can have, as a proof: of a problem whose variables leave no choice.
+    /// A row that no point within the bounds of variables can have, as a proof: of a problem whose
+    /// variables leave no choice.
     pub fn impossible_row(&self, x: &[f64]) -> Result<Option<Vec<f64>>> {
         for (i, activity) in self.a.times(x)?.into_iter().enumerate() {
             let (l, u) = self.p.row(i);

@@ -1,4 +1,5 @@
-//! A simplex method in twice the working precision for small linear programs that the iteration leaves undecided.
+//! A simplex method in twice the working precision for small linear programs that the iteration
+//! leaves undecided.
 //!
 //! It imports `problem`, `normal`, `presolve`, `ipm` and `solution`.
 //! Start with `undecided`.

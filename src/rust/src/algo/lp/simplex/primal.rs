@@ -1,9 +1,9 @@
 //! A bounded primal simplex method in twice the working precision, for small linear programs.
 //!
 //! Columns and rows are both variables with bounds. Basic variables are linear combinations of
-//! nonbasic ones. A nonbasic variable is at a bound, or 0 if it is free. Bland's rule chooses pivots,
-//! so the method cannot cycle. Scaling brings entries near 1. Rounding errors are then far below
-//! 1e-22, the threshold for zero.
+//! nonbasic ones. A nonbasic variable is at a bound, or 0 if it is free. Bland's rule chooses
+//! pivots, so the method cannot cycle. Scaling brings entries near 1. Rounding errors are then far
+//! below 1e-22, the threshold for zero.
 
 use std::time::Instant;
 
@@ -45,7 +45,8 @@ enum Step {
     Ray(usize, f64),
 }
 
-/// The variable that ends a step, at a bound; the row is none if it is the nonbasic variable itself.
+/// The variable that ends a step, at a bound; the row is none if it is the nonbasic variable
+/// itself.
 struct Block {
     step: Quad,
     variable: usize,
@@ -59,8 +60,8 @@ impl Block {
     }
 }
 
-/// Solves a problem. Bounds may be violated by `tolerance`, relative to their size: rounded data are
-/// rarely consistent to the last digit.
+/// Solves a problem. Bounds may be violated by `tolerance`, relative to their size: rounded data
+/// are rarely consistent to the last digit.
 pub fn solve(a: &Csc, p: &Problem<'_>, tolerance: f64, until: Option<Instant>) -> Result<Found> {
     let mut t = Tableau::new(a, p, tolerance);
     let mut left = PIVOTS;
@@ -164,7 +165,8 @@ impl Tableau {
         Step::None
     }
 
-    /// The bound that blocks nonbasic variable k first: its own bound `end`, or one of a basic variable.
+    /// The bound that blocks nonbasic variable k first: its own bound `end`, or one of a basic
+    /// variable.
     fn ratio_test(&self, k: usize, way: f64, end: f64, off: &[f64]) -> Option<Block> {
         let mut best = end.is_finite().then(|| Block {
             step: (Quad::from(end) - self.at[k]).abs(),

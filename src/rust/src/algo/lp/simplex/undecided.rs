@@ -1,5 +1,5 @@
-//! The simplex method decides small linear programs that the iteration leaves undecided. The verifier
-//! checks its answers like all others.
+//! The simplex method decides small linear programs that the iteration leaves undecided. The
+//! verifier checks its answers like all others.
 
 use super::primal;
 use super::primal::Found;

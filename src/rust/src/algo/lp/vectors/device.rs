@@ -1,4 +1,5 @@
-//! The vectors of `space` on a device, composed of its functions: matrices of one column that live there. Only what is reduced to numbers comes back.
+//! The vectors of `space` on a device, composed of its functions: matrices of one column that live
+//! there. Only what is reduced to numbers comes back.
 
 use std::marker::PhantomData;
 
@@ -77,7 +78,8 @@ impl<'d, T: Scalar, D: Elementwise<T>> OnDevice<'d, T, D> {
         Ok(all.first().copied().unwrap_or(f.of_nothing()))
     }
 
-    /// A matrix with its rows and its columns multiplied: one after the other, as their products may be out of range where a number's own is not.
+    /// A matrix with its rows and its columns multiplied: one after the other, as their products
+    /// may be out of range where a number's own is not.
     pub fn scaled(
         &self,
         a: &D::Mat<'static>,

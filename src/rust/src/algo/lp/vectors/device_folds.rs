@@ -1,4 +1,5 @@
-//! What several vectors of a device are reduced to, at once where that can be: the host waits for each reduction.
+//! What several vectors of a device are reduced to, at once where that can be: the host waits for
+//! each reduction.
 
 use faer::MatRef;
 
@@ -93,7 +94,8 @@ impl<T: Scalar, D: Elementwise<T>> OnDevice<'_, T, D> {
         Ok(out)
     }
 
-    /// Of columns in pairs the least entry, for each weight, of one with that multiple of the other: by one product with a matrix of a block for each pair, and one reduction.
+    /// Of columns in pairs the least entry, for each weight, of one with that multiple of the
+    /// other: by one product with a matrix of a block for each pair, and one reduction.
     fn least_weighted(
         &self,
         columns: &[D::Mat<'static>],
@@ -120,7 +122,8 @@ impl<T: Scalar, D: Elementwise<T>> OnDevice<'_, T, D> {
         Ok(least.chunks_exact(count).map(<[f64]>::to_vec).collect())
     }
 
-    /// What takes numbers into an interval from `least` to `most`, by no more than `most` downwards: with `|p - least| - |p - most| + |p - 2 most|`, which is twice that but for what
+    /// What takes numbers into an interval from `least` to `most`, by no more than `most`
+    /// downwards: with `|p - least| - |p - most| + |p - 2 most|`, which is twice that but for what
     /// is linear, as there is no minimum of two.
     pub(crate) fn towards(
         &self,

@@ -1,11 +1,13 @@
 //! Vectors of an interior-point method, on the host or on a device.
 //!
-//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `host` has it for vectors of the host, beside a sparse matrix;
-//! `device` composes it of a device's functions. Scalars are in double precision whatever the vectors are.
+//! [`Vectors`] is the little arithmetic that the iteration of `lp_ipm` is written in. `host` has it
+//! for vectors of the host, beside a sparse matrix; `device` composes it of a device's functions.
+//! Scalars are in double precision whatever the vectors are.
 
 use crate::base::error::Result;
 
-/// Which entries of a vector of bounded columns have an upper bound: the first of the structural columns, and the first of the slacks behind them.
+/// Which entries of a vector of bounded columns have an upper bound: the first of the structural
+/// columns, and the first of the slacks behind them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capped {
     pub structural: usize,
@@ -73,9 +75,11 @@ pub trait Vectors {
     fn least(&self, x: &Self::V) -> Result<f64>;
     /// The square of the Euclidean norm of entries with weights.
     fn weighted_square(&self, x: &Self::V, weights: &Self::V) -> Result<f64>;
-    /// Of each line and for each weight the smallest of 0 and the entries of `(d + weight e) / x`, x positive.
+    /// Of each line and for each weight the smallest of 0 and the entries of `(d + weight e) / x`,
+    /// x positive.
     fn least_ratios(&self, lines: &[Line<'_, Self::V>], weights: &[f64]) -> Result<Vec<Vec<f64>>>;
-    /// `(aim - dx dz) / x - z`: what takes the products of x and z to `aim`, over x, less the second-order term of a direction.
+    /// `(aim - dx dz) / x - z`: what takes the products of x and z to `aim`, over x, less the
+    /// second-order term of a direction.
     fn centred(
         &self,
         aim: f64,
@@ -83,7 +87,8 @@ pub trait Vectors {
         z: &Self::V,
         d: Option<(&Self::V, &Self::V)>,
     ) -> Result<Self::V>;
-    /// By how much the products of `x + a dx` and `z + b dz` would have to change to come into an interval, never less than minus its upper end; over x.
+    /// By how much the products of `x + a dx` and `z + b dz` would have to change to come into an
+    /// interval, never less than minus its upper end; over x.
     fn recentred(
         &self,
         by: Recentre,
@@ -105,7 +110,8 @@ pub trait Vectors {
         Ok(self.dots(&[(x, y)])?.iter().sum())
     }
 
-    /// x with `a u` added to the entries that have an upper bound; none where there are none of these, and x is as good.
+    /// x with `a u` added to the entries that have an upper bound; none where there are none of
+    /// these, and x is as good.
     fn with_capped(&self, at: Capped, a: f64, u: &Self::V, x: &Self::V) -> Result<Option<Self::V>> {
         if at.is_empty() {
             return Ok(None);

@@ -1,13 +1,20 @@
 //! A sparse Cholesky factor along a tree of nested dissection: the multifrontal method.
 //!
-//! A node's front holds its own unknowns and those that come later and that these, or a half below, are joined to. What the halves leave of the elimination of their unknowns is added to it, its own
-//! are eliminated, and what these leave goes to the node above (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"). Halves share no unknown, so
-//! that threads work on both at once.
+//! A node's front holds its own unknowns and those that come later and that these, or a half below,
+//! are joined to. What the halves leave of the elimination of their unknowns is added to it, its
+//! own are eliminated, and what these leave goes to the node above (Duff and Reid 1983, "The
+//! multifrontal solution of indefinite sparse symmetric linear equations"). Halves share no
+//! unknown, so that threads work on both at once.
 //!
-//! Why not faer's supernodal Cholesky, which takes the same order: it cannot be stopped once it has begun, for ten seconds with a square of 2048 pixels, for minutes with large volumes; and it shares
-//! single products among threads, not the halves of the tree. On one thread the time would be no reason. From the graph to the solutions of two right-hand sides, CPU seconds on a Xeon with AVX-512: 0.40, 2.1
-//! and 11.2 for squares of 512, 1024 and 2048 pixels, faer 0.48, 2.3 and 11.5. On two threads, two such runs with the image's making took 4.1 and 17.8 seconds for 1024 and 2048, faer 6.9 and 27.6. With faer's own order (AMD)
-//! the solves take ten times as long, with its simplicial factor the factorization. At 2048 the process had 3.15 GB at most, of which the factor is 2.4, with faer's 3.3.
+//! Why not faer's supernodal Cholesky, which takes the same order: it cannot be stopped once it has
+//! begun, for ten seconds with a square of 2048 pixels, for minutes with large volumes; and it
+//! shares single products among threads, not the halves of the tree. On one thread the time would
+//! be no reason. From the graph to the solutions of two right-hand sides, CPU seconds on a Xeon
+//! with AVX-512: 0.40, 2.1 and 11.2 for squares of 512, 1024 and 2048 pixels, faer 0.48, 2.3 and
+//! 11.5. On two threads, two such runs with the image's making took 4.1 and 17.8 seconds for 1024
+//! and 2048, faer 6.9 and 27.6. With faer's own order (AMD) the solves take ten times as long, with
+//! its simplicial factor the factorization. At 2048 the process had 3.15 GB at most, of which the
+//! factor is 2.4, with faer's 3.3.
 
 use faer::Par;
 
@@ -108,10 +115,12 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The factor of a positive definite matrix, of which the lower triangle is read, along the nodes of a dissection.
+    /// The factor of a positive definite matrix, of which the lower triangle is read, along the
+    /// nodes of a dissection.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where a pivot is not positive, with the order of a minor that has such a pivot in it.
+    /// [`Error::NotPositiveDefinite`] where a pivot is not positive, with the order of a minor that
+    /// has such a pivot in it.
     pub fn new(a: &Csc, nodes: &[Node]) -> Result<Self> {
         let mut factor = Factor::analysed(a, nodes)?;
         if let Some(root) = factor.fronts.last() {
@@ -258,7 +267,8 @@ impl Factor {
         };
         let (own, others, rows) = (front.own(), front.others(), front.rows());
         let mut update = spare.zeroed(others * others)?;
-        // Fresh memory is zero, but a page that is read before it is written costs the system twice.
+        // Fresh memory is zero, but a page that is read before it is written costs the system
+        // twice.
         panel.fill(0.0);
         for (column, j) in panel
             .chunks_exact_mut(rows.max(1))

@@ -1,7 +1,9 @@
-//! Dense work on one front of a multifrontal factorization: what a node's unknowns and those that they are joined to share.
+//! Dense work on one front of a multifrontal factorization: what a node's unknowns and those that
+//! they are joined to share.
 //!
-//! A front has `own` unknowns that are eliminated, and others. Its panel, by columns, has a row for each and a column for each of its own; what is above the diagonal is not read. The update, of the other
-//! unknowns, has its lower triangle.
+//! A front has `own` unknowns that are eliminated, and others. Its panel, by columns, has a row for
+//! each and a column for each of its own; what is above the diagonal is not read. The update, of
+//! the other unknowns, has its lower triangle.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
@@ -21,7 +23,8 @@ const SMALL: usize = 24;
 /// Columns of a large front that are eliminated together.
 const BLOCK: usize = 256;
 
-/// Eliminates: the panel becomes that of the factor L, and `L_others L_others'` is taken off the update. False where a pivot is not positive.
+/// Eliminates: the panel becomes that of the factor L, and `L_others L_others'` is taken off the
+/// update. False where a pivot is not positive.
 pub(crate) fn eliminate(
     panel: &mut [f64],
     own: usize,
@@ -92,7 +95,8 @@ fn eliminate_blocks(
     Ok(true)
 }
 
-/// Takes `l l'` off the leading columns that there are of its lower triangle, by groups of them. What is above the diagonal within a group changes, too.
+/// Takes `l l'` off the leading columns that there are of its lower triangle, by groups of them.
+/// What is above the diagonal within a group changes, too.
 fn take_off_block(
     mut from: MatMut<'_, f64>,
     l: MatRef<'_, f64>,

@@ -1,14 +1,17 @@
-//! Triangular solves with the panel of one front of a multifrontal factor, for a few right-hand sides by columns.
+//! Triangular solves with the panel of one front of a multifrontal factor, for a few right-hand
+//! sides by columns.
 
 use crate::base::simd::on_widest;
 
-/// Columns of a panel that go over the right-hand sides together, so that what is fetched of these serves as many multiplications.
+/// Columns of a panel that go over the right-hand sides together, so that what is fetched of these
+/// serves as many multiplications.
 const GROUP: usize = 4;
 
 /// Partial sums of an inner product.
 const LANES: usize = 8;
 
-/// `x_own <- L_own^-1 x_own`, and `L_others x_own` taken off the others. x has columns with a number for each of the `rows` unknowns of the front.
+/// `x_own <- L_own^-1 x_own`, and `L_others x_own` taken off the others. x has columns with a
+/// number for each of the `rows` unknowns of the front.
 pub(crate) fn forward(panel: &[f64], rows: usize, x: &mut [f64]) {
     on_widest(
         #[inline(always)]

@@ -13,7 +13,8 @@ pub const NONE: u32 = u32::MAX;
 /// A part of a grid: along each axis the first pixel, and the one after the last.
 type Part = [(usize, usize); 3];
 
-/// Pixels that are eliminated one after another, numbered in that order: those of a small part, or those between two halves, which come before them.
+/// Pixels that are eliminated one after another, numbered in that order: those of a small part, or
+/// those between two halves, which come before them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Node {
     pub first: u32,
@@ -23,16 +24,19 @@ pub struct Node {
     pub children: [u32; 2],
 }
 
-/// Pixels in the order of their elimination. Nodes come after their children, and those of a half one after another; a tree's root comes last.
+/// Pixels in the order of their elimination. Nodes come after their children, and those of a half
+/// one after another; a tree's root comes last.
 #[derive(Debug, Default)]
 pub struct Dissection {
     pub order: Vec<u32>,
     pub nodes: Vec<Node>,
 }
 
-/// Of a grid of `dims` (the first varies fastest) the pixels for which `wanted` holds: those of two halves, of each in such an order, and after them those of the line or plane
-/// between, which a 5-point or 7-point stencil cannot cross. A Cholesky factor of such a grid of n pixels has O(n log n) entries in two dimensions and O(n^(4/3)) in three
-/// (George 1973, "Nested dissection of a regular finite element mesh").
+/// Of a grid of `dims` (the first varies fastest) the pixels for which `wanted` holds: those of two
+/// halves, of each in such an order, and after them those of the line or plane between, which a
+/// 5-point or 7-point stencil cannot cross. A Cholesky factor of such a grid of n pixels has O(n
+/// log n) entries in two dimensions and O(n^(4/3)) in three (George 1973, "Nested dissection of a
+/// regular finite element mesh").
 pub fn dissect(dims: [usize; 3], wanted: impl Fn(usize) -> bool) -> Result<Dissection> {
     let pixels = dims.iter().product();
     let count = (0..pixels).filter(|p| wanted(*p)).count();
@@ -48,8 +52,9 @@ pub fn dissect(dims: [usize; 3], wanted: impl Fn(usize) -> bool) -> Result<Disse
     Ok(all.done)
 }
 
-/// About how many multiplications a Cholesky factor of a whole grid in that order takes, of those pairs with a subtraction each: as if halves were alike, and all sides of a part but the grid's own
-/// had pixels beside them that come later.
+/// About how many multiplications a Cholesky factor of a whole grid in that order takes, of those
+/// pairs with a subtraction each: as if halves were alike, and all sides of a part but the grid's
+/// own had pixels beside them that come later.
 pub fn multiplications(dims: [usize; 3]) -> f64 {
     let (mut extents, mut cuts) = (dims.map(|d| d as f64), [0.0f64; 3]);
     let (mut all, mut parts) = (0.0, 1.0);

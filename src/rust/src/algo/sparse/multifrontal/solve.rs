@@ -21,7 +21,8 @@ impl Factor {
         Ok(())
     }
 
-    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others of the node is in the answer, by columns for all its unknowns; there is none where that is
+    /// Solves with L for the unknowns of a node and those below it. What this leaves to the others
+    /// of the node is in the answer, by columns for all its unknowns; there is none where that is
     /// nothing, since no seed is near.
     fn forward(
         &self,
@@ -69,7 +70,8 @@ impl Factor {
         Ok(y)
     }
 
-    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of the unknowns of the node above, which has so many, by columns.
+    /// Solves with L' for the unknowns of a node and those below it. `above` has the solutions of
+    /// the unknowns of the node above, which has so many, by columns.
     fn backward(
         &self,
         node: usize,

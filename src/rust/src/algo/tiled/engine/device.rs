@@ -23,14 +23,17 @@ use crate::tiles::meter::Running;
 use crate::tiles::plan::Op;
 use crate::tiles::schedule::Task;
 
-/// Tasks that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
+/// Tasks that may wait for the device, and their operations where there are more than two: an
+/// interrupt waits for all of them.
 const TASKS_AHEAD: usize = 24;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
-/// Steps of a kind of which the first that can be begun is: what was planned to come first may come late.
+/// Steps of a kind of which the first that can be begun is: what was planned to come first may come
+/// late.
 const WINDOW: usize = 256;
 
-/// Kinds of steps of a device: tiles that come from other devices, strips of tiles that come from the host, tasks, and strips that go there.
+/// Kinds of steps of a device: tiles that come from other devices, strips of tiles that come from
+/// the host, tasks, and strips that go there.
 const KINDS: usize = 4;
 const ACROSS: usize = 0;
 const UP: usize = 1;
@@ -62,7 +65,8 @@ struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
     line: &'l Line<'a, T, S>,
     peers: &'l Peers<'a, D>,
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
-    /// Copies of each kind, with the steps of the host's plan that they are. Those of a kind end in the order of their beginning.
+    /// Copies of each kind, with the steps of the host's plan that they are. Those of a kind end in
+    /// the order of their beginning.
     under_way: [VecDeque<(usize, Rc<D::Mark>)>; KINDS],
     /// While there are any.
     copying: Option<Running<'l>>,
@@ -140,8 +144,9 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
-        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each in their order as far as that can be; none waits for one of
-        // another kind but where it needs what that gives.
+        // Tiles that come from the host, those from other devices, tasks, and tiles that go, each
+        // in their order as far as that can be; none waits for one of another kind but where it
+        // needs what that gives.
         let mut queues = self.queues();
         // A tile is there, or gone, when all strips of it are.
         let mut left = vec![0; self.share.plan.ops.len()];
@@ -306,7 +311,8 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
 
     fn send(&mut self, x: usize, slot: usize, home: usize, part: Range<usize>) -> Result<()> {
         let from = self.slots.address(home);
-        // SAFETY: the host's slot has a strip, and the device's the tile; steps that change either wait for the end of the copy.
+        // SAFETY: the host's slot has a strip, and the device's the tile; steps that change either
+        // wait for the end of the copy.
         let copy =
             self.places[slot].fill(|to, after| unsafe { self.dev.send(from, to, part, after) })?;
         self.is_under_way(UP, x, copy);
@@ -315,7 +321,8 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
 
     fn copy(&mut self, x: usize, slot: usize, peer: Peer) -> Result<()> {
         let (from, place) = self.peers.find(peer)?;
-        // SAFETY: the other device has computed the tile, and changes its place only after this step; it gives no memory back before this one has left.
+        // SAFETY: the other device has computed the tile, and changes its place only after this
+        // step; it gives no memory back before this one has left.
         let copy =
             self.places[slot].fill(|to, after| unsafe { self.dev.copy(from, place, to, after) })?;
         self.is_under_way(ACROSS, x, copy);
@@ -401,8 +408,9 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         !few && self.computing.len() > 2
     }
 
-    /// Finishes the steps whose copies are done, and counts the tasks that are. A copy comes after the tasks before it: what became of them is looked at
-    /// first, so that no tile is stored that a failure has made.
+    /// Finishes the steps whose copies are done, and counts the tasks that are. A copy comes after
+    /// the tasks before it: what became of them is looked at first, so that no tile is stored that
+    /// a failure has made.
     fn retire(&mut self) -> Result<()> {
         let mut copied = Vec::new();
         for copies in &mut self.under_way {

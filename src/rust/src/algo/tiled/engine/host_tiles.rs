@@ -15,7 +15,8 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::{owns_pool, wanted};
 use crate::tiles::{Buffer, Layout, Strips};
 
-/// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the factor's place once it has been stored there.
+/// A matrix and its factor, both whole in host memory. A tile comes from the matrix, and from the
+/// factor's place once it has been stored there.
 pub(crate) struct HostTiles<'a, T> {
     layout: Layout,
     matrix: MatRef<'a, T>,
@@ -114,7 +115,8 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
         self.moved.clone()
     }
 
-    /// Copies columns: whole tiles by several threads, since a device waits for the next one. Of strips many are on their way, with a thread each.
+    /// Copies columns: whole tiles by several threads, since a device waits for the next one. Of
+    /// strips many are on their way, with a thread each.
     fn each(&self, columns: Range<usize>, copy: impl Fn(usize) + Sync + Send) {
         if self.strips.each() == 1 && owns_pool() {
             each_column(columns, self.layout.tile() * size_of::<T>(), copy);
@@ -235,7 +237,8 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         (wanted() / 4).clamp(1, MOST_BESIDE)
     }
 
-    /// Has the system hand out the factor's memory, and writes zeros below the tiles on the diagonal while it is in the processor's cache.
+    /// Has the system hand out the factor's memory, and writes zeros below the tiles on the
+    /// diagonal while it is in the processor's cache.
     fn beside(&self, go_on: &dyn Fn() -> bool) {
         let (n, size) = (self.layout.rows(), self.layout.tile());
         let factor = Address(self.factor);
@@ -246,7 +249,8 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
                 let first = column + (c / size + 1) * size;
                 let (first, end) = (first.max(from), (column + n).min(to));
                 if first < end {
-                    // SAFETY: nobody else writes below the tiles on the diagonal, and no two threads have the same bytes.
+                    // SAFETY: nobody else writes below the tiles on the diagonal, and no two
+                    // threads have the same bytes.
                     let to = unsafe { factor.slice(first, end - first) };
                     to.fill(T::from_f64(0.0));
                 }

@@ -16,19 +16,22 @@ pub(super) struct Merged<'a> {
     strips: Strips,
     /// Tasks between one and the copy back of its tile.
     lag: usize,
-    /// The first step of each plan that is not in the list, but for tiles that come ahead of time; and the first that was not looked ahead to.
+    /// The first step of each plan that is not in the list, but for tiles that come ahead of time;
+    /// and the first that was not looked ahead to.
     next: Vec<usize>,
     ahead: Vec<usize>,
     /// The steps of each plan that are in the list.
     listed: Vec<Vec<bool>>,
     /// The devices that make tiles, until they have.
     makers: HashMap<usize, usize>,
-    /// Copies back that are put off, the oldest first: since which task, whose, the step, tile and place.
+    /// Copies back that are put off, the oldest first: since which task, whose, the step, tile and
+    /// place.
     late: VecDeque<Late>,
     done: usize,
     /// What is in each device's places.
     places: Vec<Vec<Place>>,
-    /// Where a tile of the factor is, and by which requests it came there or was made. None where devices do not reach one another.
+    /// Where a tile of the factor is, and by which requests it came there or was made. None where
+    /// devices do not reach one another.
     made: Option<HashMap<usize, (Peer, Range<usize>)>>,
     pub(crate) requests: Vec<Request>,
     pub(crate) by: Vec<(usize, usize)>,
@@ -178,7 +181,8 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Lists the tiles that come for the next task of a device that was not looked ahead to, as far as there are places for them, and they are there to be had.
+    /// Lists the tiles that come for the next task of a device that was not looked ahead to, as far
+    /// as there are places for them, and they are there to be had.
     pub(super) fn look_ahead(&mut self, device: usize) {
         let share = &self.shares[device];
         while let Some(op) = share.plan.ops.get(self.ahead[device]) {

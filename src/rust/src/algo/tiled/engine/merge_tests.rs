@@ -47,7 +47,8 @@ fn check(work: &Work) {
     }
     let mut stored: HashMap<usize, usize> = HashMap::new();
     for (r, &(device, step)) in work.by.iter().enumerate() {
-        // Steps come after those of the device that they need, so that the first that is not done can go on.
+        // Steps come after those of the device that they need, so that the first that is not done
+        // can go on.
         let before = &work.devices[device].before[step];
         assert!(before.iter().all(|y| listed[device][*y]));
         listed[device][step] = true;
@@ -116,7 +117,8 @@ fn finished_tiles_come_from_the_device_that_made_them() {
         let traffic = with_peers.traffic();
         assert!(traffic.passed > 0);
         if slots.iter().all(|slots| *slots == all) {
-            // With room for everything the host gives each tile once, and no device has one from another twice.
+            // With room for everything the host gives each tile once, and no device has one from
+            // another twice.
             assert_eq!((traffic.loaded, traffic.sent), (all, all));
             assert_eq!(traffic.stored, all);
             assert!(traffic.passed <= all * (slots.len() - 1));

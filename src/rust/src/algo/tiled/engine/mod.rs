@@ -1,4 +1,5 @@
-//! Carries a plan of tile tasks out: who does which, what lies where, and what the host's memory is asked for.
+//! Carries a plan of tile tasks out: who does which, what lies where, and what the host's memory is
+//! asked for.
 //!
 //! It imports the contracts and `tiles`.
 //! Start with [`work`], the plan, then `device`, which carries one device's part out.

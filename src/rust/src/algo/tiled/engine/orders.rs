@@ -8,7 +8,8 @@ use crate::tiles::Layout;
 
 /// Steps in all plans that are compared, but for one: a second or so.
 const STEPS: usize = 2_000_000;
-/// Where the matrix is in memory, seconds that planning takes for a step, about, of those that a GPU takes to compute it, and its operations per second.
+/// Where the matrix is in memory, seconds that planning takes for a step, about, of those that a
+/// GPU takes to compute it, and its operations per second.
 const PLANNING: f64 = 1e-6;
 const SHARE: f64 = 0.1;
 const RATE: f64 = 5e13;
@@ -28,7 +29,8 @@ pub(crate) fn compared(layout: &Layout, in_memory: bool) -> usize {
     pays.max(LEAST_COMPARED).min(all)
 }
 
-/// What steps on tiles of this order take on a GPU of which copies of a matrix in memory come and go at [`BUS`].
+/// What steps on tiles of this order take on a GPU of which copies of a matrix in memory come and
+/// go at [`BUS`].
 pub(crate) fn costs<T>(tile: usize) -> Costs {
     let nanoseconds = |seconds: f64| (seconds * 1e9) as u64;
     let update = nanoseconds(2.0 * (tile as f64).powi(3) / RATE);
@@ -42,7 +44,8 @@ pub(crate) fn costs<T>(tile: usize) -> Costs {
     }
 }
 
-/// As much room as is of use, where each device's memory holds its columns and, of those of others that it reaches, all tiles that it needs for a few rows.
+/// As much room as is of use, where each device's memory holds its columns and, of those of others
+/// that it reaches, all tiles that it needs for a few rows.
 pub(crate) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Option<Room> {
     let one = room.devices.len() == 1;
     let tiles_of = |d: usize| {
@@ -63,10 +66,12 @@ pub(crate) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Op
     })
 }
 
-/// Rows of tiles whose tiles of other devices a device has to have room for, and so many of which there is use for it: some wait for what comes late.
+/// Rows of tiles whose tiles of other devices a device has to have room for, and so many of which
+/// there is use for it: some wait for what comes late.
 const PASSING: (usize, usize) = (4, 12);
 
-/// The device that makes each column of tiles: neighbours are different ones', and their work adds up to what the devices can do.
+/// The device that makes each column of tiles: neighbours are different ones', and their work adds
+/// up to what the devices can do.
 pub(crate) fn owners(count: usize, speeds: &[f64]) -> Vec<usize> {
     let mut given = vec![0.0; speeds.len()];
     let mut owners = vec![0; count];
@@ -91,8 +96,9 @@ pub(super) fn row_by_row(count: usize, room: &Room) -> Blocking {
     }
 }
 
-/// Panels and chunks of which one fits in the host's memory or the devices', of several shapes; those first that tend to be good: two or three times as
-/// wide as high. Before them whole rows. So many strips are a tile.
+/// Panels and chunks of which one fits in the host's memory or the devices', of several shapes;
+/// those first that tend to be good: two or three times as wide as high. Before them whole rows. So
+/// many strips are a tile.
 pub(crate) fn ways(count: usize, room: &Room, strips: usize) -> Vec<Blocking> {
     let mut all = Vec::new();
     let ahead = room.devices.len() > 1;

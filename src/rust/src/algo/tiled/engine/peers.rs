@@ -91,7 +91,8 @@ impl<'a, D> Peers<'a, D> {
     }
 }
 
-/// A device at work. When this is dropped, after a failure or a panic, too, nothing of it is left to be done, and nobody copies from its memory any more.
+/// A device at work. When this is dropped, after a failure or a panic, too, nothing of it is left
+/// to be done, and nobody copies from its memory any more.
 pub(super) struct AtWork<'a, 'l, T: Scalar, D: TileMachine<T>, S: Store<T>> {
     dev: &'a D,
     line: &'l Line<'a, T, S>,

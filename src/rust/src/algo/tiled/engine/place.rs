@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use crate::base::error::Result;
 
-/// A matrix of the device, and what is on its way from or to it; `K` marks moments in what the device has been given to do.
+/// A matrix of the device, and what is on its way from or to it; `K` marks moments in what the
+/// device has been given to do.
 pub(crate) struct Place<M, K> {
     pub(crate) matrix: M,
     /// What was computed with it last.

@@ -21,7 +21,8 @@ pub(crate) struct Queue<'l, T: Scalar, D: TileMachine<T>, S> {
     computing: VecDeque<(Rc<D::Mark>, f64, progress::Mark)>,
 }
 
-/// Tiles that may wait for the device, and their operations where there are more than two: an interrupt waits for all of them.
+/// Tiles that may wait for the device, and their operations where there are more than two: an
+/// interrupt waits for all of them.
 const TILES_AHEAD: usize = 64;
 const OPERATIONS_AHEAD: f64 = 4e12;
 

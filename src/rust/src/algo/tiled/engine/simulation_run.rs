@@ -12,7 +12,8 @@ fn tile_no(work: &Work, at: (usize, usize)) -> usize {
     work.layout.index(at.0, at.1).unwrap()
 }
 
-/// Carries a plan out, what is possible next chosen by chance, and looks at every step, and at what is made.
+/// Carries a plan out, what is possible next chosen by chance, and looks at every step, and at what
+/// is made.
 pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
     let slots = work.room.host.max(LEAST_SLOTS);
     let plan = &work.host;

@@ -1,5 +1,6 @@
-//! Plans of several devices carried out in random order, as far as drivers, queues and marks allow: whatever comes first, each step finds what it needs, nothing is
-//! read while it is written, and nothing waits for ever. SEED and ROUNDS make it another and a longer test.
+//! Plans of several devices carried out in random order, as far as drivers, queues and marks allow:
+//! whatever comes first, each step finds what it needs, nothing is read while it is written, and
+//! nothing waits for ever. SEED and ROUNDS make it another and a longer test.
 
 use crate::algo::tiled::engine::merge::*;
 use crate::algo::tiled::engine::work::{Tiles, Work};

@@ -10,8 +10,9 @@ use crate::tiles::buffer::Buffer;
 use crate::tiles::memory::Slots;
 use crate::tiles::Strips;
 
-/// Slots that are pinned where the device is not the host. Afterwards the device may keep their memory for the next call: to have so many pages from
-/// the system and to pin them takes longer than many a factorization.
+/// Slots that are pinned where the device is not the host. Afterwards the device may keep their
+/// memory for the next call: to have so many pages from the system and to pin them takes longer
+/// than many a factorization.
 pub(crate) struct HostSlots<'a, T: Scalar, D: TileMachine<T>> {
     dev: &'a D,
     slots: Slots<T>,

@@ -1,4 +1,5 @@
-//! What is to be done for a factorization by tiles, before anything is: the steps, who does which, and what lies where when.
+//! What is to be done for a factorization by tiles, before anything is: the steps, who does which,
+//! and what lies where when.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,7 +31,8 @@ pub trait Tiles<T>: Sync {
     fn is_in_memory(&self) -> bool {
         false
     }
-    /// Threads for what is to be done beside, and what each of them does, which share it; they may end when they are told not to go on.
+    /// Threads for what is to be done beside, and what each of them does, which share it; they may
+    /// end when they are told not to go on.
     fn threads_beside(&self) -> usize {
         0
     }
@@ -42,11 +44,13 @@ pub const MOST_ROWS: usize = 256;
 /// When tiles travel between the host's memory and the devices'.
 #[derive(Clone)]
 pub(super) struct Pace {
-    /// Where a device's own columns come before all else, all tiles in the order in which they come.
+    /// Where a device's own columns come before all else, all tiles in the order in which they
+    /// come.
     first: Option<Vec<(usize, usize)>>,
     /// Whether the factor stays where it is made.
     stays: bool,
-    /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is not held while the task still waits for the device.
+    /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is
+    /// not held while the task still waits for the device.
     pub(super) lag: usize,
 }
 
@@ -59,8 +63,8 @@ const STEADY: Pace = Pace {
 const AHEAD: usize = 1024;
 
 impl Pace {
-    /// Where the devices have room for everything it all comes first. In memory it goes later: the host then has fewer tiles to read, and has got pages to
-    /// write them to.
+    /// Where the devices have room for everything it all comes first. In memory it goes later: the
+    /// host then has fewer tiles to read, and has got pages to write them to.
     fn all_fits(in_memory: bool, tasks: usize, arrivals: Vec<(usize, usize)>) -> Pace {
         Pace {
             first: Some(arrivals),
@@ -80,7 +84,8 @@ pub struct Work {
     /// What is asked of the host's memory, and by which device and step of its plan.
     pub(crate) requests: Vec<Request>,
     pub(crate) by: Vec<(usize, usize)>,
-    /// What comes from another device's memory and asks nothing of the host's; and pairs of requests, of which the first waits for the second besides.
+    /// What comes from another device's memory and asks nothing of the host's; and pairs of
+    /// requests, of which the first waits for the second besides.
     pub(super) peers: HashMap<usize, Peer>,
     pub(crate) after: Vec<(usize, usize)>,
     pub(crate) host: Plan,
@@ -103,8 +108,8 @@ fn gave_way() -> Error {
 }
 
 impl Work {
-    /// The best of some ways to go through the matrix: that with the fewest copies to and from where it lies, then to and from the devices. `speeds` are
-    /// those of the devices, in any unit.
+    /// The best of some ways to go through the matrix: that with the fewest copies to and from
+    /// where it lies, then to and from the devices. `speeds` are those of the devices, in any unit.
     pub fn new<T>(matrix: &impl Tiles<T>, room: &Room, speeds: &[f64]) -> Result<Work> {
         let layout = matrix.layout();
         let count = layout.block_rows();
@@ -135,7 +140,8 @@ impl Work {
         })
     }
 
-    /// For a factor that stays in the devices' memory. `None` where they have too little, or do not reach one another.
+    /// For a factor that stays in the devices' memory. `None` where they have too little, or do not
+    /// reach one another.
     pub fn staying<T>(matrix: &impl Tiles<T>, room: &Room, speeds: &[f64]) -> Result<Option<Work>> {
         let layout = matrix.layout();
         let count = layout.block_rows();
@@ -236,8 +242,9 @@ impl Work {
         own.map(read).collect()
     }
 
-    /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the host's memory, in an order in which what one needs of another comes later.
-    /// False where a tile that is to stay would have to give way.
+    /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the
+    /// host's memory, in an order in which what one needs of another comes later. False where a
+    /// tile that is to stay would have to give way.
     fn share(&mut self, owners: &[usize], pace: &Pace) -> Result<bool> {
         let own = std::mem::take(&mut self.requests);
         let owner = |task: &Task| owners[task.target().1];

@@ -9,10 +9,12 @@ use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::cholesky_flops;
 
-/// Bytes of matrices for each thread, so that what was copied is still in the cache when it is factored.
+/// Bytes of matrices for each thread, so that what was copied is still in the cache when it is
+/// factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;
 
-/// In the smallest matrices an entry costs about as much as this many multiplications, whatever is done with it.
+/// In the smallest matrices an entry costs about as much as this many multiplications, whatever is
+/// done with it.
 const ENTRY: f64 = 16.0;
 
 /// Factors the upper triangles of square matrices side by side, and zeroes what is below.

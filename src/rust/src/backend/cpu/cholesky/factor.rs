@@ -18,8 +18,8 @@ pub(crate) const BASE: usize = 64;
 /// Columns of such a block factored before the rest of it is updated.
 const STEP: usize = 16;
 
-/// `A = LL'` in the lower triangle of any layout: R's upper factor is the lower one of the transposed view, the same
-/// memory.
+/// `A = LL'` in the lower triangle of any layout: R's upper factor is the lower one of the
+/// transposed view, the same memory.
 pub(crate) fn potrf<T: Scalar>(a: MatMut<'_, T>, threads: usize) -> Result<()> {
     recurse(a, 0, threads)
 }
@@ -54,8 +54,9 @@ fn recurse<T: Scalar>(a: MatMut<'_, T>, start: usize, threads: usize) -> Result<
     recurse(a22, start + half, threads)
 }
 
-/// A block that fits the first level of cache, by columns, and in double precision: in single the many small subtractions
-/// from a diagonal entry would be most of the factorization's error. What the buffer holds before does not matter.
+/// A block that fits the first level of cache, by columns, and in double precision: in single the
+/// many small subtractions from a diagonal entry would be most of the factorization's error. What
+/// the buffer holds before does not matter.
 pub(crate) fn base<T: Scalar>(
     mut a: MatMut<'_, T>,
     start: usize,

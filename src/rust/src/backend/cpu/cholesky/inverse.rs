@@ -15,8 +15,9 @@ use crate::cost::work::cholesky_flops;
 const NARROWEST: usize = 64;
 const STRIPS: usize = 12;
 
-/// `C <- V V'` with `V = R^-1`, exactly symmetric. Strips of columns of V end at its diagonal, and those of C begin where the
-/// rows of V do: nearly all of the zeros are left out, and each step does n^3 / 3 operations.
+/// `C <- V V'` with `V = R^-1`, exactly symmetric. Strips of columns of V end at its diagonal, and
+/// those of C begin where the rows of V do: nearly all of the zeros are left out, and each step
+/// does n^3 / 3 operations.
 pub(crate) fn potri<T: Scalar>(
     r: MatRef<'_, T>,
     mut c: MatMut<'_, T>,

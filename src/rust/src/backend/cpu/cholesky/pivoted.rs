@@ -14,7 +14,8 @@ use crate::base::simd::vectorized;
 use crate::cost::work::cholesky_flops;
 use crate::device::lapack::PivotedCholesky;
 
-/// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves unfinished are LAPACK's too.
+/// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves
+/// unfinished are LAPACK's too.
 const PIVOT_BLOCK: usize = 64;
 
 /// `P'AP = U'U` in the upper triangle, by LAPACK's `pstrf`.
@@ -70,7 +71,8 @@ pub(crate) fn pstrf<T: Scalar>(
     Ok(PivotedCholesky { jpvt, rank: n })
 }
 
-/// Row `j` of the factor, in the block that begins with row `k`; the rank when the pivot is too small.
+/// Row `j` of the factor, in the block that begins with row `k`; the rank when the pivot is too
+/// small.
 fn pivot_step<T: Scalar>(
     a: &mut ColumnsMut<'_, T>,
     k: usize,
@@ -113,7 +115,8 @@ fn pivot_step<T: Scalar>(
 }
 
 vectorized! {
-    /// Row `k + above.len()` of the columns to the right, given the rows from `k` to there in the pivot's column.
+    /// Row `k + above.len()` of the columns to the right, given the rows from `k` to there in the
+    /// pivot's column.
     fn finish_row<'a, T>(above: &'a [T], k: usize, root: T, right: ColumnsMut<'a, T>) {
         let mut right = right;
         let j = k + above.len();

@@ -1,4 +1,5 @@
-//! Tiles are computed with where they lie, or in memory of the device's own, to which they are copied at once.
+//! Tiles are computed with where they lie, or in memory of the device's own, to which they are
+//! copied at once.
 
 use crate::device::lapack::Lapack;
 use std::ops::Range;

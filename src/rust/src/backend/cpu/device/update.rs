@@ -10,7 +10,8 @@ use crate::base::scalar::Scalar;
 use crate::device::update::FactorUpdate;
 use faer::{MatMut, MatRef};
 
-/// Of a factor's order, squared, times columns of V: a change of a factor that is over in a moment, some tenths of a second.
+/// Of a factor's order, squared, times columns of V: a change of a factor that is over in a moment,
+/// some tenths of a second.
 const STEADY: f64 = 1e9;
 
 impl<T: Scalar> FactorUpdate<T> for CpuDevice {

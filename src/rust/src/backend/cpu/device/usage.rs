@@ -1,7 +1,8 @@
 //! How much memory the host has.
 
-/// Bytes free and in all, as Linux tells them: of the machine, or of the container this process runs in where that may use less.
-/// A limit of the process's address space (`ulimit -v`) bounds what is free. None on other systems.
+/// Bytes free and in all, as Linux tells them: of the machine, or of the container this process
+/// runs in where that may use less. A limit of the process's address space (`ulimit -v`) bounds
+/// what is free. None on other systems.
 pub fn memory() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let free = kilobytes(&text, "MemAvailable:")?;
@@ -40,7 +41,8 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What a container's limit leaves, and the limit. Pages of files count as free: the system drops them when memory is wanted.
+/// What a container's limit leaves, and the limit. Pages of files count as free: the system drops
+/// them when memory is wanted.
 fn container() -> Option<(u64, u64)> {
     let read = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
     let limit = read("memory.max")?.trim().parse::<u64>().ok()?;

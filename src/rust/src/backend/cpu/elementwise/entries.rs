@@ -18,11 +18,13 @@ use crate::device::elementwise::{Map, Operand, Zip};
 /// Entries of a column computed at a time.
 pub(crate) const CHUNK: usize = 512;
 
-/// What an entry costs in multiplications: a function of the C library, or the way to and from memory.
+/// What an entry costs in multiplications: a function of the C library, or the way to and from
+/// memory.
 const FUNCTION: f64 = 60.0;
 pub(super) const ARITHMETIC: f64 = 16.0;
 
-/// Calls `f` with each chunk of each column of `out`, its column and its first row, on up to `threads` threads.
+/// Calls `f` with each chunk of each column of `out`, its column and its first row, on up to
+/// `threads` threads.
 pub(super) fn each_chunk<T: Scalar>(
     out: MatMut<'_, T>,
     threads: usize,

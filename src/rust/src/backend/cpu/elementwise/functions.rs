@@ -5,7 +5,8 @@ use std::f64::consts::PI;
 use crate::device::elementwise::Map;
 
 extern "C" {
-    // The C library's, which R calls too: what Rust has under these names is written out by formulas.
+    // The C library's, which R calls too: what Rust has under these names is written out by
+    // formulas.
     fn acosh(x: f64) -> f64;
     fn asinh(x: f64) -> f64;
     fn atanh(x: f64) -> f64;
@@ -61,7 +62,8 @@ fn sign(x: f64) -> f64 {
     }
 }
 
-/// Sine and cosine of `pi x` for a remainder in [-1/2, 1/2] after a whole number is taken off, which decides the sign.
+/// Sine and cosine of `pi x` for a remainder in [-1/2, 1/2] after a whole number is taken off,
+/// which decides the sign.
 fn turn(x: f64) -> (f64, bool) {
     let whole = x.round_ties_even();
     (x - whole, (whole % 2.0) != 0.0)
@@ -104,8 +106,9 @@ fn tanpi(x: f64) -> f64 {
     }
 }
 
-/// `x^y`. Differs from the C library's where an infinite number is raised to a fraction, a negative one to an infinite power,
-/// and in the sign of zeros and infinities from a negative zero or infinity.
+/// `x^y`. Differs from the C library's where an infinite number is raised to a fraction, a negative
+/// one to an infinite power, and in the sign of zeros and infinities from a negative zero or
+/// infinity.
 #[inline]
 pub(crate) fn power(x: f64, y: f64) -> f64 {
     if y == 2.0 {

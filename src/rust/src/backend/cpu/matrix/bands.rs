@@ -6,8 +6,8 @@ use crate::base::interrupt;
 /// Entries that are read or written between two questions.
 const BAND: usize = 1 << 24;
 
-/// Calls `f` with the first of some lines, of so many entries each, and their number, which is a multiple of `step` but for the last:
-/// of the number of threads, where each takes whole lines.
+/// Calls `f` with the first of some lines, of so many entries each, and their number, which is a
+/// multiple of `step` but for the last: of the number of threads, where each takes whole lines.
 pub(crate) fn in_bands(
     lines: usize,
     entries: usize,

@@ -10,7 +10,8 @@ use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share};
 
-/// A copied entry costs about as much as this many multiplications: mostly, the first touch of fresh memory.
+/// A copied entry costs about as much as this many multiplications: mostly, the first touch of
+/// fresh memory.
 const COPY: f64 = 16.0;
 
 /// Copies `which` part of `from` to `to`, of the same shape, and zeroes the rest.

@@ -1,4 +1,5 @@
-//! Rows of a few columns beside one another: squares of a column-major matrix, transposed on their way into a buffer and out of it.
+//! Rows of a few columns beside one another: squares of a column-major matrix, transposed on their
+//! way into a buffer and out of it.
 
 use pulp::bytemuck::cast_slice_mut;
 use pulp::Simd;
@@ -6,7 +7,8 @@ use pulp::Simd;
 use super::views::ColumnsMut;
 use crate::base::scalar::Scalar;
 
-/// Rows of a tile, so few that it stays in the first level of cache, and no fewer than any tile has columns.
+/// Rows of a tile, so few that it stays in the first level of cache, and no fewer than any tile has
+/// columns.
 pub(crate) const ROWS: usize = 48;
 
 /// A row has G vectors; lane after lane they are columns.
@@ -179,7 +181,8 @@ mod x86 {
         }
     }
 
-    /// Where the processor has shuffles for it: as many columns as a vector has lanes, into or out of the vectors `g` of the tile's rows.
+    /// Where the processor has shuffles for it: as many columns as a vector has lanes, into or out
+    /// of the vectors `g` of the tile's rows.
     #[inline(always)]
     pub(crate) fn pass<T: Scalar, S: Simd, const G: usize, const IN: usize>(
         simd: S,

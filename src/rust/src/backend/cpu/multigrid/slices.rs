@@ -12,7 +12,8 @@ pub(crate) struct Part<'a> {
     pub columns: Vec<&'a mut [f64]>,
 }
 
-/// Calls `f` with parts of vectors of lines of `length` points, one for each thread that `work` multiplications are worth.
+/// Calls `f` with parts of vectors of lines of `length` points, one for each thread that `work`
+/// multiplications are worth.
 pub(crate) fn in_parts<'a>(
     columns: impl Iterator<Item = &'a mut [f64]>,
     length: usize,
@@ -60,7 +61,8 @@ impl<'a> Slices<'a> {
         })
     }
 
-    /// Calls `f` with pieces of a line and of the same length of the lines of its neighbours: the points' places in the line, the couplings, and where the neighbours begin.
+    /// Calls `f` with pieces of a line and of the same length of the lines of its neighbours: the
+    /// points' places in the line, the couplings, and where the neighbours begin.
     #[inline]
     fn each(&self, line: usize, mut f: impl FnMut(Range<usize>, &[f64], usize)) {
         let [length, height, depth] = self.grid.dims;
@@ -88,7 +90,8 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// What the rows of a line are divided by, as [`Step`](crate::device::stencil::Step) says. `around` has room for the sums of couplings' magnitudes.
+    /// What the rows of a line are divided by, as [`Step`](crate::device::stencil::Step) says.
+    /// `around` has room for the sums of couplings' magnitudes.
     pub(super) fn divisors(&self, line: usize, around: &mut [f64], out: &mut [f64]) {
         let at = line * out.len();
         out.copy_from_slice(&self.excess[at..at + out.len()]);

@@ -9,7 +9,8 @@ use crate::device::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};
 const LEFT: i32 = -1;
 const APART: i32 = -2;
 
-/// The strongest neighbour of a row among those that `counts` says, if there is one that is not weak: where something `relaxes` beside the row's strongest, else by itself.
+/// The strongest neighbour of a row among those that `counts` says, if there is one that is not
+/// weak: where something `relaxes` beside the row's strongest, else by itself.
 fn strongest(
     a: &HostCsr,
     i: usize,

@@ -27,7 +27,8 @@ fn halved(at: Offset) -> Offset {
     at.map(|c| c.div_euclid(2))
 }
 
-/// The weight of a coarse point for a fine one: which cell has it, and its name there, 0 for a weight of 1.
+/// The weight of a coarse point for a fine one: which cell has it, and its name there, 0 for a
+/// weight of 1.
 fn named(fine: Offset, coarse: Offset) -> (Offset, usize) {
     let (mut cell, mut code, mut power) = (coarse, 0, 1);
     for a in 0..3 {
@@ -119,7 +120,8 @@ pub(crate) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
     let (cells, length) = (coarse.points(), coarse.dims[0]);
     let mut all = try_zeroed(cells * grid.weights())?;
     let around = grid.around();
-    // Points between coarse ones along one axis, then two, then three: these need the weights of those.
+    // Points between coarse ones along one axis, then two, then three: these need the weights of
+    // those.
     for between in 1..=grid.axes() {
         let (mut known, mut sought) = (Vec::new(), Vec::new());
         for (k, column) in all.chunks_exact_mut(cells.max(1)).enumerate() {
@@ -172,8 +174,9 @@ pub(crate) fn interpolation(a: &Slices<'_>, threads: usize) -> Result<Vec<f64>> 
     Ok(all)
 }
 
-/// The weights of the corners of a cell for the point that is `odd` from its lowest one: couplings along axes where the point is not between coarse ones are left out, and those to points that are not
-/// coarse go on to the coarse points that these lie between.
+/// The weights of the corners of a cell for the point that is `odd` from its lowest one: couplings
+/// along axes where the point is not between coarse ones are left out, and those to points that are
+/// not coarse go on to the coarse points that these lie between.
 fn point(
     a: &Slices<'_>,
     known: &Weights<'_>,

@@ -5,8 +5,9 @@ use crate::backend::cpu::multigrid::slices::in_parts;
 use crate::base::error::Result;
 use crate::device::stencil::Grid;
 
-/// A line of the coarse grid and a line of the grid beside it, and the weights between their points, by columns of cells: of points of the line that are coarse along it (1 where there are none),
-/// and of others, for the coarse point below and above.
+/// A line of the coarse grid and a line of the grid beside it, and the weights between their
+/// points, by columns of cells: of points of the line that are coarse along it (1 where there are
+/// none), and of others, for the coarse point below and above.
 struct Beside<'a> {
     fine: usize,
     coarse: usize,
@@ -40,7 +41,8 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// The coarse line `of` and the line that lies so many steps from it along the other axes, if there are these.
+    /// The coarse line `of` and the line that lies so many steps from it along the other axes, if
+    /// there are these.
     fn beside(&self, of: [isize; 2], step: [isize; 2]) -> Option<Beside<'a>> {
         let at = |grid: &Grid, [y, z]: [isize; 2]| {
             let line = grid.place([0, y, z])?;
@@ -73,7 +75,8 @@ fn split(line: usize, height: usize) -> [isize; 2] {
     [(line % height) as isize, (line / height) as isize]
 }
 
-/// Calls `f` with the number of each line of vectors on the grid `to`, the vector on the grid `from` that goes there, and the line.
+/// Calls `f` with the number of each line of vectors on the grid `to`, the vector on the grid
+/// `from` that goes there, and the line.
 fn each_line(
     (from, x): (Grid, &[f64]),
     (to, out): (Grid, &mut [f64]),

@@ -13,7 +13,8 @@ use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::{apply_flops, qr_flops};
 use crate::device::batched::{ProblemShape, Ranks};
 
-/// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and calls.
+/// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and
+/// calls.
 const FIXED: f64 = 4000.0;
 
 /// [`Problems`](crate::device::batched::Problems) in host memory.
@@ -28,7 +29,8 @@ pub(crate) struct Parts<'a, T> {
 }
 
 impl<'a, T> Parts<'a, T> {
-    /// Whether there are rows, and the matrices have the shapes that the number of problems asks for.
+    /// Whether there are rows, and the matrices have the shapes that the number of problems asks
+    /// for.
     pub(crate) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
         m > 0
@@ -167,8 +169,9 @@ fn solve_one<T: Scalar>(
     Ok(k as i32)
 }
 
-/// Rewrites what [`qrdc2`] made into LINPACK's form: reflector j times `tau_j`, which is `qraux[j]`; in the columns that have
-/// no reflector `qraux` holds the norm of what remains, the last entry.
+/// Rewrites what [`qrdc2`] made into LINPACK's form: reflector j times `tau_j`, which is
+/// `qraux[j]`; in the columns that have no reflector `qraux` holds the norm of what remains, the
+/// last entry.
 fn to_linpack<T: Scalar>(mut x: ColumnsMut<'_, T>, tau: &[T], mut qraux: ColumnsMut<'_, T>) {
     let m = x.nrows();
     for j in 0..x.ncols() {

@@ -23,7 +23,8 @@ fn block_width(m: usize, n: usize) -> usize {
 /// Columns updated by one thread at a time.
 const CHUNK: usize = 256;
 
-/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list ends.
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list
+/// ends.
 pub(crate) fn scale_trapezoids<T: Scalar>(
     below: &[T],
     rows: &[T],
@@ -94,7 +95,8 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
         let batch = batch(threads, 2 * (m - k) * width).min(rest.ncols());
         let (beside, mut rest) = rest.split_at_col_mut(batch);
         let next_tau = &mut tau[k + width_now..k + width_now + next_width];
-        // One thread brings the next panel up to date and factors it while the others bring the rest up to date.
+        // One thread brings the next panel up to date and factors it while the others bring the
+        // rest up to date.
         let (next_block, updated) = join(
             threads,
             |_| {
@@ -122,7 +124,8 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     Ok(tau)
 }
 
-/// Applies a block in at most so many pieces, each for any idle thread. One is still cut to what fits the cache.
+/// Applies a block in at most so many pieces, each for any idle thread. One is still cut to what
+/// fits the cache.
 pub(crate) fn apply_chunks<T: Scalar>(
     block: &BlockReflector<T>,
     trans: Trans,
@@ -222,7 +225,8 @@ fn apply_block<T: Scalar>(
     Ok(())
 }
 
-/// `Q <-` the first columns of the product of the reflectors in `a`, no fewer than there are reflectors.
+/// `Q <-` the first columns of the product of the reflectors in `a`, no fewer than there are
+/// reflectors.
 pub(crate) fn orgqr<T: Scalar>(
     a: Columns<'_, T>,
     tau: &[T],
@@ -235,7 +239,8 @@ pub(crate) fn orgqr<T: Scalar>(
         column.fill(T::from_f64(0.0));
         column[j] = T::from_f64(1.0);
     }
-    // The last block comes first: columns before it are still those of the identity, zero where it reflects.
+    // The last block comes first: columns before it are still those of the identity, zero where it
+    // reflects.
     let width = block_width(m, tau.len());
     let flops = |from: usize| {
         let from = from.min(tau.len());

@@ -85,7 +85,8 @@ pub(crate) struct BlockReflector<T> {
 }
 
 impl<T: Scalar> BlockReflector<T> {
-    /// Reduces `a` to upper trapezoidal form by its reflectors. Wants `tau.len() <= min(m, n)` columns.
+    /// Reduces `a` to upper trapezoidal form by its reflectors. Wants `tau.len() <= min(m, n)`
+    /// columns.
     pub(crate) fn factor(
         a: ColumnsMut<'_, T>,
         tau: &mut [T],
@@ -164,7 +165,8 @@ fn store_reflector<T: Scalar>(from: &[T], to: &mut [T]) {
     }
 }
 
-/// `C <- (I - V T' V') C`, or with T itself; `work` has room for twice `t.ncols() * c.ncols()` entries.
+/// `C <- (I - V T' V') C`, or with T itself; `work` has room for twice `t.ncols() * c.ncols()`
+/// entries.
 fn apply<T: Scalar>(
     v: MatRef<'_, T>,
     t: MatRef<'_, T>,

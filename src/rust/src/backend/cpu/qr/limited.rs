@@ -1,10 +1,11 @@
 //! QR with LINPACK's limited column exchanges: R's `dqrdc2`.
 //!
-//! `dqrdc2` reaches column l with the norm of what remains of it. If that is below `tol` times the column's first norm,
-//! the column goes to the far end, and the next one is looked at. What remains of column l after l reflectors
-//! depends on those reflectors only, so a panel is reduced as if nothing was dependent; its diagonal of R then *is* the
-//! list of the norms `dqrdc2` would have looked at. Where one fails, the panel is restored and reduced column by
-//! column. (`dqrdc2` updates its norms instead of computing them, with a relative error far below any useful `tol`.)
+//! `dqrdc2` reaches column l with the norm of what remains of it. If that is below `tol` times the
+//! column's first norm, the column goes to the far end, and the next one is looked at. What remains
+//! of column l after l reflectors depends on those reflectors only, so a panel is reduced as if
+//! nothing was dependent; its diagonal of R then *is* the list of the norms `dqrdc2` would have
+//! looked at. Where one fails, the panel is restored and reduced column by column. (`dqrdc2`
+//! updates its norms instead of computing them, with a relative error far below any useful `tol`.)
 
 use super::factor::apply_chunks;
 use super::householder::{apply_reflector, reflector, BlockReflector, Convention};
@@ -86,8 +87,9 @@ struct Reduced<T> {
     moved: usize,
 }
 
-/// Reduces the columns of `a` whose remaining norm does not fall below the column's entry in `limits` (empty:
-/// all), as many as it has rows. Those whose norm does are put behind; all are brought up to date.
+/// Reduces the columns of `a` whose remaining norm does not fall below the column's entry in
+/// `limits` (empty: all), as many as it has rows. Those whose norm does are put behind; all are
+/// brought up to date.
 fn reduce_panel<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
     limits: &[f64],

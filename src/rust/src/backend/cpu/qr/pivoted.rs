@@ -34,7 +34,8 @@ struct Pivoting<T> {
 struct Space<'a, T> {
     /// What V is multiplied with to bring a column up to date.
     f: ColumnsMut<'a, T>,
-    /// The rows of R, transposed: written into the matrix one by one, each would touch every column.
+    /// The rows of R, transposed: written into the matrix one by one, each would touch every
+    /// column.
     r: ColumnsMut<'a, T>,
 }
 
@@ -80,8 +81,8 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     })
 }
 
-/// Reduces up to `f.ncols()` columns from row and column `start` on; how many. Stops early where a norm has lost its
-/// accuracy, since only an updated column has a norm to compute.
+/// Reduces up to `f.ncols()` columns from row and column `start` on; how many. Stops early where a
+/// norm has lost its accuracy, since only an updated column has a norm to compute.
 fn panel<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
     space: Space<'_, T>,
@@ -205,7 +206,8 @@ fn bring_forward<T: Scalar>(
 }
 
 vectorized! {
-    /// `heads -= A[row, ] F'` for the columns of F up to `k`, the last with the reflector's leading one.
+    /// `heads -= A[row, ] F'` for the columns of F up to `k`, the last with the reflector's leading
+    /// one.
     fn take_off_row<'a, T>(
         v: Columns<'a, T>,
         row: usize,
@@ -220,7 +222,8 @@ vectorized! {
     }
 }
 
-/// `out <- tau A[row.., ]' v`, some columns for each thread; `heads` gets row `row`, which is in reach now.
+/// `out <- tau A[row.., ]' v`, some columns for each thread; `heads` gets row `row`, which is in
+/// reach now.
 fn products<T: Scalar>(
     tau: T,
     v: &[T],

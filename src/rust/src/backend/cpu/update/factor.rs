@@ -1,7 +1,8 @@
 //! Rank-k updates and downdates of Cholesky factors, by reflections.
 //!
-//! Of `R'R + V V'` and `R'R - V V'` each row of R takes some columns of V into account by one reflection of the row and these columns. With w the row's part of V and
-//! d its diagonal entry without its sign it changes what follows in both as
+//! Of `R'R + V V'` and `R'R - V V'` each row of R takes some columns of V into account by one
+//! reflection of the row and these columns. With w the row's part of V and d its diagonal entry
+//! without its sign it changes what follows in both as
 //!
 //! ```text
 //! h^2 = d^2 + w'w        up
@@ -10,12 +11,15 @@
 //! v'  = v - w (r + r') / (d + h)
 //! ```
 //!
-//! an orthogonal or a hyperbolic Householder reflection. As v' is made from r' it is for downdates the mixed form, in which errors do not grow from one to the next (Bojanczyk, Brent, Van
-//! Dooren & de Hoog 1987). Of eight columns of V or more eight at a time are one reflection, or four where the processor has few registers.
+//! an orthogonal or a hyperbolic Householder reflection. As v' is made from r' it is for downdates
+//! the mixed form, in which errors do not grow from one to the next (Bojanczyk, Brent, Van Dooren &
+//! de Hoog 1987). Of eight columns of V or more eight at a time are one reflection, or four where
+//! the processor has few registers.
 //!
-//! A panel of columns follows the reflections of all rows above, and makes its own, which later panels wait for; each thread takes the next panel when it is done with
-//! one. Threads take panels in the order of their columns, so a panel waits only for what some thread is at. Each column is read and written once, from its first
-//! row down to its diagonal; see `update/kernels.rs`.
+//! A panel of columns follows the reflections of all rows above, and makes its own, which later
+//! panels wait for; each thread takes the next panel when it is done with one. Threads take panels
+//! in the order of their columns, so a panel waits only for what some thread is at. Each column is
+//! read and written once, from its first row down to its diagonal; see `update/kernels.rs`.
 
 use std::sync::PoisonError;
 
@@ -27,8 +31,9 @@ use crate::base::matrix::Change;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::share;
 
-/// The factor of `R'R + V V'` or `R'R - V V'` in the upper triangle of `r`; the other one is of no account, and stays, and `v` is lost. Its diagonal is
-/// positive. Where there is no such factor that is an error with the order of the minor, and `r` is lost, too.
+/// The factor of `R'R + V V'` or `R'R - V V'` in the upper triangle of `r`; the other one is of no
+/// account, and stays, and `v` is lost. Its diagonal is positive. Where there is no such factor
+/// that is an error with the order of the minor, and `r` is lost, too.
 pub(crate) fn update<T: Scalar>(
     change: Change,
     r: ColumnsMut<'_, T>,
@@ -39,7 +44,8 @@ pub(crate) fn update<T: Scalar>(
     change_columns(&mut all, 0, None, r, v, threads)
 }
 
-/// As [`update`], of the upper triangle of `from`; `r` gets it, and is zero below the diagonal. A number that is not finite, or a zero on the diagonal, is an error.
+/// As [`update`], of the upper triangle of `from`; `r` gets it, and is zero below the diagonal. A
+/// number that is not finite, or a zero on the diagonal, is an error.
 pub(crate) fn update_from<T: Scalar>(
     change: Change,
     from: Columns<'_, T>,
@@ -74,15 +80,17 @@ impl<T: Scalar> Reflections<T> {
         })
     }
 
-    /// Whether a panel comes next that has so many rows, and columns from `first` on, and so many columns of V.
+    /// Whether a panel comes next that has so many rows, and columns from `first` on, and so many
+    /// columns of V.
     pub(crate) fn expects(&self, first: usize, rows: usize, columns: usize) -> bool {
         let known = self.columns == 0 || self.rows == first;
         known && rows * self.each <= self.made.len() && columns == self.columns
     }
 }
 
-/// Changes the columns of a factor from `first` on, down to the diagonal, and their rows of V: by the reflections of the rows above, which are there, then by their own, which
-/// join them. As in [`update`] nothing is of use after an error.
+/// Changes the columns of a factor from `first` on, down to the diagonal, and their rows of V: by
+/// the reflections of the rows above, which are there, then by their own, which join them. As in
+/// [`update`] nothing is of use after an error.
 pub(crate) fn change_panel<T: Scalar>(
     all: &mut Reflections<T>,
     first: usize,

@@ -1,4 +1,5 @@
-//! Makes the reflections of rows of a factor, and applies them: tile by tile, transposed, while some columns of V at a time stay in registers.
+//! Makes the reflections of rows of a factor, and applies them: tile by tile, transposed, while
+//! some columns of V at a time stay in registers.
 
 use pulp::bytemuck::{bytes_of, cast_slice, cast_slice_mut, pod_read_unaligned};
 use pulp::{Simd, WithSimd};
@@ -9,7 +10,8 @@ use crate::backend::cpu::matrix::views::ColumnsMut;
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 
-/// Applies reflections, of `each` coefficients for a row, to as many rows of R, and to V, in columns right of where they were made.
+/// Applies reflections, of `each` coefficients for a row, to as many rows of R, and to V, in
+/// columns right of where they were made.
 pub(crate) fn follow<T: Scalar>(
     coefficients: &[T],
     each: usize,
@@ -24,7 +26,8 @@ pub(crate) fn follow<T: Scalar>(
     });
 }
 
-/// Makes the reflections of the rows of a square block on the diagonal, and applies them within it. The first row for which there is none is an error.
+/// Makes the reflections of the rows of a square block on the diagonal, and applies them within it.
+/// The first row for which there is none is an error.
 pub(super) fn lead<T: Scalar>(
     change: Change,
     r: ColumnsMut<'_, T>,
@@ -321,7 +324,8 @@ fn lead_tile<T: Scalar, S: Simd, const K: usize, const G: usize>(
     Ok(())
 }
 
-/// The reflections of a square's own rows with some columns of V. What lies below the diagonal meets them too, and is of no use.
+/// The reflections of a square's own rows with some columns of V. What lies below the diagonal
+/// meets them too, and is of no use.
 #[inline(always)]
 fn own<T: Scalar, S: Simd, const K: usize, const G: usize>(
     context: &Context<T, S>,

@@ -1,4 +1,5 @@
-//! Panels of columns of a factor that is changed, as tasks of several threads; see `update/factor.rs`.
+//! Panels of columns of a factor that is changed, as tasks of several threads; see
+//! `update/factor.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -12,7 +13,8 @@ use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 
-/// Some columns, from the first row down to their diagonal, their rows of V, and where the coefficients go.
+/// Some columns, from the first row down to their diagonal, their rows of V, and where the
+/// coefficients go.
 struct Panel<'a, T> {
     from: Option<Columns<'a, T>>,
     r: ColumnsMut<'a, T>,
@@ -177,7 +179,8 @@ impl<'a, T: Scalar> Work<'a, T> {
     }
 }
 
-/// The upper triangle's part of columns that begin with column `first` of the whole, and zeros below; an error unless it can be that of a factor.
+/// The upper triangle's part of columns that begin with column `first` of the whole, and zeros
+/// below; an error unless it can be that of a factor.
 fn copy<T: Scalar>(from: Columns<'_, T>, first: usize, mut to: ColumnsMut<'_, T>) -> Result<()> {
     let zero = T::from_f64(0.0);
     for j in 0..from.ncols() {
@@ -196,7 +199,8 @@ fn copy<T: Scalar>(from: Columns<'_, T>, first: usize, mut to: ColumnsMut<'_, T>
 }
 
 vectorized! {
-    /// Whether all are finite: zero times a number is zero, and of all else it is NaN, which a sum keeps.
+    /// Whether all are finite: zero times a number is zero, and of all else it is NaN, which a sum
+    /// keeps.
     fn copy_finite<'a, T>(from: &'a [T], to: &'a mut [T]) -> bool {
         const SIDE: usize = 32;
         let zero = T::from_f64(0.0);

@@ -1,17 +1,19 @@
-//! Reflections of rows of a triangular factor with columns of another matrix; see `update/factor.rs` for the formulas.
+//! Reflections of rows of a triangular factor with columns of another matrix; see
+//! `update/factor.rs` for the formulas.
 
 use pulp::{Simd, WithSimd};
 
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 
-/// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`] gives are one reflection: [`Ends`], and a number for each
-/// column.
+/// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`]
+/// gives are one reflection: [`Ends`], and a number for each column.
 pub(super) fn each_row<T: Scalar>(columns: usize) -> usize {
     Parts::new(columns, held::<T>()).map(|p| p.len()).sum()
 }
 
-/// Columns of V that are one reflection: from `first` on `count`, and as many coefficients as for `padded`, from `at` on.
+/// Columns of V that are one reflection: from `first` on `count`, and as many coefficients as for
+/// `padded`, from `at` on.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) first: usize,
@@ -94,7 +96,8 @@ fn held<T: Scalar>() -> usize {
     faer::traits::SimdArch::dispatch(processor, Held)
 }
 
-/// What a reflection is made of besides w: with these a row becomes `n = c r + p w'v`, and V `v + q w (s r + n)`. The sign of the diagonal entry is s.
+/// What a reflection is made of besides w: with these a row becomes `n = c r + p w'v`, and V
+/// `v + q w (s r + n)`. The sign of the diagonal entry is s.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends<T> {
     pub(crate) c: T,
@@ -112,13 +115,15 @@ impl<T: Scalar> Ends<T> {
 /// Coefficients of a reflection besides w.
 pub(crate) const FIXED: usize = 4;
 
-/// Whether w is near enough to one for its products with columns of V to stay in the range where these do; what is small beside h does not matter.
+/// Whether w is near enough to one for its products with columns of V to stay in the range where
+/// these do; what is small beside h does not matter.
 fn is_near_one<T: Scalar>(square: f64) -> bool {
     let end = if T::EPS < 1e-10 { 1e80 } else { 1e10 };
     square > 1.0 / end && square < end
 }
 
-/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry; none where w should be scaled, or nothing positive is left.
+/// The reflection for a diagonal entry and the square of w's length, and what becomes of the entry;
+/// none where w should be scaled, or nothing positive is left.
 #[inline(always)]
 pub(super) fn reflection<T: Scalar>(change: Change, r: T, squares: T) -> Option<(Ends<T>, T)> {
     let (r, squares): (f64, f64) = (r.into(), squares.into());
@@ -130,7 +135,8 @@ pub(super) fn reflection<T: Scalar>(change: Change, r: T, squares: T) -> Option<
     Some(ends(r, square.sqrt(), by, 1.0))
 }
 
-/// Of w that has been multiplied by `scale`: where p and q are out of range w does not matter beside h.
+/// Of w that has been multiplied by `scale`: where p and q are out of range w does not matter
+/// beside h.
 #[inline(always)]
 fn ends<T: Scalar>(r: f64, h: f64, by: f64, scale: f64) -> (Ends<T>, T) {
     let of = T::from_f64;
@@ -144,7 +150,8 @@ fn ends<T: Scalar>(r: f64, h: f64, by: f64, scale: f64) -> (Ends<T>, T) {
     (ends, of(h))
 }
 
-/// The same of any numbers: w is scaled by a power of two to be near one. None where nothing greater than zero, and in the range, becomes of the entry.
+/// The same of any numbers: w is scaled by a power of two to be near one. None where nothing
+/// greater than zero, and in the range, becomes of the entry.
 #[cold]
 pub(super) fn reflection_of_any<T: Scalar>(
     change: Change,

@@ -24,11 +24,13 @@ const BLOCK: Kernel = Kernel::new(Family::CholeskyBatch, "batch_factor_block");
 /// Above this order one block takes too long.
 const BLOCK_ORDER: usize = 2048;
 
-/// What one launch has of the operations of the longest product's, some hundredths of a second; but never fewer matrices than fill a GPU.
+/// What one launch has of the operations of the longest product's, some hundredths of a second; but
+/// never fewer matrices than fill a GPU.
 const LAUNCH: f64 = 0.02;
 const LEAST_BLOCKS: usize = 256;
 
-/// Matrices of so many bytes in all are brought to the GPU at once, without asking how much memory is free.
+/// Matrices of so many bytes in all are brought to the GPU at once, without asking how much memory
+/// is free.
 const FEW_BYTES: usize = 64 << 20;
 /// The most bytes of matrices to bring to the GPU at once.
 const MOST_BYTES: u64 = 2 << 30;
@@ -78,8 +80,9 @@ pub(crate) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<()>
     }
 }
 
-/// With fewer matrices than this of order `n`, each is factored by the whole GPU. One block needs a time of the order of n^3,
-/// the whole GPU for a matrix of this size, which does not fill it, of the order of n.
+/// With fewer matrices than this of order `n`, each is factored by the whole GPU. One block needs a
+/// time of the order of n^3, the whole GPU for a matrix of this size, which does not fill it, of
+/// the order of n.
 fn fewest(n: usize) -> usize {
     if n > BLOCK_ORDER {
         usize::MAX

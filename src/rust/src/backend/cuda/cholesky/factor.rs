@@ -24,7 +24,8 @@ const ROW: Kernel = Kernel::new(Family::Cholesky, "pivot_row_warps");
 
 /// Order of a diagonal block, factored by one thread block.
 const BLOCK: usize = 64;
-/// Below this order blocks follow one another; above it the matrix is halved, so that products have long sums.
+/// Below this order blocks follow one another; above it the matrix is halved, so that products have
+/// long sums.
 const HALVE: usize = 512;
 
 /// Factors one triangle in place. An upper triangle is the lower one of the transposed view.
@@ -33,7 +34,8 @@ pub(crate) fn factor<T: Scalar>(ctx: &'static Context, uplo: Uplo, a: View<T>) -
     factor_in_parts(ctx, LARGEST, lower)
 }
 
-/// Factors the lower triangle, by one launch where the order is at most `largest` and the GPU has what that needs.
+/// Factors the lower triangle, by one launch where the order is at most `largest` and the GPU has
+/// what that needs.
 fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>) -> Result<()> {
     let order = match start(ctx, a, largest)? {
         Some(order) => order,
@@ -48,7 +50,8 @@ fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>)
     failure(found)
 }
 
-/// A factorization that may not be done yet: its order is in the buffer once it is, none where it is done.
+/// A factorization that may not be done yet: its order is in the buffer once it is, none where it
+/// is done.
 pub struct Started(Option<Buffer>);
 
 /// Factors the upper triangle in place, without waiting for it where that is one launch.
@@ -87,7 +90,8 @@ fn start<T: Scalar>(ctx: &'static Context, a: View<T>, largest: usize) -> Result
     }
 }
 
-/// `first` is the row of the whole matrix at which this part starts; `info` is set to the order of its failing minor.
+/// `first` is the row of the whole matrix at which this part starts; `info` is set to the order of
+/// its failing minor.
 fn factor_lower<T: Scalar>(
     ctx: &'static Context,
     largest: usize,
@@ -139,10 +143,12 @@ fn factor_lower<T: Scalar>(
     Ok(())
 }
 
-/// The kernels' record of the pivoted factorization: stop, rank, pivot, a gap, and the tolerance in two words.
+/// The kernels' record of the pivoted factorization: stop, rank, pivot, a gap, and the tolerance in
+/// two words.
 const STATE_WORDS: usize = 6;
 
-/// Factors the upper triangle with pivoting, in panels whose rows are subtracted from the rest together.
+/// Factors the upper triangle with pivoting, in panels whose rows are subtracted from the rest
+/// together.
 pub(crate) fn factor_pivoted<T: Scalar>(
     ctx: &'static Context,
     tol: f64,
@@ -222,8 +228,8 @@ mod tests {
     use crate::base::interrupt;
     use crate::base::matrix::Part;
 
-    /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and the failing minor is the whole
-    /// matrix's.
+    /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and
+    /// the failing minor is the whole matrix's.
     #[test]
     fn parts_make_the_whole() {
         parts_make_the_whole_of::<f64>();

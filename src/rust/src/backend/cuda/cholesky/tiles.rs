@@ -1,4 +1,5 @@
-//! Cholesky factorization of a whole matrix in double precision by one launch (`kernels/cholesky/cholesky_tiles.cu`).
+//! Cholesky factorization of a whole matrix in double precision by one launch
+//! (`kernels/cholesky/cholesky_tiles.cu`).
 
 use std::mem::size_of;
 
@@ -19,8 +20,9 @@ const REPORT: Kernel = Kernel::untyped(Family::CholeskyTiles, "tiles_report_firs
 /// Order of a tile, and threads of a block.
 const TILE: usize = 64;
 const THREADS: u32 = 256;
-/// Bytes of shared memory of a block: slabs of 16 steps of two tiles' lines and a diagonal tile with inverses, for each half. From
-/// sm_90 on there are four slabs, before, where there is less room, two.
+/// Bytes of shared memory of a block: slabs of 16 steps of two tiles' lines and a diagonal tile
+/// with inverses, for each half. From sm_90 on there are four slabs, before, where there is less
+/// room, two.
 fn shared_bytes(capability: (i32, i32)) -> usize {
     let slabs = if capability >= (9, 0) { 4 } else { 2 };
     2 * (slabs * 16 * 2 * TILE + LETTERS) * size_of::<f64>()
@@ -30,16 +32,20 @@ fn shared_bytes(capability: (i32, i32)) -> usize {
 const LETTERS: usize = 4 * (TILE * 16 + 16 * 16);
 /// Numbers in the mail for each row of tiles: the diagonal tile and its neighbour below.
 const MAIL: usize = LETTERS + TILE * TILE;
-/// Bytes at the front of the shared state: the order of the failing minor, then the ticket, and room until the mail.
+/// Bytes at the front of the shared state: the order of the failing minor, then the ticket, and
+/// room until the mail.
 const FRONT: usize = 256;
 
-/// The largest matrix that is factored by one launch. Above it, large products outside are faster than those of its tiles.
+/// The largest matrix that is factored by one launch. Above it, large products outside are faster
+/// than those of its tiles.
 pub(crate) const LARGEST: usize = 5120;
-/// Blocks that own rows at the diagonal, in turn: a row takes them less than so many steps along the diagonal.
+/// Blocks that own rows at the diagonal, in turn: a row takes them less than so many steps along
+/// the diagonal.
 const OWNERS: usize = 8;
 /// They are at most one in so many blocks.
 const OWNERS_SHARE: usize = 8;
-/// Columns by which the last three tiles of a row are prepared by others before its owner takes them over.
+/// Columns by which the last three tiles of a row are prepared by others before its owner takes
+/// them over.
 const AHEAD: usize = 8;
 
 /// How a factorization is started.
@@ -50,8 +56,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// For a matrix of so many tiles a side, where that many blocks are resident together. None where they are too few to wait for
-    /// one another.
+    /// For a matrix of so many tiles a side, where that many blocks are resident together. None
+    /// where they are too few to wait for one another.
     fn of(tiles: usize, resident: usize) -> Option<Grid> {
         let owners = OWNERS.min((resident / OWNERS_SHARE).max(1)).min(tiles);
         // A column of tiles has three for owners; half a block makes each of the others.
@@ -64,8 +70,9 @@ impl Grid {
     }
 }
 
-/// Starts the factorization of the lower triangle of a view. The buffer's first i32 will be the 1-based order of the first leading
-/// minor that is not positive, or negative. None where this way is not open, or the order greater than `largest`: nothing is done.
+/// Starts the factorization of the lower triangle of a view. The buffer's first i32 will be the
+/// 1-based order of the first leading minor that is not positive, or negative. None where this way
+/// is not open, or the order greater than `largest`: nothing is done.
 pub(crate) fn start<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
@@ -119,7 +126,8 @@ pub(crate) fn start<T: Scalar>(
     Ok(Some(state))
 }
 
-/// Sets `info`, unless it is set already, where the diagonal block from row `first` on failed; `order` is what [`start`] returned.
+/// Sets `info`, unless it is set already, where the diagonal block from row `first` on failed;
+/// `order` is what [`start`] returned.
 pub(crate) fn report(
     ctx: &'static Context,
     order: &Buffer,

@@ -1,7 +1,8 @@
 //! Rank-k updates of factors by reflections of rows (`kernels/cholesky/cholesky_update.cu`).
 //!
-//! Columns of V are taken into account some at a time: a pass over the factor for each launch's worth of them. A launch may have some columns of the factor
-//! alone, for it finds the reflections of the rows above in memory, where earlier launches have left them.
+//! Columns of V are taken into account some at a time: a pass over the factor for each launch's
+//! worth of them. A launch may have some columns of the factor alone, for it finds the reflections
+//! of the rows above in memory, where earlier launches have left them.
 
 use std::mem::size_of;
 
@@ -16,7 +17,8 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
 
-/// Columns of the factor of a warp, warps of a block with columns, of which there is one more, and rows whose reflections are made together.
+/// Columns of the factor of a warp, warps of a block with columns, of which there is one more, and
+/// rows whose reflections are made together.
 const COLUMNS: usize = 16;
 const WORKERS: usize = 7;
 const ROWS: usize = 8;
@@ -25,7 +27,8 @@ const RING: usize = 8;
 /// Tiles of the factor at hand or on their way, of each warp.
 const AHEAD: usize = 4;
 
-/// Whether a change of a factor of order n by so many columns is over within some tenths of a second, so that nobody looks whether the user wants an end.
+/// Whether a change of a factor of order n by so many columns is over within some tenths of a
+/// second, so that nobody looks whether the user wants an end.
 pub(crate) fn is_short(n: usize, k: usize) -> bool {
     (n as f64).powi(2) * k as f64 <= SHORT
 }
@@ -35,7 +38,8 @@ const SHORT: f64 = 1e11;
 /// Columns of the factor in every launch but the last are a multiple of this.
 pub(crate) const UNIT: usize = 32;
 
-/// A kernel for so many columns of V, and seconds that a column of the factor takes where these, one after the other, are what takes longest: on an H200.
+/// A kernel for so many columns of V, and seconds that a column of the factor takes where these,
+/// one after the other, are what takes longest: on an H200.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pass {
     kernel: Kernel,
@@ -68,7 +72,8 @@ impl Pass {
             .unwrap_or(largest)
     }
 
-    /// Numbers of the reflections of a row, as `Layout` in the kernel has them: a column of Y, a row of L and a sign.
+    /// Numbers of the reflections of a row, as `Layout` in the kernel has them: a column of Y, a
+    /// row of L and a sign.
     fn numbers(&self) -> usize {
         self.most + ROWS + 1
     }
@@ -118,7 +123,8 @@ pub(crate) fn is_there(ctx: &'static Context) -> bool {
     ctx.has(Family::CholeskyUpdate) && largest.shared() <= ctx.properties.shared
 }
 
-/// Whether reflections for V of `k` columns are faster than forming the matrix of order n and factoring it.
+/// Whether reflections for V of `k` columns are faster than forming the matrix of order n and
+/// factoring it.
 pub(crate) fn pays(n: usize, k: usize) -> bool {
     let [.., largest] = PASSES;
     let each = (k / largest.most) as f64 * largest.seconds;
@@ -173,8 +179,9 @@ pub(crate) fn reflections(
     })
 }
 
-/// Changes the columns from `first` on, all rows of them down to the diagonal, as the reflections of the rows above do and those that are made here. `v`: the
-/// columns' rows of V. An error leaves them half changed.
+/// Changes the columns from `first` on, all rows of them down to the diagonal, as the reflections
+/// of the rows above do and those that are made here. `v`: the columns' rows of V. An error leaves
+/// them half changed.
 pub(crate) fn change<T: Scalar>(
     ctx: &'static Context,
     all: &mut Reflections,
@@ -207,7 +214,8 @@ pub(crate) fn change<T: Scalar>(
     }
 }
 
-/// Adds V V' to a factor where no magnitude in V is above `most`; else nothing is changed, and that is false. The GPU does not wait for an answer.
+/// Adds V V' to a factor where no magnitude in V is above `most`; else nothing is changed, and that
+/// is false. The GPU does not wait for an answer.
 pub(crate) fn change_guarded<T: Scalar>(
     ctx: &'static Context,
     most: f64,
@@ -232,7 +240,8 @@ pub(crate) fn change_guarded<T: Scalar>(
 /// What a launch says that has found V too large.
 const REFUSED: i32 = 0;
 
-/// All passes over some columns, where the number at the first address is not above the second one, if there is an address. The least order of a minor that is not positive.
+/// All passes over some columns, where the number at the first address is not above the second one,
+/// if there is an address. The least order of a minor that is not positive.
 fn launch<T: Scalar>(
     ctx: &'static Context,
     all: &mut Reflections,
@@ -302,7 +311,8 @@ mod tests {
         }
     }
 
-    /// What the kernel's structure comes to, by the compiler, and what the smallest GPUs have for it.
+    /// What the kernel's structure comes to, by the compiler, and what the smallest GPUs have for
+    /// it.
     #[test]
     fn shared_memory_is_as_in_the_kernel() {
         assert_eq!(PASSES.map(|p| p.shared()), [45936, 51312, 62064, 83568]);

@@ -9,7 +9,8 @@ use crate::backend::cuda::precision::via_f64::{pays, Wide, LEAF};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
-/// Whether a Cholesky factor of this order is made in double precision as a whole, and rounded once.
+/// Whether a Cholesky factor of this order is made in double precision as a whole, and rounded
+/// once.
 pub(crate) fn is_whole_cholesky<T: Scalar>(ctx: &Context, order: usize) -> bool {
     pays::<T>(ctx) && order <= cholesky::tiles::LARGEST
 }

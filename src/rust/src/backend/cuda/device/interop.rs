@@ -1,4 +1,5 @@
-//! What other users of the GPU in this process need of a device: its stream, its addresses, its clock.
+//! What other users of the GPU in this process need of a device: its stream, its addresses, its
+//! clock.
 
 use std::ffi::c_void;
 use std::mem::size_of;
@@ -20,8 +21,8 @@ impl<T: Scalar> Matrix<'_, T> {
 }
 
 impl CudaDevice {
-    /// The stream (`cudaStream_t`) in which everything here runs, in order. Work of other libraries put into it comes
-    /// after all that was asked of the device before.
+    /// The stream (`cudaStream_t`) in which everything here runs, in order. Work of other libraries
+    /// put into it comes after all that was asked of the device before.
     pub fn stream(&self) -> *mut c_void {
         self.ctx.stream.cast()
     }
@@ -38,21 +39,23 @@ impl CudaDevice {
             return Ok(());
         }
         self.ctx.bind()?;
-        // SAFETY: both sides hold that many bytes and are different allocations, one of them borrowed mutably.
+        // SAFETY: both sides hold that many bytes and are different allocations, one of them
+        // borrowed mutably.
         let code = unsafe {
             sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, self.ctx.stream)
         };
         self.ctx.check(code, "cuMemcpyDtoDAsync")
     }
 
-    /// Starts a kernel that writes where there is no memory: with it the GPU fails for this process. For tests of what then becomes
-    /// of the process.
+    /// Starts a kernel that writes where there is no memory: with it the GPU fails for this
+    /// process. For tests of what then becomes of the process.
     pub fn fault(&self) -> Result<()> {
         set_identity(self.ctx, View::<f64>::new(256, 64, 64, 64))
     }
 
-    /// Runs `work` and waits. Besides its value, the milliseconds by the device's clock from the moment all earlier work
-    /// in the stream was done to the moment all that `work` put into it was.
+    /// Runs `work` and waits. Besides its value, the milliseconds by the device's clock from the
+    /// moment all earlier work in the stream was done to the moment all that `work` put into it
+    /// was.
     pub fn timed<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
         let (start, end) = (Moment::new(self.ctx)?, Moment::new(self.ctx)?);
         start.record()?;
@@ -60,7 +63,8 @@ impl CudaDevice {
         end.record()?;
         self.ctx.wait()?;
         let mut ms = 0.0f32;
-        // SAFETY: both events were recorded in this context's stream and, after the wait, have happened.
+        // SAFETY: both events were recorded in this context's stream and, after the wait, have
+        // happened.
         let code = unsafe { sys::cuEventElapsedTime(&mut ms, start.event, end.event) };
         self.ctx.check(code, "cuEventElapsedTime")?;
         Ok((value, f64::from(ms)))

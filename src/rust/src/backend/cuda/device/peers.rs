@@ -125,7 +125,8 @@ fn allow(reader: &Context, owner: &Context, flags: sys::CUmemAccess_flags) -> bo
 /// Numbers of a matrix for trial.
 const TRIAL: usize = 1 << 20;
 
-/// Whether a copy brings what it should. There are machines where every call succeeds, and nothing, or something else, arrives.
+/// Whether a copy brings what it should. There are machines where every call succeeds, and nothing,
+/// or something else, arrives.
 fn arrives(reader: &'static Context, owner: &'static Context) -> Result<bool> {
     let pattern = |k: usize| (k * 7919 % 10_007) as f64 + 0.5;
     let sent: Vec<f64> = (0..TRIAL).map(pattern).collect();

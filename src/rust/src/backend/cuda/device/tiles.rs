@@ -52,7 +52,8 @@ fn pin(ctx: &Context, memory: &Pages) -> Result<()> {
         }
         done => done?,
     }
-    // A forked child has no use for it, and must not share it: a page that both have is copied when it is next written, and the GPU would go on with the other one.
+    // A forked child has no use for it, and must not share it: a page that both have is copied when
+    // it is next written, and the GPU would go on with the other one.
     #[cfg(target_os = "linux")]
     // SAFETY: whole pages of that memory.
     let _ = unsafe { libc::madvise(start.cast(), memory.len(), libc::MADV_DONTFORK) };

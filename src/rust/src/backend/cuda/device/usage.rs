@@ -48,7 +48,8 @@ impl Context {
     pub(crate) fn trim(&self) -> Result<()> {
         self.wait()?;
         if !self.pool.handle.is_null() {
-            // Nothing is left to wait for, but the pool gives back only what a synchronization has seen to be free.
+            // Nothing is left to wait for, but the pool gives back only what a synchronization has
+            // seen to be free.
             // SAFETY: the context is current.
             self.check(unsafe { sys::cuCtxSynchronize() }, "cuCtxSynchronize")?;
             // SAFETY: the pool is ours and its freed memory is no longer in use.
@@ -133,7 +134,8 @@ impl CudaDevice {
         }
     }
 
-    /// Gives back all memory that no matrix holds: what is kept for the next call, on the GPU and for copies.
+    /// Gives back all memory that no matrix holds: what is kept for the next call, on the GPU and
+    /// for copies.
     pub fn release(&self) -> Result<()> {
         for sums in &self.ctx.sums {
             let kept = lock(sums).take();

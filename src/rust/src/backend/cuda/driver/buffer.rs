@@ -11,7 +11,8 @@ use crate::base::accounting::{held, relieve, Search};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
-/// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it was made.
+/// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it
+/// was made.
 pub(crate) struct Buffer {
     ctx: &'static Context,
     pub ptr: u64,
@@ -19,8 +20,8 @@ pub(crate) struct Buffer {
     beside: bool,
 }
 
-/// What is tried before a lack of memory is an error: what freed memory the pool keeps goes back to the driver, then what young
-/// garbage holds, then what any does.
+/// What is tried before a lack of memory is an error: what freed memory the pool keeps goes back to
+/// the driver, then what young garbage holds, then what any does.
 const REMEDIES: [Option<Search>; 3] = [None, Some(Search::Light), Some(Search::Full)];
 
 impl Buffer {
@@ -142,7 +143,8 @@ impl Buffer {
         self.ctx.wait()?;
         let bytes = std::mem::size_of_val(values);
         count(0, bytes);
-        // SAFETY: both sides have `bytes` bytes, any bytes are a valid `U`, and the wait outlasts the copy.
+        // SAFETY: both sides have `bytes` bytes, any bytes are a valid `U`, and the wait outlasts
+        // the copy.
         let code = unsafe {
             sys::cuMemcpyDtoHAsync_v2(values.as_mut_ptr().cast(), self.ptr, bytes, self.ctx.stream)
         };
@@ -150,7 +152,8 @@ impl Buffer {
         self.ctx.wait()
     }
 
-    /// As [`Buffer::to_slice`], by a stream in which nothing else is queued, of what is known to be there.
+    /// As [`Buffer::to_slice`], by a stream in which nothing else is queued, of what is known to be
+    /// there.
     pub(crate) fn to_slice_in<U: Plain>(
         &self,
         stream: sys::CUstream,
@@ -194,12 +197,12 @@ impl Drop for Buffer {
         }
         let bytes = self.bytes as u64;
         let before = self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
-        // Garbage of one GPU may be collected in the middle of a call to another. An error is that of a forked child's copy, or of a
-        // GPU that has failed: there is nothing to give back.
+        // Garbage of one GPU may be collected in the middle of a call to another. An error is that
+        // of a forked child's copy, or of a GPU that has failed: there is nothing to give back.
         let _ = self.ctx.visit(|| {
             self.ctx.pool.in_use(before, before - bytes);
-            // SAFETY: allocated by the same means; work queued before in its stream uses it first, since a stream runs in order,
-            // and cuMemFree waits for the device.
+            // SAFETY: allocated by the same means; work queued before in its stream uses it first,
+            // since a stream runs in order, and cuMemFree waits for the device.
             let _ = unsafe {
                 if self.ctx.pool.handle.is_null() {
                     sys::cuMemFree_v2(self.ptr)

@@ -28,8 +28,9 @@ pub(crate) struct Piece {
     pub device_pitch: usize,
     pub width: usize,
     pub columns: usize,
-    /// Of a piece of an upper triangle: the bytes of its first column that belong to the triangle, each later column having
-    /// an element more, and the bytes of a whole column. The rest of the columns is zero.
+    /// Of a piece of an upper triangle: the bytes of its first column that belong to the triangle,
+    /// each later column having an element more, and the bytes of a whole column. The rest of the
+    /// columns is zero.
     pub triangle: Option<Triangle>,
 }
 
@@ -57,8 +58,8 @@ const TALL: usize = 32 << 10;
 /// Copies shorter than this are not worth a thread of their own.
 const LEAST: usize = 512 << 10;
 
-/// How so many bytes are best cut: into pieces of how many bytes, for how many of `workers` threads. Some pieces for each thread,
-/// none longer than a slot.
+/// How so many bytes are best cut: into pieces of how many bytes, for how many of `workers`
+/// threads. Some pieces for each thread, none longer than a slot.
 pub(crate) fn cut(bytes: usize, workers: usize, slot: usize) -> (usize, usize) {
     let threads = (bytes / (2 * LEAST)).clamp(1, workers);
     let piece = (bytes / (2 * threads))
@@ -94,7 +95,8 @@ impl<T: Scalar> Pair<T> {
         rows * self.cols * size_of::<T>()
     }
 
-    /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed for the upper triangle.
+    /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed
+    /// for the upper triangle.
     pub(crate) fn pieces(self, part: Part, most: usize) -> Vec<Piece> {
         let size = size_of::<T>();
         let column = self.rows * size;

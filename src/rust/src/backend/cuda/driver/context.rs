@@ -22,7 +22,8 @@ pub(crate) struct Context {
     pub properties: Properties,
     pub handle: sys::CUcontext,
     pub stream: sys::CUstream,
-    /// What is started in [`Context::beside`] goes here. It comes before what waits in the other stream.
+    /// What is started in [`Context::beside`] goes here. It comes before what waits in the other
+    /// stream.
     pub side: sys::CUstream,
     /// Copies from and to staging memory.
     pub up: sys::CUstream,
@@ -47,7 +48,8 @@ pub(crate) struct Context {
     failed: Mutex<Option<Error>>,
 }
 
-// SAFETY: driver handles may be used from any thread; each use makes the context current on its thread first.
+// SAFETY: driver handles may be used from any thread; each use makes the context current on its
+// thread first.
 unsafe impl Send for Context {}
 // SAFETY: as above; mutable state is behind mutexes.
 unsafe impl Sync for Context {}
@@ -82,7 +84,8 @@ pub(crate) fn check(code: CUresult, call: &str) -> Result<()> {
 
 pub(super) fn error_name(code: CUresult) -> String {
     let mut text = std::ptr::null();
-    // SAFETY: the driver is loaded, since it gave this code; on success it stores the address of a static string.
+    // SAFETY: the driver is loaded, since it gave this code; on success it stores the address of a
+    // static string.
     let known = unsafe { sys::cuGetErrorName(code, &mut text) } == CUresult::CUDA_SUCCESS
         && !text.is_null();
     if known {
@@ -98,9 +101,10 @@ pub(super) fn error_name(code: CUresult) -> String {
 /// Codes after which a context does nothing any more.
 fn is_fatal(code: CUresult) -> bool {
     let c = code as i32;
-    // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access, time-out, failed launch;
-    // 999 unknown. 704 and 705 (peer access), 708 and 709 (context state), 712 and 713 (host registration) and 720 (a launch
-    // of more blocks than can be resident) do no harm.
+    // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access,
+    // time-out, failed launch; 999 unknown. 704 and 705 (peer access), 708 and 709 (context state),
+    // 712 and 713 (host registration) and 720 (a launch of more blocks than can be resident) do no
+    // harm.
     matches!(c, 214 | 220 | 226 | 700..=703 | 706 | 707 | 710 | 711 | 714..=719 | 721 | 999)
 }
 
@@ -132,7 +136,8 @@ impl Context {
         let mut handle = std::ptr::null_mut();
         let mut streams = [std::ptr::null_mut(); 4];
         let mut side = std::ptr::null_mut();
-        // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never released.
+        // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never
+        // released.
         unsafe {
             check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
             check(
@@ -173,7 +178,8 @@ impl Context {
         })
     }
 
-    /// GPU 0 for a test, or None with the reason printed. Where `CUDAFACTOR_REQUIRE_GPU` is 1 its absence fails the test.
+    /// GPU 0 for a test, or None with the reason printed. Where `CUDAFACTOR_REQUIRE_GPU` is 1 its
+    /// absence fails the test.
     #[cfg(test)]
     pub(crate) fn for_test() -> Option<&'static Context> {
         match Context::open(0) {

@@ -1,4 +1,5 @@
-//! What stands between a caller and a driver: shapes that fit, and another way where memory is short.
+//! What stands between a caller and a driver: shapes that fit, and another way where memory is
+//! short.
 
 use super::buffer::where_there_is_room;
 use crate::base::error::{Error, Result};
@@ -22,7 +23,8 @@ pub(crate) fn require_indexable((m, n): (usize, usize)) -> Result<()> {
     )
 }
 
-/// Blocks on their way take some memory beside the matrix: where that is not there, one step goes after the other.
+/// Blocks on their way take some memory beside the matrix: where that is not there, one step goes
+/// after the other.
 pub(crate) fn in_blocks<R>(f: impl FnOnce() -> Result<Option<R>>) -> Result<Option<R>> {
     let before = progress::queued();
     let done = where_there_is_room(f())?.flatten();

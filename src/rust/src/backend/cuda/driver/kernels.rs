@@ -99,7 +99,8 @@ impl Family {
         }
     }
 
-    /// The packed code for a device of that compute capability; none where the family needs a newer one.
+    /// The packed code for a device of that compute capability; none where the family needs a newer
+    /// one.
     pub(crate) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static [u8]> {
         Some(match self {
             Family::Gemm => packed!("gemm"),
@@ -317,8 +318,8 @@ pub(crate) struct Function {
     pub resident: OnceLock<usize>,
 }
 
-// SAFETY: a function handle is a process-wide name of loaded code, valid on any thread while its module, which is
-// never unloaded, lives.
+// SAFETY: a function handle is a process-wide name of loaded code, valid on any thread while its
+// module, which is never unloaded, lives.
 unsafe impl Send for Function {}
 // SAFETY: as above; the handle is only passed on to the driver.
 unsafe impl Sync for Function {}

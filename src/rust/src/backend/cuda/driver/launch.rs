@@ -24,7 +24,8 @@ enum Blocks {
 const PORTABLE_CLUSTER: usize = 8;
 
 impl Context {
-    /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads. No blocks: nothing to do.
+    /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads.
+    /// No blocks: nothing to do.
     pub(crate) fn launch<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -48,7 +49,8 @@ impl Context {
         self.start::<T>(kernel, Blocks::Alone, grid, threads, shared, args)
     }
 
-    /// As [`Context::launch_shared`], for blocks that wait for one another: all are resident together, or none is started.
+    /// As [`Context::launch_shared`], for blocks that wait for one another: all are resident
+    /// together, or none is started.
     pub(crate) fn launch_together<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -60,7 +62,8 @@ impl Context {
         self.start::<T>(kernel, Blocks::Together, (blocks, 1), threads, shared, args)
     }
 
-    /// As [`Context::launch_shared`], for blocks that are one cluster. [`Context::takes_cluster`] has said that it can be.
+    /// As [`Context::launch_shared`], for blocks that are one cluster. [`Context::takes_cluster`]
+    /// has said that it can be.
     pub(crate) fn launch_cluster<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -104,8 +107,9 @@ impl Context {
         let address = |v: &mut u64| std::ptr::from_mut(v).cast();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(address).collect();
         let (f, stream, params) = (function.handle, self.stream_now(), pointers.as_mut_ptr());
-        // SAFETY: `params` has one valid address for each of the kernel's parameters, of the parameter's size (checked above);
-        // the driver copies the values before it returns. Function and stream belong to the current context.
+        // SAFETY: `params` has one valid address for each of the kernel's parameters, of the
+        // parameter's size (checked above); the driver copies the values before it returns.
+        // Function and stream belong to the current context.
         let code = unsafe {
             match how {
                 Blocks::Alone => {
@@ -138,7 +142,8 @@ impl Context {
             });
         }
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is loaded in the current context; the size is within the device's limit, an i32.
+        // SAFETY: the function is loaded in the current context; the size is within the device's
+        // limit, an i32.
         let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, shared as i32) };
         self.check(code, "cuFuncSetAttribute")?;
         function.allowed.fetch_max(shared, Ordering::Relaxed);
@@ -159,8 +164,8 @@ impl Context {
         Ok(())
     }
 
-    /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about and started with the same
-    /// numbers.
+    /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about
+    /// and started with the same numbers.
     pub(crate) fn resident<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -207,7 +212,8 @@ impl Context {
             &mut attribute,
         );
         let mut clusters = 0;
-        // SAFETY: the function is loaded in the current context; the configuration and the out-parameter are valid.
+        // SAFETY: the function is loaded in the current context; the configuration and the
+        // out-parameter are valid.
         let code =
             unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function.handle, &config) };
         Ok(code == sys::CUresult::CUDA_SUCCESS && clusters > 0)

@@ -1,7 +1,7 @@
 //! One GPU of this process: its context, streams, memory, kernels, and how they are launched.
 //!
-//! It imports `base` alone.
-//! Start with [`context`]; [`kernels`] lists the families, [`launch`] starts them, [`probe`] says whether there is a GPU.
+//! It imports `base` alone. Start with [`context`]; [`kernels`] lists the families, [`launch`]
+//! starts them, [`probe`] says whether there is a GPU.
 
 pub(super) mod buffer;
 pub(super) mod chunks;

@@ -1,7 +1,8 @@
 //! How the kernels' code comes to the GPU.
 //!
-//! PTX travels in the library packed; a family is unpacked when it is first used, and the driver compiles it for the GPU.
-//! What a kernel takes is read off its PTX, so that a launch with other arguments is refused instead of being undefined.
+//! PTX travels in the library packed; a family is unpacked when it is first used, and the driver
+//! compiles it for the GPU. What a kernel takes is read off its PTX, so that a launch with other
+//! arguments is refused instead of being undefined.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -32,7 +33,8 @@ unsafe impl Sync for Module {}
 /// Dynamic shared memory that every kernel may have; more must be allowed.
 const SHARED_ALWAYS: usize = 48 << 10;
 
-/// Bytes of address space that the driver's compiler of PTX needs. With less it fails, or ends the process.
+/// Bytes of address space that the driver's compiler of PTX needs. With less it fails, or ends the
+/// process.
 const COMPILER: usize = 256 << 20;
 
 /// The text that `tools/kernels.py` packed.
@@ -47,7 +49,8 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// The kinds of the parameters of every kernel in PTX text. A kernel with a parameter of another kind is left out.
+/// The kinds of the parameters of every kernel in PTX text. A kernel with a parameter of another
+/// kind is left out.
 pub(crate) fn parameters(ptx: &str) -> HashMap<String, Vec<Kind>> {
     let entry = |text: &str| {
         let (name, rest) = text.split_once('(')?;
@@ -72,7 +75,8 @@ fn kind(parameter: &str) -> Option<Kind> {
 impl Context {
     /// Loads a family's module. The driver keeps what it compiles in a cache of its own.
     ///
-    /// Errors: [`Error::HostMemory`] where the compiler has no room; [`Error::DeviceUnavailable`] where the module does not load.
+    /// Errors: [`Error::HostMemory`] where the compiler has no room; [`Error::DeviceUnavailable`]
+    /// where the module does not load.
     pub(super) fn load_family(&self, family: Family) -> Result<Module> {
         if !reserve::is_free(COMPILER) {
             return Err(Error::HostMemory {
@@ -132,7 +136,8 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// On every kind of GPU, each family that is for it unpacks to code for that GPU in which every kernel can be started.
+    /// On every kind of GPU, each family that is for it unpacks to code for that GPU in which every
+    /// kernel can be started.
     #[test]
     fn every_family_unpacks() {
         for (major, minor) in [(6, 0), (7, 5), (8, 0), (8, 9), (9, 0), (12, 0)] {

@@ -5,7 +5,8 @@ use cudarc::driver::sys::{self, CUresult};
 use super::context::check;
 use crate::base::error::Result;
 
-/// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of giving it back to the driver.
+/// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of
+/// giving it back to the driver.
 const KEEPS: u64 = 8;
 
 /// The driver is told of what is in use when that has passed a multiple of so many bytes.
@@ -19,15 +20,17 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// So many bytes are in use instead of so many before. What the driver takes for a threshold counts these, too: where they alone are above it, each small buffer
-    /// would be given back at once, and made anew, which takes longer than most of what is done in it.
+    /// So many bytes are in use instead of so many before. What the driver takes for a threshold
+    /// counts these, too: where they alone are above it, each small buffer would be given back at
+    /// once, and made anew, which takes longer than most of what is done in it.
     pub(super) fn in_use(&self, before: u64, now: u64) {
         if self.handle.is_null() || before / STEP == now / STEP {
             return;
         }
         let mut keep = now.saturating_add(self.keeps);
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the pool is ours; the threshold's value is a u64, as the attribute wants. Where it stays as it was nothing is lost but time.
+        // SAFETY: the pool is ours; the threshold's value is a u64, as the attribute wants. Where
+        // it stays as it was nothing is lost but time.
         let _ = unsafe {
             sys::cuMemPoolSetAttribute(self.handle, attribute, std::ptr::from_mut(&mut keep).cast())
         };
@@ -46,7 +49,8 @@ pub(crate) fn create(device: sys::CUdevice, ordinal: usize) -> Result<Pool> {
             keeps: 0,
         });
     }
-    // SAFETY: the structure is plain data for which zeros are valid: no export handle, no security attributes.
+    // SAFETY: the structure is plain data for which zeros are valid: no export handle, no security
+    // attributes.
     let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
     props.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
     props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;

@@ -47,7 +47,8 @@ pub(crate) fn driver() -> Result<()> {
 }
 
 fn start(started: &mut Option<u32>) -> Result<()> {
-    // Looked for once: where it is missing, the search through all its names takes more than a millisecond.
+    // Looked for once: where it is missing, the search through all its names takes more than a
+    // millisecond.
     static PRESENT: OnceLock<bool> = OnceLock::new();
     // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.
     if !PRESENT.get_or_init(|| unsafe { sys::is_culib_present() }) {
@@ -110,7 +111,8 @@ fn shown() -> usize {
     driver().and_then(|()| count_devices()).unwrap_or(0)
 }
 
-/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything is in the way.
+/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything
+/// is in the way.
 pub fn info() -> Vec<GpuInfo> {
     (0..shown()).filter_map(|i| describe(i).ok()).collect()
 }

@@ -1,4 +1,5 @@
-//! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a block may use.
+//! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a
+//! block may use.
 
 use std::mem::size_of;
 
@@ -13,7 +14,8 @@ pub(crate) struct Properties {
     pub multiprocessors: usize,
     /// Compute capability, major and minor.
     pub capability: (i32, i32),
-    /// The newest CUDA the driver knows: 1000 times its version and 10 times what follows the point.
+    /// The newest CUDA the driver knows: 1000 times its version and 10 times what follows the
+    /// point.
     pub driver: i32,
     /// Cycles per second, at most.
     pub clock: f64,
@@ -52,14 +54,15 @@ impl Properties {
         })
     }
 
-    /// Whether products in double precision, on the tensor cores, are about as fast as those in single precision, so that it pays to
-    /// compute in double. Other GPUs with such tensor cores (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, or for
-    /// show.
+    /// Whether products in double precision, on the tensor cores, are about as fast as those in
+    /// single precision, so that it pays to compute in double. Other GPUs with such tensor cores
+    /// (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, or for show.
     pub(crate) fn double_keeps_up(&self) -> bool {
         matches!(self.capability, (8, 0) | (9, 0) | (10, 0))
     }
 
-    /// Operations in double precision per second on the tensor cores of one multiprocessor, at most. Few GPUs are made for them.
+    /// Operations in double precision per second on the tensor cores of one multiprocessor, at
+    /// most. Few GPUs are made for them.
     fn tensor_rate(&self) -> f64 {
         let per_cycle = match self.capability {
             (9, 0) => 256.0,
@@ -89,8 +92,9 @@ impl Properties {
         }
     }
 
-    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for the one that runs and the one behind it,
-    /// at less than the highest rate: half a second at most.
+    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for
+    /// the one that runs and the one behind it, at less than the highest rate: half a second at
+    /// most.
     pub(crate) fn launch_operations<T: Scalar>(&self) -> f64 {
         const SECONDS: f64 = 0.135;
         SECONDS * self.product_rate::<T>() * self.multiprocessors as f64

@@ -1,4 +1,5 @@
-//! A GPU that has too little memory at a chosen moment: some of the buffers that a thread asks for are refused.
+//! A GPU that has too little memory at a chosen moment: some of the buffers that a thread asks for
+//! are refused.
 
 use crate::algo::dense::host_to_host;
 use crate::device::lapack::Lapack;
@@ -35,7 +36,8 @@ pub(super) fn refuses_this() -> bool {
     })
 }
 
-/// Does `f` while the buffers of these numbers, counted from 0, are refused to this thread. Also how many it asked for.
+/// Does `f` while the buffers of these numbers, counted from 0, are refused to this thread. Also
+/// how many it asked for.
 fn refusing<R>(numbers: Range<usize>, f: impl FnOnce() -> R) -> (R, usize) {
     REFUSED.set(Some(Refused { numbers, asked: 0 }));
     let result = f();
@@ -56,7 +58,8 @@ fn buffers_are_refused_by_their_numbers() {
 /// What a verb made of a matrix, in some matrices, and how many buffers it asked for.
 type Answer = (Result<Vec<Mat<f64>>>, usize);
 
-/// Diagonally dominant, so that there is nothing to exchange; its upper triangle is that of a positive definite matrix.
+/// Diagonally dominant, so that there is nothing to exchange; its upper triangle is that of a
+/// positive definite matrix.
 fn matrix(m: usize, n: usize) -> Mat<f64> {
     Mat::from_fn(m, n, |i, j| match i == j {
         true => m as f64,
@@ -78,8 +81,9 @@ fn close(got: &[Mat<f64>], want: &[Mat<f64>]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(one)
 }
 
-/// What comes in blocks asks for buffers beside the matrix, and where one of them is refused, one step goes after the other; where there is
-/// too little memory for that, too, it is an error, and the operand is what it was.
+/// What comes in blocks asks for buffers beside the matrix, and where one of them is refused, one
+/// step goes after the other; where there is too little memory for that, too, it is an error, and
+/// the operand is what it was.
 fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usize>) -> Answer) {
     let before = x.clone();
     let (want, asked) = verb(x.as_ref(), 0..0);
@@ -89,7 +93,8 @@ fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usiz
     moments.retain(|&at| at < asked);
     moments.dedup();
     for at in moments {
-        // While another test's matrix has the staging memory nothing comes in blocks, and nothing can give way.
+        // While another test's matrix has the staging memory nothing comes in blocks, and nothing
+        // can give way.
         let mut refused = Vec::new();
         let done = (0..60).find_map(|_| match verb(x.as_ref(), at..at + 1).0 {
             Ok(done) => Some(done),

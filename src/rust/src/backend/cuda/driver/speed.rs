@@ -28,7 +28,8 @@ pub fn of(ordinal: usize) -> Result<Gpu> {
 
 fn model(p: &Properties) -> Gpu {
     let all = REACHED * p.multiprocessors as f64;
-    // Kernels that any GPU can run, without tensor cores, reach half of the FP64 units of the older data-centre GPUs.
+    // Kernels that any GPU can run, without tensor cores, reach half of the FP64 units of the older
+    // data-centre GPUs.
     let double = match p.capability {
         (6, 0) | (7, 0) => 0.5 * p.product_rate::<f64>(),
         _ => p.product_rate::<f64>(),

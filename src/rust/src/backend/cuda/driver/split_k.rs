@@ -25,7 +25,8 @@ impl Sums {
         })
     }
 
-    /// Whether the first or the second of the device's workspaces is there; where it is not, one of this size is made.
+    /// Whether the first or the second of the device's workspaces is there; where it is not, one of
+    /// this size is made.
     ///
     /// Too little memory is no failure: tiles are not shared then.
     pub(crate) fn prepare(

@@ -1,7 +1,9 @@
-//! Pinned host memory, through which matrices travel between R's memory and the GPU at the speed of the bus.
+//! Pinned host memory, through which matrices travel between R's memory and the GPU at the speed of
+//! the bus.
 //!
-//! A worker thread has a lane: a few slots of pinned memory that it fills or empties in turn, each with an event that tells when
-//! the GPU is done with it. Lanes are made at first use and kept, so that there is never more of it than `LANES` lanes hold.
+//! A worker thread has a lane: a few slots of pinned memory that it fills or empties in turn, each
+//! with an event that tells when the GPU is done with it. Lanes are made at first use and kept, so
+//! that there is never more of it than `LANES` lanes hold.
 
 use std::ptr::null_mut;
 
@@ -46,7 +48,8 @@ pub(crate) struct Slot {
     pub event: sys::CUevent,
 }
 
-/// Workers that copy between the host's memory and staging memory, for the present call; none in a process that has no pool.
+/// Workers that copy between the host's memory and staging memory, for the present call; none in a
+/// process that has no pool.
 pub(crate) fn workers() -> usize {
     if !owns_pool() {
         return 0;
@@ -161,7 +164,8 @@ impl Slot {
         )
     }
 
-    /// Starts the copy of a piece from the memory `up` to its place on the device, or else down from there.
+    /// Starts the copy of a piece from the memory `up` to its place on the device, or else down
+    /// from there.
     ///
     /// # Safety
     /// The piece's memory on the device exists until the copy is done, and the piece fits.

@@ -1,7 +1,8 @@
 //! The order of what a GPU does, and how the host waits for it.
 //!
-//! Everything runs in one stream, in order, but for kernels that are started beside it and copies from and to staging memory. The host
-//! waits by asking an event now and then, so that a user's interrupt is noticed, and never lets more than a few fenced steps run ahead.
+//! Everything runs in one stream, in order, but for kernels that are started beside it and copies
+//! from and to staging memory. The host waits by asking an event now and then, so that a user's
+//! interrupt is noticed, and never lets more than a few fenced steps run ahead.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -65,7 +66,8 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What a variable of this thread was, and is again when this is dropped: after a panic, too, which ends a call but not the session.
+/// What a variable of this thread was, and is again when this is dropped: after a panic, too, which
+/// ends a call but not the session.
 struct Restored<V: Copy + 'static> {
     variable: &'static LocalKey<Cell<V>>,
     before: V,
@@ -112,8 +114,9 @@ impl Context {
         self.or_drain(interrupt::poll())
     }
 
-    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done. It may start kernels and make
-    /// buffers for itself, but copies go in the other stream. [`Context::join`] makes the latter wait for it.
+    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done.
+    /// It may start kernels and make buffers for itself, but copies go in the other stream.
+    /// [`Context::join`] makes the latter wait for it.
     pub(crate) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         self.order(self.stream, self.side)?;
         let _before = Restored::replacing(&BESIDE, true);
@@ -250,7 +253,8 @@ impl Context {
         Ok(event)
     }
 
-    /// Asks the event without pause at first, then with pauses that are short beside the time waited; and the user now and then.
+    /// Asks the event without pause at first, then with pauses that are short beside the time
+    /// waited; and the user now and then.
     fn await_event(&self, event: Event) -> Result<()> {
         let start = Instant::now();
         loop {

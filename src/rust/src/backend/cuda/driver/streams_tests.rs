@@ -13,8 +13,9 @@ fn variables_are_restored_after_a_panic() {
     assert_eq!(LEFT.get(), 0);
 }
 
-/// What is waited for, step by step, when steps of these lengths are queued one after the other, and what is left at the end. Each
-/// has its number in place of an event, and nothing is asked of it.
+/// What is waited for, step by step, when steps of these lengths are queued one after the other,
+/// and what is left at the end. Each has its number in place of an event, and nothing is asked of
+/// it.
 fn queue(steps: &[f64]) -> (Vec<Vec<usize>>, Vec<usize>) {
     let mut fences = Fences::default();
     let number = |step: &Step| step.end.0 as usize;

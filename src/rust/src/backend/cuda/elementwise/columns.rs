@@ -19,7 +19,8 @@ const DOT: Kernel = Kernel::new(Family::Columns, "columns_dot_sliced");
 /// Columns of a launch.
 const TOGETHER: usize = 8;
 
-/// Rows below which another slice of a column is not worth it, and the most slices. They depend on the rows alone, so that a sum does not depend on other columns.
+/// Rows below which another slice of a column is not worth it, and the most slices. They depend on
+/// the rows alone, so that a sum does not depend on other columns.
 const DEEP: usize = 2048;
 const SLICES: usize = 512;
 

@@ -23,7 +23,8 @@ const BLOCKS: usize = 1 << 16;
 /// By how much these operations are slower than the products by whose rate a launch is limited.
 const SLOWER: f64 = 8.0;
 
-/// Points on the device: what [`Device::covariance`](crate::device::covariance::CovarianceMatrix::covariance) reads.
+/// Points on the device: what
+/// [`Device::covariance`](crate::device::covariance::CovarianceMatrix::covariance) reads.
 pub struct DevicePoints {
     coordinates: Buffer,
     scales: Buffer,

@@ -44,7 +44,8 @@ pub(crate) fn fold<T: Scalar>(
     Ok(out)
 }
 
-/// The largest magnitude of a part of a matrix, which must not be empty; infinite or NaN where an entry is.
+/// The largest magnitude of a part of a matrix, which must not be empty; infinite or NaN where an
+/// entry is.
 pub(crate) fn largest<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<f64> {
     let mut largest = [0.0];
     largest_there(ctx, a)?.to_slice(&mut largest)?;
@@ -67,7 +68,8 @@ fn one_column<T: Scalar>(a: View<T>) -> View<T> {
     View::new(a.ptr, a.rows * a.cols, 1, a.rows * a.cols)
 }
 
-/// Into how many parts to cut `length`, of which a part should have `least`, where there are `others` to do beside it.
+/// Into how many parts to cut `length`, of which a part should have `least`, where there are
+/// `others` to do beside it.
 fn slices(length: usize, least: usize, others: usize) -> usize {
     length.div_ceil(least).min(BUSY / others.max(1)).max(1)
 }

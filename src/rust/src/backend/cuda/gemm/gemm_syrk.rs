@@ -71,7 +71,8 @@ fn scale<T: Scalar>(ctx: &'static Context, update: Update<T>, c: View<T>) -> Res
     )
 }
 
-/// As [`multiply`] on any GPU and in either precision, with at most about `flops` operations in one launch.
+/// As [`multiply`] on any GPU and in either precision, with at most about `flops` operations in one
+/// launch.
 fn multiply_in_parts<T: Scalar>(
     ctx: &'static Context,
     flops: f64,
@@ -251,7 +252,8 @@ mod tests {
     use crate::backend::cuda::matrix::views::Matrix;
     use crate::base::matrix::Part;
 
-    /// Products cut into many launches agree with those made by one, and a triangle leaves the rest alone.
+    /// Products cut into many launches agree with those made by one, and a triangle leaves the rest
+    /// alone.
     #[test]
     fn parts_make_the_whole() {
         let Some(ctx) = Context::for_test() else {

@@ -1,7 +1,7 @@
 //! Matrix products: general, symmetric, and with a vector.
 //!
-//! It imports `driver` and `matrix`.
-//! Start with [`gemm_syrk`]; [`plan`] cuts a product into tiles, [`shapes`] says how large they are.
+//! It imports `driver` and `matrix`. Start with [`gemm_syrk`]; [`plan`] cuts a product into tiles,
+//! [`shapes`] says how large they are.
 
 pub(super) mod gemm_syrk;
 mod plan;

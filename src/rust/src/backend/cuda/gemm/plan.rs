@@ -1,9 +1,12 @@
-//! How a product in tiles is cut: into which tiles and launches, and whether tiles are shared between blocks.
+//! How a product in tiles is cut: into which tiles and launches, and whether tiles are shared
+//! between blocks.
 //!
-//! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU idle. Tiles that are cut along their
-//! depth (streamed) fill it, for the price of adding the parts up. The cheaper way is chosen by an estimate of the time that the
-//! busiest multiprocessor takes. Its constants, with those of each shape in `gemm/shapes.rs`, were fitted to an H200, but for those
-//! of small tiles in single precision, which are estimated; what they decide between lies within some microseconds.
+//! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU
+//! idle. Tiles that are cut along their depth (streamed) fill it, for the price of adding the parts
+//! up. The cheaper way is chosen by an estimate of the time that the busiest multiprocessor takes.
+//! Its constants, with those of each shape in `gemm/shapes.rs`, were fitted to an H200, but for
+//! those of small tiles in single precision, which are estimated; what they decide between lies
+//! within some microseconds.
 
 use super::shapes::{Shape, SLAB};
 
@@ -13,7 +16,8 @@ const FOLLOW: usize = 16;
 /// Slabs below which more blocks of a multiprocessor do better, because they wait for memory.
 const SHALLOW: usize = 16;
 
-/// Slabs above which tiny tiles, that read each line most often, are left out: memory cannot follow.
+/// Slabs above which tiny tiles, that read each line most often, are left out: memory cannot
+/// follow.
 const DEEP: usize = 512;
 
 /// The least share of a block, in slabs.
@@ -80,7 +84,8 @@ pub(crate) struct Plan {
     seconds: f64,
 }
 
-/// One launch: `tiles` tiles from tile `first` on, of which the first `streamed` are shared between all blocks.
+/// One launch: `tiles` tiles from tile `first` on, of which the first `streamed` are shared between
+/// all blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Launch {
     pub first: usize,
@@ -109,7 +114,8 @@ impl Plan {
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
-    /// This way, with the time that it is thought to take; none where the shape does not fit the machine.
+    /// This way, with the time that it is thought to take; none where the shape does not fit the
+    /// machine.
     pub(crate) fn new(
         machine: &Machine,
         work: &Work,
@@ -163,7 +169,8 @@ impl Plan {
         (2 * t.rows * t.cols * self.blocks) as f64
     }
 
-    /// The launches that make the tiles of `work`, of about so many operations each at most but of one round at least.
+    /// The launches that make the tiles of `work`, of about so many operations each at most but of
+    /// one round at least.
     pub(crate) fn launches(&self, work: &Work, operations: f64) -> Vec<Launch> {
         let (all, slabs) = (work.tiles(self.shape), work.slabs());
         let rounds = (operations / (self.round() * work.k as f64)) as usize;
@@ -191,7 +198,8 @@ impl Plan {
         (0..all).step_by(at_once).map(launch).collect()
     }
 
-    /// How much of a depth of `k` one launch may have, so that a round takes about so many operations at most.
+    /// How much of a depth of `k` one launch may have, so that a round takes about so many
+    /// operations at most.
     pub(crate) fn depth(&self, k: usize, operations: f64) -> usize {
         let depth = (operations / self.round()) as usize / SLAB * SLAB;
         depth.max(64 * SLAB).min(k)

@@ -1,4 +1,5 @@
-//! Plans on a machine like the H200: what was measured to be fastest is chosen, and what was planned can be done.
+//! Plans on a machine like the H200: what was measured to be fastest is chosen, and what was
+//! planned can be done.
 
 use crate::backend::cuda::gemm::plan::*;
 
@@ -83,7 +84,8 @@ fn shapes_that_do_not_fit_are_not_chosen() {
     assert!(!plan.streamed);
 }
 
-/// Launches follow one another without gaps, and no block of a launch is without work or waits for one that is not there.
+/// Launches follow one another without gaps, and no block of a launch is without work or waits for
+/// one that is not there.
 #[test]
 fn launches_make_all_tiles_once() {
     for shape in Shape::ALL {

@@ -142,8 +142,9 @@ impl Shape {
         }
     }
 
-    /// Bytes of shared memory for a block: four slabs of both operands in double precision. In single precision five half slabs,
-    /// whose steps lie up to four lines further apart than they are long.
+    /// Bytes of shared memory for a block: four slabs of both operands in double precision. In
+    /// single precision five half slabs, whose steps lie up to four lines further apart than they
+    /// are long.
     pub(crate) fn shared(self) -> usize {
         let t = self.traits();
         if self.is_single() {
@@ -164,7 +165,8 @@ const fn of_single(name: &'static str) -> Kernel {
     Kernel::new(Family::ProductSingle, name)
 }
 
-/// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one instead.
+/// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one
+/// instead.
 pub(crate) fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
     Some(match (shape, a, b) {
         (Shape::Large, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_large_nn"),

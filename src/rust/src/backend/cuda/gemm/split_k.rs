@@ -1,4 +1,5 @@
-//! The workspace of products whose tiles are shared by several blocks: made at the size that the shapes need.
+//! The workspace of products whose tiles are shared by several blocks: made at the size that the
+//! shapes need.
 
 use super::shapes::Shape;
 use crate::backend::cuda::driver::context::Context;

@@ -1,5 +1,5 @@
-//! Products in tiles: in double precision on the tensor cores (`kernels/gemm/product.cu`, `product_thin.cu`), in single precision with all
-//! of its own roundings (`product_f32.cu`).
+//! Products in tiles: in double precision on the tensor cores (`kernels/gemm/product.cu`,
+//! `product_thin.cu`), in single precision with all of its own roundings (`product_f32.cu`).
 
 use std::mem::size_of;
 
@@ -50,7 +50,8 @@ impl Region {
     }
 }
 
-/// How a product is cut: the operations of a launch, and a shape and whether to share tiles, where that is not to be chosen.
+/// How a product is cut: the operations of a launch, and a shape and whether to share tiles, where
+/// that is not to be chosen.
 #[derive(Clone, Copy)]
 struct Cut {
     operations: f64,
@@ -66,7 +67,8 @@ impl Cut {
     }
 }
 
-/// `C <- alpha A B + beta C` or one triangle of it. False where there is no kernel for it, or none that gains: nothing is done.
+/// `C <- alpha A B + beta C` or one triangle of it. False where there is no kernel for it, or none
+/// that gains: nothing is done.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
@@ -197,7 +199,8 @@ impl<T: Scalar> Product<T> {
             (true, _) => &[Shape::Wide],
             _ => square_shapes::<T>(),
         };
-        // All shapes offered have kernels for the same layouts, and the transpose has one where they have none.
+        // All shapes offered have kernels for the same layouts, and the transpose has one where
+        // they have none.
         if shapes
             .iter()
             .any(|s| kernel(*s, a.layout, b.layout).is_none())
@@ -235,7 +238,8 @@ impl<T: Scalar> Product<T> {
         Ok(())
     }
 
-    /// The part of the sums from step `from` on; but for the first part, it is added to what is there.
+    /// The part of the sums from step `from` on; but for the first part, it is added to what is
+    /// there.
     fn steps(self, from: usize, depth: usize) -> Self {
         let beta = match from {
             0 => self.update.beta,

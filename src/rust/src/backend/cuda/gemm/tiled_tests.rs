@@ -1,4 +1,5 @@
-//! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong or missing term shows.
+//! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong
+//! or missing term shows.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::Kind;
@@ -7,7 +8,8 @@ use crate::backend::cuda::gemm::tiled::*;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::base::matrix::Part;
 
-/// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a thousandfold.
+/// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a
+/// thousandfold.
 fn few() -> bool {
     std::env::var("CUDAFACTOR_TEST_SHAPES").as_deref() == Ok("few")
 }
@@ -16,7 +18,8 @@ fn entry<T: Scalar>(i: usize, j: usize) -> T {
     T::from_f64(((i * 37 + j * 101 + i * j) % 31) as f64 - 15.0)
 }
 
-/// A matrix inside a larger one, so that it begins at an offset and has gaps; transposed in memory or not.
+/// A matrix inside a larger one, so that it begins at an offset and has gaps; transposed in memory
+/// or not.
 struct Placed<T: Scalar> {
     outer: faer::Mat<T>,
     device: Matrix<'static, T>,

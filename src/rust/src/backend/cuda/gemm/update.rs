@@ -52,5 +52,6 @@ impl<T: Scalar> Update<T> {
     }
 }
 
-/// Products that take this share of the longest launch are fenced, so that only a few are ever queued.
+/// Products that take this share of the longest launch are fenced, so that only a few are ever
+/// queued.
 pub(super) const FENCED: f64 = 2e-3;

@@ -36,7 +36,8 @@ enum Layout {
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     kernel: Kernel,
-    /// Whether a block has one row, of contiguous rows; whether a thread loads a pack, of contiguous columns.
+    /// Whether a block has one row, of contiguous rows; whether a thread loads a pack, of
+    /// contiguous columns.
     wide: bool,
     blocks: usize,
     slices: usize,
@@ -69,7 +70,8 @@ impl Cut {
     }
 }
 
-/// `C <- alpha A B + beta C` where C has one column or one row. False where it is no such product, or there is no room: nothing is done.
+/// `C <- alpha A B + beta C` where C has one column or one row. False where it is no such product,
+/// or there is no room: nothing is done.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,

@@ -1,4 +1,5 @@
-//! Clusters of blocks that factor a panel of LU: which kernel takes how many rows, what it is started with, and what goes on beside it.
+//! Clusters of blocks that factor a panel of LU: which kernel takes how many rows, what it is
+//! started with, and what goes on beside it.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
@@ -28,8 +29,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// For panels of `rows` rows, more than pipelines take: the one that spreads them widest. Fewer rows are as well done. None where
-    /// there are too many.
+    /// For panels of `rows` rows, more than pipelines take: the one that spreads them widest. Fewer
+    /// rows are as well done. None where there are too many.
     fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
         const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
             Cluster {
@@ -68,7 +69,8 @@ impl Cluster {
         self.threads as u32 + 128
     }
 
-    /// Bytes of shared memory of a block: `Shared` in `kernels/lu/lu_rows.cuh`, and what alignment adds.
+    /// Bytes of shared memory of a block: `Shared` in `kernels/lu/lu_rows.cuh`, and what alignment
+    /// adds.
     fn shared<T>(&self) -> usize {
         let before = CLUSTER_PANEL - self.in_hand;
         let offers = (2 * BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
@@ -78,7 +80,8 @@ impl Cluster {
     }
 }
 
-/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in `kernels/lu/lu_follow.cu`.
+/// Bytes of shared memory of a block that brings columns up to a panel: `Columns` in
+/// `kernels/lu/lu_follow.cu`.
 fn following<T>() -> usize {
     let numbers = CLUSTER_PANEL * (CLUSTER_PANEL + 1 + FOLLOWING + 2);
     numbers * size_of::<T>() + FOLLOWING / 8 * 4 * 80 * size_of::<f64>()
@@ -106,17 +109,20 @@ pub(super) fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Res
     Ok(0)
 }
 
-/// Elements of workspace for panels of up to `rows` rows and `cols` columns: blocks are filled up with rows that are not there.
+/// Elements of workspace for panels of up to `rows` rows and `cols` columns: blocks are filled up
+/// with rows that are not there.
 pub(crate) fn room(rows: usize, cols: usize) -> usize {
     (rows + ROWS) * CLUSTER_PANEL.min(cols)
 }
 
 impl<T: Scalar> Work<T> {
-    /// The first `k` columns by clusters' panels from left to right, and others brought up to them: as soon as the columns of the
-    /// next panel are up to date it is factored, on multiprocessors of its own, beside the update of others.
+    /// The first `k` columns by clusters' panels from left to right, and others brought up to them:
+    /// as soon as the columns of the next panel are up to date it is factored, on multiprocessors
+    /// of its own, beside the update of others.
     ///
-    /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block as a whole, a share of it beside
-    /// each of that block's panels: products of 128 columns are held up by memory.
+    /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block
+    /// as a whole, a share of it beside each of that block's panels: products of 128 columns are
+    /// held up by memory.
     pub(crate) fn panels(&self, k: usize, wide: usize) -> Result<()> {
         let cols = self.a.cols;
         self.panel(0, k.min(CLUSTER_PANEL))?;
@@ -168,8 +174,8 @@ impl<T: Scalar> Work<T> {
         Ok(())
     }
 
-    /// Brings the next panel's columns up to the factored columns `first..first + n` and factors it, beside the update of those from
-    /// there to column `to`. [`Context::join`] is left to do.
+    /// Brings the next panel's columns up to the factored columns `first..first + n` and factors
+    /// it, beside the update of those from there to column `to`. [`Context::join`] is left to do.
     fn beside_panel(
         &self,
         first: usize,
@@ -224,7 +230,8 @@ impl<T: Scalar> Work<T> {
         )
     }
 
-    /// Brings `count` columns from `column` up to a panel of a cluster: exchanges and the rows of U.
+    /// Brings `count` columns from `column` up to a panel of a cluster: exchanges and the rows of
+    /// U.
     pub(super) fn follow_cluster(
         &self,
         first: usize,

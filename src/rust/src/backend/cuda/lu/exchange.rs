@@ -1,5 +1,5 @@
-//! Exchanges of rows after the panel or the pipeline that found them: lists of moves, carried out on other columns at once or, on those
-//! to the left, all together at the end.
+//! Exchanges of rows after the panel or the pipeline that found them: lists of moves, carried out
+//! on other columns at once or, on those to the left, all together at the end.
 
 use std::mem::size_of;
 
@@ -47,8 +47,8 @@ impl Late {
         Late { blocks, lists }
     }
 
-    /// What `exchanges_compose_lists` is told: for each block the first row that moves and the first list that it needs; then for each
-    /// list its place and room.
+    /// What `exchanges_compose_lists` is told: for each block the first row that moves and the
+    /// first list that it needs; then for each list its place and room.
     fn table(&self) -> Vec<i32> {
         let of_block = |&(_, end): &(usize, usize)| {
             let before = self.lists.partition_point(|(first, _)| *first < end);
@@ -117,8 +117,8 @@ impl<T: Scalar> Work<T> {
         Ok(())
     }
 
-    /// Carries the exchanges of the factored columns `first..first + n`, a block of panels or a pipeline, to all columns before them,
-    /// unless that is left for the end.
+    /// Carries the exchanges of the factored columns `first..first + n`, a block of panels or a
+    /// pipeline, to all columns before them, unless that is left for the end.
     pub(super) fn exchange_left(&self, first: usize, n: usize) -> Result<()> {
         match self.deferred {
             Some(_) => Ok(()),

@@ -3,8 +3,8 @@
 use crate::backend::cuda::lu::exchange::*;
 use crate::backend::cuda::lu::pipeline::pipelines;
 
-/// Every list that is carried out after a block of columns is its, in order and where it is, and no other; none has moves of rows
-/// above those that the block is told.
+/// Every list that is carried out after a block of columns is its, in order and where it is, and no
+/// other; none has moves of rows above those that the block is told.
 fn blocks_have_later_lists<T: Scalar>(m: usize, n: usize, wide: usize, capacity: usize) {
     let what = format!("{m} {n} {wide} {capacity}");
     let k = m.min(n);

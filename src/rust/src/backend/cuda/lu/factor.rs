@@ -1,12 +1,14 @@
 //! LU factorization with partial pivoting.
 //!
-//! From the column on from which the rows are few enough, one launch factors as many columns as its blocks hold (`kernels/lu/lu_pipeline.cu`):
-//! a small matrix is one launch.
+//! From the column on from which the rows are few enough, one launch factors as many columns as its
+//! blocks hold (`kernels/lu/lu_pipeline.cu`): a small matrix is one launch.
 //!
-//! Before, where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is one launch (`kernels/lu/lu_panel.cu`);
-//! elsewhere it has [`PANEL`], and takes a launch for each (`kernels/lu/lu.cu`). Columns whose panels are all of the first kind are
-//! factored panel by panel, the next one while the rest is brought up to the last. Others are halved down to panels: factor the
-//! left half, exchange the rows of the right one, solve for its upper part, subtract the product, factor the rest.
+//! Before, where a cluster of blocks holds its rows, a panel has [`CLUSTER_PANEL`] columns and is
+//! one launch (`kernels/lu/lu_panel.cu`); elsewhere it has [`PANEL`], and takes a launch for each
+//! (`kernels/lu/lu.cu`). Columns whose panels are all of the first kind are factored panel by
+//! panel, the next one while the rest is brought up to the last. Others are halved down to panels:
+//! factor the left half, exchange the rows of the right one, solve for its upper part, subtract the
+//! product, factor the rest.
 
 use super::cluster::{cluster_rows, room};
 use super::pipeline::pipelines;
@@ -49,8 +51,8 @@ fn planned<T: Scalar>(ctx: &'static Context, size: (usize, usize)) -> Result<Pla
     Plan::of::<T>(ctx, pipelines::<T>(), size, CLUSTER_PANEL)
 }
 
-/// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs; with their exchanges on columns to the left
-/// `deferred` to the end, where there is the room.
+/// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs; with their
+/// exchanges on columns to the left `deferred` to the end, where there is the room.
 fn factor_as_planned<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
@@ -166,7 +168,8 @@ impl<T: Scalar> Work<T> {
         )
     }
 
-    /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within these columns alone.
+    /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within
+    /// these columns alone.
     fn columns(&self, first: usize, n: usize) -> Result<()> {
         let width = self.width(first);
         if n <= width {
@@ -186,7 +189,8 @@ impl<T: Scalar> Work<T> {
         self.exchange(next, rest, first, half)
     }
 
-    /// Brings `count` columns from `column` up to the factored columns `first..first + n`: exchanges and the rows of U.
+    /// Brings `count` columns from `column` up to the factored columns `first..first + n`:
+    /// exchanges and the rows of U.
     fn follow(&self, first: usize, n: usize, column: usize, count: usize) -> Result<()> {
         if n <= CLUSTER_PANEL && self.by_cluster(first) {
             return self.follow_cluster(first, n, column, count);

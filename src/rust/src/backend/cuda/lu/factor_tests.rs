@@ -1,5 +1,5 @@
-//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at once, and the workspace of those
-//! that take a launch for each column.
+//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at
+//! once, and the workspace of those that take a launch for each column.
 
 use crate::backend::cuda::lu::factor::*;
 
@@ -17,8 +17,9 @@ pub(crate) fn largest<T: Scalar>(x: &[T]) -> f64 {
     x.iter().fold(0.0, |m: f64, v| m.max((*v).into().abs()))
 }
 
-/// L and U of a matrix of `m` rows, and its exchanges, in blocks of `wide` columns and with pipelines or without them. There are rows
-/// between the columns on the device, and they are left alone.
+/// L and U of a matrix of `m` rows, and its exchanges, in blocks of `wide` columns and with
+/// pipelines or without them. There are rows between the columns on the device, and they are left
+/// alone.
 pub(crate) fn factored<T: Scalar>(
     ctx: &'static Context,
     a: &[T],
@@ -143,7 +144,8 @@ fn cuda_exchanges_at_the_end_are_those_at_once() {
     deferred_is_at_once::<f32>(ctx, 5000, 5000);
 }
 
-/// How far `L U x` is from `P A x`, in units of eps and of the sizes of L, U and x, for an x of random numbers.
+/// How far `L U x` is from `P A x`, in units of eps and of the sizes of L, U and x, for an x of
+/// random numbers.
 pub(crate) fn residual<T: Scalar>(a: &[T], m: usize, lu: &[T], ipiv: &[usize]) -> f64 {
     let (n, k) = (a.len() / m, ipiv.len());
     let x: Vec<f64> = random(n, 99);
@@ -173,8 +175,8 @@ pub(crate) fn residual<T: Scalar>(a: &[T], m: usize, lu: &[T], ipiv: &[usize]) -
     off.fold(0.0, f64::max) / (T::EPS * size * k as f64)
 }
 
-/// With pipelines: a factorization with partial pivoting, and in double precision, in which no two candidates come close, the same as
-/// without them.
+/// With pipelines: a factorization with partial pivoting, and in double precision, in which no two
+/// candidates come close, the same as without them.
 fn pipelines_agree<T: Scalar>(ctx: &'static Context, m: usize, n: usize) {
     let k = m.min(n);
     let a: Vec<T> = random(m * n, (m + 7 * n) as u32);

@@ -1,9 +1,11 @@
-//! LU in pipelines beside the textbook's, number for number, on matrices that are hard on the choice of pivots.
+//! LU in pipelines beside the textbook's, number for number, on matrices that are hard on the
+//! choice of pivots.
 
 use crate::backend::cuda::lu::factor::tests::{factored, largest, random, residual};
 use crate::backend::cuda::lu::factor::*;
 
-/// What the textbook's elimination needs: one rounding for a product and a difference, and where a pivot is near an end of the range.
+/// What the textbook's elimination needs: one rounding for a product and a difference, and where a
+/// pivot is near an end of the range.
 trait Textbook: Scalar {
     fn minus_product(self, l: Self, u: Self) -> Self;
     fn inverse(self) -> Self;
@@ -70,7 +72,8 @@ fn textbook<T: Textbook>(a: &mut [T], m: usize) -> LuInfo {
     info
 }
 
-/// Ties, columns of zeros, dependent columns, NaN and infinities, and pivots near the ends of the range.
+/// Ties, columns of zeros, dependent columns, NaN and infinities, and pivots near the ends of the
+/// range.
 fn hard<T: Scalar>(m: usize, n: usize) -> Vec<(&'static str, Vec<T>)> {
     let numbers: Vec<f64> = random(m * n, (3 * m + n) as u32);
     let all = |f: &dyn Fn(usize, usize, f64) -> f64| -> Vec<T> {

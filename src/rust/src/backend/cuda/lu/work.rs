@@ -39,8 +39,8 @@ pub(crate) fn chunk_rows(m: usize) -> usize {
     m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
 }
 
-/// The most chunks that `m` rows or fewer are cut into. Fewer rows may have more chunks: 65,537 make 129, one row
-/// less makes 256.
+/// The most chunks that `m` rows or fewer are cut into. Fewer rows may have more chunks: 65,537
+/// make 129, one row less makes 256.
 pub(crate) fn most_chunks(m: usize) -> usize {
     m.div_ceil(THREADS).min(MOST_CHUNKS)
 }
@@ -48,19 +48,20 @@ pub(crate) fn most_chunks(m: usize) -> usize {
 /// Columns of a cluster's panel, as in `kernels/lu/lu_panel.cu`.
 pub(crate) const CLUSTER_PANEL: usize = 128;
 
-/// Integers of a panel's list of moves: their number, destinations and sources. That of more columns takes the room of those of as
-/// many in panels.
+/// Integers of a panel's list of moves: their number, destinations and sources. That of more
+/// columns takes the room of those of as many in panels.
 pub(crate) const LIST_WORDS: usize = 1 + 4 * PANEL;
 
-/// Exchanges that are carried out at the end on the columns left of them, and room for what they amount to: a row's source, for each
-/// row and each block of columns.
+/// Exchanges that are carried out at the end on the columns left of them, and room for what they
+/// amount to: a row's source, for each row and each block of columns.
 pub(crate) struct Deferred {
     pub(super) late: Late,
     pub(super) table: Buffer,
     pub(super) order: Buffer,
 }
 
-/// What is left of each block of columns when it has been factored: the exchanges of all that is factored after it.
+/// What is left of each block of columns when it has been factored: the exchanges of all that is
+/// factored after it.
 #[derive(Debug)]
 pub(super) struct Late {
     /// Blocks of columns that need any, from the first of their columns to the one behind the last.

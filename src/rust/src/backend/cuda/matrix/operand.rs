@@ -1,6 +1,8 @@
-//! Operands of a product as the kernels on the tensor cores read them: contiguous along one dimension.
+//! Operands of a product as the kernels on the tensor cores read them: contiguous along one
+//! dimension.
 
-/// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or the steps of its depth.
+/// How an operand lies in memory: its lines (rows of A, columns of B) side by side, or the steps of
+/// its depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     Lines,
@@ -17,7 +19,8 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    /// `lines` and `depth`: the size and the stride of each dimension. None where neither is contiguous.
+    /// `lines` and `depth`: the size and the stride of each dimension. None where neither is
+    /// contiguous.
     pub(crate) fn of(ptr: u64, lines: (usize, i64), depth: (usize, i64)) -> Option<Operand> {
         // The stride of a dimension of one element means nothing.
         let layout = if depth.1 == 1 && (lines.1 != 1 || lines.0 == 1) {
@@ -29,7 +32,8 @@ impl Operand {
         } else {
             return None;
         };
-        // Nor does its stride where it is the other dimension, and zero is a stride that keeps operands aligned.
+        // Nor does its stride where it is the other dimension, and zero is a stride that keeps
+        // operands aligned.
         let ld = match layout {
             Layout::Lines if depth.0 == 1 => 0,
             Layout::Lines => depth.1,

@@ -162,7 +162,8 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         let adjacent = home.row_stride() == 1 && home.col_stride() == self.rows as isize;
         let bytes = self.rows * self.cols * size_of::<T>();
         let touch = match adjacent {
-            // SAFETY: the home is borrowed for as long as the matrix lives, and with it its threads.
+            // SAFETY: the home is borrowed for as long as the matrix lives, and with it its
+            // threads.
             true => unsafe { FirstTouch::begin(home.as_ptr_mut().cast(), bytes, workers()) },
             false => None,
         };

@@ -22,7 +22,8 @@ pub struct DeviceCsr {
 }
 
 impl DeviceCsr {
-    /// Which of two kernels takes so many vectors: the one for single vectors does not leave long rows out.
+    /// Which of two kernels takes so many vectors: the one for single vectors does not leave long
+    /// rows out.
     pub(super) fn kernel(&self, of: [Kernel; 2], count: i32) -> Kernel {
         of[usize::from(count > 1 || self.long > 0)]
     }

@@ -1,4 +1,5 @@
-//! Sparse symmetric matrices on a GPU: products, relaxation, and the ways between levels (`kernels/multigrid/sparse.cu`).
+//! Sparse symmetric matrices on a GPU: products, relaxation, and the ways between levels
+//! (`kernels/multigrid/sparse.cu`).
 
 use super::sparse_aggregates::DeviceAggregates;
 use super::sparse_load;

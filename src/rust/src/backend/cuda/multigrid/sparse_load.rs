@@ -1,4 +1,5 @@
-//! The way of a sparse symmetric matrix to the device, which checks it and makes the triangle that is not stored (`kernels/multigrid/sparse_load.cu`).
+//! The way of a sparse symmetric matrix to the device, which checks it and makes the triangle that
+//! is not stored (`kernels/multigrid/sparse_load.cu`).
 
 use faer::MatRef;
 

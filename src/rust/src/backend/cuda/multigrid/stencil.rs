@@ -1,4 +1,5 @@
-//! Operators on grids, and multigrid's ways between two of them (`kernels/multigrid/stencil.cu`, `stencil_coarse.cu`).
+//! Operators on grids, and multigrid's ways between two of them (`kernels/multigrid/stencil.cu`,
+//! `stencil_coarse.cu`).
 
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
@@ -120,7 +121,8 @@ impl Stencil for CudaDevice {
         let (cells, axes) = (a.grid.coarse().points(), a.grid.axes());
         let weights = Mat::new(self.ctx, cells, a.grid.weights())?;
         let to = weights.view().ptr;
-        // Points between coarse ones along one axis, then two, then three: these need the weights of those.
+        // Points between coarse ones along one axis, then two, then three: these need the weights
+        // of those.
         for between in 1..=axes {
             let choices = (1..1 << axes).filter(|set: &i32| set.count_ones() as usize == between);
             self.ctx.launch::<f64>(

@@ -1,5 +1,6 @@
-//! Pipelines of columns: a launch factors as many as its blocks hold, each of which sends its columns on to those behind it
-//! (`kernels/common/column_pipeline.cuh`). Which kernel takes how many rows, which columns make a launch, and what it is started with.
+//! Pipelines of columns: a launch factors as many as its blocks hold, each of which sends its
+//! columns on to those behind it (`kernels/common/column_pipeline.cuh`). Which kernel takes how
+//! many rows, which columns make a launch, and what it is started with.
 
 use std::mem::size_of;
 
@@ -42,7 +43,8 @@ impl Pipeline {
         (self.threads + self.clerks) as u32
     }
 
-    /// Words of the messages of a launch with so many pivots: a column for each and one behind them, and an integer for each.
+    /// Words of the messages of a launch with so many pivots: a column for each and one behind
+    /// them, and an integer for each.
     pub(crate) fn words<T>(&self, pivots: usize) -> usize {
         (pivots + 1) * self.rows * (size_of::<T>() / size_of::<u32>()) + pivots
     }
@@ -69,8 +71,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// For a matrix of `rows` rows and `cols` columns, on blocks for `capacity` columns that are resident together. The first column
-    /// is a multiple of `unit`.
+    /// For a matrix of `rows` rows and `cols` columns, on blocks for `capacity` columns that are
+    /// resident together. The first column is a multiple of `unit`.
     pub(crate) fn new(
         all: &'static Pipelines,
         (rows, cols): (usize, usize),
@@ -115,8 +117,9 @@ impl Plan {
         Ok(Plan::new(all, size, unit, capacity))
     }
 
-    /// Columns of the launch that starts at column `first`: all that are left, if they fit. Else those with a pivot at most; and where
-    /// the kernel for the most rows is needed, it is left as soon as the next takes over: a column costs less there.
+    /// Columns of the launch that starts at column `first`: all that are left, if they fit. Else
+    /// those with a pivot at most; and where the kernel for the most rows is needed, it is left as
+    /// soon as the next takes over: a column costs less there.
     pub(crate) fn width(&self, first: usize) -> usize {
         let (rows, cols) = (self.rows - first, self.cols - first);
         if cols <= self.capacity {
@@ -151,8 +154,9 @@ impl Plan {
         self.launches().iter().map(of).max().unwrap_or(0)
     }
 
-    /// Factors the matrix `a`, what is left from some column on, in one launch, on messages of enough words. The kernel's arguments
-    /// are its size, address and leading dimension, the messages, and `others`.
+    /// Factors the matrix `a`, what is left from some column on, in one launch, on messages of
+    /// enough words. The kernel's arguments are its size, address and leading dimension, the
+    /// messages, and `others`.
     pub(crate) fn launch<T: Scalar>(
         &self,
         ctx: &'static Context,

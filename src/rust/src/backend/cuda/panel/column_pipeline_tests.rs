@@ -6,7 +6,8 @@ use crate::backend::cuda::lu::work::LIST_WORDS;
 use crate::backend::cuda::panel::column_pipeline::*;
 use crate::backend::cuda::{lu, qr};
 
-/// Launches follow one another to the last pivot, each with room on the blocks, for its rows, its list and its messages.
+/// Launches follow one another to the last pivot, each with room on the blocks, for its rows, its
+/// list and its messages.
 fn launches_fit<T>(all: &'static Pipelines, rows: usize, cols: usize, multiprocessors: usize) {
     let what = format!("{rows} {cols} {multiprocessors}");
     let plan = Plan::new(all, (rows, cols), CLUSTER_PANEL, STRIPE * multiprocessors);

@@ -1,12 +1,15 @@
-//! Single precision by way of double (`kernels/precision/precision.cu`): operands are copied to double precision, the kernels for the tensor
-//! cores do the work there, and what they made is rounded once.
+//! Single precision by way of double (`kernels/precision/precision.cu`): operands are copied to
+//! double precision, the kernels for the tensor cores do the work there, and what they made is
+//! rounded once.
 //!
-//! - The entries of a Cholesky factor of finite numbers are at most the roots of the diagonal, so that none becomes infinite by
-//!   rounding; small ones become subnormal numbers or zero. The root of a pivot would vanish only if 45 digits of it cancelled.
+//! - The entries of a Cholesky factor of finite numbers are at most the roots of the diagonal, so
+//!   that none becomes infinite by rounding; small ones become subnormal numbers or zero. The root
+//!   of a pivot would vanish only if 45 digits of it cancelled.
 //! - A matrix counts as positive definite where it is in double arithmetic.
-//! - An unknown of a triangular system that is too large for single precision becomes infinite, in rounding; those that depend on it
-//!   do not, where they are found in the same copy.
-//! - Where there is no memory for the copies nothing is done, and the caller takes smaller parts or another way.
+//! - An unknown of a triangular system that is too large for single precision becomes infinite, in
+//!   rounding; those that depend on it do not, where they are found in the same copy.
+//! - Where there is no memory for the copies nothing is done, and the caller takes smaller parts or
+//!   another way.
 
 use std::mem::size_of;
 
@@ -79,7 +82,8 @@ impl Wide {
     }
 }
 
-/// `to <- from` for matrices of one shape, both with contiguous columns or both with contiguous rows.
+/// `to <- from` for matrices of one shape, both with contiguous columns or both with contiguous
+/// rows.
 fn convert<From: Scalar, To: Scalar>(
     ctx: &'static Context,
     kernel: Kernel,

@@ -25,7 +25,8 @@ fn same(x: f32, y: f32) -> bool {
     x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
 }
 
-/// Through a part of a larger matrix, in both layouts: what is inside is exact, what is outside untouched.
+/// Through a part of a larger matrix, in both layouts: what is inside is exact, what is outside
+/// untouched.
 #[test]
 fn parts_are_copied_both_ways() {
     let Some(ctx) = Context::for_test() else {

@@ -11,7 +11,8 @@ use crate::device::batched::{ProblemShape, Ranks};
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 
-/// What one launch has of the operations of the longest product's, some hundredths of a second; but never fewer problems than fill a GPU.
+/// What one launch has of the operations of the longest product's, some hundredths of a second; but
+/// never fewer problems than fill a GPU.
 const LAUNCH: f64 = 2e-3;
 const LEAST_BLOCKS: usize = 4096;
 
@@ -27,7 +28,8 @@ pub(crate) struct Parts<T> {
 }
 
 impl<T: Scalar> Parts<T> {
-    /// Whether there are rows, and the matrices have the shapes that the number of problems asks for.
+    /// Whether there are rows, and the matrices have the shapes that the number of problems asks
+    /// for.
     pub(crate) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
         let shape = |v: &View<T>| (v.rows, v.cols);

@@ -1,7 +1,9 @@
-//! Panels of the QR factorization from matrix products (`kernels/qr/qr_panel.cu`): CholeskyQR2 and Householder reconstruction.
+//! Panels of the QR factorization from matrix products (`kernels/qr/qr_panel.cu`): CholeskyQR2 and
+//! Householder reconstruction.
 //!
-//! The verdict on a panel is not waited for before the next one is queued. One that is refused sets a flag, and whatever is queued behind
-//! it does nothing, so that the matrix is as the panel before left it. [`Panels::refused`] asks.
+//! The verdict on a panel is not waited for before the next one is queued. One that is refused sets
+//! a flag, and whatever is queued behind it does nothing, so that the matrix is as the panel before
+//! left it. [`Panels::refused`] asks.
 
 use std::mem::size_of;
 
@@ -51,8 +53,9 @@ impl Panels {
         self.stop.ptr
     }
 
-    /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no fewer rows, unless it is refused;
-    /// its reflectors in the room `to`, where something is to `follow`.
+    /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no
+    /// fewer rows, unless it is refused; its reflectors in the room `to`, where something is to
+    /// `follow`.
     pub(crate) fn factor<T: Scalar>(
         &self,
         first: usize,
@@ -145,7 +148,8 @@ impl Panels {
         )
     }
 
-    /// Waits for what is queued: the first column of the panel that was refused, if one was. The next one starts anew.
+    /// Waits for what is queued: the first column of the panel that was refused, if one was. The
+    /// next one starts anew.
     pub(crate) fn refused(&self) -> Result<Option<usize>> {
         let mut stop = [0i32];
         self.stop.to_slice(&mut stop)?;
@@ -191,8 +195,9 @@ impl Rows {
                 resident: resident(shared, 4),
             }
         };
-        // Four rows to four threads take about twice as long as one, so that they pay from the third round on. Tensor cores take less
-        // for a row, but it takes time to lay out a triangle for them.
+        // Four rows to four threads take about twice as long as one, so that they pay from the
+        // third round on. Tensor cores take less for a row, but it takes time to lay out a triangle
+        // for them.
         let few = with(false);
         let round = few.resident * few.at_once;
         let tensor = ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up();
@@ -217,14 +222,16 @@ impl Rows {
         with(true)
     }
 
-    /// Blocks for so many rows: no more than are resident at once with those `beside`, since each has to fetch the triangle first.
+    /// Blocks for so many rows: no more than are resident at once with those `beside`, since each
+    /// has to fetch the triangle first.
     fn blocks(&self, rows: usize, beside: usize) -> usize {
         let resident = self.resident.saturating_sub(beside).max(1);
         rows.div_ceil(self.at_once).min(resident)
     }
 }
 
-/// Bytes of shared memory of a block of `kernels/qr/qr_divide.cu`: a triangle of order `n` in tiles of order 8, in double precision.
+/// Bytes of shared memory of a block of `kernels/qr/qr_divide.cu`: a triangle of order `n` in tiles
+/// of order 8, in double precision.
 fn tiles(n: usize) -> usize {
     let across = n.div_ceil(8);
     across * (across + 1) / 2 * 64 * size_of::<f64>()
@@ -234,7 +241,8 @@ fn tiles(n: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Three blocks share a multiprocessor of 228 KiB; and a triangle fits where the other kernels' do.
+    /// Three blocks share a multiprocessor of 228 KiB; and a triangle fits where the other kernels'
+    /// do.
     #[test]
     fn tiles_of_a_triangle_fit() {
         assert!(3 * (tiles(LD) + 1024) <= 228 << 10);

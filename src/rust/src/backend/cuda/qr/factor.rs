@@ -1,8 +1,8 @@
 //! The order of work in a QR factorization on the GPU.
 //!
-//! Panels make blocks. A block changes the columns of the next one first; that one's panels are then made beside what is left to
-//! change of the rest, on a few multiprocessors: they are long chains of small steps. Whatever is left when few enough rows are
-//! goes through pipelines.
+//! Panels make blocks. A block changes the columns of the next one first; that one's panels are
+//! then made beside what is left to change of the rest, on a few multiprocessors: they are long
+//! chains of small steps. Whatever is left when few enough rows are goes through pipelines.
 
 use std::mem::size_of;
 
@@ -62,7 +62,8 @@ pub(super) fn factor_in_ways<T: Scalar>(
         false => Plan::none(pipelines::<T>(), size),
     };
     let tail = plan.tail;
-    // A last panel of one row reflects nothing; from a root of a square it would not have the same bits.
+    // A last panel of one row reflects nothing; from a root of a square it would not have the same
+    // bits.
     let reflectors = match a.rows <= a.cols && k > 1 && tail == k && k % panel == 1 {
         true => k - 1,
         false => tail,
@@ -163,9 +164,10 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(())
     }
 
-    /// Multiprocessors for the panels of the next block, `width` columns, beside what the block from column `start` on changes in
-    /// `behind` columns: so many that both take as long. On y of them a panel of 128 columns takes about 180 us and 1.1 rows / y us,
-    /// and products keep nine tenths of their rate (H200).
+    /// Multiprocessors for the panels of the next block, `width` columns, beside what the block
+    /// from column `start` on changes in `behind` columns: so many that both take as long. On y of
+    /// them a panel of 128 columns takes about 180 us and 1.1 rows / y us, and products keep nine
+    /// tenths of their rate (H200).
     fn few(&self, start: usize, width: usize, behind: usize) -> usize {
         let all = self.ctx.multiprocessors();
         let rows = (self.a.rows - start) as f64;
@@ -193,7 +195,8 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(())
     }
 
-    /// Asks how many columns of those before `end` are done by now; makes the panel that was refused, if one was.
+    /// Asks how many columns of those before `end` are done by now; makes the panel that was
+    /// refused, if one was.
     fn made(&mut self, panels: &Panels, end: usize) -> Result<usize> {
         let Some(at) = panels.refused()? else {
             return Ok(end);
@@ -267,7 +270,8 @@ impl<T: Scalar> Factoring<'_, T> {
         self.ctx.fence()
     }
 
-    /// Changes the rest of the block behind the panel that begins at column `first`, and joins the panel to the block.
+    /// Changes the rest of the block behind the panel that begins at column `first`, and joins the
+    /// panel to the block.
     fn join(&self, first: usize, by: Reflector<T>, stop: u64) -> Result<()> {
         let (m, start) = (self.a.rows, first - first % self.width);
         let (next, end) = (first + by.v.cols, self.reflectors.min(start + self.width));

@@ -1,8 +1,10 @@
-//! Householder reflectors on the GPU, in blocks that change columns as `I - V T V'`: column by column in a panel, and Q applied and
-//! formed. What a factorization makes of them is in `qr/factor.rs`.
+//! Householder reflectors on the GPU, in blocks that change columns as `I - V T V'`: column by
+//! column in a panel, and Q applied and formed. What a factorization makes of them is in
+//! `qr/factor.rs`.
 //!
-//! A panel is made of matrix products (`qr/cholesky_qr.rs`) where its columns are independent enough, and otherwise in parts of [`PANEL`]
-//! columns, column by column. Which way it went is not to be seen in the result but for rounding.
+//! A panel is made of matrix products (`qr/cholesky_qr.rs`) where its columns are independent
+//! enough, and otherwise in parts of [`PANEL`] columns, column by column. Which way it went is not
+//! to be seen in the result but for rounding.
 
 use std::mem::size_of;
 
@@ -28,7 +30,8 @@ const THREADS: u32 = 256;
 /// Panels of a block, where it has more than one.
 pub(super) const PANELS: usize = 4;
 
-/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list ends.
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list
+/// ends.
 pub(crate) fn scale_trapezoids<T: Scalar>(
     ctx: &'static Context,
     below: &[T],
@@ -103,12 +106,14 @@ pub(crate) fn form<T: Scalar>(
     c: View<T>,
 ) -> Result<()> {
     set_identity(ctx, c)?;
-    // The last block comes first: the columns before it are still those of the identity, zero where it reflects.
+    // The last block comes first: the columns before it are still those of the identity, zero where
+    // it reflects.
     let flops = form_flops((a.rows, tau.len()), c.cols);
     apply_in_blocks(ctx, Trans::No, a, tau, c, |first| first, flops)
 }
 
-/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on; so many operations in all.
+/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on; so
+/// many operations in all.
 fn apply_in_blocks<T: Scalar>(
     ctx: &'static Context,
     trans: Trans,
@@ -123,7 +128,8 @@ fn apply_in_blocks<T: Scalar>(
         return Ok(());
     }
     let device_tau = Buffer::from_slice(ctx, tau)?;
-    // Wide blocks take fewer launches and passes over C, but V'V more work: where C is wide beside them.
+    // Wide blocks take fewer launches and passes over C, but V'V more work: where C is wide beside
+    // them.
     let width = match width::<T>(ctx) {
         LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
         panel => panel.min(k),

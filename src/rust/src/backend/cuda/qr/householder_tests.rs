@@ -109,8 +109,8 @@ fn columns_and_products_agree_in<T: Scalar>() {
         (5000, 65),
         (40_000, 130),
     ] {
-        // The diagonal is larger than the norm of the rest of a square matrix, about 1.2 of the root of its order: no column is
-        // nearly dependent, and no sign in doubt.
+        // The diagonal is larger than the norm of the rest of a square matrix, about 1.2 of the
+        // root of its order: no column is nearly dependent, and no sign in doubt.
         let diagonal = 2.0 * (m.min(n) as f64).sqrt();
         let a = made::<T>(m, n, |i, j| {
             entry(i, j) + if i == j { diagonal } else { 0.0 }
@@ -179,8 +179,8 @@ fn refused_blocks_between_others() {
     refused_blocks_between_others_in::<f32>();
 }
 
-/// Panels column by column stand between panels from products, in blocks of one and of more; what came before the first of them has
-/// the bits it has without.
+/// Panels column by column stand between panels from products, in blocks of one and of more; what
+/// came before the first of them has the bits it has without.
 fn refused_blocks_between_others_in<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;

@@ -1,7 +1,7 @@
 //! Householder QR, with and without column exchanges, and of many problems.
 //!
-//! It imports `panel`, `lu`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`.
-//! Start with [`factor`], the order of work; `pipeline` and `cholesky_qr` are two ways to factor a panel.
+//! It imports `panel`, `lu`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`. Start with
+//! [`factor`], the order of work; `pipeline` and `cholesky_qr` are two ways to factor a panel.
 
 pub(super) mod batch;
 mod cholesky_qr;

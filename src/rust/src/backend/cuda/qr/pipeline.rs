@@ -43,8 +43,8 @@ pub(crate) fn pipelines<T>() -> &'static Pipelines {
     }
 }
 
-/// Factors what the plan leaves of `a` to pipelines; factors of its reflectors go to `tau`. What is behind a launch is changed in
-/// blocks of `width` reflectors.
+/// Factors what the plan leaves of `a` to pipelines; factors of its reflectors go to `tau`. What is
+/// behind a launch is changed in blocks of `width` reflectors.
 pub(super) fn factor_left<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,

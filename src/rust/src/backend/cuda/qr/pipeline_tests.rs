@@ -1,4 +1,5 @@
-//! Pipelines beside column by column, on every size at which their launches differ and on columns of every kind.
+//! Pipelines beside column by column, on every size at which their launches differ and on columns
+//! of every kind.
 
 use crate::backend::cuda::qr::householder::tests::*;
 
@@ -70,7 +71,8 @@ fn pipelines_take_any_column() {
     pipelines_take_any_column_in::<f32>();
 }
 
-/// Columns of zeros, repeated, near both ends of the range and all of them below the diagonal zero: Q'A = R, column by column.
+/// Columns of zeros, repeated, near both ends of the range and all of them below the diagonal zero:
+/// Q'A = R, column by column.
 fn pipelines_take_any_column_in<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;

@@ -18,7 +18,8 @@ const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
 
 /// Steps between fences, at most.
 const STRIDE: usize = 16;
-/// Entries that steps between fences read and write, at most, but for a single step: some hundredths of a second.
+/// Entries that steps between fences read and write, at most, but for a single step: some
+/// hundredths of a second.
 const ENTRIES: usize = 1 << 30;
 
 /// Which column comes next.
@@ -55,8 +56,8 @@ pub(crate) fn factor<T: Scalar>(
     let kept = Buffer::from_slice(ctx, &[n as i32])?;
     let v = Buffer::of::<T>(ctx, m)?;
     let tau = Buffer::zeroed::<T>(ctx, k)?;
-    // LAPACK recomputes a norm below the root of the unit roundoff; dqrdc2 when 1e-6 of its square is left, which
-    // single precision cannot resolve.
+    // LAPACK recomputes a norm below the root of the unit roundoff; dqrdc2 when 1e-6 of its square
+    // is left, which single precision cannot resolve.
     let threshold = match rule {
         Rule::Largest => (T::EPS / 2.0).sqrt(),
         Rule::Limited(_) => T::EPS.sqrt().max(1e-6),

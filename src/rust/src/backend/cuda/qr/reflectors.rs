@@ -18,17 +18,19 @@ use crate::cost::work::apply_flops;
 const UNPACK: Kernel = Kernel::new(Family::Qr, "reflectors_unpack_plain");
 const TRIANGLE: Kernel = Kernel::new(Family::QrPanel, "reflectors_triangle_block");
 
-/// Leading dimension of a panel's small matrices, and the most reflectors of a panel, as in `kernels/qr/gram_root.cuh`.
+/// Leading dimension of a panel's small matrices, and the most reflectors of a panel, as in
+/// `kernels/qr/gram_root.cuh`.
 pub(super) const LD: usize = 128;
 /// Columns that a block of threads divides at a time, and its threads.
 pub(crate) const SIDE: usize = 16;
 pub(super) const DIVIDING: u32 = 128;
-/// Rows that it divides at once: one to every four threads where rows are few, four where they are many.
+/// Rows that it divides at once: one to every four threads where rows are few, four where they are
+/// many.
 pub(super) const FEW_ROWS: usize = 32;
 pub(super) const MANY_ROWS: usize = 128;
 
-/// Bytes of shared memory for dividing so many rows at once by a triangle of order `n`: the triangle in blocks, whose rows are spread
-/// by two numbers, and what is solved of the rows.
+/// Bytes of shared memory for dividing so many rows at once by a triangle of order `n`: the
+/// triangle in blocks, whose rows are spread by two numbers, and what is solved of the rows.
 pub(super) fn dividing<T>(n: usize, rows: usize) -> usize {
     let blocks = n.div_ceil(SIDE);
     let triangle = blocks * (blocks + 1) / 2 * SIDE * (SIDE + 2);
@@ -55,7 +57,8 @@ pub(crate) struct Reflector<T> {
     pub t: View<T>,
 }
 
-/// Workspace for products of reflectors, for a block of panels. In V, a panel's columns are zero above its first row.
+/// Workspace for products of reflectors, for a block of panels. In V, a panel's columns are zero
+/// above its first row.
 pub(crate) struct BlockReflector {
     ctx: &'static Context,
     width: usize,
@@ -95,7 +98,8 @@ impl BlockReflector {
         })
     }
 
-    /// Two that take turns; the second one has no width where it is not wanted, or there is no room for it.
+    /// Two that take turns; the second one has no width where it is not wanted, or there is no room
+    /// for it.
     pub(crate) fn pair<T: Scalar>(
         ctx: &'static Context,
         width: usize,
@@ -119,7 +123,8 @@ impl BlockReflector {
         self.width > 0
     }
 
-    /// Room for the reflectors from number `at` of the block on: for V of `rows` reflected rows and `width` reflectors, and T.
+    /// Room for the reflectors from number `at` of the block on: for V of `rows` reflected rows and
+    /// `width` reflectors, and T.
     pub(crate) fn room<T: Scalar>(&self, at: usize, rows: usize, width: usize) -> Reflector<T> {
         let v = View::new(self.v.ptr, at + rows, at + width, self.ld);
         Reflector {
@@ -133,7 +138,8 @@ impl BlockReflector {
         View::new(of.ptr, at + width, at + width, self.width).sub(at, at, width, width)
     }
 
-    /// Forms V and T from factored columns and the factors at `tau`, for the reflectors from number `at` of the block on.
+    /// Forms V and T from factored columns and the factors at `tau`, for the reflectors from number
+    /// `at` of the block on.
     pub(crate) fn load<T: Scalar>(&self, at: usize, a: View<T>, tau: u64) -> Result<Reflector<T>> {
         let (m, width) = (a.rows, a.cols);
         self.require(at + width)?;
@@ -161,8 +167,9 @@ impl BlockReflector {
         Ok(h)
     }
 
-    /// T of the reflectors from number `from` to before `at + width`, from those of the reflectors before number `at` and from
-    /// it on, and V'V: `-T1 (V1'V2) T2` stands between them. `stop`: see [`Update`].
+    /// T of the reflectors from number `from` to before `at + width`, from those of the reflectors
+    /// before number `at` and from it on, and V'V: `-T1 (V1'V2) T2` stands between them. `stop`:
+    /// see [`Update`].
     fn join<T: Scalar>(&self, from: usize, at: usize, width: usize, stop: u64) -> Result<()> {
         let before = at - from;
         let all = |of| self.small::<T>(of, from, before + width);
@@ -183,7 +190,8 @@ impl BlockReflector {
         multiply(self.ctx, negative, product, last, between(t))
     }
 
-    /// Makes one of the block's first `at` reflectors, of `rows` rows, and the `width` behind them, which are there with their T.
+    /// Makes one of the block's first `at` reflectors, of `rows` rows, and the `width` behind them,
+    /// which are there with their T.
     pub(crate) fn append<T: Scalar>(
         &self,
         at: usize,
@@ -242,8 +250,9 @@ impl BlockReflector {
     }
 }
 
-/// Multiprocessors for making V and T of the reflectors of `next`, beside the products that apply those of `now`: so many that both
-/// take as long. A tenth of a millisecond is in steps that do not get faster.
+/// Multiprocessors for making V and T of the reflectors of `next`, beside the products that apply
+/// those of `now`: so many that both take as long. A tenth of a millisecond is in steps that do not
+/// get faster.
 fn loading<T: Scalar>(ctx: &Context, now: &Part<T>, next: &Part<T>) -> usize {
     let all = ctx.multiprocessors();
     let (rows, width, cols) = (now.a.rows as f64, now.a.cols as f64, now.c.cols as f64);
@@ -273,8 +282,9 @@ pub(crate) struct Part<T> {
     pub c: View<T>,
 }
 
-/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside the products of each, if there
-/// are two blocks to take turns. The user is told of `flops` operations in all.
+/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside
+/// the products of each, if there are two blocks to take turns. The user is told of `flops`
+/// operations in all.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,
     blocks: &[BlockReflector; 2],
@@ -325,7 +335,8 @@ pub(super) fn apply_in_turns<T: Scalar>(
 mod tests {
     use super::*;
 
-    /// A panel of 128 reflectors fits in the shared memory of GPUs from sm_90 on, one of 32 in what every GPU has.
+    /// A panel of 128 reflectors fits in the shared memory of GPUs from sm_90 on, one of 32 in what
+    /// every GPU has.
     #[test]
     fn blocks_fit_in_shared_memory() {
         let most = |w| dividing::<f64>(w, MANY_ROWS).max(eliminating::<f64>(w));

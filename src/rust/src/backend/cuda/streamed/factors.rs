@@ -1,5 +1,5 @@
-//! Factors and what follows from them, from host to host in blocks of columns: while one is worked on, the next are on their way up and
-//! those that are done go home.
+//! Factors and what follows from them, from host to host in blocks of columns: while one is worked
+//! on, the next are on their way up and those that are done go home.
 
 use faer::{MatMut, MatRef};
 
@@ -20,8 +20,8 @@ use crate::base::scalar::Scalar;
 use crate::device::lapack::LuInfo;
 use crate::device::streamed::QrBlock;
 
-/// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what stands above its diagonal block, and
-/// that is factored. None where it is not for this path.
+/// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what
+/// stands above its diagonal block, and that is factored. None where it is not for this path.
 pub(crate) fn cholesky<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -60,7 +60,8 @@ pub(crate) fn cholesky<T: Scalar>(
         }
         Ok(())
     };
-    // SAFETY: `x` and `out` are borrowed, and the device's matrix lives until the end of this function.
+    // SAFETY: `x` and `out` are borrowed, and the device's matrix lives until the end of this
+    // function.
     unsafe {
         pass(
             ctx,
@@ -72,7 +73,8 @@ pub(crate) fn cholesky<T: Scalar>(
     }
 }
 
-/// `x` becomes its LU factors in `a`: the left block is factored while the right one is on its way. Also `||x||_1`.
+/// `x` becomes its LU factors in `a`: the left block is factored while the right one is on its way.
+/// Also `||x||_1`.
 pub(crate) fn lu<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -153,12 +155,14 @@ pub(crate) fn solve_factored<T: Scalar>(
         }
         Ok(())
     };
-    // SAFETY: `b` and `out` are borrowed, and the device's matrix lives until the end of this function.
+    // SAFETY: `b` and `out` are borrowed, and the device's matrix lives until the end of this
+    // function.
     unsafe { pass(ctx, Part::All, &up, &parts(to, blocks), work) }
 }
 
-/// LAPACK's QR factors of `x`, with as many rows as columns at least, in `out`. `finish` is given what is known of each block
-/// when it is factored, and says by what its trapezoids are scaled on their way home; or that this was in vain, which is None.
+/// LAPACK's QR factors of `x`, with as many rows as columns at least, in `out`. `finish` is given
+/// what is known of each block when it is factored, and says by what its trapezoids are scaled on
+/// their way home; or that this was in vain, which is None.
 pub(crate) fn qr<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -206,7 +210,8 @@ pub(crate) fn qr<T: Scalar>(
         tau.extend(later);
         Ok(tau)
     };
-    // SAFETY: `x` and `out` are borrowed, and the device's matrix lives until the end of this function.
+    // SAFETY: `x` and `out` are borrowed, and the device's matrix lives until the end of this
+    // function.
     let done = unsafe {
         pass(
             ctx,
@@ -222,7 +227,8 @@ pub(crate) fn qr<T: Scalar>(
     }
 }
 
-/// `out = x'x`, exactly symmetric: each block of columns times those before it, the rest by symmetry.
+/// `out = x'x`, exactly symmetric: each block of columns times those before it, the rest by
+/// symmetry.
 pub(crate) fn crossprod<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -246,7 +252,8 @@ pub(crate) fn crossprod<T: Scalar>(
         gemm::gemm_syrk::mirror(ctx, c)?;
         way.leave(0)
     };
-    // SAFETY: `x` and `out` are borrowed, and the device's matrices live until the end of this function.
+    // SAFETY: `x` and `out` are borrowed, and the device's matrices live until the end of this
+    // function.
     unsafe { pass(ctx, Part::All, &parts(from, blocks), &[to], work) }
 }
 

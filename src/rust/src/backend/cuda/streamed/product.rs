@@ -1,4 +1,5 @@
-//! Products from host to host: copies up, multiplications and copies down go on together, panel by panel of the result's columns.
+//! Products from host to host: copies up, multiplications and copies down go on together, panel by
+//! panel of the result's columns.
 
 use crate::backend::cuda::transfer::host_copy::pages_of;
 use std::mem::size_of;
@@ -116,7 +117,8 @@ pub(crate) fn multiply<T: Scalar>(
         }
         Ok(())
     };
-    // SAFETY: `a`, `b` and `out` are borrowed, and the device's matrices live until the end of this function.
+    // SAFETY: `a`, `b` and `out` are borrowed, and the device's matrices live until the end of this
+    // function.
     unsafe { flow.run(&mut staging, drive) }?;
     Ok(true)
 }

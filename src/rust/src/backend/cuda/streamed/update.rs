@@ -1,4 +1,5 @@
-//! Updates of a factor from host to host in blocks of columns: while one is changed, the next are on their way up and those before it go home.
+//! Updates of a factor from host to host in blocks of columns: while one is changed, the next are
+//! on their way up and those before it go home.
 
 use faer::{MatMut, MatRef};
 
@@ -13,11 +14,13 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Part};
 use crate::base::scalar::Scalar;
 
-/// Blocks of columns: of more, each launch would have too few columns for the GPU; after fewer, more of the last one's way home is alone.
+/// Blocks of columns: of more, each launch would have too few columns for the GPU; after fewer,
+/// more of the last one's way home is alone.
 pub(crate) const BLOCKS: usize = 8;
 
-/// The factor that V, on the device, makes of `r` in `out`, zero below the diagonal. Blocks of an update go home as soon as they are changed; those of a downdate
-/// are all on the device before, and `look` is given them. None where this is not for this path.
+/// The factor that V, on the device, makes of `r` in `out`, zero below the diagonal. Blocks of an
+/// update go home as soon as they are changed; those of a downdate are all on the device before,
+/// and `look` is given them. None where this is not for this path.
 pub(crate) fn change<T: Scalar>(
     ctx: &'static Context,
     change: Change,
@@ -59,7 +62,8 @@ pub(crate) fn change<T: Scalar>(
             (0..blocks.len()).try_for_each(|i| go(way, i))
         }
     };
-    // SAFETY: `r` and `out` are borrowed, and the device's matrix lives until the end of this function.
+    // SAFETY: `r` and `out` are borrowed, and the device's matrix lives until the end of this
+    // function.
     unsafe {
         pass(
             ctx,
@@ -71,7 +75,8 @@ pub(crate) fn change<T: Scalar>(
     }
 }
 
-/// An error unless these columns of a factor, from row 0 to the diagonal that begins at row `first`, have numbers, and none of them a zero there.
+/// An error unless these columns of a factor, from row 0 to the diagonal that begins at row
+/// `first`, have numbers, and none of them a zero there.
 fn check<T: Scalar>(ctx: &'static Context, first: usize, columns: View<T>) -> Result<()> {
     if !largest(ctx, columns)?.is_finite() {
         return Err(Error::NonFiniteIn { argument: "r" });

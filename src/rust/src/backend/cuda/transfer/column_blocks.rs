@@ -1,5 +1,5 @@
-//! Matrices that pass through the GPU block by block of their columns: some are on their way up while others are worked on, and
-//! those that are done go home.
+//! Matrices that pass through the GPU block by block of their columns: some are on their way up
+//! while others are worked on, and those that are done go home.
 
 use super::copy_engine::Flow;
 use super::matrix::stage;
@@ -59,11 +59,13 @@ impl Passage<'_> {
     }
 }
 
-/// `part` of each block of `up` comes to the device, and of each of `down` goes home, while `work` goes on, on this thread. On success all
-/// are where they belong, if `work` let them leave. `None` where there is no staging memory: nothing is done.
+/// `part` of each block of `up` comes to the device, and of each of `down` goes home, while `work`
+/// goes on, on this thread. On success all are where they belong, if `work` let them leave. `None`
+/// where there is no staging memory: nothing is done.
 ///
 /// # Safety
-/// The memory of all blocks exists until this returns, on both sides; the host's of `down` is written by nobody else.
+/// The memory of all blocks exists until this returns, on both sides; the host's of `down` is
+/// written by nobody else.
 pub(crate) unsafe fn pass<T: Scalar, R>(
     ctx: &'static Context,
     part: Part,

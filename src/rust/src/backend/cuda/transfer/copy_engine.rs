@@ -1,8 +1,10 @@
-//! Pieces of matrices on their way between the host and the GPU, through staging memory, by several threads.
+//! Pieces of matrices on their way between the host and the GPU, through staging memory, by several
+//! threads.
 //!
-//! Every worker takes the next piece that is to go up, else the next one that may come down, into a slot of its own lane: so the bus,
-//! both ways, and the threads that copy within the host are busy together. The caller's thread meanwhile drives: it starts
-//! what is to be computed as soon as its operands are on their way, says what may come down, and asks for the user's interrupts.
+//! Every worker takes the next piece that is to go up, else the next one that may come down, into a
+//! slot of its own lane: so the bus, both ways, and the threads that copy within the host are busy
+//! together. The caller's thread meanwhile drives: it starts what is to be computed as soon as its
+//! operands are on their way, says what may come down, and asks for the user's interrupts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,7 +49,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the memory where `down` goes, which outlives this.
+    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the
+    /// memory where `down` goes, which outlives this.
     pub(crate) fn new(
         ctx: &'static Context,
         up: Vec<Vec<Piece>>,
@@ -80,10 +83,12 @@ impl Flow {
         }
     }
 
-    /// Moves everything while `drive` runs on this thread; returns when both are done, and all of `down` is on the host.
+    /// Moves everything while `drive` runs on this thread; returns when both are done, and all of
+    /// `down` is on the host.
     ///
     /// # Safety
-    /// Every piece's memory exists, on the host and on the device, until this returns; what comes down is written by nobody else.
+    /// Every piece's memory exists, on the host and on the device, until this returns; what comes
+    /// down is written by nobody else.
     pub(crate) unsafe fn run(
         &self,
         staging: &mut Stage,
@@ -131,7 +136,8 @@ impl Flow {
         self.wait_until(|| self.stages[stage].1.load(Ordering::Acquire) == 0)
     }
 
-    /// Lets the first `pieces` pieces come down, once all that is queued now in the stream that computes is done.
+    /// Lets the first `pieces` pieces come down, once all that is queued now in the stream that
+    /// computes is done.
     pub(crate) fn release(&self, pieces: usize) -> Result<()> {
         let mark = self.ctx.mark()?;
         lock(&self.marks).push((pieces, mark));
@@ -192,7 +198,8 @@ impl Flow {
             }
             if let Some((slot, piece)) = coming.pop_front() {
                 slot.wait(self.ctx)?;
-                // SAFETY: the caller of `run` vouches for the host's memory; the slot holds the piece.
+                // SAFETY: the caller of `run` vouches for the host's memory; the slot holds the
+                // piece.
                 unsafe { scatter(&piece, slot.memory, true) };
                 continue;
             }
@@ -209,7 +216,8 @@ impl Flow {
     fn send(&self, slot: Slot, i: usize) -> Result<()> {
         let piece = &self.up[i];
         slot.wait(self.ctx)?;
-        // SAFETY: the caller of `run` vouches for the memory on both sides; the slot is free, and no piece is longer.
+        // SAFETY: the caller of `run` vouches for the memory on both sides; the slot is free, and
+        // no piece is longer.
         unsafe {
             gather(piece, slot.memory, self.up.len() < MANY);
             slot.copy(self.ctx, piece, self.ctx.up, true)?;

@@ -33,7 +33,8 @@ pub(crate) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
     }
 }
 
-/// From a slot to R's memory, perhaps past the processor's cache; what of the columns is not in the triangle becomes zero.
+/// From a slot to R's memory, perhaps past the processor's cache; what of the columns is not in the
+/// triangle becomes zero.
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
@@ -53,7 +54,8 @@ pub(crate) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
     }
 }
 
-/// Threads that touch pages while something else goes on; they stop, and are waited for, when this is dropped.
+/// Threads that touch pages while something else goes on; they stop, and are waited for, when this
+/// is dropped.
 pub(crate) struct FirstTouch {
     shared: Arc<Shared>,
 }

@@ -66,8 +66,9 @@ fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
     pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
 }
 
-/// Staging memory for one flow, made at first use, and for how many threads. None where there is none, too little memory that can be
-/// pinned, or another flow, of which this may be a part: R's code can run while one waits. The driver then copies by itself, slowly.
+/// Staging memory for one flow, made at first use, and for how many threads. None where there is
+/// none, too little memory that can be pinned, or another flow, of which this may be a part: R's
+/// code can run while one waits. The driver then copies by itself, slowly.
 pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     let workers = workers();
     let Some(mut staging) = try_lock(&ctx.staging) else {
@@ -79,7 +80,8 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     if staging.is_none() {
         match Staging::new(ctx) {
             Ok(made) => *staging = Some(made),
-            // Of memory that can be pinned there is too little, unless the GPU does nothing any more.
+            // Of memory that can be pinned there is too little, unless the GPU does nothing any
+            // more.
             Err(Error::DeviceFailed { .. }) => {
                 ctx.bind()?;
                 return Ok(None);
@@ -90,8 +92,8 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     Ok(Some((staging, workers)))
 }
 
-/// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When this returns `a` has been read; what is
-/// put into the stream next comes after the copy.
+/// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When
+/// this returns `a` has been read; what is put into the stream next comes after the copy.
 pub(crate) fn upload<T: Scalar>(
     ctx: &'static Context,
     a: MatRef<'_, T>,
@@ -211,7 +213,8 @@ fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair
     for pieces in pair.pieces(Part::All, SLOT).chunks(SLOTS) {
         let slots: Vec<Slot> = pieces.iter().map(|_| lane.next()).collect();
         for (slot, piece) in slots.iter().zip(pieces) {
-            // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What goes up is before it in the stream.
+            // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What
+            // goes up is before it in the stream.
             unsafe { slot.copy(ctx, piece, ctx.stream, false) }?;
         }
         ctx.wait()?;
@@ -226,7 +229,8 @@ fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair
 /// Bytes copied between two looks at the user's wish to stop.
 const CHUNK: usize = 256 << 20;
 
-/// Copies by the driver alone, in the stream. What goes up has been read when this returns; what comes down is there after a wait.
+/// Copies by the driver alone, in the stream. What goes up has been read when this returns; what
+/// comes down is there after a wait.
 fn direct<T: Scalar>(ctx: &'static Context, pair: Pair<T>, up: bool) -> Result<()> {
     for piece in pair.pieces(Part::All, CHUNK) {
         for j in 0..piece.columns {

@@ -16,7 +16,8 @@ fn numbers<T: Scalar>(rows: usize, cols: usize, salt: usize) -> Mat<T> {
     })
 }
 
-/// A matrix there and back, contiguous, with gaps between columns, and by rows; then its upper triangle.
+/// A matrix there and back, contiguous, with gaps between columns, and by rows; then its upper
+/// triangle.
 fn round_trip<T: Scalar>(ctx: &'static Context, rows: usize, cols: usize) {
     let a = numbers::<T>(rows + 3, cols, 1);
     let tight = a.submatrix(2, 0, rows, cols).to_owned();

@@ -1,4 +1,5 @@
-//! Triangular systems in double precision on the tensor cores (`kernels/triangular/triangular_tiles.cu`).
+//! Triangular systems in double precision on the tensor cores
+//! (`kernels/triangular/triangular_tiles.cu`).
 
 use std::mem::size_of;
 
@@ -31,11 +32,13 @@ const PREPARING: u32 = 256;
 const THREADS: u32 = 128;
 /// Numbers of a prepared diagonal tile: itself, and the inverses of its four diagonal blocks.
 const PREPARED: usize = TILE * TILE + 4 * 16 * 16;
-/// Bytes of shared memory of the solver: a prepared tile, and four slabs of 16 steps of the operands of a product.
+/// Bytes of shared memory of the solver: a prepared tile, and four slabs of 16 steps of the
+/// operands of a product.
 const SHARED: usize = size_of::<f64>() * (PREPARED + 4 * 16 * (LINES + TILE));
 
-/// Systems of a higher order are halved, since a product is faster on its own than as a part of a task. What is left must
-/// still make tasks enough for the GPU, so that the order depends on the number of right-hand sides.
+/// Systems of a higher order are halved, since a product is faster on its own than as a part of a
+/// task. What is left must still make tasks enough for the GPU, so that the order depends on the
+/// number of right-hand sides.
 fn largest(lines: usize) -> usize {
     const TASKS: usize = 2048;
     (TASKS * TILE * LINES / lines).clamp(1024, 8192)
@@ -82,7 +85,8 @@ pub(crate) fn solve<T: Scalar>(
 struct Work<T> {
     ctx: &'static Context,
     m: View<T>,
-    /// M itself, or where it is copied to: rows that are contiguous, and aligned for the copies of tiles.
+    /// M itself, or where it is copied to: rows that are contiguous, and aligned for the copies of
+    /// tiles.
     rows: View<T>,
     buffer: Buffer,
     state: u64,

@@ -17,7 +17,8 @@ use crate::base::scalar::Scalar;
 const SOLVE: Kernel = Kernel::new(Family::Triangular, "triangle_solve_block");
 const GATHER: Kernel = Kernel::new(Family::Norms, "lines_gather_indexed");
 
-/// Largest order that one launch solves by substitution, and the right-hand sides of one of its blocks.
+/// Largest order that one launch solves by substitution, and the right-hand sides of one of its
+/// blocks.
 const LEAF: usize = 64;
 const LEAF_COLUMNS: usize = 16;
 

@@ -8,7 +8,8 @@ use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
-/// Solves `M X = B` in double precision: the triangle's kind, M, B, and `stop` of [`Update`](crate::backend::cuda::gemm::update::Update).
+/// Solves `M X = B` in double precision: the triangle's kind, M, B, and `stop` of
+/// [`Update`](crate::backend::cuda::gemm::update::Update).
 type Divide = fn(&'static Context, Kind, View<f64>, View<f64>, u64) -> Result<()>;
 
 /// `B <- M^-1 B` in single precision, by `divide` on copies in double precision.
@@ -51,8 +52,8 @@ pub(crate) fn solve<T: Scalar>(
     Ok(true)
 }
 
-/// Largest order of a triangle that right-hand sides are divided by, and numbers of a copy of right-hand sides: at most 128 MiB and
-/// 256 MiB.
+/// Largest order of a triangle that right-hand sides are divided by, and numbers of a copy of
+/// right-hand sides: at most 128 MiB and 256 MiB.
 pub(super) const TRIANGLE: usize = 4096;
 
 pub(super) const PANEL: usize = 32 << 20;

@@ -6,7 +6,8 @@ use crate::backend::cuda::triangular::via_f64::*;
 use crate::base::matrix::Part;
 use faer::Mat;
 
-/// Right-hand sides that do not fit at once, in both layouts, of systems that are halved in double precision.
+/// Right-hand sides that do not fit at once, in both layouts, of systems that are halved in double
+/// precision.
 #[test]
 fn systems_are_solved_in_panels() {
     let Some(ctx) = Context::for_test() else {

@@ -1,54 +1,64 @@
 #' LU factorization
 #'
 #' `gpu_lu(x)` factors a matrix of any shape by Gaussian elimination with row exchanges,
-#' \deqn{x = P L U}
-#' with a permutation matrix \eqn{P}, a lower triangular \eqn{L} with ones on its diagonal and an upper triangular \eqn{U}.
-#' `lu_expand()` gives the three; `solve()` and `determinant()` use them as they are stored.
+#' \deqn{x = P L U} with a permutation matrix \eqn{P}, a unit lower triangular \eqn{L} and an upper
+#' triangular \eqn{U}. `lu_expand()` returns the three matrices. `solve()` and `determinant()` use
+#' the factorization without forming them.
 #'
-#' @section Value:
-#' `gpu_lu()`: an object of class `"gpu_lu"`, a list that holds only ordinary R data, so it can be saved. For a [gpu_matrix] the factor `lu`
-#' stays where it is, and only `lu_expand()` brings it home.
+#' @return `gpu_lu()`: an object of class `"gpu_lu"`, a list of ordinary R data that can be saved.
+#'   For a [gpu_matrix] the component `lu` stays on the GPU, and only `lu_expand()` copies it to the
+#'   host.
 #' \describe{
-#'   \item{`lu`}{double matrix shaped like `x`: \eqn{U} on and above the diagonal, \eqn{L} without its ones below it;}
-#'   \item{`ipiv`}{LAPACK's row exchanges: in step `i` rows `i` and `ipiv[i]` were swapped;}
-#'   \item{`perm`}{the same as a permutation: `x[perm, ]` is `L %*% U`;}
-#'   \item{`singular`}{0, or the index of the first exactly zero diagonal entry of \eqn{U};}
-#'   \item{`norm1`}{the 1-norm of `x`, for the condition estimate (only where `x` is square);}
-#'   \item{`dimnames`}{the dimnames of `x`;}
-#'   \item{`precision`}{that of the factorization;}
-#'   \item{`diagonal`}{the diagonal of \eqn{U}, for a [gpu_matrix] alone.}
+#'   \item{`lu`}{double matrix of the dimensions of `x`: \eqn{U} on and above the diagonal, \eqn{L}
+#'     without its unit diagonal below.}
+#'   \item{`ipiv`}{LAPACK's row exchanges: step `i` swapped rows `i` and `ipiv[i]`.}
+#'   \item{`perm`}{the same as a permutation: `x[perm, ]` equals `L %*% U`.}
+#'   \item{`singular`}{0, or the index of the first exactly zero diagonal entry of \eqn{U}.}
+#'   \item{`norm1`}{the 1-norm of `x`, for the condition estimate. `NULL` if `x` is not square.}
+#'   \item{`dimnames`}{the dimnames of `x`.}
+#'   \item{`precision`}{the precision of the factorization.}
+#'   \item{`diagonal`}{the diagonal of \eqn{U}. Only for a [gpu_matrix].}
 #' }
-#' `lu_expand()`: a list of plain double matrices `L` (\eqn{m \times k}{m x k}), `U` (\eqn{k \times n}{k x n}) and `P` (\eqn{m \times m}{m x m}),
-#' \eqn{k = \min(m, n)}{k = min(m, n)}, with `P %*% L %*% U` equal to `x`, dimnames included.
 #'
-#' `solve()` gives what `solve(x, b)` gives, `determinant()` what `determinant(x)` gives.
+#' `lu_expand()`: a list of ordinary double matrices `L` (\eqn{m \times k}{m x k}), `U`
+#' (\eqn{k \times n}{k x n}) and `P` (\eqn{m \times m}{m x m}) with
+#' \eqn{k = \min(m, n)}{k = min(m, n)}. `P %*% L %*% U` equals `x`, dimnames included.
 #'
-#' @section Failure:
-#' An exactly zero pivot is the warning `cudafactor_warning_singular` in `Matrix::lu()`'s words (not with
-#' `warn_singular = FALSE`) and the object is complete. `solve()` then stops with `cudafactor_error_singular`, as it does when the
-#' estimated reciprocal condition number is below `tol`; both texts are those of [base::solve()].
-#' `cudafactor_error_type`: `x` is complex or no matrix at all. `cudafactor_error_dimension`: `solve()` or
-#' `determinant()` of a factorization that is not square, or a right-hand side that does not fit.
+#' `solve()` returns what `solve(x, b)` returns, and `determinant()` what `determinant(x)` returns.
 #'
-#' @section Accuracy:
-#' \eqn{|x - P L U| \le k \epsilon P |L| |U|} up to a small constant; tested as
-#' \eqn{\|x - P L U\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x - P L U|| / (max(m, n) eps ||x||)} against a fixed bound.
+#' @section Errors:
+#' - `cudafactor_warning_singular`: a pivot is exactly zero. The warning has the words of
+#'   `Matrix::lu()`, and the object is complete.
+#' - `cudafactor_error_singular`: `solve()` met an exactly zero pivot, or the estimated reciprocal
+#'   condition number is below `tol`. Both texts are those of [base::solve()].
+#' - `cudafactor_error_type`: `x` is complex, or is not a matrix.
+#' - `cudafactor_error_dimension`: `solve()` or `determinant()` needs a square matrix, or the
+#'   right-hand side does not fit.
+#'
+#' @section Accuracy: \eqn{|x - P L U| \le k \epsilon P |L| |U|} holds up to a small constant. Tests
+#' hold \eqn{\|x - P L U\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x - P L U|| / (max(m, n) eps ||x||)}
+#' below a fixed bound.
 #'
 #' @section Device:
-#' `"auto"` counts \eqn{2n^3/3} operations of a square matrix, see [cudafactor-options].
+#' `"auto"` counts \eqn{2n^3/3} operations for a square matrix, see [cudafactor-options].
 #'
-#' @param x A numeric matrix, or what `as.matrix()` makes one. For the methods, an object of class `"gpu_lu"`.
-#' @param warn_singular Warn about an exactly zero pivot?
+#' @param x A numeric \eqn{m \times n}{m x n} matrix, an object that `as.matrix()` turns into one,
+#'   or a [gpu_matrix]. For the methods, an object of class `"gpu_lu"`.
+#' @param warn_singular `FALSE` suppresses the warning about an exactly zero pivot. The default is
+#'   `TRUE`.
 #' @param a,f An object of class `"gpu_lu"`.
-#' @param b A right-hand side, vector or matrix; missing, the inverse is computed.
-#' @param tol The smallest reciprocal condition number `solve()` accepts; by default the relative rounding error of the less precise of
-#'   factorization and solution.
-#' @param logarithm Return the logarithm of the modulus?
-#' @param ... No further arguments: `solve()` stops at any, `determinant()` and `print()` disregard them.
+#' @param b Right-hand side: a vector of length \eqn{n} or a matrix with \eqn{n} rows. If missing,
+#'   the inverse is computed.
+#' @param tol Smallest reciprocal condition number that `solve()` accepts, a number. The default is
+#'   the relative rounding error of the less precise of factorization and solution. 0 skips the
+#'   check.
+#' @param logarithm `TRUE` (the default) returns the logarithm of the modulus, `FALSE` the modulus.
+#' @param ... Must be empty for `solve()`. `determinant()` and `print()` ignore further arguments.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routines of the same work: `dgetrf`, `dgetrs`, `dgecon`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 3.4. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 3.4. Johns
+#' Hopkins.
 #' @seealso [gpu_solve()], [gpu_determinant()]
 #' @examples
 #' x <- matrix(c(2, 4, 8, 1, 3, 7, 1, 3, 9), 3)
@@ -87,7 +97,8 @@ gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.devic
 }
 
 warn_exactly_singular <- function(i, call) {
-  warn("singular", sprintf("LAPACK routine 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i), call, index = i)
+  text <- sprintf("LAPACK routine 'dgetrf': matrix is exactly singular, U[i,i]=0, i=%d", i)
+  warn("singular", text, call, index = i)
 }
 
 #' @rdname gpu_lu
@@ -119,8 +130,14 @@ lu_expand <- function(f) {
 #' @rdname gpu_lu
 #' @method solve gpu_lu
 #' @export
-solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)) 2^-23 else .Machine$double.eps,
-                         device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
+solve.gpu_lu <- function(a, b,
+                         tol = if ("single" %in% c(precision, a$precision)) {
+                           2^-23
+                         } else {
+                           .Machine$double.eps
+                         },
+                         device = getOption("cudafactor.device", "auto"),
+                         precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
     check_dots(substitute(list(...)), call)
@@ -151,7 +168,7 @@ solve.gpu_lu <- function(a, b, tol = if ("single" %in% c(precision, a$precision)
   if (!is.null(reply)) {
     unwrap(reply, call)
   }
-  # Here, where nobody else holds the result: a function it is handed to would copy it.
+  # Names are set here: in another function R would copy the result first.
   if (is_vector_side(b)) {
     dim(out) <- NULL
     names(out) <- a$dimnames[[2L]]
@@ -174,7 +191,11 @@ determinant.gpu_lu <- function(x, logarithm = TRUE, ...) {
 #' @rdname gpu_lu
 #' @export
 print.gpu_lu <- function(x, ...) {
-  cat(sprintf("<gpu_lu: x = P L U of a %d x %d matrix%s>\n", nrow(x$lu), ncol(x$lu),
-    if (x$singular > 0L) sprintf(", exactly singular: U[%d,%d] = 0", x$singular, x$singular) else ""))
+  singular <- if (x$singular > 0L) {
+    sprintf(", exactly singular: U[%d,%d] = 0", x$singular, x$singular)
+  } else {
+    ""
+  }
+  cat(sprintf("<gpu_lu: x = P L U of a %d x %d matrix%s>\n", nrow(x$lu), ncol(x$lu), singular))
   invisible(x)
 }

@@ -1,40 +1,47 @@
 #' Matrix products
 #'
-#' `gpu_matmult(x, y)` is `x %*% y`, `gpu_crossprod(x, y)` is `t(x) %*% y`, and
-#' `gpu_tcrossprod(x, y)` is `x %*% t(y)`, with `y = x` when it is `NULL`.
+#' - `gpu_matmult(x, y)` computes `x %*% y`.
+#' - `gpu_crossprod(x, y)` computes `t(x) %*% y`, and `t(x) %*% x` if `y` is `NULL`.
+#' - `gpu_tcrossprod(x, y)` computes `x %*% t(y)`, and `x %*% t(x)` if `y` is `NULL`.
 #'
-#' @section Value:
-#' A double matrix (complex when an operand is), never dropped to a vector, with the dimnames and the
-#' names of dimnames base R gives. With `y = NULL` the result is exactly symmetric.
-#' NA, NaN and Inf propagate: `is.na()` of the result is base R's, whether it is NA or NaN is not promised.
+#' @return A double matrix, or a complex one if an operand is complex. It is never dropped to a
+#'   vector. Dimnames and their names are those of base R. With `y = NULL` the result is exactly
+#'   symmetric.
 #'
-#' A vector counts as a row or a column, whichever fits, by base R's rules (see [base::matmult],
-#' [base::crossprod()]). A sparse or other S4 matrix is made dense with `as.matrix()` first.
-#' A complex product is four real ones (one for each pair of parts).
+#' Where base R's result is NA or NaN, so is this one. Which of the two it is, is not guaranteed.
 #'
-#' @section Failure:
-#' `cudafactor_error_dimension`: the operands do not conform. `cudafactor_error_type`: an operand is
-#' not numeric. Errors of the device: see [cudafactor_conditions].
+#' A vector counts as a row or a column by base R's rules, see [base::matmult] and
+#' [base::crossprod()]. A sparse matrix, or another S4 matrix, is first made dense by `as.matrix()`.
+#' A complex product is computed as four real products.
 #'
-#' @section Accuracy:
-#' With `precision = "double"` every product and every sum is in double precision:
-#' \eqn{|C - AB| \le k \epsilon |A| |B|} entry by entry, for a sum of \eqn{k} terms. With `"single"` operands are
-#' rounded to single precision and so is each result (\eqn{\epsilon} is then \eqn{2^{-24}}); no shorter format is ever used.
+#' @section Errors:
+#' - `cudafactor_error_dimension`: the operands do not conform.
+#' - `cudafactor_error_type`: an operand is not numeric.
 #'
-#' @section Device:
-#' `"auto"` takes the GPU where it should be faster, judged by \eqn{2mnk} operations (half for the symmetric
-#' products) and the transfers; see [cudafactor-options]. Of a matrix on disk: see [tile_matrix_products].
+#' Errors of the device are listed in [cudafactor_conditions].
 #'
-#' @param x,y Numeric, logical or complex matrices or vectors. `y = NULL` stands for `x`. One of them may be a matrix on disk, see [tile_matrix_products].
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the second, and so on).
-#'   `"cuda"` is an error where there is no GPU.
-#' @param precision `"double"`, or `"single"`: computes with about 7 digits, with numbers up to 3.4e38 (larger ones become
-#'   Inf), and returns doubles.
-#' @param host_memory,gpu_memory Of a matrix on disk, bytes of memory for its tiles, and of the GPU for the parts of the other operand and of the product that are there, too. As of
-#'   [chol_file()]. Not for matrices in memory.
+#' @section Accuracy: With `precision = "double"` every product and every sum is computed in double
+#' precision. Then \eqn{|C - AB| \le k \epsilon |A| |B|} holds entry by entry, for sums of \eqn{k}
+#' terms. With `"single"` the operands and each result are rounded to single precision, and
+#' \eqn{\epsilon} is \eqn{2^{-24}}. No shorter format is ever used.
+#'
+#' @section Device: `"auto"` uses a GPU if that should be faster. The estimate counts \eqn{2mnk}
+#' operations (half of that for symmetric products) and the transfers, see [cudafactor-options]. For
+#' matrices on disk see [tile_matrix_products].
+#'
+#' @param x,y Numeric, logical or complex matrices or vectors, or a [gpu_matrix]. `y = NULL` stands
+#'   for `x`. One of them may be a matrix on disk, see [tile_matrix_products].
+#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"` (the second GPU), and so
+#'   on. The default is the option `cudafactor.device`, and `"auto"` if that is unset. `"cuda"` is
+#'   an error if there is no GPU.
+#' @param precision `"double"` (the default) or `"single"`. Single precision computes with about 7
+#'   digits and returns doubles. Numbers above 3.4e38 become Inf.
+#' @param host_memory,gpu_memory Memory limits in bytes, or text such as `"8GiB"`. Only for matrices
+#'   on disk, see [chol_file()].
 #' @references LAPACK and BLAS routines of the same work: `dgemm`, `dsyrk`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 1.3. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 1.3. Johns
+#' Hopkins.
 #' @seealso [base::matmult], [base::crossprod()]
 #' @examples
 #' x <- matrix(rnorm(12), 4, 3, dimnames = list(NULL, c("a", "b", "c")))
@@ -44,10 +51,12 @@
 #' @export
 gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), precision = "double",
                         host_memory = NULL, gpu_memory = NULL) {
-  if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y) && is.null(host_memory) && is.null(gpu_memory))) {
+  if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y) &&
+    is.null(host_memory) && is.null(gpu_memory))) {
     return(product(x, y, "matmult", device, precision, sys.call(), host_memory, gpu_memory))
   }
-  # multiply(), how() and native_gemm() spelt out: each call costs a microsecond, which a small product notices.
+  # The bodies of multiply(), how() and native_gemm(): a call costs a microsecond, which counts in a
+  # small product.
   dx <- dim(x)
   dy <- dim(y)
   if (dx[[2L]] != dy[[1L]]) {
@@ -69,7 +78,8 @@ gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), p
 #' @export
 gpu_crossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
                           precision = "double", host_memory = NULL, gpu_memory = NULL) {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) && is.null(host_memory) && is.null(gpu_memory)) {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) &&
+    is.null(host_memory) && is.null(gpu_memory)) {
     multiply(x, dim(x), y, dim(y), "crossprod", device, precision, sys.call())
   } else {
     product(x, y, "crossprod", device, precision, sys.call(), host_memory, gpu_memory)
@@ -80,14 +90,16 @@ gpu_crossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "
 #' @export
 gpu_tcrossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
                            precision = "double", host_memory = NULL, gpu_memory = NULL) {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) && is.null(host_memory) && is.null(gpu_memory)) {
+  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) &&
+    is.null(host_memory) && is.null(gpu_memory)) {
     multiply(x, dim(x), y, dim(y), "tcrossprod", device, precision, sys.call())
   } else {
     product(x, y, "tcrossprod", device, precision, sys.call(), host_memory, gpu_memory)
   }
 }
 
-# op(x) op(y) for double vectors seen with the shapes dx and dy; y = NULL is the symmetric product.
+# op(x) op(y) for double vectors taken with the dimensions dx and dy; y = NULL is the symmetric
+# product.
 multiply <- function(x, dx, y, dy, op, device, precision, call) {
   tx <- op == "crossprod"
   ty <- op == "tcrossprod"
@@ -118,12 +130,15 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
 # The three products for operands that are not plain double matrices.
 product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_memory = NULL) {
   if (is_in_tiles(x) || is_in_tiles(y)) {
-    memory <- budget(list(host_memory = host_memory, gpu_memory = gpu_memory, device = device), call)
+    limits <- list(host_memory = host_memory, gpu_memory = gpu_memory, device = device)
+    memory <- budget(limits, call)
     return(product_tiles(x, y, op, memory, call))
   }
   if (!(is.null(host_memory) && is.null(gpu_memory))) {
     argument <- if (is.null(gpu_memory)) "host_memory" else "gpu_memory"
-    abort_argument(argument, sprintf("'%s' is for a matrix on disk, and both operands are in memory", argument), call)
+    abort_argument(argument, sprintf(
+      "'%s' can only be used when 'x' or 'y' is a matrix on disk; leave it out", argument
+    ), call)
   }
   if (is_resident(x) || is_resident(y)) {
     return(product_resident(x, y, op, call))
@@ -132,7 +147,7 @@ product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_m
   x <- as_number_array(x, call)
   y <- if (symmetric) x else as_number_array(y, call)
   shape <- product_shape(x, y, op)
-  # A vector that base R sees as 0 x 0 brings no values along.
+  # Base R takes a vector that fits in no way as 0 x 0, without values.
   if (length(x) && all(shape$x == 0)) x <- x[0L]
   if (length(y) && all(shape$y == 0)) y <- y[0L]
   times <- function(x, y) multiply(x, shape$x, y, shape$y, op, device, precision, call)
@@ -143,7 +158,7 @@ product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_m
   }
 }
 
-# (a + ib)(c + id) = (ac - bd) + i(ad + bc), transposes without conjugation, as base R has them.
+# (a + ib)(c + id) = (ac - bd) + i(ad + bc). Transposes are not conjugated, as in base R.
 multiply_complex <- function(x, y, times) {
   part <- function(x, of) {
     out <- as.double(of(x))
@@ -161,7 +176,7 @@ multiply_complex <- function(x, y, times) {
   out
 }
 
-# What may be multiplied: numbers that are not the codes of a factor.
+# Operands that can be multiplied: numbers, but not the codes of a factor.
 as_number_array <- function(x, call) {
   if (isS4(x)) {
     x <- as_plain(x, call)
@@ -173,9 +188,9 @@ as_number_array <- function(x, call) {
   x
 }
 
-# The shapes in which base R multiplies: a vector next to a matrix becomes the row or the column that
-# conforms, and two vectors an inner (crossprod too) or an outer product. A vector that fits in no
-# way gets the shape 0 x 0 or one that does not conform.
+# The dimensions that base R multiplies with. A vector next to a matrix becomes the row or the
+# column that conforms. Two vectors give an inner product (also in crossprod) or an outer one. A
+# vector that fits in no way gets the dimensions 0 x 0, or ones that do not conform.
 product_shape <- function(x, y, op) {
   dx <- dim(x)
   dy <- dim(y)
@@ -188,11 +203,15 @@ product_shape <- function(x, y, op) {
     dy <- if (nx == 1 && op != "tcrossprod") c(1, ny) else c(ny, 1)
   } else if (!x_is_matrix) {
     row_fits <- switch(op, matmult = nx == dy[[1L]], crossprod = FALSE, tcrossprod = nx == dy[[2L]])
-    column_fits <- switch(op, matmult = dy[[1L]] == 1L, crossprod = nx == dy[[1L]], tcrossprod = dy[[2L]] == 1L)
+    column_fits <- switch(op,
+      matmult = dy[[1L]] == 1L, crossprod = nx == dy[[1L]], tcrossprod = dy[[2L]] == 1L
+    )
     dx <- if (row_fits) c(1, nx) else if (column_fits) c(nx, 1) else c(0, 0)
   } else if (!y_is_matrix) {
     row_fits <- switch(op, matmult = dx[[2L]] == 1L, crossprod = , tcrossprod = dx[[1L]] == 1L)
-    column_fits <- switch(op, matmult = ny == dx[[2L]], crossprod = ny == dx[[1L]], tcrossprod = TRUE)
+    column_fits <- switch(op,
+      matmult = ny == dx[[2L]], crossprod = ny == dx[[1L]], tcrossprod = TRUE
+    )
     row_first <- op == "tcrossprod"
     dy <- if (row_fits && (row_first || !column_fits)) {
       c(1, ny)
@@ -205,8 +224,8 @@ product_shape <- function(x, y, op) {
   list(x = dx, y = dy)
 }
 
-# Row names from x, column names from y, with the names of the dimnames; NULL when neither has any.
-# A one-dimensional array lends its names when it counts as a column (x) or as a row (y).
+# Row names from x, column names from y, with the names of the dimnames; NULL if neither has any.
+# A one-dimensional array gives its names if it counts as a column (x) or as a row (y).
 product_dimnames <- function(x, y, op, dx, dy) {
   of_x <- dimnames(x)
   of_y <- dimnames(y)

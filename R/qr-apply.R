@@ -1,37 +1,45 @@
 #' Orthogonal factor of a QR factorization
 #'
-#' `gpu_qr.Q(qr)` is `qr.Q(qr)`, the matrix \eqn{Q} of a factorization; `gpu_qr.qy(qr, y)` is `qr.qy(qr, y)`, the product
-#' \eqn{Q y}, and `gpu_qr.qty(qr, y)` is `qr.qty(qr, y)`, \eqn{Q^T y}{Q'y}. They take any object of class `"qr"`, from [gpu_qr()] and
-#' from [base::qr()], with `LAPACK = TRUE` or without. The products never form \eqn{Q}.
+#' - `gpu_qr.Q(qr)` computes `qr.Q(qr)`, the matrix \eqn{Q} of a factorization.
+#' - `gpu_qr.qy(qr, y)` computes `qr.qy(qr, y)`, the product \eqn{Q y}.
+#' - `gpu_qr.qty(qr, y)` computes `qr.qty(qr, y)`, the product \eqn{Q^T y}{Q'y}.
 #'
-#' @section Value:
-#' What the base function returns. `gpu_qr.Q()`: a matrix without dimnames, of as many columns as `qr$qr` has or, if it has fewer,
-#' rows; with `complete = TRUE` a square one. The others: `y` in double precision with its attributes, so a vector is a vector; from an object
-#' with the attribute `useLAPACK`, `as.matrix(y)`.
+#' All take any object of class `"qr"`, from [gpu_qr()] or [base::qr()], in the default form or with
+#' `LAPACK = TRUE`. The products never form \eqn{Q}.
 #'
-#' Of an object of rank \eqn{k} in base R's default form only the first \eqn{k} reflectors are used, as in base R, so that the other columns of
-#' \eqn{Q} are an orthonormal basis of what the first \eqn{k} do not reach.
+#' @return `gpu_qr.Q()`: a double matrix without dimnames. It has `min(dim(qr$qr))` columns, or with
+#'   `complete = TRUE` as many columns as rows.
 #'
-#' @section Failure:
-#' `cudafactor_error_type`: `qr` is no such object, or a complex one, or `y` is no numbers.
-#' `cudafactor_error_dimension`: numbers of rows that differ.
-#' `cudafactor_error_non_finite`: NA, NaN or Inf, which an object in the default form refuses in itself, in `y` and in `Dvec`
-#' (field `argument`); with `useLAPACK` they propagate. `cudafactor_error_argument`: a `Dvec` that no diagonal can be made of.
+#' `gpu_qr.qy()` and `gpu_qr.qty()`: `y` in double precision with its attributes, so a vector stays
+#' a vector. If `qr` has the attribute `useLAPACK`, the value has the shape of `as.matrix(y)`.
 #'
-#' @section Accuracy:
-#' \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} is tested against a fixed bound, and so is the distance of products from base R's.
+#' In base R's default form with rank \eqn{k}, only the first \eqn{k} reflectors are used, as in
+#' base R. The other columns of \eqn{Q} are then an orthonormal basis of the complement of the first
+#' \eqn{k} columns.
 #'
-#' @section Device:
-#' `"auto"` counts \eqn{4mk} operations for each column of the result, with \eqn{k} reflectors of \eqn{m} rows, see [cudafactor-options].
+#' @section Errors:
+#' - `cudafactor_error_type`: `qr` is not a QR factorization or is complex, or `y` is not numeric.
+#' - `cudafactor_error_dimension`: `qr` and `y` differ in their numbers of rows.
+#' - `cudafactor_error_non_finite` (field `argument`): the default form refuses NA, NaN and Inf in
+#'   `qr`, `y` and `Dvec`. With `useLAPACK` they propagate.
+#' - `cudafactor_error_argument`: `diag()` refuses `Dvec`.
+#'
+#' @section Accuracy: Tests hold \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)}, and
+#' the distance of products from base R's, below fixed bounds.
+#'
+#' @section Device: `"auto"` counts \eqn{4mk} operations for each column of the result, with \eqn{k}
+#' reflectors of \eqn{m} rows, see [cudafactor-options].
 #'
 #' @param qr An object of class `"qr"`.
-#' @param complete Extend \eqn{Q} to a square matrix?
-#' @param Dvec Numbers that the columns of \eqn{Q} are multiplied with.
-#' @param y A numeric vector or matrix.
+#' @param complete `TRUE` extends \eqn{Q} to a square matrix. The default is `FALSE`.
+#' @param Dvec Numeric vector. Column `j` of \eqn{Q} is multiplied by `Dvec[j]`. Missing means all
+#'   ones.
+#' @param y A numeric vector or matrix with as many rows as `qr$qr`.
 #' @inheritParams gpu_matmult
 #' @references LAPACK and LINPACK routines of the same work: `dormqr`, `dqrsl`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 5.1. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 5.1. Johns
+#' Hopkins.
 #' @seealso [base::qr.Q()], [base::qr.qy()], [gpu_qr()]
 #' @examples
 #' x <- cbind(1, mtcars$wt, mtcars$hp)
@@ -45,7 +53,8 @@
 #' sqrt(sum(rotated[-(1:3)]^2))
 #' all.equal(gpu_qr.qy(f, rotated), mtcars$mpg)
 #' @export
-gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.device", "auto"), precision = "double") {
+gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.device", "auto"),
+                     precision = "double") {
   call <- sys.call()
   if (missing(qr)) {
     abort_missing("qr", call)
@@ -57,7 +66,9 @@ gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.
   complete <- is_complete(complete, call)
   n <- f$dim[[1L]]
   columns <- if (complete) n else min(f$dim)
-  scales <- if (!missing(Dvec)) column_scales(if (complete) Dvec else Dvec[seq_len(columns)], columns, call)
+  scales <- if (!missing(Dvec)) {
+    column_scales(if (complete) Dvec else Dvec[seq_len(columns)], columns, call)
+  }
   where <- how(device, precision, call)
   check_reflectors(f, where, call)
   if (!f$lapack && !is.null(scales) && !all(is.finite(scales))) {
@@ -70,7 +81,8 @@ gpu_qr.Q <- function(qr, complete = FALSE, Dvec, device = getOption("cudafactor.
 
 #' @rdname gpu_qr.Q
 #' @export
-gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
+gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"),
+                      precision = "double") {
   call <- sys.call()
   if (missing(qr)) {
     abort_missing("qr", call)
@@ -86,7 +98,8 @@ gpu_qr.qy <- function(qr, y, device = getOption("cudafactor.device", "auto"), pr
 
 #' @rdname gpu_qr.Q
 #' @export
-gpu_qr.qty <- function(qr, y, device = getOption("cudafactor.device", "auto"), precision = "double") {
+gpu_qr.qty <- function(qr, y, device = getOption("cudafactor.device", "auto"),
+                       precision = "double") {
   call <- sys.call()
   if (missing(qr)) {
     abort_missing("qr", call)
@@ -124,7 +137,7 @@ multiply_by_q <- function(f, y, transposed, device, precision, call) {
   out
 }
 
-# The parts of a "qr" object that make its Q: `qraux` has a number for each reflector to be used.
+# The parts of a "qr" object that define its Q: `qraux` has one number for each reflector in use.
 reflectors_of <- function(qr, alternative, call) {
   if (!is.qr(qr)) {
     abort_no_qr(call)
@@ -142,11 +155,14 @@ reflectors_of <- function(qr, alternative, call) {
   list(qr = as_double(a, call), dim = dim(a), qraux = as.double(aux[seq_len(k)]), lapack = lapack)
 }
 
-abort_no_qr <- function(call) abort_type(base_text("argument is not a QR decomposition", domain = "R-base"), call)
+abort_no_qr <- function(call) {
+  abort_type(base_text("argument is not a QR decomposition", domain = "R-base"), call)
+}
 
-# What base R's LINPACK routines refuse as their argument number `position`, here called `argument`.
+# The error of base R's LINPACK routines about their argument number `position`, here `argument`.
 abort_foreign <- function(argument, position, call) {
-  abort("non_finite", base_text("NA/NaN/Inf in foreign function call (arg %d)", position), call, argument = argument)
+  text <- base_text("NA/NaN/Inf in foreign function call (arg %d)", position)
+  abort("non_finite", text, call, argument = argument)
 }
 
 check_reflectors <- function(f, where, call) {
@@ -161,7 +177,7 @@ check_reflectors <- function(f, where, call) {
   }
 }
 
-# LINPACK's form keeps what y is, LAPACK's makes a matrix of it.
+# With LINPACK's form the result has the shape of y, with LAPACK's it is a matrix, as in base R.
 as_rotated <- function(y, f, call) {
   if (f$lapack || isS4(y)) {
     y <- as_matrix(y, call)
@@ -179,9 +195,10 @@ is_complete <- function(complete, call) {
   flag
 }
 
-# The diagonal that diag() would make of `scales`: recycled, and refused where diag() refuses it.
+# `scales` recycled to the diagonal of diag(scales), with the errors of diag().
 column_scales <- function(scales, columns, call) {
   scales <- as_double(scales, call)
-  tryCatch(diag(scales, min(columns, 1L)), error = function(e) abort_argument("Dvec", conditionMessage(e), call))
+  refuse <- function(e) abort_argument("Dvec", conditionMessage(e), call)
+  tryCatch(diag(scales, min(columns, 1L)), error = refuse)
   rep_len(as.vector(scales), columns)
 }

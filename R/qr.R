@@ -1,42 +1,56 @@
 #' QR factorization
 #'
-#' `gpu_qr(x)` is `qr(x)`: \eqn{x P = Q R} by Householder reflectors, as an object of class `"qr"` in the form
-#' of base R's default method (LINPACK's `dqrdc2`), or with `LAPACK = TRUE` in the form of LAPACK's `dgeqp3`.
+#' `gpu_qr(x)` computes what `qr(x)` computes: \eqn{x P = Q R} by Householder reflectors. The object
+#' has class `"qr"`. Its form is that of base R's default method (LINPACK's `dqrdc2`), or with
+#' `LAPACK = TRUE` that of LAPACK's `dgeqp3`.
 #'
-#' @section Value:
-#' The list base R's `qr()` returns, with components `qr`, `rank`, `qraux` and `pivot`, so that [base::qr.coef()], `qr.qy()`,
-#' `qr.qty()`, `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()`, `qr.X()`, [base::qr.solve()] and `solve()` all work on it.
+#' @return A list of class `"qr"` with the components of base R's `qr()`: `qr`, `rank`, `qraux` and
+#'   `pivot`. These functions of base R work on it: [base::qr.coef()], `qr.qy()`, `qr.qty()`,
+#'   `qr.fitted()`, `qr.resid()`, `qr.Q()`, `qr.R()`, `qr.X()`, [base::qr.solve()] and `solve()`.
 #'
-#' By default columns stay in order, except that one whose part orthogonal to the columns before it is shorter than `tol` times
-#' the column moves to the right end; `rank` counts the others. Signs, `rank` and `pivot` are base R's.
-#' With `LAPACK = TRUE` the column with the longest remaining part comes next, `rank` is `min(dim(x))` whatever `x` is, and the object has
-#' the attribute `useLAPACK`. Row names are kept, column names permuted.
+#' The default form keeps the columns in order, with one exception. A column moves to the right end
+#' if its part orthogonal to the columns before it is shorter than `tol` times the column. `rank`
+#' counts the columns that did not move. Signs, `rank` and `pivot` are base R's.
 #'
-#' @section Failure:
-#' `cudafactor_error_non_finite`: NA, NaN or Inf in `x`, which the default form refuses (with `LAPACK = TRUE` they propagate).
-#' `cudafactor_error_type`: `x` is complex or no matrix at all.
-#' `cudafactor_error_dimension`: `LAPACK = TRUE` with rows missing.
-#' Matrices of \eqn{2^{31}} entries and more, which base R's default refuses, are factored.
+#' With `LAPACK = TRUE` the column with the longest remaining part comes next. `rank` is then
+#' `min(dim(x))` for every `x`, and the object has the attribute `useLAPACK`. Row names are kept,
+#' and column names are permuted with the columns.
 #'
-#' @section Accuracy:
-#' \eqn{\|x P - Q R\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x P - Q R|| / (max(m, n) eps ||x||)}
-#' and \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} are tested against fixed bounds.
-#' Three things may differ from base R's by rounding: a rank decision on the very edge of `tol`; the sign of a
-#' row of \eqn{R} whose reflector started from an entry that is itself a rounding error; and, with `LAPACK = TRUE`, which of
-#' two columns with equally long remaining parts comes first. In single precision the default `tol` is
-#' `1e-4`: dependence is not told from rounding near \eqn{2^{-24}}.
+#' @section Errors:
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. With `LAPACK = TRUE` they propagate
+#'   instead.
+#' - `cudafactor_error_type`: `x` is complex, or is not a matrix.
+#' - `cudafactor_error_dimension`: `x` has no rows and `LAPACK = TRUE`.
+#'
+#' Matrices of \eqn{2^{31}} entries or more, which base R's default form refuses, are factored.
+#'
+#' @section Accuracy: Tests hold
+#' \eqn{\|x P - Q R\|_1 / (\max(m, n) \epsilon \|x\|_1)}{||x P - Q R|| / (max(m, n) eps ||x||)} and
+#' \eqn{\|I - Q^T Q\|_1 / (m \epsilon)}{||I - Q'Q|| / (m eps)} below fixed bounds.
+#'
+#' Rounding may change three things against base R:
+#' - whether a column right at the threshold `tol` counts as dependent;
+#' - the sign of a row of \eqn{R} if its reflector started from an entry that is itself a rounding
+#'   error;
+#' - with `LAPACK = TRUE`, which of two columns with equally long remaining parts comes first.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{2 n^2 (m - n/3)} operations for \eqn{m \ge n}, see [cudafactor-options].
 #'
-#' @param x A numeric matrix, or what `as.matrix()` makes one.
-#' @param tol A column is dependent when its orthogonal part is below `tol` times its length. Ignored with `LAPACK = TRUE`.
-#' @param LAPACK Pivot by column length, in LAPACK's form?
-#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
+#' @param x A numeric \eqn{m \times n}{m x n} matrix, an object that `as.matrix()` turns into one,
+#'   or a [gpu_matrix].
+#' @param tol Relative tolerance for linear dependence, a number. A column counts as dependent if
+#'   its orthogonal part is shorter than `tol` times its length. The default is `1e-7`, and `1e-4`
+#'   in single precision, whose rounding errors hide smaller parts. Ignored with `LAPACK = TRUE`.
+#' @param LAPACK `TRUE` pivots by column length and gives LAPACK's form. The default is `FALSE`. Not
+#'   available for a [gpu_matrix].
+#' @param ... Must be empty. Any further argument is an error, so that misspelt names do not pass
+#'   unnoticed.
 #' @inheritParams gpu_matmult
 #' @references LAPACK and LINPACK routines of the same work: `dgeqrf`, `dgeqp3`, `dqrdc2`.
 #'
-#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, sections 5.2 and 5.4. Johns Hopkins.
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, sections 5.2 and 5.4.
+#' Johns Hopkins.
 #' @seealso [base::qr()], [gpu_lm_fit()]
 #' @examples
 #' x <- cbind(a = 1:5, b = 2 * (1:5), c = c(1, 0, 2, 0, 1))
@@ -80,10 +94,13 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
   f
 }
 
-# base::qr() of a fitted model takes the factorization out of the model; there is nothing to compute.
+# base::qr() of a fitted model returns the factorization in the model, so nothing is computed.
 as_qr_operand <- function(x, call) {
   if (inherits(x, "lm")) {
-    abort_type("'x' is a fitted model, which holds its QR factorization: use base::qr()", call)
+    abort_type(
+      "'x' must be a matrix, not a fitted model: base::qr(x) returns the model's QR factorization",
+      call
+    )
   }
   as_real_matrix(x, call, "base::qr()")
 }

@@ -1,43 +1,51 @@
 #' Linear systems and inverses
 #'
-#' `gpu_solve(a, b)` is `solve(a, b)`: \eqn{X} with \eqn{a X = b}, by LU factorization with row exchanges. Without `b` it
-#' is the inverse of `a`.
+#' `gpu_solve(a, b)` computes `solve(a, b)`, the solution \eqn{X} of \eqn{a X = b}, by LU
+#' factorization with row exchanges. Without `b` it computes the inverse of `a`.
 #'
-#' @section Value:
-#' A double matrix, or a vector where `b` is a vector. Rows are named by the columns of `a`, columns by those of `b`; the
-#' inverse has the dimnames of `a` the other way round.
+#' @return A double matrix, or a vector if `b` is a vector. Its row names are the column names of
+#'   `a`, and its column names are those of `b`. The inverse has the dimnames of `a` in reverse
+#'   order.
 #'
-#' @section Failure:
-#' `cudafactor_error_singular`: an exactly zero pivot (field `index`), or an estimated reciprocal condition number below `tol`
-#' (field `rcond`). `cudafactor_error_dimension`: `a` is not square or has no rows, or `b` does not fit.
-#' `cudafactor_error_type`: an operand is not numeric. With NA or NaN in `a`, R up to 4.2.2 finds a reciprocal
-#' condition number of 0 and later versions return NaN; so does this function, by the version it runs on.
+#' @section Errors:
+#' - `cudafactor_error_singular`: a pivot is exactly zero (field `index`), or the estimated
+#'   reciprocal condition number is below `tol` (field `rcond`).
+#' - `cudafactor_error_dimension`: `a` is not square or has no rows, or `b` does not fit.
+#' - `cudafactor_error_type`: an operand is not numeric.
 #'
-#' @section Accuracy:
-#' The backward error \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| / (n eps (||a|| ||X|| + ||b||))}
-#' is tested against a fixed bound. The forward error is up to \eqn{\kappa(a)} times that.
-#' The default `tol` is the relative rounding error of the precision: a matrix whose reciprocal condition number is below it can
-#' give a result without a correct digit.
+#' If `a` has NA or NaN, R up to version 4.2.2 reports a reciprocal condition number of 0. Later
+#' versions return NaN. `gpu_solve()` does what the running version of R does.
 #'
-#' @section Device:
-#' `"auto"` counts \eqn{2n^3/3} operations and \eqn{2n^2} for each column of `b`, see [cudafactor-options].
+#' @section Accuracy: Tests hold the backward error
+#' \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| /
+#' (n eps (||a|| ||X|| + ||b||))}
+#' below a fixed bound. The forward error is up to \eqn{\kappa(a)} times as large. A matrix with a
+#' reciprocal condition number below the default `tol` can give a result without a correct digit.
 #'
-#' @param a A square numeric matrix, or what `as.matrix()` makes one; or an object of class `"gpu_lu"`. Not a `"qr"` object, for which
-#'   `base::solve()` is there.
-#' @param b A numeric vector or matrix with as many rows as `a`.
-#' @param tol The smallest reciprocal condition number accepted; 0 skips the estimate.
-#' @param ... No further arguments: any is an error, where base R would let a misspelt name pass.
+#' @section Device: `"auto"` counts \eqn{2n^3/3} operations and \eqn{2n^2} for each column of `b`,
+#' see [cudafactor-options].
+#'
+#' @param a A square numeric matrix, an object that `as.matrix()` turns into one, a [gpu_matrix], or
+#'   an object of class `"gpu_lu"`. For an object of class `"qr"` use `base::solve()`.
+#' @param b A numeric vector or matrix with as many rows as `a`. If missing, the inverse is
+#'   computed.
+#' @param tol Smallest reciprocal condition number accepted, a number. The default is the relative
+#'   rounding error of the precision. 0 skips the check.
+#' @param ... Must be empty. Any further argument is an error, so that misspelt names do not pass
+#'   unnoticed.
 #' @inheritParams gpu_matmult
 #' @references LAPACK routines of the same work: `dgesv`, `dgecon`.
 #'
-#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapters 9 and 15. SIAM.
+#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapters 9
+#' and 15. SIAM.
 #' @seealso [base::solve()], [gpu_lu()]
 #' @examples
 #' a <- matrix(c(4, 2, 1, 3), 2, dimnames = list(c("r", "s"), c("a", "b")))
 #' gpu_solve(a, c(1, 2))
 #' gpu_solve(a)
 #' @export
-gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else .Machine$double.eps,
+gpu_solve <- function(a, b,
+                      tol = if (identical(precision, "single")) 2^-23 else .Machine$double.eps,
                       device = getOption("cudafactor.device", "auto"),
                       precision = "double", ...) {
   call <- sys.call()
@@ -49,7 +57,7 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   }
   if (!(is.double(a) && is.matrix(a))) {
     if (inherits(a, "gpu_lu")) {
-      # Not the generic: it asks for `b`. The factor has a tolerance of its own.
+      # Not the generic, which asks for `b`. The default of `tol` depends on the factor's precision.
       if (missing(tol)) {
         return(solve.gpu_lu(a, b, device = device, precision = precision))
       }
@@ -65,13 +73,14 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
   reply <- native_solve(a, n, b, nrhs, out, tol, where)
-  if (!is.null(reply$err$fields$rcond) && !is_ill_conditioned(reply$err$fields$rcond, tol, a, where, call)) {
+  rcond <- reply$err$fields$rcond
+  if (!is.null(rcond) && !is_ill_conditioned(rcond, tol, a, where, call)) {
     reply <- native_solve(a, n, b, nrhs, out, 0, where)
   }
   if (!is.null(reply)) {
     unwrap(reply, call, "solve")
   }
-  # Here, where nobody else holds the result: a function it is handed to would copy it.
+  # Names are set here: in another function R would copy the result first.
   if (is_vector_side(b)) {
     dim(out) <- NULL
     names(out) <- dimnames(a)[[2L]]
@@ -81,8 +90,8 @@ gpu_solve <- function(a, b, tol = if (identical(precision, "single")) 2^-23 else
   out
 }
 
-# Whether solve() refuses. It does not look at the condition of a matrix that is not finite since R 4.2.3; before
-# that such a matrix had the reciprocal condition number 0.
+# Whether base R's solve() refuses. Since R 4.2.3 it does not check the condition of a matrix that
+# is not finite; earlier versions take its reciprocal condition number as 0.
 is_ill_conditioned <- function(rcond, tol, x, where, call) {
   if (is.na(rcond) || rcond < tol) {
     !is_r_from("4.2.3") || all_finite(x, where, call)
@@ -94,7 +103,9 @@ is_ill_conditioned <- function(rcond, tol, x, where, call) {
 # Unlike chol() and qr(), solve() does not turn text into numbers.
 as_coefficients <- function(a, call) {
   if (inherits(a, "qr")) {
-    abort_type("'a' is a QR factorization: use base::solve() or base::qr.coef()", call)
+    abort_type(
+      "'a' must be a matrix, not a QR factorization: use base::solve() or base::qr.coef()", call
+    )
   }
   a <- as_matrix(a, call)
   if (is.complex(a)) {
@@ -106,20 +117,22 @@ as_coefficients <- function(a, call) {
   as_double(a, call)
 }
 
-# The user's function calls the matrix of the system `matrix`.
+# `matrix` is the name of the argument in the function that the user called.
 check_square_system <- function(d, call, matrix = "a") {
   if (d[[1L]] == 0L) {
     abort_dimension(renamed(base_text("'a' is 0-diml"), matrix), call)
   }
   if (d[[1L]] != d[[2L]]) {
-    abort_dimension(renamed(base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]]), matrix), call)
+    text <- base_text("'a' (%d x %d) must be square", d[[1L]], d[[2L]])
+    abort_dimension(renamed(text, matrix), call)
   }
 }
 
 # Base R's words on solve(a, b), for a matrix of another name.
 renamed <- function(text, matrix) gsub("'a'", sprintf("'%s'", matrix), text, fixed = TRUE)
 
-# A matrix stays one; anything else is one column, even a data frame, as in base R. `alternative` is what to turn to for a complex one.
+# A matrix stays a matrix; anything else is one column, even a data frame, as in base R.
+# `alternative` is the function that the error names for a complex `b`.
 as_right_side <- function(b, n, call, matrix = "a", alternative = "base::solve()") {
   if (isS4(b)) {
     b <- as_matrix(b, call)
@@ -136,20 +149,26 @@ check_right_side <- function(d, n, call, matrix = "a") {
     abort_dimension(base_text("no right-hand side in 'b'"), call)
   }
   if (d[[1L]] != n) {
-    text <- base_text("'b' (%d x %d) must be compatible with 'a' (%d x %d)", as.integer(d[[1L]]), as.integer(d[[2L]]), n, n)
+    d <- as.integer(d)
+    text <- base_text(
+      "'b' (%d x %d) must be compatible with 'a' (%d x %d)", d[[1L]], d[[2L]], n, n
+    )
     abort_dimension(renamed(text, matrix), call)
   }
 }
 
-# The columns of the solution; without `b` it is the inverse.
-count_right_sides <- function(b, n) if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
+# The number of columns of the solution, which is the inverse if `b` is NULL.
+count_right_sides <- function(b, n) {
+  if (is.null(b)) n else if (is.matrix(b)) dim(b)[[2L]] else 1L
+}
 
 # Whether the solution is a vector. `b` is the right-hand side, NULL for the identity.
 is_vector_side <- function(b) {
   !is.null(b) && !is.matrix(b)
 }
 
-# `names` are the dimnames of the matrix of the system, `b` the right-hand sides, NULL for the identity.
+# `names` are the dimnames of the matrix of the system, `b` the right-hand sides, NULL for the
+# identity.
 solution_dimnames <- function(names, b) {
   columns <- if (is.null(b)) names[[1L]] else dimnames(b)[[2L]]
   if (!is.null(names[[2L]]) || !is.null(columns)) {

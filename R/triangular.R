@@ -1,34 +1,38 @@
 #' Triangular systems
 #'
-#' `gpu_backsolve(r, x)` is `backsolve(r, x)`: \eqn{Z} with \eqn{R Z = x}, or \eqn{R^T Z = x}{R'Z = x} with `transpose = TRUE`, for the upper
-#' (`upper.tri = TRUE`) or lower triangle \eqn{R} of the leading `k` rows and columns of `r`. `gpu_forwardsolve()` starts from the
-#' lower triangle.
+#' `gpu_backsolve(r, x)` computes `backsolve(r, x)`: the solution \eqn{Z} of \eqn{R Z = x}, or of
+#' \eqn{R^T Z = x}{R'Z = x} with `transpose = TRUE`. \eqn{R} is the upper triangle of the leading
+#' `k` rows and columns of `r`, or with `upper.tri = FALSE` the lower one. `gpu_forwardsolve(l, x)`
+#' uses the lower triangle by default.
 #'
-#' @section Value:
-#' A double matrix with `k` rows and as many columns as `x`, without dimnames, or a vector where `x` is one. The other triangle
-#' of `r` and rows of `x` beyond `k` are not read.
+#' @return A double matrix without dimnames, with `k` rows and as many columns as `x`. It is a
+#'   vector if `x` is a vector. The other triangle of `r`, and rows of `x` beyond `k`, are not read.
 #'
-#' @section Failure:
-#' `cudafactor_error_singular`: a diagonal entry is exactly zero (field `index`). `cudafactor_error_argument`: `k`,
-#' `upper.tri` or `transpose` makes no sense for these shapes. `cudafactor_error_type`: an operand is complex or no matrix at all.
+#' @section Errors:
+#' - `cudafactor_error_singular` (field `index`): a diagonal entry is exactly zero.
+#' - `cudafactor_error_argument`: `k` exceeds a dimension, or `upper.tri` or `transpose` is neither
+#'   `TRUE` nor `FALSE`.
+#' - `cudafactor_error_type`: an operand is complex, or is not a matrix.
 #'
-#' @section Accuracy:
-#' \eqn{|x - R Z| \le k \epsilon |R| |Z|} up to a small constant, tested as a norm.
-#' With `precision = "single"` GPUs of compute capability 8.0, 9.0 and 10.0 compute larger systems in double precision and round the
-#' solution.
+#' @section Accuracy: \eqn{|x - R Z| \le k \epsilon |R| |Z|} holds up to a small constant, and is
+#' tested as a norm. With `precision = "single"`, GPUs of compute capability 8.0, 9.0 and 10.0
+#' compute larger systems in double precision and round the solution.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{k^2} operations for each column of `x`, see [cudafactor-options].
 #'
-#' @param r,l A numeric matrix that holds the triangle, or a factor on disk, see [tile_matrix_solve], or of [chol_gpus()].
-#' @param x The right-hand side, a vector or matrix.
-#' @param k How many rows and columns of the triangle to use.
-#' @param upper.tri Use the upper triangle? Else the lower.
-#' @param transpose Solve with the transpose?
+#' @param r,l A numeric matrix that holds the triangle, a [gpu_matrix], a factor on disk (see
+#'   [tile_matrix_solve]), or a factor by [chol_gpus()].
+#' @param x The right-hand side, a numeric vector or matrix with at least `k` rows.
+#' @param k Number of rows and columns of the triangle to use, a whole number. The default is all
+#'   columns.
+#' @param upper.tri `TRUE` uses the upper triangle, `FALSE` the lower one.
+#' @param transpose `TRUE` solves with the transposed triangle. The default is `FALSE`.
 #' @inheritParams gpu_matmult
 #' @references BLAS routine of the same work: `dtrsm`.
 #'
-#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 8. SIAM.
+#' Higham, N. J. (2002) *Accuracy and Stability of Numerical Algorithms*, 2nd edition, chapter 8.
+#' SIAM.
 #' @seealso [base::backsolve()]
 #' @examples
 #' r <- gpu_chol(crossprod(matrix(rnorm(20), 5, 4)))
@@ -40,7 +44,8 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
                           device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
   if (is_in_tiles(r)) {
-    return(solve_triangle_tiles(r, x, k, upper.tri, transpose, budget(list(device = device), call), "r", call))
+    memory <- budget(list(device = device), call)
+    return(solve_triangle_tiles(r, x, k, upper.tri, transpose, memory, "r", call))
   }
   if (is_resident(r) || is_resident(x)) {
     return(solve_triangle_resident(r, x, k, upper.tri, transpose, call))
@@ -54,10 +59,12 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
 #' @rdname gpu_backsolve
 #' @export
 gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE,
-                             device = getOption("cudafactor.device", "auto"), precision = "double") {
+                             device = getOption("cudafactor.device", "auto"),
+                             precision = "double") {
   call <- sys.call()
   if (is_in_tiles(l)) {
-    return(solve_triangle_tiles(l, x, k, upper.tri, transpose, budget(list(device = device), call), "l", call))
+    memory <- budget(list(device = device), call)
+    return(solve_triangle_tiles(l, x, k, upper.tri, transpose, memory, "l", call))
   }
   if (is_resident(l) || is_resident(x)) {
     return(solve_triangle_resident(l, x, k, upper.tri, transpose, call))
@@ -97,7 +104,8 @@ solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
   }
 }
 
-# The order of the triangle, which a matrix of extents `dr` and a right-hand side of extents `dx` must have.
+# `k` as the order of a triangle in a matrix of dimensions `dr`, for a right-hand side of
+# dimensions `dx`.
 check_order <- function(k, dr, dx, call) {
   if (!(is.integer(k) && length(k) == 1L)) {
     k <- as_count(k)

@@ -1,20 +1,43 @@
-# Methods for what lp_ipm() gives.
+# Methods for the results of lp_ipm().
 
 #' @rdname lp_ipm
-#' @param x,object What `lp_ipm()` gave.
-#' @param ... Ignored by `print()` and `summary()`; further arguments of [graphics::plot()] for `plot()`.
+#' @param x,object A result of `lp_ipm()`.
+#' @param ... `plot()` passes further arguments to [graphics::matplot()], `head()` and `tail()` to
+#'   the methods for vectors. Other methods ignore them.
 #' @export
 print.lp_ipm <- function(x, ...) {
-  cat(sprintf(
-    "Linear program, %s, %.0f x %.0f: %s\n", if (x$maximum) "maximized" else "minimized", x$dim[[1L]], x$dim[[2L]], x$message
-  ))
+  cat(sprintf("Linear program, %s: %s\n", lp_size(x), x$message))
   if (is.finite(x$optimum)) {
+    r <- x$residuals
     cat(sprintf("objective %.10g, %d iterations on %s\n", x$optimum, x$iterations, x$device))
-    cat(sprintf("relative residuals %.1e (primal), %.1e (dual), gap %.1e\n", x$residuals[[1L]], x$residuals[[2L]], x$residuals[[3L]]))
+    cat(sprintf(
+      "relative residuals %.1e (primal), %.1e (dual), gap %.1e\n", r[[1L]], r[[2L]], r[[3L]]
+    ))
   } else {
     cat(sprintf("%d iterations on %s\n", x$iterations, x$device))
   }
   invisible(x)
+}
+
+lp_size <- function(x) {
+  sense <- if (x$maximum) "maximized" else "minimized"
+  sprintf("%s, %.0f x %.0f", sense, x$dim[[1L]], x$dim[[2L]])
+}
+
+#' @rdname lp_ipm
+#' @export
+coef.lp_ipm <- function(object, ...) object$solution
+
+#' @export
+head.lp_ipm <- function(x, ...) utils::head(x$solution, ...)
+
+#' @export
+tail.lp_ipm <- function(x, ...) utils::tail(x$solution, ...)
+
+#' @export
+format.lp_ipm <- function(x, ...) {
+  value <- if (is.finite(x$optimum)) sprintf(", objective %.10g", x$optimum) else ""
+  sprintf("<lp_ipm: %s, %s%s>", lp_size(x), sub(":.*", "", x$message), value)
 }
 
 #' @rdname lp_ipm
@@ -28,20 +51,23 @@ print.summary.lp_ipm <- function(x, ...) {
   r <- x$result
   print(r)
   if (r$dependent_rows > 0L) {
-    cat(sprintf("%d equations follow from others and were left out\n", r$dependent_rows))
+    cat(sprintf("%d redundant equations were left out\n", r$dependent_rows))
   }
   if (r$dependent_columns > 0L) {
-    cat(sprintf("%d free variables follow from others and are 0\n", r$dependent_columns))
+    cat(sprintf("%d redundant free variables are 0\n", r$dependent_columns))
   }
   if (nrow(r$log)) {
     cat("\n")
-    shown <- r$log[c("iteration", "primal_objective", "dual_objective", "primal", "dual", "gap", "primal_step", "dual_step")]
+    shown <- r$log[c(
+      "iteration", "primal_objective", "dual_objective", "primal", "dual", "gap", "primal_step",
+      "dual_step"
+    )]
     shown[4:8] <- lapply(shown[4:8], signif, 2L)
     print(shown, row.names = FALSE, digits = 8L)
   }
   if (!is.null(r$at_bounds)) {
-    cat(sprintf("\nrows at a bound: %d of %.0f; variables at a bound: %d of %.0f\n", r$at_bounds[["rows"]], r$dim[[1L]],
-      r$at_bounds[["variables"]], r$dim[[2L]]))
+    cat(sprintf("\nrows at a bound: %d of %.0f; variables at a bound: %d of %.0f\n",
+      r$at_bounds[["rows"]], r$dim[[1L]], r$at_bounds[["variables"]], r$dim[[2L]]))
   }
   invisible(x)
 }
@@ -50,17 +76,19 @@ print.summary.lp_ipm <- function(x, ...) {
 #' @export
 plot.lp_ipm <- function(x, ...) {
   if (nrow(x$log) < 1L) {
-    abort_argument("x", "there were no iterations to plot", sys.call())
+    abort_argument("x", "'x' must have iterations to plot, but the problem took none", sys.call())
   }
   values <- pmax(as.matrix(x$log[c("primal", "dual", "gap")]), 1e-17)
   values[!is.finite(values)] <- NA
   settings <- utils::modifyList(
     list(
-      x = x$log$iteration, y = values, type = "o", log = "y", pch = 1:3, lty = 1:3, col = c(1, 2, 4), xlab = "iteration",
-      ylab = "relative residual", main = "Convergence"
+      x = x$log$iteration, y = values, type = "o", log = "y", pch = 1:3, lty = 1:3,
+      col = c(1, 2, 4), xlab = "iteration", ylab = "relative residual", main = "Convergence"
     ), list(...)
   )
   do.call(graphics::matplot, settings)
-  graphics::legend("bottomleft", c("primal", "dual", "gap"), pch = 1:3, lty = 1:3, col = c(1, 2, 4), bty = "n")
+  graphics::legend("bottomleft", c("primal", "dual", "gap"),
+    pch = 1:3, lty = 1:3, col = c(1, 2, 4), bty = "n"
+  )
   invisible(x)
 }

@@ -21,29 +21,30 @@
 #' * An upper bound below 0 makes the lower bound `-Inf` if the file has no lower bound, with a
 #'   warning.
 #'
-#' Errors are a row or a column that is defined twice, a malformed number, and a file without
+#' These are errors: a row or a column that is defined twice, a malformed number, and a file without
 #' `ENDATA`.
 #'
-#' @section Value:
-#' A list with `obj`, `mat`, `dir`, `rhs`, `bounds`, `max`, `range` and `constant`. `mat` is a
-#' `simple_triplet_matrix`, whose methods are in package slam; [lp_ipm()] does not need that package.
-#' Its dimnames are the names of rows and columns, so the solution and the duals of [lp_ipm()] are
-#' named. The list has the attributes `name`, that of the problem, and `objective`, that of its
-#' objective row. With `relax = TRUE` it also has the attribute `integers`: the integer variables.
+#' @return A list with `obj`, `mat`, `dir`, `rhs`, `bounds`, `max`, `range` and `constant`. `mat` is
+#'   a `simple_triplet_matrix`, whose methods are in package slam; [lp_ipm()] does not need that
+#'   package. Its dimnames are the names of rows and columns, so the solution and the duals of
+#'   [lp_ipm()] are named. The attribute `name` is the name of the problem, and `objective` that of
+#'   the objective row. With `relax = TRUE` the attribute `integers` has the names of the integer
+#'   variables.
 #'
-#' @section Failure:
-#' `cudafactor_error_file`: the file does not exist, cannot be read, or is not a regular file (field
-#' `path`). `cudafactor_error_file_format`: the file is not an MPS file, is damaged, or has something
-#' that no linear program has (fields `path` and `line`): integer variables unless `relax` is `TRUE`,
-#' semi-continuous variables, quadratic terms, indicators or special ordered sets.
+#' @section Errors:
+#' - `cudafactor_error_file` (field `path`): the file does not exist, cannot be read, or is not a
+#'   regular file.
+#' - `cudafactor_error_file_format` (fields `path` and `line`): the file is not an MPS file, is
+#'   damaged, or is not a linear program. Linear programs have no integer variables (unless `relax`
+#'   is `TRUE`), semi-continuous variables, quadratic terms, indicators or special ordered sets.
 #'
-#' The warning `cudafactor_warning_argument` (fields `path`, `line` and `count`) is signalled once for
-#' each of the reasons above.
-#' @param file The name of the file.
-#' @param type `"fixed"`, `"free"`, or `"auto"`: fields are separated by blanks, unless that makes no
-#'   sense and the fixed format's columns do, as with blanks in names.
-#' @param relax Integer variables are an error, unless this is `TRUE`: then they become continuous.
-#'   Those that `BOUNDS` does not name are from 0 to 1.
+#' The warning `cudafactor_warning_argument` (fields `path`, `line` and `count`) is signalled once
+#' for each of the reasons above.
+#' @param file The name of the file, a string.
+#' @param type `"auto"` (the default), `"fixed"` or `"free"`. `"auto"` separates fields by blanks.
+#'   It uses the columns of the fixed format if only they make sense, as with blanks in names.
+#' @param relax `FALSE` (the default) makes integer variables an error. `TRUE` makes them
+#'   continuous, from 0 to 1 if `BOUNDS` does not name them.
 #' @seealso [lp_ipm()]
 #' @examples
 #' file <- tempfile(fileext = ".mps")
@@ -65,7 +66,7 @@ lp_read_mps <- function(file, type = c("auto", "fixed", "free"), relax = FALSE) 
     abort_missing("file", call)
   }
   if (!(is.character(file) && length(file) == 1L && !is.na(file))) {
-    abort_argument("file", "'file' must be the name of a file", call)
+    abort_argument("file", "'file' must be the name of a file, a string", call)
   }
   known <- c("auto", "fixed", "free")
   if (!(is.character(type) && length(type) >= 1L && type[[1L]] %in% known)) {
@@ -85,7 +86,7 @@ lp_read_mps <- function(file, type = c("auto", "fixed", "free"), relax = FALSE) 
   if (length(read$integers) && !relax) {
     abort_mps(file, NULL, sprintf(
       paste(
-        "a linear program has continuous variables only, and this one has %d integer variable%s,",
+        "all variables must be continuous, but there are %d integer variable%s,",
         "the first one '%s': relax = TRUE makes them continuous"
       ), length(read$integers), if (length(read$integers) == 1L) "" else "s",
       read$columns[[read$integers[[1L]]]]
@@ -99,17 +100,18 @@ lp_read_mps <- function(file, type = c("auto", "fixed", "free"), relax = FALSE) 
   mps_arguments(read)
 }
 
-# `line` is NULL where the whole file is meant.
+# `line` is NULL for an error of the whole file.
 abort_mps <- function(file, line, what, call) {
   place <- if (is.null(line)) file else sprintf("%s:%.0f", file, line)
   abort("file_format", sprintf("%s: %s", place, what), call, path = file, line = line)
 }
 
-# All bytes of a file, decompressed. R tells of damage to a compressed file by a warning, or an error.
-# The handler of warnings comes last, so that the other one does not meet the error it raises.
+# All bytes of a file, decompressed. R reports damage to a compressed file by a warning or an error.
+# The handler of warnings comes last, so that the handler of errors does not see its error.
 read_bytes <- function(file, call) {
   failed <- function(e) {
-    abort("file_format", sprintf("%s: it cannot be read: %s", file, conditionMessage(e)), call, path = file)
+    text <- sprintf("%s: the file cannot be read: %s", file, conditionMessage(e))
+    abort("file_format", text, call, path = file)
   }
   tryCatch(
     {
@@ -130,8 +132,9 @@ is_bzip2 <- function(file) {
   isTRUE(file.size(file) >= 4) && identical(readBin(file, "raw", 3L), charToRaw("BZh"))
 }
 
-# R's connections end a damaged bzip2 file early without a word, so its streams are decompressed in memory, which checks them.
-# A stream begins with "BZh", a digit, and the magic number of a block or, where it is empty, of its end.
+# R's connections end a damaged bzip2 file early without a warning, so its streams are decompressed
+# in memory, which checks them. A stream begins with "BZh", a digit, and the magic number of a block
+# or, if it is empty, of its end.
 read_bzip2 <- function(file) {
   bytes <- readBin(file, "raw", file.size(file))
   block <- charToRaw("1AY&SY")
@@ -141,7 +144,7 @@ read_bzip2 <- function(file) {
   streams <- Map(function(from, to) bytes[from:to], starts, c(starts[-1L] - 1L, length(bytes)))
   whole <- identical(starts[1L], 1L) && all(vapply(streams, ends_as_bzip2, NA, end))
   data <- if (whole) {
-    # An error of memory is none of the file.
+    # Only an internal error means damage; others, such as too little memory, are passed on.
     tryCatch(lapply(streams, memDecompress, "bzip2"), error = function(e) {
       if (!grepl("internal error", conditionMessage(e), fixed = TRUE)) stop(e)
     })
@@ -150,7 +153,8 @@ read_bzip2 <- function(file) {
   do.call(c, data)
 }
 
-# Whether a stream's last bits are the magic number of its end, 32 bits of a checksum, and less than a byte of padding.
+# Whether a stream's last bits are the magic number of its end, 32 bits of a checksum, and less than
+# a byte of padding.
 ends_as_bzip2 <- function(stream, end) {
   bits <- function(bytes) as.integer(matrix(rawToBits(bytes), 8L)[8:1, ])
   last <- bits(utils::tail(stream, 11L))
@@ -167,13 +171,16 @@ mps_arguments <- function(read) {
   arguments <- list(
     obj = stats::setNames(read$costs, read$columns),
     mat = structure(class = "simple_triplet_matrix", list(
-      i = read$i, j = read$j, v = read$v, nrow = m, ncol = n, dimnames = list(read$rows, read$columns)
+      i = read$i, j = read$j, v = read$v, nrow = m, ncol = n,
+      dimnames = list(read$rows, read$columns)
     )),
     dir = c("<=", ">=", "==")[read$relations],
     rhs = stats::setNames(read$rhs, read$rows),
     bounds = list(lower = bounds(read$lower, 0), upper = bounds(read$upper, Inf)),
     max = read$max,
-    range = if (!all(is.nan(read$ranges))) ifelse(is.nan(read$ranges), NA_real_, read$ranges),
+    range = if (!all(is.nan(read$ranges))) {
+      ifelse(is.nan(read$ranges), NA_real_, read$ranges)
+    },
     constant = read$constant
   )
   attr(arguments, "name") <- read$name

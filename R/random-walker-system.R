@@ -2,20 +2,34 @@
 
 #' The linear system of a segmentation
 #'
-#' The matrix and the right-hand sides that [random_walker()] solves, for other solvers: a sparse one by [pcg()], or a dense one, in memory or on disk, by [gpu_chol()] or [chol_file()].
+#' `random_walker_system()` returns the matrix and the right-hand sides of the system that
+#' [random_walker()] solves, for other solvers. Use the sparse matrix with [pcg()], or a dense copy
+#' with [gpu_chol()] or, on disk, with [chol_file()].
 #'
-#' With `u` the pixels whose labels are sought, the probabilities `p` of label `k` there solve `A p = b[, k]`, where `A` is the Laplacian of the image's graph reduced to `u`, symmetric and positive definite, and `b[, k]` has the weights between pixels of `u`
-#' and seeds of label `k`. They sum to 1, so that all labels but one are enough.
+#' Let `u` be the pixels whose labels are sought. Their probabilities `p` of label `k` solve
+#' `A p = b[, k]`. `A` is the Laplacian of the image's graph reduced to `u`, symmetric and positive
+#' definite. `b[, k]` has the weights between pixels of `u` and seeds of label `k`. The
+#' probabilities of all labels sum to 1, so all labels but one are enough.
 #'
-#' @section Accuracy:
-#' A small residual does not bound the error of probabilities where weights are tiny: a region that only weights of 1e-10 join to its seeds, as behind strong edges or at a large `beta`, has an eigenvalue of about that size, and a residual of 1e-8 there leaves its probabilities
-#' undetermined. [pcg()] and other iterations end by their residual, and say that they have converged. [random_walker()] takes care of it: its `"cg"` estimates the error of the probabilities themselves, and `"direct"` refines its solutions.
+#' @section Accuracy: A small residual does not bound the error of probabilities if weights are
+#' tiny. A region behind strong edges, or at a large `beta`, may be joined to its seeds by weights
+#' of 1e-10 only. The matrix then has an eigenvalue of about that size, and a residual of 1e-8
+#' leaves the probabilities there undetermined. [pcg()] stops by the residual and reports
+#' convergence. [random_walker()] with `"cg"` estimates the error of the probabilities, and with
+#' `"direct"` refines its solutions.
 #'
-#' @section Value:
-#' A list of `A`, a sparse matrix (`dsCMatrix` of package Matrix, which must be installed); `b`, a matrix with a row for each pixel of `u` and a column for each label; `pixels`, where these rows are in the image, as one index; and `label_values`.
+#' @return
+#' A list of class `"random_walker_system"`:
+#' \describe{
+#'   \item{`A`}{a sparse matrix (`dsCMatrix` of package Matrix, which must be installed).}
+#'   \item{`b`}{a matrix with a row for each pixel of `u` and a column for each label.}
+#'   \item{`pixels`}{the indices in the image of the rows of `A` and `b`.}
+#'   \item{`label_values`}{the labels in ascending order.}
+#' }
+#' `print()` and `summary()` show its size.
 #'
 #' @inheritParams random_walker
-#' @seealso [random_walker()], whose sections say what arguments are.
+#' @seealso [random_walker()] for the model and the arguments.
 #' @examples
 #' if (requireNamespace("Matrix", quietly = TRUE)) {
 #'   set.seed(1)
@@ -43,13 +57,51 @@ random_walker_system <- function(image, seeds, beta = 130, spacing = NULL, chann
     abort_missing(names(absent)[absent][[1L]], call)
   }
   if (!requireNamespace("Matrix", quietly = TRUE)) {
-    abort_type("the system's matrix is an object of package Matrix, which is not installed", call)
+    abort_type(
+      "package Matrix must be installed, since the system's matrix is an object of that package",
+      call
+    )
   }
   parts <- walker_parts(image, seeds, beta, spacing, channels, call)
-  found <- unwrap(native_random_walker_system(parts$image$values, parts$seeds$values, parts$dim, parts$model), call, "image")
-  n <- length(found$pixels)
-  list(
-    A = methods::new("dsCMatrix", i = found$rows, p = found$starts, x = found$entries, Dim = c(n, n), uplo = "L"),
-    b = matrix(found$sides, n, length(found$values), dimnames = list(NULL, found$values)), pixels = found$pixels, label_values = found$values
+  reply <- native_random_walker_system(
+    parts$image$values, parts$seeds$values, parts$dim, parts$model
   )
+  found <- unwrap(reply, call, "image")
+  n <- length(found$pixels)
+  structure(class = "random_walker_system", list(
+    A = methods::new("dsCMatrix",
+      i = found$rows, p = found$starts, x = found$entries, Dim = c(n, n), uplo = "L"
+    ),
+    b = matrix(found$sides, n, length(found$values), dimnames = list(NULL, found$values)),
+    pixels = found$pixels,
+    label_values = found$values
+  ))
+}
+
+#' @rdname random_walker_system
+#' @param x,object A result of `random_walker_system()`.
+#' @param ... Ignored.
+#' @export
+print.random_walker_system <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  cat("$A: sparse symmetric matrix, $b: right-hand sides, $pixels: indices in the image\n")
+  invisible(x)
+}
+
+#' @export
+format.random_walker_system <- function(x, ...) {
+  labels <- if (length(x$label_values) > 10L) "" else {
+    sprintf(" (%s)", paste(x$label_values, collapse = ", "))
+  }
+  sprintf("<random_walker_system: %d pixels, %.0f entries, %s%s>",
+    nrow(x$b), length(x$A@x), counted(ncol(x$b), "label"), labels)
+}
+
+#' @rdname random_walker_system
+#' @export
+summary.random_walker_system <- function(object, ...) object
+
+#' @export
+plot.random_walker_system <- function(x, ...) {
+  abort_no_plot(x, "plot(random_walker(image, seeds)) shows the labels", sys.call())
 }

@@ -1,21 +1,31 @@
-# Datasets in HDF5 files, by package hdf5r where it is installed.
+# Datasets in HDF5 files, by the optional package hdf5r.
 
 need_hdf5r <- function(call) {
   if (!requireNamespace("hdf5r", quietly = TRUE)) {
-    abort_argument("format", "HDF5 files are read and written by package hdf5r, which is not installed", call)
+    text <- "package hdf5r must be installed to read and write HDF5 files"
+    abort_argument("format", text, call)
   }
 }
 
-# Runs what uses hdf5r, whose errors become ours.
+# Runs code that uses hdf5r, and turns its errors into errors of this package.
 with_hdf5 <- function(expr, path, call, kind = "file") {
   tryCatch(expr, cudafactor_error = stop, error = function(e) {
-    # The first lines say what, the others where in the library.
-    lines <- grep("[^[:space:]]", strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1L]], value = TRUE)
-    abort(kind, sprintf("%s: %s", path, paste(trimws(utils::head(lines, 2L)), collapse = " ")), call, path = path)
+    # The first two lines have the reason, the others the place in the library.
+    lines <- strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1L]]
+    lines <- utils::head(grep("[^[:space:]]", lines, value = TRUE), 2L)
+    text <- sprintf("%s: %s", path, paste(trimws(lines), collapse = " "))
+    abort(kind, text, call, path = path)
   })
 }
 
-# A file that is open, its dataset, and the extents.
+check_dataset <- function(dataset, call) {
+  if (!(is.character(dataset) && length(dataset) == 1L && !is.na(dataset) && nzchar(dataset))) {
+    text <- "'dataset' must be the name of a dataset in the file, a string"
+    abort_argument("dataset", text, call)
+  }
+}
+
+# The open file, its dataset, and the dimensions.
 hdf5_dataset <- function(path, dataset, call) {
   need_hdf5r(call)
   file <- with_hdf5(hdf5r::H5File$new(path, mode = "r"), path, call, "file_format")
@@ -25,26 +35,35 @@ hdf5_dataset <- function(path, dataset, call) {
     there <- with_hdf5(file$ls(recursive = TRUE), path, call)
     there <- there$name[as.character(there$obj_type) == "H5I_DATASET"]
     if (length(there) != 1L) {
-      text <- if (length(there)) paste("one of", paste(dQuote(there, FALSE), collapse = ", ")) else "but there is none"
-      abort_argument("dataset", sprintf("%s: 'dataset' must name a dataset in the file, %s", path, text), call)
+      text <- if (length(there)) {
+        paste("one of", paste(dQuote(there, FALSE), collapse = ", "))
+      } else {
+        "but there is none"
+      }
+      text <- sprintf("%s: 'dataset' must name a dataset in the file, %s", path, text)
+      abort_argument("dataset", text, call)
     }
     dataset <- there
-  } else if (!(is.character(dataset) && length(dataset) == 1L && !is.na(dataset) && nzchar(dataset))) {
-    abort_argument("dataset", "'dataset' must be the name of a dataset in the file", call)
+  } else {
+    check_dataset(dataset, call)
   }
   data <- tryCatch(file[[dataset]], error = function(e) NULL)
   if (!inherits(data, "H5D")) {
     abort_argument("dataset", sprintf("%s: there is no dataset \"%s\"", path, dataset), call)
   }
-  wrong <- function(what) abort("file_format", sprintf("%s: dataset \"%s\" is %s", path, dataset, what), call, path = path)
+  wrong <- function(what) {
+    text <- sprintf("%s: dataset \"%s\" must %s", path, dataset, what)
+    abort("file_format", text, call, path = path)
+  }
   type <- with_hdf5(data$get_type(), path, call)
-  numeric <- as.character(type$get_class()) %in% c("H5T_FLOAT", "H5T_INTEGER") && type$get_size() <= 8 || inherits(type, "H5T_LOGICAL")
+  numeric <- as.character(type$get_class()) %in% c("H5T_FLOAT", "H5T_INTEGER") &&
+    type$get_size() <= 8 || inherits(type, "H5T_LOGICAL")
   if (!numeric) {
-    wrong("not of real numbers")
+    wrong("have real numbers")
   }
   dim <- with_hdf5(data$dims, path, call)
   if (!(length(dim) %in% 1:2)) {
-    wrong(sprintf("an array of %d dimensions, and no matrix", length(dim)))
+    wrong(sprintf("have one or two dimensions, not %d", length(dim)))
   }
   done <- TRUE
   list(file = file, data = data, dataset = dataset, extents = as.double(dim))
@@ -61,7 +80,8 @@ open_hdf5 <- function(x, call) {
   opened <- hdf5_dataset(path, .subset2(x, "dataset"), call)
   if (!identical(c(opened$extents, 1)[1:2], .subset2(x, "dim"))) {
     opened$file$close_all()
-    abort("file_format", sprintf("%s: the file holds another matrix now", path), call, path = path)
+    text <- sprintf("%s: the file now holds another matrix: use matrix_file() again", path)
+    abort("file_format", text, call, path = path)
   }
   flags <- hdf5r::h5const$H5TOR_CONV_INT64_FLOAT_FORCE
   blocks <- function(i, j) {
@@ -72,7 +92,7 @@ open_hdf5 <- function(x, call) {
   list(blocks = blocks, close = function() opened$file$close_all())
 }
 
-# Writes what is in the file of tiles `x` to a dataset in a new file, in chunks that are its tiles.
+# Writes the file of tiles `x` to a dataset in a new file, whose chunks are the tiles.
 write_hdf5 <- function(x, path, dataset, call) {
   need_hdf5r(call)
   dim <- as.double(dim(x))
@@ -80,7 +100,7 @@ write_hdf5 <- function(x, path, dataset, call) {
   single <- .subset2(x, "precision") == "single"
   empty <- any(dim == 0)
   chunk <- if (!empty) pmin(tile, dim)
-  # Chunks at the edges are stored whole. A mebibyte is more than the index of all of them takes.
+  # Chunks at the edges are stored whole. A mebibyte is more than the index of all chunks takes.
   bytes <- if (empty) 0 else prod(ceiling(dim / chunk) * chunk) * (if (single) 4 else 8)
   unwrap(native_matrix_file_room(path, bytes + 2^20), call)
   done <- FALSE
@@ -93,7 +113,9 @@ write_hdf5 <- function(x, path, dataset, call) {
   with_hdf5({
     type <- if (single) hdf5r::h5types$H5T_NATIVE_FLOAT else hdf5r::h5types$H5T_NATIVE_DOUBLE
     space <- hdf5r::H5S$new("simple", dims = dim, maxdims = dim)
-    data <- file$create_dataset(dataset, dtype = type, space = space, chunk_dims = chunk, gzip_level = NULL)
+    data <- file$create_dataset(
+      dataset, dtype = type, space = space, chunk_dims = chunk, gzip_level = NULL
+    )
   }, path, call)
   ranges <- tile_ranges(dim, tile)
   rows <- ranges[[1L]]

@@ -1,34 +1,47 @@
-# Products of which an operand is a matrix on disk, or a factor over several GPUs.
+# Products with a matrix on disk, or with a factor over several GPUs.
 
-# Matrices that are tiles elsewhere, and whose products and solutions are plain.
+# Matrices whose tiles are not in R's memory. Their products and solutions are ordinary matrices.
 is_in_tiles <- function(x) is_tile_matrix(x) || is_gpu_factor(x)
 
-# op(x) op(y), named and shaped as by base R. The other operand is in memory, and so is the product.
+# op(x) op(y) with base R's names and dimensions. The other operand and the product are in memory.
 product_tiles <- function(x, y, op, memory, call) {
   on_left <- is_in_tiles(x)
   if (on_left && (is_in_tiles(y) || is.null(y) && op != "matmult")) {
     if (is_gpu_factor(x)) {
-      abort_argument("y", "a factor of chol_gpus() is multiplied with a matrix in memory, not with itself or another factor: take as.matrix() of one", call)
+      text <- paste(
+        "one operand must be a matrix in memory, but both are a factor by chol_gpus():",
+        "use as.matrix() for one of them"
+      )
+      abort_argument("y", text, call)
     }
-    text <- "a matrix on disk is multiplied with one in memory, not with itself or another one on disk: read one, or block after block of it, by as.matrix(x) or x[i, j]"
+    text <- paste(
+      "one operand must be a matrix in memory, but both are on disk:",
+      "read one by as.matrix(x), or in blocks by x[i, j]"
+    )
     abort_argument("y", text, call)
   }
-  # Beside a gpu_matrix, too, the product is in R's memory, where a solution with a factor on disk is.
+  # A gpu_matrix is copied to the host, where the product is.
   other <- as_number_array(plain(if (on_left) y else x), call)
   if (is.complex(other)) {
-    abort_complex(if (is_gpu_factor(if (on_left) x else y)) "as.matrix() of the factor" else "as.matrix() of the matrix on disk", call)
+    kind <- if (is_gpu_factor(if (on_left) x else y)) "factor" else "matrix on disk"
+    abort_complex(sprintf("as.matrix() of the %s", kind), call)
   }
   shape <- if (on_left) product_shape(x, other, op) else product_shape(other, y, op)
   if (shape$x[[2L - (op == "crossprod")]] != shape$y[[1L + (op == "tcrossprod")]]) {
     abort_dimension(base_text("non-conformable arguments"), call)
   }
-  names <- if (on_left) product_dimnames(x, other, op, shape$x, shape$y) else product_dimnames(other, y, op, shape$x, shape$y)
+  names <- if (on_left) {
+    product_dimnames(x, other, op, shape$x, shape$y)
+  } else {
+    product_dimnames(other, y, op, shape$x, shape$y)
+  }
   values <- as_double(other, call)
-  extents <- as.double(if (on_left) shape$y else shape$x)
-  # A vector that base R sees as 0 x 0 brings no values along.
-  if (all(extents == 0)) values <- values[0L]
-  attributes(values) <- list(dim = extents)
-  # With the matrix on disk on the left: x y', and where it is on the right the transpose, (x y)' = y'x'.
+  dims <- as.double(if (on_left) shape$y else shape$x)
+  # Base R takes a vector that fits in no way as 0 x 0, without values.
+  if (all(dims == 0)) values <- values[0L]
+  attributes(values) <- list(dim = dims)
+  # The native routine has the matrix on disk on the left. If it is on the right, the transpose of
+  # the product is computed: (x y)' = y'x'.
   turned <- if (on_left) op == "tcrossprod" else op != "crossprod"
   if (turned) values <- transposed(values)
   tiles <- if (on_left) x else y
@@ -43,7 +56,7 @@ product_tiles <- function(x, y, op, memory, call) {
   out
 }
 
-# A row or a column needs no copy of its values in another order.
+# The transpose. That of a row or a column has its values in the same order.
 transposed <- function(x) {
   if (any(dim(x) == 1L)) {
     dim(x) <- rev(dim(x))
@@ -53,46 +66,60 @@ transposed <- function(x) {
   }
 }
 
-# x y or x'y of a double matrix y; the user knows x by the name of `argument`.
+# x y or x'y for a double matrix y; `argument` is the user's name for x.
 multiply_tiles <- function(x, transpose, y, memory, argument, call) {
   dim <- as.double(dim(x))
   out <- .External(alloc_matrix, dim[[1L + transpose]], dim(y)[[2L]])
-  reply <- native_tiles_product(.subset2(x, "path"), dim, transpose, y, as.double(dim(y)), out, memory$bytes, memory$how)
+  reply <- native_tiles_product(
+    .subset2(x, "path"), dim, transpose, y, as.double(dim(y)), out, memory$bytes, memory$how
+  )
   unwrap_named(reply, c(x = argument), call)
   out
 }
 
 #' Products with a matrix on disk
 #'
-#' `x %*% y`, `crossprod(x, y)` and `tcrossprod(x, y)` of a matrix that [tile_matrix()] has written to a file, or of a Cholesky factor that [chol_file()] made, and a
-#' matrix or vector in memory, on either side: each is what base R gives for `as.matrix()` of it, which is never in memory.
+#' `x %*% y`, `crossprod(x, y)` and `tcrossprod(x, y)` multiply a matrix on disk with a matrix or
+#' vector in memory, in either order. The matrix on disk is a [tile_matrix()] or a Cholesky factor
+#' by [chol_file()]. Each result is the one base R gives for `as.matrix()` of it, but the matrix on
+#' disk is never in memory as a whole.
 #'
-#' The tiles are read while others are multiplied, each of them once. Of a symmetric matrix stored by its upper triangle a tile serves for its mirror image,
-#' too, so that half of the matrix is read; of a factor the tiles below the diagonal are no work. The operand in memory, and the product, are whole in memory:
-#' so the fewer columns they have, the better. With many, a GPU holds as many columns as `gpu_memory` has room for, and the tiles pass by once for each such part.
+#' Tiles are read while others are multiplied, and each tile is read once. For a symmetric matrix
+#' that is stored by its upper triangle, only that half is read. For a factor, the zero tiles below
+#' the diagonal cost nothing.
 #'
-#' With the factor \eqn{R} of a covariance matrix \eqn{K = R^T R}{K = R'R}, `crossprod(r, z)` of independent standard normal numbers `z` is a sample from the normal distribution
-#' with covariance \eqn{K}.
+#' The operand in memory and the product are in memory as a whole, so products with few columns suit
+#' best. A GPU holds as many columns at once as `gpu_memory` allows. Each such group of columns
+#' reads all tiles again.
 #'
-#' The operators have no room for more arguments. [gpu_matmult()], [gpu_crossprod()] and [gpu_tcrossprod()] are the same with `host_memory`,
-#' `gpu_memory` and `device`.
+#' Let \eqn{R} be the factor of a covariance matrix \eqn{K = R^T R}{K = R'R}, and `z` independent
+#' standard normal numbers. Then `crossprod(r, z)` is a sample from the normal distribution with
+#' covariance \eqn{K}.
 #'
-#' @section Value:
-#' A double matrix, with dimnames as base R gives them. A [gpu_matrix] as the other operand is fetched, and the product is a plain matrix.
+#' [gpu_matmult()], [gpu_crossprod()] and [gpu_tcrossprod()] compute the same, and have the
+#' arguments `host_memory`, `gpu_memory` and `device`.
 #'
-#' @section Failure:
-#' `cudafactor_error_dimension`: the operands do not conform. `cudafactor_error_type`: the other operand is not numeric, or complex.
-#' `cudafactor_error_argument`: both operands are on disk, which includes `crossprod(x)`; the file holds what an interrupted factorization, or one of a matrix that is not positive
-#' definite, has left; too little memory. `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and others of files: see [tile_matrix].
-#' NA, NaN and infinite entries propagate as in base R, for which zeros of a factor are numbers like others.
+#' @return A double matrix with dimnames as in base R. A [gpu_matrix] operand is copied to the host,
+#'   and the product is an ordinary matrix.
+#'
+#' @section Errors:
+#' - `cudafactor_error_dimension`: the operands do not conform.
+#' - `cudafactor_error_type`: the other operand is not numeric, or is complex.
+#' - `cudafactor_error_argument`: both operands are on disk, as in `crossprod(x)`; too little
+#'   memory; or the file holds an incomplete or failed factorization.
+#' - `cudafactor_error_file_corrupt`, `cudafactor_error_file_in_use` and other errors of files: see
+#'   [tile_matrix].
+#'
+#' NA, NaN and infinite entries propagate as in base R, which multiplies the zeros of a factor too.
 #'
 #' @section Accuracy:
-#' As of [gpu_matmult()], in the precision of the file.
+#' As for [gpu_matmult()], in the precision of the file.
 #'
-#' @section Device:
-#' `"auto"` is the first GPU for 2048 rows and columns and more, and 64 columns of the product: reading takes longer than arithmetic with fewer.
+#' @section Device: `"auto"` uses the first GPU for matrices of 2048 rows and columns or more and
+#' products of 64 columns or more. With fewer, reading takes longer than arithmetic.
 #'
-#' @param x,y A `tile_matrix`, and a numeric or logical matrix or vector, in either order. A vector counts as a row or a column, as in [base::matmult].
+#' @param x,y A `tile_matrix` and a numeric or logical matrix or vector, in either order. A vector
+#'   counts as a row or a column, as in [base::matmult].
 #' @param ... Ignored.
 #' @seealso [gpu_matmult()], [tile_matrix_solve], [chol_solve()]
 #' @examples
@@ -115,65 +142,95 @@ multiply_tiles <- function(x, transpose, y, memory, argument, call) {
 #' @name tile_matrix_products
 NULL
 
-# The operators, which say nothing of memory.
+# The operators, which have no arguments for memory.
 operate_tiles <- function(x, y, op, call) product_tiles(x, y, op, budget(list(), call), call)
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("%*%", signature("tile_matrix", "ANY"), function(x, y) operate_tiles(x, y, "matmult", sys.call()))
+setMethod("%*%", signature("tile_matrix", "ANY"), function(x, y) {
+  operate_tiles(x, y, "matmult", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("%*%", signature("ANY", "tile_matrix"), function(x, y) operate_tiles(x, y, "matmult", sys.call()))
+setMethod("%*%", signature("ANY", "tile_matrix"), function(x, y) {
+  operate_tiles(x, y, "matmult", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("%*%", signature("tile_matrix", "tile_matrix"), function(x, y) operate_tiles(x, y, "matmult", sys.call()))
+setMethod("%*%", signature("tile_matrix", "tile_matrix"), function(x, y) {
+  operate_tiles(x, y, "matmult", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("%*%", signature("tile_matrix", "gpu_matrix"), function(x, y) operate_tiles(x, y, "matmult", sys.call()))
+setMethod("%*%", signature("tile_matrix", "gpu_matrix"), function(x, y) {
+  operate_tiles(x, y, "matmult", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("%*%", signature("gpu_matrix", "tile_matrix"), function(x, y) operate_tiles(x, y, "matmult", sys.call()))
+setMethod("%*%", signature("gpu_matrix", "tile_matrix"), function(x, y) {
+  operate_tiles(x, y, "matmult", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("crossprod", signature("tile_matrix", "ANY"), function(x, y = NULL, ...) operate_tiles(x, y, "crossprod", sys.call()))
+setMethod("crossprod", signature("tile_matrix", "ANY"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "crossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("crossprod", signature("ANY", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "crossprod", sys.call()))
+setMethod("crossprod", signature("ANY", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "crossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("crossprod", signature("tile_matrix", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "crossprod", sys.call()))
+setMethod("crossprod", signature("tile_matrix", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "crossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("crossprod", signature("tile_matrix", "gpu_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "crossprod", sys.call()))
+setMethod("crossprod", signature("tile_matrix", "gpu_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "crossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("crossprod", signature("gpu_matrix", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "crossprod", sys.call()))
+setMethod("crossprod", signature("gpu_matrix", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "crossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("tcrossprod", signature("tile_matrix", "ANY"), function(x, y = NULL, ...) operate_tiles(x, y, "tcrossprod", sys.call()))
+setMethod("tcrossprod", signature("tile_matrix", "ANY"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "tcrossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("tcrossprod", signature("ANY", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "tcrossprod", sys.call()))
+setMethod("tcrossprod", signature("ANY", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "tcrossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("tcrossprod", signature("tile_matrix", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "tcrossprod", sys.call()))
+setMethod("tcrossprod", signature("tile_matrix", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "tcrossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("tcrossprod", signature("tile_matrix", "gpu_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "tcrossprod", sys.call()))
+setMethod("tcrossprod", signature("tile_matrix", "gpu_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "tcrossprod", sys.call())
+})
 
 #' @rdname tile_matrix_products
 #' @export
-setMethod("tcrossprod", signature("gpu_matrix", "tile_matrix"), function(x, y = NULL, ...) operate_tiles(x, y, "tcrossprod", sys.call()))
+setMethod("tcrossprod", signature("gpu_matrix", "tile_matrix"), function(x, y = NULL, ...) {
+  operate_tiles(x, y, "tcrossprod", sys.call())
+})

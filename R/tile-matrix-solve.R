@@ -1,18 +1,22 @@
-# Base R's functions of a Cholesky factor in a file: triangular systems, determinant, diagonal.
+# Base R's functions for a Cholesky factor in a file: triangular systems, determinant, diagonal.
 
-# Memory and device of a call, from arguments of these names, of which others are an error.
+# Memory and device of a call, from a list of arguments. Other arguments are an error.
 budget <- function(arguments, call) {
   known <- c("host_memory", "gpu_memory", "device")
   other <- setdiff(names(arguments) %||% rep("", length(arguments)), known)
   if (length(other)) {
-    abort_argument(if (nzchar(other[[1L]])) other[[1L]] else "...",
-      sprintf("of a factor in tiles the further arguments are %s", paste0("'", known, "'", collapse = ", ")), call)
+    name <- if (nzchar(other[[1L]])) other[[1L]] else "..."
+    text <- "further arguments for a factor in tiles must be %s, not %s"
+    found <- if (name == "...") "one without a name" else sprintf("'%s'", name)
+    allowed <- paste0("'", known, "'", collapse = ", ")
+    abort_argument(name, sprintf(text, allowed, found), call)
   }
-  bytes <- c(as_bytes(arguments$host_memory, "host_memory", call), as_bytes(arguments$gpu_memory, "gpu_memory", call))
-  list(bytes = bytes, how = how(arguments$device %||% getOption("cudafactor.device", "auto"), "double", call))
+  bytes <- vapply(known[1:2], function(name) as_bytes(arguments[[name]], name, call), 0)
+  device <- arguments$device %||% getOption("cudafactor.device", "auto")
+  list(bytes = unname(bytes), how = how(device, "double", call))
 }
 
-# Rust calls a factor `r` and a matrix `x`; the user's function may have other names for them.
+# Rust names a factor `r` and a matrix `x`; the user's function may have other names for them.
 unwrap_named <- function(reply, arguments, call, routine = NULL) {
   argument <- reply$err$fields$argument
   if (isTRUE(argument %in% names(arguments))) {
@@ -21,9 +25,11 @@ unwrap_named <- function(reply, arguments, call, routine = NULL) {
   unwrap(reply, call, routine)
 }
 
-unwrap_factor <- function(reply, argument, call, routine = NULL) unwrap_named(reply, c(r = argument), call, routine)
+unwrap_factor <- function(reply, argument, call, routine = NULL) {
+  unwrap_named(reply, c(r = argument), call, routine)
+}
 
-# The solution with a whole factor on disk or over several GPUs, named as by solve().
+# The solution with a whole factor on disk or over several GPUs, with the names of solve().
 solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   n <- dim(r)[[1L]]
   check_square_system(dim(r), call, argument)
@@ -34,7 +40,8 @@ solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   } else {
     out <- .External(alloc_matrix, n, columns)
     reply <- native_tiles_solve(
-      .subset2(r, "path"), as.double(dim(r)), n, which, values, c(n, columns), out, memory$bytes, memory$how
+      .subset2(r, "path"), as.double(dim(r)), n, which, values, c(n, columns), out,
+      memory$bytes, memory$how
     )
     unwrap_factor(reply, argument, call, routine)
   }
@@ -47,7 +54,7 @@ solve_tiles <- function(r, b, which, memory, argument, routine, call) {
   out
 }
 
-# backsolve() and forwardsolve(), of which the factor's argument has this name.
+# backsolve() and forwardsolve(); `argument` is the name of the factor's argument.
 solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) {
   stays <- is.matrix(x)
   x <- as_real_matrix(x, call, "as.matrix() of the factor")
@@ -55,19 +62,22 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
   upper <- triangle_flag(upper, "upper.tri", call)
   trans <- triangle_flag(trans, "transpose", call)
   if (!upper) {
-    text <- sprintf(
-      "'%s' is an upper triangular factor: 'upper.tri' must be TRUE, and backsolve(r, b, transpose = TRUE) solves with its transpose, which is lower triangular", argument
+    text <- paste(
+      "'upper.tri' must be TRUE, since '%s' is an upper triangular factor:",
+      "for its transpose use backsolve(r, b, transpose = TRUE)"
     )
-    abort_argument("upper.tri", text, call)
+    abort_argument("upper.tri", sprintf(text, argument), call)
   }
-  # Arguments that are wrong are wrong for a factor that needs no such memory, too.
+  # Wrong limits of memory are errors for a factor over GPUs too, which does not use them.
   force(memory)
   which <- if (trans) "forward" else "backward"
   if (is_gpu_factor(r)) {
     out <- solve_spread(r, k, x[seq_len(k), ], dim(x)[[2L]], which, call)
   } else {
     out <- .External(alloc_matrix, k, dim(x)[[2L]])
-    reply <- native_tiles_solve(.subset2(r, "path"), as.double(dim(r)), k, which, x, dim(x), out, memory$bytes, memory$how)
+    reply <- native_tiles_solve(
+      .subset2(r, "path"), as.double(dim(r)), k, which, x, dim(x), out, memory$bytes, memory$how
+    )
     unwrap_factor(reply, argument, call, "backsolve")
   }
   if (stays) out else drop(out)
@@ -75,32 +85,36 @@ solve_triangle_tiles <- function(r, x, k, upper, trans, memory, argument, call) 
 
 #' Linear algebra on a Cholesky factor on disk
 #'
-#' Methods of base R's functions for a factor that [chol_file()] has left in a file, without bringing it into memory: each is what base R gives for
-#' `as.matrix()` of it, an upper triangular matrix \eqn{R}.
+#' These methods of base R's functions work on a factor that [chol_file()] has left in a file, an
+#' upper triangular matrix \eqn{R}. Each result is the one base R gives for `as.matrix()` of it.
 #'
-#' `solve(r, b)` is \eqn{X} with \eqn{R X = b}, as of any triangular matrix; [chol_solve()] is that with \eqn{R^T R X = b}{R'R X = b}. Unlike base R's it does not estimate
-#' the condition of `r`. Without `b` it is the inverse of \eqn{R}, which is in memory.
-#' `backsolve(r, b)` is the same, of the leading `k` rows and columns; `transpose = TRUE` solves with \eqn{R^T}{R'}. `forwardsolve()` wants `upper.tri = TRUE`, since
-#' there is no lower triangle. [gpu_backsolve()] and [gpu_forwardsolve()] take such a factor too; the precision is that of the file.
+#' - `solve(r, b)` solves \eqn{R X = b}, and without `b` inverts \eqn{R} in memory. Unlike base R's
+#'   it does not estimate the condition of `r`. [chol_solve()] solves \eqn{R^T R X = b}{R'R X = b}.
+#' - `backsolve(r, b)` solves the same system for the leading `k` rows and columns, and with
+#'   `transpose = TRUE` for \eqn{R^T}{R'}. `forwardsolve()` needs `upper.tri = TRUE`, since the
+#'   factor has no lower triangle. [gpu_backsolve()] and [gpu_forwardsolve()] accept such a factor
+#'   too. The precision is that of the file.
+#' - `determinant(r)` is that of \eqn{R}; the logarithm for \eqn{R^T R}{R'R} is twice as large. It
+#'   reads only the tiles on the diagonal, and so does `diag(x)` of a factor or a matrix.
+#' - `chol2inv(r)` returns \eqn{(R^T R)^{-1}}{(R'R)^-1} as [gpu_chol2inv()] does. The whole factor
+#'   and the inverse are in memory. [chol2inv_diag()] computes the diagonal without that.
 #'
-#' `determinant(r)` is that of \eqn{R}: of \eqn{R^T R}{R'R} the logarithm is twice as much. It reads the tiles on the diagonal alone, and so does `diag(x)`, of a factor or of a matrix.
+#' @return The values of base R's functions. The solution for a vector is a vector. For a
+#'   `gpu_matrix` on the right-hand side the solution is an ordinary matrix.
 #'
-#' `chol2inv(r)` is \eqn{(R^T R)^{-1}}{(R'R)^-1}, as [gpu_chol2inv()] gives it: the whole factor is read for it, and the inverse is in memory. [chol2inv_diag()] is its diagonal without that.
+#' @section Errors: `cudafactor_error_argument`: the file holds a matrix that is not factored, or an
+#' incomplete factorization; `upper.tri` is `FALSE`; or `k` exceeds a dimension. Other errors are
+#' those of [chol_solve()].
 #'
-#' @section Value:
-#' As of base R's functions. A right-hand side that is a vector gives a vector. A `gpu_matrix` on the right-hand side is fetched, and the solution is a plain matrix.
-#'
-#' @section Failure:
-#' `cudafactor_error_argument`: the file holds a matrix, which [chol_file()] has not factored, or a factorization that is not complete; `upper.tri = FALSE`; `k`.
-#' Others as of [chol_solve()].
-#'
-#' @param a,r,l,x A `tile_matrix` that holds a factor; of `backsolve()` and `forwardsolve()` `x`, as `b`, is the right-hand side, a vector or matrix.
-#' @param b The right-hand side.
-#' @param k,upper.tri,transpose As of [base::backsolve()]; `upper.tri` must be `TRUE`.
-#' @param logarithm As of [base::determinant()].
+#' @param a,r,l,x A `tile_matrix` that holds a factor. For `backsolve()` and `forwardsolve()`, `x`
+#'   is the right-hand side, a vector or matrix.
+#' @param b The right-hand side, a numeric vector or matrix.
+#' @param k,upper.tri,transpose As in [base::backsolve()]. `upper.tri` must be `TRUE`.
+#' @param logarithm As in [base::determinant()].
 #' @param nrow,ncol An error for a matrix, as in [base::diag()].
-#' @param names As of [base::diag()].
-#' @param ... Of `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, as of [chol_solve()]. Of `chol2inv()`: `size`. Else ignored.
+#' @param names As in [base::diag()].
+#' @param ... For `solve()` and `backsolve()`: `host_memory`, `gpu_memory` and `device`, as in
+#'   [chol_solve()]. For `chol2inv()`: `size`. Other methods ignore it.
 #' @seealso [chol_solve()], [chol_file()]
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
@@ -134,14 +148,17 @@ solve.tile_matrix <- function(a, b, ...) {
 
 #' @rdname tile_matrix_solve
 #' @export
-determinant.tile_matrix <- function(x, logarithm = TRUE, ...) determinant_tiles(x, logarithm, sys.call())
+determinant.tile_matrix <- function(x, logarithm = TRUE, ...) {
+  determinant_tiles(x, logarithm, sys.call())
+}
 
 determinant_tiles <- function(x, logarithm, call) {
   if (dim(x)[[1L]] != dim(x)[[2L]]) {
     abort_dimension(base_text("'x' must be a square matrix", domain = "R-base"), call)
   }
   out <- double(dim(x)[[1L]])
-  unwrap_factor(native_tiles_factor_diagonal(.subset2(x, "path"), as.double(dim(x)), out), "x", call)
+  reply <- native_tiles_factor_diagonal(.subset2(x, "path"), as.double(dim(x)), out)
+  unwrap_factor(reply, "x", call)
   determinant_of_diagonal(out, seq_along(out), match(0, out, 0L), logarithm, call)
 }
 
@@ -183,12 +200,16 @@ setMethod("forwardsolve", signature("tile_matrix", "gpu_matrix"),
 
 #' @rdname tile_matrix_solve
 #' @export
-setMethod("chol2inv", "tile_matrix", function(x, ...) gpu_chol2inv(factor_read(x, sys.call()), ...))
+setMethod("chol2inv", "tile_matrix", function(x, ...) {
+  gpu_chol2inv(factor_read(x, sys.call()), ...)
+})
 
-# The factor in memory; the tiles on its diagonal, which are read first, tell whether the file holds one.
+# The factor in memory. Its diagonal is read first, which is an error if the file holds no factor.
 factor_read <- function(x, call) {
   check_square_system(dim(x), call, "x")
-  unwrap_factor(native_tiles_factor_diagonal(.subset2(x, "path"), as.double(dim(x)), double(dim(x)[[1L]])), "x", call)
+  diagonal <- double(dim(x)[[1L]])
+  reply <- native_tiles_factor_diagonal(.subset2(x, "path"), as.double(dim(x)), diagonal)
+  unwrap_factor(reply, "x", call)
   read_tiles(x, NULL, NULL, call)
 }
 
@@ -197,7 +218,8 @@ factor_read <- function(x, call) {
 setMethod("diag", "tile_matrix", function(x, nrow, ncol, names = TRUE) {
   call <- sys.call()
   if (!missing(nrow) || !missing(ncol)) {
-    abort_argument("nrow", base_text("'nrow' or 'ncol' cannot be specified when 'x' is a matrix", domain = "R-base"), call)
+    text <- "'nrow' or 'ncol' cannot be specified when 'x' is a matrix"
+    abort_argument("nrow", base_text(text, domain = "R-base"), call)
   }
   out <- diagonal_on_disk(x, call)
   of <- if (isTRUE(as_flag(names))) lapply(names_on_disk(x, call), utils::head, length(out))
@@ -207,7 +229,7 @@ setMethod("diag", "tile_matrix", function(x, nrow, ncol, names = TRUE) {
   out
 })
 
-# Of a factor or a matrix: no more than the tiles on the diagonal are read.
+# The diagonal of a factor or a matrix. Only the tiles on it are read.
 diagonal_on_disk <- function(x, call) {
   tiles <- tile_ranges(min(dim(x)), .subset2(x, "tile"))[[1L]]
   parts <- Map(function(from, to) {

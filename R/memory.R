@@ -1,22 +1,27 @@
 #' Memory on each device
 #'
-#' `gpu_mem()` tells how much memory each device has and what of it this session uses, `gpu_free()` gives memory back, and
-#' `gpu_max_n()` answers how large a matrix may be.
+#' - `gpu_mem()` reports the memory of each device, and how much of it this session uses.
+#' - `gpu_free()` releases memory.
+#' - `gpu_max_n()` returns the largest order of a matrix that a computation has memory for.
 #'
-#' The memory of a matrix made by [as_gpu()] is given back when R's garbage collector finds that nothing refers to the matrix any more.
-#' Where a GPU has too little memory for what a call needs, the package first returns what it keeps for later calls, then has
-#' R look for such matrices, among the young objects and then among all of them, and only then stops with a
-#' `cudafactor_error_device_memory` that says how much was asked for, how much is free, and how much is held by how many matrices. Host
-#' memory runs out without asking, so for matrices held there (device `"cpu"`) R looks for garbage after as much of them as is held, at
-#' least every GiB and at most every 256 MiB: what is held is then at most twice what is in use and half a GiB.
+#' The memory of a [gpu_matrix] is released when R's garbage collector finds that nothing refers to
+#' the matrix. If a GPU has too little memory for a call, the package first releases the memory that
+#' it keeps for later calls. Then it runs the collector, first for young objects and then for all.
+#' Only then the call stops with `cudafactor_error_device_memory`, which says how much is needed,
+#' free, and held by how many matrices.
 #'
-#' Between calls some memory is kept, because getting it takes longer than many a computation: up to an eighth of a GPU's memory, the host
-#' memory that copies to and from the GPU go through, and memory of large results that R has collected, up to a quarter of the host's,
-#' which the system may take back when it is short of it. `gpu_free()` returns all of that; the next call gets it anew.
-#' Unloading the package does the same.
+#' For matrices in host memory (device `"cpu"`) the collector runs after as many new bytes as are
+#' held, but at least 256 MiB and at most 1 GiB. At most twice the memory in use and half a GiB is
+#' then held.
 #'
-#' @section The largest order:
-#' `gpu_max_n()` counts the operands and results, square matrices of one order, and the workspace that the computation cannot do without:
+#' Between calls some memory is kept, because allocating it takes longer than many computations. It
+#' is up to an eighth of a GPU's memory, the host memory for copies to and from the GPU, and the
+#' memory of large results that R has collected, up to a quarter of the host's. The system may take
+#' back the latter when it is short. `gpu_free()` releases all of that, and so does unloading the
+#' package.
+#'
+#' @section The largest order: `gpu_max_n()` counts the operands and results, square matrices of one
+#' order, and the workspace that the computation needs:
 #'
 #' | `what` | computation | on the GPU |
 #' |---|---|---|
@@ -27,26 +32,35 @@
 #' | `"product"` | [gpu_matmult()] | three matrices |
 #' | `"crossprod"` | [gpu_crossprod()] | two matrices |
 #'
-#' and 0.2 GiB for the code of kernels and rounding. On the CPU it counts R's matrices, in double precision, with their copies in single
-#' precision where that is asked for. Memory that another program takes between the question and the computation is missing then.
+#' It adds 0.2 GiB for the code of kernels and for rounding. On the CPU it counts R's matrices in
+#' double precision, and their copies for single precision. Other programs may take memory before
+#' the computation begins.
 #'
-#' @section Value:
-#' `gpu_mem()`: a data frame with a row for the CPU, one for the first GPU, and one for each other GPU that this session has used; columns,
-#' in bytes: `device`; `total`; `free`, what the driver or the system still has to give; `held` by matrices of class
-#' `gpu_matrix` and the factors made of them; `objects`, how many these are; `allocated`, all that is in use on behalf of this session;
-#' `pooled`, what is kept for the next call; and `staging`, the host memory that copies go through. NA where the system does not tell.
-#' `print()` shows sizes in KiB, MiB and GiB, of 1024 of the one before.
+#' @return `gpu_mem()`: a data frame with a row for the CPU, one for the first GPU, and one for each
+#'   other GPU that this session has used. Sizes are in bytes, NA if the system does not report
+#'   them. `print()` shows KiB, MiB and GiB.
+#' \describe{
+#'   \item{`device`, `total`}{name of the device and its memory.}
+#'   \item{`free`}{memory that the driver or the system can still allocate.}
+#'   \item{`held`, `objects`}{memory of `gpu_matrix` objects and factors, and their number.}
+#'   \item{`allocated`}{all memory in use by this session.}
+#'   \item{`pooled`}{memory kept for the next call.}
+#'   \item{`staging`}{host memory for copies to and from the GPU.}
+#' }
 #'
 #' `gpu_free()`: the table of `gpu_mem()` afterwards, invisibly.
 #'
-#' `gpu_max_n()`: one number, 0 where nothing fits, NA where the memory of the CPU is not known.
+#' `gpu_max_n()`: one number. It is 0 if nothing fits, and NA if the memory of the CPU is not known.
 #'
-#' @section Failure:
-#' `gpu_max_n()` for a GPU that is not there is a `cudafactor_error_device_unavailable`, an unknown `what` a
-#' `cudafactor_error_argument`. `gpu_mem()` is no error for want of a GPU.
+#' @section Errors:
+#' - `cudafactor_error_device_unavailable`: `gpu_max_n()` for a GPU that does not exist. `gpu_mem()`
+#'   needs no GPU.
+#' - `cudafactor_error_argument`: an unknown `what`.
+#' - `cudafactor_error_type`: `x` is neither a `gpu_matrix` nor a factor made of one.
 #' @param what The computation: `"chol"`, `"lu"`, `"qr"`, `"solve"`, `"product"` or `"crossprod"`.
-#' @param device `"auto"` (the first GPU where there is one, else the CPU), `"cpu"`, `"cuda"` or `"cuda:<number>"`.
-#' @param precision `"double"` or `"single"`.
+#' @param device `"auto"` (the first GPU, or the CPU if there is none), `"cpu"`, `"cuda"` or
+#'   `"cuda:<number>"`.
+#' @param precision `"double"` (the default) or `"single"`.
 #' @seealso [gpu_info()] for the names of the GPUs.
 #' @examples
 #' gpu_mem()
@@ -86,16 +100,20 @@ memory_table <- function(facts) {
 print.gpu_mem <- function(x, ...) {
   shown <- as.data.frame(x)
   sizes <- intersect(names(x), c("total", "free", "held", "allocated", "pooled", "staging"))
-  shown[sizes] <- lapply(shown[sizes], function(bytes) vapply(bytes, function(b) if (is.na(b)) NA_character_ else format_bytes(b), ""))
+  size_text <- function(bytes) if (is.na(bytes)) NA_character_ else format_bytes(bytes)
+  shown[sizes] <- lapply(shown[sizes], function(bytes) vapply(bytes, size_text, ""))
   print(shown, row.names = FALSE, ...)
   invisible(x)
 }
 
 #' @rdname gpu_mem
-#' @param x A `gpu_matrix`, or a factor that stays on a device or on several, such as that of [chol_gpus()], whose memory is given back now, instead of when R collects it. Every other name for the same values, and every copy of such a factor, loses them
-#'   too; using one of them is then a `cudafactor_error_stale`. Without `x`, what nothing refers to any more is collected, and what is kept
-#'   for later calls is given back. A finalizer that R runs in the middle of another computation takes nothing away from it: there `gpu_free()`
-#'   does nothing. For `print()`, a table of `gpu_mem()`.
+#' @param x For `gpu_free()`: a `gpu_matrix`, or a factor on one device or several, such as that of
+#'   [chol_gpus()]. Its memory is released now. Other names for the same values, and copies of such
+#'   a factor, lose them too; using one is then a `cudafactor_error_stale`. Without `x`, objects
+#'   without references and memory kept for later calls are released. For `print()`: a table of
+#'   `gpu_mem()`.
+#'
+#'   A finalizer that calls `gpu_free()` during another computation releases nothing.
 #' @param ... Further arguments of `print()` for data frames.
 #' @export
 gpu_free <- function(x) {
@@ -109,12 +127,16 @@ gpu_free <- function(x) {
   } else if (is_gpu_factor(x)) {
     for (part in x$tiles) unwrap(native_held_free(part@pointer), call)
   } else {
-    abort_type("'x' must be a gpu_matrix, or a factor made of one: R frees all else by itself, after rm()", call)
+    text <- paste(
+      "'x' must be a gpu_matrix, or a factor made of one, not of class \"%s\":",
+      "use rm() and gc() for other objects"
+    )
+    abort_type(sprintf(text, class(x)[[1L]]), call)
   }
   invisible(memory_table(unwrap(native_gpu_mem(), call)))
 }
 
-# The tasks of cost/footprint.rs.
+# The names that Rust knows in cost/footprint.rs.
 tasks <- c("chol", "lu", "qr", "solve", "product", "crossprod")
 
 #' @rdname gpu_mem
@@ -126,13 +148,14 @@ gpu_max_n <- function(what = c("chol", "lu", "qr", "solve", "product", "crosspro
     what <- tasks[[1L]]
   }
   if (!(is.character(what) && length(what) == 1L && what %in% tasks)) {
-    abort_argument("what", sprintf("'what' must be one of %s", paste0("\"", tasks, "\"", collapse = ", ")), call)
+    choices <- paste0("\"", tasks, "\"", collapse = ", ")
+    abort_argument("what", sprintf("'what' must be one of %s", choices), call)
   }
   order <- unwrap(native_max_order(what, how(device, precision, call)), call)$order
   if (is.nan(order)) NA_real_ else order
 }
 
-# The library stays loaded: threads run its code, and so do the finalizers of matrices that outlive the namespace.
+# The library stays loaded, since threads and the finalizers of remaining matrices run its code.
 .onUnload <- function(libpath) {
   try(native_gpu_release(), silent = TRUE)
   .External(release_results)

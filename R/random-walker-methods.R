@@ -37,13 +37,15 @@ walker_counts <- function(x) {
 
 walker_size <- function(x) {
   channels <- length(x$channels)
-  sprintf("%s pixels%s", extents_text(walker_space(x)),
-    if (channels > 1L) sprintf(", %d channels,", channels) else "")
+  sprintf(
+    "%s pixels%s", extents_text(walker_space(x)),
+    if (channels > 1L) sprintf(" in %d channels", channels) else ""
+  )
 }
 
 #' @export
 format.random_walker <- function(x, ...) {
-  sprintf("<random_walker: %s %s>", walker_size(x), counted(length(x$label_values), "label"))
+  sprintf("<random_walker: %s, %s>", walker_size(x), counted(length(x$label_values), "label"))
 }
 
 #' @export

@@ -102,6 +102,12 @@ format.random_walker_system <- function(x, ...) {
 summary.random_walker_system <- function(object, ...) object
 
 #' @export
+head.random_walker_system <- function(x, ...) utils::head(x$b, ...)
+
+#' @export
+tail.random_walker_system <- function(x, ...) utils::tail(x$b, ...)
+
+#' @export
 plot.random_walker_system <- function(x, ...) {
   abort_no_plot(x, "plot(random_walker(image, seeds)) shows the labels", sys.call())
 }

@@ -230,5 +230,5 @@ test_that("without hdf5r the error says so", {
   # As if it were not there.
   need <- need_hdf5r
   environment(need) <- list2env(list(requireNamespace = function(...) FALSE), parent = environment(need))
-  expect_error(need(NULL), "hdf5r, which is not installed", class = "cudafactor_error_argument")
+  expect_error(need(NULL), "package hdf5r must be installed", class = "cudafactor_error_argument")
 })

@@ -191,34 +191,11 @@ determinant.gpu_lu <- function(x, logarithm = TRUE, ...) {
 #' @rdname gpu_lu
 #' @export
 print.gpu_lu <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-format.gpu_lu <- function(x, ...) {
   singular <- if (x$singular > 0L) {
     sprintf(", exactly singular: U[%d,%d] = 0", x$singular, x$singular)
   } else {
     ""
   }
-  sprintf("<gpu_lu: x = P L U of a %d x %d matrix%s>", nrow(x$lu), ncol(x$lu), singular)
-}
-
-#' @export
-summary.gpu_lu <- function(object, ...) object
-
-#' @export
-head.gpu_lu <- function(x, ...) {
-  abort_no_head(x, "lu_expand(x) returns the matrices L, U and P", sys.call())
-}
-
-#' @export
-tail.gpu_lu <- function(x, ...) {
-  abort_no_head(x, "lu_expand(x) returns the matrices L, U and P", sys.call())
-}
-
-#' @export
-plot.gpu_lu <- function(x, ...) {
-  abort_no_plot(x, "lu_expand(x) returns the matrices L, U and P", sys.call())
+  cat(sprintf("<gpu_lu: x = P L U of a %d x %d matrix%s>\n", nrow(x$lu), ncol(x$lu), singular))
+  invisible(x)
 }

@@ -66,26 +66,26 @@ hdf5_dataset <- function(path, dataset, call) {
     wrong(sprintf("have one or two dimensions, not %d", length(dim)))
   }
   done <- TRUE
-  list(file = file, data = data, dataset = dataset, extents = as.double(dim))
+  list(file = file, data = data, dataset = dataset, dim = as.double(dim))
 }
 
 describe_hdf5 <- function(path, dataset, call) {
   opened <- hdf5_dataset(path, dataset, call)
   on.exit(opened$file$close_all())
-  new_matrix_file(path, "hdf5", c(opened$extents, 1)[1:2], dataset = opened$dataset)
+  new_matrix_file(path, "hdf5", c(opened$dim, 1)[1:2], dataset = opened$dataset)
 }
 
 open_hdf5 <- function(x, call) {
   path <- .subset2(x, "path")
   opened <- hdf5_dataset(path, .subset2(x, "dataset"), call)
-  if (!identical(c(opened$extents, 1)[1:2], .subset2(x, "dim"))) {
+  if (!identical(c(opened$dim, 1)[1:2], .subset2(x, "dim"))) {
     opened$file$close_all()
     text <- sprintf("%s: the file now holds another matrix: use matrix_file() again", path)
     abort("file_format", text, call, path = path)
   }
   flags <- hdf5r::h5const$H5TOR_CONV_INT64_FLOAT_FORCE
   blocks <- function(i, j) {
-    places <- if (length(opened$extents) == 1L) list(i) else list(i, j)
+    places <- if (length(opened$dim) == 1L) list(i) else list(i, j)
     block <- with_hdf5(opened$data$read(args = places, flags = flags, drop = FALSE), path, call)
     array(as.double(block), c(length(i), length(j)))
   }

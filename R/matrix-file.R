@@ -26,7 +26,7 @@
 #' }
 #'
 #' @return An object of class `"matrix_file"`, a list of ordinary data. It has methods for [dim()],
-#'   [dimnames()] (those of bigmemory), [summary()] and [print()].
+#'   [dimnames()] (those of bigmemory) and [print()].
 #'
 #' @section Errors:
 #' - `cudafactor_error_file_format`: the file is damaged or cut off, its length does not fit `dim`,
@@ -229,26 +229,6 @@ as.matrix.matrix_file <- function(x, ...) {
   text <- "'x' must be read by tile_matrix(x, file) first, which has parts [i, j]"
   abort_type(text, group_call(sys.call(), "["))
 }
-
-#' @export
-head.matrix_file <- function(x, ...) {
-  text <- "'x' must be read by tile_matrix(x, file) first: head() of that shows its first rows"
-  abort_type(text, sys.call())
-}
-
-#' @export
-tail.matrix_file <- function(x, ...) {
-  text <- "'x' must be read by tile_matrix(x, file) first: tail() of that shows its last rows"
-  abort_type(text, sys.call())
-}
-
-#' @export
-plot.matrix_file <- function(x, ...) {
-  abort_no_plot(x, "tile_matrix(x, file) reads the matrix", sys.call())
-}
-
-#' @export
-summary.matrix_file <- function(object, ...) object
 
 # The object is shown as the list of its components.
 #' @export

@@ -109,5 +109,9 @@ tail.random_walker_system <- function(x, ...) utils::tail(x$b, ...)
 
 #' @export
 plot.random_walker_system <- function(x, ...) {
-  abort_no_plot(x, "plot(random_walker(image, seeds)) shows the labels", sys.call())
+  text <- paste(
+    "there is no 'plot' for an object of class \"random_walker_system\":",
+    "plot(random_walker(image, seeds)) shows the labels"
+  )
+  abort_type(text, sys.call())
 }

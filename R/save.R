@@ -105,7 +105,7 @@ gpu_save <- function(x, file, compress = FALSE) {
   }
   if (is_gpu_factor(x)) {
     text <- paste(
-      "'x' must be on one device, but is a factor by chol_gpus():",
+      "'x' must be on one device, but is a factor of chol_gpus():",
       "save as.matrix(x), or use chol_file() for a factor in a file"
     )
     abort_type(text, call)

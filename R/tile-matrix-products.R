@@ -9,7 +9,7 @@ product_tiles <- function(x, y, op, memory, call) {
   if (on_left && (is_in_tiles(y) || is.null(y) && op != "matmult")) {
     if (is_gpu_factor(x)) {
       text <- paste(
-        "one operand must be a matrix in memory, but both are a factor by chol_gpus():",
+        "one operand must be a matrix in memory, but both are a factor of chol_gpus():",
         "use as.matrix() for one of them"
       )
       abort_argument("y", text, call)

@@ -9,18 +9,18 @@ class_in_tiles <- function(x, y) {
 # The error by class, with the alternatives.
 unavailable_texts <- c(
   gpu_factor = paste(
-    "'%s' is not available for a factor by chol_gpus(): as.matrix() copies it to the host;",
+    "there is no '%s' for a factor of chol_gpus(): as.matrix() copies it to the host;",
     "chol_solve(), backsolve(), %%*%%, crossprod(), diag() and determinant() use it on the GPUs"
   ),
   tile_matrix = paste(
-    "'%s' is not available for a matrix on disk: as.matrix() reads it, x[i, j] reads a part;",
+    "there is no '%s' for a matrix on disk: as.matrix() reads it, x[i, j] reads a part;",
     "chol_file(), chol_solve(), %%*%%, crossprod() and diag() use it on disk"
   )
 )
 
 change_texts <- c(
   gpu_factor = paste(
-    "a factor by chol_gpus() cannot be changed in part:",
+    "a factor of chol_gpus() cannot be changed in part:",
     "as.matrix() copies it to a matrix that can"
   ),
   tile_matrix = "a matrix on disk cannot be changed in part: tile_matrix() writes a new one"
@@ -34,7 +34,7 @@ abort_change <- function(class, call) abort_argument("x", change_texts[[class]],
 
 unavailable <- c(
   "c", "rep", "rev", "sort", "unique", "duplicated", "anyDuplicated", "cbind", "rbind", "is.na",
-  "anyNA", "mean", "summary", "plot", "isSymmetric", "as.vector", "as.double", "as.integer",
+  "anyNA", "mean", "summary", "isSymmetric", "as.vector", "as.double", "as.integer",
   "as.logical", "as.complex", "as.data.frame"
 )
 
@@ -86,15 +86,3 @@ for (class in names(unavailable_texts)) {
   }
 }
 rm(class, method, name, second)
-
-# plot() and head() for classes that are lists but neither curves nor matrices. `way` says what to
-# do instead.
-abort_no_plot <- function(x, way, call) {
-  text <- "'x' cannot be plotted, since it is a \"%s\" object: %s"
-  abort_type(sprintf(text, class(x)[[1L]], way), call)
-}
-
-abort_no_head <- function(x, way, call) {
-  text <- "'x' must have rows, but is a \"%s\" object: %s"
-  abort_type(sprintf(text, class(x)[[1L]], way), call)
-}

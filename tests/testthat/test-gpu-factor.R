@@ -100,8 +100,8 @@ test_that("what base R's functions cannot do with a factor they say", {
   }
   e <- expect_error(mean(r), class = "cudafactor_error")
   expect_identical(conditionCall(e), quote(mean(r)))
-  expect_match(conditionMessage(e), "'mean' is not available for a factor by chol_gpus()", fixed = TRUE)
-  expect_match(conditionMessage(expect_error(r[1, 2])), "'[' is not available for a factor by chol_gpus()", fixed = TRUE)
+  expect_match(conditionMessage(e), "there is no 'mean' for a factor of chol_gpus()", fixed = TRUE)
+  expect_match(conditionMessage(expect_error(r[1, 2])), "there is no '['", fixed = TRUE)
   expect_identical(unname(as.list(conditionCall(expect_error(sum(r))))[1:2]), list(quote(sum), quote(x)))
   expect_silent(try(norm(r), silent = TRUE))
   expect_error(t(r), "transpose", class = "cudafactor_error_type")

@@ -233,12 +233,12 @@ test_that("what base R's functions cannot do with a matrix on disk they say", {
     e <- expect_error(eval(wrong), "as.matrix(", fixed = TRUE, class = "cudafactor_error_type", info = deparse(wrong))
     expect_match(conditionMessage(e), "x[i, j]", fixed = TRUE)
   }
-  e <- expect_error(mean(k), "'mean' is not available for a matrix on disk", class = "cudafactor_error")
+  e <- expect_error(mean(k), "there is no 'mean' for a matrix on disk", class = "cudafactor_error")
   expect_identical(conditionCall(e), quote(mean(k)))
   expect_identical(conditionCall(expect_error(k + 1)), quote(k + 1))
   r <- chol_gpus(diag(5), device = "cpu")
   expect_error(cbind(k, g), "a matrix on disk", class = "cudafactor_error_type")
-  expect_error(k + r, "a factor by chol_gpus()", fixed = TRUE, class = "cudafactor_error_type")
+  expect_error(k + r, "a factor of chol_gpus()", fixed = TRUE, class = "cudafactor_error_type")
   # The list that it is
   expect_identical(length(k), 5L)
   expect_identical(k[["tile"]], 3L)

@@ -6,13 +6,17 @@ test_that("the value is Rglpk's, and duals are rates, minimized and maximized", 
   for_each_device(function(device) {
     plan <- lp_ipm(c(2, 4, 3), hours, rep("<=", 3), c(60, 40, 80), max = TRUE, device = device)
     expect_s3_class(plan, "lp_ipm")
-    expect_identical(names(plan)[1:5], c("optimum", "solution", "status", "solution_dual", "auxiliary"))
+    expect_identical(
+      names(plan)[1:5], c("optimum", "solution", "status", "solution_dual", "auxiliary")
+    )
     expect_identical(plan$status, 0L)
     expect_equal(plan$optimum, 230 / 3, tolerance = 1e-7)
     expect_equal(plan$solution, c(0, 20 / 3, 50 / 3), tolerance = 1e-6)
     expect_equal(plan$dual, c(5 / 6, 2 / 3, 0), tolerance = 1e-6)
     expect_equal(plan$solution_dual, c(-11 / 6, 0, 0), tolerance = 1e-6)
-    expect_equal(plan$auxiliary, list(primal = c(60, 40, 160 / 3), dual = plan$dual), tolerance = 1e-6)
+    expect_equal(
+      plan$auxiliary, list(primal = c(60, 40, 160 / 3), dual = plan$dual), tolerance = 1e-6
+    )
     expect_equal(plan$slack, c(0, 0, 80 / 3), tolerance = 1e-6)
     least <- lp_ipm(-c(2, 4, 3), hours, rep("<=", 3), c(60, 40, 80), device = device)
     expect_equal(least$optimum, -plan$optimum, tolerance = 1e-7)
@@ -33,10 +37,15 @@ test_that("bounds, ranges and directions are read as they are elsewhere", {
   free <- lp_ipm(1, matrix(1), ">", -4, list(lower = -Inf))
   expect_equal(free$solution, -4, tolerance = 1e-6)
   for (huge in c(1e20, 1e30, Inf)) {
-    far <- lp_ipm(1, matrix(1), ">=", -4, list(lower = list(ind = 1, val = -huge), upper = list(ind = 1, val = huge)))
+    far <- lp_ipm(
+      1, matrix(1), ">=", -4,
+      list(lower = list(ind = 1, val = -huge), upper = list(ind = 1, val = huge))
+    )
     expect_equal(far$optimum, -4, tolerance = 1e-6)
   }
-  ranged <- function(c, dir, range) lp_ipm(c, matrix(1), dir, 4, list(lower = -Inf), range = range)$optimum
+  ranged <- function(c, dir, range) lp_ipm(
+    c, matrix(1), dir, 4, list(lower = -Inf), range = range
+  )$optimum
   expect_equal(ranged(1, "<=", 2), 2, tolerance = 1e-6)
   expect_equal(ranged(-1, "<=", 2), -4, tolerance = 1e-6)
   expect_equal(ranged(1, ">=", NA), 4, tolerance = 1e-6)
@@ -57,17 +66,23 @@ test_that("names are those of the matrix", {
 random_lp <- function(m, n, seed) {
   set.seed(seed)
   a <- matrix(rnorm(m * n), m)
-  list(a = a, b = drop(a %*% runif(n, 0.1, 1.1)), c = drop(crossprod(a, rnorm(m))) + runif(n, 0.1, 1.1))
+  list(
+    a = a, b = drop(a %*% runif(n, 0.1, 1.1)), c = drop(crossprod(a, rnorm(m))) + runif(n, 0.1, 1.1)
+  )
 }
 
 test_that("all kinds of matrices give the same answer, twice", {
   p <- random_lp(30, 70, 1)
   p$a[abs(p$a) < 1.5] <- 0
-  solve_with <- function(a, ...) lp_ipm(p$c, a, rep("<=", 30), p$b, list(lower = -1, upper = 2), ...)
+  solve_with <- function(a, ...) lp_ipm(
+    p$c, a, rep("<=", 30), p$b, list(lower = -1, upper = 2), ...
+  )
   plain <- solve_with(p$a)
   expect_identical(plain$status, 0L)
   expect_identical(solve_with(p$a)[1:7], plain[1:7])
-  same <- function(r) expect_equal(r[c("optimum", "solution", "dual")], plain[c("optimum", "solution", "dual")], tolerance = 1e-5)
+  same <- function(r) expect_equal(
+    r[c("optimum", "solution", "dual")], plain[c("optimum", "solution", "dual")], tolerance = 1e-5
+  )
   same(solve_with(as_gpu(p$a)))
   same(solve_with(as.data.frame(p$a), device = "cpu") |> (\(r) {
     names(r$solution) <- NULL
@@ -88,7 +103,9 @@ test_that("all kinds of matrices give the same answer, twice", {
 
 test_that("factors in single precision cost no accuracy, and a matrix in single precision does", {
   p <- random_lp(40, 90, 4)
-  solve_in <- function(precision, ...) lp_ipm(p$c, p$a, rep("==", 40), p$b, precision = precision, ...)
+  solve_in <- function(precision, ...) lp_ipm(
+    p$c, p$a, rep("==", 40), p$b, precision = precision, ...
+  )
   single <- solve_in("single")
   double <- solve_in("double")
   expect_identical(single$status, 0L)
@@ -149,7 +166,9 @@ test_that("trivial problems have the right trivial answer", {
   expect_identical(lp_ipm(c(1, 0), NULL, character(), numeric())$solution, c(0, 0))
   expect_identical(lp_ipm(-1, matrix(0, 0, 1), character(), numeric())$status, 2L)
   expect_identical(lp_ipm(-1, NULL, character(), numeric(), list(upper = 3))$solution, 3)
-  zero <- lp_ipm(c(1, -1), rbind(c(0, 0), c(1, 0)), c("==", ">="), c(0, 2), list(upper = list(ind = 2, val = 7)))
+  zero <- lp_ipm(
+    c(1, -1), rbind(c(0, 0), c(1, 0)), c("==", ">="), c(0, 2), list(upper = list(ind = 2, val = 7))
+  )
   expect_equal(zero$solution, c(2, 7), tolerance = 1e-6)
   expect_identical(lp_ipm(1, matrix(0), "==", 1)$status, 1L)
   fixed <- lp_ipm(c(1, 2), matrix(1, 1, 2), "==", 3, list(lower = c(1, 2), upper = c(1, 2)))
@@ -209,7 +228,9 @@ test_that("wrong input is refused by class", {
   expect_identical(refused("argument", rhs = c(-Inf, 1))$argument, "rhs")
   expect_identical(refused("argument", dir = c("==", "<="), rhs = c(Inf, 1))$argument, "rhs")
   expect_identical(refused("argument", bounds = list(lower = 2, upper = 1))$argument, "bounds")
-  expect_identical(refused("argument", bounds = list(lower = list(ind = 4, val = 0)))$argument, "bounds")
+  expect_identical(
+    refused("argument", bounds = list(lower = list(ind = 4, val = 0)))$argument, "bounds"
+  )
   expect_identical(refused("argument", bounds = list(low = 1))$argument, "bounds")
   expect_identical(refused("argument", control = list(tolerance = 1))$argument, "control")
   expect_identical(refused("argument", control = list(tol = -1))$argument, "control")
@@ -219,7 +240,9 @@ test_that("wrong input is refused by class", {
 
 test_that("what is odd in rows, bounds and control is refused in words", {
   one <- function(...) lp_ipm(c(1, 1), rbind(c(1, 1)), ...)
-  refused <- function(code, kind, words) expect_error(code, words, class = paste0("cudafactor_error_", kind))
+  refused <- function(code, kind, words) expect_error(
+    code, words, class = paste0("cudafactor_error_", kind)
+  )
   refused(one("<=", Inf, range = Inf), "argument", "row with a range must be finite")
   refused(one("<=", -1e20), "argument", "row 1 is bounded by")
   refused(one(1, 1), "type", "'dir' must be character")
@@ -230,13 +253,18 @@ test_that("what is odd in rows, bounds and control is refused in words", {
   refused(one("<=", 1, list(lower = list(ind = 1))), "argument", "bounds\\$lower")
   refused(one("<=", 1, list(lower = list(ind = c(1, 1), val = 1:2))), "argument", "twice")
   refused(one("<=", 1, list(upper = list(ind = 1:2, val = 1))), "dimension", "bounds\\$upper\\$val")
-  expect_identical(one(">=", 1, list(lower = list(), upper = list(ind = integer(), val = numeric())))$status, 0L)
+  expect_identical(
+    one(">=", 1, list(lower = list(), upper = list(ind = integer(), val = numeric())))$status, 0L
+  )
   for (control in list(
-    list(verbose = "yes"), list(verbose = NA), list(tm_limit = -5), list(max_iter = 1.5), list(tol = 1, tol = 2), list(time_limit = "1")
+    list(verbose = "yes"), list(verbose = NA), list(tm_limit = -5), list(max_iter = 1.5),
+    list(tol = 1, tol = 2), list(time_limit = "1")
   )) {
     refused(one(">=", 1, control = control), "argument", "control")
   }
-  expect_identical(one(">=", 1, control = list(tol = NULL, tm_limit = NULL, verbose = FALSE))$status, 0L)
+  expect_identical(
+    one(">=", 1, control = list(tol = NULL, tm_limit = NULL, verbose = FALSE))$status, 0L
+  )
 })
 
 test_that("numbers out of all proportion are told, or solved", {
@@ -294,11 +322,15 @@ test_that("problems without an interior are decided", {
   }
   free <- list(lower = c(-Inf, 0), upper = c(Inf, 2))
   decided(1L, NA_real_, c(1, 1), rbind(c(1, 0), c(1, 1)), c("==", ">="), c(-2, 1), free)
-  decided(1L, NA_real_, c(1, 1), rbind(c(0, 1), 0, 0, c(2, -1)), c("==", ">=", "<=", "=="), c(4, 5, -5, 2),
+  decided(1L, NA_real_, c(1, 1), rbind(c(0, 1), 0, 0, c(2, -1)), c("==", ">=", "<=", "=="),
+    c(4, 5, -5, 2),
     list(lower = c(-4, -Inf), upper = c(3, Inf)))
   decided(0L, 2e-5, 1e-5, matrix(1), "==", 2, list(upper = 2))
   decided(0L, 0, .002, matrix(c(1e-5, 0)), c("<=", "<="), c(.01, 0), range = c(NA, 3))
-  decided(0L, 9, 3000, matrix(c(.3, 0)), c("==", "<="), c(.0009, 0), list(lower = -Inf), range = c(NA, 2000))
+  decided(
+    0L, 9, 3000, matrix(c(.3, 0)), c("==", "<="), c(.0009, 0), list(lower = -Inf),
+    range = c(NA, 2000)
+  )
   # A ray without a point is no proof of an unbounded problem.
   decided(1L, NA_real_, c(-1, 0), rbind(c(0, 1)), "==", -1)
   decided(2L, -Inf, c(-1, 0), rbind(c(0, 1)), "==", 1)

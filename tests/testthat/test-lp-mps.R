@@ -1,4 +1,5 @@
-# lp_read_mps(): a small file for each rule of the format. Expected values are those that HiGHS 1.16 reads, unless a comment says why not.
+# lp_read_mps(): a small file for each rule of the format. Expected values are those that HiGHS 1.16
+# reads, unless a comment says why not.
 
 mps_file <- function(...) {
   file <- tempfile(fileext = ".mps")
@@ -47,7 +48,9 @@ dense <- function(p) {
 
 test_that("a free file gives the arguments of lp_ipm(), with names", {
   p <- read(small())
-  expect_identical(dense(p), matrix(c(1, 1, 0, 1, 0, 1), 3, dimnames = list(c("R1", "R2", "R3"), c("X", "Y"))))
+  expect_identical(
+    dense(p), matrix(c(1, 1, 0, 1, 0, 1), 3, dimnames = list(c("R1", "R2", "R3"), c("X", "Y")))
+  )
   expect_identical(p$obj, c(X = 1, Y = 2))
   expect_identical(p$dir, c("<=", ">=", "=="))
   expect_identical(p$rhs, c(R1 = 4, R2 = 1, R3 = 2))
@@ -78,10 +81,13 @@ test_that("a right-hand side of the objective is minus its constant", {
 
 test_that("OBJSENSE is on the same line or the next one, in any case", {
   senses <- list(
-    "OBJSENSE MAX", "OBJSENSE MAXIMIZE", "objsense maximise", c("OBJSENSE", "    MAX"), c("OBJSENSE", " Maximize"), c("OBJSENSE MIN", " MAX")
+    "OBJSENSE MAX", "OBJSENSE MAXIMIZE", "objsense maximise", c("OBJSENSE", "    MAX"),
+    c("OBJSENSE", " Maximize"), c("OBJSENSE MIN", " MAX")
   )
   for (before in senses) expect_true(read(small(before))$max, info = before[[1L]])
-  for (before in list("OBJSENSE MIN", c("OBJSENSE", "    MINIMIZE"), "NAME")) expect_false(read(small(before))$max)
+  for (before in list(
+    "OBJSENSE MIN", c("OBJSENSE", "    MINIMIZE"), "NAME"
+  )) expect_false(read(small(before))$max)
   e <- signalled(small(c("NAME P", "OBJSENSE", " UP")))
   expect_s3_class(e, "cudafactor_error_file_format")
   expect_identical(e$line, 3)
@@ -98,7 +104,9 @@ test_that("the first row of type N is the objective, or that of OBJNAME", {
     p <- read(small(before, r = r, c = c, b = b))
     expect_identical(list(p$obj, attr(p, "objective")), list(c(X = 5), "D"))
   }
-  expect_match(conditionMessage(signalled(small("OBJNAME R1", r = r, c = c, b = b))), ":11: OBJNAME names 'R1'")
+  expect_match(
+    conditionMessage(signalled(small("OBJNAME R1", r = r, c = c, b = b))), ":11: OBJNAME names 'R1'"
+  )
   w <- signalled(small(r = c("ROWS", " L R1"), c = c("COLUMNS", " X R1 1"), b = b))
   expect_s3_class(w, "cudafactor_warning_argument")
   p <- suppressWarnings(read(small(r = c("ROWS", " L R1"), c = c("COLUMNS", " X R1 1"), b = b)))
@@ -119,29 +127,45 @@ test_that("ranges have HiGHS's signs, wherever the section is", {
 })
 
 test_that("bounds of all kinds are read", {
-  kinds <- c(A = "LO B A 3", B = "UP B B 3", D = "FX B D 3", E = "FR B E", F = "MI B F", G = "PL B G", H = "up B H 1D1", I = "UP B I 1e30", J = "MI B J 7")
+  kinds <- c(
+    A = "LO B A 3", B = "UP B B 3", D = "FX B D 3", E = "FR B E", F = "MI B F", G = "PL B G",
+    H = "up B H 1D1", I = "UP B I 1e30", J = "MI B J 7"
+  )
   c <- c("COLUMNS", sprintf(" %s R1 1", names(kinds)))
   p <- read(small(c = c, after = c("BOUNDS", paste0(" ", kinds))))
   expect_identical(full(p), list(
-    lower = c(3, 0, 3, -Inf, -Inf, 0, 0, 0, -Inf), upper = c(Inf, 3, 3, Inf, Inf, Inf, 10, 1e30, Inf)
+    lower = c(3, 0, 3, -Inf, -Inf, 0, 0, 0, -Inf), upper = c(
+      Inf, 3, 3, Inf, Inf, Inf, 10, 1e30, Inf
+    )
   ))
   p <- read(small(after = c("BOUNDS", " MI B X", " UP B X -2", " LO B Y -3", " UP B Y -1")))
   expect_identical(full(p), list(lower = c(-Inf, -3), upper = c(-2, -1)))
-  expect_match(conditionMessage(signalled(small(after = c("BOUNDS", " XX B X 1")))), "no kind of bound 'XX'")
+  expect_match(
+    conditionMessage(signalled(small(after = c("BOUNDS", " XX B X 1")))), "no kind of bound 'XX'"
+  )
   expect_match(conditionMessage(signalled(small(after = c("BOUNDS", " UP B X")))), ":16: ")
 })
 
 test_that("a negative upper bound without a lower one makes that infinite, with a warning", {
-  # So does HiGHS for the fixed format; in the free one it keeps 0, and nothing is between the bounds.
+  # So does HiGHS for the fixed format; in the free one it keeps 0, and nothing is between the
+  # bounds.
   file <- small(after = c("BOUNDS", " UP B X -3"))
-  expect_warning(p <- read(file), ":16: column 'X' has a negative upper bound", class = "cudafactor_warning_argument")
+  expect_warning(
+    p <- read(file), ":16: column 'X' has a negative upper bound",
+    class = "cudafactor_warning_argument"
+  )
   expect_identical(full(p), list(lower = c(-Inf, 0), upper = c(-3, Inf)))
   p <- read(small(after = c("BOUNDS", " UP B X -3", " LO B X 0")))
   expect_identical(full(p)$lower, c(0, 0))
 })
 
 test_that("names of sets may be missing", {
-  p <- read(small(b = c("RHS", " R1 4 R2 1", " R3 2"), after = c("RANGES", " R1 3", "BOUNDS", " UP X 3", " FR Y")))
+  p <- read(
+    small(
+      b = c("RHS", " R1 4 R2 1", " R3 2"),
+      after = c("RANGES", " R1 3", "BOUNDS", " UP X 3", " FR Y")
+    )
+  )
   expect_identical(p$rhs, c(R1 = 4, R2 = 1, R3 = 2))
   expect_identical(p$range, c(3, NA, NA))
   expect_identical(full(p), list(lower = c(0, -Inf), upper = c(3, Inf)))
@@ -179,7 +203,10 @@ test_that("a second set adds to the first one, with a warning, and the first num
 test_that("entries of rows and bounds of columns that do not exist are told of", {
   c <- c("COLUMNS", " X C 1 RR 1", " X R1 2")
   file <- small(c = c, b = c("RHS", " RHS R1 4 QQ 3"))
-  expect_warning(p <- read(file), ":8: there is no row 'RR'.*\\(and 1 more\\)", class = "cudafactor_warning_argument")
+  expect_warning(
+    p <- read(file), ":8: there is no row 'RR'.*\\(and 1 more\\)",
+    class = "cudafactor_warning_argument"
+  )
   expect_identical(dense(p)[, "X"], c(R1 = 2, R2 = 0, R3 = 0))
   expect_warning(p <- read(small(after = c("BOUNDS", " UP B Q 5"))), "column 'Q' is in BOUNDS only")
   expect_identical(p$obj, c(X = 1, Y = 2, Q = 0))
@@ -196,7 +223,10 @@ test_that("rows and columns that are defined twice are errors", {
 })
 
 test_that("integer variables are an error, or relaxed when that is asked for", {
-  c <- c("COLUMNS", " M1 'MARKER' 'INTORG'", " X C 1 R1 1", " Z C 1 R1 1", " M2 'MARKER' 'INTEND'", " Y C 2 R1 1")
+  c <- c(
+    "COLUMNS", " M1 'MARKER' 'INTORG'", " X C 1 R1 1", " Z C 1 R1 1", " M2 'MARKER' 'INTEND'",
+    " Y C 2 R1 1"
+  )
   bounds <- c("BOUNDS", " UP B X 4")
   e <- signalled(small(c = c, after = bounds))
   expect_s3_class(e, "cudafactor_error_file_format")
@@ -210,7 +240,10 @@ test_that("integer variables are an error, or relaxed when that is asked for", {
   }
   p <- read(small(after = c("BOUNDS", " BV B X", " LI B Y 2", " UI B Y 5")), relax = TRUE)
   expect_identical(full(p), list(lower = c(0, 2), upper = c(1, 5)))
-  expect_match(conditionMessage(signalled(small(after = c("BOUNDS", " SC B X 3")), relax = TRUE)), ":16: column 'X'")
+  expect_match(
+    conditionMessage(signalled(small(after = c("BOUNDS", " SC B X 3")), relax = TRUE)),
+    ":16: column 'X'"
+  )
   expect_match(conditionMessage(signalled(small(c = c[-5]), relax = TRUE)), "INTEND")
   expect_match(conditionMessage(signalled(small(c = c[-2]), relax = TRUE)), "INTORG")
 })
@@ -227,9 +260,13 @@ test_that("sections that no linear program has are errors, unless they are empty
 test_that("blank lines, comments, tabs, CRLF and lower case change nothing", {
   reference <- read(small())
   text <- c("NAME P", rows, columns, rhs, "ENDATA")
-  expect_identical(read(mps_file("", "* RHS", text[1:3], "   ", "*", text[-(1:3)], "after the end")), reference)
+  expect_identical(
+    read(mps_file("", "* RHS", text[1:3], "   ", "*", text[-(1:3)], "after the end")), reference
+  )
   expect_identical(read(mps_file(gsub(" ", "\t", text))), reference)
-  expect_identical(read(mps_file(sub("^(NAME|ROWS|COLUMNS|RHS|ENDATA)", "\\L\\1", text, perl = TRUE))), reference)
+  expect_identical(
+    read(mps_file(sub("^(NAME|ROWS|COLUMNS|RHS|ENDATA)", "\\L\\1", text, perl = TRUE))), reference
+  )
   expect_identical(read(mps_file(sub("^ ([NLGE]) ", " \\L\\1 ", text, perl = TRUE))), reference)
   expect_identical(read(mps_file(sub("^ ", "", text))), reference)
   file <- tempfile(fileext = ".mps")
@@ -245,21 +282,29 @@ test_that("names with blanks are read by columns, as are those of fixed files wi
   fixed <- c(
     "NAME          MY PLAN A", "ROWS", " N  COST", " G  A NEED", " E  THE SUM", "COLUMNS",
     "    X 1       COST               2.0   A NEED             1.0",
-    "    X 1       THE SUM            1.0", "    Y         COST               3.0   A NEED             2.0",
-    "    Y         THE SUM            1.0", "RHS", "              A NEED             4.0   THE SUM            3.0",
-    "RANGES", "    RNG       A NEED             1.5", "BOUNDS", " UP BND       X 1                9.0", " FR BND       Y", "ENDATA"
+    "    X 1       THE SUM            1.0",
+    "    Y         COST               3.0   A NEED             2.0",
+    "    Y         THE SUM            1.0", "RHS",
+    "              A NEED             4.0   THE SUM            3.0",
+    "RANGES", "    RNG       A NEED             1.5", "BOUNDS",
+    " UP BND       X 1                9.0", " FR BND       Y", "ENDATA"
   )
   p <- read(mps_file(fixed))
   expect_identical(p, read(mps_file(fixed), "fixed"))
   expect_identical(attr(p, "name"), "MY PLAN A")
-  expect_identical(dense(p), matrix(c(1, 1, 2, 1), 2, dimnames = list(c("A NEED", "THE SUM"), c("X 1", "Y"))))
+  expect_identical(
+    dense(p), matrix(c(1, 1, 2, 1), 2, dimnames = list(c("A NEED", "THE SUM"), c("X 1", "Y")))
+  )
   expect_identical(p$rhs, c("A NEED" = 4, "THE SUM" = 3))
   expect_identical(p$range, c(1.5, NA))
   expect_identical(full(p), list(lower = c(0, -Inf), upper = c(9, Inf)))
   expect_equal(do.call(lp_ipm, p)$solution, c("X 1" = 2, Y = 1), tolerance = 1e-6)
   e <- signalled(mps_file(fixed), "free")
   expect_identical(e$line, 4)
-  plain <- gsub("MY PLAN A", "PLAN", gsub("A NEED", "A_NEED", gsub("THE SUM", "THE_SUM", gsub("X 1", "X_1", fixed))))
+  plain <- gsub(
+    "MY PLAN A", "PLAN",
+    gsub("A NEED", "A_NEED", gsub("THE SUM", "THE_SUM", gsub("X 1", "X_1", fixed)))
+  )
   expect_identical(read(mps_file(plain)), read(mps_file(plain), "fixed"))
   expect_identical(read(mps_file(plain)), read(mps_file(plain), "free"))
   e <- signalled(small(), "fixed")
@@ -267,7 +312,10 @@ test_that("names with blanks are read by columns, as are those of fixed files wi
 })
 
 test_that("compressed files are read, and damage to them is an error", {
-  text <- paste0(c("NAME P", rows, columns, rhs, sprintf("* %s", stats::rnorm(500)), "ENDATA"), "\n", collapse = "")
+  text <- paste0(
+    c("NAME P", rows, columns, rhs, sprintf("* %s", stats::rnorm(500)), "ENDATA"), "\n",
+    collapse = ""
+  )
   reference <- read(small())
   for (open in list(gzfile, bzfile, xzfile)) {
     file <- tempfile()
@@ -287,7 +335,10 @@ test_that("compressed files are read, and damage to them is an error", {
 
 test_that("damage anywhere in a bzip2 file of several streams is an error", {
   set.seed(217)
-  text <- paste0(c("NAME P", rows, columns, rhs, sprintf("* %s", stats::rnorm(500)), "ENDATA"), "\n", collapse = "")
+  text <- paste0(
+    c("NAME P", rows, columns, rhs, sprintf("* %s", stats::rnorm(500)), "ENDATA"), "\n",
+    collapse = ""
+  )
   file <- tempfile()
   stream <- function(text) memCompress(charToRaw(text), "bzip2")
   bytes <- c(stream(substr(text, 1, 5000)), stream(""), stream(substr(text, 5001, nchar(text))))
@@ -309,10 +360,18 @@ test_that("files that are cut off, binary, or no files have classed errors, with
   expect_match(conditionMessage(e), "without ENDATA")
   expect_identical(e$line, length(text) + 0)
   expect_identical(signalled(mps_file("no such thing"))$line, 1)
-  expect_match(conditionMessage(signalled(mps_file("NAME P", columns, "ENDATA"))), "ROWS is missing")
-  expect_match(conditionMessage(signalled(mps_file("NAME P", rows, "ENDATA"))), "COLUMNS is missing")
-  expect_match(conditionMessage(signalled(small(c = c("COLUMNS", " X R1 1.5x")))), ":8: '1.5x' is not a number")
-  expect_match(conditionMessage(signalled(small(c = c("COLUMNS", " X R1 nan")))), ":8: 'nan' is not a number")
+  expect_match(
+    conditionMessage(signalled(mps_file("NAME P", columns, "ENDATA"))), "ROWS is missing"
+  )
+  expect_match(
+    conditionMessage(signalled(mps_file("NAME P", rows, "ENDATA"))), "COLUMNS is missing"
+  )
+  expect_match(
+    conditionMessage(signalled(small(c = c("COLUMNS", " X R1 1.5x")))), ":8: '1.5x' is not a number"
+  )
+  expect_match(
+    conditionMessage(signalled(small(c = c("COLUMNS", " X R1 nan")))), ":8: 'nan' is not a number"
+  )
   expect_match(conditionMessage(signalled(small(c = c("COLUMNS", " X R1 1e999")))), ":8: .*finite")
   file <- tempfile()
   writeBin(raw(), file)
@@ -330,7 +389,8 @@ test_that("files that are cut off, binary, or no files have classed errors, with
 test_that("no damage to a file's text is a bug of the package", {
   set.seed(1)
   text <- charToRaw(paste0(c(
-    "NAME P", rows, " N D", columns, " M 'MARKER' 'INTORG'", " Z R1 3", " M 'MARKER' 'INTEND'", rhs, "RANGES", " G R1 -2", "BOUNDS", " UP B X -3", " FR Y", "ENDATA"
+    "NAME P", rows, " N D", columns, " M 'MARKER' 'INTORG'", " Z R1 3", " M 'MARKER' 'INTEND'", rhs,
+    "RANGES", " G R1 -2", "BOUNDS", " UP B X -3", " FR Y", "ENDATA"
   ), "\n", collapse = ""))
   file <- tempfile()
   on.exit(unlink(file))

@@ -1,7 +1,10 @@
 # The NETLIB problems that lie beside the repository.
 
 netlib_folder <- function() {
-  folders <- c(Sys.getenv("CUDAFACTOR_DATA"), "../shared/data", "../../../shared/data", "../../../../shared/data")
+  folders <- c(
+    Sys.getenv("CUDAFACTOR_DATA"), "../shared/data", "../../../shared/data",
+    "../../../../shared/data"
+  )
   folders <- file.path(folders[nzchar(folders)], "netlib")
   Find(function(folder) file.exists(file.path(folder, "optima.csv")), folders)
 }
@@ -12,12 +15,16 @@ netlib <- function(name, folder) {
 }
 
 skip_without_netlib <- function() {
-  skip_if(is.null(netlib_folder()), "no folder data/netlib: set CUDAFACTOR_DATA to the folder of the data")
+  skip_if(
+    is.null(netlib_folder()), "no folder data/netlib: set CUDAFACTOR_DATA to the folder of the data"
+  )
 }
 
-ten <- c("adlittle", "afiro", "agg2", "agg3", "bandm", "beaconfd", "blend", "e226", "sc50b", "sctap1")
+ten <- c(
+  "adlittle", "afiro", "agg2", "agg3", "bandm", "beaconfd", "blend", "e226", "sc50b", "sctap1"
+)
 
-test_that("all files read alike in the fixed and in the free format, with the sizes that are known", {
+test_that("all files read alike in the fixed and in the free format, with known sizes", {
   skip_without_netlib()
   folder <- netlib_folder()
   known <- utils::read.csv(file.path(folder, "optima.csv"))
@@ -28,9 +35,14 @@ test_that("all files read alike in the fixed and in the free format, with the si
     expect_identical(p, lp_read_mps(file, "fixed"), info = file)
     expect_identical(p, lp_read_mps(file, "free"), info = file)
     # HiGHS, which counted them, leaves out coefficients up to 1e-9.
-    expect_identical(c(p$mat$nrow, p$mat$ncol, sum(abs(p$mat$v) > 1e-9)), c(known$m[[k]], known$n[[k]], known$nnz[[k]]), info = file)
+    expect_identical(
+      c(p$mat$nrow, p$mat$ncol, sum(abs(p$mat$v) > 1e-9)),
+      c(known$m[[k]], known$n[[k]], known$nnz[[k]]), info = file
+    )
     expect_identical(sum(p$dir == "=="), known$n_eq[[k]], info = file)
-    expect_equal(p$constant, if (is.na(known$file_constant[[k]])) 0 else known$file_constant[[k]], info = file)
+    expect_equal(
+      p$constant, if (is.na(known$file_constant[[k]])) 0 else known$file_constant[[k]], info = file
+    )
   }
 })
 

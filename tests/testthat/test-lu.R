@@ -15,15 +15,21 @@ test_that("factors of every shape have small errors", {
 test_that("x = P L U, with the dimnames of x", {
   set.seed(2)
   for_each_device(function(device) {
-    for (shape in list(c(4L, 4L), c(5L, 3L), c(3L, 5L), c(1L, 1L), c(0L, 0L), c(3L, 0L), c(0L, 3L))) {
+    for (shape in list(
+      c(4L, 4L), c(5L, 3L), c(3L, 5L), c(1L, 1L), c(0L, 0L), c(3L, 0L), c(0L, 3L)
+    )) {
       x <- random_matrix(shape[1], shape[2])
       if (length(x)) x <- named(x)
       f <- gpu_lu(x, device = device)
       e <- lu_expand(f)
       expect_named(e, c("L", "U", "P"))
       k <- min(shape)
-      expect_identical(lapply(e, dim), list(L = c(shape[1], k), U = c(k, shape[2]), P = c(shape[1], shape[1])))
-      expect_true(all(e$L[upper.tri(e$L)] == 0) && all(diag(e$L) == 1) && all(e$U[lower.tri(e$U)] == 0))
+      expect_identical(
+        lapply(e, dim), list(L = c(shape[1], k), U = c(k, shape[2]), P = c(shape[1], shape[1]))
+      )
+      expect_true(
+        all(e$L[upper.tri(e$L)] == 0) && all(diag(e$L) == 1) && all(e$U[lower.tri(e$U)] == 0)
+      )
       product <- e$P %*% e$L %*% e$U
       expect_equal(product, x)
       expect_equal(unname(e$L %*% e$U), unname(x[f$perm, , drop = FALSE]))
@@ -44,16 +50,22 @@ test_that("the pivots are those of Matrix::lu()", {
     }
     singular <- matrix(c(1, 2, 2, 4), 2)
     # Older versions of Matrix leave a word out.
-    words <- sub("LAPACK 'dgetrf'", "LAPACK routine 'dgetrf'", outcome(Matrix::lu(singular))$warnings, fixed = TRUE)
+    words <- sub(
+      "LAPACK 'dgetrf'", "LAPACK routine 'dgetrf'", outcome(Matrix::lu(singular))$warnings,
+      fixed = TRUE
+    )
     expect_identical(outcome(gpu_lu(singular, device = device))$warnings, words)
   })
 })
 
 test_that("a singular matrix is a warning and a complete object", {
   for_each_device(function(device) {
-    # Powers of two, so that the multipliers are exact whether or not a device fuses product and sum.
+    # Powers of two, so that the multipliers are exact whether or not a device fuses product and
+    # sum.
     x <- matrix(c(1, 2, 4, 2, 4, 8, 1, 0, 1), 3)
-    w <- expect_warning(f <- gpu_lu(x, device = device), "exactly singular", class = "cudafactor_warning_singular")
+    w <- expect_warning(
+      f <- gpu_lu(x, device = device), "exactly singular", class = "cudafactor_warning_singular"
+    )
     expect_identical(conditionCall(w)[[1]], quote(gpu_lu))
     expect_identical(f$singular, w$index)
     expect_small(residual_lu(f, x, "double"), "lu")
@@ -92,7 +104,9 @@ test_that("solve() and determinant() answer as for the matrix", {
     expect_equal(solve(f, 1:2, tol = 0), c(1, 2e20))
   })
   f <- gpu_lu(matrix(1:6, 2, 3))
-  expect_error(solve(f, 1:2), "'a' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
+  expect_error(
+    solve(f, 1:2), "'a' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension"
+  )
   expect_error(determinant(f), "square", class = "cudafactor_error_dimension")
   f <- gpu_lu(diag(2))
   expect_as_base(solve(f, 1:3), solve(diag(2), 1:3))
@@ -114,7 +128,9 @@ test_that("a factor survives saving", {
   ))
   # Without the package the method is not there; with it, the answer is the same.
   expect_false(child$status == 0)
-  child <- run_child(sprintf("library(cudafactor); saveRDS(solve(readRDS('%s'), 1:20), '%s')", file, out))
+  child <- run_child(
+    sprintf("library(cudafactor); saveRDS(solve(readRDS('%s'), 1:20), '%s')", file, out)
+  )
   expect_identical(child$status, 0L, info = child$output)
   expect_equal(readRDS(out), solve(f, 1:20), tolerance = 1e-12)
 })

@@ -30,7 +30,10 @@ test_that("every small shape gives base R's shape, names and errors", {
     identical(ours[c("error", "value", "warnings")], base[c("error", "value", "warnings")])
   }
   differing <- character()
-  note <- function(ok, ...) if (!ok) differing <<- c(differing, paste(vapply(list(...), function(v) paste(deparse(v), collapse = ""), ""), collapse = " | "))
+  note <- function(ok, ...) if (!ok) differing <<- c(
+    differing,
+    paste(vapply(list(...), function(v) paste(deparse(v), collapse = ""), ""), collapse = " | ")
+  )
   for (x in operands) {
     note(same(gpu_crossprod(x, device = "cpu"), crossprod(x)), "crossprod", x)
     note(same(gpu_tcrossprod(x, device = "cpu"), tcrossprod(x)), "tcrossprod", x)
@@ -55,7 +58,9 @@ test_that("what is not a number is refused as base R refuses it", {
 
 test_that("errors are classed and carry the user's call", {
   x <- matrix(1, 2, 3)
-  e <- expect_error(gpu_matmult(x, x), "^non-conformable arguments$", class = "cudafactor_error_dimension")
+  e <- expect_error(
+    gpu_matmult(x, x), "^non-conformable arguments$", class = "cudafactor_error_dimension"
+  )
   expect_identical(conditionCall(e), quote(gpu_matmult(x, x)))
   e <- expect_error(gpu_crossprod("a"), class = "cudafactor_error_type")
   expect_identical(conditionCall(e), quote(gpu_crossprod("a")))
@@ -64,12 +69,21 @@ test_that("errors are classed and carry the user's call", {
 test_that("products of every size have small errors", {
   set.seed(1)
   for_each_setting(function(device, precision) {
-    for (shape in list(c(1, 1, 1), c(33, 31, 32), c(127, 129, 128), c(129, 1, 127), c(1, 300, 1), c(2, 500, 3), c(300, 2, 257))) {
+    for (shape in list(
+      c(1, 1, 1), c(33, 31, 32), c(127, 129, 128), c(129, 1, 127), c(1, 300, 1), c(2, 500, 3),
+      c(300, 2, 257)
+    )) {
       x <- random_matrix(shape[1], shape[2])
       y <- random_matrix(shape[2], shape[3])
-      expect_small(residual_product(gpu_matmult(x, y, device, precision), x, y, precision), "product")
-      expect_small(residual_product(gpu_crossprod(t(x), y, device, precision), x, y, precision), "product")
-      expect_small(residual_product(gpu_tcrossprod(x, t(y), device, precision), x, y, precision), "product")
+      expect_small(
+        residual_product(gpu_matmult(x, y, device, precision), x, y, precision), "product"
+      )
+      expect_small(
+        residual_product(gpu_crossprod(t(x), y, device, precision), x, y, precision), "product"
+      )
+      expect_small(
+        residual_product(gpu_tcrossprod(x, t(y), device, precision), x, y, precision), "product"
+      )
       s <- gpu_crossprod(x, device = device, precision = precision)
       expect_small(residual_product(s, t(x), x, precision), "product")
       expect_true(isSymmetric(s, tol = 0))
@@ -133,7 +147,9 @@ test_that("integer, logical and classed operands are taken as numbers", {
 
 test_that("complex products are base R's", {
   set.seed(4)
-  x <- matrix(complex(real = rnorm(12), imaginary = rnorm(12)), 3, dimnames = list(letters[1:3], NULL))
+  x <- matrix(
+    complex(real = rnorm(12), imaginary = rnorm(12)), 3, dimnames = list(letters[1:3], NULL)
+  )
   y <- matrix(complex(real = rnorm(8), imaginary = rnorm(8)), 4)
   for_each_device(function(device) {
     expect_as_base(gpu_matmult(x, y, device), x %*% y)

@@ -16,10 +16,15 @@ read_back <- function(x, ...) {
 
 description <- function(..., before = "") {
   facts <- utils::modifyList(list(
-    sharedType = "\"FileBacked\"", filename = "\"x.bin\"", dirname = "\"/tmp/\"", totalRows = "3L", totalCols = "4L", rowOffset = "c(0, 3)", colOffset = "c(0, 4)",
-    nrow = "3", ncol = "4", rowNames = "NULL", colNames = "NULL", type = "\"double\"", separated = "FALSE"
+    sharedType = "\"FileBacked\"", filename = "\"x.bin\"", dirname = "\"/tmp/\"", totalRows = "3L",
+    totalCols = "4L", rowOffset = "c(0, 3)", colOffset = "c(0, 4)",
+    nrow = "3", ncol = "4", rowNames = "NULL", colNames = "NULL", type = "\"double\"",
+    separated = "FALSE"
   ), list(...))
-  sprintf("%snew(\"big.matrix.descriptor\", description = list(%s))", before, paste(names(facts), unlist(facts), sep = " = ", collapse = ", "))
+  sprintf(
+    "%snew(\"big.matrix.descriptor\", description = list(%s))", before,
+    paste(names(facts), unlist(facts), sep = " = ", collapse = ", ")
+  )
 }
 
 test_that("descriptions are read without the package, and without running anything", {
@@ -34,42 +39,68 @@ test_that("descriptions are read without the package, and without running anythi
   }
   expect_identical(read_back(try_with()), x)
   expect_identical(dim(try_with(rowNames = "c(\"a\", NA, \"c\")")), 3:4)
-  expect_identical(dimnames(try_with(rowNames = "c(\"a\", NA, \"c\")")), list(c("a", NA, "c"), NULL))
+  expect_identical(
+    dimnames(try_with(rowNames = "c(\"a\", NA, \"c\")")), list(c("a", NA, "c"), NULL)
+  )
   part <- try_with(rowOffset = "1:2", nrow = "2L", colOffset = "c(1, 3)", ncol = "3")
   expect_identical(read_back(part), x[2:3, 2:4])
   # What would run something says so by a file.
   ran <- file.path(folder, "ran")
   evil <- c(
-    sprintf("system(\"touch '%s'\")", ran), sprintf("file.create(\"%s\")", ran), sprintf("{file.create(\"%s\"); 3}", ran),
-    sprintf("(function() file.create(\"%s\"))()", ran), sprintf("c(0, file.create(\"%s\"))", ran), sprintf("c(0, 3, x = c(base::file.create(\"%s\")))", ran),
-    sprintf("structure(3, class = file.create(\"%s\"))", ran), sprintf("numeric(file.create(\"%s\"))", ran), sprintf("1:file.create(\"%s\")", ran),
-    sprintf("-file.create(\"%s\")", ran), "quote(x)", "T", "c", "1:1e300", "\\(x) x", "NULL$a", "\"a\"()", "1i"
+    sprintf("system(\"touch '%s'\")", ran), sprintf("file.create(\"%s\")", ran), sprintf(
+      "{file.create(\"%s\"); 3}", ran
+    ),
+    sprintf("(function() file.create(\"%s\"))()", ran), sprintf("c(0, file.create(\"%s\"))", ran),
+    sprintf("c(0, 3, x = c(base::file.create(\"%s\")))", ran),
+    sprintf(
+      "structure(3, class = file.create(\"%s\"))", ran
+    ), sprintf("numeric(file.create(\"%s\"))", ran), sprintf("1:file.create(\"%s\")", ran),
+    sprintf(
+      "-file.create(\"%s\")", ran
+    ), "quote(x)", "T", "c", "1:1e300", "\\(x) x", "NULL$a", "\"a\"()", "1i"
   )
   for (code in evil) {
-    for (field in c("sharedType", "filename", "totalRows", "rowOffset", "nrow", "colNames", "type", "separated", "more")) {
+    for (field in c(
+      "sharedType", "filename", "totalRows", "rowOffset", "nrow", "colNames", "type", "separated",
+      "more"
+    )) {
       if (field == "more" && code == "1i") next
       fact <- structure(list(code), names = field)
-      expect_error(do.call(try_with, fact), class = "cudafactor_error_file_format", info = paste(field, code))
+      expect_error(
+        do.call(try_with, fact), class = "cudafactor_error_file_format", info = paste(field, code)
+      )
     }
   }
-  for (before in c(sprintf("file.create(\"%s\"); ", ran), sprintf("file.create(\"%s\")\n", ran), sprintf("new <- function(...) file.create(\"%s\")\n", ran))) {
+  for (before in c(
+    sprintf("file.create(\"%s\"); ", ran), sprintf("file.create(\"%s\")\n", ran),
+    sprintf("new <- function(...) file.create(\"%s\")\n", ran)
+  )) {
     expect_error(try_with(before = before), class = "cudafactor_error_file_format")
   }
-  for (text in c("", "1", "new", "new()", "new(\"a\")", "new(\"big.matrix.descriptor\")", "new(\"big.matrix.descriptor\", description = 1)",
-    "new(\"big.matrix.descriptor\", description = list())", "new(\"big.matrix.descriptor\", description = list(1))", "list(", "\xff\xfe", strrep("c(", 1e4),
-    "new(\"big.matrix.descriptor\", list(a = 1))", "methods::new(\"big.matrix.descriptor\", description = list(a = 1))")) {
+  for (text in c("", "1", "new", "new()", "new(\"a\")", "new(\"big.matrix.descriptor\")",
+    "new(\"big.matrix.descriptor\", description = 1)",
+    "new(\"big.matrix.descriptor\", description = list())",
+    "new(\"big.matrix.descriptor\", description = list(1))", "list(", "\xff\xfe", strrep("c(", 1e4),
+    "new(\"big.matrix.descriptor\", list(a = 1))",
+    "methods::new(\"big.matrix.descriptor\", description = list(a = 1))")) {
     writeLines(text, desc, useBytes = TRUE)
     expect_error(matrix_file(desc), class = "cudafactor_error_file_format")
   }
   saveRDS(list(1), desc)
   expect_error(matrix_file(desc), "binary", class = "cudafactor_error_file_format")
   wrong <- list(
-    sharedType = "\"SharedMemory\"", filename = "\"../x.bin\"", filename = "\"/etc/passwd\"", filename = "\"..\"", filename = "\"\"", filename = "NULL",
-    filename = "NA_character_", totalRows = "NA", totalRows = "-3", totalRows = "c(3, 3)", totalRows = "1e300", rowOffset = "c(1, 3)", colOffset = "c(0, 5)", nrow = "4", ncol = "\"4\"",
-    type = "\"complex\"", type = "\"quad\"", type = "8", separated = "NA", separated = "1", rowNames = "\"a\"", colNames = "1:4"
+    sharedType = "\"SharedMemory\"", filename = "\"../x.bin\"", filename = "\"/etc/passwd\"",
+    filename = "\"..\"", filename = "\"\"", filename = "NULL",
+    filename = "NA_character_", totalRows = "NA", totalRows = "-3", totalRows = "c(3, 3)",
+    totalRows = "1e300", rowOffset = "c(1, 3)", colOffset = "c(0, 5)", nrow = "4", ncol = "\"4\"",
+    type = "\"complex\"", type = "\"quad\"", type = "8", separated = "NA", separated = "1",
+    rowNames = "\"a\"", colNames = "1:4"
   )
   for (k in seq_along(wrong)) {
-    expect_error(do.call(try_with, wrong[k]), class = "cudafactor_error_file_format", info = paste(names(wrong)[[k]], wrong[[k]]))
+    expect_error(
+      do.call(try_with, wrong[k]), class = "cudafactor_error_file_format",
+      info = paste(names(wrong)[[k]], wrong[[k]])
+    )
   }
   expect_error(try_with(totalRows = "30", totalCols = "40"), class = "cudafactor_error_file_format")
   expect_error(try_with(filename = "\"none.bin\""), class = "cudafactor_error_file")
@@ -97,7 +128,8 @@ test_that("bigmemory's matrices are read, by their files and as objects", {
         arguments <- list(m, n, type = type, separated = separated)
         if (backed) {
           arguments <- c(arguments, list(
-            backingfile = paste0(name, ".bin"), descriptorfile = paste0(name, ".desc"), backingpath = folder, dimnames = list(paste0("r", 1:m), NULL)
+            backingfile = paste0(name, ".bin"), descriptorfile = paste0(name, ".desc"),
+            backingpath = folder, dimnames = list(paste0("r", 1:m), NULL)
           ))
         }
         big <- do.call(bigmemory::big.matrix, arguments)
@@ -117,7 +149,9 @@ test_that("bigmemory's matrices are read, by their files and as objects", {
       expect_identical(dimnames(f), dimnames(named))
       expect_identical(read_back(big), named, info = name)
       expect_identical(read_back(make(FALSE)), x, info = name)
-      part <- bigmemory::sub.big.matrix(big, firstRow = 2, lastRow = m - 1, firstCol = 3, lastCol = n - 1)
+      part <- bigmemory::sub.big.matrix(
+        big, firstRow = 2, lastRow = m - 1, firstCol = 3, lastCol = n - 1
+      )
       dput(bigmemory::describe(part), desc <- file.path(folder, paste0(name, "part.desc")))
       expect_identical(read_back(matrix_file(desc)), named[2:(m - 1), 3:(n - 1)], info = name)
       expect_identical(read_back(part), named[2:(m - 1), 3:(n - 1)], info = name)
@@ -132,13 +166,19 @@ test_that("bigmemory attaches what is written for it", {
   set.seed(2)
   x <- random_matrix(2L * tile + 1L, tile)
   for (precision in c("double", "single")) {
-    y <- tile_matrix(x, file.path(folder, paste0(precision, ".tiles")), tile = tile, precision = precision)
+    y <- tile_matrix(
+      x, file.path(folder, paste0(precision, ".tiles")), tile = tile, precision = precision
+    )
     f <- write_matrix_file(y, desc <- file.path(folder, paste0(precision, ".desc")))
     expect_identical(dim(f), dim(x))
     expect_null(dimnames(f))
     rows <- list(paste0("row", seq_len(nrow(x))), NULL)
-    named <- tile_matrix(`dimnames<-`(x, rows), file.path(folder, paste0(precision, "-named.tiles")), tile = tile)
-    expect_identical(dimnames(write_matrix_file(named, file.path(folder, paste0(precision, "-named.desc")))), rows)
+    named <- tile_matrix(
+      `dimnames<-`(x, rows), file.path(folder, paste0(precision, "-named.tiles")), tile = tile
+    )
+    expect_identical(
+      dimnames(write_matrix_file(named, file.path(folder, paste0(precision, "-named.desc")))), rows
+    )
     expect_identical(read_back(f, precision = precision), as.matrix(y))
     if (requireNamespace("bigmemory", quietly = TRUE)) {
       big <- bigmemory::attach.big.matrix(desc)
@@ -147,8 +187,13 @@ test_that("bigmemory attaches what is written for it", {
     }
   }
   y <- tile_matrix(matrix(0, 0, 3), file.path(folder, "none.tiles"))
-  expect_error(write_matrix_file(y, file.path(folder, "none.desc")), class = "cudafactor_error_dimension")
-  expect_error(write_matrix_file(y, file.path(folder, "a.bin"), format = "bigmemory"), class = "cudafactor_error_dimension")
+  expect_error(
+    write_matrix_file(y, file.path(folder, "none.desc")), class = "cudafactor_error_dimension"
+  )
+  expect_error(
+    write_matrix_file(y, file.path(folder, "a.bin"), format = "bigmemory"),
+    class = "cudafactor_error_dimension"
+  )
   # A name that has .bin before .desc, as bigmemory makes it.
   y <- tile_matrix(diag(3), file.path(folder, "three.tiles"))
   write_matrix_file(y, file.path(folder, "three.bin.desc"))
@@ -198,7 +243,10 @@ test_that("HDF5 datasets are read and written", {
   file[["text"]] <- matrix("a", 1, 1)
   file[["cube"]] <- array(0, c(2, 2, 2))
   group <- file$create_group("g")
-  big <- group$create_dataset("big", dtype = hdf5r::h5types$H5T_STD_I64BE, space = hdf5r::H5S$new("simple", dims = c(2, 1), maxdims = c(2, 1)), chunk_dims = NULL)
+  big <- group$create_dataset(
+    "big", dtype = hdf5r::h5types$H5T_STD_I64BE,
+    space = hdf5r::H5S$new("simple", dims = c(2, 1), maxdims = c(2, 1)), chunk_dims = NULL
+  )
   big[1:2, 1] <- c(1, 2^40)
   file$close_all()
   expect_identical(read_back(matrix_file(out, dataset = "i")), matrix(c(1, NA, 3, 4, 5, 6), 2))
@@ -229,6 +277,8 @@ test_that("HDF5 datasets are read and written", {
 test_that("without hdf5r the error says so", {
   # As if it were not there.
   need <- need_hdf5r
-  environment(need) <- list2env(list(requireNamespace = function(...) FALSE), parent = environment(need))
+  environment(need) <- list2env(
+    list(requireNamespace = function(...) FALSE), parent = environment(need)
+  )
   expect_error(need(NULL), "package hdf5r must be installed", class = "cudafactor_error_argument")
 })

@@ -1,4 +1,5 @@
-# Files of other formats: into files of tiles and out of them, each judged by another reader or writer where there is one.
+# Files of other formats: into files of tiles and out of them, each judged by another reader or
+# writer where there is one.
 
 tile <- 7L
 extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
@@ -21,7 +22,9 @@ as_tiles <- function(x, ..., keep = FALSE) {
 # With some numbers that are none.
 odd_matrix <- function(m, n) {
   x <- random_matrix(m, n)
-  x[seq_along(x) %% 11 == 3] <- c(NaN, Inf, -Inf, NA, -0)[seq_len(sum(seq_along(x) %% 11 == 3)) %% 5 + 1]
+  x[seq_along(x) %% 11 == 3] <- c(NaN, Inf, -Inf, NA, -0)[seq_len(
+    sum(seq_along(x) %% 11 == 3)
+  ) %% 5 + 1]
   x
 }
 
@@ -30,7 +33,10 @@ write_raw <- function(x, path, type = "double", by_rows = FALSE, before = raw())
   con <- file(path, "wb")
   on.exit(close(con))
   writeBin(before, con)
-  writeBin(if (type == "integer") as.integer(x) else as.double(x), con, size = if (type == "double") 8L else 4L)
+  writeBin(
+    if (type == "integer") as.integer(x) else as.double(x), con,
+    size = if (type == "double") 8L else 4L
+  )
 }
 
 # R's own reading and writing of single precision makes NaN of NA.
@@ -52,7 +58,10 @@ test_that("raw files of all shapes, orders and types are read and written", {
         expect_identical(as_tiles(f), x)
         expect_identical(as_tiles(f, precision = "single"), as_single(x))
         write_raw(x, raw <- new_path("x.raw"), "single", by_rows = order == "row")
-        expect_identical(as_tiles(matrix_file(raw, c(m, n), "single", order = order), precision = "single"), rounded_by_r(x))
+        expect_identical(
+          as_tiles(matrix_file(raw, c(m, n), "single", order = order), precision = "single"),
+          rounded_by_r(x)
+        )
         whole <- matrix(as.double(sample(c(NA, -3:3), m * n, TRUE)), m, n)
         write_raw(whole, raw <- new_path("x.dat"), "integer", by_rows = order == "row")
         expect_identical(as_tiles(matrix_file(raw, c(m, n), "integer", order = order)), whole)
@@ -94,22 +103,29 @@ test_that("both triangles of a symmetric matrix are written, and of a square fil
     unlink(y$path)
   }
   write_raw(matrix(0, 2, 3), raw <- new_path("x.bin"))
-  expect_error(as_tiles(matrix_file(raw, c(2, 3)), triangle = TRUE), class = "cudafactor_error_dimension")
+  expect_error(
+    as_tiles(matrix_file(raw, c(2, 3)), triangle = TRUE), class = "cudafactor_error_dimension"
+  )
 })
 
 npy_bytes <- function(text, version = 1L) {
   c(
     as.raw(0x93), charToRaw("NUMPY"), as.raw(c(version, 0)),
-    writeBin(nchar(text), raw(), size = if (version == 1L) 2L else 4L, endian = "little"), charToRaw(text)
+    writeBin(
+      nchar(text), raw(), size = if (version == 1L) 2L else 4L, endian = "little"
+    ), charToRaw(text)
   )
 }
 
-npy_file <- function(x, descr, fortran, path, write = function(v, con) writeBin(v, con, endian = if (startsWith(descr, ">")) "big" else "little"),
+npy_file <- function(x, descr, fortran, path, write = function(v, con) writeBin(
+  v, con, endian = if (startsWith(descr, ">")) "big" else "little"
+),
                      shape = dim(x), version = 1L) {
   con <- file(path, "wb")
   on.exit(close(con))
   text <- sprintf(
-    "{'descr': '%s', 'fortran_order': %s, 'shape': (%s,), }\n", descr, if (fortran) "True" else "False", paste(shape, collapse = ", ")
+    "{'descr': '%s', 'fortran_order': %s, 'shape': (%s,), }\n", descr,
+    if (fortran) "True" else "False", paste(shape, collapse = ", ")
   )
   writeBin(npy_bytes(text, version), con)
   write(as.vector(if (fortran) x else t(x)), con)
@@ -129,7 +145,9 @@ test_that(".npy files in both orders, byte orders and all versions are read", {
     }
   }
   x <- matrix(c(0, 1, 2, -3, 1, 0), 2)
-  sized <- function(size, endian = "little") function(v, con) writeBin(as.integer(v), con, size = size, endian = endian)
+  sized <- function(size, endian = "little") function(v, con) writeBin(
+    as.integer(v), con, size = size, endian = endian
+  )
   npy_file(x, ">i4", FALSE, path <- new_path("x.npy"), sized(4L, "big"))
   expect_identical(as_tiles(matrix_file(path)), x)
   npy_file(x, "<i2", TRUE, path, sized(2L))
@@ -146,7 +164,12 @@ test_that(".npy files in both orders, byte orders and all versions are read", {
 
 test_that("NumPy reads what is written and what it writes is read", {
   python <- Find(
-    function(python) nzchar(python) && identical(suppressWarnings(system2(python, c("-c", shQuote("import numpy")), stdout = FALSE, stderr = FALSE)), 0L),
+    function(python) nzchar(python) && identical(
+      suppressWarnings(
+        system2(python, c("-c", shQuote("import numpy")), stdout = FALSE, stderr = FALSE)
+      ),
+      0L
+    ),
     c(Sys.which("python3"), "/usr/bin/python3")
   )
   skip_if(is.null(python), "there is no Python with NumPy")
@@ -162,21 +185,32 @@ test_that("NumPy reads what is written and what it writes is read", {
     write_matrix_file(y, npy <- new_path("x.npy"))
     raw <- new_path("x.bin")
     said <- run(
-      sprintf("x = np.load(r'%s', mmap_mode='r')", npy), sprintf("x.astype('<f8').T.tofile(r'%s')", raw), "print(x.shape, x.dtype, x.flags.f_contiguous)"
+      sprintf(
+        "x = np.load(r'%s', mmap_mode='r')", npy
+      ),
+      sprintf("x.astype('<f8').T.tofile(r'%s')", raw),
+      "print(x.shape, x.dtype, x.flags.f_contiguous)"
     )
-    expect_identical(said, sprintf("(%d, %d) float%d True", nrow(x), ncol(x), if (precision == "double") 64 else 32))
-    expect_identical(matrix(readBin(raw, "double", length(x), endian = "little"), nrow(x)), as.matrix(y))
+    expect_identical(
+      said,
+      sprintf("(%d, %d) float%d True", nrow(x), ncol(x), if (precision == "double") 64 else 32)
+    )
+    expect_identical(
+      matrix(readBin(raw, "double", length(x), endian = "little"), nrow(x)), as.matrix(y)
+    )
     unlink(y$path)
   }
   whole <- matrix(as.double(sample(0:100, 30L * 9L, TRUE)), 30)
   folder <- dirname(npy <- new_path("x.npy"))
   run(
     sprintf("x = np.array([%s]).reshape(9, 30).T", paste(as.integer(whole), collapse = ", ")),
-    "for t in ['f8', '>f8', 'f4', '>f4', 'i1', 'u1', 'i2', '>u2', 'i4', '>i4', 'u4', 'i8', '>i8', 'u8']:",
+    "for t in 'f8 >f8 f4 >f4 i1 u1 i2 >u2 i4 >i4 u4 i8 >i8 u8'.split():",
     "  for order in 'CF':",
-    sprintf("    np.save(r'%s/' + t.replace('>', 'big') + order + '.npy', np.array(x, dtype=t, order=order))", folder),
-    sprintf("with open(r'%s/version2.npy', 'wb') as f: np.lib.format.write_array(f, x.astype('f8'), version=(2, 0))", folder),
-    sprintf("with open(r'%s/version3.npy', 'wb') as f: np.lib.format.write_array(f, x.astype('f8'), version=(3, 0))", folder)
+    "    name = t.replace('>', 'big') + order + '.npy'",
+    sprintf("    np.save(r'%s/' + name, np.array(x, dtype=t, order=order))", folder),
+    "for v in 2, 3:",
+    sprintf("  with open(r'%s/version%%d.npy' %% v, 'wb') as f:", folder),
+    "    np.lib.format.write_array(f, x.astype('f8'), version=(v, 0))"
   )
   files <- list.files(folder, full.names = TRUE)
   expect_length(files, 30L)
@@ -185,8 +219,10 @@ test_that("NumPy reads what is written and what it writes is read", {
   }
   folder <- dirname(npy <- new_path("x.npy"))
   run(
-    "for name, x in dict(complex=np.zeros((2, 2), dtype='c16'), object=np.array([[None, 1]]), text=np.array([['a']]), cube=np.zeros((2, 2, 2)),",
-    "  scalar=np.array(1.0), half=np.zeros((2, 2), dtype='f2'), fields=np.zeros((2, 2), dtype=[('a', 'f8')])).items():",
+    "for name, x in dict(complex=np.zeros((2, 2), dtype='c16'), object=np.array([[None, 1]]),",
+    "  text=np.array([['a']]), cube=np.zeros((2, 2, 2)), scalar=np.array(1.0),",
+    "  half=np.zeros((2, 2), dtype='f2'),",
+    "  fields=np.zeros((2, 2), dtype=[('a', 'f8')])).items():",
     sprintf("  np.save(r'%s/' + name + '.npy', x)", folder)
   )
   files <- list.files(folder, full.names = TRUE)
@@ -202,15 +238,22 @@ test_that("damaged files are errors, and nothing is left of a file that was begu
   bytes <- readBin(path, "raw", 1e4)
   set.seed(5)
   for (k in 1:300) {
-    damaged <- if (k <= 100) bytes[seq_len(k)] else replace(bytes, sample.int(70, 1), as.raw(sample.int(256, 1) - 1))
+    damaged <- if (k <= 100) bytes[seq_len(k)] else replace(
+      bytes, sample.int(70, 1), as.raw(sample.int(256, 1) - 1)
+    )
     writeBin(damaged, path)
     done <- tryCatch(dim(matrix_file(path)), cudafactor_error_file_format = function(e) NULL)
     expect_true(is.null(done) || length(done) == 2L)
   }
   # R has no texts with a zero in them.
-  text <- c(charToRaw("{'descr': '"), as.raw(0), charToRaw("', 'fortran_order': True, 'shape': (20, 9), }\n"))
+  text <- c(
+    charToRaw("{'descr': '"), as.raw(0),
+    charToRaw("', 'fortran_order': True, 'shape': (20, 9), }\n")
+  )
   writeBin(c(npy_bytes(strrep(" ", length(text)))[1:10], text, raw(1440)), path)
-  expect_error(matrix_file(path), "type \\u{0}", fixed = TRUE, class = "cudafactor_error_file_format")
+  expect_error(
+    matrix_file(path), "type \\u{0}", fixed = TRUE, class = "cudafactor_error_file_format"
+  )
   writeBin(bytes[-length(bytes)], path)
   expect_error(matrix_file(path), "has 1[0-9]* bytes", class = "cudafactor_error_file_format")
   writeBin(bytes, path)
@@ -262,8 +305,13 @@ test_that("arguments that make no sense are errors", {
   expect_error(write_matrix_file(y, 1), class = "cudafactor_error_argument")
   expect_error(write_matrix_file(diag(2), tempfile()), class = "cudafactor_error_type")
   expect_error(write_matrix_file(y, tempfile(), dataset = "y"), class = "cudafactor_error_argument")
-  expect_error(write_matrix_file(y, tempfile(fileext = ".h5"), dataset = 1), class = "cudafactor_error_argument")
-  expect_error(write_matrix_file(y, tempfile(), format = "csv"), class = "cudafactor_error_argument")
+  expect_error(
+    write_matrix_file(y, tempfile(fileext = ".h5"), dataset = 1),
+    class = "cudafactor_error_argument"
+  )
+  expect_error(
+    write_matrix_file(y, tempfile(), format = "csv"), class = "cudafactor_error_argument"
+  )
   expect_error(write_matrix_file(y, file.path(raw, "none")), class = "cudafactor_error_file")
 })
 

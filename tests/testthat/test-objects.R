@@ -65,7 +65,9 @@ test_that("systems of random_walker_system() have a class that behaves", {
   seeds[5, c(2, 9)] <- 1:2
   x <- random_walker_system(image, seeds)
   expect_s3_class(x, "random_walker_system")
-  expect_match(format(x), "^<random_walker_system: 98 pixels, [0-9]+ entries, 2 labels \\(1, 2\\)>$")
+  expect_match(
+    format(x), "^<random_walker_system: 98 pixels, [0-9]+ entries, 2 labels \\(1, 2\\)>$"
+  )
   expect_identical(shown(print(x))[[1L]], format(x))
   expect_identical(summary(x), x)
   expect_identical(head(x, 3), head(x$b, 3))

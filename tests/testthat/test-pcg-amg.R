@@ -3,7 +3,10 @@
 space <- function(side) {
   line <- poisson(side, 1) - Matrix::Diagonal(side, 2)
   one <- Matrix::Diagonal(side)
-  a <- Matrix::kronecker(one, Matrix::kronecker(one, line)) + Matrix::kronecker(one, Matrix::kronecker(line, one)) + Matrix::kronecker(line, Matrix::kronecker(one, one))
+  a <- Matrix::kronecker(
+    one, Matrix::kronecker(one, line)
+  ) + Matrix::kronecker(one, Matrix::kronecker(line, one)) +
+    Matrix::kronecker(line, Matrix::kronecker(one, one))
   methods::as(Matrix::forceSymmetric(a + Matrix::Diagonal(side^3, 1e-3), "U"), "CsparseMatrix")
 }
 
@@ -17,7 +20,10 @@ test_that("algebraic multigrid solves sparse matrices of any form on every devic
   skip_if_not_installed("Matrix")
   set.seed(1)
   diagonal <- methods::as(Matrix::Diagonal(400, runif(400, 0.1, 9)), "CsparseMatrix")
-  matrices <- list(poisson(1, 1), poisson(1, 31), poisson(23, 30), space(8), hub(700), diagonal, Matrix::bdiag(poisson(19, 20), diagonal, poisson(5, 5)))
+  matrices <- list(
+    poisson(1, 1), poisson(1, 31), poisson(23, 30), space(8), hub(700), diagonal,
+    Matrix::bdiag(poisson(19, 20), diagonal, poisson(5, 5))
+  )
   for_each_device(function(device) {
     for (a in matrices) {
       n <- nrow(a)
@@ -33,7 +39,10 @@ test_that("algebraic multigrid solves sparse matrices of any form on every devic
     a <- poisson(23, 30)
     b <- random_matrix(690, 3)
     expected <- pcg(a, b, "amg", device = device)
-    for (form in list(lower_stored(a), methods::as(a, "generalMatrix"), methods::as(a, "TsparseMatrix"), methods::as(a, "RsparseMatrix"))) {
+    for (form in list(
+      lower_stored(a), methods::as(a, "generalMatrix"), methods::as(a, "TsparseMatrix"),
+      methods::as(a, "RsparseMatrix")
+    )) {
       expect_identical(pcg(form, b, "amg", device = device)$x, expected$x)
     }
     again <- pcg(a, b, "amg", x0 = expected, device = device)
@@ -65,11 +74,17 @@ test_that("sparse matrices are on the GPU that was asked for, with what is made 
     expect_identical(f$preconditioner, m)
     expect_equal(f$x, pcg(a, b, m, device = "cpu")$x, tolerance = 1e-6)
   }
-  for (f in list(pcg(a, b, device = "cuda"), pcg(a, b, method = "cg", device = "cuda"), pcg(a, b, x0 = 0 * b, device = "cuda"))) {
+  for (f in list(
+    pcg(a, b, device = "cuda"), pcg(a, b, method = "cg", device = "cuda"),
+    pcg(a, b, x0 = 0 * b, device = "cuda")
+  )) {
     expect_match(f$device, "cuda")
     expect_identical(f$preconditioner, "amg")
   }
-  for (f in list(pcg(a, b, "ic0", device = "cuda"), pcg(a, b, method = "direct", device = "cuda"), pcg(a, b, ichol(a), device = "cuda"))) {
+  for (f in list(
+    pcg(a, b, "ic0", device = "cuda"), pcg(a, b, method = "direct", device = "cuda"),
+    pcg(a, b, ichol(a), device = "cuda")
+  )) {
     expect_match(f$device, "cpu")
   }
   # By the order where nothing was asked for.
@@ -86,7 +101,10 @@ test_that("what algebraic multigrid cannot take is refused by class", {
     a <- poisson(12, 30)
     b <- rep(1, 360)
     expect_error(pcg(-a, b, "amg", device = device), class = "cudafactor_error_indefinite")
-    expect_error(pcg(a - Matrix::Diagonal(360, 1), b, "amg", device = device), class = "cudafactor_error_indefinite")
+    expect_error(
+      pcg(a - Matrix::Diagonal(360, 1), b, "amg", device = device),
+      class = "cudafactor_error_indefinite"
+    )
     whole <- methods::as(a, "generalMatrix")
     off <- whole
     off@x[[2L]] <- -2
@@ -96,6 +114,8 @@ test_that("what algebraic multigrid cannot take is refused by class", {
     a@x[[7L]] <- NA
     expect_error(pcg(a, b, "amg", device = device), class = "cudafactor_error_non_finite")
     expect_error(pcg(diag(3), 1:3, "amg", device = device), class = "cudafactor_error_argument")
-    expect_error(pcg(function(x) x, 1:3, "amg", device = device), class = "cudafactor_error_argument")
+    expect_error(
+      pcg(function(x) x, 1:3, "amg", device = device), class = "cudafactor_error_argument"
+    )
   })
 })

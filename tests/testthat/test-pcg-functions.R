@@ -25,13 +25,23 @@ test_that("functions multiply and solve, and what they signal is theirs", {
   expect_solved(pcg(there, b[, 1], function(r) { gpu_free(there); r }), a, b[, 1])
   r <- as_gpu(chol(a))
   change <- function(x) {
-    expect_error(chol_update(r, diag(30)[, 1], in_place = TRUE), class = "cudafactor_error_argument")
+    expect_error(
+      chol_update(r, diag(30)[, 1], in_place = TRUE), class = "cudafactor_error_argument"
+    )
     a %*% x
   }
   expect_solved(pcg(change, b[, 1], r), a, b[, 1])
   # Errors, warnings, messages, jumps.
   expect_error(pcg(function(x) stop("mine"), b), "mine")
-  expect_error(pcg(a, b, function(r) stop(structure(class = c("own", "error", "condition"), list(message = "m", call = NULL)))), class = "own")
+  expect_error(
+    pcg(
+      a, b,
+      function(r) stop(
+        structure(class = c("own", "error", "condition"), list(message = "m", call = NULL))
+      )
+    ),
+    class = "own"
+  )
   told <- FALSE
   once <- function(x) {
     if (!told) warning("beware")
@@ -39,7 +49,9 @@ test_that("functions multiply and solve, and what they signal is theirs", {
     a %*% x
   }
   expect_warning(expect_solved(pcg(once, b[, 1]), a, b[, 1]), "beware")
-  expect_identical(tryCatch(pcg(function(x) warning("beware"), b), warning = conditionMessage), "beware")
+  expect_identical(
+    tryCatch(pcg(function(x) warning("beware"), b), warning = conditionMessage), "beware"
+  )
   expect_identical(withRestarts(pcg(function(x) invokeRestart("out", 5), b), out = identity), 5)
   left <- function() pcg(function(x) return(a %*% x), b)$converged
   expect_true(all(left()))
@@ -79,5 +91,7 @@ test_that("no number out of the last product is an error", {
     calls <<- calls + 1
     if (calls > 1) x * NA else a %*% x
   }
-  expect_error(pcg(f, rep(1, 12), maxit = 1), "came up in the iteration", class = "cudafactor_error_non_finite")
+  expect_error(
+    pcg(f, rep(1, 12), maxit = 1), "came up in the iteration", class = "cudafactor_error_non_finite"
+  )
 })

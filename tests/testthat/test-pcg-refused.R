@@ -11,7 +11,9 @@ test_that("what does not converge is a warning with the last iterate", {
   expect_identical(f$end, c("iterations", "iterations", "converged"))
   expect_equal(residuals_of(a, f$x[, 1:2], b[, 1:2]), f$relative_residual[1:2])
   expect_identical(w$relative_residual, f$relative_residual[1:2])
-  w <- expect_warning(f <- pcg(a, b[, 1], "none", tol = 0), class = "cudafactor_warning_not_converged")
+  w <- expect_warning(
+    f <- pcg(a, b[, 1], "none", tol = 0), class = "cudafactor_warning_not_converged"
+  )
   expect_identical(f$end, "stagnated")
   expect_lt(f$relative_residual, 1e-13)
   f <- suppressWarnings(pcg(a, b[, 1], "none", maxit = 0))
@@ -38,19 +40,37 @@ test_that("a matrix that is not symmetric, or not positive definite, is an error
     expect_identical(e$argument, "A")
     expect_true(e$cosine < 0 && is.integer(e$column) && is.integer(e$iteration))
     expect_match(conditionMessage(e), sprintf("right-hand side 1 .* cosine %.3g", e$cosine))
-    expect_error(pcg(diag(c(1, 1, 0)), c(0, 0, 1), "none", device = device), "product of a vector is zero", class = "cudafactor_error_indefinite")
+    expect_error(
+      pcg(diag(c(1, 1, 0)), c(0, 0, 1), "none", device = device), "product of a vector is zero",
+      class = "cudafactor_error_indefinite"
+    )
     # Singular to the precision.
-    expect_error(pcg(matrix(1, 3, 3), 1:3, "none", device = device), class = "cudafactor_error_indefinite")
-    e <- expect_error(pcg(d, b, method = "direct", device = device), class = "cudafactor_error_not_positive_definite")
+    expect_error(
+      pcg(matrix(1, 3, 3), 1:3, "none", device = device), class = "cudafactor_error_indefinite"
+    )
+    e <- expect_error(
+      pcg(d, b, method = "direct", device = device),
+      class = "cudafactor_error_not_positive_definite"
+    )
     expect_true(e$order %in% 1:20)
-    expect_error(pcg(-a, b, "jacobi", device = device), class = "cudafactor_error_not_positive_definite")
-    e <- expect_error(pcg(a, b, function(r) -r, device = device), class = "cudafactor_error_indefinite")
+    expect_error(
+      pcg(-a, b, "jacobi", device = device), class = "cudafactor_error_not_positive_definite"
+    )
+    e <- expect_error(
+      pcg(a, b, function(r) -r, device = device), class = "cudafactor_error_indefinite"
+    )
     expect_identical(e$argument, "M")
   })
   skip_if_not_installed("Matrix")
   a <- poisson(10)
-  expect_error(pcg(methods::as(a, "generalMatrix")[, c(2:100, 1)], rnorm(100)), class = "cudafactor_error_not_symmetric")
-  expect_error(pcg(Matrix::triu(methods::as(a, "generalMatrix")), rnorm(100)), class = "cudafactor_error_not_symmetric")
+  expect_error(
+    pcg(methods::as(a, "generalMatrix")[, c(2:100, 1)], rnorm(100)),
+    class = "cudafactor_error_not_symmetric"
+  )
+  expect_error(
+    pcg(Matrix::triu(methods::as(a, "generalMatrix")), rnorm(100)),
+    class = "cudafactor_error_not_symmetric"
+  )
   off <- methods::as(a, "generalMatrix")
   off@x[2] <- off@x[2] * (1 + 1e-15)
   b <- rnorm(100)
@@ -109,7 +129,9 @@ test_that("a sparse matrix that is no factor is refused as it is", {
   a <- poisson(5)
   b <- rep(1, 25)
   expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
-  expect_error(pcg(a, b, methods::as(a, "generalMatrix")), "chol", class = "cudafactor_error_argument")
+  expect_error(
+    pcg(a, b, methods::as(a, "generalMatrix")), "chol", class = "cudafactor_error_argument"
+  )
   expect_error(pcg(a, b, Matrix::Diagonal(25)), "jacobi", class = "cudafactor_error_argument")
   # Its factor in another order than that of the rows has them in `pivot`.
   r <- Matrix::chol(a)
@@ -121,10 +143,14 @@ test_that("a sparse matrix that is no factor is refused as it is", {
   expect_solved(pcg(a, b, r), a, b)
   # Not every version of package Matrix keeps them.
   r <- Matrix::chol(a, pivot = TRUE)
-  if (!is.null(attr(r, "pivot"))) expect_error(pcg(a, b, r), "pivoted", class = "cudafactor_error_argument")
+  if (!is.null(attr(r, "pivot"))) expect_error(
+    pcg(a, b, r), "pivoted", class = "cudafactor_error_argument"
+  )
   # As a plain one it would need 670 GiB.
   n <- 300000
-  large <- Matrix::sparseMatrix(i = c(seq_len(n), 1, 2), j = c(seq_len(n), 2, 1), x = c(rep(2, n), 1, 1))
+  large <- Matrix::sparseMatrix(
+    i = c(seq_len(n), 1, 2), j = c(seq_len(n), 2, 1), x = c(rep(2, n), 1, 1)
+  )
   expect_error(pcg(large, numeric(n), large), "chol", class = "cudafactor_error_argument")
 })
 
@@ -132,10 +158,18 @@ test_that("objects that are no matrix are told by their class", {
   skip_if_not_installed("Matrix")
   a <- poisson(5)
   factor <- Matrix::Cholesky(a)
-  expect_error(pcg(factor, rep(1, 25)), "'A' must be a matrix of numbers, not of class \"dCHM", class = "cudafactor_error_type")
-  expect_error(ichol(factor), "'A' must be a matrix of numbers, not of class \"dCHM", class = "cudafactor_error_type")
+  expect_error(
+    pcg(factor, rep(1, 25)), "'A' must be a matrix of numbers, not of class \"dCHM",
+    class = "cudafactor_error_type"
+  )
+  expect_error(
+    ichol(factor), "'A' must be a matrix of numbers, not of class \"dCHM",
+    class = "cudafactor_error_type"
+  )
   lu <- Matrix::lu(methods::as(a, "generalMatrix"))
-  expect_error(pcg(a, rep(1, 25), lu), "'M' must be one of .* not of class", class = "cudafactor_error_type")
+  expect_error(
+    pcg(a, rep(1, 25), lu), "'M' must be one of .* not of class", class = "cudafactor_error_type"
+  )
 })
 
 test_that("what makes no sense is refused", {
@@ -158,13 +192,18 @@ test_that("what makes no sense is refused", {
   expect_error(pcg(a, b, device = "gpu"), class = "cudafactor_error_device_unavailable")
   expect_error(pcg(a, b, a), "chol", class = "cudafactor_error_argument")
   expect_error(pcg(a, b, diag(5)), "jacobi", class = "cudafactor_error_argument")
-  expect_error(pcg(diag(1:5) + 0.1, b, chol(diag(1:5) + 0.1, pivot = TRUE)), "pivoted", class = "cudafactor_error_argument")
+  expect_error(
+    pcg(diag(1:5) + 0.1, b, chol(diag(1:5) + 0.1, pivot = TRUE)), "pivoted",
+    class = "cudafactor_error_argument"
+  )
   expect_error(pcg(a, b, chol(a)[1:4, 1:4]), class = "cudafactor_error_dimension")
   expect_error(pcg(a, b, 5), class = "cudafactor_error_dimension")
   expect_error(pcg(a, b, -chol(a)), class = "cudafactor_error_argument")
   expect_error(pcg(a, b, qr(a)), class = "cudafactor_error_type")
   expect_error(pcg(a, b, list(1)), class = "cudafactor_error_type")
-  for (odd in odd_operands[c("text", "raw", "factor", "null", "environment", "symbol", "array", "text_data", "bad_list")]) {
+  for (odd in odd_operands[c(
+    "text", "raw", "factor", "null", "environment", "symbol", "array", "text_data", "bad_list"
+  )]) {
     expect_error(pcg(odd, b), class = "cudafactor_error")
     expect_error(pcg(a, odd), class = "cudafactor_error")
   }
@@ -178,13 +217,26 @@ test_that("what is no Cholesky factor is told by its class", {
   set.seed(15)
   a <- definite_matrix(6)
   b <- 1:6
-  expect_error(pcg(a, b, pcg(a, b)), "'M' must be one of .* not of class \"pcg\"", class = "cudafactor_error_type")
+  expect_error(
+    pcg(a, b, pcg(a, b)), "'M' must be one of .* not of class \"pcg\"",
+    class = "cudafactor_error_type"
+  )
   dense <- methods::as(methods::as(a, "symmetricMatrix"), "unpackedMatrix")
-  expect_error(pcg(a, b, Matrix::BunchKaufman(dense)), "not of class \"BunchKaufman\"", class = "cudafactor_error_type")
+  expect_error(
+    pcg(a, b, Matrix::BunchKaufman(dense)), "not of class \"BunchKaufman\"",
+    class = "cudafactor_error_type"
+  )
   # It extends triangular matrices, and its rows may be in order.
-  expect_error(pcg(a, b, Matrix::BunchKaufman(methods::as(dense, "packedMatrix"))), "not of class \"pBunchKaufman\"", class = "cudafactor_error_type")
-  expect_error(pcg(a, b, Matrix::Schur(dense)), "not of class \"Schur\"", class = "cudafactor_error_type")
-  for (m in list(Matrix::chol(methods::as(dense, "dpoMatrix")), Matrix::chol(methods::as(dense, "dppMatrix")))) {
+  expect_error(
+    pcg(a, b, Matrix::BunchKaufman(methods::as(dense, "packedMatrix"))),
+    "not of class \"pBunchKaufman\"", class = "cudafactor_error_type"
+  )
+  expect_error(
+    pcg(a, b, Matrix::Schur(dense)), "not of class \"Schur\"", class = "cudafactor_error_type"
+  )
+  for (m in list(
+    Matrix::chol(methods::as(dense, "dpoMatrix")), Matrix::chol(methods::as(dense, "dppMatrix"))
+  )) {
     f <- pcg(a, b, m)
     expect_solved(f, a, b)
     expect_identical(f$iterations, 1L)
@@ -195,7 +247,10 @@ test_that("what is no Cholesky factor is told by its class", {
   full <- poisson(3)
   full <- methods::as(full, "generalMatrix")
   full@x <- as.integer(full@x)
-  expect_error(pcg(full, 1:9), "\"dgCMatrix\" must have a slot 'x' of type \"double\"", class = "cudafactor_error_type")
+  expect_error(
+    pcg(full, 1:9), "\"dgCMatrix\" must have a slot 'x' of type \"double\"",
+    class = "cudafactor_error_type"
+  )
   expect_error(ichol(full), "slot 'x'", class = "cudafactor_error_type")
 })
 
@@ -203,8 +258,12 @@ test_that("a diagonal factor is one where its class tells", {
   skip_if_not_installed("Matrix")
   a <- diag(c(2, 3, 4))
   b <- 1:3
-  for (m in list(chol(a), Matrix::Diagonal(3))) expect_error(pcg(a, b, m), "jacobi", class = "cudafactor_error_argument")
-  dense <- methods::as(methods::as(methods::as(a, "symmetricMatrix"), "unpackedMatrix"), "dpoMatrix")
+  for (m in list(chol(a), Matrix::Diagonal(3))) expect_error(
+    pcg(a, b, m), "jacobi", class = "cudafactor_error_argument"
+  )
+  dense <- methods::as(
+    methods::as(methods::as(a, "symmetricMatrix"), "unpackedMatrix"), "dpoMatrix"
+  )
   sparse <- methods::as(methods::as(a, "symmetricMatrix"), "CsparseMatrix")
   for (m in list(ichol(a), Matrix::chol(dense), Matrix::chol(sparse), Matrix::Cholesky(sparse))) {
     for (x in list(a, sparse)) {
@@ -220,7 +279,9 @@ test_that("numbers out of range are nobody's definiteness", {
   set.seed(16)
   a <- poisson(20)
   b <- rnorm(400)
-  out_of_range <- function(...) expect_error(pcg(...), "too large or too small", class = "cudafactor_error_non_finite")
+  out_of_range <- function(...) expect_error(
+    pcg(...), "too large or too small", class = "cudafactor_error_non_finite"
+  )
   out_of_range(a * 1e307, b, M = "jacobi")
   out_of_range(a, b, M = function(r) r * 1e-200)
   out_of_range(a * 1e-320, b, M = "none")
@@ -237,5 +298,8 @@ test_that("a start that is far too large is none", {
   expect_identical(f$residuals[1, ], c(1, 1))
   f <- pcg(as.matrix(a), b, x0 = cbind(rep(1, 30), 1e160))
   expect_true(all(f$converged))
-  expect_solved(pcg(as_gpu(as.matrix(a), "cpu", "single"), rep(1, 30), x0 = rep(1e30, 30)), as.matrix(a), rep(1, 30), 1e-4)
+  expect_solved(
+    pcg(as_gpu(as.matrix(a), "cpu", "single"), rep(1, 30), x0 = rep(1e30, 30)), as.matrix(a),
+    rep(1, 30), 1e-4
+  )
 })

@@ -28,7 +28,10 @@ test_that("either triangle, all of it and plain matrices are the same", {
   a <- poisson(8, 7)
   b <- random_matrix(56, 2)
   expected <- pcg(a, b, "ic0")
-  forms <- list(lower_stored(a), methods::as(a, "generalMatrix"), as.matrix(a), methods::as(a, "TsparseMatrix"), methods::as(a, "RsparseMatrix"))
+  forms <- list(
+    lower_stored(a), methods::as(a, "generalMatrix"), as.matrix(a), methods::as(a, "TsparseMatrix"),
+    methods::as(a, "RsparseMatrix")
+  )
   for (form in forms) {
     f <- pcg(form, b, "ic0")
     expect_equal(f$x, expected$x)
@@ -67,7 +70,9 @@ test_that("dense matrices are solved on every device", {
         for (m in c("ic0", "jacobi", "none")) {
           f <- pcg(a, b, m, device = device)
           expect_solved(f, a, b)
-          expect_identical(c(f$method, f$preconditioner), c("cg", if (m == "ic0") "cholesky" else m))
+          expect_identical(
+            c(f$method, f$preconditioner), c("cg", if (m == "ic0") "cholesky" else m)
+          )
           expect_match(f$device, device)
         }
         f <- pcg(a, b, device = device)
@@ -98,7 +103,9 @@ test_that("a gpu_matrix is computed with where it is", {
     expect_true(is.numeric(f$x) && is.null(dim(f$x)))
     expect_identical(names(f$x), colnames(a))
     # On the right-hand side alone, and as preconditioner.
-    expect_true(is_resident(pcg(a, as_gpu(b, device, precision), "jacobi", tol = tol, device = device)$x))
+    expect_true(
+      is_resident(pcg(a, as_gpu(b, device, precision), "jacobi", tol = tol, device = device)$x)
+    )
     r <- chol(as_gpu(a, device, precision))
     for (matrix in list(there, a)) {
       f <- pcg(matrix, b, r, tol = tol)
@@ -111,11 +118,16 @@ test_that("a gpu_matrix is computed with where it is", {
       f <- expect_silent(pcg(matrix, b, r))
       expect_identical(f$tolerance, if (precision == "single") 1e-5 else 1e-8)
     }
-    expect_identical(expect_silent(pcg(there, b))$tolerance, if (precision == "single") 1e-5 else 1e-8)
+    expect_identical(
+      expect_silent(pcg(there, b))$tolerance, if (precision == "single") 1e-5 else 1e-8
+    )
     f <- pcg(function(x) a %*% x, b, r, tol = tol)
     expect_lte(max(f$iterations), 3L)
   })
-  expect_error(pcg(as_gpu(diag(2), "cpu"), 1:2, as_gpu(diag(2), "cpu", "single")), class = "cudafactor_error_argument")
+  expect_error(
+    pcg(as_gpu(diag(2), "cpu"), 1:2, as_gpu(diag(2), "cpu", "single")),
+    class = "cudafactor_error_argument"
+  )
 })
 
 test_that("a factor of a nearby matrix is a preconditioner, in every form", {
@@ -128,7 +140,10 @@ test_that("a factor of a nearby matrix is a preconditioner, in every form", {
   r <- chol(covariance(0.2))
   plain <- pcg(now, b, "none")
   counts <- lapply(
-    list(r, t(r), methods::as(r, "triangularMatrix"), function(x) chol_solve(r, x), function(x) Matrix::Matrix(chol_solve(r, x), sparse = TRUE)),
+    list(
+      r, t(r), methods::as(r, "triangularMatrix"), function(x) chol_solve(r, x),
+      function(x) Matrix::Matrix(chol_solve(r, x), sparse = TRUE)
+    ),
     function(m) {
       f <- pcg(now, b, m)
       expect_solved(f, now, b)
@@ -144,7 +159,10 @@ test_that("a factor of a nearby matrix is a preconditioner, in every form", {
   few <- pcg(a, b, "ic0")$iterations
   sparse <- Matrix::chol(shifted)
   general <- methods::as(sparse, "generalMatrix")
-  for (m in list(Matrix::Cholesky(shifted), sparse, Matrix::t(sparse), general, Matrix::t(general), chol(as.matrix(shifted)))) {
+  for (m in list(
+    Matrix::Cholesky(shifted), sparse, Matrix::t(sparse), general, Matrix::t(general),
+    chol(as.matrix(shifted))
+  )) {
     f <- pcg(a, b, m)
     expect_solved(f, a, b)
     expect_lt(f$iterations, few)
@@ -242,9 +260,17 @@ test_that("it is printed and drawn", {
   a <- poisson(10)
   b <- random_matrix(100, 3)
   f <- pcg(a, b, "jacobi")
-  expect_output(print(f), "Conjugate gradients, preconditioner \"jacobi\"\n100 unknowns, 3 right-hand sides, on cpu\nconverged after")
+  expect_output(
+    print(f),
+    paste0(
+      "Conjugate gradients, preconditioner \"jacobi\"\n",
+      "100 unknowns, 3 right-hand sides, on cpu\nconverged after"
+    )
+  )
   expect_output(print(pcg(a, b)), "Cholesky factorization, chosen by method")
-  expect_output(print(suppressWarnings(pcg(a, b, "none", maxit = 1))), "3 not converged after 1 iteration:")
+  expect_output(
+    print(suppressWarnings(pcg(a, b, "none", maxit = 1))), "3 not converged after 1 iteration:"
+  )
   pdf(NULL)
   on.exit(dev.off())
   expect_identical(plot(f), f)
@@ -260,10 +286,18 @@ test_that("starts are taken as right-hand sides are, and patterns as numbers", {
   x0 <- random_matrix(25, 2)
   f <- pcg(a, b, x0 = x0)
   forms <- list(data.frame(x0), methods::as(x0, "CsparseMatrix"), as_gpu(x0, "cpu"), as.vector(x0))
-  if (requireNamespace("slam", quietly = TRUE)) forms <- c(forms, list(slam::as.simple_triplet_matrix(x0)))
+  if (requireNamespace("slam", quietly = TRUE)) forms <- c(
+    forms, list(slam::as.simple_triplet_matrix(x0))
+  )
   for (form in forms) expect_identical(pcg(a, b, x0 = form)$x, f$x)
-  expect_error(pcg(a, b, x0 = list(1)), "'x0' must be numbers with the dimensions of 'b', not of type", class = "cudafactor_error_type")
-  expect_error(pcg(a, b, x0 = factor(1:50)), "'x0' must be numbers with the dimensions of 'b', not of type", class = "cudafactor_error_type")
+  expect_error(
+    pcg(a, b, x0 = list(1)), "'x0' must be numbers with the dimensions of 'b', not of type",
+    class = "cudafactor_error_type"
+  )
+  expect_error(
+    pcg(a, b, x0 = factor(1:50)), "'x0' must be numbers with the dimensions of 'b', not of type",
+    class = "cudafactor_error_type"
+  )
   expect_error(pcg(a, b, x0 = data.frame(x0)[1:5, ]), class = "cudafactor_error_dimension")
   skip_if_not_installed("slam")
   pattern <- slam::simple_triplet_matrix(1:3, 1:3, rep(TRUE, 3))
@@ -289,7 +323,10 @@ test_that("the default for a plain matrix that is mostly zeros is that of a spar
     f <- pcg(as_gpu(a, device), b, method = "cg")
     expect_identical(c(f$preconditioner, f$method), c("jacobi", "cg"))
   })
-  expect_error(pcg(a, b, "amg"), "a sparse class of package Matrix, or of slam", class = "cudafactor_error_argument")
+  expect_error(
+    pcg(a, b, "amg"), "a sparse class of package Matrix, or of slam",
+    class = "cudafactor_error_argument"
+  )
 })
 
 test_that("what is printed and drawn is what has not converged", {
@@ -302,7 +339,9 @@ test_that("what is printed and drawn is what has not converged", {
   expect_false(any(grepl("stagnated", capture.output(print(f)))))
   f <- suppressWarnings(pcg(a, b[, 3], "none", tol = 0))
   expect_output(print(f), "\nstagnated: rounding allows for no smaller residual", fixed = TRUE)
-  f[c("end", "converged", "iterations", "relative_residual")] <- list(c("stagnated", "iterations"), c(FALSE, FALSE), c(9L, 30L), c(1e-15, 1e-3))
+  f[c("end", "converged", "iterations", "relative_residual")] <- list(
+    c("stagnated", "iterations"), c(FALSE, FALSE), c(9L, 30L), c(1e-15, 1e-3)
+  )
   f$dim[[2L]] <- 2L
   expect_output(print(f), "\n1 of them stagnated: ", fixed = TRUE)
   # With no iterations there are axes alone, and there are none between iterations.
@@ -314,7 +353,9 @@ test_that("what is printed and drawn is what has not converged", {
     grDevices::dev.off()
     readLines(drawn, warn = FALSE)
   }
-  shows <- function(page, label) any(grepl(sprintf("(%s) Tj", label), page, fixed = TRUE, useBytes = TRUE))
+  shows <- function(page, label) any(
+    grepl(sprintf("(%s) Tj", label), page, fixed = TRUE, useBytes = TRUE)
+  )
   page <- draw(pcg(a, numeric(144)))
   expect_true(shows(page, "1") && shows(page, "Convergence"))
   two <- suppressWarnings(pcg(a, b[, 3], "none", maxit = 2))
@@ -322,19 +363,29 @@ test_that("what is printed and drawn is what has not converged", {
   expect_true(shows(page, "2"))
   expect_false(shows(page, "1.5"))
   expect_false(shows(draw(two, axes = FALSE), "2"))
-  expect_no_error(draw(suppressWarnings(pcg(a, cbind(0, b[, 3]), "none", tol = 0, maxit = 0)), col = 2, xlim = c(0, 10)))
+  expect_no_error(
+    draw(
+      suppressWarnings(pcg(a, cbind(0, b[, 3]), "none", tol = 0, maxit = 0)), col = 2,
+      xlim = c(0, 10)
+    )
+  )
 })
 
 test_that("a solution beyond the range of numbers is an error, never a convergence", {
   tiny <- diag(2) * 1e-300
-  for (way in list(list(), list(method = "direct"), list(M = "none"), list(M = "jacobi"), list(M = "ic0"), list(M = identity))) {
+  for (way in list(
+    list(), list(method = "direct"), list(M = "none"), list(M = "jacobi"), list(M = "ic0"),
+    list(M = identity)
+  )) {
     e <- tryCatch(do.call(pcg, c(list(tiny, c(1e200, 1), device = "cpu"), way)), error = identity)
     expect_s3_class(e, "cudafactor_error_non_finite")
     expect_identical(e$argument, "solution")
     expect_match(conditionMessage(e), "beyond the range")
     # One of several right-hand sides.
     b <- cbind(c(1, 2), c(1e200, 1))
-    expect_error(do.call(pcg, c(list(tiny, b, device = "cpu"), way)), class = "cudafactor_error_non_finite")
+    expect_error(
+      do.call(pcg, c(list(tiny, b, device = "cpu"), way)), class = "cudafactor_error_non_finite"
+    )
   }
   # The largest numbers that there are, whose norm is none.
   most <- c(1.2e308, 1.4e308, -1.6e308)
@@ -350,8 +401,13 @@ test_that("numbers of any scale are solved for, or an error says why not", {
   b <- cos(seq_len(n))
   x <- solve(a, b)
   scales <- c(-300, -160, -150, 0, 150, 160, 300)
-  for (s in scales) for (t in scales) for (way in list(list(method = "direct"), list(M = "ic0"), list(M = "jacobi"), list(M = "none"))) {
-    found <- tryCatch(do.call(pcg, c(list(a * 10^s, b * 10^t, device = "cpu"), way)), cudafactor_error_non_finite = identity)
+  for (s in scales) for (t in scales) for (way in list(
+    list(method = "direct"), list(M = "ic0"), list(M = "jacobi"), list(M = "none")
+  )) {
+    found <- tryCatch(
+      do.call(pcg, c(list(a * 10^s, b * 10^t, device = "cpu"), way)),
+      cudafactor_error_non_finite = identity
+    )
     # In two steps: one factor alone may be out of range.
     wanted <- x * 10^((t - s) / 2) * 10^((t - s) / 2)
     if (!all(is.finite(wanted))) {

@@ -1,9 +1,13 @@
 # Objects of every kind: base R's and ours, in both forms, full rank and not.
 qr_objects <- function(device) {
   x <- list(
-    tall = named(random_matrix(9, 4)), square = random_matrix(5, 5), wide = random_matrix(4, 7), row = random_matrix(1, 3),
-    column = random_matrix(6, 1), one = matrix(3), deficient = cbind(a = 1:5, b = 2 * (1:5), c = c(1, 0, 2, 0, 1)),
-    identity = diag(4), upper = upper.tri(diag(4), TRUE) + 0, zero = matrix(0, 4, 2), long = random_matrix(70, 33),
+    tall = named(random_matrix(9, 4)), square = random_matrix(5, 5), wide = random_matrix(4, 7),
+    row = random_matrix(1, 3),
+    column = random_matrix(6, 1), one = matrix(3), deficient = cbind(
+      a = 1:5, b = 2 * (1:5), c = c(1, 0, 2, 0, 1)
+    ),
+    identity = diag(4), upper = upper.tri(diag(4), TRUE) + 0, zero = matrix(0, 4, 2),
+    long = random_matrix(70, 33),
     deep = deficient_matrix(40, 20), flat = deficient_matrix(6, 20), no_column = matrix(0, 3, 0)
   )
   linpack <- lapply(x, base::qr)
@@ -28,9 +32,13 @@ test_that("Q and its products are base R's for every kind of object", {
       expect_as_base(gpu_qr.Q(f, TRUE, scales, device = device), qr.Q(f, TRUE, scales), info = info)
       scales <- rnorm(min(dim(f$qr)))
       if (length(scales)) {
-        expect_as_base(gpu_qr.Q(f, Dvec = scales, device = device), qr.Q(f, Dvec = scales), info = info)
+        expect_as_base(
+          gpu_qr.Q(f, Dvec = scales, device = device), qr.Q(f, Dvec = scales), info = info
+        )
       }
-      for (y in list(rnorm(m), random_matrix(m, 3), named(random_matrix(m, 7)), matrix(0, m, 0), seq_len(m))) {
+      for (y in list(
+        rnorm(m), random_matrix(m, 3), named(random_matrix(m, 7)), matrix(0, m, 0), seq_len(m)
+      )) {
         expect_as_base(gpu_qr.qy(f, y, device = device), qr.qy(f, y), info = info)
         expect_as_base(gpu_qr.qty(f, y, device = device), qr.qty(f, y), info = info)
       }
@@ -48,13 +56,17 @@ test_that("Q is orthogonal, and its products undo each other, at sizes around th
         for (complete in c(FALSE, TRUE)) {
           q <- gpu_qr.Q(f, complete, device = device, precision = precision)
           expect_identical(dim(q), c(shape[1], if (complete) shape[1] else min(shape)))
-          expect_small(relative(crossprod(q) - diag(ncol(q)), nrow(q) * unit[[precision]]), "orthogonality")
+          expect_small(
+            relative(crossprod(q) - diag(ncol(q)), nrow(q) * unit[[precision]]), "orthogonality"
+          )
         }
         y <- random_matrix(shape[1], 6)
         there <- gpu_qr.qty(f, y, device = device, precision = precision)
         scale <- shape[1] * unit[[precision]] * norm_one(y)
         expect_small(relative(there - qr.qty(f, y), scale), "qr")
-        expect_small(relative(gpu_qr.qy(f, there, device = device, precision = precision) - y, scale), "qr")
+        expect_small(
+          relative(gpu_qr.qy(f, there, device = device, precision = precision) - y, scale), "qr"
+        )
       }
     }
   })
@@ -63,10 +75,17 @@ test_that("Q is orthogonal, and its products undo each other, at sizes around th
 test_that("y keeps what base R keeps of it", {
   x <- cbind(1, c(2, 1, 4, 3, 5), c(1, 0, 2, 0, 1))
   kinds <- list(
-    named = c(u = 1, v = 2, w = 3, x = 4, z = 5), whole = 1:5, truth = c(TRUE, FALSE, TRUE, TRUE, FALSE),
-    series = ts(1:5, start = 2000), classed = structure(1:5 + 0.5, class = "reading", unit = "m"), numbers = as.character(1:5),
-    matrix = matrix(1:10, 5, dimnames = list(letters[1:5], c("p", "q"))), column = array(1:5, 5), thick = array(1:10, c(5, 2, 1)),
-    frame = data.frame(p = 1:5, q = 2), factor = factor(1:5), list = as.list(1:5), complex = 1:5 + 0i, null = NULL, text = letters[1:5]
+    named = c(
+      u = 1, v = 2, w = 3, x = 4, z = 5
+    ), whole = 1:5, truth = c(TRUE, FALSE, TRUE, TRUE, FALSE),
+    series = ts(1:5, start = 2000), classed = structure(
+      1:5 + 0.5, class = "reading", unit = "m"
+    ), numbers = as.character(1:5),
+    matrix = matrix(
+      1:10, 5, dimnames = list(letters[1:5], c("p", "q"))
+    ), column = array(1:5, 5), thick = array(1:10, c(5, 2, 1)),
+    frame = data.frame(p = 1:5, q = 2), factor = factor(1:5), list = as.list(1:5),
+    complex = 1:5 + 0i, null = NULL, text = letters[1:5]
   )
   for_each_device(function(device) {
     for (LAPACK in c(FALSE, TRUE)) {
@@ -77,8 +96,12 @@ test_that("y keeps what base R keeps of it", {
         expect_as_base(gpu_qr.qy(f, y, device = device), qr.qy(f, y), info = info)
         expect_as_base(gpu_qr.qty(f, y, device = device), qr.qty(f, y), info = info)
       }
-      expect_error(gpu_qr.qy(f, sum, device = device), "cannot coerce", class = "cudafactor_error_type")
-      expect_error(gpu_qr.qty(f, sum, device = device), "cannot coerce", class = "cudafactor_error_type")
+      expect_error(
+        gpu_qr.qy(f, sum, device = device), "cannot coerce", class = "cudafactor_error_type"
+      )
+      expect_error(
+        gpu_qr.qty(f, sum, device = device), "cannot coerce", class = "cudafactor_error_type"
+      )
       expect_error(gpu_qr.qty(f, NULL, device = device), class = "cudafactor_error")
     }
   })
@@ -87,11 +110,16 @@ test_that("y keeps what base R keeps of it", {
 test_that("Dvec and complete are read as base R reads them", {
   f <- base::qr(cbind(1:5, c(1, 0, 2, 0, 1), c(2, 7, 1, 8, 2)))
   for_each_device(function(device) {
-    for (scales in list(1:3, c(a = 1, b = 2, c = 3), 1:7, 2, 1:2, numeric(), NULL, "a", c(1, NA, 2), c(TRUE, FALSE, TRUE),
+    for (scales in list(1:3, c(a = 1, b = 2, c = 3), 1:7, 2, 1:2, numeric(), NULL, "a",
+      c(1, NA, 2), c(TRUE, FALSE, TRUE),
                         list(1, 2, 3), matrix(1:9, 3), c(1, Inf, 2), 1i * 1:3)) {
       info <- deparse(scales)
-      expect_as_base(gpu_qr.Q(f, Dvec = scales, device = device), qr.Q(f, Dvec = scales), info = info)
-      expect_as_base(gpu_qr.Q(f, TRUE, Dvec = scales, device = device), qr.Q(f, TRUE, Dvec = scales), info = info)
+      expect_as_base(
+        gpu_qr.Q(f, Dvec = scales, device = device), qr.Q(f, Dvec = scales), info = info
+      )
+      expect_as_base(
+        gpu_qr.Q(f, TRUE, Dvec = scales, device = device), qr.Q(f, TRUE, Dvec = scales), info = info
+      )
     }
     g <- base::qr(matrix(c(2, 1, 1, 3), 2), LAPACK = TRUE)
     expect_as_base(gpu_qr.Q(g, Dvec = 5, device = device), qr.Q(g, Dvec = 5))
@@ -119,7 +147,9 @@ test_that("what base R refuses is refused in its words, and LAPACK's form lets N
     for (special in c(NA, NaN, Inf)) {
       e <- expect_as_base(gpu_qr.qy(f, c(special, 1:4), device = device), qr.qy(f, c(special, 1:4)))
       expect_identical(e$argument, "y")
-      expect_as_base(gpu_qr.qty(f, cbind(1:5, special), device = device), qr.qty(f, cbind(1:5, special)))
+      expect_as_base(
+        gpu_qr.qty(f, cbind(1:5, special), device = device), qr.qty(f, cbind(1:5, special))
+      )
       expect_true(anyNA(gpu_qr.qy(g, c(special, 1:4), device = device)))
       broken <- f
       broken$qr[2, 1] <- special
@@ -136,8 +166,11 @@ test_that("what base R refuses is refused in its words, and LAPACK's form lets N
     expect_as_base(gpu_qr.qy(no, 1:5), qr.qy(no, 1:5))
     expect_as_base(gpu_qr.qty(no, 1:5), qr.qty(no, 1:5))
   }
-  for (broken in list(list(), replace(unclass(f), "rank", list(NULL)), replace(unclass(f), "rank", 9L),
-                      replace(unclass(f), "rank", -1L), replace(unclass(f), "qraux", list("a")), replace(unclass(f), "qr", list(1:3)))) {
+  for (broken in list(list(), replace(
+    unclass(f), "rank", list(NULL)
+  ), replace(unclass(f), "rank", 9L),
+                      replace(unclass(f), "rank", -1L), replace(unclass(f), "qraux", list("a")),
+                      replace(unclass(f), "qr", list(1:3)))) {
     class(broken) <- "qr"
     expect_error(gpu_qr.qy(broken, 1:5), "not a QR decomposition", class = "cudafactor_error_type")
   }
@@ -177,11 +210,17 @@ test_that("dates and times stay what they are", {
 test_that("a missing argument is named, with the call", {
   f <- base::qr(diag(3))
   for (verb in list(quote(gpu_qr.Q), quote(gpu_qr.qy), quote(gpu_qr.qty))) {
-    e <- expect_error(eval(as.call(list(verb))), "argument \"qr\" is missing, with no default", class = "cudafactor_error_argument")
+    e <- expect_error(
+      eval(as.call(list(verb))), "argument \"qr\" is missing, with no default",
+      class = "cudafactor_error_argument"
+    )
     expect_identical(list(e$argument, conditionCall(e)), list("qr", as.call(list(verb))))
   }
   for (verb in list(quote(gpu_qr.qy), quote(gpu_qr.qty))) {
-    e <- expect_error(eval(as.call(list(verb, quote(f)))), "argument \"y\" is missing", class = "cudafactor_error_argument")
+    e <- expect_error(
+      eval(as.call(list(verb, quote(f)))), "argument \"y\" is missing",
+      class = "cudafactor_error_argument"
+    )
     expect_identical(list(e$argument, conditionCall(e)), list("y", as.call(list(verb, quote(f)))))
   }
 })

@@ -1,7 +1,8 @@
 # Base R's answers on a factorization, ours and its own.
 answers <- function(f, y) {
   list(
-    coef = qr.coef(f, y), qy = qr.qy(f, y), qty = qr.qty(f, y), fitted = qr.fitted(f, y), resid = qr.resid(f, y),
+    coef = qr.coef(f, y), qy = qr.qy(f, y), qty = qr.qty(f, y), fitted = qr.fitted(f, y),
+    resid = qr.resid(f, y),
     q = qr.Q(f), complete = qr.Q(f, complete = TRUE), r = qr.R(f), all_r = qr.R(f, complete = TRUE),
     x = qr.X(f), scaled = qr.Q(f, Dvec = seq_len(min(dim(f$qr))))
   )
@@ -56,7 +57,10 @@ test_that("dependent columns move to the end as in base R", {
     expect_error(qr.solve(f, 1:5), "singular matrix 'a' in solve")
     expect_as_base(gpu_qr(matrix(0, 4, 3), device = device), qr(matrix(0, 4, 3)))
     # A column that is zero below its diagonal entry is reflected too, which LAPACK would not do.
-    for (y in list(diag(3), -diag(3), named(upper.tri(diag(4), TRUE) + 0), rbind(diag(2), 0), cbind(c(1, 0, 0), 1:3, c(2, 1, 0)))) {
+    for (y in list(
+      diag(3), -diag(3), named(upper.tri(diag(4), TRUE) + 0), rbind(diag(2), 0),
+      cbind(c(1, 0, 0), 1:3, c(2, 1, 0))
+    )) {
       expect_as_base(gpu_qr(y, device = device), qr(y))
       expect_as_base(gpu_lm_fit(y, seq_len(nrow(y)), device = device), lm.fit(y, seq_len(nrow(y))))
     }
@@ -82,13 +86,16 @@ test_that("rank and pivot are base R's on many random matrices", {
     expect_identical(which(!same), integer())
     kept <- mapply(function(f, g) {
       k <- seq_len(g$rank)
-      isTRUE(all.equal(f$qr[, k], g$qr[, k], tolerance = 1e-6)) && isTRUE(all.equal(f$qraux[k], g$qraux[k], tolerance = 1e-6))
+      isTRUE(all.equal(f$qr[, k], g$qr[, k], tolerance = 1e-6)) && isTRUE(
+        all.equal(f$qraux[k], g$qraux[k], tolerance = 1e-6)
+      )
     }, found, expected)
     expect_identical(which(!kept), integer())
   })
 })
 
-# Of up to 20 rows and columns: random, integers, or with columns that are zero, repeat or depend on others, some only nearly.
+# Of up to 20 rows and columns: random, integers, or with columns that are zero, repeat or depend on
+# others, some only nearly.
 small_matrix <- function(seed) {
   set.seed(seed)
   m <- sample.int(20L, 1L)
@@ -113,8 +120,15 @@ test_that("rank and pivot are base R's on 10,000 small matrices", {
   expect_gt(sum(mapply(function(x, f) f$rank < min(dim(x)), draws, expected)), 3000)
   # None is at the very edge: base R decides the same with a tolerance of 1e-7 (1 +- 1e-4).
   for_each_device(function(device) {
-    same <- mapply(function(x, f) identical(decision(gpu_qr(x, device = device)), f), draws, expected)
-    expect(all(same), sprintf("%d matrices differ, of seeds %s", sum(!same), toString(utils::head(which(!same), 20L))))
+    same <- mapply(
+      function(x, f) identical(decision(gpu_qr(x, device = device)), f), draws, expected
+    )
+    expect(
+      all(same),
+      sprintf(
+        "%d matrices differ, of seeds %s", sum(!same), toString(utils::head(which(!same), 20L))
+      )
+    )
   })
 })
 
@@ -138,7 +152,10 @@ test_that("the tolerance decides as in base R", {
   x <- conditioned_matrix(20, 1e9)
   for_each_device(function(device) {
     for (tol in c(0, 1e-12, 1e-7, 1e-4, 1e-2, 0.5)) {
-      expect_identical(gpu_qr(x, tol, device = device)[c("rank", "pivot")], qr(x, tol)[c("rank", "pivot")], info = tol)
+      expect_identical(
+        gpu_qr(x, tol, device = device)[c("rank", "pivot")], qr(x, tol)[c("rank", "pivot")],
+        info = tol
+      )
     }
   })
 })
@@ -148,8 +165,13 @@ test_that("the LAPACK form is base R's", {
   for_each_device(function(device) {
     for (shape in list(c(1L, 1L), c(6L, 4L), c(5L, 5L), c(4L, 6L), c(50L, 20L))) {
       x <- named(random_matrix(shape[1], shape[2]) * rep(2^sample.int(shape[2]), each = shape[1]))
-      f <- expect_as_base(gpu_qr(x, LAPACK = TRUE, device = device), qr(x, LAPACK = TRUE), tolerance = 1e-8)
-      expect_equal(qr.coef(f, rep(1, shape[1])), qr.coef(qr(x, LAPACK = TRUE), rep(1, shape[1])), tolerance = 1e-7)
+      f <- expect_as_base(
+        gpu_qr(x, LAPACK = TRUE, device = device), qr(x, LAPACK = TRUE), tolerance = 1e-8
+      )
+      expect_equal(
+        qr.coef(f, rep(1, shape[1])), qr.coef(qr(x, LAPACK = TRUE), rep(1, shape[1])),
+        tolerance = 1e-7
+      )
       expect_equal(qr.X(f, ncol = ncol(x)), x, tolerance = 1e-10)
       expect_error(qr.fitted(f, rep(1, shape[1])), "not supported for LAPACK QR")
     }
@@ -164,7 +186,10 @@ test_that("the LAPACK form is base R's", {
 
 test_that("shapes without entries, one entry, and every type are base R's", {
   for_each_device(function(device) {
-    for (x in list(matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(-3, 1, 1), matrix(0, 1, 1), matrix(1:6, 2))) {
+    for (x in list(
+      matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(-3, 1, 1), matrix(0, 1, 1),
+      matrix(1:6, 2)
+    )) {
       expect_as_base(gpu_qr(x, device = device), qr(x))
     }
     for (x in list(matrix(0, 2, 0), matrix(-3, 1, 1))) {
@@ -180,7 +205,9 @@ test_that("shapes without entries, one entry, and every type are base R's", {
     expect_as_base(gpu_qr(x), qr.default(x), info = kind)
   }
   for (x in list(matrix(0, 0, 0), matrix(0, 0, 2))) {
-    expect_error(gpu_qr(x, LAPACK = TRUE), "'DGEQP3' gave error code -4", class = "cudafactor_error_dimension")
+    expect_error(
+      gpu_qr(x, LAPACK = TRUE), "'DGEQP3' gave error code -4", class = "cudafactor_error_dimension"
+    )
   }
 })
 
@@ -198,7 +225,12 @@ test_that("what is not finite is refused by the default form", {
   # A sum that overflows is no proof.
   x <- matrix(c(1, 1, -1, 1) * .Machine$double.xmax / 4, 2)
   expect_identical(gpu_qr(x)$rank, 2L)
-  expect_true(cudafactor:::all_finite(matrix(.Machine$double.xmax / 2, 400, 300), cudafactor:::how("cpu", "double", quote(f())), quote(f())))
+  expect_true(
+    cudafactor:::all_finite(
+      matrix(.Machine$double.xmax / 2, 400, 300), cudafactor:::how("cpu", "double", quote(f())),
+      quote(f())
+    )
+  )
   expect_error(gpu_qr(diag(2) + 0i), "base::qr", class = "cudafactor_error_type")
   expect_error(gpu_qr(diag(2), tol = "a"), class = "cudafactor_error_argument")
   expect_error(gpu_qr(diag(2), LAPACK = NA), class = "cudafactor_error_argument")

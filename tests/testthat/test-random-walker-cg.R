@@ -16,7 +16,9 @@ three_seeds <- function(space) {
 
 test_that("pictures and volumes get the direct method's answer", {
   for_each_device(function(device) {
-    for (space in list(c(37, 52), c(1, 400), c(300, 1), c(16, 17), c(9, 14, 12), c(5, 1, 90), c(2, 3))) {
+    for (space in list(
+      c(37, 52), c(1, 400), c(300, 1), c(16, 17), c(9, 14, 12), c(5, 1, 90), c(2, 3)
+    )) {
       image <- disc(space)
       seeds <- three_seeds(space)
       if (length(seeds) > 100) seeds[40:47] <- -1L
@@ -26,7 +28,9 @@ test_that("pictures and volumes get the direct method's answer", {
       expect_lt(max(abs(r$probabilities - direct$probabilities)), 1e-6, label = info)
       expect_identical(r$labels, direct$labels, info = info)
       inside <- r$labels > 0
-      expect_lt(max(abs(apply(r$probabilities, seq_along(space), sum)[inside] - 1)), 1e-8, label = info)
+      expect_lt(
+        max(abs(apply(r$probabilities, seq_along(space), sum)[inside] - 1)), 1e-8, label = info
+      )
       expect_identical(list(r$method, r$auto), list("cg", FALSE))
       expect_lte(r$error, 1e-9)
       expect_identical(r$unreached, direct$unreached)
@@ -41,12 +45,16 @@ test_that("colours, spacing and many labels go with it", {
     image <- array(runif(30 * 25 * 3), c(30, 25, 3))
     seeds <- matrix(0L, 30, 25)
     seeds[seq(3, 750, by = 60)] <- rev(seq_along(seq(3, 750, by = 60))) * 3L
-    direct <- random_walker(image, seeds, 40, "direct", prob = TRUE, spacing = c(1, 2.5), device = "cpu")
+    direct <- random_walker(
+      image, seeds, 40, "direct", prob = TRUE, spacing = c(1, 2.5), device = "cpu"
+    )
     r <- random_walker(image, seeds, 40, "cg", prob = TRUE, spacing = c(1, 2.5), device = device)
     expect_lt(max(abs(r$probabilities - direct$probabilities)), 1e-6)
     expect_identical(r$labels, direct$labels)
     # The same twice.
-    expect_identical(random_walker(image, seeds, 40, "cg", prob = TRUE, spacing = c(1, 2.5), device = device), r)
+    expect_identical(
+      random_walker(image, seeds, 40, "cg", prob = TRUE, spacing = c(1, 2.5), device = device), r
+    )
   })
 })
 
@@ -54,12 +62,25 @@ test_that("a tolerance is kept, and limits are told of", {
   image <- disc(c(60, 60))
   seeds <- three_seeds(c(60, 60))
   direct <- random_walker(image, seeds, method = "direct", prob = TRUE, device = "cpu")
-  off <- function(tol) max(abs(random_walker(image, seeds, method = "cg", tol = tol, prob = TRUE)$probabilities - direct$probabilities))
+  off <- function(tol) max(
+    abs(
+      random_walker(
+        image, seeds, method = "cg", tol = tol, prob = TRUE
+      )$probabilities - direct$probabilities
+    )
+  )
   expect_lt(off(1e-3), 1e-2)
   expect_lt(off(1e-12), 1e-10)
-  expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 1), "in 1 iteration: .* labels may be wrong; use a larger 'maxit'", class = "cudafactor_warning_not_converged")
+  expect_warning(
+    r <- random_walker(image, seeds, method = "cg", maxit = 1),
+    "in 1 iteration: .* labels may be wrong; use a larger 'maxit'",
+    class = "cudafactor_warning_not_converged"
+  )
   expect_output(print(r), "\n1 iteration,")
-  expect_warning(r <- random_walker(image, seeds, method = "cg", maxit = 2), class = "cudafactor_warning_not_converged")
+  expect_warning(
+    r <- random_walker(image, seeds, method = "cg", maxit = 2),
+    class = "cudafactor_warning_not_converged"
+  )
   expect_identical(list(r$iterations, r$error), list(2, Inf))
   expect_output(print(r), "2 iterations")
   expect_error(random_walker(image, seeds, tol = 0), class = "cudafactor_error_argument")
@@ -68,7 +89,7 @@ test_that("a tolerance is kept, and limits are told of", {
   expect_error(random_walker(image, seeds, method = "ls"), class = "cudafactor_error_argument")
 })
 
-test_that("regions that weights of 1e-10 join to the rest have the exact solution's probabilities", {
+test_that("regions behind weights of 1e-10 have the exact solution's probabilities", {
   for_each_device(function(device) {
     expect_right <- function(image, beta = 130) {
       seeds <- array(0, dim(image))

@@ -1,7 +1,10 @@
 # The images that lie beside the repository, and what scikit-image's exact mode makes of them.
 
 segmentation_folder <- function() {
-  folders <- c(Sys.getenv("CUDAFACTOR_DATA"), "../shared/data", "../../../shared/data", "../../../../shared/data")
+  folders <- c(
+    Sys.getenv("CUDAFACTOR_DATA"), "../shared/data", "../../../shared/data",
+    "../../../../shared/data"
+  )
   folders <- file.path(folders[nzchar(folders)], "segmentation")
   Find(function(folder) file.exists(file.path(folder, "coins.png")), folders)
 }
@@ -37,7 +40,10 @@ expect_reference <- function(folder, cases, ...) {
     name <- sprintf("%s_b%d", case$seeds, case$beta)
     file <- function(stem) file.path(folder, paste0(name, "_", stem))
     seeds <- numbers(file.path(folder, paste0(case$seeds, ".png")))
-    r <- random_walker(png::readPNG(file.path(folder, paste0(case$image, ".png"))), seeds, case$beta, prob = TRUE, ...)
+    r <- random_walker(
+      png::readPNG(file.path(folder, paste0(case$image, ".png"))), seeds, case$beta, prob = TRUE,
+      ...
+    )
     expect_identical(r$unknowns, as.double(case$unknowns), info = name)
     p <- matrix(r$probabilities, length(seeds))
     inside <- seeds >= 0
@@ -57,16 +63,22 @@ expect_reference <- function(folder, cases, ...) {
 
 test_that("probabilities and labels are those of the exact reference", {
   folder <- segmentation_folder()
-  skip_if(is.null(folder), "no folder data/segmentation: set CUDAFACTOR_DATA to the folder of the data")
+  skip_if(
+    is.null(folder), "no folder data/segmentation: set CUDAFACTOR_DATA to the folder of the data"
+  )
   skip_if_not_installed("png")
   expect_reference(folder, cases)
 })
 
 test_that("so are those that were iterated for", {
   folder <- segmentation_folder()
-  skip_if(is.null(folder), "no folder data/segmentation: set CUDAFACTOR_DATA to the folder of the data")
+  skip_if(
+    is.null(folder), "no folder data/segmentation: set CUDAFACTOR_DATA to the folder of the data"
+  )
   skip_if_not_installed("png")
   # With weights at the least there are, iterations do not end: there "auto" factors.
   iterated <- cases[!(cases$seeds == "coins_seeds2" & cases$beta == 1000), ]
-  for_each_device(function(device) expect_reference(folder, iterated, method = "cg", device = device))
+  for_each_device(
+    function(device) expect_reference(folder, iterated, method = "cg", device = device)
+  )
 })

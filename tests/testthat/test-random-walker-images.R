@@ -22,9 +22,18 @@ test_that("an alpha channel is left out, whatever it holds", {
   all <- random_walker(varying, seeds, prob = TRUE, channels = 1:4)
   expect_identical(all$channels, 1:4)
   expect_gt(max(abs(all$probabilities - wanted)), 1e-3)
-  expect_error(random_walker(with_alpha(rgb, NA, 4), seeds, channels = 1:4), class = "cudafactor_error_non_finite")
+  expect_error(
+    random_walker(with_alpha(rgb, NA, 4), seeds, channels = 1:4),
+    class = "cudafactor_error_non_finite"
+  )
   # No pixels: no seed, and no warning.
-  expect_warning(expect_error(random_walker(array(0, c(0, 0, 4)), matrix(0, 0, 0)), "label above 0", class = "cudafactor_error_argument"), NA)
+  expect_warning(
+    expect_error(
+      random_walker(array(0, c(0, 0, 4)), matrix(0, 0, 0)), "label above 0",
+      class = "cudafactor_error_argument"
+    ),
+    NA
+  )
 })
 
 test_that("pictures read by png", {
@@ -68,7 +77,9 @@ test_that("imager's images have four extents, the horizontal one first", {
 
 test_that("EBImage's images say whether they have colours", {
   where <- environment()
-  methods::setClass("Image", representation(colormode = "integer"), contains = "array", where = where)
+  methods::setClass(
+    "Image", representation(colormode = "integer"), contains = "array", where = where
+  )
   on.exit(methods::removeClass("Image", where = where))
   ebimage <- function(x, colormode) methods::new("Image", x, colormode = colormode)
   r <- random_walker(ebimage(array(grey, c(5, 6)), 0L), ebimage(array(seeds, c(5, 6)), 0L))
@@ -76,11 +87,18 @@ test_that("EBImage's images say whether they have colours", {
   expect_true(r$horizontal_first)
   colours <- array(c(grey, 1 - grey, grey^2), c(5, 6, 3))
   wanted <- random_walker(colours, seeds, prob = TRUE)
-  expect_identical(random_walker(ebimage(colours, 2L), seeds, prob = TRUE)$probabilities, wanted$probabilities)
+  expect_identical(
+    random_walker(ebimage(colours, 2L), seeds, prob = TRUE)$probabilities, wanted$probabilities
+  )
   # Colours come before frames there.
   frames <- array(c(colours, colours), c(5, 6, 3, 2))
   both <- array(c(seeds, seeds), c(5, 6, 2))
   r <- random_walker(ebimage(frames, 2L), both, prob = TRUE)
-  expect_identical(r$probabilities, random_walker(aperm(frames, c(1, 2, 4, 3)), both, prob = TRUE)$probabilities)
-  expect_error(random_walker(ebimage(colours, 2L), array(seeds, c(5, 6, 3))), "with colours", class = "cudafactor_error_dimension")
+  expect_identical(
+    r$probabilities, random_walker(aperm(frames, c(1, 2, 4, 3)), both, prob = TRUE)$probabilities
+  )
+  expect_error(
+    random_walker(ebimage(colours, 2L), array(seeds, c(5, 6, 3))), "with colours",
+    class = "cudafactor_error_dimension"
+  )
 })

@@ -1,4 +1,5 @@
-# What plot() draws of a segmentation: the legend beside the image, axes along it, and nothing that stays changed.
+# What plot() draws of a segmentation: the legend beside the image, axes along it, and nothing that
+# stays changed.
 
 # A segmentation whose labels are these, in parts of an image.
 parts_of <- function(labels, rows = 20L, columns = 30L) {
@@ -12,7 +13,8 @@ parts_of <- function(labels, rows = 20L, columns = 30L) {
 two <- parts_of(1:2)
 twenty <- parts_of(1:20)
 
-# The pixels of a device of this size after `code`, as darkness by rows and columns, whether they are pure red or blue, and where in them the last image lies.
+# The pixels of a device of this size after `code`, as darkness by rows and columns, whether they
+# are pure red or blue, and where in them the last image lies.
 drawn <- function(code, width = 600, height = 450, extents = c(20, 30)) {
   skip_if_not_installed("png")
   skip_if_not(capabilities("png"))
@@ -41,7 +43,9 @@ expect_beside <- function(d, info) {
   expect_false(any(right[nrow(right), ]), info = info)
 }
 
-red_and_blue <- function(r, ...) plot(r, alpha = 1, col = rep_len(c("#FF0000", "#0000FF"), length(r$label_values)), ...)
+red_and_blue <- function(r, ...) plot(
+  r, alpha = 1, col = rep_len(c("#FF0000", "#0000FF"), length(r$label_values)), ...
+)
 
 test_that("the legend lies beside the image", {
   long <- parts_of(c(1e9, 2e9))
@@ -103,7 +107,12 @@ test_that("settings of the device stay as they were", {
 test_that("arguments of plots are taken", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
-  expect_silent(plot(two, main = "two", sub = "sub", las = 1, cex.axis = 0.5, col.lab = "red", xlab = NULL, ylab = "y", bty = "o"))
+  expect_silent(
+    plot(
+      two, main = "two", sub = "sub", las = 1, cex.axis = 0.5, col.lab = "red", xlab = NULL,
+      ylab = "y", bty = "o"
+    )
+  )
   expect_silent(plot(two, axes = FALSE, ann = FALSE))
   expect_silent(plot(two, xaxt = "n", asp = NA))
   usr <- graphics::par("usr")
@@ -118,7 +127,10 @@ test_that("as many labels are named as there is room for", {
     grDevices::pdf(NULL, width, height)
     on.exit(grDevices::dev.off())
     graphics::plot.new()
-    c(cudafactor:::picture_key(as.character(seq_len(count)), rep("red", count)), list(wide_at_most = 0.45 * graphics::par("pin")[[1L]] + graphics::par("mai")[[4L]]))
+    c(
+      cudafactor:::picture_key(as.character(seq_len(count)), rep("red", count)),
+      list(wide_at_most = 0.45 * graphics::par("pin")[[1L]] + graphics::par("mai")[[4L]])
+    )
   }
   few <- key(5, 7, 7)
   expect_identical(few$names, as.character(1:5))

@@ -15,7 +15,8 @@ two_seeds <- function(rows = 12, columns = 16, values = 1:2) {
   seeds
 }
 
-# The model by a dense solve: probabilities of the labels, by rows for pixels. Every pixel must reach a seed.
+# The model by a dense solve: probabilities of the labels, by rows for pixels. Every pixel must
+# reach a seed.
 dense_walk <- function(image, seeds, beta = 130, spacing = rep(1, length(dim(seeds)))) {
   space <- dim(seeds)
   n <- prod(space)
@@ -63,7 +64,9 @@ test_that("labels and probabilities are those of the model", {
   expect_identical(r$unknowns, 190)
   expect_gt(r$factor_entries, 190)
   expect_identical(r$unreached, 0)
-  expect_identical(r[c("method", "auto", "device")], list(method = "direct", auto = TRUE, device = "cpu"))
+  expect_identical(
+    r[c("method", "auto", "device")], list(method = "direct", auto = TRUE, device = "cpu")
+  )
   plain <- random_walker(halves(), two_seeds(), method = "direct")
   expect_false(plain$auto)
   expect_null(plain$probabilities)
@@ -82,7 +85,10 @@ test_that("seeds may be of any type and labels of any number", {
   expect_identical(renamed$label_values, c(7L, 4000L))
   expect_identical(dimnames(renamed$probabilities)[[3L]], c("7", "4000"))
   expect_identical(renamed$labels == 4000L, first$labels == 1L)
-  expect_equal(unname(renamed$probabilities[, , "4000"]), unname(first$probabilities[, , "1"]), tolerance = 1e-12)
+  expect_equal(
+    unname(renamed$probabilities[, , "4000"]), unname(first$probabilities[, , "1"]),
+    tolerance = 1e-12
+  )
   many <- matrix(0L, 12, 16)
   many[seq(1, 192, by = 9)] <- 1:22
   expect_walk(image, many)
@@ -125,9 +131,15 @@ test_that("nothing to seek, one label, and the smallest images", {
   expect_true(all(one$labels == 6L))
   expect_true(all(one$probabilities == 1))
   expect_identical(random_walker(matrix(0), matrix(2))$labels, matrix(2L))
-  expect_identical(random_walker(matrix(0, 1, 5), matrix(c(1, 0, 0, 0, 2), 1))$labels, matrix(c(1L, 1L, 1L, 2L, 2L), 1))
+  expect_identical(
+    random_walker(matrix(0, 1, 5), matrix(c(1, 0, 0, 0, 2), 1))$labels,
+    matrix(c(1L, 1L, 1L, 2L, 2L), 1)
+  )
   # A constant image has no edges: the nearer seed, and the lower label half way.
-  expect_identical(random_walker(matrix(7, 5, 1), matrix(c(2, 0, 0, 0, 1), 5))$labels, matrix(c(2L, 2L, 1L, 1L, 1L), 5))
+  expect_identical(
+    random_walker(matrix(7, 5, 1), matrix(c(2, 0, 0, 0, 1), 5))$labels,
+    matrix(c(2L, 2L, 1L, 1L, 1L), 5)
+  )
 })
 
 test_that("volumes, channels and spacing", {
@@ -149,7 +161,10 @@ test_that("volumes, channels and spacing", {
   # With less contrast: a dense solve loses digits to weights near 1e-10.
   expect_walk(volume[, , 1:3], flat, spacing = c(2, 0.5), beta = 20)
   few <- random_walker(volume, flat, prob = TRUE, channels = c(6, 2))
-  expect_identical(few$probabilities, random_walker(volume[, , c(6, 2)], flat, prob = TRUE, channels = 1:2)$probabilities)
+  expect_identical(
+    few$probabilities,
+    random_walker(volume[, , c(6, 2)], flat, prob = TRUE, channels = 1:2)$probabilities
+  )
   colours <- array(runif(4 * 5 * 6 * 3), c(4:6, 3L))
   expect_identical(expect_walk(colours, seeds)$channels, 1:3)
 })
@@ -162,7 +177,10 @@ test_that("beta and the image's scale", {
   a <- random_walker(image, two_seeds(), prob = TRUE)
   b <- random_walker(image / 255, two_seeds(), prob = TRUE, beta = 130 * 255)
   expect_equal(a$probabilities, b$probabilities, tolerance = 1e-9)
-  expect_identical(random_walker(image > 127, two_seeds())$labels, random_walker((image > 127) + 0, two_seeds())$labels)
+  expect_identical(
+    random_walker(image > 127, two_seeds())$labels,
+    random_walker((image > 127) + 0, two_seeds())$labels
+  )
 })
 
 test_that("print and plot show it", {
@@ -171,7 +189,13 @@ test_that("print and plot show it", {
   seeds[7, 14] <- 0L
   seeds[9, 9] <- 8L
   r <- random_walker(halves(), seeds)
-  expect_output(print(r), "12 x 16 pixels by random walks, beta = 130.*direct.*by \"auto\".*12 pixels left out.*48 pixels that no seed reaches")
+  expect_output(
+    print(r),
+    paste0(
+      "12 x 16 pixels by random walks, beta = 130.*direct.*by \"auto\".*",
+      "12 pixels left out.*48 pixels that no seed reaches"
+    )
+  )
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_identical(plot(r, main = "two"), r)
@@ -207,21 +231,40 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds - 0.5), "argument", "seeds", "whole numbers")
   # Integers that are not NA, whose number is below them all.
   for (bad in c(1e10, -3e9, 2^31, -2^31)) {
-    refused(random_walker(image, replace(seeds + 0, 5, bad)), "argument", "seeds", "between -2147483647 and 2147483647, not ")
+    refused(
+      random_walker(image, replace(seeds + 0, 5, bad)), "argument", "seeds",
+      "between -2147483647 and 2147483647, not "
+    )
   }
   ends <- random_walker(image, replace(replace(seeds + 0, 5, 2^31 - 1), 30, 1 - 2^31))
   expect_identical(ends$label_values, c(1:2, .Machine$integer.max))
   expect_identical(ends$labels[[30]], -1L)
   refused(random_walker(image, seeds * Inf), "non_finite", "seeds")
-  refused(random_walker(image, seeds * 0L), "argument", "seeds", "^'seeds' must have a label above 0")
+  refused(
+    random_walker(image, seeds * 0L), "argument", "seeds", "^'seeds' must have a label above 0"
+  )
   refused(random_walker(image, -seeds), "argument", "seeds", "label above 0")
-  refused(random_walker(image, t(seeds)), "dimension", words = "'image' is 12 x 16 and 'seeds' 16 x 12")
+  refused(
+    random_walker(image, t(seeds)), "dimension", words = "'image' is 12 x 16 and 'seeds' 16 x 12"
+  )
   refused(random_walker(image, seeds[-1, ]), "dimension")
   refused(random_walker(image, array(seeds, c(12, 16, 1))), "dimension")
-  refused(random_walker(image, array(seeds, c(12, 16, 1, 1))), "dimension", words = "two or three dimensions")
-  refused(random_walker(array(0, c(12, 16, 0)), seeds), "dimension", words = "at least one channel, but is 12 x 16 x 0")
-  refused(random_walker(array(0, c(12, 16, 0)), seeds, channels = 1), "dimension", words = "at least one channel")
-  refused(random_walker(structure(array(0, c(12, 16, 1, 0)), class = c("cimg", "numeric")), seeds), "dimension", words = "at least one channel")
+  refused(
+    random_walker(image, array(seeds, c(12, 16, 1, 1))), "dimension",
+    words = "two or three dimensions"
+  )
+  refused(
+    random_walker(array(0, c(12, 16, 0)), seeds), "dimension",
+    words = "at least one channel, but is 12 x 16 x 0"
+  )
+  refused(
+    random_walker(array(0, c(12, 16, 0)), seeds, channels = 1), "dimension",
+    words = "at least one channel"
+  )
+  refused(
+    random_walker(structure(array(0, c(12, 16, 1, 0)), class = c("cimg", "numeric")), seeds),
+    "dimension", words = "at least one channel"
+  )
   # Finite, and their squares are not.
   refused(random_walker(image * 1e160, seeds), "argument", "image", "^'image' has values too large")
   refused(random_walker(image * 0 + 1e308, seeds), "argument", "image", "too large")
@@ -234,12 +277,17 @@ test_that("wrong input is refused by class", {
   refused(random_walker(mean, seeds), "type")
   refused(random_walker(as.data.frame(image), seeds), "type", words = "class \"data.frame\"")
   refused(random_walker(image, factor(seeds)), "type", words = "'seeds' .* class \"factor\"")
-  refused(random_walker(structure(seeds, class = "nativeRaster"), seeds), "type", words = "native = FALSE")
+  refused(
+    random_walker(structure(seeds, class = "nativeRaster"), seeds), "type", words = "native = FALSE"
+  )
   refused(random_walker(image, seeds, beta = -1), "argument", "beta")
   refused(random_walker(image, seeds, beta = 1:2), "argument", "beta")
   refused(random_walker(image, seeds, beta = Inf), "argument", "beta", "^'beta' must be finite")
   refused(random_walker(image, seeds, maxit = 1.5), "argument", "maxit", "whole number")
-  refused(random_walker(image, seeds, method = "cholesky"), "argument", "method", "\"auto\", \"direct\", \"cg\"")
+  refused(
+    random_walker(image, seeds, method = "cholesky"), "argument", "method",
+    "\"auto\", \"direct\", \"cg\""
+  )
   refused(random_walker(image, seeds, method = 1), "argument", "method")
   refused(random_walker(image, seeds, prob = NA), "argument", "prob")
   refused(random_walker(image, seeds, spacing = 1), "argument", "spacing", "2 positive numbers")
@@ -247,7 +295,10 @@ test_that("wrong input is refused by class", {
   refused(random_walker(image, seeds, spacing = c(NA, 1)), "argument", "spacing")
   refused(random_walker(image, seeds, channels = 2), "argument", "channels")
   refused(random_walker(image, seeds, device = "gpu"), "device_unavailable")
-  refused(random_walker(image, seeds, method = "direct", device = "cuda"), "argument", "device", "runs on the CPU")
+  refused(
+    random_walker(image, seeds, method = "direct", device = "cuda"), "argument", "device",
+    "runs on the CPU"
+  )
 })
 
 test_that("NA in seeds stands for an unknown label", {
@@ -265,5 +316,7 @@ test_that("NA in seeds stands for an unknown label", {
   # Logical marks of one label.
   one <- random_walker(image, replace(matrix(NA, 9, 7), 5, TRUE))
   expect_identical(unique(c(one$labels)), 1L)
-  expect_error(random_walker(image, replace(seeds + 0, 5, NaN)), class = "cudafactor_error_non_finite")
+  expect_error(
+    random_walker(image, replace(seeds + 0, 5, NaN)), class = "cudafactor_error_non_finite"
+  )
 })

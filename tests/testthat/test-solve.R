@@ -8,7 +8,10 @@ test_that("systems of every size have small backward errors", {
         z <- gpu_solve(a, b, device = device, precision = precision)
         expect_small(residual_solve(z, a, b, precision), "solve")
       }
-      expect_small(residual_solve(gpu_solve(a, device = device, precision = precision), a, diag(n), precision), "solve")
+      expect_small(
+        residual_solve(gpu_solve(a, device = device, precision = precision), a, diag(n), precision),
+        "solve"
+      )
     }
   })
 })
@@ -22,7 +25,9 @@ test_that("ill-conditioned and graded systems have small backward errors", {
       expect_small(residual_solve(gpu_solve(a, b, device = device), a, b, "double"), "solve")
     }
     a <- graded_matrix(30, 30, 2)
-    expect_small(residual_solve(gpu_solve(a, 1:30, tol = 0, device = device), a, 1:30, "double"), "solve")
+    expect_small(
+      residual_solve(gpu_solve(a, 1:30, tol = 0, device = device), a, 1:30, "double"), "solve"
+    )
   })
 })
 
@@ -36,9 +41,14 @@ test_that("names and shapes are base R's", {
   columns <- a
   colnames(columns) <- c("a", "b")
   for_each_device(function(device) {
-    for (x in list(a, both, rows, columns, structure(a, note = 1), matrix(c(2L, 1L, 1L, 3L), 2), as.data.frame(a))) {
+    for (x in list(
+      a, both, rows, columns, structure(a, note = 1), matrix(c(2L, 1L, 1L, 3L), 2), as.data.frame(a)
+    )) {
       expect_as_base(gpu_solve(x, device = device), solve.default(x))
-      for (y in list(1:2, c(p = 1, q = 2), b, b[, 1, drop = FALSE], unname(b), array(1:2, 2), c(TRUE, FALSE), factor(1:2), c("3", "4"))) {
+      for (y in list(
+        1:2, c(p = 1, q = 2), b, b[, 1, drop = FALSE], unname(b), array(1:2, 2), c(TRUE, FALSE),
+        factor(1:2), c("3", "4")
+      )) {
         expect_as_base(gpu_solve(x, y, device = device), solve.default(x, y))
       }
     }
@@ -54,7 +64,9 @@ test_that("what solve() refuses is refused in its words", {
   expect_as_base(gpu_solve(a, diag(3)), solve(a, diag(3)))
   expect_as_base(gpu_solve(a, matrix(0, 2, 0)), solve(a, matrix(0, 2, 0)))
   expect_as_base(gpu_solve(a, NULL), solve(a, NULL))
-  expect_as_base(gpu_solve(a, data.frame(a = 1:2, b = 3:4)), solve.default(a, data.frame(a = 1:2, b = 3:4)))
+  expect_as_base(
+    gpu_solve(a, data.frame(a = 1:2, b = 3:4)), solve.default(a, data.frame(a = 1:2, b = 3:4))
+  )
   expect_as_base(gpu_solve(a, 1:2, LINPACK = TRUE), solve(a, 1:2, LINPACK = TRUE))
   for (kind in setdiff(names(odd_operands), "null")) {
     x <- odd_operands[[kind]]
@@ -79,7 +91,9 @@ test_that("singular systems say where and how badly", {
     expect_equal(e$rcond, 1e-20)
     expect_equal(gpu_solve(near, 1:2, tol = 0, device = device), solve(near, 1:2, tol = 0))
     x <- 1 / outer(1:12, 1:12, function(i, j) i + j - 1)
-    expect_error(gpu_solve(x, device = device), "computationally singular", class = "cudafactor_error_singular")
+    expect_error(
+      gpu_solve(x, device = device), "computationally singular", class = "cudafactor_error_singular"
+    )
     expect_error(gpu_solve(matrix(0, 3, 3), device = device), "U[1,1] = 0", fixed = TRUE)
   })
 })
@@ -91,13 +105,17 @@ test_that("NA in the matrix ends as in base R, and NA on the right propagates", 
       a[2, 2] <- special
       ours <- outcome(gpu_solve(a, 1:3, device = device))
       if (getRversion() < "4.2.3") {
-        expect_identical(ours$error, "system is computationally singular: reciprocal condition number = 0")
+        expect_identical(
+          ours$error, "system is computationally singular: reciprocal condition number = 0"
+        )
       } else {
         expect_null(ours$error)
         expect_identical(anyNA(ours$value), is.na(special))
       }
     }
-    expect_identical(is.na(gpu_solve(diag(3), c(1, NA, 3), device = device)), is.na(solve(diag(3), c(1, NA, 3))))
+    expect_identical(
+      is.na(gpu_solve(diag(3), c(1, NA, 3), device = device)), is.na(solve(diag(3), c(1, NA, 3)))
+    )
   })
 })
 
@@ -116,8 +134,13 @@ test_that("in single precision the default tolerances are those of single precis
   hilbert <- 1 / outer(1:8, 1:8, function(i, j) i + j - 1)
   collinear <- cbind(1, a = 1:20, b = 1 + 3 * (1:20))
   for_each_device(function(device) {
-    expect_error(gpu_solve(hilbert, precision = "single", device = device), class = "cudafactor_error_singular")
-    expect_error(solve(gpu_lu(hilbert, precision = "single", device = device)), class = "cudafactor_error_singular")
+    expect_error(
+      gpu_solve(hilbert, precision = "single", device = device), class = "cudafactor_error_singular"
+    )
+    expect_error(
+      solve(gpu_lu(hilbert, precision = "single", device = device)),
+      class = "cudafactor_error_singular"
+    )
     expect_silent(gpu_solve(hilbert, device = device))
     expect_identical(gpu_qr(collinear, precision = "single", device = device)$rank, 2L)
     fit <- gpu_lm_fit(collinear, 1:20, precision = "single", device = device)

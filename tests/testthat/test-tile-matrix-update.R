@@ -15,7 +15,10 @@ expect_change <- function(out, r, v, by, precision) {
   product <- tcrossprod(v)
   expect_true(all(out[lower.tri(out)] == 0) && all(diag(out) > 0))
   scale <- max(norm_one(before), norm_one(before + by * product))
-  expect_small(relative(crossprod(out) - (before + by * product), max(1, nrow(r)) * unit[[precision]] * scale), "cholesky")
+  expect_small(
+    relative(crossprod(out) - (before + by * product), max(1, nrow(r)) * unit[[precision]] * scale),
+    "cholesky"
+  )
 }
 
 test_that("a second file has the factor of A + VV', or of A - VV', and the first one stays", {
@@ -32,11 +35,18 @@ test_that("a second file has the factor of A + VV', or of A - VV', and the first
         expect_true(inherits(up, "tile_matrix"))
         expect_identical(up$precision, precision)
         expect_change(as.matrix(up), f$plain, v, 1, precision)
-        down <- chol_downdate(up, v, device = device, file = files[[2L]], host_memory = "100MB", gpu_memory = "1GB")
+        down <- chol_downdate(
+          up, v, device = device, file = files[[2L]], host_memory = "100MB", gpu_memory = "1GB"
+        )
         expect_change(as.matrix(down), as.matrix(up), v, -1, precision)
         # It is a factor as chol_file() makes one.
         b <- random_matrix(n, 2)
-        expect_small(residual_solve(chol_solve(down, b, device = device), crossprod(as.matrix(down)), b, precision), "solve")
+        expect_small(
+          residual_solve(
+            chol_solve(down, b, device = device), crossprod(as.matrix(down)), b, precision
+          ),
+          "solve"
+        )
         unlink(files)
       }
       expect_identical(tools::md5sum(f$file), before)
@@ -70,14 +80,25 @@ test_that("where there is no factor there is no file", {
       for (name in names(fields)) expect_identical(e[[name]], fields[[name]])
     }
     v <- replace(double(40), 33, 1.5)
-    refused(chol_downdate(f$r, v, file = file, device = device), "not_positive_definite", order = 33L)
-    refused(chol_update(f$r, replace(v, 2, NaN), file = file, device = device), "non_finite", argument = "v")
+    refused(
+      chol_downdate(f$r, v, file = file, device = device), "not_positive_definite", order = 33L
+    )
+    refused(
+      chol_update(f$r, replace(v, 2, NaN), file = file, device = device), "non_finite",
+      argument = "v"
+    )
     refused(chol_update(f$r, v[-1], file = file, device = device), "dimension")
-    refused(chol_update(f$r, v, file = file, host_memory = 1000, device = device), "argument", argument = "host_memory")
+    refused(
+      chol_update(f$r, v, file = file, host_memory = 1000, device = device), "argument",
+      argument = "host_memory"
+    )
     refused(chol_update(f$r, v, file = file.path(file, "there"), device = device), "file")
     # A margin that is small is told, and the file is there.
     v[[33L]] <- if (precision == "single") sqrt(1 - 2e-4) else sqrt(1 - 1e-10)
-    w <- expect_warning(chol_downdate(f$r, v, file = file, device = device), class = "cudafactor_warning_ill_conditioned")
+    w <- expect_warning(
+      chol_downdate(f$r, v, file = file, device = device),
+      class = "cudafactor_warning_ill_conditioned"
+    )
     expect_lt(w$margin, 1e-3)
     expect_true(file.exists(file))
   })

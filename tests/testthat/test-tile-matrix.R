@@ -1,4 +1,5 @@
-# Matrices in files of tiles: what is written comes back, by any subscripts, and what cannot be written leaves nothing.
+# Matrices in files of tiles: what is written comes back, by any subscripts, and what cannot be
+# written leaves nothing.
 
 new_file <- function() tempfile(fileext = ".tiles")
 
@@ -40,7 +41,9 @@ test_that("the triangle of a symmetric matrix is given whole", {
     expect_identical(as.matrix(y), x)
     unlink(file)
   }
-  expect_error(tile_matrix(matrix(0, 3, 4), new_file(), triangle = TRUE), class = "cudafactor_error_dimension")
+  expect_error(
+    tile_matrix(matrix(0, 3, 4), new_file(), triangle = TRUE), class = "cudafactor_error_dimension"
+  )
 })
 
 test_that("a function is asked for each block once", {
@@ -91,10 +94,15 @@ test_that("functions may give integers, logicals and matrices of other classes",
 
 test_that("where a block cannot be had there is no file, and the error names the tile", {
   file <- new_file()
-  at <- function(wrong) function(i, j) if (i[[1L]] == 8 && j[[1L]] == 15) wrong else matrix(0, length(i), length(j))
+  at <- function(wrong) function(i, j) {
+    if (i[[1L]] == 8 && j[[1L]] == 15) wrong else matrix(0, length(i), length(j))
+  }
   make <- function(f) tile_matrix(f, file, dim = c(20, 20), tile = 7)
   for (wrong in list(1:49, matrix(0, 7, 7), matrix(0, 6, 7), 1, numeric())) {
-    expect_error(make(at(wrong)), "tile (2, 3), rows 8 to 14 and columns 15 to 20", fixed = TRUE, class = "cudafactor_error_dimension")
+    expect_error(
+      make(at(wrong)), "tile (2, 3), rows 8 to 14 and columns 15 to 20", fixed = TRUE,
+      class = "cudafactor_error_dimension"
+    )
     expect_false(file.exists(file))
   }
   for (wrong in list("a", NULL, list(1), 1i, factor("a"), sum)) {
@@ -110,7 +118,10 @@ test_that("an interrupt while a file is filled leaves no file", {
   skip_unless_interruptible()
   file <- new_file()
   tried <- tryCatch(
-    tile_matrix(dim = c(20, 20), file = file, tile = 7, function(i, j) if (j[[1L]] > 1) interrupt_myself() else matrix(0, length(i), length(j))),
+    tile_matrix(
+      dim = c(20, 20), file = file, tile = 7,
+      function(i, j) if (j[[1L]] > 1) interrupt_myself() else matrix(0, length(i), length(j))
+    ),
     interrupt = function(i) "interrupted"
   )
   expect_identical(tried, "interrupted")
@@ -163,8 +174,10 @@ test_that("tiles are as large as the matrix asks for", {
 
 # Subscripts of all kinds for `n` rows.
 subscripts <- function(n) list(
-  integer(), 0L, seq_len(n), rev(seq_len(n)), n, sample.int(n, 4, TRUE), c(0, sample.int(n, 3)), -1, -sample.int(n, n - 1L), -seq_len(n),
-  c(TRUE, FALSE), sample(c(TRUE, FALSE), n, TRUE), FALSE, TRUE, c(1.9, 2), c(2L, NA, 1L), NA, NA_integer_, factor(c("b", "a"))
+  integer(), 0L, seq_len(n), rev(seq_len(n)), n, sample.int(n, 4, TRUE), c(0, sample.int(n, 3)), -1,
+  -sample.int(n, n - 1L), -seq_len(n),
+  c(TRUE, FALSE), sample(c(TRUE, FALSE), n, TRUE), FALSE, TRUE, c(1.9, 2), c(2L, NA, 1L), NA,
+  NA_integer_, factor(c("b", "a"))
 )
 
 test_that("parts are those of the plain matrix", {
@@ -197,7 +210,8 @@ test_that("subscripts that make no sense are errors", {
   y <- tile_matrix(diag(5), file <- new_file(), tile = 2)
   on.exit(unlink(file))
   for (e in list(
-    outcome(y[1]), outcome(y[y]), outcome(y[6, 1]), outcome(y[1, 6]), outcome(y["a", 1]), outcome(y[c(-1, 1), 1]),
+    outcome(y[1]), outcome(y[y]), outcome(y[6, 1]), outcome(y[1, 6]), outcome(y["a", 1]),
+    outcome(y[c(-1, 1), 1]),
     outcome(y[1, 1, 1]), outcome(y[rep(TRUE, 6), 1]), outcome(y[1, -1i])
   )) {
     expect_s3_class(e$condition, "cudafactor_error_dimension")
@@ -235,13 +249,17 @@ test_that("a damaged tile is named, and others can be read", {
   x <- matrix(as.double(1:400), 20)
   y <- tile_matrix(x, file <- new_file(), tile = 10)
   on.exit(unlink(file))
-  # The tiles are in the order of columns, at the end of the first page and of two tables of a page each.
+  # The tiles are in the order of columns, at the end of the first page and of two tables of a page
+  # each.
   con <- file(file, "r+b")
   seek(con, 3 * 4096 + 2 * 4096 + 17, rw = "write")
   writeBin(as.raw(255L), con)
   close(con)
   e <- tryCatch(as.matrix(y), error = identity)
-  expect_s3_class(e, c("cudafactor_error_file_corrupt", "cudafactor_error_file", "cudafactor_error"), exact = FALSE)
+  expect_s3_class(
+    e, c("cudafactor_error_file_corrupt", "cudafactor_error_file", "cudafactor_error"),
+    exact = FALSE
+  )
   expect_identical(list(e$row, e$col, e$path), list(1L, 2L, y$path))
   expect_identical(y[11:20, 1:20], x[11:20, 1:20])
   expect_error(y[1, 11], class = "cudafactor_error_file_corrupt")
@@ -271,7 +289,11 @@ test_that("the object is ordinary data, for other sessions too", {
   setwd(old)
   saveRDS(y, file.path(folder, "y.rds"))
   expect_identical(readRDS(file.path(folder, "y.rds")), y)
-  child <- run_child(sprintf("library(cudafactor); y <- readRDS('%s'); cat(y[9, 8], dim(y))", file.path(folder, "y.rds")))
+  child <- run_child(
+    sprintf(
+      "library(cudafactor); y <- readRDS('%s'); cat(y[9, 8], dim(y))", file.path(folder, "y.rds")
+    )
+  )
   expect_identical(child$output, "72 9 9", info = child$output)
 })
 
@@ -302,7 +324,9 @@ test_that("a matrix on disk can be cut into other tiles", {
 
 test_that("print says what is there", {
   y <- tile_matrix(diag(5), file <- new_file(), tile = 2, triangle = TRUE)
-  expect_output(print(y), "tile_matrix: 5 x 5, the upper triangle in tiles of 2 x 2, double precision.*a matrix")
+  expect_output(
+    print(y), "tile_matrix: 5 x 5, the upper triangle in tiles of 2 x 2, double precision.*a matrix"
+  )
   expect_match(format(y), y$path, fixed = TRUE)
   expect_identical(withVisible(print(y))$visible, FALSE) |> capture.output() |> invisible()
   unlink(file)
@@ -321,9 +345,17 @@ test_that("what a killed process has begun is not taken for a matrix", {
   skip_on_os("windows")
   file <- new_file()
   run_child(sprintf(
-    "library(cudafactor); tile_matrix(function(i, j) if (j[1] > 8) tools::pskill(Sys.getpid(), 9) else outer(i, j), '%s', dim = 40, tile = 4)", file
+    paste(
+      "library(cudafactor);",
+      "f <- function(i, j) if (j[1] > 8) tools::pskill(Sys.getpid(), 9) else outer(i, j);",
+      "tile_matrix(f, '%s', dim = 40, tile = 4)"
+    ),
+    file
   ))
-  expect_error(open_tile_matrix(file), "must be complete, but [0-9]+ of its tiles were never written", class = "cudafactor_error_file_format")
+  expect_error(
+    open_tile_matrix(file), "must be complete, but [0-9]+ of its tiles were never written",
+    class = "cudafactor_error_file_format"
+  )
   unlink(file)
 })
 
@@ -334,7 +366,9 @@ test_that("what is written anew keeps its triangle, unless it is a factor", {
   expect_true(again$triangle)
   expect_identical(as.matrix(again), as.matrix(k))
   r <- chol_file(k)
-  expect_error(tile_matrix(r, tempfile(), triangle = TRUE), "factor", class = "cudafactor_error_argument")
+  expect_error(
+    tile_matrix(r, tempfile(), triangle = TRUE), "factor", class = "cudafactor_error_argument"
+  )
   whole <- tile_matrix(r, third <- tempfile())
   expect_false(whole$triangle)
   expect_identical(as.matrix(whole), as.matrix(r))
@@ -349,7 +383,8 @@ test_that("what is written anew keeps its triangle, unless it is a factor", {
 test_that("a forked child leaves a file that is being made to its parent", {
   skip_on_os("windows")
   child <- run_child(c(
-    "library(cudafactor)", "n <- 60", "file <- tempfile()", "parent <- Sys.getpid()", "cov <- function(i, j) exp(-abs(outer(i, j, '-')) / n)",
+    "library(cudafactor)", "n <- 60", "file <- tempfile()", "parent <- Sys.getpid()",
+    "cov <- function(i, j) exp(-abs(outer(i, j, '-')) / n)",
     "f <- function(i, j) {",
     "  if (j[[1]] == 41 && i[[1]] == 31) {",
     "    child <- parallel:::mcfork()",

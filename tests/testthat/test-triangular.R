@@ -9,9 +9,13 @@ test_that("systems of every size have small errors", {
         b <- random_matrix(n, columns)
         check <- function(z, r) expect_small(residual_triangular(z, r, b, precision), "triangular")
         check(gpu_backsolve(r, b, device = device, precision = precision), upper)
-        check(gpu_backsolve(r, b, transpose = TRUE, device = device, precision = precision), t(upper))
+        check(
+          gpu_backsolve(r, b, transpose = TRUE, device = device, precision = precision), t(upper)
+        )
         check(gpu_forwardsolve(r, b, device = device, precision = precision), lower)
-        check(gpu_forwardsolve(r, b, transpose = TRUE, device = device, precision = precision), t(lower))
+        check(
+          gpu_forwardsolve(r, b, transpose = TRUE, device = device, precision = precision), t(lower)
+        )
       }
     }
   })
@@ -25,12 +29,18 @@ test_that("arguments, shapes and names are base R's", {
     for (upper in c(TRUE, FALSE)) {
       for (transpose in c(TRUE, FALSE)) {
         for (k in 1:5) {
-          for (y in list(x, x[, 1], x[, 1, drop = FALSE], 1:5, as.data.frame(x), rbind(x, 1), array(1:5, 5))) {
+          for (y in list(
+            x, x[, 1], x[, 1, drop = FALSE], 1:5, as.data.frame(x), rbind(x, 1), array(1:5, 5)
+          )) {
             expect_as_base(
-              gpu_backsolve(r, y, k, upper, transpose, device = device), backsolve(r, y, k, upper, transpose)
+              gpu_backsolve(
+                r, y, k, upper, transpose, device = device
+              ), backsolve(r, y, k, upper, transpose)
             )
             expect_as_base(
-              gpu_forwardsolve(r, y, k, upper, transpose, device = device), forwardsolve(r, y, k, upper, transpose)
+              gpu_forwardsolve(
+                r, y, k, upper, transpose, device = device
+              ), forwardsolve(r, y, k, upper, transpose)
             )
           }
         }
@@ -49,7 +59,9 @@ test_that("the other triangle and further rows are not read", {
   r <- matrix(c(2, NaN, 1, 4), 2)
   for_each_setting(function(device, precision) {
     expect_identical(gpu_backsolve(r, c(4, 8), device = device, precision = precision), c(1, 2))
-    expect_identical(gpu_forwardsolve(t(r), c(4, 9), device = device, precision = precision), c(2, 1.75))
+    expect_identical(
+      gpu_forwardsolve(t(r), c(4, 9), device = device, precision = precision), c(2, 1.75)
+    )
     expect_identical(gpu_backsolve(r, c(4, NaN), 1, device = device, precision = precision), 2)
   })
 })
@@ -63,7 +75,9 @@ test_that("a zero on the diagonal is an error with its place", {
     expect_as_base(gpu_forwardsolve(r, 1:4, device = device), forwardsolve(r, 1:4))
     expect_as_base(gpu_backsolve(r, 1:4, 2, device = device), backsolve(r, 1:4, 2))
     r[3, 3] <- NA
-    expect_identical(outcome(gpu_backsolve(r, 1:4, device = device))$error, outcome(backsolve(r, 1:4))$error)
+    expect_identical(
+      outcome(gpu_backsolve(r, 1:4, device = device))$error, outcome(backsolve(r, 1:4))$error
+    )
   })
 })
 

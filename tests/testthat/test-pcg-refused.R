@@ -273,33 +273,3 @@ test_that("a diagonal factor is one where its class tells", {
     }
   }
 })
-
-test_that("numbers out of range are nobody's definiteness", {
-  skip_if_not_installed("Matrix")
-  set.seed(16)
-  a <- poisson(20)
-  b <- rnorm(400)
-  out_of_range <- function(...) expect_error(
-    pcg(...), "too large or too small", class = "cudafactor_error_non_finite"
-  )
-  out_of_range(a * 1e307, b, M = "jacobi")
-  out_of_range(a, b, M = function(r) r * 1e-200)
-  out_of_range(a * 1e-320, b, M = "none")
-  out_of_range(a * 1e-320, b, M = "jacobi")
-})
-
-test_that("a start that is far too large is none", {
-  skip_if_not_installed("Matrix")
-  a <- poisson(6, 5)
-  b <- cbind(rep(1e-200, 30), 1)
-  f <- pcg(a, b, x0 = cbind(rep(1, 30), 1e160))
-  expect_identical(f$x, pcg(a, b, method = "cg")$x)
-  # The first residual shows where one begins.
-  expect_identical(f$residuals[1, ], c(1, 1))
-  f <- pcg(as.matrix(a), b, x0 = cbind(rep(1, 30), 1e160))
-  expect_true(all(f$converged))
-  expect_solved(
-    pcg(as_gpu(as.matrix(a), "cpu", "single"), rep(1, 30), x0 = rep(1e30, 30)), as.matrix(a),
-    rep(1, 30), 1e-4
-  )
-})

@@ -4,7 +4,7 @@
 #' Matrices on disk
 #'
 #' `tile_matrix()` writes a matrix to a file in square tiles, and `open_tile_matrix()` opens such a
-#' file. The matrix may be larger than memory: `x` may be a [covariance()], a function that computes
+#' file. The matrix may be larger than memory: `x` may be a [lazy_covariance()], a function that computes
 #' blocks, or a file of another format. [chol_file()] factors the matrix.
 #'
 #' The object has the name of the file and a description. [saveRDS()] keeps it, and other sessions
@@ -12,7 +12,7 @@
 #' the same file. The file is open only during calls. Other processes cannot open it while one
 #' writes it; several can read it at once.
 #'
-#' With `triangle = TRUE`, the default for a [covariance()], only the upper triangle of a symmetric
+#' With `triangle = TRUE`, the default for a [lazy_covariance()], only the upper triangle of a symmetric
 #' matrix is stored, which halves the file. Entries of `x` below the diagonal are then ignored, and
 #' a function `x` is asked for blocks on and above the diagonal only. [chol_file()] factors such a
 #' matrix in place. It accepts files of whole matrices too.
@@ -24,7 +24,7 @@
 #' tiles has `m * (m + 1) / 2` tiles. The file has room for a sixteenth more tiles, at least 4 and
 #' at most 16. A triangle of 65536 rows takes 17 GiB. Large tiles waste room for a small matrix.
 #'
-#' @section Covariances: The tiles of a [covariance()] are computed on `device` from the
+#' @section Covariances: The tiles of a [lazy_covariance()] are computed on `device` from the
 #' coordinates, while others are written. `"auto"` uses the first GPU for 2048 points or more, else
 #' the CPU. The file has the entries of `as.matrix(x)` on that device, bit for bit.
 #'
@@ -56,21 +56,21 @@
 #'   inherit from it.
 #'
 #' @param x A numeric or logical matrix, an object that `as.matrix()` turns into one, a
-#'   [covariance()], a function that returns blocks, a [matrix_file()], or a `big.matrix` of package
+#'   [lazy_covariance()], a function that returns blocks, a [matrix_file()], or a `big.matrix` of package
 #'   bigmemory. Also a `tile_matrix`, to write it with other tiles or in another precision.
 #' @param file Name of the file, a string. `tile_matrix()` refuses a file that exists.
 #' @param dim For a function `x`: numbers of rows and columns, or one number for a square matrix.
 #' @param triangle `TRUE` stores only the upper triangle of a square matrix, which is taken as
-#'   symmetric. The default is `TRUE` for a [covariance()] and for a `tile_matrix` stored in this
+#'   symmetric. The default is `TRUE` for a [lazy_covariance()] and for a `tile_matrix` stored in this
 #'   way, else `FALSE`. A factor is always rewritten as an ordinary matrix.
 #' @param precision `"double"` (the default) or `"single"`: precision of the stored numbers and of
 #'   computations with them.
 #' @param tile Number of rows and columns of a tile. The default is 512 for fewer than 8192 rows and
 #'   columns, 1024 for fewer than 32768, else 2048. Larger tiles are faster. [chol_file()] needs
 #'   memory for at least three tiles.
-#' @param device Device for a [covariance()]: `"auto"`, `"cpu"`, `"cuda"` (the first GPU),
+#' @param device Device for a [lazy_covariance()]: `"auto"`, `"cpu"`, `"cuda"` (the first GPU),
 #'   `"cuda:1"` (the second GPU), and so on.
-#' @seealso [covariance()], [chol_file()], [chol_solve()], [tile_matrix_products],
+#' @seealso [lazy_covariance()], [chol_file()], [chol_solve()], [tile_matrix_products],
 #'   [tile_matrix_parts]; [matrix_file()] and [write_matrix_file()] for files of other formats
 #' @examples
 #' file <- tempfile(fileext = ".tiles")
@@ -81,7 +81,7 @@
 #'
 #' # A covariance matrix that is in no memory as a whole
 #' place <- seq(0, 1, length.out = 700)
-#' k <- tile_matrix(covariance(place, "matern32", range = 0.2), file)
+#' k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.2), file)
 #' k[1:3, c(1, 700)]
 #' unlink(file)
 #'

@@ -2,7 +2,7 @@
 # default methods would show how such an object is stored: the elements of its list, or its slots.
 
 # Each sentence names the functions that give plain data. Those of matrices in tiles are in
-# refused.R.
+# unsupported-generics.R.
 plain_data_texts <- c(
   lazy_covariance = "as.matrix() evaluates the matrix, and x[i, j] a part of it",
   matrix_file = "as.matrix() reads the matrix into memory",

@@ -4,18 +4,18 @@
 #' Matrices on disk
 #'
 #' `tile_matrix()` writes a matrix to a file in square tiles, and `open_tile_matrix()` opens such a
-#' file. The matrix may be larger than memory: `x` may be a [lazy_covariance()], a function that computes
-#' blocks, or a file of another format. [chol_file()] factors the matrix.
+#' file. The matrix may be larger than memory: `x` may be a [lazy_covariance()], a function that
+#' computes blocks, or a file of another format. [chol_file()] factors the matrix.
 #'
 #' The object has the name of the file and a description. [saveRDS()] keeps it, and other sessions
 #' on the machine can use it, but the numbers are in the file alone. A copy of the object refers to
 #' the same file. The file is open only during calls. Other processes cannot open it while one
 #' writes it; several can read it at once.
 #'
-#' With `triangle = TRUE`, the default for a [lazy_covariance()], only the upper triangle of a symmetric
-#' matrix is stored, which halves the file. Entries of `x` below the diagonal are then ignored, and
-#' a function `x` is asked for blocks on and above the diagonal only. [chol_file()] factors such a
-#' matrix in place. It accepts files of whole matrices too.
+#' With `triangle = TRUE`, the default for a [lazy_covariance()], only the upper triangle of a
+#' symmetric matrix is stored, which halves the file. Entries of `x` below the diagonal are then
+#' ignored, and a function `x` is asked for blocks on and above the diagonal only. [chol_file()]
+#' factors such a matrix in place. It accepts files of whole matrices too.
 #'
 #' The file keeps the dimnames of `x`. For a function they are `NULL`. Every tile has a checksum,
 #' which is compared at every read.
@@ -56,13 +56,13 @@
 #'   inherit from it.
 #'
 #' @param x A numeric or logical matrix, an object that `as.matrix()` turns into one, a
-#'   [lazy_covariance()], a function that returns blocks, a [matrix_file()], or a `big.matrix` of package
-#'   bigmemory. Also a `tile_matrix`, to write it with other tiles or in another precision.
+#'   [lazy_covariance()], a function that returns blocks, a [matrix_file()], or a `big.matrix` of
+#'   package bigmemory. Also a `tile_matrix`, to write it with other tiles or in another precision.
 #' @param file Name of the file, a string. `tile_matrix()` refuses a file that exists.
 #' @param dim For a function `x`: numbers of rows and columns, or one number for a square matrix.
 #' @param triangle `TRUE` stores only the upper triangle of a square matrix, which is taken as
-#'   symmetric. The default is `TRUE` for a [lazy_covariance()] and for a `tile_matrix` stored in this
-#'   way, else `FALSE`. A factor is always rewritten as an ordinary matrix.
+#'   symmetric. The default is `TRUE` for a [lazy_covariance()] and for a `tile_matrix` stored in
+#'   this way, else `FALSE`. A factor is always rewritten as an ordinary matrix.
 #' @param precision `"double"` (the default) or `"single"`: precision of the stored numbers and of
 #'   computations with them.
 #' @param tile Number of rows and columns of a tile. The default is 512 for fewer than 8192 rows and

@@ -176,7 +176,7 @@ held_on_disk <- function(path, dim) {
     return(if (file.exists(path)) fault_text(facts) else "no such file")
   }
   if (any(facts$dim != dim)) {
-    text <- "the file now holds another matrix, %s: open_tile_matrix() opens it"
+    text <- "the file holds another matrix now, which is %s: open_tile_matrix() opens it"
     return(sprintf(text, extents_text(facts$dim)))
   }
   holds <- switch(facts$holds,

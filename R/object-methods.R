@@ -5,7 +5,7 @@
 # unsupported-generics.R.
 plain_data_texts <- c(
   lazy_covariance = "as.matrix() evaluates the matrix, and x[i, j] a part of it",
-  matrix_file = "as.matrix() reads the matrix into memory",
+  matrix_file = "tile_matrix(x, file) reads the matrix into a file of tiles",
   gpu_qr_factor = "qr.R() and qr.Q() give R and Q, and as.qr() gives a plain \"qr\" object",
   gpu_lu = "lu_expand() gives L, U and P as matrices",
   ichol = "x$L is the factor, and as.matrix() gives the matrix L L'"

@@ -13,19 +13,19 @@ contract; dense; contract::; base::; conditions|messages
 covariance; elementwise; covariance::; device::covariance; covariance
 cuda; cuda; ; backend::cuda; device|gpu-(factor|limits|memory)
 elementwise; elementwise; ; device::elementwise; gpu-matrix-(arith|index|sums)
-files; tile_file; ; tiles::; (damaged|irregular)-files|matrix-file
+files; tile_file; ; tiles::; (damaged|irregular)-files|matrix-file(-refused)?
 foreign; tiled; foreign::; foreign::; matrix-file-packages
-lp; models; lp_ipm::; ; lp-(ipm|mps)
+lp; models; lp_ipm::; ; lp-(ipm|mps.*|scale)
 lu; dense; lu:: norms::; algo::dense::condition; lu|solve|determinant
 matmult; dense; gemm:: matmult_parts::; algo::dense::matmult; matmult
 multigrid; systems; multigrid::; device::stencil; pcg-amg
 numerics; numerics; ; ; cholesky-numerics
-pcg; systems; pcg::; algo::krylov algo::sparse algo::systems; pcg(-functions|-refused)?|ichol
+pcg; systems; pcg::; algo::krylov algo::sparse algo::systems; pcg(-[^a].*)?|ichol
 progress; tiled; progress::; progress::; progress
-qr; dense; qr:: qr_; algo::dense::qr_apply; qr(-apply)?|lm(-batch)?
-random_walker; models; random_walker::; algo::segmentation; random-walker(-cg|-system)?
+qr; dense; qr:: qr_; algo::dense::qr_apply; qr(-apply)?|lm(-batch.*)?
+random_walker; models; random_walker::; algo::segmentation; random-walker(-cg|-refused|-system)?
 resident; dense; resident:: blocks::; ; gpu-matrix(-base|-coerce|-products|-solve)?
-tiled; tiled; cholesky_ solve_definite:: tile_solve::; algo::tiled; tile-matrix(-products|-solve)?
+tiled; tiled; cholesky_ solve_definite:: tile_solve::; algo::tiled; tile-matrix(-[^u].*)?
 triangular; dense; triangular::; ; triangular
 update; update; ; ; cholesky-(rows|update)
 '

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use cudafactor::algo::krylov::outcome::Stopping;
 use cudafactor::algo::multigrid::algebraic::Algebraic;
-use cudafactor::algo::systems::resident::{pcg_resident, Made};
+use cudafactor::algo::systems::preconditioner::Built;
+use cudafactor::algo::systems::resident::pcg_resident;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;
@@ -182,7 +183,7 @@ fn solutions(dev: &CudaDevice, name: &str, a: &Matrix) -> Result<()> {
         tol: 1e-8,
         maxit: 100_000,
     };
-    for made in [Made::Multigrid, Made::Jacobi, Made::None] {
+    for made in [Built::Multigrid, Built::Jacobi, Built::None] {
         let mut least = f64::INFINITY;
         let mut iterations = 0;
         for _ in 0..3 {

@@ -15,27 +15,20 @@ use crate::algo::sparse::csr::{Sparse, Stored};
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::algo::systems::choice::factor_that_pays;
+use crate::algo::systems::preconditioner::{
+    built_of, is_mostly_zero, Built, Operand, PreconditionerName,
+};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::processor::Processor;
 use crate::base::scalar::try_zeroed;
 use crate::r::args::{self, Out};
-use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner, Kind};
+use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner};
 use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::reply::reply;
 use crate::r::session::{last, set_last};
 use crate::r::target::How;
 use crate::r::{pcg_dense, pcg_sparse};
-
-/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse
-/// one.
-const SPARSE: f64 = 0.25;
-
-/// Comes to an end where it is clear.
-fn is_mostly_zero(x: &[f64]) -> bool {
-    let most = (SPARSE * x.len() as f64) as usize;
-    x.iter().filter(|x| **x != 0.0).nth(most).is_none()
-}
 
 /// An error unless a sparse matrix is finite and, where all of it is stored, symmetric.
 pub fn check_symmetric(a: &Csc, stored: Stored) -> Result<()> {
@@ -64,48 +57,51 @@ impl Systems<'_> {
         Solved::new(found, |x| Ok(x.into_values()))
     }
 
-    /// With a preconditioner made of the matrix.
-    fn sparse(&self, a: &Csc, stored: Stored, kind: Kind) -> Result<Solved> {
+    /// With a preconditioner built from the matrix.
+    fn sparse(&self, a: &Csc, stored: Stored, asked: PreconditionerName) -> Result<Solved> {
         let product = Sparse::new(a, stored)?;
-        match kind {
-            Kind::None => Ok(self.on_host(&product, &Unpreconditioned)?.by(kind)),
-            Kind::Jacobi => {
+        match built_of(Operand::SparseOnHost, asked) {
+            Some(built @ Built::Jacobi) => {
                 let m = Jacobi::new(&self.host, &product.diagonal()?)?;
-                Ok(self.on_host(&product, &m)?.by(kind))
+                Ok(self.on_host(&product, &m)?.by(built))
             }
-            Kind::Cholesky => {
+            Some(built @ Built::Cholesky) => {
                 let m = Ordered::new(a, stored)?.factor(&self.host)?;
-                Ok(self.on_host(&product, &m)?.by(kind))
+                Ok(self.on_host(&product, &m)?.by(built))
             }
             // On a device, where R's matrix is.
-            Kind::Amg => Err(Error::Internal {
+            Some(Built::Multigrid) => Err(Error::Internal {
                 what: "algebraic multigrid of a matrix that is not sparse in R".into(),
             }),
-            Kind::Ic0 | Kind::Default => {
-                let m = IncompleteCholesky::new(a, stored, Fill::None)?;
-                let solved = self.on_host(&product, &m)?.by(kind);
-                Ok(Solved {
-                    shift: m.shift(),
-                    ..solved
-                })
-            }
-            Kind::Auto => {
+            Some(Built::Ic0) => self.by_ic0(a, stored, product),
+            Some(Built::CholeskyOrIc0) => {
                 let wanted = (self.columns, self.stop.tol);
                 let m = factor_that_pays((a, stored), &product, wanted, &self.host)?;
-                if let Some(m) = m {
-                    return Ok(self.on_host(&product, &m)?.by(Kind::Cholesky));
+                match m {
+                    Some(m) => Ok(self.on_host(&product, &m)?.by(Built::Cholesky)),
+                    None => self.by_ic0(a, stored, product),
                 }
-                drop(product);
-                self.sparse(a, stored, Kind::Ic0)
+            }
+            Some(Built::None) | None => {
+                Ok(self.on_host(&product, &Unpreconditioned)?.by(Built::None))
             }
         }
+    }
+
+    fn by_ic0(&self, a: &Csc, stored: Stored, product: Sparse) -> Result<Solved> {
+        let m = IncompleteCholesky::new(a, stored, Fill::None)?;
+        let solved = self.on_host(&product, &m)?.by(Built::Ic0);
+        Ok(Solved {
+            shift: m.shift(),
+            ..solved
+        })
     }
 
     /// Of a sparse matrix of the host: all of it where the preconditioner is made of it.
     fn on_host_with(&self, a: Csc, stored: Stored, m: &AnyPreconditioner) -> Result<Begun> {
         check_symmetric(&a, stored)?;
         match m {
-            AnyPreconditioner::Kind(kind) => Ok(Begun::Solved(self.sparse(&a, stored, *kind)?)),
+            AnyPreconditioner::Named(asked) => Ok(Begun::Solved(self.sparse(&a, stored, *asked)?)),
             _ => Ok(Begun::Operator(Sparse::new(&a, stored)?)),
         }
     }
@@ -127,8 +123,8 @@ impl Systems<'_> {
                 }
             }
             AnyMatrix::Sparse(a) => {
-                if let AnyPreconditioner::Kind(kind) = m {
-                    if let Some(solved) = pcg_sparse::on_device(self, how, &a, *kind)? {
+                if let AnyPreconditioner::Named(asked) = m {
+                    if let Some(solved) = pcg_sparse::on_device(self, how, &a, *asked)? {
                         return Ok(solved);
                     }
                 }
@@ -149,8 +145,10 @@ impl Systems<'_> {
                 let m = Solve(|r: &HostBlock, out: &mut HostBlock| f.apply(r, out));
                 self.on_host(&*op, &m)
             }
-            // There is nothing to make another one of.
-            AnyPreconditioner::Kind(_) => Ok(self.on_host(&*op, &Unpreconditioned)?.by(Kind::None)),
+            // Of sparse matrices it was built before; a function gets none.
+            AnyPreconditioner::Named(_) => {
+                Ok(self.on_host(&*op, &Unpreconditioned)?.by(Built::None))
+            }
             AnyPreconditioner::Dense(_) | AnyPreconditioner::Resident(_) => {
                 pcg_dense::through_host(self, how, &*op, m)
             }
@@ -227,7 +225,7 @@ fn native_pcg(
             residuals = s.residuals,
             history = List::from_values(s.history),
             ends = s.ends.iter().map(|e| end(*e)).collect::<Vec<_>>(),
-            preconditioner = solved.kind.map_or("", Kind::name),
+            preconditioner = solved.kind.map_or("", Built::name),
             shift = solved.shift,
             device = last()
         ))

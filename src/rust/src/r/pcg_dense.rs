@@ -10,13 +10,14 @@ use crate::algo::krylov::dense::{Dense, Factor, ThroughHost};
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
 use crate::algo::krylov::pcg::pcg;
+use crate::algo::systems::preconditioner::{built_of, Built, Operand, PreconditionerName};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::cost::work::Work;
 use crate::device::elementwise::Elementwise;
 use crate::r::args;
-use crate::r::pcg_operands::{AnyPreconditioner, Kind};
+use crate::r::pcg_operands::AnyPreconditioner;
 use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::resident::{held, on_held, on_pair, watch};
 use crate::r::session::{last_target, set_last};
@@ -160,20 +161,7 @@ fn with_matrix<T: Scalar, D: Elementwise<T>>(
 ) -> Result<Solved> {
     let (op, host) = (Dense::<T, D>(a), s.host);
     match m {
-        AnyPreconditioner::Kind(Kind::None) => {
-            Ok(run(s, dev, &op, &Unpreconditioned)?.by(Kind::None))
-        }
-        AnyPreconditioner::Kind(Kind::Jacobi | Kind::Default) => {
-            let diagonal = widened(&dev.diagonal(a)?)?;
-            let m = Jacobi::new(&OnDevice::<T, D>::new(dev), &diagonal)?;
-            Ok(run(s, dev, &op, &m)?.by(Kind::Jacobi))
-        }
-        // Of a matrix without zeros IC(0) is the factor.
-        AnyPreconditioner::Kind(_) => {
-            let factor = &cholesky::factor_resident(dev, a)?;
-            let uplo = Uplo::Upper;
-            Ok(run(s, dev, &op, &Factor::<T, D> { factor, uplo })?.by(Kind::Cholesky))
-        }
+        AnyPreconditioner::Named(asked) => with_built::<T, D>(s, dev, a, *asked),
         AnyPreconditioner::Incomplete(inner) => run(s, dev, &op, &ThroughHost { host, inner }),
         AnyPreconditioner::Function(f) => {
             let inner = &Solve(|r: &HostBlock, out: &mut HostBlock| f.apply(r, out));
@@ -182,6 +170,29 @@ fn with_matrix<T: Scalar, D: Elementwise<T>>(
         AnyPreconditioner::Dense(_) | AnyPreconditioner::Resident(_) => {
             with_factor_of_host(s, dev, &op, m)
         }
+    }
+}
+
+/// With a preconditioner built from the matrix.
+fn with_built<T: Scalar, D: Elementwise<T>>(
+    s: &Systems,
+    dev: &D,
+    a: &D::Mat<'_>,
+    asked: PreconditionerName,
+) -> Result<Solved> {
+    let op = Dense::<T, D>(a);
+    match built_of(Operand::Dense, asked) {
+        Some(Built::Jacobi) => {
+            let diagonal = widened(&dev.diagonal(a)?)?;
+            let m = Jacobi::new(&OnDevice::<T, D>::new(dev), &diagonal)?;
+            Ok(run(s, dev, &op, &m)?.by(Built::Jacobi))
+        }
+        Some(Built::Cholesky) => {
+            let factor = &cholesky::factor_resident(dev, a)?;
+            let uplo = Uplo::Upper;
+            Ok(run(s, dev, &op, &Factor::<T, D> { factor, uplo })?.by(Built::Cholesky))
+        }
+        _ => Ok(run(s, dev, &op, &Unpreconditioned)?.by(Built::None)),
     }
 }
 

@@ -4,41 +4,13 @@ use extendr_api::prelude::*;
 
 use crate::algo::sparse::csc::Csc;
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
+use crate::algo::systems::preconditioner::PreconditionerName;
 use crate::base::error::{Error, Result};
 use crate::device::sparse::{Columns, Stored};
 use crate::r::args;
 use crate::r::callback::Callback;
 use crate::r::resident::{held, Held, Pin};
 use crate::r::sparse;
-
-/// A preconditioner that is made of the matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    None,
-    Jacobi,
-    /// IC(0); of a dense matrix, the Cholesky factor.
-    Ic0,
-    /// The complete Cholesky factor.
-    Cholesky,
-    /// Algebraic multigrid.
-    Amg,
-    /// On a GPU algebraic multigrid; else IC(0) or the complete factor.
-    Auto,
-    /// On a GPU algebraic multigrid; else IC(0). Of a dense matrix, Jacobi's.
-    Default,
-}
-
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::None => "none",
-            Kind::Jacobi => "jacobi",
-            Kind::Ic0 | Kind::Default => "ic0",
-            Kind::Amg => "amg",
-            Kind::Cholesky | Kind::Auto => "cholesky",
-        }
-    }
-}
 
 /// A sparse matrix as R has it.
 pub struct SparseMatrix {
@@ -83,7 +55,7 @@ pub enum AnyMatrix {
 }
 
 pub enum AnyPreconditioner {
-    Kind(Kind),
+    Named(PreconditionerName),
     Incomplete(IncompleteCholesky),
     Function(Callback),
     /// The upper triangle of values by columns.
@@ -143,15 +115,15 @@ impl AnyMatrix {
 impl AnyPreconditioner {
     pub fn parse(x: &Robj, n: usize) -> Result<Self> {
         let (kind, parts) = parts(x)?;
-        let named = |kind| Ok(AnyPreconditioner::Kind(kind));
+        let named = |kind| Ok(AnyPreconditioner::Named(kind));
         match (kind.as_str(), &parts[..]) {
-            ("none", []) => named(Kind::None),
-            ("jacobi", []) => named(Kind::Jacobi),
-            ("ic0", []) => named(Kind::Ic0),
-            ("cholesky", []) => named(Kind::Cholesky),
-            ("amg", []) => named(Kind::Amg),
-            ("auto", []) => named(Kind::Auto),
-            ("default", []) => named(Kind::Default),
+            ("none", []) => named(PreconditionerName::None),
+            ("jacobi", []) => named(PreconditionerName::Jacobi),
+            ("ic0", []) => named(PreconditionerName::Ic0),
+            ("cholesky", []) => named(PreconditionerName::Cholesky),
+            ("amg", []) => named(PreconditionerName::Amg),
+            ("auto", []) => named(PreconditionerName::Auto),
+            ("default", []) => named(PreconditionerName::Default),
             ("ichol", [starts, rows, values]) => {
                 let l = sparse::csc(starts, rows, values, (n, n))?;
                 let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {

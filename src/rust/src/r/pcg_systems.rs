@@ -2,8 +2,8 @@
 
 use crate::algo::krylov::host_blocks::Host;
 use crate::algo::krylov::outcome::{Solution, Stopping};
+use crate::algo::systems::preconditioner::Built;
 use crate::base::error::Result;
-use crate::r::pcg_operands::Kind;
 
 /// The systems to be solved.
 pub struct Systems<'r> {
@@ -20,7 +20,7 @@ pub struct Systems<'r> {
 /// that was made.
 pub struct Solved {
     pub solution: Solution<Vec<f64>>,
-    pub kind: Option<Kind>,
+    pub kind: Option<Built>,
     pub shift: f64,
 }
 
@@ -40,7 +40,7 @@ impl Solved {
         })
     }
 
-    pub fn by(self, kind: Kind) -> Self {
+    pub fn by(self, kind: Built) -> Self {
         Solved {
             kind: Some(kind),
             ..self

@@ -1,23 +1,14 @@
 //! Conjugate gradients with a sparse matrix on a device.
 
+use super::preconditioner::Built;
 use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Unpreconditioned};
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::krylov::outcome::{Solution, Stopping};
 use crate::algo::krylov::pcg::pcg;
 use crate::algo::multigrid::algebraic::Algebraic;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::device::memory::Memory;
 use crate::device::sparse::Sparse;
-
-/// A preconditioner that is made of the matrix, on the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
-    None,
-    /// By the diagonal.
-    Jacobi,
-    /// Algebraic multigrid.
-    Multigrid,
-}
 
 type Own<D> = <D as Memory<f64>>::Mat<'static>;
 
@@ -34,13 +25,13 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
     }
 }
 
-/// As [`pcg`], with a matrix on the device and a preconditioner that is made of it. Errors: what
+/// As [`pcg`], with a matrix on the device and a preconditioner that is built from it. Errors: what
 /// [`pcg`] answers, and [`NotPositiveDefinite`](crate::base::error::Error::NotPositiveDefinite) of
 /// Jacobi's.
 pub fn pcg_resident<D: Sparse>(
     dev: &D,
     a: D::Csr,
-    made: Made,
+    built: Built,
     b: &Own<D>,
     x0: Option<&Own<D>>,
     stop: Stopping,
@@ -49,15 +40,18 @@ pub fn pcg_resident<D: Sparse>(
     if blocks.shape(b).1 == 0 {
         return pcg(blocks, &Multiplies::<D>(a), &Unpreconditioned, b, x0, stop);
     }
-    match made {
-        Made::None => pcg(blocks, &Multiplies::<D>(a), &Unpreconditioned, b, x0, stop),
-        Made::Jacobi => {
+    match built {
+        Built::None => pcg(blocks, &Multiplies::<D>(a), &Unpreconditioned, b, x0, stop),
+        Built::Jacobi => {
             let m = Jacobi::new(blocks, &dev.sparse_diagonal(&a)?)?;
             pcg(blocks, &Multiplies::<D>(a), &m, b, x0, stop)
         }
-        Made::Multigrid => {
+        Built::Multigrid => {
             let both = Algebraic::new(dev, a)?;
             pcg(blocks, &both, &both, b, x0, stop)
         }
+        Built::Ic0 | Built::Cholesky | Built::CholeskyOrIc0 => Err(Error::Internal {
+            what: "a device was asked for a preconditioner of the host".into(),
+        }),
     }
 }

@@ -5,7 +5,8 @@ use super::matrices::*;
 use super::on_each_device;
 use crate::common::few;
 use cudafactor::algo::krylov::outcome::Stopping;
-use cudafactor::algo::systems::resident::{pcg_resident, Made};
+use cudafactor::algo::systems::preconditioner::Built;
+use cudafactor::algo::systems::resident::pcg_resident;
 use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
 use cudafactor::device::stencil::Step;
 use faer::Mat;
@@ -87,7 +88,7 @@ fn rows_with_very_many_entries<D: Sparse>(dev: &D) {
         maxit: 100,
     };
     let b = block(dev, n, 1, &x);
-    let found = pcg_resident(dev, csr, Made::Multigrid, &b, None, stop).unwrap();
+    let found = pcg_resident(dev, csr, Built::Multigrid, &b, None, stop).unwrap();
     assert!(found.converged()[0], "{:?}", found.residuals);
 }
 

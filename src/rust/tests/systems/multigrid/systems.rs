@@ -5,7 +5,8 @@ use super::on_each_device;
 use crate::common::few;
 use cudafactor::algo::krylov::outcome::{Solution, Stopping};
 use cudafactor::algo::multigrid::algebraic::Algebraic;
-use cudafactor::algo::systems::resident::{pcg_resident, Made};
+use cudafactor::algo::systems::preconditioner::Built;
+use cudafactor::algo::systems::resident::pcg_resident;
 use cudafactor::base::error::Error;
 use cudafactor::device::sparse::Sparse;
 use faer::Mat;
@@ -47,7 +48,7 @@ const STOP: Stopping = Stopping {
     maxit: 5000,
 };
 
-fn solved<D: Sparse>(dev: &D, a: &Entries, made: Made, b: &[f64]) -> (Solution<()>, Mat<f64>) {
+fn solved<D: Sparse>(dev: &D, a: &Entries, made: Built, b: &[f64]) -> (Solution<()>, Mat<f64>) {
     let columns = b.len().checked_div(a.n).unwrap_or(1);
     let b = block(dev, a.n, columns, b);
     let found = pcg_resident(dev, a.load(dev), made, &b, None, STOP).unwrap();
@@ -66,7 +67,7 @@ fn solved<D: Sparse>(dev: &D, a: &Entries, made: Made, b: &[f64]) -> (Solution<(
 fn systems_of_any_shape_are_solved<D: Sparse>(dev: &D) {
     for (name, a) in cases() {
         let b = numbers(a.n, 8);
-        for made in [Made::Multigrid, Made::Jacobi, Made::None] {
+        for made in [Built::Multigrid, Built::Jacobi, Built::None] {
             let (found, x) = solved(dev, &a, made, &b);
             found.verdict().unwrap();
             if a.n == 0 {
@@ -75,7 +76,7 @@ fn systems_of_any_shape_are_solved<D: Sparse>(dev: &D) {
             let off = (of(a.n, 1, &b) - a.dense() * x).norm_l2() / of(a.n, 1, &b).norm_l2();
             assert!(found.converged()[0], "{name} {made:?}: {:?}", found.ends);
             assert!(off <= 1.01e-9, "{name} {made:?}: {off:e}");
-            if ["plane", "space", "slanted", "parts"].contains(&name) && made == Made::Multigrid {
+            if ["plane", "space", "slanted", "parts"].contains(&name) && made == Built::Multigrid {
                 let most = if name == "slanted" { 60 } else { 35 };
                 assert!(
                     found.iterations[0] <= most,
@@ -90,7 +91,7 @@ fn systems_of_any_shape_are_solved<D: Sparse>(dev: &D) {
 /// They may be finished between the two passes of a level, where nothing relaxes.
 fn small_parts_are_solved_on_coarser_levels<D: Sparse>(dev: &D) {
     let a = crumbs(if few() { 100 } else { 1500 });
-    let (found, _) = solved(dev, &a, Made::Multigrid, &numbers(a.n, 8));
+    let (found, _) = solved(dev, &a, Built::Multigrid, &numbers(a.n, 8));
     assert!(found.converged()[0], "{:?}", found.ends);
     assert!(found.iterations[0] <= 25, "{:?}", found.iterations);
 }
@@ -103,7 +104,7 @@ fn units_of_measurement_make_little_difference<D: Sparse>(dev: &D) {
         graph(side * side, 3, 1e-3, 3),
     ] {
         let b = numbers(a.n, 8);
-        let (plain, _) = solved(dev, &a, Made::Multigrid, &b);
+        let (plain, _) = solved(dev, &a, Built::Multigrid, &b);
         let by: Vec<f64> = numbers(a.n, 12)
             .iter()
             .map(|v| 10f64.powf(2.0 * v - 1.0))
@@ -111,7 +112,7 @@ fn units_of_measurement_make_little_difference<D: Sparse>(dev: &D) {
         a.entries
             .iter_mut()
             .for_each(|(i, j, v)| *v *= by[*i] * by[*j]);
-        let (scaled, x) = solved(dev, &a, Made::Multigrid, &[&b[..], &b[..]].concat());
+        let (scaled, x) = solved(dev, &a, Built::Multigrid, &[&b[..], &b[..]].concat());
         assert!(scaled.converged().iter().all(|c| *c));
         let most = 3 * plain.iterations[0];
         assert!(
@@ -133,7 +134,7 @@ fn many_columns_are_solved<D: Sparse>(dev: &D) {
         let mut b = numbers(a.n * columns, 11);
         // A column of zeros has the solution zero.
         b[..a.n].fill(0.0);
-        let (found, x) = solved(dev, &a, Made::Multigrid, &b);
+        let (found, x) = solved(dev, &a, Built::Multigrid, &b);
         assert!(found.converged().iter().all(|c| *c));
         assert_eq!(found.iterations[0], 0);
         assert!((0..a.n).all(|i| x[(i, 0)] == 0.0));
@@ -143,7 +144,7 @@ fn many_columns_are_solved<D: Sparse>(dev: &D) {
     let none = pcg_resident(
         dev,
         a.load(dev),
-        Made::Multigrid,
+        Built::Multigrid,
         &dev.blank(a.n, 0).unwrap(),
         None,
         STOP,
@@ -153,7 +154,7 @@ fn many_columns_are_solved<D: Sparse>(dev: &D) {
     let found = pcg_resident(
         dev,
         a.load(dev),
-        Made::Multigrid,
+        Built::Multigrid,
         &block(dev, a.n, 1, &wrong),
         None,
         STOP,
@@ -172,11 +173,11 @@ fn what_is_not_definite_ends<D: Sparse>(dev: &D) {
     };
     let zero = Entries::new(300).with(3, 4, 1.0).with(5, 5, 1.0);
     for (a, made) in [
-        (shifted(0.5), Made::Multigrid),
-        (shifted(0.5), Made::None),
-        (shifted(3.0), Made::Multigrid),
-        (shifted(20.0), Made::Multigrid),
-        (zero, Made::Multigrid),
+        (shifted(0.5), Built::Multigrid),
+        (shifted(0.5), Built::None),
+        (shifted(3.0), Built::Multigrid),
+        (shifted(20.0), Built::Multigrid),
+        (zero, Built::Multigrid),
     ] {
         let (found, _) = solved(dev, &a, made, &numbers(a.n, 5));
         let e = found.verdict().unwrap_err();
@@ -185,7 +186,7 @@ fn what_is_not_definite_ends<D: Sparse>(dev: &D) {
     let jacobi = pcg_resident(
         dev,
         shifted(20.0).load(dev),
-        Made::Jacobi,
+        Built::Jacobi,
         &block(dev, 1200, 1, &numbers(1200, 5)),
         None,
         STOP,
@@ -197,7 +198,7 @@ fn what_is_not_definite_ends<D: Sparse>(dev: &D) {
 fn answers_are_the_same_twice<D: Sparse>(dev: &D) {
     for (name, a) in cases() {
         let b = numbers(a.n * 2, 21);
-        let [one, two] = [0, 1].map(|_| solved(dev, &a, Made::Multigrid, &b).1);
+        let [one, two] = [0, 1].map(|_| solved(dev, &a, Built::Multigrid, &b).1);
         let same = |i: usize, j: usize| one[(i, j)].to_bits() == two[(i, j)].to_bits();
         assert!((0..a.n).all(|i| same(i, 0) && same(i, 1)), "{name}");
     }

@@ -79,7 +79,8 @@
 #' @slot Dim,Dimnames As for an ordinary matrix; `Dimnames` is a list of two.
 #' @slot precision,device As the arguments, but `device` is the one in use: `"cpu"`, `"cuda:0"`.
 #' @return `as_gpu()` and `gpu_matrix()`: an object of the S4 class `gpu_matrix`. Integers and
-#' logicals become doubles. NA stays NA, in single precision too; arithmetic with it gives NA or NaN.
+#' logicals become doubles. NA stays NA, in single precision too; arithmetic with it gives NA or
+#' NaN.
 #'
 #' `as.matrix()`, `as.vector()`, `as.numeric()`: ordinary R data, doubles. `print()` shows a corner
 #' of at most 6 rows and columns. `is_gpu_matrix()`: `TRUE` or `FALSE`.

@@ -5,11 +5,13 @@ bench_machine <- function() {
     sub(".*: *", "", grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1]),
     error = function(e) "unknown processor"
   )
-  gpu <- if (cudafactor::gpu_available()) paste(cudafactor::gpu_info()$name, collapse = ", ") else "none"
+  gpu <- if (cudafactor::gpu_available()) paste(cudafactor::gpu_info()$name, collapse = ", ") else
+    "none"
   commit <- Sys.getenv("CUDAFACTOR_COMMIT", "")
   if (!nzchar(commit)) {
     commit <- tryCatch(
-      suppressWarnings(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE, stderr = FALSE)),
+      suppressWarnings(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE,
+        stderr = FALSE)),
       error = function(e) "unknown"
     )
   }
@@ -48,7 +50,8 @@ bench_markdown <- function(d) {
   )
 }
 
-# The program that runs, from the repository's root, for its results to name it. Where another one starts it that one is named instead, in `by` of bench_write().
+# The program that runs, from the repository's root, for its results to name it. Where another one
+# starts it that one is named instead, in `by` of bench_write().
 bench_program <- function() {
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   if (length(file)) {
@@ -57,9 +60,11 @@ bench_program <- function() {
   }
 }
 
-# Writes <stem>.csv and <stem>.md under the folder in CUDAFACTOR_BENCH_DIR: what ran, where and when, notes, and tables under their names. The .csv has `all`, or the
-# tables one below another, which then have the same columns.
-bench_write <- function(stem, title, tables, notes = character(), by = bench_program(), all = NULL) {
+# Writes <stem>.csv and <stem>.md under the folder in CUDAFACTOR_BENCH_DIR: what ran, where and
+# when, notes, and tables under their names. The .csv has `all`, or the tables one below another,
+# which then have the same columns.
+bench_write <- function(stem, title, tables, notes = character(), by = bench_program(),
+    all = NULL) {
   dir <- Sys.getenv("CUDAFACTOR_BENCH_DIR", file.path("bench", "results"))
   dir.create(dir, recursive = TRUE, showWarnings = FALSE)
   about <- c(bench_machine(), by = if (!is.null(by)) sprintf("`%s`", by))
@@ -84,7 +89,8 @@ value_and_seconds <- function(f) {
 }
 
 # The largest relative residual of the columns of `x`.
-relative_residual <- function(a, x, b) max(sqrt(colSums(as.matrix(b - a %*% x)^2) / colSums(as.matrix(b)^2)))
+relative_residual <- function(a, x, b)
+  max(sqrt(colSums(as.matrix(b - a %*% x)^2) / colSums(as.matrix(b)^2)))
 
 median_ms <- function(f, times) {
   f()

@@ -18,7 +18,8 @@ for (k in seq_along(begins)) {
     # Values print, as at the prompt, where a print method can fail.
     source(exprs = parse(text = block, keep.source = FALSE), echo = TRUE, local = globalenv()),
     error = function(e) {
-      cat(sprintf("README.md:%d: block %d of %d failed: ", begins[[k]], k, length(begins)), conditionMessage(e), "\n", sep = "")
+      cat(sprintf("README.md:%d: block %d of %d failed: ", begins[[k]], k, length(begins)),
+        conditionMessage(e), "\n", sep = "")
       quit(status = 1)
     }
   )

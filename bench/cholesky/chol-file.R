@@ -1,5 +1,6 @@
-# Cholesky factorizations of files with little memory, beside the same in memory: cudafactor's own on the same device, from R matrix to R matrix where R
-# holds it. Writes chol-file.md and chol-file.csv.
+# Cholesky factorizations of files with little memory, beside the same in memory: cudafactor's own
+# on the same device, from R matrix to R matrix where R holds it. Writes chol-file.md and
+# chol-file.csv.
 #   Rscript bench/cholesky/chol-file.R FOLDER [ORDER,HOST_MEMORY,GPU_MEMORY[,TILE]]...
 # FOLDER is where the files go: two of them, of half the matrix each. On the GPU where there is one.
 
@@ -20,7 +21,8 @@ seconds <- function(call) {
   force(call)
   now() - start
 }
-# Exponential covariance on a line. Blocks above the diagonal have rank one, so that they cost little beside what is measured.
+# Exponential covariance on a line. Blocks above the diagonal have rank one, so that they cost
+# little beside what is measured.
 covariance <- function(i, j) {
   last <- i[[length(i)]]
   if (last < j[[1L]]) {
@@ -33,8 +35,10 @@ covariance <- function(i, j) {
 # What the disk does in GB/s with so many processes that read and that write at once, see disk.sh.
 disk_rate <- function(readers, writers, gib = 8) {
   script <- file.path(here, "disk.sh")
-  took <- as.numeric(system2("sh", c(script, shQuote(folder), readers, writers, gib), stdout = TRUE))
-  data.frame(readers = readers, writers = writers, GB = gib * 2^30 / 1e9, GB_per_s = gib * 2^30 / 1e9 / took)
+  took <- as.numeric(system2("sh", c(script, shQuote(folder), readers, writers, gib),
+    stdout = TRUE))
+  data.frame(readers = readers, writers = writers, GB = gib * 2^30 / 1e9,
+    GB_per_s = gib * 2^30 / 1e9 / took)
 }
 disk <- if (nzchar(Sys.which("fallocate"))) {
   do.call(rbind, Map(disk_rate, c(1, 4, 8, 0, 0, 0, 4), c(0, 0, 0, 1, 4, 8, 4)))
@@ -50,7 +54,8 @@ rows <- lapply(cases, function(case) {
   on.exit(unlink(path))
   tile <- if (length(case) > 3L) as.numeric(case[[4L]])
   made <- seconds(x <- tile_matrix(covariance, path, dim = n, triangle = TRUE, tile = tile))
-  factor <- chol_file(x, host_memory = case[[2L]], gpu_memory = case[[3L]], device = device, verbose = TRUE)
+  factor <- chol_file(x, host_memory = case[[2L]], gpu_memory = case[[3L]], device = device,
+    verbose = TRUE)
   report <- attr(factor, "report")
   # Once more with default arguments and options: all GPUs, and the memory that is free.
   another <- file.path(folder, "chol-file-default.tiles")
@@ -67,22 +72,28 @@ rows <- lapply(cases, function(case) {
     error <- max(abs(as.matrix(factor) - r)) / max(abs(r)) / .Machine$double.eps
     rm(s, r)
   }
-  # The triangle once each way, or what no order goes below with so much memory: n^3 / (3 sqrt(2 M)) numbers.
+  # The triangle once each way, or what no order goes below with so much memory: n^3 / (3 sqrt(2 M))
+  # numbers.
   once <- n^2 * 8 / 2 / 1e9
   bound <- n^3 * 8 / (3 * sqrt(2 * report$host_memory / 8)) / 1e9
   floor <- max(once, bound - once) / reading + once / writing
   row <- data.frame(
-    n = n, tile = x$tile, host_memory = case[[2L]], gpu_memory = case[[3L]], seconds = report$seconds, gflops = report$gflops,
-    read_GB = report$read / 1e9, written_GB = report$written / 1e9, sent_GB = report$sent / 1e9, fetched_GB = report$fetched / 1e9,
-    least_GB = max(2 * once, bound), reading_s = report$reading, writing_s = report$writing, idle_s = report$idle,
+    n = n, tile = x$tile, host_memory = case[[2L]], gpu_memory = case[[3L]],
+    seconds = report$seconds, gflops = report$gflops,
+    read_GB = report$read / 1e9, written_GB = report$written / 1e9, sent_GB = report$sent / 1e9,
+    fetched_GB = report$fetched / 1e9,
+    least_GB = max(2 * once, bound), reading_s = report$reading, writing_s = report$writing,
+    idle_s = report$idle,
     disk_floor_s = floor, over_floor = report$seconds / floor,
-    default_s = by_default, making_s = made, in_memory_s = in_memory, in_memory_to_file = in_memory / report$seconds, error_eps = error
+    default_s = by_default, making_s = made, in_memory_s = in_memory,
+    in_memory_to_file = in_memory / report$seconds, error_eps = error
   )
   print(row, digits = 3)
   row
 })
 table <- do.call(rbind, rows)
-bench_write(if (device == "cuda") "chol-file" else "chol-file-cpu", "Cholesky factorizations of files", list(Runs = table), c(
+bench_write(if (device == "cuda") "chol-file" else "chol-file-cpu",
+    "Cholesky factorizations of files", list(Runs = table), c(
   "- in place; `least_GB`: what any order moves at least: the triangle once each way, n^2 numbers, or n^3 / (3 sqrt(2 M)) numbers through a memory of M",
   "- `disk_floor_s`: those bytes by the best rates of the disk below, reading and writing; `over_floor`: the time in units of it, which says little where computing takes longer than the disk",
   "- `reading_s`, `writing_s`: time in which files were read, and written; `idle_s`: time in which the device had nothing to compute",

@@ -1,5 +1,6 @@
-# What becomes of a factorization of a file whose process is killed (SIGKILL) at a random moment: each is gone on with, with other memory, and
-# may be killed again; its factor is compared bit for bit with that of an uninterrupted run. Writes kills.md and kills.csv.
+# What becomes of a factorization of a file whose process is killed (SIGKILL) at a random moment:
+# each is gone on with, with other memory, and may be killed again; its factor is compared bit for
+# bit with that of an uninterrupted run. Writes kills.md and kills.csv.
 #   Rscript bench/cholesky/kills.R [KILLS [ORDER [cpu|cuda]]]
 # Needs a Unix system.
 
@@ -18,7 +19,8 @@ dir.create(folder)
 at <- function(name) file.path(folder, name)
 set.seed(1)
 x <- matrix(rnorm(n * 64), n)
-covariance <- function(i, j) tcrossprod(x[i, , drop = FALSE], x[j, , drop = FALSE]) + 64 * outer(i, j, "==")
+covariance <- function(i, j) tcrossprod(x[i, , drop = FALSE], x[j, , drop = FALSE]) +
+  64 * outer(i, j, "==")
 matrix_file <- tile_matrix(covariance, at("matrix"), dim = c(n, n), triangle = TRUE, tile = tile)
 seconds <- system.time(whole <- chol_file(matrix_file, at("whole"), device = device))[["elapsed"]]
 all_operations <- attr(whole, "report")$operations
@@ -34,14 +36,16 @@ writeLines(c(
   "writeLines(as.character(attr(r, \"report\")$operations), given[[7L]])"
 ), at("child.R"))
 
-# Starts the child and kills it so long after it began, or lets it end where that is NA; whether it was done by then.
+# Starts the child and kills it so long after it began, or lets it end where that is NA; whether it
+# was done by then.
 killed <- function(from, to, delay) {
   began <- at("began")
   done <- at("done")
   unlink(c(began, done))
   tiles <- sample(c(8, 20, 100, 600), 2L)
   system2(file.path(R.home("bin"), "Rscript"), c(
-    "--vanilla", shQuote(at("child.R")), shQuote(from), shQuote(to), shQuote(began), tiles[[1L]] * tile^2 * 8,
+    "--vanilla", shQuote(at("child.R")), shQuote(from), shQuote(to), shQuote(began),
+    tiles[[1L]] * tile^2 * 8,
     (tiles[[2L]] + 2) * tile^2 * 8, device, shQuote(done)
   ), wait = FALSE, stdout = at("log"), stderr = at("log"))
   until <- Sys.time() + 60
@@ -72,7 +76,8 @@ while (counts[["kills"]] < kills) {
     if (!in_place) stopifnot(tools::md5sum(from)[[1L]] == before)
     halfway <- if (in_place) from else to
     # A second file with nothing in it yet cannot be opened.
-    state <- tryCatch(paste(format(open_tile_matrix(halfway)), collapse = " "), cudafactor_error_file = function(e) "")
+    state <- tryCatch(paste(format(open_tile_matrix(halfway)), collapse = " "),
+      cudafactor_error_file = function(e) "")
     if (grepl("interrupted", state)) {
       counts[["after_it_began"]] <- counts[["after_it_began"]] + 1L
     }
@@ -80,7 +85,8 @@ while (counts[["kills"]] < kills) {
   x_file <- open_tile_matrix(from)
   factor <- if (in_place) x_file else open_tile_matrix(to)
   same <- identical(as.matrix(factor), whole)
-  counts[["work_kept"]] <- counts[["work_kept"]] + (as.numeric(readLines(at("done"))) < 0.999 * all_operations)
+  counts[["work_kept"]] <- counts[["work_kept"]] +
+    (as.numeric(readLines(at("done"))) < 0.999 * all_operations)
   counts[["different"]] <- counts[["different"]] + !same
   cat(counts, if (in_place) "in place" else "second file", same, "\n")
 }

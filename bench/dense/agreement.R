@@ -1,4 +1,5 @@
-# Scaled residuals and orthogonality, in units of eps, of every verb on every device of this machine.
+# Scaled residuals and orthogonality, in units of eps, of every verb on every device of this
+# machine.
 #   Rscript bench/dense/agreement.R
 #
 # matmult   ||C - XY|| / (k ||X|| ||Y|| eps), XY from base R
@@ -6,7 +7,8 @@
 # qr        ||A - QR|| / (max(m, n) ||A|| eps), Q from base's qr.Q;  ||I - Q'Q|| / (m eps)
 # lu        ||A - PLU|| / (max(m, n) ||A|| eps)
 # solve     ||B - AX|| / (n ||A|| ||X|| eps)
-# All norms are 1-norms; eps = 2.2e-16, or 1.2e-7 for single precision. A size of 0 must give the base shape.
+# All norms are 1-norms; eps = 2.2e-16, or 1.2e-7 for single precision. A size of 0 must give the
+# base shape.
 
 library(cudafactor)
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))

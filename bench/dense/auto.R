@@ -1,5 +1,5 @@
-# Whether device = "auto" is as fast as the better of the two, and no slower than base R: cudafactor on the CPU, on the GPU and by
-# "auto", and base R, taking turns. Writes auto.md and auto.csv.
+# Whether device = "auto" is as fast as the better of the two, and no slower than base R: cudafactor
+# on the CPU, on the GPU and by "auto", and base R, taking turns. Writes auto.md and auto.csv.
 #   Rscript bench/dense/auto.R [seconds per row]
 
 library(cudafactor)
@@ -12,8 +12,8 @@ orders <- c(16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096)
 verbs <- cudafactor:::benchmark_verbs
 seconds <- function() as.numeric(Sys.time())
 
-# Median milliseconds of each, in turns; short calls are timed many together. Who takes more than ten times as long as the fastest
-# is called once.
+# Median milliseconds of each, in turns; short calls are timed many together. Who takes more than
+# ten times as long as the fastest is called once.
 in_turns <- function(runs) {
   clock <- function(run, calls) {
     start <- seconds()
@@ -41,7 +41,8 @@ for (verb in names(verbs)) {
     x <- cudafactor:::benchmark_matrix(verb, n)
     ours <- verbs[[verb]][[1]]
     runs <- list(
-      base = function() verbs[[verb]][[2]](x), cpu = function() ours(x, device = "cpu"), auto = function() ours(x)
+      base = function() verbs[[verb]][[2]](x), cpu = function() ours(x, device = "cpu"),
+      auto = function() ours(x)
     )
     if (gpu_available()) runs$gpu <- function() ours(x, device = "cuda")
     if (n > 2048 && verb == "qr") runs$base <- NULL
@@ -50,8 +51,10 @@ for (verb in names(verbs)) {
     time <- function(who) if (who %in% names(ms)) ms[[who]] else NA_real_
     best <- min(time("cpu"), time("gpu"), na.rm = TRUE)
     rows[[length(rows) + 1L]] <- data.frame(
-      what = verb, n = as.integer(n), base_ms = time("base"), cpu_ms = time("cpu"), gpu_ms = time("gpu"), auto_ms = time("auto"),
-      auto = gpu_last_device(), auto_to_best = time("auto") / best, auto_to_base = time("auto") / time("base"),
+      what = verb, n = as.integer(n), base_ms = time("base"), cpu_ms = time("cpu"),
+      gpu_ms = time("gpu"), auto_ms = time("auto"),
+      auto = gpu_last_device(), auto_to_best = time("auto") / best,
+      auto_to_base = time("auto") / time("base"),
       added_us = 1e3 * (time("auto") - time("base"))
     )
     cat(verb, n, format(signif(ms, 3)), "\n")

@@ -1,9 +1,10 @@
-# The table of "Improving Parallel Cholesky Factorization" (itzmeanjan.in, 2021): single precision, time and largest
-# deviation max|U'U - A| by order, with its better published run (Xeon Gold 6128) beside ours.
+# The table of "Improving Parallel Cholesky Factorization" (itzmeanjan.in, 2021): single precision,
+# time and largest deviation max|U'U - A| by order, with its better published run (Xeon Gold 6128)
+# beside ours.
 #   Rscript bench/dense/cholesky-deviation.R
-# A = BB' + nI with B uniform on [0, 1), rounded to single first, so that both sides are given the same matrix.
-# The deviation is the largest over ten such matrices, computed in double precision. Time is from R matrix to R matrix,
-# conversions and transfers included.
+# A = BB' + nI with B uniform on [0, 1), rounded to single first, so that both sides are given the
+# same matrix. The deviation is the largest over ten such matrices, computed in double precision.
+# Time is from R matrix to R matrix, conversions and transfers included.
 
 library(cudafactor)
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))

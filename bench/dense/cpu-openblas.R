@@ -1,10 +1,12 @@
-# The CPU backend beside base R on the BLAS that R is linked to: R matrix to R matrix, the same number of threads for both.
+# The CPU backend beside base R on the BLAS that R is linked to: R matrix to R matrix, the same
+# number of threads for both.
 #   Rscript bench/dense/cpu-openblas.R [SIZE...]
 #
-# Both sides take turns in random order, each repetition at least 0.2 s; both answers are compared before anything is timed.
-# With one thread the time is the processor time of the R process, which other processes on the machine disturb little. With
-# two it is elapsed time, and a repetition counts as quiet when other processes used less than a tenth of one core meanwhile:
-# medians are over the quiet ones where there are at least three, else over all (column `quiet`: quiet / all).
+# Both sides take turns in random order, each repetition at least 0.2 s; both answers are compared
+# before anything is timed. With one thread the time is the processor time of the R process, which
+# other processes on the machine disturb little. With two it is elapsed time, and a repetition
+# counts as quiet when other processes used less than a tenth of one core meanwhile: medians are
+# over the quiet ones where there are at least three, else over all (column `quiet`: quiet / all).
 # The numbers of cpu_scipy.py, when it has been run, are set beside: a newer OpenBLAS, without R.
 
 library(cudafactor)
@@ -46,7 +48,8 @@ operations <- function(n) {
       ours = function() gpu_qr(x),
       peers = list("qr()" = function() qr(x), "dgeqrf" = function() lapack_qr(x)),
       agrees = function(ours, base) {
-        identical(ours$pivot, base$pivot) && ours$rank == base$rank && close_to(qr.R(ours), qr.R(base))
+        identical(ours$pivot, base$pivot) && ours$rank == base$rank &&
+          close_to(qr.R(ours), qr.R(base))
       }
     ),
     qr_pivoted = list(
@@ -59,14 +62,16 @@ operations <- function(n) {
     solve = list(
       ours = function() gpu_solve(x, b),
       peers = list("solve()" = function() solve(x, b)),
-      agrees = function(ours, base) max(abs(x %*% ours - b)) <= 100 * max(abs(x %*% base - b), 1e-12)
+      agrees = function(ours, base) max(abs(x %*% ours - b)) <=
+        100 * max(abs(x %*% base - b), 1e-12)
     )
   )
 }
 
 # Seconds that all processes, and this one, have used.
 busy <- function() {
-  ticks <- tryCatch(as.numeric(strsplit(readLines("/proc/stat", 1), " +")[[1]][-1]), error = function(e) NULL)
+  ticks <- tryCatch(as.numeric(strsplit(readLines("/proc/stat", 1), " +")[[1]][-1]),
+    error = function(e) NULL)
   own <- proc.time()
   c(all = if (is.null(ticks)) NA else sum(ticks[c(1:3, 6:8)]) / 100, own = own[[1]] + own[[2]])
 }
@@ -95,7 +100,8 @@ repetition <- function(f, calls, threads) {
 
 # Median times of several calls, and how many repetitions were quiet, of how many.
 in_turns <- function(calls, threads, budget) {
-  counts <- vapply(calls, function(f) max(1, ceiling(200 / max(repetition(f, 1, 2)[["ms"]], 1e-3))), 0)
+  counts <- vapply(calls, function(f) max(1, ceiling(200 / max(repetition(f, 1, 2)[["ms"]], 1e-3))),
+    0)
   seen <- lapply(calls, function(f) matrix(0, 0, 2))
   start <- Sys.time()
   repeat {
@@ -141,13 +147,15 @@ if (length(arguments) && arguments[[1]] == "--measure") {
   options(cudafactor.device = "cpu")
   dyn.load(La_library())
   threads <- as.integer(arguments[[2]])
-  utils::write.csv(measure(as.numeric(arguments[-(1:3)]), threads), arguments[[3]], row.names = FALSE)
+  utils::write.csv(measure(as.numeric(arguments[-(1:3)]), threads), arguments[[3]],
+    row.names = FALSE)
 } else {
   sizes <- if (length(arguments)) arguments else c(64, 256, 512, 1024, 2048, 4096)
   script <- normalizePath(file.path(here, "cpu-openblas.R"))
   tables <- lapply(1:2, function(threads) {
     out <- tempfile(fileext = ".csv")
-    # A fresh process for each number of threads; what a shell may have set to slow OpenBLAS down is taken back.
+    # A fresh process for each number of threads; what a shell may have set to slow OpenBLAS down is
+    # taken back.
     code <- system2("env", c(
       "-u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE",
       paste0(c("OPENBLAS_NUM_THREADS=", "CUDAFACTOR_NUM_THREADS="), threads),
@@ -161,7 +169,8 @@ if (length(arguments) && arguments[[1]] == "--measure") {
   if (file.exists(newer)) {
     newer <- utils::read.csv(newer)
     tables <- lapply(tables, function(t) {
-      at <- match(paste(t$operation, t$n, t$threads, t$peer), paste(newer$operation, newer$n, newer$threads, newer$peer))
+      at <- match(paste(t$operation, t$n, t$threads, t$peer),
+        paste(newer$operation, newer$n, newer$threads, newer$peer))
       t$scipy_ms <- newer$ms[at]
       t
     })

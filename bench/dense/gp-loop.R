@@ -1,5 +1,5 @@
-# A hundred steps of a Gaussian process's fit, on matrices that stay on the GPU and on plain ones, and the bytes that
-# crossed the bus.
+# A hundred steps of a Gaussian process's fit, on matrices that stay on the GPU and on plain ones,
+# and the bytes that crossed the bus.
 #   Rscript bench/dense/gp-loop.R [SIZE...]
 
 library(cudafactor)
@@ -31,7 +31,8 @@ rows <- lapply(sizes, function(n) {
   error <- max(abs(fit$values[seq_len(few)] / base$values - 1))
   stopifnot(error < 1e-6, sum(moved) < n * n * 8)
   data.frame(
-    n = n, device = d@device, steps = steps, ms_a_step = seconds / steps * 1e3, ms_base_r = base_seconds / few * 1e3,
+    n = n, device = d@device, steps = steps, ms_a_step = seconds / steps * 1e3,
+    ms_base_r = base_seconds / few * 1e3,
     KiB_up_a_step = moved[["up"]] / steps / 1024, KiB_down_a_step = moved[["down"]] / steps / 1024,
     KiB_of_a_matrix = n * n * 8 / 1024,
     error = error
@@ -39,7 +40,8 @@ rows <- lapply(sizes, function(n) {
 })
 table <- do.call(rbind, rows)
 print(table)
-bench_write("gp-loop", "A Gaussian process's fit: matrices that stay on the device", list("Steps" = table), c(
+bench_write("gp-loop", "A Gaussian process's fit: matrices that stay on the device",
+    list("Steps" = table), c(
   "Each step builds the covariance from squared distances, factors and inverts it, and takes likelihood and gradient;",
   "base R runs the same code on plain matrices, for fewer steps. Bytes are all that crossed the bus; the error is",
   "relative, of the likelihoods of the steps that both ran."

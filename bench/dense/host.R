@@ -1,14 +1,16 @@
-# From R matrix to R matrix on the GPU: every copy, check and result is in the time; after the first calls results lie in memory that
-# R has collected and the package has kept. Run by host.sh.
+# From R matrix to R matrix on the GPU: every copy, check and result is in the time; after the first
+# calls results lie in memory that R has collected and the package has kept. Run by host.sh.
 #   Rscript host.R PEERS.csv SIZE...
-# PEERS.csv is what host_torch.py printed on the same machine just before. Writes host.md and host.csv.
+# PEERS.csv is what host_torch.py printed on the same machine just before. Writes host.md and
+# host.csv.
 
 library(cudafactor)
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
 source(file.path(here, "..", "common.R"))
 
 arguments <- commandArgs(TRUE)
-peers <- utils::read.csv(arguments[[1L]], header = FALSE, comment.char = "#", col.names = c("name", "n", "ms"))
+peers <- utils::read.csv(arguments[[1L]], header = FALSE, comment.char = "#",
+  col.names = c("name", "n", "ms"))
 sizes <- as.integer(arguments[-1L])
 peer <- function(name, n) {
   ms <- peers$ms[peers$name == name & peers$n == n]
@@ -29,7 +31,8 @@ wall_ms <- function(call, repeats) {
   median(times)
 }
 
-# The largest of four times that no path can avoid: bytes in, bytes out, arithmetic, and the host's own work.
+# The largest of four times that no path can avoid: bytes in, bytes out, arithmetic, and the host's
+# own work.
 floor_ms <- function(verb, n) {
   gib <- 8 * n^2 / 2^30
   read <- switch(verb, product = 2, chol = 0.5, 1) * gib
@@ -57,19 +60,22 @@ results <- do.call(rbind, lapply(sizes, function(n) {
   do.call(rbind, lapply(names(verbs), function(verb) {
     ours <- wall_ms(verbs[[verb]], repeats)
     floor <- if (verb %in% c("product", "chol")) floor_ms(verb, n) else NA_real_
-    with_base <- n <= 8192 && !is.null(base[[verb]]) && !nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))
+    with_base <- n <= 8192 && !is.null(base[[verb]]) &&
+      !nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))
     base_ms <- if (with_base) wall_ms(base[[verb]], if (n <= 1024) 5 else 1) else NA_real_
     row <- data.frame(
       verb = verb, n = n, ours_ms = ours, torch_ms = peer(paste0("torch_", verb), n),
       torch_over_ours = peer(paste0("torch_", verb), n) / ours,
-      base_ms = base_ms, base_over_ours = base_ms / ours, floor_ms = floor, ours_over_floor = ours / floor
+      base_ms = base_ms, base_over_ours = base_ms / ours, floor_ms = floor,
+      ours_over_floor = ours / floor
     )
     print(row, digits = 3, row.names = FALSE)
     row
   }))
 }))
 
-# One GiB to the device and back. A result's memory is new to the process the first time and used again afterwards.
+# One GiB to the device and back. A result's memory is new to the process the first time and used
+# again afterwards.
 if (!nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))) {
   n <- 11585
   x <- matrix(runif(n * n), n)

@@ -1,5 +1,6 @@
-# Matrices of more than 2^31 - 1 elements (17 GB each), on the GPU and for the products on the CPU. Entries are small integers
-# where the answer can be exact; factorizations are checked at sampled entries. Needs about 80 GB of memory and a GPU with 60.
+# Matrices of more than 2^31 - 1 elements (17 GB each), on the GPU and for the products on the CPU.
+# Entries are small integers where the answer can be exact; factorizations are checked at sampled
+# entries. Needs about 80 GB of memory and a GPU with 60.
 #   Rscript bench/dense/large.R
 
 library(cudafactor)
@@ -9,7 +10,8 @@ source(file.path(here, "..", "common.R"))
 rows <- list()
 note <- function(what, m, n, device, seconds, check) {
   rows[[length(rows) + 1L]] <<- data.frame(
-    call = what, m = as.integer(m), n = as.integer(n), elements = sprintf("%.0f", m * n), device = device,
+    call = what, m = as.integer(m), n = as.integer(n), elements = sprintf("%.0f", m * n),
+    device = device,
     seconds = round(seconds, 1), check = check
   )
   cat(what, device, round(seconds, 1), "s", check, "\n")
@@ -31,7 +33,8 @@ for (device in devices) {
   r <- timed(function() gpu_crossprod(x, device = device))
   at <- cbind(c(1, 1025, 700, 3), c(1, 1025, 41, 1024))
   want <- apply(at, 1, function(i) sum(x[, i[1]] * x[, i[2]]))
-  note("gpu_crossprod(x)", m, n, device, r$seconds, if (identical(r$value[at], want)) "exact" else "WRONG")
+  note("gpu_crossprod(x)", m, n, device, r$seconds,
+    if (identical(r$value[at], want)) "exact" else "WRONG")
 }
 if ("cuda" %in% devices) {
   # Columns of period 11 depend on each other; one large entry each makes them independent.
@@ -39,7 +42,8 @@ if ("cuda" %in% devices) {
   r <- timed(function() gpu_qr(x, device = "cuda"))
   f <- r$value
   k <- c(1, 2, 500, 1025)
-  gram <- crossprod(f$qr[seq_len(n), ] * upper.tri(f$qr[seq_len(n), ], diag = TRUE))[cbind(k, rev(k))]
+  gram <- crossprod(f$qr[seq_len(n), ] *
+    upper.tri(f$qr[seq_len(n), ], diag = TRUE))[cbind(k, rev(k))]
   want <- vapply(seq_along(k), function(i) sum(x[, f$pivot[k[i]]] * x[, f$pivot[rev(k)[i]]]), 0)
   error <- max(abs(gram - want)) / max(abs(want)) / eps
   note("gpu_qr(x)", m, n, "cuda", r$seconds, sprintf("rank %d, R'R off by %.2g eps", f$rank, error))
@@ -54,7 +58,8 @@ for (device in devices) {
   r <- timed(function() gpu_tcrossprod(u, device = device))
   at <- cbind(c(1, n, n, 30000), c(n, n, 1, 46399))
   want <- rowSums(u[at[, 1], ] * u[at[, 2], ])
-  note("gpu_tcrossprod(u)", n, n, device, r$seconds, if (identical(r$value[at], want)) "exact" else "WRONG")
+  note("gpu_tcrossprod(u)", n, n, device, r$seconds,
+    if (identical(r$value[at], want)) "exact" else "WRONG")
 }
 a <- r$value
 rm(r)
@@ -70,7 +75,8 @@ if ("cuda" %in% devices) {
   })
   error <- max(abs(got - a[at])) / n / eps
   below <- r$value[n, 1] == 0 && r$value[46400, 46399] == 0
-  note("gpu_chol(a)", n, n, "cuda", r$seconds, sprintf("R'R off by %.2g eps max(a), zero below: %s", error, below))
+  note("gpu_chol(a)", n, n, "cuda", r$seconds,
+    sprintf("R'R off by %.2g eps max(a), zero below: %s", error, below))
   rm(r)
   invisible(gc())
   r <- timed(function() gpu_lu(a, device = "cuda"))
@@ -83,6 +89,8 @@ if ("cuda" %in% devices) {
   })
   unmoved <- all(f$ipiv == seq_len(n))
   error <- max(abs(got - a[at])) / n / eps
-  note("gpu_lu(a)", n, n, "cuda", r$seconds, sprintf("LU off by %.2g eps max(a), no exchange: %s", error, unmoved))
+  note("gpu_lu(a)", n, n, "cuda", r$seconds,
+    sprintf("LU off by %.2g eps max(a), no exchange: %s", error, unmoved))
 }
-cat(bench_write("large", "Matrices of more than 2^31 - 1 elements", list(calls = do.call(rbind, rows))), sep = "\n")
+cat(bench_write("large", "Matrices of more than 2^31 - 1 elements",
+  list(calls = do.call(rbind, rows))), sep = "\n")

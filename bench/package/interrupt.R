@@ -1,5 +1,6 @@
-# How long an R user waits after Ctrl-C: the time from SIGINT to the handler of the interrupt, for calls that are interrupted at a
-# random moment, and the bytes that are held afterwards and were not before. Writes interrupt.md and interrupt.csv, or interrupt-cpu.
+# How long an R user waits after Ctrl-C: the time from SIGINT to the handler of the interrupt, for
+# calls that are interrupted at a random moment, and the bytes that are held afterwards and were not
+# before. Writes interrupt.md and interrupt.csv, or interrupt-cpu.
 #   Rscript bench/package/interrupt.R [ORDER [TRIALS]]
 # Needs a Unix shell. On the GPU where there is one; ORDER is 16384 there and 3000 on the CPU.
 
@@ -20,7 +21,8 @@ wait_after_signal <- function(call, longest) {
   stamp <- tempfile()
   on.exit(unlink(stamp))
   delay <- runif(1L, 0.3, longest)
-  system(sprintf("(sleep %.3f; date +%%s.%%N > '%s'; kill -INT %d)", delay, stamp, Sys.getpid()), wait = FALSE)
+  system(sprintf("(sleep %.3f; date +%%s.%%N > '%s'; kill -INT %d)", delay, stamp, Sys.getpid()),
+    wait = FALSE)
   until <- now() + 30
   noticed <- tryCatch(
     {
@@ -45,9 +47,11 @@ h <- as_gpu(s, device = device)
 # As large as a GPU has room for three of: a product takes longer than half a second there.
 large <- if (gpu) rbind(cbind(g, g), cbind(g, g)) else g
 # The Laplacian of a grid of 45 x 45 x 45 points, whose factorization takes seconds.
-line <- Matrix::bandSparse(45L, k = 0:1, diagonals = list(rep(2, 45), rep(-1, 44)), symmetric = TRUE)
+line <- Matrix::bandSparse(45L, k = 0:1, diagonals = list(rep(2, 45), rep(-1, 44)),
+  symmetric = TRUE)
 eye <- Matrix::Diagonal(45L)
-grid <- kronecker(kronecker(line, eye), eye) + kronecker(kronecker(eye, line), eye) + kronecker(kronecker(eye, eye), line)
+grid <- kronecker(kronecker(line, eye), eye) + kronecker(kronecker(eye, line), eye) +
+  kronecker(kronecker(eye, eye), line)
 grid <- Matrix::forceSymmetric(grid)
 ones <- rep(1, nrow(grid))
 
@@ -66,7 +70,8 @@ calls <- list(
   "solve(g)" = function() solve(g),
   "exp(g)" = function() exp(g),
   "as.matrix(g)" = function() as.matrix(g),
-  "pcg(grid, ones, method = \"direct\")" = function() pcg(grid, ones, method = "direct", device = device),
+  "pcg(grid, ones, method = \"direct\")" = function()
+    pcg(grid, ones, method = "direct", device = device),
   "pcg(grid, ones, M = \"ic0\")" = function() pcg(grid, ones, M = "ic0", device = device)
 )
 
@@ -80,14 +85,17 @@ rows <- lapply(names(calls), function(name) {
   longest <- if (grepl("direct", name)) 5 else 1.5
   seconds <- vapply(seq_len(trials), function(i) wait_after_signal(call, longest), 0)
   row <- data.frame(
-    call = name, trials = trials, interrupted = sum(!is.na(seconds)), median_s = median(seconds, na.rm = TRUE),
+    call = name, trials = trials, interrupted = sum(!is.na(seconds)),
+    median_s = median(seconds, na.rm = TRUE),
     longest_s = max(seconds, na.rm = TRUE), bytes_more = bytes() - before
   )
   print(row, digits = 3, row.names = FALSE)
   row
 })
 table <- do.call(rbind, rows)
-bench_write(if (gpu) "interrupt" else "interrupt-cpu", "From Ctrl-C to the prompt", list(Waits = table), c(
-  sprintf("- x, s, g, h of order %d, tall %d x %d; grid: a Laplacian of 45 x 45 x 45 points; each call repeated until a signal came at a random moment", n, nrow(tall), ncol(tall)),
+bench_write(if (gpu) "interrupt" else "interrupt-cpu", "From Ctrl-C to the prompt",
+    list(Waits = table), c(
+  sprintf(
+    "- x, s, g, h of order %d, tall %d x %d; grid: a Laplacian of 45 x 45 x 45 points; each call repeated until a signal came at a random moment", n, nrow(tall), ncol(tall)),
   "- seconds from the signal to the handler of the interrupt; bytes that the device holds for R more than before"
 ))

@@ -1,5 +1,6 @@
-# Times of the CPU's verbs in two installations of this package, such as those by two versions of rustc, taking turns in processes of their own. Writes
-# libraries.md and libraries.csv: medians, and how many times as long the first takes as the second.
+# Times of the CPU's verbs in two installations of this package, such as those by two versions of
+# rustc, taking turns in processes of their own. Writes libraries.md and libraries.csv: medians, and
+# how many times as long the first takes as the second.
 #   Rscript bench/package/libraries.R LIBRARY LIBRARY [ROUNDS]
 #   Rscript bench/package/libraries.R --times
 # The second form, with one library on R's path, prints the times of one process.
@@ -25,11 +26,14 @@ times <- function(n) {
   r <- gpu_chol(s)
   v <- matrix(rnorm(n * 8), n) / 10
   verbs <- list(
-    matmult = function() gpu_matmult(x, x), chol = function() gpu_chol(s), lu = function() gpu_lu(x), qr = function() gpu_qr(x),
-    qr_lapack = function() gpu_qr(x, LAPACK = TRUE), solve = function() gpu_solve(x, x), chol_update = function() chol_update(r, v),
+    matmult = function() gpu_matmult(x, x), chol = function() gpu_chol(s),
+    lu = function() gpu_lu(x), qr = function() gpu_qr(x),
+    qr_lapack = function() gpu_qr(x, LAPACK = TRUE), solve = function() gpu_solve(x, x),
+    chol_update = function() chol_update(r, v),
     backsolve = function() gpu_backsolve(r, x)
   )
-  data.frame(n = n, verb = names(verbs), s = vapply(verbs, seconds, 0, runs = if (n > 1000) 5 else 15, calls = if (n < 100) 100 else 1))
+  data.frame(n = n, verb = names(verbs),
+    s = vapply(verbs, seconds, 0, runs = if (n > 1000) 5 else 15, calls = if (n < 100) 100 else 1))
 }
 
 if (identical(args[[1L]], "--times")) {
@@ -44,7 +48,8 @@ rounds <- if (length(args) > 2L) as.integer(args[[3L]]) else 3L
 one <- function(library, threads) {
   file <- tempfile()
   on.exit(unlink(file))
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file.path(here, "libraries.R"), "--times"), stdout = file,
+  system2(file.path(R.home("bin"), "Rscript"),
+    c("--vanilla", file.path(here, "libraries.R"), "--times"), stdout = file,
     env = c(paste0("R_LIBS=", library), paste0("RAYON_NUM_THREADS=", threads)))
   utils::read.csv(file)
 }
@@ -56,8 +61,10 @@ all <- do.call(rbind, rows)
 medians <- stats::aggregate(s ~ which + threads + n + verb, all, stats::median)
 first <- medians[medians$which == 1, ]
 second <- medians[medians$which == 2, ]
-table <- merge(first[-1], second[-1], by = c("threads", "n", "verb"), suffixes = c("_first", "_second"))
+table <- merge(first[-1], second[-1], by = c("threads", "n", "verb"),
+  suffixes = c("_first", "_second"))
 table$first_over_second <- table$s_first / table$s_second
 bench_write("libraries", "Two installations", list(Seconds = table), c(
-  sprintf("- first: %s; second: %s; medians of %d processes each, taking turns", args[[1L]], args[[2L]], rounds)
+  sprintf("- first: %s; second: %s; medians of %d processes each, taking turns", args[[1L]],
+    args[[2L]], rounds)
 ))

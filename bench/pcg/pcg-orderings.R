@@ -1,8 +1,9 @@
-# Why the preconditioner on a GPU is multigrid: incomplete Cholesky factors IC(0) of Poisson's equation in several orders of the points, whose triangular systems
-# cuSPARSE solves on the GPU within conjugate gradients of CuPy's, beside pcg() with algebraic multigrid.
+# Why the preconditioner on a GPU is multigrid: incomplete Cholesky factors IC(0) of Poisson's
+# equation in several orders of the points, whose triangular systems cuSPARSE solves on the GPU
+# within conjugate gradients of CuPy's, beside pcg() with algebraic multigrid.
 #   Rscript bench/pcg/pcg-orderings.R [SIDE]
-# SIDE: points along each side of the plane grid (1000). CUDAFACTOR_PYTHON names a Python with cupy, and a library of cuSPARSE that it finds. Writes
-# pcg-orderings.md and .csv.
+# SIDE: points along each side of the plane grid (1000). CUDAFACTOR_PYTHON names a Python with cupy,
+# and a library of cuSPARSE that it finds. Writes pcg-orderings.md and .csv.
 
 suppressPackageStartupMessages({
   library(cudafactor)
@@ -15,14 +16,16 @@ side <- if (length(arguments)) arguments[[1L]] else 1000L
 python <- Sys.getenv("CUDAFACTOR_PYTHON", "python3")
 tol <- 1e-8
 
-line <- bandSparse(side, k = 0:1, diagonals = list(rep(2, side), rep(-1, side - 1L)), symmetric = TRUE)
+line <- bandSparse(side, k = 0:1, diagonals = list(rep(2, side), rep(-1, side - 1L)),
+  symmetric = TRUE)
 a <- forceSymmetric(kronecker(line, Diagonal(side)) + kronecker(Diagonal(side), line))
 set.seed(1)
 b <- rnorm(side^2)
 row <- (seq_len(side^2) - 1L) %% side
 column <- (seq_len(side^2) - 1L) %/% side
 
-# Colours of which no two points of one are neighbours: two are enough; of more, each point sees more of those before it.
+# Colours of which no two points of one are neighbours: two are enough; of more, each point sees
+# more of those before it.
 orders <- list(
   natural = seq_along(b),
   `2 colours` = order((row + column) %% 2L),
@@ -74,24 +77,32 @@ by_order <- function(name) {
   writeBin(b[o], files[[4L]])
   out <- system2(python, c(file.path(here, "pcg_orderings_cupy.py"), tol, files), stdout = TRUE)
   unlink(files)
-  d <- utils::read.csv(text = out, header = FALSE, col.names = c("iterations", "analysis_s", "solve_ms", "s", "off"))
-  # Where the levels are counted by the structure alone: natural order has as many as there are diagonals.
+  d <- utils::read.csv(text = out, header = FALSE,
+    col.names = c("iterations", "analysis_s", "solve_ms", "s", "off"))
+  # Where the levels are counted by the structure alone: natural order has as many as there are
+  # diagonals.
   levels <- if (name == "natural") 2L * side - 1L else levels_of(l)
   data.frame(
-    order = name, levels = levels, iterations = d$iterations, both_systems_ms = d$solve_ms, analysis_s = d$analysis_s, iterations_s = d$s, relative_residual = d$off
+    order = name, levels = levels, iterations = d$iterations, both_systems_ms = d$solve_ms,
+    analysis_s = d$analysis_s, iterations_s = d$s, relative_residual = d$off
   )
 }
 table <- do.call(rbind, lapply(names(orders), by_order))
 print(table, row.names = FALSE, digits = 3)
 
-runs <- lapply(1:4, function(k) value_and_seconds(function() pcg(a, b, "amg", tol = tol, device = "cuda")))
+runs <- lapply(1:4,
+  function(k) value_and_seconds(function() pcg(a, b, "amg", tol = tol, device = "cuda")))
 best <- runs[[which.min(vapply(runs, function(run) run$s, 0))]]
 ours <- data.frame(
-  order = "pcg(M = \"amg\"), from R to R", levels = NA, iterations = best$value$iterations, both_systems_ms = NA, analysis_s = NA, iterations_s = best$s,
+  order = "pcg(M = \"amg\"), from R to R", levels = NA, iterations = best$value$iterations,
+  both_systems_ms = NA, analysis_s = NA, iterations_s = best$s,
   relative_residual = best$value$relative_residual
 )
-bench_write("pcg-orderings", "Incomplete Cholesky factors on a GPU, in several orders of the points", list(`Poisson's equation` = rbind(table, ours)), c(
-  sprintf("- %d x %d points, a random right-hand side, to a relative residual of %g", side, side, tol),
+bench_write("pcg-orderings",
+    "Incomplete Cholesky factors on a GPU, in several orders of the points",
+    list(`Poisson's equation` = rbind(table, ours)), c(
+  sprintf("- %d x %d points, a random right-hand side, to a relative residual of %g", side, side,
+    tol),
   "- IC(0) of the matrix in that order, made on the CPU and brought to the GPU before the times begin; `levels`: steps of a triangular system that depend on each other",
   "- `both_systems_ms`: L y = r and L' z = y by cuSPARSE (`cusparseSpSV`), the least of five; `analysis_s`: what it finds out of both factors beforehand, once; `iterations_s`: all of the iterations, on the device from start to end, without that"
 ))

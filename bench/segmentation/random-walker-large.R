@@ -6,10 +6,13 @@
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
 arguments <- commandArgs(trailingOnly = TRUE)
 work <- arguments[[2]]
-cases <- read.csv(file.path(work, "cases.csv"), header = FALSE, col.names = c("name", "rows", "columns", "slices"), colClasses = c("character", rep("integer", 3)))
+cases <- read.csv(file.path(work, "cases.csv"), header = FALSE,
+  col.names = c("name", "rows", "columns", "slices"),
+  colClasses = c("character", rep("integer", 3)))
 extents_of <- function(case) c(case$rows, case$columns, if (case$slices > 1) case$slices)
 path <- function(name, end) file.path(work, paste0(name, ".", end))
-numbers <- function(case, end, what) array(readBin(path(case$name, end), what, prod(extents_of(case))), extents_of(case))
+numbers <- function(case, end, what)
+  array(readBin(path(case$name, end), what, prod(extents_of(case))), extents_of(case))
 
 ours <- function() {
   suppressPackageStartupMessages(library(cudafactor))
@@ -25,7 +28,8 @@ ours <- function() {
     r <- random_walker(image, seeds, method = "cg", device = device)
     writeBin(as.integer(r$labels), path(case$name, "ours"))
     data.frame(
-      name = case$name, unknowns = as.integer(r$unknowns), labels = length(r$label_values), first_s = runs[[1]], s = min(runs[-1]), iterations = r$iterations,
+      name = case$name, unknowns = as.integer(r$unknowns), labels = length(r$label_values),
+      first_s = runs[[1]], s = min(runs[-1]), iterations = r$iterations,
       error = r$error, device = r$device
     )
   })
@@ -47,10 +51,12 @@ table_of <- function() {
   source(file.path(here, "..", "common.R"))
   lines <- readLines(file.path(work, "peers.csv"))
   version <- sub("^# *", "", lines[startsWith(lines, "#")][[1]])
-  peers <- read.csv(text = lines[!startsWith(lines, "#")], header = FALSE, col.names = c("name", "method", "s"), colClasses = "character")
+  peers <- read.csv(text = lines[!startsWith(lines, "#")], header = FALSE,
+    col.names = c("name", "method", "s"), colClasses = "character")
   all <- readRDS(file.path(work, "ours.rds"))
   methods <- c("matrix", "bf", "cg_j", "cg")
-  cell <- function(value) if (grepl("^[0-9.]+(e[-+]?[0-9]+)?$", value)) trimws(formatC(as.double(value), digits = 3, format = "g")) else value
+  cell <- function(value) if (grepl("^[0-9.]+(e[-+]?[0-9]+)?$", value))
+    trimws(formatC(as.double(value), digits = 3, format = "g")) else value
   times <- vapply(methods, function(m) vapply(all$name, function(n) {
     value <- peers$s[peers$name == n & peers$method == m]
     if (length(value)) cell(value[[1]]) else ""
@@ -72,9 +78,13 @@ table_of <- function() {
   stem <- paste0("random-walker-", sub(":.*", "", all$device[[1]]))
   # The GPU machine's cpu results have a file of their own: random-walker.sh writes that.
   if (endsWith(stem, "-cpu")) stem <- paste0(stem, "-large")
-  bench_write(stem, "Segmentation of large images by random walks beside scikit-image and package Matrix", tables, c(
-    sprintf("Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, from R call to R result, with all cores for what is done on the host: `s` is the least of three calls, `first_s` the one before, which compiles kernels.", all$device[[1]]),
-    sprintf("Then the peers, once, all at the same time, each on a core of its own and stopped after %s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory bandwidth is shared.", Sys.getenv("CUDAFACTOR_RW_SECONDS", "180"), version),
+  bench_write(stem,
+      "Segmentation of large images by random walks beside scikit-image and package Matrix", tables,
+      c(
+    sprintf(
+      "Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, from R call to R result, with all cores for what is done on the host: `s` is the least of three calls, `first_s` the one before, which compiles kernels.", all$device[[1]]),
+    sprintf(
+      "Then the peers, once, all at the same time, each on a core of its own and stopped after %s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory bandwidth is shared.", Sys.getenv("CUDAFACTOR_RW_SECONDS", "180"), version),
     "`matrix` and `bf` were given planes of at most 5 million pixels."
   ), by = "bench/segmentation/random-walker-large.sh", all = cbind(tables[[1]], tables[[2]][-1]))
 }

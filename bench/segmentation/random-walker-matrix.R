@@ -1,4 +1,5 @@
-# Segmentation by random walks by package Matrix alone, for random-walker.R and random-walker-large.R.
+# Segmentation by random walks by package Matrix alone, for random-walker.R and
+# random-walker-large.R.
 
 suppressPackageStartupMessages(library(Matrix))
 

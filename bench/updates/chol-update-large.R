@@ -1,4 +1,5 @@
-# A Cholesky factor in R's memory that is larger than what the GPU may hold of it: panels pass by. Needs 110 GB of memory at order 65536.
+# A Cholesky factor in R's memory that is larger than what the GPU may hold of it: panels pass by.
+# Needs 110 GB of memory at order 65536.
 #   Rscript bench/updates/chol-update-large.R [ORDER] [GPU_MEMORY]
 
 library(cudafactor)
@@ -21,12 +22,14 @@ rows <- lapply(c(1L, 16L), function(k) {
   seconds <- proc.time()[["elapsed"]] - start
   # Some columns of the new matrix.
   of <- crossprod(u[, some])
-  error <- max(abs(of - crossprod(r[, some]) - tcrossprod(v[some, , drop = FALSE]))) / max(abs(of)) / .Machine$double.eps
+  error <- max(abs(of - crossprod(r[, some]) - tcrossprod(v[some, , drop = FALSE]))) /
+    max(abs(of)) / .Machine$double.eps
   rm(u)
   gc()
   data.frame(k = k, n = n, gpu_memory = memory, seconds = seconds, error_eps = error)
 })
 bench_write(
-  "chol-update-large", "Updates of a Cholesky factor larger than the GPU may hold", list(seconds = do.call(rbind, rows)),
+  "chol-update-large", "Updates of a Cholesky factor larger than the GPU may hold",
+  list(seconds = do.call(rbind, rows)),
   "From R matrix to R matrix, one call each: the first result lies in memory that the system gives anew, the second in that of the first."
 )

@@ -1,4 +1,5 @@
-# What chol-update.R has measured, as files: rows of all parts in a CSV, and a section of tables for each part. A part that is measured again replaces its own.
+# What chol-update.R has measured, as files: rows of all parts in a CSV, and a section of tables for
+# each part. A part that is measured again replaces its own.
 
 # The rows of a part that such a CSV has.
 read_updates <- function(csv, part) {
@@ -6,7 +7,8 @@ read_updates <- function(csv, part) {
   rows[rows$part == part, ]
 }
 
-# The rows' `value` with a column for each way there is, a line for each change, rank and order. Ways without a change hold for all of an order.
+# The rows' `value` with a column for each way there is, a line for each change, rank and order.
+# Ways without a change hold for all of an order.
 wide <- function(rows, value, ways, scale = 1) {
   ways <- ways[ways %in% rows$way[is.finite(rows[[value]])]]
   lines <- unique(rows[rows$change != "" & !is.na(rows$change), c("change", "k", "n")])
@@ -18,11 +20,13 @@ wide <- function(rows, value, ways, scale = 1) {
     scale * own[[value]][ifelse(is.na(at), apart, at)]
   })
   names(cells) <- ways
-  data.frame(change = lines$change, k = as.integer(lines$k), n = as.integer(lines$n), cells, check.names = FALSE)
+  data.frame(change = lines$change, k = as.integer(lines$k), n = as.integer(lines$n), cells,
+    check.names = FALSE)
 }
 # Columns of how many times as long the others take.
 ratios <- function(d, ours, others) {
-  for (other in intersect(others, names(d))) d[[paste0(other, "_over_", ours)]] <- d[[other]] / d[[ours]]
+  for (other in intersect(others, names(d))) d[[paste0(other, "_over_", ours)]] <- d[[other]] /
+    d[[ours]]
   d
 }
 
@@ -30,7 +34,8 @@ part_tables <- list(
   paper = function(rows) {
     ways <- c("gpu", "gpu_host", "cpu", "faer", "qrupdate", "cusolver")
     list(
-      `Milliseconds` = ratios(wide(rows, "median_s", ways, 1e3), "gpu", c("cpu", "faer", "qrupdate", "cusolver")),
+      `Milliseconds` = ratios(wide(rows, "median_s", ways, 1e3), "gpu",
+        c("cpu", "faer", "qrupdate", "cusolver")),
       `Largest error` = wide(rows, "error", ways),
       `Largest error in eps of the largest entry` = wide(rows, "error_eps", ways)
     )
@@ -47,7 +52,8 @@ part_tables <- list(
   },
   host = function(rows) {
     d <- wide(rows, "median_s", c("gpu_host", "pass", "no_columns"), 1e3)
-    for (least in intersect(c("pass", "no_columns"), names(d))) d[[paste0("over_", least)]] <- d$gpu_host / d[[least]]
+    for (least in intersect(c("pass", "no_columns"), names(d)))
+      d[[paste0("over_", least)]] <- d$gpu_host / d[[least]]
     list(`Milliseconds` = d)
   },
   cpu = function(rows) {
@@ -103,12 +109,17 @@ save_part <- function(stem, part, rows, remarks) {
   tables <- part_tables[[part]](rows[rows$part == part, ])
   copy <- rows$median_s[rows$part == part & rows$way == "copy"]
   sections[[part]] <- c(
-    paste0("- ", names(about), ": ", about), sprintf("- a copy on the device: %.0f GB/s, read and written", copy / 1e9), if (length(remarks)) paste("-", remarks), "",
-    part_notes[[part]], unlist(lapply(names(tables), function(name) c("", paste("###", name), "", bench_markdown(tables[[name]]))))
+    paste0("- ", names(about), ": ", about),
+    sprintf("- a copy on the device: %.0f GB/s, read and written", copy / 1e9),
+    if (length(remarks)) paste("-", remarks), "",
+    part_notes[[part]],
+    unlist(lapply(names(tables),
+      function(name) c("", paste("###", name), "", bench_markdown(tables[[name]]))))
   )
   sections <- sections[intersect(names(part_tables), names(sections))]
   writeLines(c(
-    "# Updates and downdates of Cholesky factors", "", "By `bench/updates/chol-update.sh`; a section for each of its parts, with the machine and the commit that it was measured on.",
+    "# Updates and downdates of Cholesky factors", "",
+    "By `bench/updates/chol-update.sh`; a section for each of its parts, with the machine and the commit that it was measured on.",
     unlist(lapply(names(sections), function(name) c("", paste("##", name), "", sections[[name]])))
   ), md)
 }

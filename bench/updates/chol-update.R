@@ -1,4 +1,5 @@
-# Run by chol-update.sh, which says what the parts are and what they need: this package's updates and downdates, and qrupdate's, beside those of the peers.
+# Run by chol-update.sh, which says what the parts are and what they need: this package's updates
+# and downdates, and qrupdate's, beside those of the peers.
 #   Rscript bench/updates/chol-update.R PEERS.csv PART=ORDER,...:RANK,...
 
 library(cudafactor)
@@ -10,7 +11,8 @@ given <- commandArgs(trailingOnly = TRUE)
 said <- readLines(given[[1L]])
 remarks <- unique(sub("^# *", "", grep("^#", said, value = TRUE)))
 peers <- utils::read.csv(
-  text = c("way,change,n,k,median_s,least_s,error,error_eps", grep("^#", said, value = TRUE, invert = TRUE)),
+  text = c("way,change,n,k,median_s,least_s,error,error_eps",
+    grep("^#", said, value = TRUE, invert = TRUE)),
   colClasses = rep(c("character", "numeric"), c(2, 6))
 )
 device <- Sys.getenv("CUDAFACTOR_BENCH_DEVICE", if (gpu_available()) "cuda" else "cpu")
@@ -20,12 +22,15 @@ if (nzchar(qrupdate)) dyn.load(qrupdate) else remarks <- c(remarks, "no qrupdate
 now <- function() as.double(Sys.time())
 # What comes back from the device comes after all that was asked of it before.
 finished <- function() if (device != "cpu") as.matrix(as_gpu(matrix(1), device = device))
-# Seconds of a call: the median and the least of some runs after others that are not counted. Results of earlier runs are collected before the clock starts. Of several
-# calls each run makes all, one after the other, and each has its own time. Where a result stays on the device, of so many `bytes`, there are 0.2 s of others before,
-# in which the GPU's clock settles, and a run has so many calls that it takes 20 ms, or fills 4 GB; of none that changes a matrix in place five at least, after one that
-# is not counted, in which the memory that other calls took is given back. Where it is an R matrix a run is one call, whose result lies in
-# memory used again, after another that is not counted: the first large matrix after gc() has R collect once more, which takes 20 ms and more,
-# and threads asleep and caches cold.
+# Seconds of a call: the median and the least of some runs after others that are not counted.
+# Results of earlier runs are collected before the clock starts. Of several calls each run makes
+# all, one after the other, and each has its own time. Where a result stays on the device, of so
+# many `bytes`, there are 0.2 s of others before, in which the GPU's clock settles, and a run has so
+# many calls that it takes 20 ms, or fills 4 GB; of none that changes a matrix in place five at
+# least, after one that is not counted, in which the memory that other calls took is given back.
+# Where it is an R matrix a run is one call, whose result lies in memory used again, after another
+# that is not counted: the first large matrix after gc() has R collect once more, which takes 20 ms
+# and more, and threads asleep and caches cold.
 measure <- function(..., times = 5, bytes = NULL) {
   there <- !is.null(bytes)
   run <- function(call, calls, before) {
@@ -44,24 +49,30 @@ measure <- function(..., times = 5, bytes = NULL) {
     if (!there || now() - start > 0.2) break
   }
   in_place <- identical(bytes, 0)
-  calls <- if (there) max(if (in_place) 5 else 1, min(200, ceiling(0.02 / second), floor(4e9 / bytes))) else 1L
-  counted <- function(i) vapply(all, run, 0, calls = calls, before = in_place || (!there && second < 1))
+  calls <- if (there) max(if (in_place) 5 else 1,
+    min(200, ceiling(0.02 / second), floor(4e9 / bytes))) else 1L
+  counted <- function(i) vapply(all, run, 0, calls = calls,
+    before = in_place || (!there && second < 1))
   t <- matrix(vapply(seq_len(times), counted, numeric(length(all))), length(all))
   lapply(seq_along(all), function(i) c(median_s = stats::median(t[i, ]), least_s = min(t[i, ])))
 }
 row <- function(way, change, n, k, seconds, error = c(NA, NA)) {
   out <- data.frame(
-    way = way, change = change, n = n, k = k, median_s = seconds[["median_s"]], least_s = seconds[["least_s"]], error = error[[1L]], error_eps = error[[2L]]
+    way = way, change = change, n = n, k = k, median_s = seconds[["median_s"]],
+    least_s = seconds[["least_s"]], error = error[[1L]], error_eps = error[[2L]]
   )
-  cat(sprintf("%-14s %-4s n = %d, k = %d: %.4g ms, %.3g eps\n", way, change, n, k, 1e3 * out$median_s, out$error_eps))
+  cat(sprintf("%-14s %-4s n = %d, k = %d: %.4g ms, %.3g eps\n", way, change, n, k,
+    1e3 * out$median_s, out$error_eps))
   out
 }
 changes <- list(up = chol_update, down = chol_downdate)
 
-# Column after column by qrupdate, which takes its own time: one run after one that is not counted, and more where they are short.
+# Column after column by qrupdate, which takes its own time: one run after one that is not counted,
+# and more where they are short.
 columns <- function(r, v, change, times = 5) {
   loop <- function() {
-    done <- .C("qrupdate_columns", nrow(v), ncol(v), as.integer(change == "down"), r = r, v = v, double(nrow(v)), seconds = 0, info = 0L)
+    done <- .C("qrupdate_columns", nrow(v), ncol(v), as.integer(change == "down"), r = r, v = v,
+      double(nrow(v)), seconds = 0, info = 0L)
     stopifnot(done$info == 0L)
     done[c("r", "seconds")]
   }
@@ -71,7 +82,8 @@ columns <- function(r, v, change, times = 5) {
   list(factor = first$r, seconds = c(median_s = stats::median(t), least_s = min(t)))
 }
 
-# The paper's matrices of order n, and for a rank and a change the factor that is changed, by what, and the matrix that has the changed one.
+# The paper's matrices of order n, and for a rank and a change the factor that is changed, by what,
+# and the matrix that has the changed one.
 paper_matrix <- function(n) {
   set.seed(n)
   a <- crossprod(as_gpu(matrix(runif(n * n), n), device = device))
@@ -116,29 +128,34 @@ paper <- function(n, ranks) {
 
 on_device <- function(n, ranks) {
   places <- matrix(runif(2 * n), n)
-  factor <- chol(as_gpu(as.matrix(lazy_covariance(places, range = 0.1, nugget = 0.1)), device = device))
+  factor <- chol(as_gpu(as.matrix(lazy_covariance(places, range = 0.1, nugget = 0.1)),
+    device = device))
   small <- n <= 1000
   r <- if (small) as.matrix(factor)
   timed <- lapply(ranks, function(k) {
     plain <- matrix(runif(n * k), n)
     v <- as_gpu(plain, device = device)
     more <- chol_update(factor, v)
-    new <- measure(function() chol_update(factor, v), function() chol_downdate(more, v), bytes = 8 * n^2)
+    new <- measure(function() chol_update(factor, v), function() chol_downdate(more, v),
+      bytes = 8 * n^2)
     # As many down as up, so that the factor is what it was.
     changed <- factor[, ]
     there <- measure(
-      function() chol_update(changed, v, in_place = TRUE), function() chol_downdate(changed, v, in_place = TRUE),
+      function() chol_update(changed, v, in_place = TRUE),
+      function() chol_downdate(changed, v, in_place = TRUE),
       # Nothing is left to be collected.
       bytes = 0
     )
     host <- if (small) {
       up <- as.matrix(more)
-      measure(function() chol_update(r, plain, device = "cpu"), function() chol_downdate(up, plain, device = "cpu"))
+      measure(function() chol_update(r, plain, device = "cpu"),
+        function() chol_downdate(up, plain, device = "cpu"))
     }
     do.call(rbind, lapply(1:2, function(i) {
       change <- names(changes)[[i]]
       rbind(
-        row("new", change, n, k, new[[i]]), row("in_place", change, n, k, there[[i]]), if (small) row("cpu", change, n, k, host[[i]])
+        row("new", change, n, k, new[[i]]), row("in_place", change, n, k, there[[i]]),
+        if (small) row("cpu", change, n, k, host[[i]])
       )
     }))
   })
@@ -152,7 +169,8 @@ from_host <- function(n, ranks) {
   timed <- lapply(ranks, function(k) {
     v <- matrix(runif(n * k), n)
     more <- chol_update(r, v, device = device)
-    t <- measure(function() chol_update(r, v, device = device), function() chol_downdate(more, v, device = device))
+    t <- measure(function() chol_update(r, v, device = device),
+      function() chol_downdate(more, v, device = device))
     rbind(row("gpu_host", "up", n, k, t[[1L]]), row("gpu_host", "down", n, k, t[[2L]]))
   })
   rbind(do.call(rbind, timed), row("no_columns", "", n, 0, none), of_peers("pass", "", n, 0))
@@ -181,7 +199,9 @@ on_cpu <- function(n, ranks) {
 }
 
 each <- function(ranks, f) {
-  do.call(rbind, lapply(ranks, function(k) do.call(rbind, lapply(names(changes), function(change) f(k, change)))))
+  do.call(rbind,
+    lapply(ranks, function(k) do.call(rbind,
+      lapply(names(changes), function(change) f(k, change)))))
 }
 of_peers <- function(way, change, n, k) {
   utils::head(peers[peers$way == way & peers$change == change & peers$n == n & peers$k == k, ], 1L)

@@ -20,7 +20,8 @@ operations <- function(n) {
       # Against one random vector: x (x v) without forming the product again.
       residual = function(r) {
         v <- matrix(rnorm(n))
-        norm(r %*% v - x %*% (x %*% v), "1") / (n * .Machine$double.eps * size * size * norm(v, "1"))
+        norm(r %*% v - x %*% (x %*% v), "1") /
+          (n * .Machine$double.eps * size * size * norm(v, "1"))
       }
     ),
     chol = list(
@@ -52,8 +53,8 @@ elapsed_ms <- function(f) {
   1000 * seconds_since(start)
 }
 
-# The times of two calls in milliseconds, each the fastest of at least five: other work on the machine only
-# ever adds time. They take turns, so that neither has the better moments.
+# The times of two calls in milliseconds, each the fastest of at least five: other work on the
+# machine only ever adds time. They take turns, so that neither has the better moments.
 side_by_side <- function(ours, base, budget) {
   best <- c(Inf, Inf)
   start <- Sys.time()
@@ -89,18 +90,20 @@ print_comparison <- function(times) {
   cat("  operation      n   device    cudafactor      base R    ratio   residual\n")
   cat(sprintf(
     "  %-9s %6d   %-7s %8.2f ms %8.2f ms %7.2fx %10.2g\n",
-    times$operation, as.integer(times$n), times$device, times$ours_ms, times$base_ms, times$ratio, times$residual
+    times$operation, as.integer(times$n), times$device, times$ours_ms, times$base_ms, times$ratio,
+    times$residual
   ), sep = "")
   invisible(times)
 }
 
-# What to say of times taken while other work kept the cores busy: nothing, or one sentence. A BLAS with threads
-# suffers most, because its threads wait for each other.
+# What to say of times taken while other work kept the cores busy: nothing, or one sentence. A BLAS
+# with threads suffers most, because its threads wait for each other.
 busy <- function() {
   load <- tryCatch(scan("/proc/loadavg", n = 1, quiet = TRUE), error = function(e) 0)
   cores <- parallel::detectCores()
   if (load <= 1.3 * cores) return(NULL)
-  sprintf("This machine is busy (load average %.1f on %d cores): do not trust these times.", load, cores)
+  sprintf("This machine is busy (load average %.1f on %d cores): do not trust these times.", load,
+    cores)
 }
 
 # What the times hold for: machine, BLAS, versions, day.
@@ -123,7 +126,8 @@ markdown <- function(times) {
   c(
     "| operation | n | device | cudafactor, ms | base R, ms | ratio | scaled residual |",
     "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
-    sprintf("| %s | %d | %s | %.2f | %.2f | %.2f | %.1g |", times$operation, as.integer(times$n), times$device,
+    sprintf("| %s | %d | %s | %.2f | %.2f | %.2f | %.1g |", times$operation, as.integer(times$n),
+      times$device,
       times$ours_ms, times$base_ms, times$ratio, times$residual)
   )
 }
@@ -136,6 +140,7 @@ if (sys.nframe() == 0L) {
   times <- compare_with_base(sizes)
   print_comparison(times)
   if (length(arguments)) {
-    writeLines(c("# cudafactor beside base R", "", provenance(), "", markdown(times)), arguments[[1L]])
+    writeLines(c("# cudafactor beside base R", "", provenance(), "", markdown(times)),
+      arguments[[1L]])
   }
 }

@@ -1,4 +1,5 @@
-# A Gaussian process's log-likelihood and its gradient, for matrices of any kind: plain ones, or ones that stay on a GPU.
+# A Gaussian process's log-likelihood and its gradient, for matrices of any kind: plain ones, or
+# ones that stay on a GPU.
 #
 #   source(system.file("examples", "gaussian-process.R", package = "cudafactor"))
 #   x <- matrix(runif(2000), ncol = 2)
@@ -14,8 +15,8 @@ squared_distances <- function(x) {
   (d + abs(d)) / 2
 }
 
-# Covariance signal^2 exp(-d / (2 length^2)) + noise^2 I of observations y, a matrix of one column. `theta` are the
-# logarithms of length, signal and noise, in this order; so is the gradient by them.
+# Covariance signal^2 exp(-d / (2 length^2)) + noise^2 I of observations y, a matrix of one column.
+# `theta` are the logarithms of length, signal and noise, in this order; so is the gradient by them.
 gp_log_likelihood <- function(theta, d, y) {
   length <- exp(theta[[1L]])
   noise <- exp(theta[[3L]])

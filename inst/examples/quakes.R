@@ -1,4 +1,5 @@
-# A first look at cudafactor: 1000 earthquakes near Fiji, through every factorization the package has.
+# A first look at cudafactor: 1000 earthquakes near Fiji, through every factorization the package
+# has.
 #
 #   Rscript quakes.R [OUTPUT FOLDER]
 #   source(system.file("examples", "quakes.R", package = "cudafactor"))
@@ -45,8 +46,8 @@ matern <- function(d, range) {
   (1 + d) * exp(-d)
 }
 
-# The process with unknown mean: everything that prediction needs, for range and noise-to-signal ratio.
-# With K = U'U, every quadratic form in K^-1 is a sum of squares after one triangular solve.
+# The process with unknown mean: everything that prediction needs, for range and noise-to-signal
+# ratio. With K = U'U, every quadratic form in K^-1 is a sum of squares after one triangular solve.
 fit_process <- function(where, depth, range, noise) {
   k <- matern(distances(where, where), range)
   diag(k) <- 1 + noise
@@ -74,7 +75,8 @@ predict_depth <- function(fit, at) {
 }
 
 where <- as.matrix(quakes[, c("long", "lat")])
-# Some quakes share a position to the last digit given; the noise keeps the matrix positive definite.
+# Some quakes share a position to the last digit given; the noise keeps the matrix positive
+# definite.
 set.seed(1)
 held_out <- sample(nrow(quakes), 200)
 evaluations <- 0
@@ -92,7 +94,8 @@ inside <- mean(abs(truth - guess$depth) < qnorm(0.975) * guess$quake_error)
 rms <- function(x) sqrt(mean(x^2))
 
 cat("\n")
-say("Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all, on %s:",
+say(
+  "Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all, on %s:",
   evaluations, elapsed, gpu_last_device())
 cat(sprintf("
   log-likelihood               %10.2f
@@ -135,7 +138,8 @@ ink <- "#22303c"
 pale <- "#8795a1"
 
 frame_map <- function(title, subtitle) {
-  plot(NA, xlim = range(long), ylim = range(lat), asp = 1 / cos(25 * pi / 180), axes = FALSE, xlab = "", ylab = "")
+  plot(NA, xlim = range(long), ylim = range(lat), asp = 1 / cos(25 * pi / 180), axes = FALSE,
+    xlab = "", ylab = "")
   axis(1, c(165, 170, 175, 180, 185), c("165°E", "170°E", "175°E", "180°", "175°W"),
     tick = FALSE, line = -0.6, col.axis = pale, cex.axis = 0.95)
   axis(2, seq(-35, -10, 5), paste0(seq(35, 10, -5), "°S"), tick = FALSE, line = -0.6, las = 1,
@@ -165,7 +169,8 @@ draw <- function() {
   limits <- c(0, 700)
   frame_map("Sinking plates around Fiji", "depth of their earthquakes, learnt from 1000 of them")
   image(long, lat, surface, col = colours, zlim = limits, useRaster = TRUE, add = TRUE)
-  contour(long, lat, surface, levels = seq(100, 600, 100), col = "#ffffffb0", lwd = 1.2, labcex = 0.8, add = TRUE)
+  contour(long, lat, surface, levels = seq(100, 600, 100), col = "#ffffffb0", lwd = 1.2,
+    labcex = 0.8, add = TRUE)
   points(where, pch = 21, cex = 0.75, lwd = 0.5, col = "#00000060",
     bg = colours[pmax(1, ceiling(quakes$depth / 7))])
   colour_bar(colours, limits, "depth, km")
@@ -177,7 +182,8 @@ draw <- function() {
   points(where, pch = 16, cex = 0.35, col = "#22303c90")
   colour_bar(colours, limits, "error, km")
 
-  plot(NA, xlim = c(0, 720), ylim = c(-120, 820), xaxs = "i", yaxs = "i", axes = FALSE, xlab = "", ylab = "")
+  plot(NA, xlim = c(0, 720), ylim = c(-120, 820), xaxs = "i", yaxs = "i", axes = FALSE, xlab = "",
+    ylab = "")
   abline(h = seq(0, 800, 200), v = seq(0, 600, 200), col = "#eef1f4")
   abline(0, 1, col = pale, lty = 3)
   half <- qnorm(0.975) * guess$quake_error
@@ -190,7 +196,8 @@ draw <- function() {
   mtext("true depth, km", 1, 1.6, cex = 0.75, col = ink)
   mtext("predicted depth, km", 2, 2.6, cex = 0.75, col = ink)
   mtext("200 quakes it has not seen", 3, 1.5, adj = 0, font = 2, cex = 1.15, col = ink)
-  mtext(sprintf("with 95%% intervals; %.0f%% of the quakes are inside", 100 * inside), 3, 0.3, adj = 0, cex = 0.85, col = pale)
+  mtext(sprintf("with 95%% intervals; %.0f%% of the quakes are inside", 100 * inside), 3, 0.3,
+    adj = 0, cex = 0.85, col = pale)
 }
 
 picture <- file.path(output, "quakes.png")
@@ -205,7 +212,7 @@ drawn <- tryCatch({
   FALSE
 })
 
-# ---- 2. A linear system ---------------------------------------------------------------------------
+# ---- 2. A linear system --------------------------------------------------------------------------
 
 head_line("2. The same mean by another road: a linear system, by gpu_solve()")
 say("The mean depth m came out of the Cholesky factor. It also solves [K 1; 1' 0] [w; m] = [depth; 0]: a
@@ -226,7 +233,7 @@ cat(sprintf("
     (nrow(saddle) * .Machine$double.eps * norm(saddle, "I") * max(abs(solution)))
 ))
 
-# ---- 3. Least squares -----------------------------------------------------------------------------
+# ---- 3. Least squares ----------------------------------------------------------------------------
 
 head_line("3. A plain regression: gpu_qr() beside lm()")
 say("Number of reporting stations on magnitude, depth and position. gpu_qr() returns an ordinary 'qr'
@@ -238,7 +245,7 @@ base <- coef(lm(stations ~ mag + depth + long + lat, quakes))
 cat("\n")
 print(cbind("gpu_qr()" = ours, "lm()" = base, "difference" = ours - base), digits = 7)
 
-# ---- 4. Times -------------------------------------------------------------------------------------
+# ---- 4. Times ------------------------------------------------------------------------------------
 
 head_line("4. What it costs: cudafactor beside base R on this machine")
 source(system.file("examples", "compare.R", package = "cudafactor"), local = TRUE)

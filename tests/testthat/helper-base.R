@@ -29,8 +29,8 @@ shape_of <- function(x) {
   list(skeleton, lapply(attributes(x), function(a) if (is.list(a)) lapply(a, identity) else a))
 }
 
-# `ours` does what `base` does: the same numbers to `tolerance`, identical types and attributes, the same
-# words in warnings and errors; errors and warnings are of our classes and name our function.
+# `ours` does what `base` does: the same numbers to `tolerance`, identical types and attributes, the
+# same words in warnings and errors; errors and warnings are of our classes and name our function.
 expect_as_base <- function(ours, base, tolerance = 1e-10, info = NULL) {
   ours <- outcome(ours)
   base <- outcome(base)
@@ -47,10 +47,13 @@ expect_as_base <- function(ours, base, tolerance = 1e-10, info = NULL) {
 
 # What else than a matrix of numbers a user may pass.
 odd_operands <- list(
-  text = matrix("a", 1, 1), numeric_text = matrix("4", 1, 1), raw = matrix(as.raw(4), 1, 1), factor = factor(4),
-  null = NULL, fun = sum, environment = globalenv(), symbol = quote(a), array = array(1:8, c(2, 2, 2)),
+  text = matrix("a", 1, 1), numeric_text = matrix("4", 1, 1), raw = matrix(as.raw(4), 1, 1),
+  factor = factor(4),
+  null = NULL, fun = sum, environment = globalenv(), symbol = quote(a),
+  array = array(1:8, c(2, 2, 2)),
   date = as.Date("2024-02-03"), data = data.frame(a = 4), text_data = data.frame(a = "z"),
-  one = array(4, 1), named = c(a = 4), vector = 1:3, nothing = matrix(0, 0, 0), logical = matrix(TRUE, 1, 1),
+  one = array(4, 1), named = c(a = 4), vector = 1:3, nothing = matrix(0, 0, 0),
+  logical = matrix(TRUE, 1, 1),
   integer = matrix(4L, 1, 1), wide_nothing = matrix(0, 0, 2), tall_nothing = matrix(0, 2, 0),
   bad_list = matrix(list(1:2), 1, 1)
 )

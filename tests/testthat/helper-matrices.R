@@ -22,7 +22,8 @@ conditioned_matrix <- function(n, condition) {
 # Rows and columns of very different size, as far apart as 10^-exponent to 10^exponent.
 graded_matrix <- function(m, n, exponent = 8) {
   x <- random_matrix(m, n)
-  x * 10^seq(-exponent, exponent, length.out = m) * rep(10^seq(exponent, -exponent, length.out = n), each = m)
+  x * 10^seq(-exponent, exponent, length.out = m) *
+    rep(10^seq(exponent, -exponent, length.out = n), each = m)
 }
 
 # `n` columns of which some repeat, vanish or combine others.
@@ -40,7 +41,8 @@ deficient_matrix <- function(m, n) {
 }
 
 named <- function(x) {
-  dimnames(x) <- list(row = sprintf("r%d", seq_len(nrow(x))), column = sprintf("c%d", seq_len(ncol(x))))
+  dimnames(x) <- list(row = sprintf("r%d", seq_len(nrow(x))),
+    column = sprintf("c%d", seq_len(ncol(x))))
   x
 }
 
@@ -48,7 +50,8 @@ edge_sizes <- c(1L, 2L, 31L, 32L, 33L, 127L, 128L, 129L)
 
 # Tall, square and wide, around the block sizes of the kernels.
 edge_shapes <- list(
-  c(1L, 1L), c(2L, 1L), c(1L, 2L), c(31L, 33L), c(33L, 31L), c(32L, 32L), c(127L, 129L), c(129L, 127L),
+  c(1L, 1L), c(2L, 1L), c(1L, 2L), c(31L, 33L), c(33L, 31L), c(32L, 32L), c(127L, 129L),
+  c(129L, 127L),
   c(128L, 128L), c(300L, 5L), c(5L, 300L), c(257L, 64L), c(64L, 257L)
 )
 

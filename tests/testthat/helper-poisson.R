@@ -1,18 +1,22 @@
 # Sparse matrices for tests of pcg() and ichol().
 
-# The Laplacian of a grid in the plane, with Dirichlet boundaries: a dsCMatrix, as package Matrix makes it with the upper triangle.
+# The Laplacian of a grid in the plane, with Dirichlet boundaries: a dsCMatrix, as package Matrix
+# makes it with the upper triangle.
 poisson <- function(rows, columns = rows) {
   line <- function(n) {
-    if (n == 1) Matrix::Diagonal(1, 2) else Matrix::bandSparse(n, k = 0:1, diagonals = list(rep(2, n), rep(-1, n - 1)), symmetric = TRUE)
+    if (n == 1) Matrix::Diagonal(1, 2) else
+      Matrix::bandSparse(n, k = 0:1, diagonals = list(rep(2, n), rep(-1, n - 1)), symmetric = TRUE)
   }
-  a <- Matrix::kronecker(Matrix::Diagonal(columns), line(rows)) + Matrix::kronecker(line(columns), Matrix::Diagonal(rows))
+  a <- Matrix::kronecker(Matrix::Diagonal(columns), line(rows)) +
+    Matrix::kronecker(line(columns), Matrix::Diagonal(rows))
   methods::as(Matrix::forceSymmetric(a, "U"), "CsparseMatrix")
 }
 
 # The same with the other triangle.
 lower_stored <- function(a) Matrix::forceSymmetric(methods::as(a, "generalMatrix"), "L")
 
-# Conjugate gradients as in Golub & Van Loan, Matrix Computations, algorithm 11.5.1, for one right-hand side: how many iterations bring the recurrence's residual below the tolerance.
+# Conjugate gradients as in Golub & Van Loan, Matrix Computations, algorithm 11.5.1, for one
+# right-hand side: how many iterations bring the recurrence's residual below the tolerance.
 textbook_iterations <- function(a, b, solve_m, tol) {
   r <- b
   p <- 0
@@ -55,5 +59,6 @@ expect_solved <- function(f, a, b, tol = f$tolerance, k = 1e4) {
   expect_s3_class(f, "pcg")
   expect_true(all(f$converged))
   expect_true(all(residuals_of(a, f$x, b) <= 1.01 * tol + 1e-14))
-  expect_equal(as.vector(as.matrix(f$x)), as.vector(as.matrix(solve(as.matrix(a), as.matrix(b)))), tolerance = k * tol)
+  expect_equal(as.vector(as.matrix(f$x)), as.vector(as.matrix(solve(as.matrix(a), as.matrix(b)))),
+    tolerance = k * tol)
 }

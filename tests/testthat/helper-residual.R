@@ -1,11 +1,13 @@
-# Scaled residuals: errors in units of what rounding alone may do, so that one bound serves every size and
-# condition. The arithmetic of the residual is base R's, in double precision.
+# Scaled residuals: errors in units of what rounding alone may do, so that one bound serves every
+# size and condition. The arithmetic of the residual is base R's, in double precision.
 
 unit <- c(double = .Machine$double.eps, single = 2^-23)
 
-# The largest value a test accepts, for each residual: a few times what the CPU shows. LAPACK's own tests accept 30.
+# The largest value a test accepts, for each residual: a few times what the CPU shows. LAPACK's own
+# tests accept 30.
 limit <- c(
-  product = 2, cholesky = 5, inverse = 3, orthogonality = 5, qr = 3, lu = 3, solve = 3, triangular = 2, gradient = 0.1
+  product = 2, cholesky = 5, inverse = 3, orthogonality = 5, qr = 3, lu = 3, solve = 3,
+  triangular = 2, gradient = 0.1
 )
 
 norm_one <- function(x) {

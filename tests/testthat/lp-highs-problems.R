@@ -1,5 +1,5 @@
-# The small random linear programs of lp_highs_random.py, a line each, and what they are measured by. For lp-highs-random.R and
-# the tests.
+# The small random linear programs of lp_highs_random.py, a line each, and what they are measured
+# by. For lp-highs-random.R and the tests.
 
 lp_numbers <- function(text) {
   all <- strsplit(text, " ", fixed = TRUE)[[1]]
@@ -7,7 +7,8 @@ lp_numbers <- function(text) {
   as.numeric(all)
 }
 
-# A line's problem: `call` has the arguments of lp_ipm(); `rows` and `columns` have lower and upper bounds; status 9 is none.
+# A line's problem: `call` has the arguments of lp_ipm(); `rows` and `columns` have lower and upper
+# bounds; status 9 is none.
 lp_read_problem <- function(line) {
   f <- strsplit(line, ";", fixed = TRUE)[[1]]
   m <- as.integer(f[[6]])

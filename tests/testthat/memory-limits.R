@@ -1,11 +1,13 @@
-# What becomes of each function where the system has little memory left: `Rscript memory-limits.R [limits [device [calls]]]`.
-# CUDAFACTOR_WORKERS calls at a time are looked at.
+# What becomes of each function where the system has little memory left:
+# `Rscript memory-limits.R [limits [device [calls]]]`. CUDAFACTOR_WORKERS calls at a time are looked
+# at.
 #
-# Each call has a process of its own, which has loaded the package and reads operands that another one has made, so that it has
-# not computed anything. Forks of that run the call, each under a limit of address space (RLIMIT_AS, that of `ulimit -v`) from
-# hardly more than it has to more than it needs. An outcome is "ok", "memory" (a
-# condition of memory of this package), "base" (base R's "cannot allocate"); all else is a fault: "died", "hung", another class
-# of condition, changed operands, or a session that is of no use afterwards.
+# Each call has a process of its own, which has loaded the package and reads operands that another
+# one has made, so that it has not computed anything. Forks of that run the call, each under a limit
+# of address space (RLIMIT_AS, that of `ulimit -v`) from hardly more than it has to more than it
+# needs. An outcome is "ok", "memory" (a condition of memory of this package), "base" (base R's
+# "cannot allocate"); all else is a fault: "died", "hung", another class of condition, changed
+# operands, or a session that is of no use afterwards.
 
 limits <- 40L
 device <- "cpu"
@@ -14,7 +16,8 @@ if (length(args) > 0L) limits <- as.integer(args[[1]])
 if (length(args) > 1L) device <- args[[2]]
 only <- if (length(args) > 2L) strsplit(args[[3]], ",")[[1]]
 
-# R compiles a function at its second call, which takes a megabyte of stack: where that cannot grow R jumps to its prompt.
+# R compiles a function at its second call, which takes a megabyte of stack: where that cannot grow
+# R jumps to its prompt.
 invisible(compiler::enableJIT(0L))
 library(cudafactor)
 suppressPackageStartupMessages(library(Matrix))
@@ -22,7 +25,8 @@ options(cudafactor.device = device)
 # Loaded while there is memory.
 kill <- function(pid) tools::pskill(pid, tools::SIGKILL)
 invisible(loadNamespace("tools"))
-# The stack stays mapped once it has grown; where it cannot grow R jumps to its prompt, too. Forks inherit it.
+# The stack stays mapped once it has grown; where it cannot grow R jumps to its prompt, too. Forks
+# inherit it.
 deepen <- function(n) if (n > 0L) deepen(n - 1L)
 options(expressions = 50000L)
 deepen(3000L)
@@ -43,7 +47,8 @@ square <- function(n = 1024L) {
 definite <- function(n = 1024L) diag(n) * n + crossprod(matrix(rnorm(4 * n), 4))
 factor_of <- function(n = 1024L) gpu_chol(definite(n), device = "cpu")
 grid <- function(k) {
-  one <- Matrix::bandSparse(k, k = 0:1, diagonals = list(rep(2, k), rep(-1, k - 1)), symmetric = TRUE)
+  one <- Matrix::bandSparse(k, k = 0:1, diagonals = list(rep(2, k), rep(-1, k - 1)),
+    symmetric = TRUE)
   eye <- Matrix::Diagonal(k)
   Matrix::forceSymmetric(kronecker(one, eye) + kronecker(eye, one))
 }
@@ -65,7 +70,8 @@ stored <- function(x, triangle = NULL) {
 }
 factored <- function(x) {
   file <- tempfile(tmpdir = folder)
-  chol_file(tile_matrix(x, tempfile(tmpdir = folder), triangle = TRUE, device = "cpu"), file, device = "cpu")
+  chol_file(tile_matrix(x, tempfile(tmpdir = folder), triangle = TRUE, device = "cpu"), file,
+    device = "cpu")
   file
 }
 saved <- function(x) {
@@ -83,14 +89,15 @@ mps <- function(n) {
   file <- tempfile(tmpdir = folder, fileext = ".mps")
   k <- seq_len(n)
   writeLines(c(
-    "NAME many", "ROWS", " N cost", paste0(" L r", k), "COLUMNS", sprintf(" x%d cost 1 r%d 2", k, k), "RHS", sprintf(" b r%d 3", k), "ENDATA"
+    "NAME many", "ROWS", " N cost", paste0(" L r", k), "COLUMNS",
+    sprintf(" x%d cost 1 r%d 2", k, k), "RHS", sprintf(" b r%d 3", k), "ENDATA"
   ), file)
   file
 }
 cov2 <- function(n) lazy_covariance(matrix(seq_len(2 * n) %% 97, n), range = 5, nugget = 1)
 
-# The call; operands, which another process makes; names of those that are files of tiles to be opened, and of those that stay on
-# the device.
+# The call; operands, which another process makes; names of those that are files of tiles to be
+# opened, and of those that stay on the device.
 case <- function(call, ..., files = NULL, there = NULL) {
   list(call = substitute(call), operands = substitute(list(...)), files = files, there = there)
 }
@@ -117,7 +124,8 @@ cases <- list(
   gpu_qr.qy = case(gpu_qr.qy(q, x), q = gpu_qr(square(), device = "cpu"), x = square()),
   gpu_qr.qty = case(gpu_qr.qty(q, x), q = gpu_qr(square(), device = "cpu"), x = square()),
   gpu_lm_fit = case(gpu_lm_fit(x, y), x = matrix(rnorm(2e6), 20000), y = rnorm(20000)),
-  gpu_lm_fit_batch = case(gpu_lm_fit(x, y), x = array(rnorm(2e6), c(50, 4, 10000)), y = array(rnorm(5e5), c(50, 1, 10000))),
+  gpu_lm_fit_batch = case(gpu_lm_fit(x, y), x = array(rnorm(2e6), c(50, 4, 10000)),
+    y = array(rnorm(5e5), c(50, 1, 10000))),
   gpu_covariance = case(gpu_covariance(x), x = matrix(seq_len(3000), 1500)),
   chol_update = case(chol_update(r, v), r = factor_of(), v = square()[, 1:8]),
   chol_downdate = case(chol_downdate(r, v), r = factor_of(), v = square()[, 1:4] / 100),
@@ -136,7 +144,8 @@ cases <- list(
   tile_matrix_product = case(gpu_matmult(x, y), x = stored(definite()), y = square(), files = "x"),
   tile_matrix_dense = case(as.matrix(x), x = stored(definite()), files = "x"),
   open_tile_matrix = case(open_tile_matrix(f), f = stored(definite())),
-  write_matrix_file = case(write_matrix_file(x, path("w.npy")), x = stored(definite()), files = "x"),
+  write_matrix_file = case(write_matrix_file(x, path("w.npy")), x = stored(definite()),
+    files = "x"),
   pcg_ic0 = case(pcg(A, b), A = grid(200L), b = rep(1, 40000)),
   pcg_jacobi = case(pcg(A, b, M = "jacobi"), A = grid(200L), b = rep(1, 40000)),
   pcg_amg = case(pcg(A, b, M = "amg"), A = grid(200L), b = rep(1, 40000)),
@@ -146,9 +155,15 @@ cases <- list(
   ichol_droptol = case(ichol(A, droptol = 1e-3), A = grid(200L)),
   lp_ipm_dense = case(lp_ipm(p$c, p$a, rep("==", nrow(p$a)), p$b), p = program()),
   lp_ipm_sparse = case(lp_ipm(p$c, p$a, rep("==", nrow(p$a)), p$b),
-    p = { p <- program(); p$a <- methods::as(p$a * (abs(p$a) > 2), "CsparseMatrix"); p$b <- as.numeric(p$a %*% rep(1, 800)); p }),
+    p = {
+      p <- program()
+      p$a <- methods::as(p$a * (abs(p$a) > 2), "CsparseMatrix")
+      p$b <- as.numeric(p$a %*% rep(1, 800))
+      p
+    }),
   random_walker = case(random_walker(i$x, i$s), i = image(400L)),
-  random_walker_direct = case(random_walker(i$x, i$s, method = "direct", prob = TRUE), i = image(400L)),
+  random_walker_direct = case(random_walker(i$x, i$s, method = "direct", prob = TRUE),
+    i = image(400L)),
   random_walker_cg = case(random_walker(i$x, i$s, method = "cg"), i = image(400L)),
   random_walker_system = case(random_walker_system(i$x, i$s), i = image(400L)),
   as_gpu = case(as_gpu(x), x = square()),
@@ -170,7 +185,8 @@ cases <- list(
   lp_read_mps = case(lp_read_mps(f), f = mps(50000L)),
   # Without base R's products: OpenBLAS waits for ever where it has no memory for its buffers.
   gpu_benchmark = case(gpu_benchmark("lu", n = 256, against = "cpu", seconds = 1), x = 1),
-  about_devices = case(list(gpu_available(), gpu_info(), gpu_sitrep(), gpu_max_n("chol"), gpu_mem(), gpu_free(), gpu_last_device()), x = 1)
+  about_devices = case(list(gpu_available(), gpu_info(), gpu_sitrep(), gpu_max_n("chol"), gpu_mem(),
+    gpu_free(), gpu_last_device()), x = 1)
 )
 
 address_space <- function() {
@@ -180,14 +196,17 @@ address_space <- function() {
 
 # Of all numbers among the operands, to see whether they change.
 digest_of <- function(x) {
-  if (is.numeric(x)) sum(x) else if (is.list(x) && !is.object(x)) vapply(x, function(e) sum(digest_of(e)), 0) else 0
+  if (is.numeric(x)) sum(x) else if (is.list(x) && !is.object(x))
+    vapply(x, function(e) sum(digest_of(e)), 0) else 0
 }
 
 class_of <- function(e) {
   class <- class(e)[[1]]
-  if (class %in% c("cudafactor_error_host_memory", "cudafactor_error_device_memory")) return("memory")
+  if (class %in% c("cudafactor_error_host_memory", "cudafactor_error_device_memory"))
+    return("memory")
   text <- conditionMessage(e)
-  if (grepl("cannot allocate|memory exhausted|unable to load shared object|could not allocate", text)) return("base")
+  if (grepl("cannot allocate|memory exhausted|unable to load shared object|could not allocate",
+    text)) return("base")
   paste0(class, ": ", text)
 }
 
@@ -209,7 +228,8 @@ under_limit <- function(case, env, extra, out) {
   invisible(gc())
   # What the script itself needs when the call has taken all there is.
   ballast <- numeric(2^20)
-  # The fork's own size: R has taken memory since it began. Without any left R could not even call a function.
+  # The fork's own size: R has taken memory since it began. Without any left R could not even call a
+  # function.
   system2("prlimit", c("--pid", Sys.getpid(), sprintf("--as=%.0f", address_space() + extra)))
   error <- attempt(eval(case$call, env))
   ballast <- NULL
@@ -226,7 +246,8 @@ under_limit <- function(case, env, extra, out) {
 }
 
 lives <- function(pid) {
-  state <- tryCatch(suppressWarnings(readLines(sprintf("/proc/%d/stat", pid))), error = function(e) character())
+  state <- tryCatch(suppressWarnings(readLines(sprintf("/proc/%d/stat", pid))),
+    error = function(e) character())
   length(state) > 0L && !grepl(") [ZX] ", state[[1]])
 }
 
@@ -270,7 +291,8 @@ run_case <- function(name) {
   count <- function(what) sum(got == what)
   bad <- !got %in% c("ok", "memory", "base")
   data.frame(
-    call = name, runs = limits, ok = count("ok"), memory = count("memory"), base = count("base"), faults = sum(bad),
+    call = name, runs = limits, ok = count("ok"), memory = count("memory"), base = count("base"),
+    faults = sum(bad),
     fault = if (any(bad)) paste(unique(got[bad]), collapse = "; ") else "", stringsAsFactors = FALSE
   )
 }
@@ -278,11 +300,14 @@ run_case <- function(name) {
 main <- function() {
   if (is.null(only)) only <- names(cases)
   workers <- as.integer(Sys.getenv("CUDAFACTOR_WORKERS", "1"))
-  table <- do.call(rbind, parallel::mclapply(only, mc.cores = workers, mc.preschedule = FALSE, FUN = function(name) {
+  table <- do.call(rbind,
+      parallel::mclapply(only, mc.cores = workers, mc.preschedule = FALSE, FUN = function(name) {
     row <- apart(function() tryCatch(run_case(name), error = function(e) {
-      data.frame(call = name, runs = 0L, ok = 0L, memory = 0L, base = 0L, faults = 1L, fault = paste("driver:", conditionMessage(e)))
+      data.frame(call = name, runs = 0L, ok = 0L, memory = 0L, base = 0L, faults = 1L,
+        fault = paste("driver:", conditionMessage(e)))
     }))
-    cat(do.call(sprintf, c("%-26s %d runs: %d ok, %d memory, %d base, %d faults %s\n", unname(row))))
+    cat(do.call(sprintf,
+      c("%-26s %d runs: %d ok, %d memory, %d base, %d faults %s\n", unname(row))))
     row
   }))
   unlink(folder, recursive = TRUE)
@@ -295,7 +320,8 @@ if (file.exists("bench/common.R") && is.null(only)) {
   bench_write(
     paste0("memory-limits", if (device != "cpu") paste0("-", device)),
     sprintf("Little memory, device \"%s\"", device), list(Outcomes = table),
-    c("- each call under limits of address space from 4 to 800 MiB above what the process with the operands has",
+    c(
+      "- each call under limits of address space from 4 to 800 MiB above what the process with the operands has",
       "- ok: the result; memory: a condition of memory of this package; base: base R's \"cannot allocate\"")
   )
 }

@@ -1,6 +1,8 @@
-# Factors that are spread over several GPUs. On the CPU the tiles are memory of the host, and of any order.
+# Factors that are spread over several GPUs. On the CPU the tiles are memory of the host, and of any
+# order.
 
-in_tiles <- function(x, tile, device = "cpu") spread_factor(x, NULL, device, tile, quote(chol_gpus(x)))
+in_tiles <- function(x, tile, device = "cpu")
+  spread_factor(x, NULL, device, tile, quote(chol_gpus(x)))
 
 test_that("tiles of any order hold the factor", {
   set.seed(1)
@@ -16,17 +18,20 @@ test_that("tiles of any order hold the factor", {
     expect_equal(as.matrix(r), chol(x), info = n)
     expect_identical(as.matrix(r)[lower.tri(x)], numeric(n * (n - 1) / 2))
     expect_equal(determinant(r), determinant(chol(x)), info = n)
-    expect_equal(determinant(r, logarithm = FALSE), determinant(chol(x), logarithm = FALSE), info = n)
+    expect_equal(determinant(r, logarithm = FALSE), determinant(chol(x), logarithm = FALSE),
+      info = n)
     expect_equal(gpu_determinant(r), determinant(r))
     b <- named(random_matrix(n, 3))
     expect_as_base(chol_solve(r, b), solve(x, b), info = n)
     expect_as_base(chol_solve(r, b[, 1L]), solve(x, b[, 1L]), info = n)
     expect_equal(chol2inv_diag(r), diag(chol2inv(chol(x))), info = n)
   }
-  # Tile (i, j), counted from 0, is at j (j + 1) / 2 + i + 1, filled up with the identity; of what is below the diagonal nothing is used.
+  # Tile (i, j), counted from 0, is at j (j + 1) / 2 + i + 1, filled up with the identity; of what
+  # is below the diagonal nothing is used.
   full <- rbind(cbind(as.matrix(r), matrix(0, 43, 5)), cbind(matrix(0, 5, 43), diag(5)))
   for (j in 0:5) for (i in 0:j) {
-    expect_equal(as.matrix(r$tiles[[j * (j + 1) / 2 + i + 1]]), unname(full[i * 8 + 1:8, j * 8 + 1:8]))
+    expect_equal(as.matrix(r$tiles[[j * (j + 1) / 2 + i + 1]]),
+      unname(full[i * 8 + 1:8, j * 8 + 1:8]))
   }
   tiles <- r$tiles
   for (j in 0:5) {
@@ -63,8 +68,10 @@ test_that("the factor is chol()'s on every device", {
     expect_equal(as.matrix(chol_gpus(upper, device = device)), chol(x), tolerance = 1e-10)
     whole <- matrix(c(4L, 2L, 2L, 3L), 2L)
     expect_equal(as.matrix(chol_gpus(whole, device = device)), chol(whole))
-    expect_equal(as.matrix(chol_gpus(as.data.frame(whole), device = device)), chol(as.matrix(as.data.frame(whole))))
-    expect_equal(as.matrix(chol_gpus(as_gpu(x, device), device = device)), chol(x), tolerance = 1e-10)
+    expect_equal(as.matrix(chol_gpus(as.data.frame(whole), device = device)),
+      chol(as.matrix(as.data.frame(whole))))
+    expect_equal(as.matrix(chol_gpus(as_gpu(x, device), device = device)), chol(x),
+      tolerance = 1e-10)
   })
 })
 
@@ -120,7 +127,8 @@ test_that("a matrix that is not positive definite is named by its minor", {
     for (order in c(1L, 129L, 300L)) for (value in c(-1, NaN)) {
       bad <- x
       bad[order, order] <- value
-      e <- expect_error(chol_gpus(bad, device = device), class = "cudafactor_error_not_positive_definite")
+      e <- expect_error(chol_gpus(bad, device = device),
+        class = "cudafactor_error_not_positive_definite")
       expect_identical(e$order, order)
       expect_identical(conditionCall(e)[[1L]], quote(chol_gpus))
     }
@@ -134,7 +142,8 @@ test_that("wrong arguments are classed errors", {
   expect_error(chol_gpus(1:3), class = "cudafactor_error_dimension")
   expect_error(chol_gpus(matrix("a", 2, 2)), class = "cudafactor_error_type")
   expect_as_base(chol_gpus(diag(1i, 2)), chol(diag(1i, 2)))
-  expect_error(chol_gpus(unserialize(serialize(as_gpu(diag(2), "cpu"), NULL))), class = "cudafactor_error_stale")
+  expect_error(chol_gpus(unserialize(serialize(as_gpu(diag(2), "cpu"), NULL))),
+    class = "cudafactor_error_stale")
   expect_error(chol_gpus(sum), class = "cudafactor_error_type")
   expect_error(chol_gpus(NULL), class = "cudafactor_error_type")
   expect_error(chol_gpus(list(diag(2), diag(3))), class = "cudafactor_error_type")
@@ -145,11 +154,14 @@ test_that("wrong arguments are classed errors", {
     expect_identical(e$argument, "devices")
   }
   expect_error(chol_gpus(diag(2), 0, "cpu"), class = "cudafactor_error_argument")
-  expect_error(chol_gpus(diag(2), device = "cuda:99"), class = "cudafactor_error_device_unavailable")
-  expect_error(chol_gpus(diag(2), devices = 50, device = "cuda"), class = "cudafactor_error_device_unavailable")
+  expect_error(chol_gpus(diag(2), device = "cuda:99"),
+    class = "cudafactor_error_device_unavailable")
+  expect_error(chol_gpus(diag(2), devices = 50, device = "cuda"),
+    class = "cudafactor_error_device_unavailable")
   file <- tempfile(fileext = ".tiles")
   on.exit(unlink(file))
-  expect_error(chol_gpus(tile_matrix(diag(2), file, triangle = TRUE)), "chol_file", class = "cudafactor_error_type")
+  expect_error(chol_gpus(tile_matrix(diag(2), file, triangle = TRUE)), "chol_file",
+    class = "cudafactor_error_type")
 
   r <- in_tiles(diag(4, 10), 4L)
   same <- diag(2, 10)
@@ -161,7 +173,8 @@ test_that("wrong arguments are classed errors", {
     expect_identical(ours$warnings, wanted$warnings)
   }
   e <- expect_error(chol_solve(r, 1:9), class = "cudafactor_error_dimension")
-  expect_match(conditionMessage(e), "'b' (9 x 1) must be compatible with 'r' (10 x 10)", fixed = TRUE)
+  expect_match(conditionMessage(e), "'b' (9 x 1) must be compatible with 'r' (10 x 10)",
+    fixed = TRUE)
   expect_error(determinant(r, logarithm = NA), class = "cudafactor_error_argument")
 })
 
@@ -172,13 +185,16 @@ test_that("a factor says what it is", {
   expect_output(str(r), "<gpu_factor> order 10", fixed = TRUE)
   expect_output(expect_invisible(print(r)))
   expect_null(dimnames(r))
-  many <- list(tiles = rep(r$tiles[1L], 1176L), n = 98304L, tile = 2048L, devices = c("cuda:0", "cuda:1"), dimnames = NULL)
+  many <- list(tiles = rep(r$tiles[1L], 1176L), n = 98304L, tile = 2048L,
+    devices = c("cuda:0", "cuda:1"), dimnames = NULL)
   many <- asS4(structure(many, class = "gpu_factor"))
-  expect_identical(format(many), "<gpu_factor> order 98304, tiles of 2048 on cuda:0, cuda:1 (36.8 GiB)")
+  expect_identical(format(many),
+    "<gpu_factor> order 98304, tiles of 2048 on cuda:0, cuda:1 (36.8 GiB)")
 })
 
 test_that("what was saved and restored, or given back, is stale", {
-  expect_error(gpu_save(in_tiles(diag(2), 1L), tempfile()), "as.matrix", class = "cudafactor_error_type")
+  expect_error(gpu_save(in_tiles(diag(2), 1L), tempfile()), "as.matrix",
+    class = "cudafactor_error_type")
   for_each_device(function(device) {
     r <- chol_gpus(diag(4, 200), device = device)
     file <- tempfile(fileext = ".rds")

@@ -2,9 +2,11 @@
 
 new_file <- function() tempfile(fileext = ".tiles")
 
-tile_bytes <- function(tile, precision = "double") ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
+tile_bytes <- function(tile, precision = "double")
+  ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
 
-# Changes a byte of the tile in block row `i` and block column `j`, which `blocks` rows of tiles come before; again: and back.
+# Changes a byte of the tile in block row `i` and block column `j`, which `blocks` rows of tiles
+# come before; again: and back.
 change_tile <- function(path, tile, i, j, blocks) {
   bytes <- tile_bytes(tile)
   tables <- ceiling((32 + 12 * blocks^2) / 4096) * 4096
@@ -26,7 +28,8 @@ test_that("the defaults of tile_matrix() and chol_file() go together", {
       given <- x
       given[lower.tri(given)] <- rnorm(n * (n - 1) / 2)
       k <- tile_matrix(given, file <- new_file(), tile = 16, precision = precision)
-      same <- tile_matrix(given, triangle <- new_file(), tile = 16, precision = precision, triangle = TRUE)
+      same <- tile_matrix(given, triangle <- new_file(), tile = 16, precision = precision,
+        triangle = TRUE)
       wanted <- as.matrix(chol_file(same, device = device))
       before <- as.matrix(k)
       r <- chol_file(k, second <- new_file(), device = device)
@@ -42,7 +45,8 @@ test_that("the defaults of tile_matrix() and chol_file() go together", {
       expect_identical(as.matrix(open_tile_matrix(file)), wanted)
       expect_true(all(as.matrix(r)[lower.tri(x)] == 0))
       expect_false(file.exists(paste0(k$path, ".factor")))
-      expect_equal(chol_solve(r, rep(1, n), device = device), chol_solve(same, rep(1, n), device = device))
+      expect_equal(chol_solve(r, rep(1, n), device = device),
+        chol_solve(same, rep(1, n), device = device))
       # The object from before is of the same file.
       expect_error(chol_file(k), "Cholesky factor already", class = "cudafactor_error_argument")
       expect_identical(as.matrix(chol_file(k, resume = TRUE)), wanted)
@@ -72,7 +76,8 @@ test_that("a factorization of a whole matrix that was cut short leaves the matri
     expect_identical(e$path, to)
     # Not of another matrix.
     other <- tile_matrix(x + diag(n), elsewhere <- new_file(), tile = 16)
-    expect_error(chol_file(other, to, resume = TRUE), "begun from another matrix", class = "cudafactor_error_file_format")
+    expect_error(chol_file(other, to, resume = TRUE), "begun from another matrix",
+      class = "cudafactor_error_file_format")
     r <- factor(resume = TRUE)
     expect_equal(as.matrix(r), chol(x))
     expect_lt(attr(r, "report")$operations, n^3 / 3)

@@ -1,4 +1,5 @@
-# Matrices on which a factorization shows what it is made of: the residuals are measured against those of chol().
+# Matrices on which a factorization shows what it is made of: the residuals are measured against
+# those of chol().
 
 # r'r - x, every entry one sum in extended precision where the machine has it.
 exact_residual <- function(r, x) {
@@ -7,7 +8,8 @@ exact_residual <- function(r, x) {
   crossprod(rbind(r, -x), rbind(r, diag(nrow(x))))
 }
 
-# In units of what rounding does: the norm in n eps, and the worst entry, which scaling does not change, in (n + 1) eps.
+# In units of what rounding does: the norm in n eps, and the worst entry, which scaling does not
+# change, in (n + 1) eps.
 two_residuals <- function(r, x) {
   n <- nrow(x)
   e <- exact_residual(r, x)
@@ -18,7 +20,8 @@ two_residuals <- function(r, x) {
   )
 }
 
-# Half as much again as chol() has, or what n roundings of random sign add up to, which may be more than one lucky chol() has.
+# Half as much again as chol() has, or what n roundings of random sign add up to, which may be more
+# than one lucky chol() has.
 allowed <- function(x) {
   pmax(1.5 * two_residuals(chol(x), x), 1 / sqrt(nrow(x)))
 }
@@ -84,7 +87,8 @@ test_that("residuals are those of chol() on hard matrices", {
         found <- two_residuals(gpu_chol(all[[kind]], device = device), all[[kind]])
         expect(
           isTRUE(all(found <= limits[[kind]])),
-          sprintf("%s, %d: %s, allowed %s", kind, n, toString(signif(found, 3)), toString(signif(limits[[kind]], 3)))
+          sprintf("%s, %d: %s, allowed %s", kind, n, toString(signif(found, 3)),
+            toString(signif(limits[[kind]], 3)))
         )
       }
     })
@@ -116,7 +120,8 @@ test_that("a minor that is indefinite beyond doubt is the one chol() names", {
       order <- as.integer(regmatches(message, regexpr("[0-9]+", message)))
       expect_identical(order, at)
       for_each_device(function(device) {
-        e <- expect_error(gpu_chol(y, device = device), class = "cudafactor_error_not_positive_definite")
+        e <- expect_error(gpu_chol(y, device = device),
+          class = "cudafactor_error_not_positive_definite")
         expect_identical(e$order, order)
         expect_identical(conditionMessage(e), message)
       })

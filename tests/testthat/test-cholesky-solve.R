@@ -18,7 +18,8 @@ test_that("factors in memory do as well", {
     expect_resident(chol_solve(g, b), base::solve(crossprod(r), b), g, 100 * t)
     expect_as_base(chol_solve(g, 1:12), base::solve(crossprod(r), 1:12), 100 * t)
     expect_equal(chol2inv_diag(g), diag(chol2inv(r)), tolerance = 100 * t)
-    expect_equal(unname(as.matrix(chol_solve(r, as_gpu(b, device)))), unname(base::solve(crossprod(r), b)))
+    expect_equal(unname(as.matrix(chol_solve(r, as_gpu(b, device)))),
+      unname(base::solve(crossprod(r), b)))
   })
   r <- diag(3)
   expect_error(chol_solve(r, 1:2), class = "cudafactor_error_dimension")

@@ -14,14 +14,16 @@ upper_of <- function(r) {
   r
 }
 
-# As if R'R + by V V' had been factored: errors in units of n eps times the larger of the matrices, and what a factor must be.
+# As if R'R + by V V' had been factored: errors in units of n eps times the larger of the matrices,
+# and what a factor must be.
 expect_factor <- function(out, r, v, by, precision) {
   before <- crossprod(upper_of(r))
   product <- tcrossprod(v)
   expect_true(is.double(out) && identical(dim(out), dim(r)))
   expect_true(all(out[lower.tri(out)] == 0) && all(diag(out) > 0))
   scale <- max(norm_one(before), norm_one(before + by * product))
-  expect_small(relative(crossprod(out) - (before + by * product), max(1, nrow(r)) * unit[[precision]] * scale), "cholesky")
+  expect_small(relative(crossprod(out) - (before + by * product),
+    max(1, nrow(r)) * unit[[precision]] * scale), "cholesky")
 }
 
 test_that("the factor of A + VV', and of A - VV', is made from that of A", {
@@ -40,7 +42,8 @@ test_that("the factor of A + VV', and of A - VV', is made from that of A", {
         expect_true(is_resident(resident))
         expect_equal(as.matrix(resident), up, tolerance = 100 * unit[[precision]])
         # And back.
-        expect_factor(chol_downdate(up, v, device = device, precision = precision), up, v, -1, precision)
+        expect_factor(chol_downdate(up, v, device = device, precision = precision), up, v, -1,
+          precision)
         down <- chol_downdate(resident, as_gpu(v, device, precision))
         expect_factor(as.matrix(down), up, v, -1, precision)
         expect_identical(list(r, v), before)
@@ -69,7 +72,8 @@ test_that("a lower factor, and what else an operand may be, is taken", {
     # One of two on the device, and a vector.
     one <- chol(crossprod(r) + tcrossprod(v[, 1]))
     near(chol_update(r, v[, 1], device = device, precision = precision), one)
-    for (x in list(chol_update(gpu(r), v[, 1]), chol_update(r, gpu(v[, 1])), chol_update(gpu(r), v[, 1, drop = FALSE]))) {
+    for (x in list(chol_update(gpu(r), v[, 1]), chol_update(r, gpu(v[, 1])),
+        chol_update(gpu(r), v[, 1, drop = FALSE]))) {
       expect_true(is_resident(x))
       expect_identical(c(x@device, x@precision), c(there@device, precision))
       near(x, one)
@@ -126,11 +130,14 @@ test_that("a gpu_matrix can be changed in place, for every name that it has", {
     # By itself.
     own <- unname(as.matrix(g))
     chol_update(g, same, in_place = TRUE)
-    expect_equal(unname(as.matrix(same)), chol(crossprod(own) + tcrossprod(own)), tolerance = tolerance_for(precision))
+    expect_equal(unname(as.matrix(same)), chol(crossprod(own) + tcrossprod(own)),
+      tolerance = tolerance_for(precision))
     # What fails leaves all as it was.
     kept <- as.matrix(g)
-    expect_error(chol_downdate(g, 1e3 * v, in_place = TRUE), class = "cudafactor_error_not_positive_definite")
-    expect_error(chol_update(g, replace(v, 3, Inf), in_place = TRUE), class = "cudafactor_error_non_finite")
+    expect_error(chol_downdate(g, 1e3 * v, in_place = TRUE),
+      class = "cudafactor_error_not_positive_definite")
+    expect_error(chol_update(g, replace(v, 3, Inf), in_place = TRUE),
+      class = "cudafactor_error_non_finite")
     expect_error(chol_update(g, 1:3, in_place = TRUE), class = "cudafactor_error_dimension")
     expect_identical(as.matrix(g), kept)
     gpu_free(g)
@@ -139,7 +146,8 @@ test_that("a gpu_matrix can be changed in place, for every name that it has", {
   })
   e <- expect_error(chol_update(r, v, in_place = TRUE), class = "cudafactor_error_argument")
   expect_identical(e$argument, "in_place")
-  expect_error(chol_update(r, as_gpu(v, "cpu"), in_place = TRUE), class = "cudafactor_error_argument")
+  expect_error(chol_update(r, as_gpu(v, "cpu"), in_place = TRUE),
+    class = "cudafactor_error_argument")
 })
 
 test_that("memory held does not grow by changes in place", {
@@ -214,7 +222,8 @@ test_that("a downdate that leaves no factor is an error before anything is done"
       for (k in c(1L, 5L, 41L)) {
         v <- matrix(0, 40, k)
         v[order, k] <- 2.5
-        plain <- tryCatch(chol_downdate(r, v, device = device, precision = precision), error = identity)
+        plain <- tryCatch(chol_downdate(r, v, device = device, precision = precision),
+          error = identity)
         there <- tryCatch(chol_downdate(as_gpu(r, device, precision), v), error = identity)
         for (e in list(plain, there)) {
           expect_s3_class(e, "cudafactor_error_not_positive_definite")
@@ -255,7 +264,8 @@ test_that("what a downdate loses is told", {
     }
     # All but rounding is gone.
     gone <- c(1 - eps, 0, 0)
-    expect_error(chol_downdate(diag(3), gone, device = device, precision = precision), class = "cudafactor_error_not_positive_definite")
+    expect_error(chol_downdate(diag(3), gone, device = device, precision = precision),
+      class = "cudafactor_error_not_positive_definite")
   })
 })
 

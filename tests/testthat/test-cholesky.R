@@ -49,10 +49,12 @@ test_that("only the upper triangle is read", {
       garbage <- x
       garbage[lower.tri(garbage)] <- NaN
       expect_identical(
-        gpu_chol(garbage, device = device, precision = precision), gpu_chol(x, device = device, precision = precision)
+        gpu_chol(garbage, device = device, precision = precision),
+        gpu_chol(x, device = device, precision = precision)
       )
       expect_identical(
-        gpu_chol(garbage, TRUE, device = device, precision = precision), gpu_chol(x, TRUE, device = device, precision = precision)
+        gpu_chol(garbage, TRUE, device = device, precision = precision),
+        gpu_chol(x, TRUE, device = device, precision = precision)
       )
     }
   })
@@ -67,21 +69,24 @@ test_that("the order of the failing minor is base R's", {
         x <- definite_matrix(n, 10)
         x[at, at] <- -1
         e <- expect_error(
-          gpu_chol(x, device = device, precision = precision), class = "cudafactor_error_not_positive_definite"
+          gpu_chol(x, device = device, precision = precision),
+          class = "cudafactor_error_not_positive_definite"
         )
         expect_identical(e$order, at)
         expect_identical(conditionMessage(e), outcome(chol(x))$error)
       }
     }
     expect_as_base(gpu_chol(matrix(0, 3, 3), device = device), chol(matrix(0, 3, 3)))
-    expect_as_base(gpu_chol(matrix(c(1, 2, 2, 1), 2), device = device), chol(matrix(c(1, 2, 2, 1), 2)))
+    expect_as_base(gpu_chol(matrix(c(1, 2, 2, 1), 2), device = device),
+      chol(matrix(c(1, 2, 2, 1), 2)))
   })
 })
 
 test_that("a NaN pivot is an error with its order, and an infinite one is none", {
   for_each_setting(function(device, precision) {
     order_of <- function(x) {
-      e <- expect_error(gpu_chol(x, device = device, precision = precision), class = "cudafactor_error_not_positive_definite")
+      e <- expect_error(gpu_chol(x, device = device, precision = precision),
+        class = "cudafactor_error_not_positive_definite")
       e$order
     }
     expect_identical(order_of(matrix(NA_real_, 2, 2)), 1L)
@@ -92,7 +97,8 @@ test_that("a NaN pivot is an error with its order, and an infinite one is none",
     x <- diag(40)
     x[40, 40] <- NaN
     expect_identical(order_of(x), 40L)
-    expect_identical(gpu_chol(diag(c(1, Inf, 1)), device = device, precision = precision), diag(c(1, Inf, 1)))
+    expect_identical(gpu_chol(diag(c(1, Inf, 1)), device = device, precision = precision),
+      diag(c(1, Inf, 1)))
     expect_identical(
       gpu_chol(matrix(c(Inf, 1, 1, 2), 2), device = device, precision = precision)[1, ], c(Inf, 0)
     )
@@ -104,7 +110,8 @@ test_that("pivoting gives base R's pivot, rank, names and warning", {
   set.seed(5)
   for_each_device(function(device) {
     for (n in c(1L, 2L, 5L, 33L, 70L)) {
-      x <- named(crossprod(random_matrix(n + 3L, n)) * (10^seq(0, 2, length.out = n) %o% 10^seq(0, 2, length.out = n)))
+      x <- named(crossprod(random_matrix(n + 3L, n)) *
+        (10^seq(0, 2, length.out = n) %o% 10^seq(0, 2, length.out = n)))
       r <- expect_as_base(gpu_chol(x, pivot = TRUE, device = device), chol(x, pivot = TRUE))
       p <- attr(r, "pivot")
       expect_small(residual_cholesky(unname(r), x[p, p, drop = FALSE], "double"), "cholesky")
@@ -119,7 +126,8 @@ test_that("pivoting gives base R's pivot, rank, names and warning", {
       expect_equal(ours$value[lead, ], base$value[lead, ], tolerance = 1e-6)
       expect_true(all(ours$value[lower.tri(ours$value)] == 0))
     }
-    w <- expect_warning(gpu_chol(tcrossprod(1:3), pivot = TRUE, device = device), class = "cudafactor_warning_rank_deficient")
+    w <- expect_warning(gpu_chol(tcrossprod(1:3), pivot = TRUE, device = device),
+      class = "cudafactor_warning_rank_deficient")
     expect_identical(w$rank, 1L)
     expect_identical(conditionCall(w)[[1]], quote(gpu_chol))
     x <- definite_matrix(6, 1e6)
@@ -153,7 +161,8 @@ test_that("what chol() refuses is refused in its words", {
     expect_as_base(gpu_chol(diag(2), pivot = pivot), suppressWarnings(chol(diag(2), pivot = pivot)))
   }
   expect_as_base(gpu_chol(diag(2), pivot = 1), chol(diag(2), pivot = 1))
-  expect_error(gpu_chol(diag(2), devcie = "cuda"), "unused argument (devcie = \"cuda\")", fixed = TRUE, class = "cudafactor_error_argument")
+  expect_error(gpu_chol(diag(2), devcie = "cuda"), "unused argument (devcie = \"cuda\")",
+    fixed = TRUE, class = "cudafactor_error_argument")
   # Text that is no number becomes NA with a warning; base R's answer to NA depends on its LAPACK.
   # An array of three extents is a batch here: test-cholesky-batch.R.
   for (kind in setdiff(names(odd_operands), c("text", "text_data", "array"))) {

@@ -1,13 +1,16 @@
 native_kinds <- c(
-  "not_positive_definite", "singular", "dimension", "device_unavailable", "device_memory", "device_failed",
-  "host_memory", "interrupted", "internal", "stale", "file", "file_exists", "file_in_use", "file_corrupt", "file_format",
+  "not_positive_definite", "singular", "dimension", "device_unavailable", "device_memory",
+  "device_failed",
+  "host_memory", "interrupted", "internal", "stale", "file", "file_exists", "file_in_use",
+  "file_corrupt", "file_format",
   "disk_space", "indefinite", "not_symmetric"
 )
 
 raised <- function(kind, fields = list(), routine = NULL) {
   tryCatch(
     cudafactor:::unwrap(
-      list(err = list(kind = kind, message = "a fact", fields = fields)), quote(gpu_verb(x)), routine
+      list(err = list(kind = kind, message = "a fact", fields = fields)), quote(gpu_verb(x)),
+      routine
     ),
     error = identity
   )
@@ -38,17 +41,21 @@ test_that("every native error has its class, message, call and fields", {
   for (kind in setdiff(native_kinds, "interrupted")) {
     fields <- switch(kind,
       not_positive_definite = list(order = 3), singular = list(index = 2),
-      device_memory = list(needed = 8, free = 4, total = 6, held = 2, objects = 1, device = 0), stale = list(reason = "freed"),
+      device_memory = list(needed = 8, free = 4, total = 6, held = 2, objects = 1, device = 0),
+      stale = list(reason = "freed"),
       device_failed = list(failed_call = "cuLaunchKernel", code = 700, name = "CUDA_ERROR"),
       device_unavailable = list(reason = "no driver"), host_memory = list(needed = 1e12),
       file = , file_exists = , file_in_use = , file_format = list(path = "a.tiles"),
-      file_corrupt = list(path = "a.tiles", row = 2, col = 3), disk_space = list(path = "a.tiles", needed = 1e12, free = 1e9),
+      file_corrupt = list(path = "a.tiles", row = 2, col = 3),
+      disk_space = list(path = "a.tiles", needed = 1e12, free = 1e9),
       list()
     )
     e <- raised(kind, fields)
-    expect_s3_class(e, c(paste0("cudafactor_error_", kind), "cudafactor_error", "error", "condition"))
+    expect_s3_class(e,
+      c(paste0("cudafactor_error_", kind), "cudafactor_error", "error", "condition"))
     expect_identical(inherits(e, "cudafactor_error_device"), startsWith(kind, "device_"))
-    expect_identical(inherits(e, "cudafactor_error_file"), startsWith(kind, "file") || kind == "disk_space")
+    expect_identical(inherits(e, "cudafactor_error_file"),
+      startsWith(kind, "file") || kind == "disk_space")
     expect_identical(conditionCall(e), quote(gpu_verb(x)))
     expect_true(nzchar(conditionMessage(e)))
     for (name in names(fields)) {
@@ -114,7 +121,8 @@ test_that("a broken promise to a native routine is an internal error, and the se
     cudafactor:::native_chol(diag(2), 2, matrix(0, 1, 1), how),
     cudafactor:::native_chol(diag(2), 2, matrix(0, 2, 2), list()),
     cudafactor:::native_chol(NULL, NULL, NULL, NULL),
-    cudafactor:::native_gemm(FALSE, FALSE, diag(2), c(2, 2), diag(3), c(3, 3), matrix(0, 2, 3), how),
+    cudafactor:::native_gemm(FALSE, FALSE, diag(2), c(2, 2), diag(3), c(3, 3), matrix(0, 2, 3),
+      how),
     cudafactor:::native_lu_solve(diag(2), 2, c(1L, 7L), diag(2), 2, matrix(0, 2, 2), how)
   )) {
     expect_true(reply$err$kind %in% c("internal", "dimension"))
@@ -138,7 +146,8 @@ test_that("a failing call leaves nothing behind", {
   x <- matrix(c(1, 2, 2, 1), 2)
   fail <- function(times) for (i in seq_len(times)) tryCatch(gpu_chol(x), error = identity)
   fail(50)
-  # What R has for itself grows once in a while, such as its table of strings; what is left behind grows each time.
+  # What R has for itself grows once in a while, such as its table of strings; what is left behind
+  # grows each time.
   grown <- vapply(1:3, function(i) {
     before <- sum(gc()[, 1])
     fail(1000)
@@ -149,17 +158,20 @@ test_that("a failing call leaves nothing behind", {
 
 test_that("device and precision are checked", {
   for (device in list(NA_character_, 1, c("cpu", "cuda"), NULL, character())) {
-    e <- expect_error(gpu_matmult(diag(2), diag(2), device = device), class = "cudafactor_error_argument")
+    e <- expect_error(gpu_matmult(diag(2), diag(2), device = device),
+      class = "cudafactor_error_argument")
     expect_identical(e$argument, "device")
   }
   for (device in c("", "gpu", "cuda:", "cuda:-1", "cuda:x", "CPU")) {
-    expect_error(gpu_matmult(diag(2), diag(2), device = device), class = "cudafactor_error_device_unavailable")
+    expect_error(gpu_matmult(diag(2), diag(2), device = device),
+      class = "cudafactor_error_device_unavailable")
   }
   for (precision in list("half", NA, 1, c("double", "single"), NULL)) {
     e <- expect_error(gpu_chol(diag(2), precision = precision), class = "cudafactor_error_argument")
     expect_identical(e$argument, "precision")
   }
-  expect_identical(conditionCall(expect_error(gpu_chol(diag(2), device = NA)))[[1]], quote(gpu_chol))
+  expect_identical(conditionCall(expect_error(gpu_chol(diag(2), device = NA)))[[1]],
+    quote(gpu_chol))
 })
 
 test_that("versions of R are compared as base R compares them", {

@@ -1,9 +1,11 @@
-# Random damage to files of tiles, to what chol_file() goes on with, and to .npy files: an error or the same values, in a process of its own.
+# Random damage to files of tiles, to what chol_file() goes on with, and to .npy files: an error or
+# the same values, in a process of its own.
 
 # What 300 damages are, by kind; `use` is code that reads `file` and gives a plain matrix.
 fuzzed <- function(file, use, seed) {
   script <- c(
-    sprintf("library(cudafactor); set.seed(%d)", seed), sprintf("file <- '%s'; good <- readBin(file, 'raw', file.size(file))", file),
+    sprintf("library(cudafactor); set.seed(%d)", seed),
+    sprintf("file <- '%s'; good <- readBin(file, 'raw', file.size(file))", file),
     sprintf("use <- function() {\n%s\n}", use), "truth <- use(); seen <- character()",
     # Most bytes of a file of tiles are room: half of the damages are to bytes that are not zero.
     "used <- which(good != 0)",
@@ -28,7 +30,8 @@ test_that("a damaged file of tiles never gives other values", {
   a <- crossprod(matrix(rnorm(60), 6)) + diag(10)
   for (kind in c("matrix", "single", "factor")) {
     unlink(file)
-    k <- tile_matrix(a, file, triangle = TRUE, tile = 4, precision = if (kind == "single") "single" else "double")
+    k <- tile_matrix(a, file, triangle = TRUE, tile = 4,
+      precision = if (kind == "single") "single" else "double")
     if (kind == "factor") chol_file(k, device = "cpu")
     use <- "k <- open_tile_matrix(file); if (dim(k)[1] == 10) as.matrix(k) else 'other'"
     expect_identical(fuzzed(file, use, 36L), "300 error same", info = kind)
@@ -39,9 +42,12 @@ test_that("chol_file() does not go on with a damaged file", {
   files <- tempfile(c("a", "b"), fileext = ".tiles")
   on.exit(unlink(files))
   set.seed(2)
-  k <- tile_matrix(crossprod(matrix(rnorm(60), 6)) + diag(10), files[[1]], triangle = TRUE, tile = 4)
+  k <- tile_matrix(crossprod(matrix(rnorm(60), 6)) + diag(10), files[[1]], triangle = TRUE,
+    tile = 4)
   chol_file(k, files[[2]], device = "cpu")
-  use <- sprintf("as.matrix(chol_file(open_tile_matrix('%s'), file, resume = TRUE, device = 'cpu'))", files[[1]])
+  use <-
+    sprintf("as.matrix(chol_file(open_tile_matrix('%s'), file, resume = TRUE, device = 'cpu'))",
+      files[[1]])
   expect_identical(fuzzed(files[[2]], use, 37L), "300 error same")
 })
 

@@ -4,7 +4,8 @@ test_that("determinants of every size are base R's", {
     for (n in edge_sizes) {
       x <- random_matrix(n, n)
       expect_as_base(gpu_determinant(x, device = device), determinant(x), tolerance = 1e-10)
-      expect_as_base(gpu_determinant(x, FALSE, device = device), determinant(x, FALSE), tolerance = 1e-8)
+      expect_as_base(gpu_determinant(x, FALSE, device = device), determinant(x, FALSE),
+        tolerance = 1e-8)
       single <- gpu_determinant(x, device = device, precision = "single")
       expect_equal(c(single$modulus), c(determinant(x)$modulus), tolerance = 1e-3)
     }
@@ -19,7 +20,8 @@ test_that("determinants of every size are base R's", {
 test_that("singular, empty and odd matrices are base R's", {
   for_each_device(function(device) {
     for (logarithm in c(TRUE, FALSE)) {
-      for (x in list(matrix(0, 3, 3), matrix(c(1, 2, 2, 4), 2), matrix(0, 0, 0), matrix(2L, 1, 1), matrix(TRUE, 1, 1), named(diag(2)))) {
+      for (x in list(matrix(0, 3, 3), matrix(c(1, 2, 2, 4), 2), matrix(0, 0, 0), matrix(2L, 1, 1),
+          matrix(TRUE, 1, 1), named(diag(2)))) {
         expect_as_base(gpu_determinant(x, logarithm, device = device), determinant(x, logarithm))
       }
     }
@@ -30,7 +32,8 @@ test_that("singular, empty and odd matrices are base R's", {
   expect_as_base(gpu_determinant(diag(2) + 0i), determinant(diag(2) + 0i))
   expect_as_base(gpu_determinant(diag(2), NA), determinant(diag(2), NA))
   expect_as_base(gpu_determinant(diag(2), 1), determinant(diag(2), 1))
-  expect_as_base(gpu_determinant(data.frame(a = 1:2, b = 3:4)), determinant(data.frame(a = 1:2, b = 3:4)))
+  expect_as_base(gpu_determinant(data.frame(a = 1:2, b = 3:4)),
+    determinant(data.frame(a = 1:2, b = 3:4)))
   for (x in list(1:3, 2.5, NULL, "a", mean)) {
     expect_as_base(gpu_determinant(x), determinant(x))
     expect_error(gpu_determinant(x), class = "cudafactor_error_type")

@@ -34,7 +34,8 @@ test_that("what needs more of the GPU's memory than it may take is base R's all 
     with_limit(1.5e6, {
       x <- diag(300)
       x[200, 200] <- -1
-      e <- expect_error(gpu_chol(x, device = device), class = "cudafactor_error_not_positive_definite")
+      e <- expect_error(gpu_chol(x, device = device),
+        class = "cudafactor_error_not_positive_definite")
       expect_identical(e$order, 200L)
       expect_equal(gpu_solve(x, x, device = device), diag(300))
       x[1, 2] <- 3
@@ -46,10 +47,13 @@ test_that("what needs more of the GPU's memory than it may take is base R's all 
 test_that("a limit below a few tiles is told, and a limit that is none is an error", {
   x <- definite_matrix(200)
   for (device in gpus) {
-    with_limit(1000, expect_error(gpu_chol(x, device = device), "gpu_memory|too few", class = "cudafactor_error_argument"))
+    with_limit(1000,
+      expect_error(gpu_chol(x, device = device), "gpu_memory|too few",
+        class = "cudafactor_error_argument"))
   }
   for (wrong in list(-1, "8GB", NA_real_, c(1, 2))) {
-    with_limit(wrong, expect_error(gpu_chol(x), "cudafactor.gpu_memory", class = "cudafactor_error_argument"))
+    with_limit(wrong,
+      expect_error(gpu_chol(x), "cudafactor.gpu_memory", class = "cudafactor_error_argument"))
   }
   for (wrong in list(-1, 1.5, c(0, 0), 60, NA_real_, "0", numeric())) {
     old <- options(cudafactor.devices = wrong)
@@ -63,7 +67,8 @@ test_that("GPUs are chosen by their numbers", {
   k <- tile_matrix(x, file <- tempfile(fileext = ".tiles"), triangle = TRUE, tile = 16)
   on.exit(unlink(file))
   expect_error(chol_file(k, devices = c(0, 0)), "devices", class = "cudafactor_error_argument")
-  expect_error(chol_file(k, devices = 0, device = "cpu"), "devices", class = "cudafactor_error_argument")
+  expect_error(chol_file(k, devices = 0, device = "cpu"), "devices",
+    class = "cudafactor_error_argument")
   for (device in gpus) {
     r <- chol_file(k, second <- tempfile(), device = "cuda", devices = 0)
     expect_identical(attr(r, "report")$device, "cuda:0")

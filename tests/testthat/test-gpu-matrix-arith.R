@@ -3,8 +3,8 @@
 # A plain matrix as a device of that precision holds it.
 stored <- function(x, precision) if (precision == "single") as_single(x) else x
 
-# What base R computes in double precision, rounded as the device rounds it. `ulps`: units in the last place that
-# functions of two mathematical libraries may differ by, before the rounding.
+# What base R computes in double precision, rounded as the device rounds it. `ulps`: units in the
+# last place that functions of two mathematical libraries may differ by, before the rounding.
 expect_entries <- function(ours, base, precision, ulps = 0, info = NULL) {
   expect_s4_class(ours, "gpu_matrix")
   expect_identical(ours@precision, precision)
@@ -17,11 +17,13 @@ expect_entries <- function(ours, base, precision, ulps = 0, info = NULL) {
     return(invisible())
   }
   same <- is.na(got) | got == want
-  error <- abs(got - want) / (ulps * .Machine$double.eps + if (precision == "single") unit[["single"]] else 0)
+  error <- abs(got - want) /
+    (ulps * .Machine$double.eps + if (precision == "single") unit[["single"]] else 0)
   expect_true(all(same | error <= abs(want) + .Machine$double.xmin), info = info)
 }
 
-shapes <- list(c(0L, 0L), c(0L, 3L), c(3L, 0L), c(1L, 1L), c(2L, 3L), c(33L, 31L), c(257L, 5L), c(5L, 257L))
+shapes <- list(c(0L, 0L), c(0L, 3L), c(3L, 0L), c(1L, 1L), c(2L, 3L), c(33L, 31L), c(257L, 5L),
+  c(5L, 257L))
 
 test_that("two matrices, and a matrix and a number, are computed with as base R does", {
   set.seed(21)
@@ -71,7 +73,8 @@ test_that("vectors are recycled down the columns, with base R's warnings and err
       }
     }
     expect_warning(g + 1:5, class = "cudafactor_warning_recycling")
-    for (v in list(1:25, numeric(), NULL, matrix(1, 4, 6), matrix(1, 1, 1), array(1, 24), array(1, c(6, 4, 1)), "a")) {
+    for (v in list(1:25, numeric(), NULL, matrix(1, 4, 6), matrix(1, 1, 1), array(1, 24),
+        array(1, c(6, 4, 1)), "a")) {
       base <- outcome(x + v)
       ours <- outcome(g + v)
       expect_identical(ours$error, base$error)
@@ -81,7 +84,8 @@ test_that("vectors are recycled down the columns, with base R's warnings and err
     e <- expect_error(g * matrix(1, 2, 2), class = "cudafactor_error_dimension")
     expect_identical(conditionMessage(e), "non-conformable arrays")
     expect_identical(conditionCall(e), quote(g * matrix(1, 2, 2)))
-    expect_error(g + as_gpu(matrix(1, 4, 6), device), "non-conformable arrays", class = "cudafactor_error_dimension")
+    expect_error(g + as_gpu(matrix(1, 4, 6), device), "non-conformable arrays",
+      class = "cudafactor_error_dimension")
     expect_error(g + as_gpu(x, device, "single"), class = "cudafactor_error_argument")
     expect_error(!"a" + g, class = "cudafactor_error_type")
   })
@@ -96,7 +100,8 @@ test_that("special numbers are those of base R", {
     h <- as_gpu(y, device, precision)
     for (op in c("+", "-", "*", "/", "^", "%%", "%/%")) {
       f <- get(op)
-      expect_entries(f(g, h), f(x, y), precision, if (op == "^") 4 else 0, paste(op, device, precision))
+      expect_entries(f(g, h), f(x, y), precision, if (op == "^") 4 else 0,
+        paste(op, device, precision))
       expect_entries(f(g, NA), f(x, NA), precision, info = op)
       expect_entries(f(Inf, g), f(Inf, x), precision, info = op)
     }
@@ -113,7 +118,8 @@ test_that("remainders are base R's, with its warning of lost digits", {
     lost <- FALSE
     value <- withCallingHandlers(value, warning = function(w) {
       lost <<- TRUE
-      expect_match(conditionMessage(w), "probable complete loss of accuracy in modulus", fixed = TRUE)
+      expect_match(conditionMessage(w), "probable complete loss of accuracy in modulus",
+        fixed = TRUE)
       invokeRestart("muffleWarning")
     })
     list(value = value, lost = lost)
@@ -123,7 +129,8 @@ test_that("remainders are base R's, with its warning of lost digits", {
     base <- loses(x %% y)
     expect_identical(as.matrix(ours$value), base$value)
     expect_identical(ours$lost, base$lost)
-    expect_identical(suppressWarnings(as.matrix((-1.8e-16) %% as_gpu(y, device))), suppressWarnings((-1.8e-16) %% y))
+    expect_identical(suppressWarnings(as.matrix((-1.8e-16) %% as_gpu(y, device))),
+      suppressWarnings((-1.8e-16) %% y))
   })
   warned <- tryCatch(as_gpu(matrix(1e300)) %% 3, warning = identity)
   if (inherits(warned, "warning")) expect_s3_class(warned, "cudafactor_warning_accuracy")
@@ -150,8 +157,10 @@ test_that("functions of one number are base R's, with its warnings", {
   set.seed(23)
   special <- c(0, 1, -1, 0.5, -2.5, 1.5, 2.5, 1e-300, 30, Inf, -Inf, NaN, NA)
   x <- named(matrix(c(special, rnorm(27)), 8))
-  functions <- c("abs", "sign", "sqrt", "ceiling", "floor", "trunc", "exp", "expm1", "log", "log1p", "log10", "log2",
-    "cos", "sin", "tan", "cospi", "sinpi", "tanpi", "acos", "asin", "atan", "cosh", "sinh", "tanh", "acosh", "asinh",
+  functions <- c("abs", "sign", "sqrt", "ceiling", "floor", "trunc", "exp", "expm1", "log", "log1p",
+    "log10", "log2",
+    "cos", "sin", "tan", "cospi", "sinpi", "tanpi", "acos", "asin", "atan", "cosh", "sinh", "tanh",
+    "acosh", "asinh",
     "atanh", "gamma", "lgamma", "digamma", "trigamma", "round", "signif")
   exact <- c("abs", "sign", "sqrt", "ceiling", "floor", "trunc", "round")
   for_each_setting(function(device, precision) {
@@ -165,7 +174,8 @@ test_that("functions of one number are base R's, with its warnings", {
       info <- paste(name, device, precision)
       if (grepl("pi$", name)) {
         # Next to a zero base R's own error is that of pi x.
-        expect_equal(as.matrix(ours$value), stored(base$value, precision), tolerance = 8 * unit[[precision]], info = info)
+        expect_equal(as.matrix(ours$value), stored(base$value, precision),
+          tolerance = 8 * unit[[precision]], info = info)
       } else {
         expect_entries(ours$value, base$value, precision, if (name %in% exact) 0 else 4, info)
       }

@@ -41,7 +41,8 @@ expect_all <- function(...) {
 test_that("operators and products take both", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   expect_all(
-    "ns <- c(loadNamespace('cudafactor'), loadNamespace('Matrix'))", "thorough <- TRUE", script, "library(cudafactor)", "library(Matrix)", attached
+    "ns <- c(loadNamespace('cudafactor'), loadNamespace('Matrix'))", "thorough <- TRUE", script,
+    "library(cudafactor)", "library(Matrix)", attached
   )
   expect_all("library(Matrix)", "library(cudafactor)", "thorough <- FALSE", script, attached)
 })

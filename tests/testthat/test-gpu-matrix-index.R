@@ -30,11 +30,14 @@ numbered <- function(m, n) named(matrix(as.double(seq_len(m * n)), m, n))
 
 test_that("rows and columns are taken as base R takes them", {
   subscripts <- list(
-    1, 3:1, c(2, 2, 1), -1, -(1:3), 0, integer(), c(0, 2), c(TRUE, FALSE), c(TRUE, NA, FALSE), NA, c(1, NA), TRUE, FALSE,
-    "r1", c("r3", "r1"), 2.9, 1:9, c(-1, 1), "none", rep(TRUE, 20), factor("b", levels = c("a", "b")), NULL, 1:2 + 0.5
+    1, 3:1, c(2, 2, 1), -1, -(1:3), 0, integer(), c(0, 2), c(TRUE, FALSE), c(TRUE, NA, FALSE), NA,
+    c(1, NA), TRUE, FALSE,
+    "r1", c("r3", "r1"), 2.9, 1:9, c(-1, 1), "none", rep(TRUE, 20),
+    factor("b", levels = c("a", "b")), NULL, 1:2 + 0.5
   )
   for_each_setting(function(device, precision) {
-    for (x in list(numbered(5, 4), unname(numbered(5, 4)), numbered(1, 4), numbered(5, 1), numbered(130, 3))) {
+    for (x in list(numbered(5, 4), unname(numbered(5, 4)), numbered(1, 4), numbered(5, 1),
+        numbered(130, 3))) {
       for (s in subscripts) {
         if (is.character(s) && is.null(rownames(x))) next
         expect_same(function(x) x[s, ], x, device, precision)
@@ -57,7 +60,8 @@ test_that("rows and columns are taken as base R takes them", {
 test_that("a single subscript gives a plain vector", {
   for_each_device(function(device) {
     x <- numbered(4, 3)
-    for (s in list(1, 5:2, -1, c(TRUE, FALSE), x > 5, cbind(1:2, 3:2), 99, NA, cbind("r1", "c2"), integer(), "a")) {
+    for (s in list(1, 5:2, -1, c(TRUE, FALSE), x > 5, cbind(1:2, 3:2), 99, NA, cbind("r1", "c2"),
+        integer(), "a")) {
       expect_same(function(x) x[s], x, device)
     }
     g <- as_gpu(x, device)
@@ -74,7 +78,8 @@ test_that("parts are replaced as base R replaces them", {
   for_each_setting(function(device, precision) {
     x <- numbered(6, 4)
     assigned <- list(
-      function(x) { x[1, 1] <- -1; x }, function(x) { x[2, ] <- 0; x }, function(x) { x[, 3] <- 1:6; x },
+      function(x) { x[1, 1] <- -1; x }, function(x) { x[2, ] <- 0; x },
+      function(x) { x[, 3] <- 1:6; x },
       function(x) { x[, 3] <- 1:3; x }, function(x) { x[1:2, 3:4] <- matrix(9:12, 2); x },
       function(x) { x[c(5, 1), c(4, 2)] <- c(7, 8); x }, function(x) { x[-1, ] <- NA; x },
       function(x) { x["r2", "c3"] <- 5L; x }, function(x) { x[c(TRUE, FALSE), 1] <- TRUE; x },
@@ -83,9 +88,12 @@ test_that("parts are replaced as base R replaces them", {
       function(x) { x[, ] <- 3; x }, function(x) { x[] <- 4; x }, function(x) { x[] <- 1:24; x },
       function(x) { x[0, ] <- 1; x }, function(x) { x[integer(), 1] <- numeric(); x },
       function(x) { x[c(1, NA), 1] <- 6; x }, function(x) { x[c(1, NA), 1] <- c(6, 7); x },
-      function(x) { x[1:3, 1] <- 1:2; x }, function(x) { x[1, 1] <- 1:2; x }, function(x) { x[1, 1] <- numeric(); x },
-      function(x) { x[9, 1] <- 1; x }, function(x) { x["none", 1] <- 1; x }, function(x) { x[1, 1, 1] <- 1; x },
-      function(x) { x[3] <- -3; x }, function(x) { x[x > 20] <- 0; x }, function(x) { x[cbind(1:3, 3:1)] <- 0; x },
+      function(x) { x[1:3, 1] <- 1:2; x }, function(x) { x[1, 1] <- 1:2; x },
+      function(x) { x[1, 1] <- numeric(); x },
+      function(x) { x[9, 1] <- 1; x }, function(x) { x["none", 1] <- 1; x },
+      function(x) { x[1, 1, 1] <- 1; x },
+      function(x) { x[3] <- -3; x }, function(x) { x[x > 20] <- 0; x },
+      function(x) { x[cbind(1:3, 3:1)] <- 0; x },
       function(x) { x[] <- 1:5; x }, function(x) { x[2:3] <- numeric(); x }
     )
     for (f in assigned) {
@@ -118,7 +126,8 @@ test_that("transposes are exact, names and all", {
 
 test_that("diagonals are taken and set as base R does", {
   for_each_setting(function(device, precision) {
-    for (x in list(numbered(4, 4), numbered(3, 5), numbered(5, 3), matrix(0, 0, 3), matrix(2, 1, 1), unname(numbered(70, 65)))) {
+    for (x in list(numbered(4, 4), numbered(3, 5), numbered(5, 3), matrix(0, 0, 3), matrix(2, 1, 1),
+        unname(numbered(70, 65)))) {
       expect_same(function(x) diag(x), x, device, precision)
       expect_same(function(x) { diag(x) <- 0; x }, x, device, precision)
       expect_same(function(x) { diag(x) <- seq_len(min(dim(x))); x }, x, device, precision)
@@ -137,14 +146,19 @@ test_that("matrices and vectors are bound as base R binds them", {
   y <- matrix(7:9 + 0, 3, dimnames = list(NULL, "y"))
   z <- matrix(1:4 + 0, 2)
   calls <- alist(
-    cbind(x), rbind(x), cbind(x, x), rbind(x, x), cbind(x, 1), cbind(1, x), cbind(x, v), cbind(x, one = 1), rbind(x, v[1:2]),
-    cbind(x, y), cbind(y, x), cbind(n, x), cbind(x, n), cbind(x, 1:2), rbind(x, 1:5), rbind(1:2, x), cbind(x, NULL),
-    cbind(x, numeric()), cbind(x, z), rbind(x, y), cbind(x, 1:7), rbind(x, first = 9, x), cbind(x, v, deparse.level = 0),
-    cbind(x, v + 1, deparse.level = 2), cbind(x, TRUE, 2L), cbind(x[, 0, drop = FALSE], v), rbind(x[0, ], 1:2),
+    cbind(x), rbind(x), cbind(x, x), rbind(x, x), cbind(x, 1), cbind(1, x), cbind(x, v),
+    cbind(x, one = 1), rbind(x, v[1:2]),
+    cbind(x, y), cbind(y, x), cbind(n, x), cbind(x, n), cbind(x, 1:2), rbind(x, 1:5), rbind(1:2, x),
+    cbind(x, NULL),
+    cbind(x, numeric()), cbind(x, z), rbind(x, y), cbind(x, 1:7), rbind(x, first = 9, x),
+    cbind(x, v, deparse.level = 0),
+    cbind(x, v + 1, deparse.level = 2), cbind(x, TRUE, 2L), cbind(x[, 0, drop = FALSE], v),
+    rbind(x[0, ], 1:2),
     rbind(x[0, ], x), cbind(x[0, ], x[0, ]), cbind(x[0, ], 1), rbind(x[0, ], 1, x[1:2, ])
   )
   for_each_setting(function(device, precision) {
-    for (plain in list(matrix(1:6 + 0, 3), named(matrix(1:6 + 0, 3)), matrix(1:6 + 0, 3, dimnames = list(letters[1:3], NULL)))) {
+    for (plain in list(matrix(1:6 + 0, 3), named(matrix(1:6 + 0, 3)),
+        matrix(1:6 + 0, 3, dimnames = list(letters[1:3], NULL)))) {
       for (code in calls) {
         f <- eval(substitute(function(x) code, list(code = code)))
         expect_same(f, plain, device, precision)

@@ -69,7 +69,8 @@ test_that("products of edge sizes have small residuals", {
       out <- as.matrix(as_gpu(x, device, precision) %*% as_gpu(y, device, precision))
       expect_small(residual_product(out, x, y, precision), "product")
     }
-    expect_identical(as.matrix(as_gpu(matrix(0, 3, 0), device, precision) %*% matrix(0, 0, 2)), matrix(0, 3, 2))
+    expect_identical(as.matrix(as_gpu(matrix(0, 3, 0), device, precision) %*% matrix(0, 0, 2)),
+      matrix(0, 3, 2))
   })
 })
 
@@ -82,7 +83,8 @@ test_that("operands that cannot meet are refused", {
   expect_error(g %*% diag(2i, 2), "complex", class = "cudafactor_error_type")
   expect_error(g %*% "a", "requires numeric", class = "cudafactor_error_type")
   expect_error(g %*% data.frame(a = 1:2), "requires numeric", class = "cudafactor_error_type")
-  refused <- native_held_gemm(FALSE, FALSE, g@pointer, s@pointer, .External(new_handle), how_there(NULL))
+  refused <- native_held_gemm(FALSE, FALSE, g@pointer, s@pointer, .External(new_handle),
+    how_there(NULL))
   expect_identical(refused$err$kind, "argument")
   skip_unless(gpu_available(), "there is no GPU")
   expect_error(g %*% as_gpu(diag(2), "cuda"), "device", class = "cudafactor_error_argument")

@@ -11,7 +11,8 @@ test_that("as.qr() is base R's object, and base R works on it", {
       ours <- as.qr(f)
       expect_s3_class(ours, "qr", exact = TRUE)
       expect_identical(lapply(ours, typeof), lapply(base, typeof), info = name)
-      expect_identical(list(ours$rank, ours$pivot, dimnames(ours$qr)), list(base$rank, base$pivot, dimnames(base$qr)), info = name)
+      expect_identical(list(ours$rank, ours$pivot, dimnames(ours$qr)),
+        list(base$rank, base$pivot, dimnames(base$qr)), info = name)
       # What is left of columns beyond the rank is rounding.
       kept <- seq_len(base$rank)
       expect_equal(ours$qr[, kept], base$qr[, kept], tolerance = 1e-10, info = name)
@@ -52,9 +53,11 @@ test_that("qr.X() gives the matrix back", {
       for (arguments in list(list(), list(complete = TRUE), list(ncol = ncol(x)), list(ncol = 1))) {
         expected <- outcome(do.call(base::qr.X, c(list(base), arguments)))
         if (is.null(expected$error)) {
-          expect_resident(do.call(qr.X, c(list(f), arguments)), expected$value, g, info = paste(name, names(arguments)))
+          expect_resident(do.call(qr.X, c(list(f), arguments)), expected$value, g,
+            info = paste(name, names(arguments)))
         } else {
-          e <- expect_error(do.call(qr.X, c(list(f), arguments)), class = "cudafactor_error_argument")
+          e <- expect_error(do.call(qr.X, c(list(f), arguments)),
+            class = "cudafactor_error_argument")
           expect_identical(conditionMessage(e), expected$error)
         }
       }
@@ -83,12 +86,14 @@ test_that("qr.solve() solves systems and least squares", {
     expect_as_base(qr.solve(g, y[, 1]), base::qr.solve(a, y[, 1]))
     expect_as_base(qr.solve(as_gpu(tall, device), 1:9), base::qr.solve(tall, 1:9))
     expect_as_base(qr.solve(as_gpu(tall, device)), base::qr.solve(tall))
-    expect_as_base(qr.solve(as_gpu(matrix(1, 3, 3), device), 1:3), base::qr.solve(matrix(1, 3, 3), 1:3))
+    expect_as_base(qr.solve(as_gpu(matrix(1, 3, 3), device), 1:3),
+      base::qr.solve(matrix(1, 3, 3), 1:3))
     expect_as_base(qr.solve(g, 1:2), base::qr.solve(a, 1:2))
     nearly <- diag(c(1, 1e-9))
     nearly[1, 2] <- 1
     expect_as_base(qr.solve(as_gpu(nearly, device), 1:2), base::qr.solve(nearly, 1:2))
-    expect_as_base(qr.solve(as_gpu(nearly, device), 1:2, tol = 1e-12), base::qr.solve(nearly, 1:2, tol = 1e-12))
+    expect_as_base(qr.solve(as_gpu(nearly, device), 1:2, tol = 1e-12),
+      base::qr.solve(nearly, 1:2, tol = 1e-12))
     single <- qr.solve(as_gpu(a, device, "single"), y)
     expect_identical(single@precision, "single")
     expect_small(residual_solve(as.matrix(single), as_single(a), as_single(y), "single"), "solve")

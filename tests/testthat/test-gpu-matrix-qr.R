@@ -76,7 +76,8 @@ test_that("residuals are small at edge shapes", {
       r <- as.matrix(qr.R(f))
       error <- q %*% r - x[, f@pivot, drop = FALSE]
       expect_small(relative(error, max(dim(x)) * unit[[precision]] * norm_one(x)), "qr")
-      expect_small(relative(crossprod(q) - diag(ncol(q)), nrow(q) * unit[[precision]]), "orthogonality")
+      expect_small(relative(crossprod(q) - diag(ncol(q)), nrow(q) * unit[[precision]]),
+        "orthogonality")
     }
   })
 })
@@ -86,13 +87,15 @@ test_that("what base R refuses is refused", {
     x <- as_gpu(diag(3), device)
     expect_error(qr(as_gpu(c(1, NA), device)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
     expect_error(qr.qty(qr(x), c(1, Inf, 0)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
-    expect_error(qr.Q(qr(x), Dvec = c(1, NA, 2)), "NA/NaN/Inf", class = "cudafactor_error_non_finite")
+    expect_error(qr.Q(qr(x), Dvec = c(1, NA, 2)), "NA/NaN/Inf",
+      class = "cudafactor_error_non_finite")
     expect_error(qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_error(gpu_qr(x, LAPACK = TRUE), class = "cudafactor_error_argument")
     expect_as_base(qr.coef(qr(x), 1:2), base::qr.coef(qr(diag(3)), 1:2))
     expect_as_base(qr.fitted(qr(x), 1:3, 4), base::qr.fitted(qr(diag(3)), 1:3, 4))
     expect_as_base(qr.qy(qr(x), 1:2), base::qr.qy(qr(diag(3)), 1:2))
-    expect_error(qr.qty(qr(x), as_gpu(diag(3), device, "single")), "precision", class = "cudafactor_error_argument")
+    expect_error(qr.qty(qr(x), as_gpu(diag(3), device, "single")), "precision",
+      class = "cudafactor_error_argument")
     expect_match(capture.output(qr(x)), "^<gpu_qr_factor: QR of a 3 x 3 matrix, rank 3, double")
     # Huge but finite: the sum of a column overflows.
     expect_identical(qr(as_gpu(matrix(1e308, 3, 1), device))@rank, 1L)

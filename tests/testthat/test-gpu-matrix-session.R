@@ -1,7 +1,9 @@
-# The class in other sessions: attached or not, beside Matrix, in another package, in a restored file, under pressure of the collector.
+# The class in other sessions: attached or not, beside Matrix, in another package, in a restored
+# file, under pressure of the collector.
 
 expect_child <- function(code, output, libraries = NULL) {
-  child <- run_child(code, if (!is.null(libraries)) paste0("R_LIBS=", paste(c(libraries, .libPaths()), collapse = .Platform$path.sep)))
+  child <- run_child(code, if (!is.null(libraries))
+    paste0("R_LIBS=", paste(c(libraries, .libPaths()), collapse = .Platform$path.sep)))
   expect_identical(child$status, 0L, info = child$output)
   expect_identical(child$output, output)
 }
@@ -33,7 +35,8 @@ test_that("attaching masks nothing and says nothing", {
   expect_child(c("library(cudafactor)", chain, more, "cat(all(answers, attached))"), "TRUE")
 })
 
-# Base R's functions that attaching makes generic: what they do of plain data is compared with base R, before and after.
+# Base R's functions that attaching makes generic: what they do of plain data is compared with base
+# R, before and after.
 plain_data <- c(
   "mine <- function() stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
   "generics <- c('as.qr', 'backsolve', 'chol2inv', 'colMeans', 'colSums', 'crossprod', 'diag', 'diag<-', 'forwardsolve', 'norm', 'qr.Q', 'qr.R', 'qr.X',",
@@ -75,14 +78,16 @@ compare_plain_data <- c(
   "cat('end')"
 )
 
-test_that("errors in arguments and errors of plain data are base R's where the package is attached", {
+test_that("errors in arguments and errors of plain data are base R's where the package is attached",
+    {
   expect_child(c(plain_data, "library(cudafactor)", compare_plain_data), "end")
 })
 
 test_that("they are beside Matrix, too", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   expect_child(c(plain_data, "library(Matrix)", "library(cudafactor)", compare_plain_data), "end")
-  expect_child(c(plain_data, "ns <- loadNamespace('cudafactor')", "library(Matrix)", "library(cudafactor)", compare_plain_data), "end")
+  expect_child(c(plain_data, "ns <- loadNamespace('cudafactor')", "library(Matrix)",
+    "library(cudafactor)", compare_plain_data), "end")
 })
 
 test_that("the class works beside Matrix, in either order", {
@@ -120,10 +125,12 @@ test_that("another package imports the methods", {
   dir.create(folder)
   dir.create(file.path(source, "R"), recursive = TRUE)
   on.exit(unlink(c(folder, dirname(source)), recursive = TRUE))
-  writeLines(c("Package: importer", "Version: 0.1", "Title: Test", "Description: Test.", "License: MIT", "Imports: cudafactor"),
+  writeLines(c("Package: importer", "Version: 0.1", "Title: Test", "Description: Test.",
+    "License: MIT", "Imports: cudafactor"),
     file.path(source, "DESCRIPTION"))
   writeLines(c("import(cudafactor)", "export(check)"), file.path(source, "NAMESPACE"))
-  writeLines(c("check <- function() {", chain, more, "all(answers, attached)", "}"), file.path(source, "R", "check.R"))
+  writeLines(c("check <- function() {", chain, more, "all(answers, attached)", "}"),
+    file.path(source, "R", "check.R"))
   install <- suppressWarnings(system2(
     file.path(R.home("bin"), "R"),
     c("CMD", "INSTALL", "--no-docs", "--no-test-load", "-l", shQuote(folder), shQuote(source)),
@@ -145,7 +152,8 @@ test_that("a file or another process has no values, and says what to do", {
     "  function(f) tryCatch(f(), error = function(e) class(e)[[1]]), '')",
     "cat(unique(classes), dim(saved$g), '')",
     "cat(capture.output(print(saved$g))[[1]])"
-  ), sprintf("cudafactor_error_stale 2 2 <gpu_matrix 2 x 2 double, %s, 32 bytes>", as_gpu(1)@device))
+  ), sprintf("cudafactor_error_stale 2 2 <gpu_matrix 2 x 2 double, %s, 32 bytes>",
+  as_gpu(1)@device))
 })
 
 test_that("results survive garbage collection at every third allocation", {

@@ -118,7 +118,8 @@ test_that("what base R refuses is refused in its words", {
     same(backsolve(gpu(a), 1:2), base::backsolve(a, 1:2), "argument")
     same(backsolve(gpu(diag(c(1, 0))), 1:2), base::backsolve(diag(c(1, 0)), 1:2), "singular")
     same(determinant(gpu(a[1:2, ])), determinant(a[1:2, ]), "dimension")
-    expect_error(solve(gpu(diag(c(1, 1e-20)))), "computationally singular", class = "cudafactor_error_singular")
+    expect_error(solve(gpu(diag(c(1, 1e-20)))), "computationally singular",
+      class = "cudafactor_error_singular")
     expect_error(chol(gpu(a), pivot = TRUE), class = "cudafactor_error_argument")
     expect_as_base(determinant(gpu(matrix(0, 0, 0))), determinant(matrix(0, 0, 0)))
     expect_as_base(determinant(gpu(matrix(0, 2, 2))), determinant(matrix(0, 2, 2)))
@@ -134,7 +135,8 @@ test_that("only the upper triangle is read, and NaN is not positive", {
     expect_identical(as.matrix(r), as.matrix(chol(as_gpu(s, device, precision))))
     expect_identical(as.matrix(r)[lower.tri(s)], rep(0, 780))
     s[7, 9] <- NaN
-    e <- expect_error(chol(as_gpu(s, device, precision)), class = "cudafactor_error_not_positive_definite")
+    e <- expect_error(chol(as_gpu(s, device, precision)),
+      class = "cudafactor_error_not_positive_definite")
     expect_identical(e$order, 9L)
   })
 })
@@ -152,5 +154,6 @@ test_that("backsolve() of plain operands is base R's where the package is attach
   r <- matrix(c(2, 0, 1, 4), 2)
   expect_identical(backsolve(r, 1:2, transpose = TRUE), base::backsolve(r, 1:2, transpose = TRUE))
   expect_identical(backsolve(r, 1:2, 1), base::backsolve(r, 1:2, 1))
-  expect_identical(forwardsolve(r, 1:2, upper.tri = TRUE), base::forwardsolve(r, 1:2, upper.tri = TRUE))
+  expect_identical(forwardsolve(r, 1:2, upper.tri = TRUE),
+    base::forwardsolve(r, 1:2, upper.tri = TRUE))
 })

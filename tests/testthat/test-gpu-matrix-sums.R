@@ -1,6 +1,7 @@
 # Reductions of a gpu_matrix beside base R's.
 
-shapes <- list(c(0L, 0L), c(0L, 3L), c(3L, 0L), c(1L, 1L), c(2L, 3L), c(33L, 31L), c(700L, 5L), c(5L, 700L))
+shapes <- list(c(0L, 0L), c(0L, 3L), c(3L, 0L), c(1L, 1L), c(2L, 3L), c(33L, 31L), c(700L, 5L),
+  c(5L, 700L))
 
 # Sums of doubles, in any order.
 expect_sums <- function(ours, base, info = NULL) {
@@ -66,7 +67,8 @@ test_that("sums, extremes and means are base R's, with its warnings", {
     expect_identical(max(g, NA, na.rm = TRUE), 10)
     expect_identical(mean(g, trim = 0.25), mean(c(1, 2, 3, 10), trim = 0.25))
     nothing <- as_gpu(matrix(NA_real_, 2, 2), device, precision)
-    expect_warning(expect_identical(min(nothing, na.rm = TRUE), Inf), class = "cudafactor_warning_empty")
+    expect_warning(expect_identical(min(nothing, na.rm = TRUE), Inf),
+      class = "cudafactor_warning_empty")
     expect_identical(min(nothing, 3, na.rm = TRUE), 3)
     expect_identical(sum(nothing, na.rm = TRUE), 0)
     expect_error(sum(g, "a"), class = "cudafactor_error")
@@ -123,7 +125,8 @@ test_that("norms are base R's", {
       if (precision == "single") x <- as_single(x)
       g <- as_gpu(x, device, precision)
       for (type in c("O", "o", "1", "I", "F", "E", "f", "M", "m", if (length(x)) "2")) {
-        expect_equal(norm(g, type), norm(x, type), tolerance = 1e-12, info = paste(type, paste(shape, collapse = " x ")))
+        expect_equal(norm(g, type), norm(x, type), tolerance = 1e-12,
+          info = paste(type, paste(shape, collapse = " x ")))
       }
       expect_equal(norm(g), norm(x), tolerance = 1e-12)
     }
@@ -132,7 +135,8 @@ test_that("norms are base R's", {
     for (v in c(NA, NaN, Inf, -Inf)) {
       x <- matrix(c(1, v, 3, 4), 2)
       for (type in c("O", "1", "I", "F", "M", "2")) {
-        expect_identical(outcome(norm(as_gpu(x, device), type)), outcome(norm(x, type)), info = paste(v, type))
+        expect_identical(outcome(norm(as_gpu(x, device), type)), outcome(norm(x, type)),
+          info = paste(v, type))
       }
     }
   })
@@ -152,7 +156,8 @@ test_that("the generics leave other operands to base R", {
 
 test_that("attaching says nothing, before and after Matrix", {
   for (first in c("", "library(Matrix);", "invisible(loadNamespace('Matrix'));")) {
-    if (nzchar(first)) skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+    if (nzchar(first)) skip_unless(requireNamespace("Matrix", quietly = TRUE),
+      "Matrix is not installed")
     child <- run_child(c(
       first, "library(cudafactor)", "g <- as_gpu(diag(2), 'cpu')",
       "stopifnot(rowSums(g) == 1, norm(g) == 1, diag(g) == 1, t(g) == diag(2))", "cat('end')"

@@ -9,7 +9,8 @@ held <- function(device) {
 test_that("there is a row for each device, and it adds up", {
   table <- gpu_mem()
   expect_s3_class(table, "data.frame")
-  expect_named(table, c("device", "total", "free", "held", "objects", "allocated", "pooled", "staging"))
+  expect_named(table,
+    c("device", "total", "free", "held", "objects", "allocated", "pooled", "staging"))
   expect_identical(table$device[[1]], "cpu")
   expect_identical("cuda:0" %in% table$device, gpu_available())
   gpus <- table[table$device != "cpu", ]
@@ -136,7 +137,8 @@ test_that("a full GPU has R look for garbage, and says who holds its memory", {
   expect_identical(e$needed, 8 * n^2)
   expect_identical(e$objects, length(kept) + 1L)
   expect_identical(e$held, length(kept) * 8 * n^2 + 8 * n)
-  expect_match(conditionMessage(e), sprintf("held by %d gpu_matrix objects", length(kept) + 1L), fixed = TRUE)
+  expect_match(conditionMessage(e), sprintf("held by %d gpu_matrix objects", length(kept) + 1L),
+    fixed = TRUE)
   expect_gte(length(kept), 9)
   kept <- NULL
   y <- tcrossprod(x)
@@ -146,13 +148,15 @@ test_that("a full GPU has R look for garbage, and says who holds its memory", {
   expect_identical(gpu_mem()$allocated[[2]], 0)
 })
 
-test_that("a matrix of the host for which a GPU has no room is an error under \"cuda\" and the CPU's under \"auto\"", {
+test_that(
+    "a matrix of the host for which a GPU has no room is an error under \"cuda\" and the CPU's under \"auto\"", {
   skip_unless(gpu_available(), "there is no GPU")
   n <- 4000
   bytes <- 8 * n^2
   operand <- function() matrix(1, n, n) + diag(n + seq_len(n))
   x <- operand()
-  verbs <- list(chol = gpu_chol, crossprod = gpu_crossprod, lu = gpu_lu, product = function(x, ...) gpu_matmult(x, x, ...))
+  verbs <- list(chol = gpu_chol, crossprod = gpu_crossprod, lu = gpu_lu,
+    product = function(x, ...) gpu_matmult(x, x, ...))
   old <- options(cudafactor.min_flops = 0)
   on.exit({
     options(old)
@@ -167,10 +171,13 @@ test_that("a matrix of the host for which a GPU has no room is an error under \"
   for (verb in verbs) verb(x[1:50, 1:50], device = "cuda")
   kept <- fill_gpu()
   for (name in names(verbs)) {
-    e <- expect_error(verbs[[name]](x, device = "cuda"), class = "cudafactor_error_device_memory", info = name)
+    e <- expect_error(verbs[[name]](x, device = "cuda"), class = "cudafactor_error_device_memory",
+      info = name)
     expect_s3_class(e, "cudafactor_error_device")
     # Products take what is free for a part of them.
-    if (name %in% c("crossprod", "product")) expect_true(e$needed > 0 && e$needed <= bytes, info = name) else expect_identical(e$needed, bytes, info = name)
+    if (name %in% c("crossprod", "product"))
+      expect_true(e$needed > 0 && e$needed <= bytes, info = name) else
+      expect_identical(e$needed, bytes, info = name)
     expect_true(e$free < bytes && e$total > bytes, info = name)
     expect_identical(c(e$device, e$objects), c(0, length(kept)), info = name)
     sizes <- vapply(list(e$needed, e$free, e$total, e$held), cudafactor:::format_bytes, "")
@@ -214,11 +221,13 @@ test_that("copies go through as much host memory as there are lanes for, and it 
 test_that("the words of a lack of memory", {
   raised <- function(...) {
     fields <- list(needed = 3.2 * 2^30, free = 1.1 * 2^30, total = 24 * 2^30, device = 0, ...)
-    conditionMessage(tryCatch(cudafactor:::raise("device_memory", "", fields, quote(f(x)), NULL), error = identity))
+    conditionMessage(tryCatch(cudafactor:::raise("device_memory", "", fields, quote(f(x)), NULL),
+      error = identity))
   }
   expect_match(raised(held = 18.3 * 2^30, objects = 7),
     "cannot allocate 3.2 GiB on GPU 0 (1.1 GiB of 24.0 GiB free; 18.3 GiB held by 7 gpu_matrix objects)", fixed = TRUE)
-  expect_match(raised(held = 2^20, objects = 1), "free; 1.0 MiB held by 1 gpu_matrix object)", fixed = TRUE)
+  expect_match(raised(held = 2^20, objects = 1), "free; 1.0 MiB held by 1 gpu_matrix object)",
+    fixed = TRUE)
   expect_match(raised(held = 0, objects = 0), "(1.1 GiB of 24.0 GiB free)", fixed = TRUE)
 })
 

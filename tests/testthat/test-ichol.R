@@ -1,7 +1,8 @@
 test_that("without fill it is the textbook's factor", {
   skip_if_not_installed("Matrix")
   set.seed(1)
-  for (a in list(poisson(7, 5), poisson(1, 9), poisson(1, 1), poisson(6) + Matrix::Diagonal(36, runif(36)))) {
+  for (a in list(poisson(7, 5), poisson(1, 9), poisson(1, 1),
+      poisson(6) + Matrix::Diagonal(36, runif(36)))) {
     f <- ichol(a)
     expect_s4_class(f$L, "dtCMatrix")
     expect_true(methods::validObject(f$L))
@@ -19,7 +20,8 @@ test_that("either triangle, all of it and a plain matrix are the same", {
   skip_if_not_installed("Matrix")
   a <- poisson(6, 7)
   expected <- ichol(a)
-  forms <- list(lower_stored(a), methods::as(a, "generalMatrix"), as.matrix(a), methods::as(a, "TsparseMatrix"), methods::as(a, "RsparseMatrix"))
+  forms <- list(lower_stored(a), methods::as(a, "generalMatrix"), as.matrix(a),
+    methods::as(a, "TsparseMatrix"), methods::as(a, "RsparseMatrix"))
   for (form in forms) {
     expect_equal(ichol(form)$L@x, expected$L@x)
     expect_equal(ichol(form, 0.01)$L@x, ichol(a, 0.01)$L@x)
@@ -60,7 +62,8 @@ test_that("a pivot that is not positive leads to a shift, which is told", {
   expect_identical(w$shift, f$shift)
   expect_gt(f$attempts, 1L)
   there <- kershaw != 0
-  expect_equal(as.matrix(Matrix::tcrossprod(f$L))[there], (kershaw + f$shift * diag(diag(kershaw)))[there])
+  expect_equal(as.matrix(Matrix::tcrossprod(f$L))[there],
+    (kershaw + f$shift * diag(diag(kershaw)))[there])
   expect_output(print(f), "diag(A)", fixed = TRUE)
   s <- pcg(kershaw, 1:4, "ic0", method = "cg")
   expect_equal(s$x, solve(kershaw, 1:4), tolerance = 1e-6)
@@ -154,9 +157,12 @@ test_that("right-hand sides are those of pcg()", {
   there <- solve(m, as_gpu(b, "cpu"))
   expect_s4_class(there, "gpu_matrix")
   expect_equal(as.matrix(there), x)
-  if (requireNamespace("slam", quietly = TRUE)) expect_identical(solve(m, slam::as.simple_triplet_matrix(b)), x)
+  if (requireNamespace("slam", quietly = TRUE))
+    expect_identical(solve(m, slam::as.simple_triplet_matrix(b)), x)
   e <- expect_error(solve(m, "a"), class = "cudafactor_error")
-  expect_match(conditionMessage(expect_error(solve(m, matrix(0, 3, 1)), class = "cudafactor_error_dimension")), "'b' (3 x 1)", fixed = TRUE)
+  expect_match(
+    conditionMessage(expect_error(solve(m, matrix(0, 3, 1)), class = "cudafactor_error_dimension")),
+    "'b' (3 x 1)", fixed = TRUE)
   expect_error(solve(m, qr(diag(16))), "'b' must be", class = "cudafactor_error_type")
   for (bad in c(NaN, Inf)) {
     broken <- m
@@ -166,5 +172,6 @@ test_that("right-hand sides are those of pcg()", {
   }
   broken <- m
   broken$L@x[1] <- -1
-  expect_identical(expect_error(solve(broken, b), class = "cudafactor_error_argument")$argument, "a")
+  expect_identical(expect_error(solve(broken, b), class = "cudafactor_error_argument")$argument,
+    "a")
 })

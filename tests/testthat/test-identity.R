@@ -11,7 +11,8 @@ test_that("matrices and factors that differ hash differently, and copies alike",
   set.seed(1)
   seed <- .Random.seed
   a <- crossprod(matrix(1:9 + 0.5, 3)) + diag(3)
-  make <- list(as_gpu, function(x) qr(as_gpu(x)), function(x) gpu_lu(as_gpu(x)), function(x) chol(as_gpu(x)), chol_gpus)
+  make <- list(as_gpu, function(x) qr(as_gpu(x)), function(x) gpu_lu(as_gpu(x)),
+    function(x) chol(as_gpu(x)), chol_gpus)
   for (hash in hashes()) {
     for (f in make) {
       x <- f(a)
@@ -111,7 +112,8 @@ test_that("testthat compares values", {
   expect_equal(as_gpu(a), a)
 })
 
-test_that("an object of an earlier session, with nothing to tell it from others, is shown and stale", {
+test_that(
+    "an object of an earlier session, with nothing to tell it from others, is shown and stale", {
   g <- as_gpu(diag(2))
   .External(cudafactor:::set_identity, g@pointer, "")
   old <- unserialize(serialize(g, NULL))

@@ -1,4 +1,5 @@
-# Names that are none of regular files are refused by all that takes the name of a file, and nothing waits for them.
+# Names that are none of regular files are refused by all that takes the name of a file, and nothing
+# waits for them.
 
 test_that("folders, pipes and devices are refused at once", {
   skip_on_os("windows")
@@ -34,7 +35,8 @@ test_that("folders, pipes and devices are refused at once", {
   }
   setTimeLimit()
   expect_identical(sort(list.files(folder)), c("k.tiles", "pipe.npy", "r.tiles"))
-  expect_error(open_tile_matrix(pipe), "a named pipe, not a regular file", class = "cudafactor_error_file")
+  expect_error(open_tile_matrix(pipe), "a named pipe, not a regular file",
+    class = "cudafactor_error_file")
   expect_error(gpu_save(g, folder), "a folder, not a regular file", class = "cudafactor_error_file")
 })
 
@@ -42,7 +44,8 @@ npy <- function(file, shape, values, more = raw()) {
   text <- sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': %s, }\n", shape)
   con <- file(file, "wb")
   on.exit(close(con))
-  writeBin(c(as.raw(c(0x93, utf8ToInt("NUMPY"), 1, 0)), as.raw(c(nchar(text) %% 256, nchar(text) %/% 256)), charToRaw(text)), con)
+  writeBin(c(as.raw(c(0x93, utf8ToInt("NUMPY"), 1, 0)),
+    as.raw(c(nchar(text) %% 256, nchar(text) %/% 256)), charToRaw(text)), con)
   writeBin(c(writeBin(values, raw(), endian = "little"), more), con)
 }
 
@@ -50,7 +53,8 @@ test_that("a .npy file has the length that its header tells", {
   file <- tempfile(c("", ""), fileext = c(".npy", ".tiles"))
   on.exit(unlink(file))
   npy(file[[1]], "(2, 2)", c(1, 2, 3, 4))
-  expect_identical(as.matrix(tile_matrix(matrix_file(file[[1]]), file[[2]])), matrix(c(1, 2, 3, 4), 2))
+  expect_identical(as.matrix(tile_matrix(matrix_file(file[[1]]), file[[2]])),
+    matrix(c(1, 2, 3, 4), 2))
   npy(file[[1]], "(2, 2)", c(1, 2, 3, 4), as.raw(0))
   expect_error(matrix_file(file[[1]]), "takes", class = "cudafactor_error_file_format")
   npy(file[[1]], "(0, 99999999999)", numeric())

@@ -1,5 +1,5 @@
-# Sessions that attach this package and another that has matrix classes, in both orders: nothing more is printed than
-# the other package prints alone, and the answers are base R's.
+# Sessions that attach this package and another that has matrix classes, in both orders: nothing
+# more is printed than the other package prints alone, and the answers are base R's.
 
 # `other` is an operand of a class of the package's, with the values of `x`.
 answers <- c(
@@ -44,15 +44,18 @@ test_that("with Matrix", {
 })
 
 test_that("with lme4, whose models are what they are without this package", {
-  fit <- "cat(format(fixef(lmer(Reaction ~ Days + (Days | Subject), lme4::sleepstudy)), digits = 6))"
+  fit <-
+    "cat(format(fixef(lmer(Reaction ~ Days + (Days | Subject), lme4::sleepstudy)), digits = 6))"
   expect_quiet_and_right("lme4", "Matrix(x, sparse = TRUE)")
   without <- run_child(c("suppressMessages(library(lme4))", fit))
   expect_identical(without$status, 0L)
-  expect_identical(run_child(c("suppressMessages(library(lme4))", "library(cudafactor)", fit)), without)
+  expect_identical(run_child(c("suppressMessages(library(lme4))", "library(cudafactor)", fit)),
+    without)
 })
 
 test_that("with DelayedArray", {
-  more <- c("if (isClass('SVT_SparseMatrix')) check(as(x, 'SVT_SparseMatrix'))", "stopifnot(identical(rowSums(DelayedArray(x)), base::rowSums(x)))")
+  more <- c("if (isClass('SVT_SparseMatrix')) check(as(x, 'SVT_SparseMatrix'))",
+    "stopifnot(identical(rowSums(DelayedArray(x)), base::rowSums(x)))")
   expect_quiet_and_right("DelayedArray", "DelayedArray(x)", more)
 })
 

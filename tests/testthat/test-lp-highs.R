@@ -1,4 +1,5 @@
-# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which bench/lp/lp_highs_random.py writes.
+# Small random problems of many kinds, with HiGHS's status and optimum: lp-highs.txt, which
+# bench/lp/lp_highs_random.py writes.
 
 source(test_path("lp-highs-problems.R"), local = TRUE)
 
@@ -22,7 +23,8 @@ equilibrated <- function(a) {
   list(rows = rows, columns = by(apply(abs(a * rows), 2, max)))
 }
 
-# The largest value of a combination of what is within bounds; what rounding leaves does not count against infinity.
+# The largest value of a combination of what is within bounds; what rounding leaves does not count
+# against infinity.
 reach <- function(weights, bounds, rounding) {
   bound <- ifelse(weights > 0, bounds$upper, bounds$lower)
   weights[is.infinite(bound) & abs(weights) <= rounding] <- 0
@@ -43,7 +45,8 @@ expect_proof <- function(p, certificate) {
     along[abs(along) <= 1e-11 * max(abs(ray) / scales$columns) / scales$rows] <- 0
     moves <- c(along, ray)
     bounds <- Map(c, p$rows, p$columns)
-    expect_false(any(moves > 0 & is.finite(bounds$upper) | moves < 0 & is.finite(bounds$lower)), label = p$line)
+    expect_false(any(moves > 0 & is.finite(bounds$upper) | moves < 0 & is.finite(bounds$lower)),
+      label = p$line)
     expect_point(p, certificate$point)
   }
 }

@@ -1,5 +1,6 @@
-# A function that the system refuses memory stops with a condition, and R goes on. The calls and the forked processes under limits are
-# those of memory-limits.R, which makes the table in bench/results.
+# A function that the system refuses memory stops with a condition, and R goes on. The calls and the
+# forked processes under limits are those of memory-limits.R, which makes the table in
+# bench/results.
 
 skip_without_limits <- function() {
   skip_on_cran()
@@ -8,16 +9,19 @@ skip_without_limits <- function() {
   skip_if_not_installed("Matrix")
 }
 
-test_that("no function ends R, or is of another outcome than a result or an error of memory, under three limits each", {
+test_that(
+    "no function ends R, or is of another outcome than a result or an error of memory, under three limits each", {
   skip_without_limits()
   script <- test_path("memory-limits.R")
   # With a GPU each process starts CUDA, which takes seconds under a limit: fewer calls.
-  some <- if (gpu_available()) "gpu_matmult,gpu_chol,gpu_solve,gpu_qr,pcg_jacobi,random_walker_cg,product,chol_resident"
+  some <- if (gpu_available())
+    "gpu_matmult,gpu_chol,gpu_solve,gpu_qr,pcg_jacobi,random_walker_cg,product,chol_resident"
   out <- suppressWarnings(system2(
     file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), "3", "auto", some),
     stdout = TRUE, stderr = TRUE, env = c(child_library(), "CUDAFACTOR_WORKERS=2")
   ))
-  expect_null(attr(out, "status"), info = paste(grep(" 0 faults", out, value = TRUE, invert = TRUE), collapse = "\n"))
+  expect_null(attr(out, "status"),
+    info = paste(grep(" 0 faults", out, value = TRUE, invert = TRUE), collapse = "\n"))
   expect_match(utils::tail(out, 1L), "^[0-9]+ runs, 0 faults$")
 })
 
@@ -58,7 +62,8 @@ test_that("base R's error of memory is not told as one of operands", {
     "cat('went on')"
   )
   child <- run_child(code)
-  expect_identical(utils::tail(child$output, 1L), "went on", info = paste(child$output, collapse = "\n"))
+  expect_identical(utils::tail(child$output, 1L), "went on",
+    info = paste(child$output, collapse = "\n"))
 })
 
 test_that("matrices on the CPU that nothing refers to hold no more than half a GiB", {

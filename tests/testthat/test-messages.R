@@ -2,7 +2,8 @@
 
 test_that("an option that makes no sense is named, and what it takes", {
   wrong <- list(
-    list(cudafactor.threads = "two"), list(cudafactor.min_flops = -1), list(cudafactor.progress = "yes"), list(cudafactor.breakeven = c(svd = 1))
+    list(cudafactor.threads = "two"), list(cudafactor.min_flops = -1),
+    list(cudafactor.progress = "yes"), list(cudafactor.breakeven = c(svd = 1))
   )
   for (setting in wrong) {
     old <- options(setting)
@@ -14,11 +15,13 @@ test_that("an option that makes no sense is named, and what it takes", {
   }
   old <- options(cudafactor.threads = -1, cudafactor.progress = NA)
   on.exit(options(old))
-  expect_match(outcome(as_gpu(1))$error, "\"cudafactor.threads\" must .*; the option \"cudafactor.progress\" must ")
+  expect_match(outcome(as_gpu(1))$error,
+    "\"cudafactor.threads\" must .*; the option \"cudafactor.progress\" must ")
 })
 
 test_that("what is refused is known to be, option by option", {
-  values <- list(NULL, TRUE, FALSE, NA, 0, 2, 2L, -1, NaN, NA_real_, Inf, c(1, 2), "1", factor(1), numeric(), c(qr = 1), c(qr = NA_real_),
+  values <- list(NULL, TRUE, FALSE, NA, 0, 2, 2L, -1, NaN, NA_real_, Inf, c(1, 2), "1", factor(1),
+    numeric(), c(qr = 1), c(qr = NA_real_),
     c(qr = -1), c(qr = 1L), list(qr = 1), c(qr = 1, svd = 1))
   for (name in names(option_fits)) {
     for (value in values) {

@@ -1,22 +1,26 @@
 # Memory of large results, which is kept for the next ones.
 
 kept <- function() .External(cudafactor:::kept_results)
-skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linux"), "memory of results is kept on Linux alone")
+skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linux"),
+  "memory of results is kept on Linux alone")
 
 # In a session of its own, where nobody else's results are collected in the meantime.
 test_that("memory of collected results is kept, used again and given back", {
   skip_unless_kept()
   out <- run_child(c(
-    "suppressMessages(library(cudafactor))", "kept <- function() .External(cudafactor:::kept_results)",
+    "suppressMessages(library(cudafactor))",
+    "kept <- function() .External(cudafactor:::kept_results)",
     "set.seed(1)", "x <- matrix(runif(800 * 800), 800)", "want <- x %*% x",
     "stopifnot(kept() == 0)",
     "y <- gpu_matmult(x, x, device = 'cpu')", "rm(y)", "invisible(gc())", "before <- kept()",
     "mem <- gpu_mem()", "stopifnot(before >= 8 * 800^2, mem$pooled[mem$device == 'cpu'] == before)",
     "y <- gpu_matmult(x, x, device = 'cpu')", "stopifnot(kept() == 0, all.equal(y, want))",
-    "z <- gpu_matmult(x, x, device = 'cpu')", "rm(z)", "invisible(gc())", "stopifnot(kept() == before)",
+    "z <- gpu_matmult(x, x, device = 'cpu')", "rm(z)", "invisible(gc())",
+    "stopifnot(kept() == before)",
     "gpu_free()", "stopifnot(kept() == 0)",
     # What is in use is nobody else's.
-    "z <- gpu_matmult(x, 2 * x, device = 'cpu')", "stopifnot(all.equal(y, want), all.equal(z, 2 * want))", "cat('fine')"
+    "z <- gpu_matmult(x, 2 * x, device = 'cpu')",
+    "stopifnot(all.equal(y, want), all.equal(z, 2 * want))", "cat('fine')"
   ))
   expect_identical(out$output, "fine")
   expect_identical(out$status, 0L)
@@ -66,7 +70,8 @@ test_that("results nobody refers to are collected, though R does not count them"
   before <- live()
   span <- min(total / 32, 2^30)
   each <- 1e6
-  for (i in seq_len(ceiling(8 * span / (8 * each)))) x <- .External(cudafactor:::alloc_matrix, 1000, each / 1000)
+  for (i in seq_len(ceiling(8 * span / (8 * each))))
+    x <- .External(cudafactor:::alloc_matrix, 1000, each / 1000)
   expect_lt(live() - before, 4 * span)
 })
 
@@ -103,13 +108,16 @@ test_that("names are put on a result without a copy of it", {
 test_that("nothing is kept where a process may have so much address space only", {
   skip_unless_kept()
   code <- c(
-    "suppressMessages(library(cudafactor))", "x <- matrix(1, 800, 800)", "y <- gpu_matmult(x, x, device = 'cpu')", "rm(y)", "invisible(gc())",
+    "suppressMessages(library(cudafactor))", "x <- matrix(1, 800, 800)",
+    "y <- gpu_matmult(x, x, device = 'cpu')", "rm(y)", "invisible(gc())",
     "cat(.External(cudafactor:::kept_results))"
   )
   file <- tempfile(fileext = ".R")
   writeLines(code, file)
   on.exit(unlink(file))
-  limited <- sprintf("ulimit -v 67108864 && exec %s --vanilla %s", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(file))
-  out <- suppressWarnings(system2("sh", c("-c", shQuote(limited)), stdout = TRUE, stderr = FALSE, env = child_library()))
+  limited <- sprintf("ulimit -v 67108864 && exec %s --vanilla %s",
+    shQuote(file.path(R.home("bin"), "Rscript")), shQuote(file))
+  out <- suppressWarnings(system2("sh", c("-c", shQuote(limited)), stdout = TRUE, stderr = FALSE,
+    env = child_library()))
   expect_identical(utils::tail(out, 1L), "0")
 })

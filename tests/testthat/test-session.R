@@ -1,4 +1,5 @@
-# What happens to an R session around a computation: collection of garbage, forks, interrupts, unloading.
+# What happens to an R session around a computation: collection of garbage, forks, interrupts,
+# unloading.
 
 test_that("results survive garbage collection at every third allocation", {
   # In a process of its own: every collection there walks a small heap.
@@ -28,14 +29,16 @@ test_that("the same call gives the same bits", {
   for_each_setting(function(device, precision) {
     run <- function() list(
       gpu_matmult(x, x, device, precision), gpu_chol(s, device = device, precision = precision),
-      gpu_qr(x, device = device, precision = precision), gpu_solve(x, device = device, precision = precision)
+      gpu_qr(x, device = device, precision = precision),
+      gpu_solve(x, device = device, precision = precision)
     )
     expect_identical(run(), run())
   })
 })
 
 test_that("forked processes compute", {
-  skip_unless(.Platform$OS.type == "unix" && requireNamespace("parallel", quietly = TRUE), "this system does not fork")
+  skip_unless(.Platform$OS.type == "unix" && requireNamespace("parallel", quietly = TRUE),
+    "this system does not fork")
   set.seed(2)
   x <- random_matrix(700, 700)
   # The parent has used its threads, and a GPU where there is one, before the fork.

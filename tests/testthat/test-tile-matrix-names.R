@@ -101,7 +101,8 @@ test_that("damaged names are an error, and a file without them is as it was", {
     bad <- contents
     bad[[size + 1 + at]] <- xor(bad[[size + 1 + at]], as.raw(1L))
     writeBin(bad, file)
-    expect_error(as.matrix(k), "names of rows and columns in the file are damaged", class = "cudafactor_error_file_format")
+    expect_error(as.matrix(k), "names of rows and columns in the file are damaged",
+      class = "cudafactor_error_file_format")
     expect_error(dimnames(open_tile_matrix(file)), class = "cudafactor_error_file_format")
   }
   writeBin(contents[seq_len(size)], file)

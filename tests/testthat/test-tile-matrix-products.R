@@ -2,9 +2,11 @@
 
 new_file <- function() tempfile(fileext = ".tiles")
 
-tile_bytes <- function(tile, precision = "double") ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
+tile_bytes <- function(tile, precision = "double")
+  ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
 
-# A whole matrix, a symmetric one of which the triangle is stored, or a factor; and the same in memory.
+# A whole matrix, a symmetric one of which the triangle is stored, or a factor; and the same in
+# memory.
 matrix_on_disk <- function(kind, rows, cols, tile, precision = "double") {
   triangle <- kind != "whole"
   x <- if (triangle) definite_matrix(rows) else random_matrix(rows, cols)
@@ -40,7 +42,8 @@ test_that("products are base R's, of every size and in little memory and much", 
         for (tiles in c(3, if (min(extents) > 3 * tile) 1000)) {
           size <- tile_bytes(m$x$tile, precision)
           # On a GPU the parts of tiles at the edges, what is computed with, and two columns.
-          args <- list(host_memory = tiles * size, gpu_memory = (tiles + 5) * size + 2 * sum(extents) * 8, device = device)
+          args <- list(host_memory = tiles * size,
+            gpu_memory = (tiles + 5) * size + 2 * sum(extents) * 8, device = device)
           with_memory <- function(f, ...) do.call(f, c(list(...), args))
           info <- paste(kind, paste(extents, collapse = " x "), tiles)
           expect_product(with_memory(gpu_matmult, m$x, right), x, right, precision, info)
@@ -48,7 +51,8 @@ test_that("products are base R's, of every size and in little memory and much", 
           expect_product(with_memory(gpu_tcrossprod, m$x, t(right)), x, right, precision, info)
           expect_product(with_memory(gpu_matmult, t(left), m$x), t(left), x, precision, info)
           expect_product(with_memory(gpu_crossprod, left, m$x), t(left), x, precision, info)
-          expect_product(with_memory(gpu_tcrossprod, t(right), m$x), t(right), t(x), precision, info)
+          expect_product(with_memory(gpu_tcrossprod, t(right), m$x), t(right), t(x), precision,
+            info)
         }
         unlink(m$file)
       }
@@ -62,12 +66,16 @@ test_that("operators take what base R's take, and name and shape the product as 
     old <- options(cudafactor.device = device)
     on.exit(options(old))
     others <- list(
-      vector = 1:20 + 0, named = setNames(1:20, letters[1:20]), matrix = named(random_matrix(20, 3)), rows = named(random_matrix(3, 20)),
-      logical = matrix(c(TRUE, NA), 20), thirteen = 1:13, wide = random_matrix(2, 13), one = 2, array = array(1:20, 20, list(letters[1:20])),
-      short = 1:19, text = rep("a", 20), factor = factor(1:20), null = NULL, nothing = matrix(0, 20, 0), data = data.frame(a = 1:20)
+      vector = 1:20 + 0, named = setNames(1:20, letters[1:20]),
+      matrix = named(random_matrix(20, 3)), rows = named(random_matrix(3, 20)),
+      logical = matrix(c(TRUE, NA), 20), thirteen = 1:13, wide = random_matrix(2, 13), one = 2,
+      array = array(1:20, 20, list(letters[1:20])),
+      short = 1:19, text = rep("a", 20), factor = factor(1:20), null = NULL,
+      nothing = matrix(0, 20, 0), data = data.frame(a = 1:20)
     )
     on_disk <- list(
-      matrix_on_disk("whole", 20, 13, 8), matrix_on_disk("factor", 20, 20, 8), matrix_on_disk("whole", 0, 20, 8)
+      matrix_on_disk("whole", 20, 13, 8), matrix_on_disk("factor", 20, 20, 8),
+      matrix_on_disk("whole", 0, 20, 8)
     )
     for (m in on_disk) {
       x <- m$plain
@@ -97,13 +105,18 @@ test_that("beside a gpu_matrix, and matrices of package Matrix, the product is p
   if (requireNamespace("Matrix", quietly = TRUE)) {
     y[y < 0] <- 0
     sparse <- function(x, class) methods::as(Matrix::Matrix(x, sparse = TRUE), class)
-    others <- c(others, lapply(c("CsparseMatrix", "TsparseMatrix", "RsparseMatrix"), function(class) list(sparse(y, class), sparse(t(y), class))))
+    others <- c(others,
+      lapply(c("CsparseMatrix", "TsparseMatrix", "RsparseMatrix"),
+        function(class) list(sparse(y, class), sparse(t(y), class))))
     symmetric <- Matrix::Matrix(crossprod(matrix(rnorm(400), 20)))
-    others <- c(others, list(list(Matrix::Matrix(y), Matrix::Matrix(t(y))), list(symmetric, symmetric)))
+    others <- c(others,
+      list(list(Matrix::Matrix(y), Matrix::Matrix(t(y))), list(symmetric, symmetric)))
     # Methods of Matrix for any class might bring all of the file to memory.
     for (name in c("%*%", "crossprod", "tcrossprod")) {
-      expect_identical(methods::selectMethod(name, c("tile_matrix", "dgCMatrix"))@defined[[1L]], "tile_matrix")
-      expect_identical(methods::selectMethod(name, c("dgCMatrix", "tile_matrix"))@defined[[2L]], "tile_matrix")
+      expect_identical(methods::selectMethod(name, c("tile_matrix", "dgCMatrix"))@defined[[1L]],
+        "tile_matrix")
+      expect_identical(methods::selectMethod(name, c("dgCMatrix", "tile_matrix"))@defined[[2L]],
+        "tile_matrix")
     }
   }
   for (pair in others) {
@@ -129,7 +142,8 @@ test_that("NaN and infinite entries propagate, and a damaged tile is named", {
         y <- random_matrix(40, 2)
         y[20, 2] <- bad
         expect_identical(is.na(gpu_matmult(m$x, y, device = device)), is.na(m$plain %*% y))
-        expect_identical(is.na(gpu_crossprod(m$x, y, device = device)), is.na(crossprod(m$plain, y)))
+        expect_identical(is.na(gpu_crossprod(m$x, y, device = device)),
+          is.na(crossprod(m$plain, y)))
       }
       con <- file(m$file, "r+b")
       each <- tile_bytes(16, precision)
@@ -138,7 +152,8 @@ test_that("NaN and infinite entries propagate, and a damaged tile is named", {
         writeBin(as.raw(77L), con)
       }
       close(con)
-      e <- expect_error(gpu_matmult(m$x, 1:40, device = device), class = "cudafactor_error_file_corrupt")
+      e <- expect_error(gpu_matmult(m$x, 1:40, device = device),
+        class = "cudafactor_error_file_corrupt")
       expect_true(e$row <= 3L && e$col <= 3L)
       unlink(m$file)
     }
@@ -153,14 +168,16 @@ test_that("what cannot be multiplied is told", {
   expect_error(chol_file(bad, device = "cpu"), class = "cudafactor_error_not_positive_definite")
   on.exit(unlink(c(file, second)))
   calls <- list(
-    x = function() bad %*% 1:40, x = function() crossprod(bad, 1:40), y = function() 1:40 %*% bad, y = function() tcrossprod(1:40, bad),
+    x = function() bad %*% 1:40, x = function() crossprod(bad, 1:40), y = function() 1:40 %*% bad,
+    y = function() tcrossprod(1:40, bad),
     x = function() gpu_matmult(bad, 1:40), y = function() gpu_crossprod(1:40, bad)
   )
   for (i in seq_along(calls)) {
     e <- expect_error(calls[[i]](), "order 20 is not positive", class = "cudafactor_error_argument")
     expect_identical(e$argument, names(calls)[[i]])
   }
-  for (f in list(function(x, y) x %*% y, crossprod, tcrossprod, gpu_matmult, gpu_crossprod, gpu_tcrossprod)) {
+  for (f in list(function(x, y) x %*% y, crossprod, tcrossprod, gpu_matmult, gpu_crossprod,
+      gpu_tcrossprod)) {
     expect_error(f(k, k), "on disk", class = "cudafactor_error_argument")
     expect_error(f(k, 1:40 + 1i), "complex", class = "cudafactor_error_type")
     expect_error(f(1:39, k), "non-conformable", class = "cudafactor_error_dimension")
@@ -170,16 +187,21 @@ test_that("what cannot be multiplied is told", {
   for (device in c("cpu", if (gpu_available()) "cuda")) {
     few <- 2 * tile_bytes(16)
     memory <- if (device == "cpu") list(host_memory = few) else list(gpu_memory = few)
-    expect_error(do.call(gpu_matmult, c(list(k, 1:40, device = device), memory)), "too few", class = "cudafactor_error_argument")
+    expect_error(do.call(gpu_matmult, c(list(k, 1:40, device = device), memory)), "too few",
+      class = "cudafactor_error_argument")
   }
   expect_error(gpu_matmult(k, 1:40, host_memory = "much"), class = "cudafactor_error_argument")
-  expect_error(gpu_matmult(k, 1:40, device = "abacus"), class = "cudafactor_error_device_unavailable")
+  expect_error(gpu_matmult(k, 1:40, device = "abacus"),
+    class = "cudafactor_error_device_unavailable")
   for (f in list(gpu_matmult, gpu_crossprod, gpu_tcrossprod)) {
-    e <- expect_error(f(x, x, gpu_memory = "8GB"), "matrix on disk", class = "cudafactor_error_argument")
+    e <- expect_error(f(x, x, gpu_memory = "8GB"), "matrix on disk",
+      class = "cudafactor_error_argument")
     expect_identical(e$argument, "gpu_memory")
     expect_error(f(x, x, host_memory = 1e9), "matrix on disk", class = "cudafactor_error_argument")
   }
-  expect_identical(conditionCall(expect_error(gpu_matmult(k, 1:39), class = "cudafactor_error"))[[1L]], quote(gpu_matmult))
+  expect_identical(
+    conditionCall(expect_error(gpu_matmult(k, 1:39), class = "cudafactor_error"))[[1L]],
+    quote(gpu_matmult))
   unlink(file)
   expect_error(k %*% 1:40, class = "cudafactor_error_file")
   tile_matrix(diag(7), file)
@@ -189,7 +211,8 @@ test_that("what cannot be multiplied is told", {
 test_that("the factor makes samples of the matrix's distribution", {
   set.seed(5)
   place <- seq(0, 1, length.out = 90)
-  k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.3, nugget = 0.1), file <- new_file(), tile = 32)
+  k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.3, nugget = 0.1),
+    file <- new_file(), tile = 32)
   on.exit(unlink(file))
   a <- as.matrix(k)
   y <- sin(9 * place)
@@ -225,12 +248,16 @@ test_that("what base R's functions cannot do with a matrix on disk they say", {
   k <- m$x
   g <- as_gpu(m$plain, "cpu")
   calls <- alist(
-    c(k, k), rep(k, 2), rev(k), sort(k), unique(k), duplicated(k), anyDuplicated(k), cbind(k, 1), cbind(1, k), rbind(k, k), is.na(k), anyNA(k), mean(k), summary(k),
-    isSymmetric(k), as.vector(k), as.numeric(k), as.integer(k), as.logical(k), as.complex(k), as.data.frame(k), data.frame(k), k + 1, 1 - k, -k, k == k, !k, k + g, g + k,
-    log(k), round(k, 2), cumsum(k), Re(k), sum(k), max(k), range(k), norm(k), norm(k, "F"), rcond(k), colSums(k), rowSums(k), colMeans(k), rowMeans(k), outer(k, 1), t(k)
+    c(k, k), rep(k, 2), rev(k), sort(k), unique(k), duplicated(k), anyDuplicated(k), cbind(k, 1),
+    cbind(1, k), rbind(k, k), is.na(k), anyNA(k), mean(k), summary(k),
+    isSymmetric(k), as.vector(k), as.numeric(k), as.integer(k), as.logical(k), as.complex(k),
+    as.data.frame(k), data.frame(k), k + 1, 1 - k, -k, k == k, !k, k + g, g + k,
+    log(k), round(k, 2), cumsum(k), Re(k), sum(k), max(k), range(k), norm(k), norm(k, "F"),
+    rcond(k), colSums(k), rowSums(k), colMeans(k), rowMeans(k), outer(k, 1), t(k)
   )
   for (wrong in calls) {
-    e <- expect_error(eval(wrong), "as.matrix(", fixed = TRUE, class = "cudafactor_error_type", info = deparse(wrong))
+    e <- expect_error(eval(wrong), "as.matrix(", fixed = TRUE, class = "cudafactor_error_type",
+      info = deparse(wrong))
     expect_match(conditionMessage(e), "x[i, j]", fixed = TRUE)
   }
   e <- expect_error(mean(k), "there is no 'mean' for a matrix on disk", class = "cudafactor_error")
@@ -250,12 +277,16 @@ test_that("a matrix on disk cannot be changed in part", {
   m <- matrix_on_disk("symmetric", 5, 5, 3)
   on.exit(unlink(m$file))
   changes <- list(
-    function(k) k[1] <- 1, function(k) k[1, 1] <- 1, function(k) k[[1]] <- 1, function(k) k[["path"]] <- "a", function(k) k$path <- "a", function(k) k$other <- 1,
-    function(k) names(k) <- letters[1:5], function(k) dim(k) <- c(1, 25), function(k) dimnames(k) <- NULL, function(k) rownames(k) <- letters[1:5],
-    function(k) length(k) <- 2, function(k) levels(k) <- "a", function(k) is.na(k) <- 1, function(k) diag(k) <- 1, function(k) base::diag(k) <- 1
+    function(k) k[1] <- 1, function(k) k[1, 1] <- 1, function(k) k[[1]] <- 1,
+    function(k) k[["path"]] <- "a", function(k) k$path <- "a", function(k) k$other <- 1,
+    function(k) names(k) <- letters[1:5], function(k) dim(k) <- c(1, 25),
+    function(k) dimnames(k) <- NULL, function(k) rownames(k) <- letters[1:5],
+    function(k) length(k) <- 2, function(k) levels(k) <- "a", function(k) is.na(k) <- 1,
+    function(k) diag(k) <- 1, function(k) base::diag(k) <- 1
   )
   for (change in changes) {
-    expect_error(change(m$x), "cannot be changed in part", class = "cudafactor_error_argument", info = deparse(change))
+    expect_error(change(m$x), "cannot be changed in part", class = "cudafactor_error_argument",
+      info = deparse(change))
   }
   expect_equal(as.matrix(m$x), m$plain)
 })

@@ -2,7 +2,8 @@
 
 new_file <- function() tempfile(fileext = ".tiles")
 
-tile_bytes <- function(tile, precision = "double") ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
+tile_bytes <- function(tile, precision = "double")
+  ceiling(tile^2 * (if (precision == "single") 4 else 8) / 4096) * 4096
 
 # A factor in a file, and the same in memory.
 factor_of <- function(x, tile = 16L, precision = "double") {
@@ -29,8 +30,10 @@ test_that("systems are base R's, of every size and in little memory and much", {
           z <- chol_solve(f$r, b, host_memory = memory, gpu_memory = there, device = device)
           expect_small(residual_solve(z, crossprod(f$plain), b, precision), "solve")
           for (transpose in c(FALSE, TRUE)) {
-            z <- backsolve(f$r, b, transpose = transpose, host_memory = memory, gpu_memory = there, device = device)
-            expect_small(residual_triangular(z, if (transpose) t(f$plain) else f$plain, b, precision), "triangular")
+            z <- backsolve(f$r, b, transpose = transpose, host_memory = memory, gpu_memory = there,
+              device = device)
+            expect_small(residual_triangular(z, if (transpose) t(f$plain) else f$plain, b,
+              precision), "triangular")
           }
         }
       }
@@ -49,8 +52,10 @@ test_that("shapes, names, vectors and errors are base R's", {
     on.exit(options(old), add = TRUE)
     t <- tolerance_for(precision)
     rights <- list(
-      vector = 1:20 + 0, integer = 1:20, named = setNames(1:20, letters[1:20]), matrix = named(random_matrix(20, 3)),
-      column = matrix(1:20, 20), logical = rep(c(TRUE, FALSE), 10), data = data.frame(a = 1:20, b = 20:1),
+      vector = 1:20 + 0, integer = 1:20, named = setNames(1:20, letters[1:20]),
+      matrix = named(random_matrix(20, 3)),
+      column = matrix(1:20, 20), logical = rep(c(TRUE, FALSE), 10),
+      data = data.frame(a = 1:20, b = 20:1),
       short = 1:19, tall = random_matrix(25, 2), text = rep("a", 20), nothing = matrix(0, 20, 0)
     )
     for (name in names(rights)) {
@@ -60,8 +65,10 @@ test_that("shapes, names, vectors and errors are base R's", {
           base <- function(...) base::backsolve(f$plain, b, transpose = trans, ...)
           expect_as_base(backsolve(r, b, transpose = trans), base(), t, info = name)
           expect_as_base(gpu_backsolve(r, b, 9, transpose = trans), base(k = 9), t, info = name)
-          expect_as_base(forwardsolve(r, b, upper.tri = TRUE, transpose = trans), base(), t, info = name)
-          expect_as_base(gpu_forwardsolve(r, b, 16L, upper.tri = TRUE, transpose = trans), base(k = 16L), t, info = name)
+          expect_as_base(forwardsolve(r, b, upper.tri = TRUE, transpose = trans), base(), t,
+            info = name)
+          expect_as_base(gpu_forwardsolve(r, b, 16L, upper.tri = TRUE, transpose = trans),
+            base(k = 16L), t, info = name)
         }
       }
       if (!(name %in% c("data", "logical", "text"))) {
@@ -76,12 +83,14 @@ test_that("shapes, names, vectors and errors are base R's", {
     expect_identical(dim(backsolve(r, matrix(0, 20, 0))), c(20L, 0L))
     expect_as_base(backsolve(r, 1:20, k = 0), base::backsolve(f$plain, 1:20, k = 0))
     expect_as_base(backsolve(r, 1:20, k = 21), base::backsolve(f$plain, 1:20, k = 21))
-    expect_as_base(backsolve(r, 1:20, transpose = NA), base::backsolve(f$plain, 1:20, transpose = NA))
+    expect_as_base(backsolve(r, 1:20, transpose = NA),
+      base::backsolve(f$plain, 1:20, transpose = NA))
     g <- as_gpu(rights$matrix)
     plain <- function(x) unname(as.matrix(x))
     expect_equal(plain(solve(r, g)), plain(base::solve(f$plain, rights$matrix)), tolerance = t)
     expect_equal(plain(backsolve(r, g)), base::backsolve(f$plain, rights$matrix), tolerance = t)
-    expect_equal(plain(forwardsolve(r, g, upper.tri = TRUE)), base::backsolve(f$plain, rights$matrix), tolerance = t)
+    expect_equal(plain(forwardsolve(r, g, upper.tri = TRUE)),
+      base::backsolve(f$plain, rights$matrix), tolerance = t)
   })
 })
 
@@ -118,12 +127,14 @@ test_that("the diagonal of the inverse is chol2inv()'s", {
       f <- factor_of(definite_matrix(n), 16L, precision)
       wanted <- diag(chol2inv(f$plain))
       for (tiles in c(3, 8, 1000)) {
-        memory <- tiles * tile_bytes(f$r$tile, precision) + 20 * n * (if (precision == "single") 4 else 8)
+        memory <- tiles * tile_bytes(f$r$tile, precision) +
+          20 * n * (if (precision == "single") 4 else 8)
         there <- memory + 4 * tile_bytes(f$r$tile, precision)
         d <- chol2inv_diag(f$r, host_memory = memory, gpu_memory = there, device = device)
         expect_equal(d, wanted, tolerance = if (precision == "single") 1e-3 else 1e-10)
       }
-      expect_equal(chol2inv_diag(f$r, device = device), wanted, tolerance = if (precision == "single") 1e-3 else 1e-10)
+      expect_equal(chol2inv_diag(f$r, device = device), wanted,
+        tolerance = if (precision == "single") 1e-3 else 1e-10)
       unlink(f$file)
     }
   })
@@ -170,9 +181,11 @@ test_that("what is no complete factor is told apart", {
   for (y in list(k, full, bad)) {
     words <- if (identical(y, bad)) "order 20 is not positive" else "chol_file\\(\\)"
     calls <- list(
-      r = function() chol_solve(y, 1:40), r = function() chol2inv_diag(y), a = function() solve(y, 1:40),
+      r = function() chol_solve(y, 1:40), r = function() chol2inv_diag(y),
+      a = function() solve(y, 1:40),
       r = function() backsolve(y, 1:40), l = function() forwardsolve(y, 1:40, upper.tri = TRUE),
-      r = function() gpu_backsolve(y, 1:40), x = function() determinant(y), x = function() gpu_determinant(y), x = function() chol2inv(y), x = function() gpu_chol2inv(y)
+      r = function() gpu_backsolve(y, 1:40), x = function() determinant(y),
+      x = function() gpu_determinant(y), x = function() chol2inv(y), x = function() gpu_chol2inv(y)
     )
     for (i in seq_along(calls)) {
       e <- expect_error(calls[[i]](), words, class = "cudafactor_error_argument")
@@ -192,26 +205,34 @@ test_that("arguments that make no sense are errors", {
     few <- 2 * tile_bytes(16)
     memory <- if (device == "cpu") list(host_memory = few) else list(gpu_memory = few)
     for (call in list(chol_solve, solve, backsolve)) {
-      expect_error(do.call(call, c(list(r, 1:40, device = device), memory)), "too few", class = "cudafactor_error_argument")
+      expect_error(do.call(call, c(list(r, 1:40, device = device), memory)), "too few",
+        class = "cudafactor_error_argument")
     }
-    expect_error(do.call(chol2inv_diag, c(list(r, device = device), memory)), "too few", class = "cudafactor_error_argument")
+    expect_error(do.call(chol2inv_diag, c(list(r, device = device), memory)), "too few",
+      class = "cudafactor_error_argument")
   }
-  expect_error(chol2inv_diag(r, host_memory = 3 * tile_bytes(16), device = "cpu"), "too few", class = "cudafactor_error_argument")
+  expect_error(chol2inv_diag(r, host_memory = 3 * tile_bytes(16), device = "cpu"), "too few",
+    class = "cudafactor_error_argument")
   expect_error(chol_solve(r, 1:40, host_memory = "much"), class = "cudafactor_error_argument")
-  expect_error(chol_solve(r, 1:40, device = "abacus"), class = "cudafactor_error_device_unavailable")
+  expect_error(chol_solve(r, 1:40, device = "abacus"),
+    class = "cudafactor_error_device_unavailable")
   expect_error(solve(r, 1:40, tol = 0), class = "cudafactor_error_argument")
   expect_error(solve(r, 1:40, 7), class = "cudafactor_error_argument")
-  expect_error(backsolve(r, 1:40, upper.tri = FALSE), "upper triangular", class = "cudafactor_error_argument")
-  expect_error(forwardsolve(r, 1:40), "backsolve(r, b, transpose = TRUE)", fixed = TRUE, class = "cudafactor_error_argument")
+  expect_error(backsolve(r, 1:40, upper.tri = FALSE), "upper triangular",
+    class = "cudafactor_error_argument")
+  expect_error(forwardsolve(r, 1:40), "backsolve(r, b, transpose = TRUE)", fixed = TRUE,
+    class = "cudafactor_error_argument")
   for (wrong in alist(chol_solve(r, 1i * 1:40), solve(r, 1i * 1:40), backsolve(r, 1i * 1:40))) {
-    expect_error(eval(wrong), "as.matrix() of the factor", fixed = TRUE, class = "cudafactor_error_type")
+    expect_error(eval(wrong), "as.matrix() of the factor", fixed = TRUE,
+      class = "cudafactor_error_type")
   }
   expect_error(gpu_forwardsolve(r, 1:40), "transpose = TRUE", class = "cudafactor_error_argument")
   expect_error(chol_solve(r, 1:39), class = "cudafactor_error_dimension")
   expect_error(chol_solve(r, letters), class = "cudafactor_error")
   e <- expect_error(chol_solve(r, 1:39), class = "cudafactor_error")
   expect_identical(conditionCall(e)[[1L]], quote(chol_solve))
-  expect_identical(conditionCall(expect_error(solve(r, 1:39), class = "cudafactor_error"))[[1L]], quote(solve.tile_matrix))
+  expect_identical(conditionCall(expect_error(solve(r, 1:39), class = "cudafactor_error"))[[1L]],
+    quote(solve.tile_matrix))
   unlink(f$file)
   expect_error(chol_solve(r, 1:40), class = "cudafactor_error_file")
   tile_matrix(diag(7), f$file)
@@ -226,21 +247,28 @@ test_that("messages name arguments as the user does", {
   full <- tile_matrix(matrix(0, 2, 3), whole <- new_file())
   on.exit(unlink(whole), add = TRUE)
   for (r in list(f$r, f$plain, as_gpu(f$plain))) {
-    expect_error(chol_solve(r, 1:4), "'b' (4 x 1) must be compatible with 'r' (5 x 5)", fixed = TRUE)
+    expect_error(chol_solve(r, 1:4), "'b' (4 x 1) must be compatible with 'r' (5 x 5)",
+      fixed = TRUE)
   }
   for (r in list(full, matrix(0, 2, 3), as_gpu(matrix(0, 2, 3)))) {
-    expect_error(chol_solve(r, 1:2), "'r' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
+    expect_error(chol_solve(r, 1:2), "'r' (2 x 3) must be square", fixed = TRUE,
+      class = "cudafactor_error_dimension")
   }
   for (r in list(matrix(0, 2, 3), as_gpu(matrix(0, 2, 3)))) {
-    expect_error(chol2inv_diag(r), "'r' (2 x 3) must be square", fixed = TRUE, class = "cudafactor_error_dimension")
+    expect_error(chol2inv_diag(r), "'r' (2 x 3) must be square", fixed = TRUE,
+      class = "cudafactor_error_dimension")
   }
   expect_error(solve(f$r, 1:4), "with 'a' (5 x 5)", fixed = TRUE)
   for (odd in list(NULL, quote(a), quote(a + b), globalenv(), list(1, 2))) {
     type <- sprintf("not of type \"%s\"", typeof(odd))
-    expect_error(chol_solve(odd, 1), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
-    expect_error(chol2inv_diag(odd), paste("'r' must be a Cholesky factor,", type), class = "cudafactor_error_type")
-    expect_error(tile_matrix(odd, new_file()), paste("'x' must be a numeric matrix, or a function,", type), class = "cudafactor_error_type")
-    expect_error(lazy_covariance(odd), "'x' must be a numeric matrix of coordinates", class = "cudafactor_error_type")
+    expect_error(chol_solve(odd, 1), paste("'r' must be a Cholesky factor,", type),
+      class = "cudafactor_error_type")
+    expect_error(chol2inv_diag(odd), paste("'r' must be a Cholesky factor,", type),
+      class = "cudafactor_error_type")
+    expect_error(tile_matrix(odd, new_file()),
+      paste("'x' must be a numeric matrix, or a function,", type), class = "cudafactor_error_type")
+    expect_error(lazy_covariance(odd), "'x' must be a numeric matrix of coordinates",
+      class = "cudafactor_error_type")
   }
 })
 
@@ -267,7 +295,8 @@ test_that("NaN and infinite entries go on, and a damaged tile is named", {
       writeBin(as.raw(77L), con)
     }
     close(con)
-    e <- expect_error(chol_solve(f$r, 1:40, device = device), class = "cudafactor_error_file_corrupt")
+    e <- expect_error(chol_solve(f$r, 1:40, device = device),
+      class = "cudafactor_error_file_corrupt")
     expect_true(e$row <= e$col && e$col <= 3L)
     expect_error(chol2inv_diag(f$r, device = device), class = "cudafactor_error_file_corrupt")
     expect_error(determinant(f$r), class = "cudafactor_error_file_corrupt")
@@ -279,7 +308,8 @@ test_that("a limit of time ends it", {
   skip_on_os("windows")
   for_each_device(function(device) {
     n <- 1200L
-    k <- tile_matrix(function(i, j) exp(-abs(outer(i, j, "-")) / 50), new_file(), dim = n, triangle = TRUE, tile = 16)
+    k <- tile_matrix(function(i, j) exp(-abs(outer(i, j, "-")) / 50), new_file(), dim = n,
+      triangle = TRUE, tile = 16)
     r <- chol_file(k, device = "cpu")
     again <- function() chol2inv_diag(r, host_memory = "1MB", gpu_memory = "2MB", device = device)
     seconds <- system.time(again())[["elapsed"]]

@@ -306,21 +306,26 @@ test_that("the errors are classed, and name the call", {
 test_that("Matrix::updown() takes a gpu_matrix, whichever package is loaded first", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   body <- c(
-    "a <- crossprod(matrix(c(2, 1, 0, 3, 1, 4, 1, 5, 9, 2, 6, 5), 4)); x <- matrix(c(1, 0, 2, 0, 3, 0), 3)",
+    "a <- crossprod(matrix(c(2, 1, 0, 3, 1, 4, 1, 5, 9, 2, 6, 5), 4))",
+    "x <- matrix(c(1, 0, 2, 0, 3, 0), 3)",
     "up <- chol(a + tcrossprod(x))",
     "for (device in c('cpu', if (cudafactor::gpu_available()) 'cuda')) {",
     "  g <- cudafactor::as_gpu(chol(a), device)",
-    "  for (C in list(x, cudafactor::as_gpu(x, device), Matrix::Matrix(x), Matrix::Matrix(x, sparse = TRUE))) for (update in list('+', TRUE)) {",
+    "  for (C in list(x, cudafactor::as_gpu(x, device), Matrix::Matrix(x),",
+    "      Matrix::Matrix(x, sparse = TRUE))) for (update in list('+', TRUE)) {",
     "    u <- Matrix::updown(update, C, g)",
     "    stopifnot(methods::is(u, 'gpu_matrix'), all.equal(as.matrix(u), up))",
-    "    stopifnot(all.equal(as.matrix(Matrix::updown(if (isTRUE(update)) FALSE else '-', C, u)), chol(a)))",
+    "    stopifnot(all.equal(as.matrix(Matrix::updown(if (isTRUE(update)) FALSE else '-', C, u)),",
+    "      chol(a)))",
     "  }",
     "  for (wrong in list('x', NA, c('+', '-'))) {",
-    "    stopifnot(inherits(tryCatch(Matrix::updown(wrong, x, g), error = identity), 'cudafactor_error_argument'))",
+    "    stopifnot(inherits(tryCatch(Matrix::updown(wrong, x, g), error = identity),",
+    "      'cudafactor_error_argument'))",
     "  }",
     "}",
     "sparse <- Matrix::Cholesky(Matrix::Matrix(a, sparse = TRUE))",
-    "stopifnot(methods::is(Matrix::updown('+', Matrix::Matrix(x, sparse = TRUE), sparse), 'CHMfactor'))",
+    "stopifnot(methods::is(Matrix::updown('+', Matrix::Matrix(x, sparse = TRUE), sparse),",
+    "  'CHMfactor'))",
     "cat('end')"
   )
   for (first in list(c("cudafactor", "Matrix"), c("Matrix", "cudafactor"))) {

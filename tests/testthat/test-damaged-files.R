@@ -16,7 +16,8 @@ fuzzed <- function(file, use, seed) {
     "  writeBin(bad, file)",
     "  setTimeLimit(elapsed = 20, transient = TRUE)",
     "  seen <- c(seen, tryCatch(if (identical(use(), truth)) 'same' else 'other',",
-    "    cudafactor_error = function(e) 'error', error = function(e) paste('unclassed', conditionMessage(e))))",
+    "    cudafactor_error = function(e) 'error',",
+    "    error = function(e) paste('unclassed', conditionMessage(e))))",
     "}",
     "cat(length(seen), sort(unique(seen)))"
   )

@@ -2,35 +2,44 @@
 
 script <- c(
   "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
-  "of <- function(class) methods::as(methods::as(Matrix::Matrix(x, sparse = TRUE), 'generalMatrix'), class)",
+  "of <- function(class)",
+  "  methods::as(methods::as(Matrix::Matrix(x, sparse = TRUE), 'generalMatrix'), class)",
   "others <- list(of('CsparseMatrix'), methods::as(c(1, 0, 2), 'sparseVector'))",
-  "if (thorough) others <- c(others, of('TsparseMatrix'), Matrix::Matrix(x, sparse = FALSE), Matrix::Diagonal(3, 2),",
+  "if (thorough) others <- c(others, of('TsparseMatrix'), Matrix::Matrix(x, sparse = FALSE),",
+  "  Matrix::Diagonal(3, 2),",
   "  Matrix::triu(others[[1]]), methods::as(3:1, 'pMatrix'), others[[1]] != 0)",
-  "calls <- expression(g + m, m + g, m - g, g * m, m / g, g^m, g %% (m + 1), g > m, m > g, g == m, g & m, m | g, g %*% m, m %*% g)",
+  "calls <- expression(g + m, m + g, m - g, g * m, m / g, g^m, g %% (m + 1), g > m, m > g, g == m,",
+  "  g & m, m | g, g %*% m, m %*% g)",
   "more <- expression(solve(g, m), cbind(g, m), rbind(m, g), all.equal(g, m))",
-  "plain <- function(v) if (inherits(v, 'sparseVector')) as.vector(v) else if (isS4(v)) as.matrix(v) else v",
+  "plain <- function(v) if (inherits(v, 'sparseVector')) as.vector(v) else if (isS4(v))",
+  "  as.matrix(v) else v",
   "check <- function(device) {",
   "  g <- cudafactor::as_gpu(x, device)",
   "  for (m in others) for (call in c(as.list(calls), if (!is.null(dim(m))) as.list(more))) {",
   "    ours <- eval(call, list(g = g, m = m))",
   "    base <- eval(call, list(g = x, m = plain(m)))",
   "    arithmetic <- is.numeric(base) && is.matrix(base)",
-  "    if (isS4(ours) != arithmetic || !isTRUE(all.equal(unname(plain(ours)), unname(base)))) cat(class(m), deparse(call), '\\n')",
+  "    if (isS4(ours) != arithmetic || !isTRUE(all.equal(unname(plain(ours)), unname(base))))",
+  "      cat(class(m), deparse(call), '\\n')",
   "  }",
   "}",
   "check('cpu')",
   "if (cudafactor::gpu_available()) check('cuda')",
   "m <- others[[1]]",
-  "stopifnot(Matrix::norm(m) == norm(x), suppressWarnings(Matrix::rcond(m)) > 0, Matrix::rowSums(m) == rowSums(x), isTRUE(all.equal(m, m)), methods::is(m + m, 'Matrix'))"
+  "stopifnot(Matrix::norm(m) == norm(x), suppressWarnings(Matrix::rcond(m)) > 0,",
+  "  Matrix::rowSums(m) == rowSums(x), isTRUE(all.equal(m, m)), methods::is(m + m, 'Matrix'))"
 )
 
 attached <- c(
   "g <- as_gpu(x, 'cpu')",
-  "stopifnot(norm(m) == base::norm(x), norm(g) == base::norm(x), norm(m, 'F') == norm(g, 'F'), rcond(g) > 0, suppressWarnings(rcond(m)) > 0, norm(x) == norm(g))",
-  "stopifnot(methods::is(qr.Q(qr(m)), 'Matrix'), identical(dim(qr.Q(qr(g))), c(3L, 3L)), diag(m) == diag(g))",
+  "stopifnot(norm(m) == base::norm(x), norm(g) == base::norm(x), norm(m, 'F') == norm(g, 'F'),",
+  "  rcond(g) > 0, suppressWarnings(rcond(m)) > 0, norm(x) == norm(g))",
+  "stopifnot(methods::is(qr.Q(qr(m)), 'Matrix'), identical(dim(qr.Q(qr(g))), c(3L, 3L)),",
+  "  diag(m) == diag(g))",
   "stopifnot(all.equal(m, g), all.equal(g, m), !isTRUE(all.equal(m + 1, g)), all.equal(g, x))",
   "two <- m[, 1:2]",
-  "stopifnot(all.equal(as.matrix(crossprod(g, two)), crossprod(x, x[, 1:2])), all.equal(as.matrix(tcrossprod(g, t(two))), x %*% x[, 1:2]))"
+  "stopifnot(all.equal(as.matrix(crossprod(g, two)), crossprod(x, x[, 1:2])),",
+  "  all.equal(as.matrix(tcrossprod(g, t(two))), x %*% x[, 1:2]))"
 )
 
 expect_all <- function(...) {

@@ -13,18 +13,26 @@ chain <- c(
   "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
   "g <- cudafactor::as_gpu(x)",
   "close <- function(g, x) isTRUE(all.equal(if (isS4(g)) as.matrix(g) else g, x))",
-  "answers <- c(close(g %*% x, x %*% x), close(x %*% g, x %*% x), close(chol(g), chol(x)), close(solve(g), solve(x)),",
-  "  close(solve(g, 1:3), solve(x, 1:3)), close(solve(qr(g), 1:3), solve(x, 1:3)), close(det(g), det(x)),",
-  "  close(determinant(g), determinant(x)), close(cudafactor::gpu_crossprod(g), base::crossprod(x)),",
-  "  close(cudafactor::gpu_qr.Q(qr(g)), qr.Q(qr(x))), identical(dim(g), dim(x)), nrow(g) == 3L, is.matrix(g))"
+  "answers <- c(close(g %*% x, x %*% x), close(x %*% g, x %*% x), close(chol(g), chol(x)),",
+  "  close(solve(g), solve(x)),",
+  "  close(solve(g, 1:3), solve(x, 1:3)), close(solve(qr(g), 1:3), solve(x, 1:3)),",
+  "  close(det(g), det(x)),",
+  "  close(determinant(g), determinant(x)),",
+  "  close(cudafactor::gpu_crossprod(g), base::crossprod(x)),",
+  "  close(cudafactor::gpu_qr.Q(qr(g)), qr.Q(qr(x))), identical(dim(g), dim(x)), nrow(g) == 3L,",
+  "  is.matrix(g))"
 )
 
 # What needs the package attached or imported, before R 4.4.
 more <- c(
-  "attached <- c(close(crossprod(g), crossprod(x)), close(crossprod(x, g), crossprod(x)), close(tcrossprod(g, x), tcrossprod(x)),",
-  "  close(solve(x, g), diag(3)), close(chol2inv(chol(g)), chol2inv(chol(x))), close(backsolve(chol(g), g), backsolve(chol(x), x)),",
-  "  close(forwardsolve(x, g), forwardsolve(x, x)), close(qr.Q(qr(g)), qr.Q(qr(x))), close(qr.R(qr(g)), qr.R(qr(x))),",
-  "  close(qr.coef(qr(g), x), qr.coef(qr(x), x)), close(qr.qty(qr(g), x), qr.qty(qr(x), x)), close(qr.qy(qr(g), x), qr.qy(qr(x), x)))"
+  "attached <- c(close(crossprod(g), crossprod(x)), close(crossprod(x, g), crossprod(x)),",
+  "  close(tcrossprod(g, x), tcrossprod(x)),",
+  "  close(solve(x, g), diag(3)), close(chol2inv(chol(g)), chol2inv(chol(x))),",
+  "  close(backsolve(chol(g), g), backsolve(chol(x), x)),",
+  "  close(forwardsolve(x, g), forwardsolve(x, x)), close(qr.Q(qr(g)), qr.Q(qr(x))),",
+  "  close(qr.R(qr(g)), qr.R(qr(x))),",
+  "  close(qr.coef(qr(g), x), qr.coef(qr(x), x)), close(qr.qty(qr(g), x), qr.qty(qr(x), x)),",
+  "  close(qr.qy(qr(g), x), qr.qy(qr(x), x)))"
 )
 
 test_that("methods are found where the package is not attached", {
@@ -38,43 +46,60 @@ test_that("attaching masks nothing and says nothing", {
 # Base R's functions that attaching makes generic: what they do of plain data is compared with base
 # R, before and after.
 plain_data <- c(
-  "mine <- function() stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
-  "generics <- c('as.qr', 'backsolve', 'chol2inv', 'colMeans', 'colSums', 'crossprod', 'diag', 'diag<-', 'forwardsolve', 'norm', 'qr.Q', 'qr.R', 'qr.X',",
+  "mine <- function()",
+  "  stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
+  "generics <- c('as.qr', 'backsolve', 'chol2inv', 'colMeans', 'colSums', 'crossprod', 'diag',",
+  "  'diag<-', 'forwardsolve', 'norm', 'qr.Q', 'qr.R', 'qr.X',",
   "  'qr.coef', 'qr.fitted', 'qr.qty', 'qr.qy', 'qr.resid', 'qr.solve', 'rcond', 'rowMeans', 'rowSums', 'solve', 'tcrossprod')",
   "# From R 4.5 on the first class of a missing argument's error tells whether R had compiled the function.",
   "classes <- function(e) setdiff(class(e), c('getvarError', 'evalError'))",
-  "outcome <- function(call) tryCatch({eval(call); 'a value'}, error = function(e) list(conditionMessage(e), deparse(conditionCall(e)), classes(e)))",
+  "outcome <- function(call) tryCatch({eval(call); 'a value'},",
+  "  error = function(e) list(conditionMessage(e), deparse(conditionCall(e)), classes(e)))",
   "# An error in each argument that base R's function has, beside operands that are sound.",
   "failures <- function(name) {",
   "  arguments <- setdiff(names(formals(get(name, baseenv()))), c('...', 'LINPACK'))",
-  "  sound <- list(x = quote(diag(2)), y = 1:2, a = quote(diag(2)), b = 1:2, r = quote(diag(2)), l = quote(diag(2)), qr = quote(qr(diag(2))), value = 1:2)",
+  "  sound <- list(x = quote(diag(2)), y = 1:2, a = quote(diag(2)), b = 1:2, r = quote(diag(2)),",
+  "    l = quote(diag(2)), qr = quote(qr(diag(2))), value = 1:2)",
   "  lapply(setNames(nm = arguments), function(a) {",
   "    values <- sound[intersect(arguments, names(sound))]",
   "    values[[a]] <- quote(mine())",
   "    outcome(as.call(c(as.name(name), values)))",
   "  })",
   "}",
-  "wrong <- expression(rowSums('a'), colSums(1:3), rowMeans('a'), rowSums(), norm('a'), norm(diag(2), 'Q'), norm(), diag('a', 1:2), crossprod('a'),",
-  "  crossprod(1:2, 1:3), crossprod(), tcrossprod('a'), tcrossprod(diag(2), 1:3), solve(diag(2), 1:3), solve('a', 1), solve(), backsolve(diag(2), 1:3),",
-  "  backsolve(diag(2)), forwardsolve(diag(2), 1:3), forwardsolve(), qr.coef(1, 2), qr.coef(qr(diag(2)), 1:3), qr.Q(1), qr.R(1), qr.X(1), qr.qy(1, 2),",
-  "  qr.qty(1, 2), qr.fitted(1, 2), qr.resid(1, 2), qr.solve(diag(2), 1:3), qr.solve(matrix(1, 2, 2)), as.qr(), rowSums(diag(2), dims = 3), cor('a'), var('a'))",
-  "look <- function() suppressWarnings(c(lapply(setNames(nm = generics), failures), lapply(wrong, outcome)))",
+  "wrong <- expression(rowSums('a'), colSums(1:3), rowMeans('a'), rowSums(), norm('a'),",
+  "  norm(diag(2), 'Q'), norm(), diag('a', 1:2), crossprod('a'),",
+  "  crossprod(1:2, 1:3), crossprod(), tcrossprod('a'), tcrossprod(diag(2), 1:3),",
+  "  solve(diag(2), 1:3), solve('a', 1), solve(), backsolve(diag(2), 1:3),",
+  "  backsolve(diag(2)), forwardsolve(diag(2), 1:3), forwardsolve(), qr.coef(1, 2),",
+  "  qr.coef(qr(diag(2)), 1:3), qr.Q(1), qr.R(1), qr.X(1), qr.qy(1, 2),",
+  "  qr.qty(1, 2), qr.fitted(1, 2), qr.resid(1, 2), qr.solve(diag(2), 1:3),",
+  "  qr.solve(matrix(1, 2, 2)), as.qr(), rowSums(diag(2), dims = 3), cor('a'), var('a'))",
+  "look <- function()",
+  "  suppressWarnings(c(lapply(setNames(nm = generics), failures), lapply(wrong, outcome)))",
   "base <- look()"
 )
 
 compare_plain_data <- c(
-  "stopifnot(setequal(setdiff(intersect(ls('package:cudafactor'), c(ls(baseenv()), ls('package:stats'))), c('cor', 'cov', 'lm.fit', 'lm.wfit')), if (getRversion() < '4.4.0') generics else",
+  "stopifnot(",
+  "  setequal(setdiff(intersect(ls('package:cudafactor'), c(ls(baseenv()), ls('package:stats'))),",
+  "    c('cor', 'cov', 'lm.fit', 'lm.wfit')), if (getRversion() < '4.4.0') generics else",
   "  setdiff(generics, c('crossprod', 'tcrossprod'))))",
-  "caught <- vapply(unlist(base[generics], recursive = FALSE), function(found) identical(found, list('m', 'NULL', c('mine', 'error', 'condition'))), NA)",
+  "caught <- vapply(unlist(base[generics], recursive = FALSE),",
+  "  function(found) identical(found, list('m', 'NULL', c('mine', 'error', 'condition'))), NA)",
   "stopifnot(sum(caught) > 35)",
-  "mine <- function() stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
-  "for (f in list(cor, cov, function(x) lm.fit(x, 1), function(y) lm.fit(diag(2), y))) stopifnot(tryCatch(f(mine()), mine = function(e) TRUE))",
+  "mine <- function()",
+  "  stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
+  "for (f in list(cor, cov, function(x) lm.fit(x, 1), function(y) lm.fit(diag(2), y)))",
+  "  stopifnot(tryCatch(f(mine()), mine = function(e) TRUE))",
   "# Base R's as.qr() is an error whatever its argument, and does not look at it.",
   "base$as.qr$x <- list('m', 'NULL', c('mine', 'error', 'condition'))",
   "ours <- look()",
-  "for (k in seq_along(base)) if (!identical(ours[[k]], base[[k]])) cat(names(base)[[k]], if (k > length(generics)) deparse(wrong[[k - length(generics)]]), '\\n')",
+  "for (k in seq_along(base))",
+  "  if (!identical(ours[[k]], base[[k]])) cat(names(base)[[k]],",
+  "    if (k > length(generics)) deparse(wrong[[k - length(generics)]]), '\\n')",
   "# Of these two the call is another, and no class.",
-  "stopifnot(identical(outcome(quote(rcond('a')))[c(1, 3)], outcome(quote(base::rcond('a')))[c(1, 3)]))",
+  "stopifnot(identical(outcome(quote(rcond('a')))[c(1, 3)],",
+  "  outcome(quote(base::rcond('a')))[c(1, 3)]))",
   "cat('end')"
 )
 
@@ -94,8 +119,10 @@ test_that("the class works beside Matrix, in either order", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   mixed <- c(
     "M <- Matrix::Matrix(x, sparse = TRUE)",
-    "mixed <- c(close(g %*% M, x %*% x), close(M %*% g, x %*% x), close(crossprod(M, g), crossprod(x)),",
-    "  close(solve(g, M), diag(3)), close(as.matrix(crossprod(M)), crossprod(x)), close(as.matrix(solve(M)), solve(x)))",
+    "mixed <- c(close(g %*% M, x %*% x), close(M %*% g, x %*% x),",
+    "  close(crossprod(M, g), crossprod(x)),",
+    "  close(solve(g, M), diag(3)), close(as.matrix(crossprod(M)), crossprod(x)),",
+    "  close(as.matrix(solve(M)), solve(x)))",
     "cat(all(answers, attached, mixed))"
   )
   expect_child(c("library(Matrix)", "library(cudafactor)", chain, more, mixed), "TRUE")
@@ -147,8 +174,10 @@ test_that("a file or another process has no values, and says what to do", {
   expect_child(c(
     sprintf("saved <- readRDS('%s')", file),
     "library(cudafactor)",
-    "classes <- vapply(list(function() as.matrix(saved$g), function() saved$g %*% diag(2), function() chol(saved$g),",
-    "  function() solve(saved$g), function() qr.R(saved$f), function() solve(saved$lu, 1:2), function() crossprod(saved$g)),",
+    "classes <- vapply(list(function() as.matrix(saved$g), function() saved$g %*% diag(2),",
+    "  function() chol(saved$g),",
+    "  function() solve(saved$g), function() qr.R(saved$f), function() solve(saved$lu, 1:2),",
+    "  function() crossprod(saved$g)),",
     "  function(f) tryCatch(f(), error = function(e) class(e)[[1]]), '')",
     "cat(unique(classes), dim(saved$g), '')",
     "cat(capture.output(print(saved$g))[[1]])"
@@ -162,7 +191,8 @@ test_that("results survive garbage collection at every third allocation", {
     "x <- matrix(c(4, 1, 2, 1, 5, 3, 2, 3, 6), 3, dimnames = list(letters[1:3], LETTERS[1:3]))",
     "work <- function() {",
     "  g <- as_gpu(x)",
-    "  parts <- list(g %*% x, crossprod(g), chol(g), chol2inv(g), solve(g), solve(g, x), backsolve(g, x), qr.Q(qr(g)), qr.R(qr(g)),",
+    "  parts <- list(g %*% x, crossprod(g), chol(g), chol2inv(g), solve(g), solve(g, x),",
+    "    backsolve(g, x), qr.Q(qr(g)), qr.R(qr(g)),",
     "    qr.coef(qr(g), x), solve(gpu_lu(g), x), as_gpu(g, precision = 'single'))",
     "  c(lapply(parts, as.matrix), list(solve(g, 1:3), determinant(g), capture.output(print(g))))",
     "}",

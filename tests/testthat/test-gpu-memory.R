@@ -278,13 +278,17 @@ test_that("unloading gives memory back and matrices that outlive the namespace d
     "r <- cudafactor::gpu_chol(diag(600))",
     "rm(r)",
     "invisible(gc())",
-    "kept <- function() { m <- cudafactor::gpu_mem(); sum(m$staging) + m$pooled[m$device == 'cpu'] }",
+    "kept <- function() {",
+    "  m <- cudafactor::gpu_mem()",
+    "  sum(m$staging) + m$pooled[m$device == 'cpu']",
+    "}",
     "before <- kept()",
     "unloadNamespace('cudafactor')",
     "after <- kept()",
     "rm(h)",
     "invisible(gc())",
-    "cat(sum(cudafactor::as_gpu(g)@Dim), sum(as.matrix(g)), before > 0 || !file.exists('/proc/self'), after)"
+    "cat(sum(cudafactor::as_gpu(g)@Dim), sum(as.matrix(g)),",
+    "  before > 0 || !file.exists('/proc/self'), after)"
   ))
   expect_identical(child$status, 0L, info = child$output)
   expect_identical(child$output[length(child$output)], "5 21 TRUE 0")

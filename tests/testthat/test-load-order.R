@@ -5,18 +5,28 @@
 answers <- c(
   "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",
   "g <- as_gpu(x, 'cpu')",
-  "is_ours <- function(ours, base) methods::is(ours, 'gpu_matrix') && identical(as.matrix(ours), base)",
-  "products <- expression(g %*% m, m %*% g, crossprod(g, m), crossprod(m, g), tcrossprod(g, m), tcrossprod(m, g),",
+  "is_ours <- function(ours, base) methods::is(ours, 'gpu_matrix') &&",
+  "  identical(as.matrix(ours), base)",
+  "products <- expression(g %*% m, m %*% g, crossprod(g, m), crossprod(m, g), tcrossprod(g, m),",
+  "  tcrossprod(m, g),",
   "  g + m, m * g, cbind(g, m))",
-  "values <- expression(isSymmetric(g), rowSums(g), colMeans(g), norm(g), norm(g, 'F'), rcond(g), diag(g), det(g), g > 1,",
-  "  solve(g, 1:3), qr.coef(qr(g), 1:3), sum(g), range(g), apply(g, 1, max), as.vector(g), dim(t(g)), isSymmetric(g[, 3:1]))",
-  "plain <- expression(rowSums(x), norm(x), crossprod(x), x %*% x, diag(x), solve(x), chol2inv(chol(x)), backsolve(chol(x), 1:3),",
+  "values <- expression(isSymmetric(g), rowSums(g), colMeans(g), norm(g), norm(g, 'F'), rcond(g),",
+  "  diag(g), det(g), g > 1,",
+  "  solve(g, 1:3), qr.coef(qr(g), 1:3), sum(g), range(g), apply(g, 1, max), as.vector(g),",
+  "  dim(t(g)), isSymmetric(g[, 3:1]))",
+  "plain <- expression(rowSums(x), norm(x), crossprod(x), x %*% x, diag(x), solve(x),",
+  "  chol2inv(chol(x)), backsolve(chol(x), 1:3),",
   "  qr.Q(qr(x)), isSymmetric(x), all.equal(x, x), rcond(x), unname(x), t(x))",
   "check <- function(other) {",
   "  wrong <- function(call) cat('differs:', deparse(call), '\\n')",
-  "  for (call in as.list(products)) if (!is_ours(eval(call, list(g = g, m = other)), eval(call, list(g = x, m = x)))) wrong(call)",
-  "  for (call in as.list(values)) if (!isTRUE(base::all.equal(eval(call), eval(call, list(g = x))))) wrong(call)",
-  "  for (call in as.list(plain)) if (!identical(eval(call), eval(call, list2env(list(x = x), parent = baseenv())))) wrong(call)",
+  "  for (call in as.list(products))",
+  "    if (!is_ours(eval(call, list(g = g, m = other)), eval(call, list(g = x, m = x))))",
+  "      wrong(call)",
+  "  for (call in as.list(values))",
+  "    if (!isTRUE(base::all.equal(eval(call), eval(call, list(g = x))))) wrong(call)",
+  "  for (call in as.list(plain))",
+  "    if (!identical(eval(call), eval(call, list2env(list(x = x), parent = baseenv()))))",
+  "      wrong(call)",
   "  stopifnot(isTRUE(all.equal(g, other)), !isTRUE(all.equal(g, other * 2)))",
   "}"
 )
@@ -36,8 +46,10 @@ expect_quiet_and_right <- function(package, other, more = character()) {
 test_that("with Matrix", {
   more <- c(
     "m <- Matrix(x, sparse = TRUE)",
-    "stopifnot(isTRUE(all.equal(m, g)), !isTRUE(all.equal(m + 1, g)), isTRUE(all.equal(Matrix(x, sparse = FALSE), g)))",
-    "stopifnot(isTRUE(all.equal(m, m)), is(m %*% m, 'Matrix'), rowSums(m) == rowSums(x), norm(m) == norm(g))",
+    "stopifnot(isTRUE(all.equal(m, g)), !isTRUE(all.equal(m + 1, g)),",
+    "  isTRUE(all.equal(Matrix(x, sparse = FALSE), g)))",
+    "stopifnot(isTRUE(all.equal(m, m)), is(m %*% m, 'Matrix'), rowSums(m) == rowSums(x),",
+    "  norm(m) == norm(g))",
     "check(Matrix(x, sparse = FALSE))"
   )
   expect_quiet_and_right("Matrix", "Matrix(x, sparse = TRUE)", more)

@@ -297,9 +297,12 @@ test_that("matrices in tiles are no lists beside Matrix, in either order", {
     "k <- tile_matrix(diag(5), tempfile(), triangle = TRUE, tile = 3)",
     "r <- chol_gpus(diag(5), device = 'cpu')",
     "M <- Matrix::Matrix(diag(5))",
-    "calls <- alist(c(x, x), cbind(x, 1), cbind(1, x), rbind(x, M), cbind(M, x), mean(x), is.na(x), anyNA(x), summary(x), as.vector(x), as.numeric(x), x + 1, 1 == x, !x,",
-    "  log(x), sum(x), range(x), rowSums(x), colMeans(x), norm(x), norm(x, 'F'), rcond(x), isSymmetric(x), unique(x), as.data.frame(x), t(x))",
-    "said <- function(call, x) tryCatch({ eval(call); FALSE }, cudafactor_error_type = function(e) TRUE, error = function(e) FALSE)",
+    "calls <- alist(c(x, x), cbind(x, 1), cbind(1, x), rbind(x, M), cbind(M, x), mean(x),",
+    "  is.na(x), anyNA(x), summary(x), as.vector(x), as.numeric(x), x + 1, 1 == x, !x,",
+    "  log(x), sum(x), range(x), rowSums(x), colMeans(x), norm(x), norm(x, 'F'), rcond(x),",
+    "  isSymmetric(x), unique(x), as.data.frame(x), t(x))",
+    "said <- function(call, x) tryCatch({ eval(call); FALSE },",
+    "  cudafactor_error_type = function(e) TRUE, error = function(e) FALSE)",
     "cat(all(vapply(calls, said, NA, k), vapply(calls, said, NA, r)))"
   )
   for (order in list(c("Matrix", "cudafactor"), c("cudafactor", "Matrix"))) {

@@ -94,12 +94,28 @@ rows <- lapply(cases, function(case) {
 table <- do.call(rbind, rows)
 bench_write(if (device == "cuda") "chol-file" else "chol-file-cpu",
     "Cholesky factorizations of files", list(Runs = table), c(
-  "- in place; `least_GB`: what any order moves at least: the triangle once each way, n^2 numbers, or n^3 / (3 sqrt(2 M)) numbers through a memory of M",
-  "- `disk_floor_s`: those bytes by the best rates of the disk below, reading and writing; `over_floor`: the time in units of it, which says little where computing takes longer than the disk",
-  "- `reading_s`, `writing_s`: time in which files were read, and written; `idle_s`: time in which the device had nothing to compute",
+  paste0(
+    "- in place; `least_GB`: what any order moves at least: the triangle once each way, n^2 ",
+    "numbers, or n^3 / (3 sqrt(2 M)) numbers through a memory of M"
+  ),
+  paste0(
+    "- `disk_floor_s`: those bytes by the best rates of the disk below, reading and writing; ",
+    "`over_floor`: the time in units of it, which says little where computing takes longer than ",
+    "the disk"
+  ),
+  paste0(
+    "- `reading_s`, `writing_s`: time in which files were read, and written; `idle_s`: time in ",
+    "which the device had nothing to compute"
+  ),
   "- `default_s`: `chol_file(x)` of such a file, without options",
-  "- `in_memory_s`: `gpu_chol()` on the same device, R matrix to R matrix, median of 3; `in_memory_to_file` its share of the file's time",
-  "- `error_eps`: the largest difference of the two factors, against the largest entry, in units of eps",
+  paste0(
+    "- `in_memory_s`: `gpu_chol()` on the same device, R matrix to R matrix, median of 3; ",
+    "`in_memory_to_file` its share of the file's time"
+  ),
+  paste0(
+    "- `error_eps`: the largest difference of the two factors, against the largest entry, in ",
+    "units of eps"
+  ),
   "- the disk past the system's cache (`disk.sh`), with so many processes:",
   if (!is.null(disk)) paste0("-     ", capture.output(print(disk, row.names = FALSE, digits = 3)))
 ))

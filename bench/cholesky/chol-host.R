@@ -36,7 +36,8 @@ rm(gib)
 # where it is not there.
 copies <- function() {
   code <- paste(
-    "import time, torch; a = torch.ones(2**28, dtype=torch.float64); b = torch.empty_like(a); t = []",
+    "import time, torch; a = torch.ones(2**28, dtype=torch.float64)",
+    "b = torch.empty_like(a); t = []",
     "for i in range(6):",
     "    s = time.perf_counter(); b.copy_(a); t.append(time.perf_counter() - s)",
     "print(2 * 2**31 / sorted(t)[2])", sep = "\n"
@@ -111,8 +112,21 @@ bench_write("chol-host", "Cholesky factorizations from R matrix to R matrix",
     bus / 1e9),
   sprintf("- host memory: %.0f GB/s, read and written by copies of 2 GiB on all cores",
     memory / 1e9),
-  "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 / 3 operations at that rate (or the last order's) and of one triangle's way over the bus",
-  "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 * 2^20)`; `several_s`: with `options(cudafactor.devices =)` of all `gpus`; `default_s`: without options",
-  "- `stays_s`: `chol_gpus(x)` without options, which leaves the factor on the GPUs `stays_on`; `stays_named_s`: with `devices =` of all GPUs",
-  "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` after `gpu_free()`, so that the system gives all of it and the GPUs', too"
+  paste0(
+    "- `in_core_s`: a matrix that is on the GPU, to a factor there; `floor_s`: the larger of n^3 ",
+    "/ 3 operations at that rate (or the last order's) and of one triangle's way over the bus"
+  ),
+  paste0(
+    "- `one_s`: `gpu_chol()` on one GPU; `limited_s`: with `options(cudafactor.gpu_memory = 512 ",
+    "* 2^20)`; `several_s`: with `options(cudafactor.devices =)` of all `gpus`; `default_s`: ",
+    "without options"
+  ),
+  paste0(
+    "- `stays_s`: `chol_gpus(x)` without options, which leaves the factor on the GPUs ",
+    "`stays_on`; `stays_named_s`: with `devices =` of all GPUs"
+  ),
+  paste0(
+    "- `memory`: `kept` where results have that of earlier ones, which R has collected; `anew` ",
+    "after `gpu_free()`, so that the system gives all of it and the GPUs', too"
+  )
 ))

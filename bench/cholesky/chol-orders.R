@@ -60,12 +60,23 @@ rows <- lapply(orders, function(n) {
 table <- do.call(rbind, rows)
 
 notes <- c(
-  "Seconds of a Cholesky factorization, medians of 5 calls after one, of 2 from order 30000 on; on the CPU of 3, of one from order 10000 on.",
+  paste0(
+    "Seconds of a Cholesky factorization, medians of 5 calls after one, of 2 from order 30000 ",
+    "on; on the CPU of 3, of one from order 10000 on."
+  ),
   "",
   sprintf(
-    "- `one_gpu`, `all_gpus`: `gpu_chol()` from R matrix to R matrix, on one GPU and, with `options(cudafactor.devices =)`, on %d; `default`: without options; `gflops`: n^3 / 3 operations in the shorter of the two", gpus),
+    paste0(
+      "- `one_gpu`, `all_gpus`: `gpu_chol()` from R matrix to R matrix, on one GPU and, with ",
+      "`options(cudafactor.devices =)`, on %d; `default`: without options; `gflops`: n^3 / 3 ",
+      "operations in the shorter of the two"
+    ),
+    gpus),
   "- `cpu`: `gpu_chol(device = \"cpu\")`; `base_r`: `chol()` on the BLAS above, all cores",
-  "- `cusolver`: PyTorch, from NumPy array to NumPy array, one GPU; `cusolver_on_gpu`: the same with the data on the GPU",
+  paste0(
+    "- `cusolver`: PyTorch, from NumPy array to NumPy array, one GPU; `cusolver_on_gpu`: the ",
+    "same with the data on the GPU"
+  ),
   "- `cusolvermg_on_gpus`: `cusolverMgPotrf` on all GPUs, blocks of 256 columns, data on the GPUs",
   sprintf(
     "- `paper`: %.1f GFLOP/s on four Tesla C2050, where PLASMA on the CPU took %d times as long",

@@ -31,7 +31,8 @@ writeLines(c(
   "given <- commandArgs(TRUE)",
   "x <- open_tile_matrix(given[[1L]])",
   "writeLines(as.character(Sys.getpid()), given[[3L]])",
-  "r <- chol_file(x, if (nzchar(given[[2L]])) given[[2L]], resume = TRUE, host_memory = as.numeric(given[[4L]]),",
+  "r <- chol_file(x, if (nzchar(given[[2L]])) given[[2L]], resume = TRUE,",
+  "  host_memory = as.numeric(given[[4L]]),",
   "  gpu_memory = as.numeric(given[[5L]]), device = given[[6L]])",
   "writeLines(as.character(attr(r, \"report\")$operations), given[[7L]])"
 ), at("child.R"))
@@ -93,8 +94,14 @@ while (counts[["kills"]] < kills) {
 table <- data.frame(device = device, n = n, tile = tile, seconds_uninterrupted = seconds, t(counts))
 print(table)
 bench_write("kills", "Factorizations of files, killed and gone on with", list(Kills = table), c(
-  "- half of the runs in place, half into a second file; each with memory for 8 to 600 tiles, other at each attempt",
-  "- `after_it_began`: kills that left a file with a factorization under way; the others came before or were too late",
+  paste0(
+    "- half of the runs in place, half into a second file; each with memory for 8 to 600 tiles, ",
+    "other at each attempt"
+  ),
+  paste0(
+    "- `after_it_began`: kills that left a file with a factorization under way; the others came ",
+    "before or were too late"
+  ),
   "- `work_kept`: runs whose last attempt had less to do than all",
   "- `different`: factors that are not those of the uninterrupted run, bit for bit"
 ))

@@ -1,5 +1,6 @@
 # Time of a Cholesky factorization by order, as a graph, from what chol-orders.sh has written.
-#   Rscript bench/cholesky/plot-orders.R [OUTPUT.png]   draws what the folder bench/results has (man/figures/chol-orders.png)
+#   Rscript bench/cholesky/plot-orders.R [OUTPUT.png]
+# draws what the folder bench/results has (man/figures/chol-orders.png).
 
 table <- utils::read.csv(file.path("bench", "results", "chol-orders.csv"))
 gpus <- table$gpus[[1L]]

@@ -62,6 +62,12 @@ for (verb in names(verbs)) {
 }
 rows <- do.call(rbind, rows)
 bench_write("auto", "device = \"auto\" beside the CPU, the GPU and base R", list(times = rows), c(
-  "Median milliseconds from R matrix to R matrix, taking turns. `auto` is the device it chose, `auto_to_best` its time over that of the faster of",
-  "the CPU backend and the GPU, `auto_to_base` its time over base R's, `added_us` the difference in microseconds."
+  paste0(
+    "Median milliseconds from R matrix to R matrix, taking turns. `auto` is the device it chose, ",
+    "`auto_to_best` its time over that of the faster of"
+  ),
+  paste0(
+    "the CPU backend and the GPU, `auto_to_base` its time over base R's, `added_us` the ",
+    "difference in microseconds."
+  )
 ))

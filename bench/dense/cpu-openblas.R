@@ -178,7 +178,10 @@ if (length(arguments) && arguments[[1]] == "--measure") {
   bench_write(
     "cpu-openblas", "The CPU backend beside base R on OpenBLAS", tables,
     c(
-      "Median milliseconds from R matrix to R matrix; speedup above 1 means that cudafactor is faster.",
+      paste0(
+        "Median milliseconds from R matrix to R matrix; speedup above 1 means that cudafactor is ",
+        "faster."
+      ),
       "`quiet` counts the peer's repetitions during which the machine was otherwise idle, of all.",
       "`scipy_ms` is the same LAPACK routine from scipy, in place, without R's copy of the operand."
     )

@@ -42,7 +42,13 @@ table <- do.call(rbind, rows)
 print(table)
 bench_write("gp-loop", "A Gaussian process's fit: matrices that stay on the device",
     list("Steps" = table), c(
-  "Each step builds the covariance from squared distances, factors and inverts it, and takes likelihood and gradient;",
-  "base R runs the same code on plain matrices, for fewer steps. Bytes are all that crossed the bus; the error is",
+  paste0(
+    "Each step builds the covariance from squared distances, factors and inverts it, and takes ",
+    "likelihood and gradient;"
+  ),
+  paste0(
+    "base R runs the same code on plain matrices, for fewer steps. Bytes are all that crossed ",
+    "the bus; the error is"
+  ),
   "relative, of the likelihoods of the steps that both ran."
 ))

@@ -95,15 +95,33 @@ if (!nzchar(Sys.getenv("CUDAFACTOR_BENCH_QUICK"))) {
   transfers <- data.frame(call = calls, ms = ms, GB_per_s = 8 * n^2 / ms / 1e6)
   print(transfers)
   bench_write("transfers", "One GiB to the GPU and back", list(`Transfers alone` = transfers), c(
-    "- a matrix of order 11585 (1 GiB); medians of 7 after at least 0.3 s of others; of 5 with new memory"
+    paste0(
+      "- a matrix of order 11585 (1 GiB); medians of 7 after at least 0.3 s of others; of 5 with ",
+      "new memory"
+    )
   ), by = "bench/dense/host.sh")
 }
 
 bench_write("host", "From R matrix to R matrix", list(`Beside PyTorch and base R` = results), c(
-  "- PyTorch: NumPy array in, NumPy array out (`host_torch.py`), in the same run; qr: R alone there, R's whole `qr` object here",
-  "- medians of 11 (n <= 4096), 7 (8192) or 3 calls after at least 0.3 s of others; PyTorch likewise; base R once above 1024",
-  "- our results lie in memory used again, as in a session's later calls; PyTorch's are new each time",
-  "- floor: the largest of bytes in and bytes out over the bus, arithmetic (PyTorch's, data on the device), and the host's own work",
-  "  (copies to and from pinned memory, first touch of the result), each at the rate measured in the same run",
+  paste0(
+    "- PyTorch: NumPy array in, NumPy array out (`host_torch.py`), in the same run; qr: R alone ",
+    "there, R's whole `qr` object here"
+  ),
+  paste0(
+    "- medians of 11 (n <= 4096), 7 (8192) or 3 calls after at least 0.3 s of others; PyTorch ",
+    "likewise; base R once above 1024"
+  ),
+  paste0(
+    "- our results lie in memory used again, as in a session's later calls; PyTorch's are new ",
+    "each time"
+  ),
+  paste0(
+    "- floor: the largest of bytes in and bytes out over the bus, arithmetic (PyTorch's, data on ",
+    "the device), and the host's own work"
+  ),
+  paste0(
+    "  (copies to and from pinned memory, first touch of the result), each at the rate measured ",
+    "in the same run"
+  ),
   paste0("- ", utils::capture.output(print(peers[peers$n == 2^30, ], row.names = FALSE)))
 ), by = "bench/dense/host.sh")

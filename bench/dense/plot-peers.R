@@ -1,8 +1,10 @@
 # Our kernels beside NVIDIA's libraries as a graph: rates by order, data on the device, double
 # precision.
 #
-#   Rscript bench/dense/plot-peers.R [OUTPUT.png]   draws what the folder bench/results has (man/figures/gpu-peers.png)
-#   source("plot-peers.R")                         only defines read_peers(), about_peers() and plot_peers()
+#   Rscript bench/dense/plot-peers.R [OUTPUT.png]
+#     draws what the folder bench/results has (man/figures/gpu-peers.png)
+#   source("plot-peers.R")
+#     only defines read_peers(), about_peers() and plot_peers()
 
 # The results: products and Cholesky, LU and QR.
 peer_results <- c("gpu-peers", "gpu-peers-lu-qr")

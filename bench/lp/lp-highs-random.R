@@ -107,8 +107,14 @@ if (Sys.getenv("CUDAFACTOR_BENCH_DIR") != "none") {
     sprintf("Seed %s, %d problems of `bench/lp/lp_highs_random.py`. HiGHS: the simplex method",
       seed, nrow(d)),
     "without presolve, tolerances of 1e-9. Exact: a simplex method in rational arithmetic.", "",
-    "Statuses: 0 optimal, 1 infeasible, 2 unbounded, from 3 on undecided (HiGHS: 9). Objectives agree",
-    "to 1e-6 of their size. The columns count which answers `lp_ipm()` agrees with. A near-tie agrees",
+    paste0(
+      "Statuses: 0 optimal, 1 infeasible, 2 unbounded, from 3 on undecided (HiGHS: 9). ",
+      "Objectives agree"
+    ),
+    paste0(
+      "to 1e-6 of their size. The columns count which answers `lp_ipm()` agrees with. A near-tie ",
+      "agrees"
+    ),
     sprintf("with neither, but is exact after all bounds and costs change by %g of their size.",
       near_tie), "",
     sprintf("The largest violation of a row or bound at an optimum, relative to its size: %.1e.",

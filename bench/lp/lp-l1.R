@@ -68,7 +68,14 @@ print(rows, row.names = FALSE)
 bench_write(paste0("lp-l1-", device), "Median regression as a linear program",
     list(`Beside quantreg` = rows), c(
   sprintf(
-    "- %d observations, %d variables, errors of Student's distribution with 2 degrees of freedom; least of 3 runs; from R call to R result", n, p),
-  "- `dual`: a dense problem with a row for each variable; `primal`: a sparse one, its matrix made within the time",
+    paste0(
+      "- %d observations, %d variables, errors of Student's distribution with 2 degrees of ",
+      "freedom; least of 3 runs; from R call to R result"
+    ),
+    n, p),
+  paste0(
+    "- `dual`: a dense problem with a row for each variable; `primal`: a sparse one, its matrix ",
+    "made within the time"
+  ),
   "- `off`: from quantreg's simplex method (br), whose solution is exact up to rounding"
 ))

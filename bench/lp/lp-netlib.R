@@ -126,9 +126,19 @@ tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Su
   "How an iteration's time splits (the paper's Figure 10)" = split)
 bench_write(paste0("lp-netlib-", device), "Linear programs beside HiGHS", tables, c(
   sprintf(
-    "Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as dense ones on a GPU; %s without presolve and crossover, all in one run. Milliseconds of",
+    paste0(
+      "Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as ",
+      "dense ones on a GPU; %s without presolve and crossover, all in one run. Milliseconds of"
+    ),
     device, attr(peers, "version")),
-  "NETLIB's problems are the least of 7 runs, of HiGHS 5, without reading the file; those of dense ones the least of 3, of HiGHS one. A method that is missing is not in that build of HiGHS.",
+  paste0(
+    "NETLIB's problems are the least of 7 runs, of HiGHS 5, without reading the file; those of ",
+    "dense ones the least of 3, of HiGHS one. A method that is missing is not in that build of ",
+    "HiGHS."
+  ),
   attr(dense, "notes"),
-  "The paper's times are of its Table 3, on a GPU of 2006 in single precision, with tolerances of 3e-5 to 2e-3; ours go to 1e-8."
+  paste0(
+    "The paper's times are of its Table 3, on a GPU of 2006 in single precision, with tolerances ",
+    "of 3e-5 to 2e-3; ours go to 1e-8."
+  )
 ), by = "bench/lp/lp-netlib.sh", all = all)

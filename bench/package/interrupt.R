@@ -96,6 +96,13 @@ table <- do.call(rbind, rows)
 bench_write(if (gpu) "interrupt" else "interrupt-cpu", "From Ctrl-C to the prompt",
     list(Waits = table), c(
   sprintf(
-    "- x, s, g, h of order %d, tall %d x %d; grid: a Laplacian of 45 x 45 x 45 points; each call repeated until a signal came at a random moment", n, nrow(tall), ncol(tall)),
-  "- seconds from the signal to the handler of the interrupt; bytes that the device holds for R more than before"
+    paste0(
+      "- x, s, g, h of order %d, tall %d x %d; grid: a Laplacian of 45 x 45 x 45 points; each ",
+      "call repeated until a signal came at a random moment"
+    ),
+    n, nrow(tall), ncol(tall)),
+  paste0(
+    "- seconds from the signal to the handler of the interrupt; bytes that the device holds for ",
+    "R more than before"
+  )
 ))

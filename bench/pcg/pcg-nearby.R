@@ -158,7 +158,10 @@ disk <- do.call(rbind, lapply(disks, function(case) {
 if (!is.null(disk)) print(disk, row.names = FALSE, digits = 3)
 
 about <-
-  "- exponential covariances of points in the unit square, range 0.2, nugget 0.01; `change` is the relative one of the range; to a relative residual of %g, "
+  paste0(
+    "- exponential covariances of points in the unit square, range 0.2, nugget 0.01; `change` is ",
+    "the relative one of the range; to a relative residual of %g, "
+  )
 changes <- paste0(about, "one run each, after calls of order 500 in memory, which load code")
 again <- "- `another factor`: the time to make it and to solve with it"
 if (!is.null(nearby)) {
@@ -171,7 +174,10 @@ if (!is.null(resident)) {
       "Conjugate gradients with the factor of a nearby covariance, both on the device",
       list(`A covariance that has changed by a little` = resident), c(
     sprintf(paste0(about, "the best of four runs each"), tol), again,
-    "- the covariance and the factor from before are on the device as each run begins (`as_gpu()`); right-hand sides and solutions are plain matrices"
+    paste0(
+      "- the covariance and the factor from before are on the device as each run begins ",
+      "(`as_gpu()`); right-hand sides and solutions are plain matrices"
+    )
   ))
 }
 if (!is.null(disk)) {
@@ -179,7 +185,14 @@ if (!is.null(disk)) {
       "Conjugate gradients with the factor of a nearby covariance, on disk",
       list(`A covariance on disk that has changed by a little` = disk), c(
     sprintf(changes, tol), again,
-    "- the covariance and the factor from before are files of tiles (`tile_matrix()`, `chol_file()`), read once in each product and twice in each system; `making_s`, to write the covariance, is in no other time",
-    "- `off_factor`: the largest difference from the solution by the new factor, as a share of the largest number there"
+    paste0(
+      "- the covariance and the factor from before are files of tiles (`tile_matrix()`, ",
+      "`chol_file()`), read once in each product and twice in each system; `making_s`, to write ",
+      "the covariance, is in no other time"
+    ),
+    paste0(
+      "- `off_factor`: the largest difference from the solution by the new factor, as a share of ",
+      "the largest number there"
+    )
   ))
 }

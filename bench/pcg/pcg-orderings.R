@@ -103,6 +103,13 @@ bench_write("pcg-orderings",
     list(`Poisson's equation` = rbind(table, ours)), c(
   sprintf("- %d x %d points, a random right-hand side, to a relative residual of %g", side, side,
     tol),
-  "- IC(0) of the matrix in that order, made on the CPU and brought to the GPU before the times begin; `levels`: steps of a triangular system that depend on each other",
-  "- `both_systems_ms`: L y = r and L' z = y by cuSPARSE (`cusparseSpSV`), the least of five; `analysis_s`: what it finds out of both factors beforehand, once; `iterations_s`: all of the iterations, on the device from start to end, without that"
+  paste0(
+    "- IC(0) of the matrix in that order, made on the CPU and brought to the GPU before the ",
+    "times begin; `levels`: steps of a triangular system that depend on each other"
+  ),
+  paste0(
+    "- `both_systems_ms`: L y = r and L' z = y by cuSPARSE (`cusparseSpSV`), the least of five; ",
+    "`analysis_s`: what it finds out of both factors beforehand, once; `iterations_s`: all of ",
+    "the iterations, on the device from start to end, without that"
+  )
 ))

@@ -73,7 +73,11 @@ print(plane, row.names = FALSE, digits = 3)
 
 bench_write(paste0("pcg-", device), "Conjugate gradients: Poisson's equation in the plane",
     list(`Poisson's equation` = plane), sprintf(
-  "- %d x %d points, a random right-hand side, to a relative residual of %g, %s, from R call to R result: the preconditioner is made within the time%s", side, side, tol,
+  paste0(
+    "- %d x %d points, a random right-hand side, to a relative residual of %g, %s, from R call ",
+    "to R result: the preconditioner is made within the time%s"
+  ),
+  side, side, tol,
   if (device == "cpu") "one run each" else "the best of three runs after one that loads the code",
   if (device == "cpu") "" else "; cupy's matrix and right-hand side are on the device before it"
 ))

@@ -180,9 +180,24 @@ tables <- list("Seconds" = times, "Memory" = memory,
   "The paper's" = paper)
 bench_write("random-walker-dense", "Segmentations as dense systems on disk", tables, c(
   sprintf(
-    "- beta = %g, one run each: the matrix of `random_walker_system()` is written to a file of tiles, its upper triangle, dense (`making_s`), factored there (`chol_file()`, `factoring_s`), and solved with for all labels (`chol_solve()`, `solving_s`)", beta),
+    paste0(
+      "- beta = %g, one run each: the matrix of `random_walker_system()` is written to a file of ",
+      "tiles, its upper triangle, dense (`making_s`), factored there (`chol_file()`, ",
+      "`factoring_s`), and solved with for all labels (`chol_solve()`, `solving_s`)"
+    ),
+    beta),
   "- `sparse_s`: all of `random_walker()`, `method = \"direct\"`, on the CPU",
-  "- `host_peak_GiB` is of the process, with R and the block that is being made; `gpu_peak_GiB` of all processes on the GPU, by nvidia-smi; what is read and written is `chol_file()`'s",
-  "- probabilities and labels beside those of `random_walker()`, and of scikit-image's exact mode (stored in single precision), which is there for all seeds",
-  "- the paper's are of its text, which has no times of these; for 65536 unknowns it has 886 seconds, on four Tesla C2050. The photographs are others, of the same extents"
+  paste0(
+    "- `host_peak_GiB` is of the process, with R and the block that is being made; ",
+    "`gpu_peak_GiB` of all processes on the GPU, by nvidia-smi; what is read and written is ",
+    "`chol_file()`'s"
+  ),
+  paste0(
+    "- probabilities and labels beside those of `random_walker()`, and of scikit-image's exact ",
+    "mode (stored in single precision), which is there for all seeds"
+  ),
+  paste0(
+    "- the paper's are of its text, which has no times of these; for 65536 unknowns it has 886 ",
+    "seconds, on four Tesla C2050. The photographs are others, of the same extents"
+  )
 ), all = all)

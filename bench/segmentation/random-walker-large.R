@@ -1,6 +1,7 @@
 # Segmentation of large images by random walks: see random-walker-large.sh, which runs this.
 #   random-walker-large.R ours WORK           times our cases
-#   random-walker-large.R matrix WORK CASE    prints the seconds of the route by package Matrix, and writes its labels
+#   random-walker-large.R matrix WORK CASE    prints the seconds of the route by package Matrix,
+#                                             and writes its labels
 #   random-walker-large.R table WORK          writes the tables
 
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
@@ -72,9 +73,13 @@ table_of <- function() {
     x
   }
   tables <- list(
-    "Seconds" = cbind(all[c("name", "unknowns", "labels", "first_s", "s")], shaped(times, "_s")),
-    "Iterations, the estimate of the largest error of a probability, and labels that differ from a peer's" = cbind(all[c("name", "iterations", "error")], shaped(off, "_off"))
+    cbind(all[c("name", "unknowns", "labels", "first_s", "s")], shaped(times, "_s")),
+    cbind(all[c("name", "iterations", "error")], shaped(off, "_off"))
   )
+  names(tables) <- c("Seconds", paste(
+    "Iterations, the estimate of the largest error of a probability,",
+    "and labels that differ from a peer's"
+  ))
   stem <- paste0("random-walker-", sub(":.*", "", all$device[[1]]))
   # The GPU machine's cpu results have a file of their own: random-walker.sh writes that.
   if (endsWith(stem, "-cpu")) stem <- paste0(stem, "-large")
@@ -82,9 +87,20 @@ table_of <- function() {
       "Segmentation of large images by random walks beside scikit-image and package Matrix", tables,
       c(
     sprintf(
-      "Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, from R call to R result, with all cores for what is done on the host: `s` is the least of three calls, `first_s` the one before, which compiles kernels.", all$device[[1]]),
+      paste0(
+        "Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, ",
+        "from R call to R result, with all cores for what is done on the host: `s` is the least ",
+        "of three calls, `first_s` the one before, which compiles kernels."
+      ),
+      all$device[[1]]),
     sprintf(
-      "Then the peers, once, all at the same time, each on a core of its own and stopped after %s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory bandwidth is shared.", Sys.getenv("CUDAFACTOR_RW_SECONDS", "180"), version),
+      paste0(
+        "Then the peers, once, all at the same time, each on a core of its own and stopped after ",
+        "%s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, ",
+        "modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory ",
+        "bandwidth is shared."
+      ),
+      Sys.getenv("CUDAFACTOR_RW_SECONDS", "180"), version),
     "`matrix` and `bf` were given planes of at most 5 million pixels."
   ), by = "bench/segmentation/random-walker-large.sh", all = cbind(tables[[1]], tables[[2]][-1]))
 }

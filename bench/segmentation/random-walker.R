@@ -65,7 +65,14 @@ tables <- list(
 bench_write("random-walker-cpu",
     "Segmentation by random walks beside scikit-image and package Matrix", tables, c(
   sprintf(
-    "All in one run, with %s threads each: ours from R call to R result; the route by package Matrix %s (`Cholesky(super = TRUE)`); %s, modes `bf`, which is exact, and `cg_j` with a tolerance of 1e-6.",
+    paste0(
+      "All in one run, with %s threads each: ours from R call to R result; the route by package ",
+      "Matrix %s (`Cholesky(super = TRUE)`); %s, modes `bf`, which is exact, and `cg_j` with a ",
+      "tolerance of 1e-6."
+    ),
     Sys.getenv("CUDAFACTOR_NUM_THREADS", "all"), utils::packageVersion("Matrix"), version),
-  "The least of five runs of ours, three of the others, fewer of large images. What is missing did not end in its time."
+  paste0(
+    "The least of five runs of ours, three of the others, fewer of large images. What is missing ",
+    "did not end in its time."
+  )
 ), by = "bench/segmentation/random-walker.sh", all = all)

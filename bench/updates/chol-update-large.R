@@ -31,5 +31,8 @@ rows <- lapply(c(1L, 16L), function(k) {
 bench_write(
   "chol-update-large", "Updates of a Cholesky factor larger than the GPU may hold",
   list(seconds = do.call(rbind, rows)),
-  "From R matrix to R matrix, one call each: the first result lies in memory that the system gives anew, the second in that of the first."
+  paste0(
+    "From R matrix to R matrix, one call each: the first result lies in memory that the system ",
+    "gives anew, the second in that of the first."
+  )
 )

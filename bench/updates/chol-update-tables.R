@@ -68,26 +68,63 @@ part_tables <- list(
 
 part_notes <- list(
   paper = c(
-    "The experiment of \"Rank k Cholesky Up/Down-dating on the GPU: gpucholmod V0.2\": B and V uniform on [0, 1], k columns in V; `up` is the update of B'B + I, `down` the downdate of",
-    "B'B + I + VV'. Medians of 5 runs after 2. Largest error: max |A - R'R| of the matrix A that is to have the factor R, computed in double precision.", "",
-    "- `gpu`: factor and V are on the GPU, and so is the new factor; `gpu_host`: from R matrix to R matrix; `cpu`: `device = \"cpu\"`",
-    "- `faer`: its own routine, one thread, where the factor is, of other matrices; `qrupdate`: `dch1up`, `dch1dn` column after column, where the factor is, on R's BLAS",
+    paste0(
+      "The experiment of \"Rank k Cholesky Up/Down-dating on the GPU: gpucholmod V0.2\": B and V ",
+      "uniform on [0, 1], k columns in V; `up` is the update of B'B + I, `down` the downdate of"
+    ),
+    paste0(
+      "B'B + I + VV'. Medians of 5 runs after 2. Largest error: max |A - R'R| of the matrix A ",
+      "that is to have the factor R, computed in double precision."
+    ),
+    "",
+    paste0(
+      "- `gpu`: factor and V are on the GPU, and so is the new factor; `gpu_host`: from R matrix ",
+      "to R matrix; `cpu`: `device = \"cpu\"`"
+    ),
+    paste0(
+      "- `faer`: its own routine, one thread, where the factor is, of other matrices; ",
+      "`qrupdate`: `dch1up`, `dch1dn` column after column, where the factor is, on R's BLAS"
+    ),
     "- `cusolver`: another factorization of A, which is on the GPU and formed already, by PyTorch"
   ),
   device = c(
-    "The factor of a covariance matrix (0.1 range and nugget) on the GPU; V is there too. Medians of 5 runs of 20 ms and more, after 2.", "",
-    "- `new`: makes a new factor; `in_place`: `in_place = TRUE`; `cpu`: R matrix to R matrix on the CPU; `cusolver`: another factorization on the GPU, by PyTorch",
-    "- GB/s: 8 n^2 bytes, the triangle read and written, over the time; `of_copy`: as a share of what a copy on the device reads and writes"
+    paste0(
+      "The factor of a covariance matrix (0.1 range and nugget) on the GPU; V is there too. ",
+      "Medians of 5 runs of 20 ms and more, after 2."
+    ),
+    "",
+    paste0(
+      "- `new`: makes a new factor; `in_place`: `in_place = TRUE`; `cpu`: R matrix to R matrix ",
+      "on the CPU; `cusolver`: another factorization on the GPU, by PyTorch"
+    ),
+    paste0(
+      "- GB/s: 8 n^2 bytes, the triangle read and written, over the time; `of_copy`: as a share ",
+      "of what a copy on the device reads and writes"
+    )
   ),
   host = c(
     "From R matrix to R matrix. Medians of 5 runs after 2, results in memory used again.", "",
-    "- `pass`: the upper triangle of a matrix to the GPU and back to another by the package's own way, without arithmetic; `no_columns`: the same from R, as the update by no columns, checks included"
+    paste0(
+      "- `pass`: the upper triangle of a matrix to the GPU and back to another by the package's ",
+      "own way, without arithmetic; `no_columns`: the same from R, as the update by no columns, ",
+      "checks included"
+    )
   ),
   cpu = c(
-    "The paper's matrices on the CPU alone. The least of 11 runs after 2, of 7 by Rust, of 3 of base R's, and of qrupdate's of 5, 3 or one, by how long one takes.", "",
-    "- `cpu`: R matrix to R matrix, all cores; `cpu_there`: its reflections alone, called from Rust where the factor is, so that nothing is copied or checked",
+    paste0(
+      "The paper's matrices on the CPU alone. The least of 11 runs after 2, of 7 by Rust, of 3 ",
+      "of base R's, and of qrupdate's of 5, 3 or one, by how long one takes."
+    ),
+    "",
+    paste0(
+      "- `cpu`: R matrix to R matrix, all cores; `cpu_there`: its reflections alone, called from ",
+      "Rust where the factor is, so that nothing is copied or checked"
+    ),
     "- `faer`: its own routine, called likewise, of a lower factor, one thread",
-    "- `qrupdate`: `dch1up`, `dch1dn` column after column, where the factor is, on R's BLAS; `chol`: base R's factorization of a matrix that is formed already"
+    paste0(
+      "- `qrupdate`: `dch1up`, `dch1dn` column after column, where the factor is, on R's BLAS; ",
+      "`chol`: base R's factorization of a matrix that is formed already"
+    )
   )
 )
 
@@ -119,7 +156,10 @@ save_part <- function(stem, part, rows, remarks) {
   sections <- sections[intersect(names(part_tables), names(sections))]
   writeLines(c(
     "# Updates and downdates of Cholesky factors", "",
-    "By `bench/updates/chol-update.sh`; a section for each of its parts, with the machine and the commit that it was measured on.",
+    paste0(
+      "By `bench/updates/chol-update.sh`; a section for each of its parts, with the machine and ",
+      "the commit that it was measured on."
+    ),
     unlist(lapply(names(sections), function(name) c("", paste("##", name), "", sections[[name]])))
   ), md)
 }

@@ -1,6 +1,7 @@
 # The paper's Figures 2 and 3: times and errors of updates and downdates by order, as a graph, from
 # what the part `paper` of chol-update.sh has written.
-#   Rscript bench/updates/plot-updates.R [OUTPUT.png]   draws what the folder bench/results has (man/figures/chol-update.png)
+#   Rscript bench/updates/plot-updates.R [OUTPUT.png]
+# draws what the folder bench/results has (man/figures/chol-update.png).
 
 output <- c(commandArgs(trailingOnly = TRUE), file.path("man", "figures", "chol-update.png"))[[1L]]
 results <- file.path("bench", "results", "chol-update.csv")

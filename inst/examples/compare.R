@@ -1,7 +1,7 @@
 # Times cudafactor beside base R on the machine at hand, result against result.
 #
-#   Rscript compare.R OUTPUT.md [SIZE...]      runs it and writes a table
-#   source("compare.R")                        only defines compare_with_base() and print_comparison()
+#   Rscript compare.R OUTPUT.md [SIZE...]  runs it and writes a table
+#   source("compare.R")                    only defines compare_with_base() and print_comparison()
 
 # ||residual|| scaled by what rounding alone explains: of order 1 or less is as good as it gets.
 scaled <- function(residual, n, size) {

@@ -26,10 +26,10 @@ say(if (gpu_available()) {
 # ---- 1. Gaussian process -------------------------------------------------------------------------
 
 head_line("1. Where are the sinking plates? A Gaussian process, by gpu_chol()")
-say("Around Fiji two plates sink into the mantle, the Pacific one under Tonga and the Australian one under
-Vanuatu, and earthquakes happen along them. R's data set 'quakes' has 1000 with their position and
-depth. We take the depth to be a smooth surface over the map plus noise (quakes off the plate, errors
-of location), and learn from 800 quakes how smooth and how noisy.")
+say("Around Fiji two plates sink into the mantle, the Pacific one under Tonga and the Australian one
+under Vanuatu, and earthquakes happen along them. R's data set 'quakes' has 1000 with their
+position and depth. We take the depth to be a smooth surface over the map plus noise (quakes off the plate,
+errors of location), and learn from 800 quakes how smooth and how noisy.")
 
 # Great-circle distances in km between two sets of points given as columns long, lat.
 distances <- function(a, b) {
@@ -95,7 +95,10 @@ rms <- function(x) sqrt(mean(x^2))
 
 cat("\n")
 say(
-  "Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all, on %s:",
+  paste0(
+    "Maximum likelihood took %d Cholesky factorizations of an 800 x 800 matrix, %.1f s in all, ",
+    "on %s:"
+  ),
   evaluations, elapsed, gpu_last_device())
 cat(sprintf("
   log-likelihood               %10.2f
@@ -215,8 +218,8 @@ drawn <- tryCatch({
 # ---- 2. A linear system --------------------------------------------------------------------------
 
 head_line("2. The same mean by another road: a linear system, by gpu_solve()")
-say("The mean depth m came out of the Cholesky factor. It also solves [K 1; 1' 0] [w; m] = [depth; 0]: a
-symmetric matrix that is not positive definite, so that Cholesky cannot factor it and LU must.")
+say("The mean depth m came out of the Cholesky factor. It also solves
+[K 1; 1' 0] [w; m] = [depth; 0]: a symmetric matrix that is not positive definite, so that Cholesky cannot factor it and LU must.")
 
 k <- matern(distances(where, where), best[["range"]])
 diag(k) <- 1 + best[["noise"]]
@@ -226,7 +229,7 @@ kriging_mean <- solution[[length(solution)]]
 cat(sprintf("
   mean depth by Cholesky       %.10f km
   mean depth by LU             %.10f km
-  scaled residual of LU        %.1e  (|Ax - b| / (n eps |A| |x|): below 1 is as exact as doubles allow)
+  scaled residual of LU        %.1e  (|Ax - b| / (n eps |A| |x|); below 1: exact to rounding)
 ",
   all_quakes$mean, kriging_mean,
   max(abs(saddle %*% solution - c(quakes$depth, 0))) /
@@ -236,8 +239,8 @@ cat(sprintf("
 # ---- 3. Least squares ----------------------------------------------------------------------------
 
 head_line("3. A plain regression: gpu_qr() beside lm()")
-say("Number of reporting stations on magnitude, depth and position. gpu_qr() returns an ordinary 'qr'
-object, so base R's qr.coef() takes it as it is.")
+say("Number of reporting stations on magnitude, depth and position. gpu_qr() returns an ordinary
+'qr' object, so base R's qr.coef() takes it as it is.")
 
 x <- model.matrix(stations ~ mag + depth + long + lat, quakes)
 ours <- qr.coef(gpu_qr(x), quakes$stations)
@@ -253,10 +256,10 @@ times <- compare_with_base(c(256, 512, 1024, 2048))
 print_comparison(times)
 cat("\n")
 if (!is.null(busy())) say(busy())
-say("Each time is the fastest of at least five, from R matrix to R matrix; a ratio above 1 means that
-cudafactor was so many times faster. A residual below 1 is as exact as double precision
-allows. 'qr' is gpu_qr(x) beside qr(x), the same object from LINPACK, which works a column at a time. 'lu' is gpu_lu(x) beside determinant(x), base R's only
-door to an LU.")
+say("Each time is the fastest of at least five, from R matrix to R matrix; a ratio above 1 means
+that cudafactor was so many times faster. A residual below 1 is as exact as double precision
+allows. 'qr' is gpu_qr(x) beside qr(x), the same object from LINPACK, which works a column at a
+time. 'lu' is gpu_lu(x) beside determinant(x), base R's only door to an LU.")
 utils::write.csv(times, file.path(output, "times.csv"), row.names = FALSE)
 cat("\n")
 if (drawn && file.exists(picture)) {

@@ -23,9 +23,11 @@ seeds[90:160, 118:122] <- 2
 seeds[80:160, 263:265] <- 3
 
 elapsed <- seconds(parts <- random_walker(scan, seeds, prob = TRUE))
-cat(
-  sprintf(
-    "random_walker(): %s pixels from %d marked ones in %.2f s, method \"%s\" on %s; %.1f %% of the labels are right.\n",
+cat(sprintf(
+  paste(
+    "random_walker(): %s pixels from %d marked ones in %.2f s, method \"%s\" on %s;",
+    "%.1f %% of the labels are right.\n"
+  ),
   paste(dim(scan), collapse = " x "), sum(seeds > 0), elapsed, parts$method, parts$device,
   100 * mean(parts$labels == truth)))
 
@@ -35,9 +37,11 @@ if (requireNamespace("Matrix", quietly = TRUE)) {
     elapsed <- seconds(solved <- pcg(system$A, system$b, ichol(system$A, droptol)))
     off <- max(abs(matrix(parts$probabilities, length(scan))[system$pixels, ] -
       as.matrix(solved$x)))
-    cat(
-      sprintf(
-        "pcg() with ichol(droptol = %g): %d unknowns, at most %d iterations, %.2f s; probabilities differ by at most %.0e.\n",
+    cat(sprintf(
+      paste(
+        "pcg() with ichol(droptol = %g): %d unknowns, at most %d iterations, %.2f s;",
+        "probabilities differ by at most %.0e.\n"
+      ),
       droptol, nrow(system$A), max(solved$iterations), elapsed, off))
   }
 }

@@ -321,8 +321,14 @@ if (file.exists("bench/common.R") && is.null(only)) {
     paste0("memory-limits", if (device != "cpu") paste0("-", device)),
     sprintf("Little memory, device \"%s\"", device), list(Outcomes = table),
     c(
-      "- each call under limits of address space from 4 to 800 MiB above what the process with the operands has",
-      "- ok: the result; memory: a condition of memory of this package; base: base R's \"cannot allocate\"")
+      paste0(
+        "- each call under limits of address space from 4 to 800 MiB above what the process with ",
+        "the operands has"
+      ),
+      paste0(
+        "- ok: the result; memory: a condition of memory of this package; base: base R's ",
+        "\"cannot allocate\""
+      ))
   )
 }
 if (sum(table$faults) > 0L) quit(status = 1)

@@ -181,8 +181,7 @@ test_that("diagonals, products and triangular systems are computed tile by tile"
   })
 })
 
-test_that(
-    "of a tile on the diagonal only the upper triangle is multiplied, and other operands go where base R takes them", {
+test_that("of a diagonal tile only the upper triangle is multiplied, and base R takes the rest", {
   set.seed(4)
   x <- definite_matrix(21)
   r <- spread(x)

@@ -148,8 +148,7 @@ test_that("a full GPU has R look for garbage, and says who holds its memory", {
   expect_identical(gpu_mem()$allocated[[2]], 0)
 })
 
-test_that(
-    "a matrix of the host for which a GPU has no room is an error under \"cuda\" and the CPU's under \"auto\"", {
+test_that("a matrix without room on a GPU: an error under \"cuda\", the CPU's under \"auto\"", {
   skip_unless(gpu_available(), "there is no GPU")
   n <- 4000
   bytes <- 8 * n^2
@@ -225,7 +224,11 @@ test_that("the words of a lack of memory", {
       error = identity))
   }
   expect_match(raised(held = 18.3 * 2^30, objects = 7),
-    "cannot allocate 3.2 GiB on GPU 0 (1.1 GiB of 24.0 GiB free; 18.3 GiB held by 7 gpu_matrix objects)", fixed = TRUE)
+    paste0(
+      "cannot allocate 3.2 GiB on GPU 0 (1.1 GiB of 24.0 GiB free; 18.3 GiB held by 7 gpu_matrix ",
+      "objects)"
+    ),
+    fixed = TRUE)
   expect_match(raised(held = 2^20, objects = 1), "free; 1.0 MiB held by 1 gpu_matrix object)",
     fixed = TRUE)
   expect_match(raised(held = 0, objects = 0), "(1.1 GiB of 24.0 GiB free)", fixed = TRUE)

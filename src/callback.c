@@ -1,5 +1,6 @@
-// Functions of R that a computation in Rust calls. What they signal, and where they jump to, is their business: the jump is caught here, before it passes Rust's
-// frames, and goes on once those have returned.
+// Functions of R that a computation in Rust calls. What they signal, and where they jump to, is
+// their business: the jump is caught here, before it passes Rust's frames, and goes on once those
+// have returned.
 #include <limits.h>
 #include <setjmp.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static SEXP apply(void *data) {
   const SEXP x = PROTECT(Rf_allocMatrix(REALSXP, a->rows, a->columns));
   memcpy(REAL(x), a->x, sizeof(double) * (size_t)length);
   const SEXP y = PROTECT(Rf_eval(PROTECT(Rf_lang2(a->function, x)), R_GlobalEnv));
-  if (TYPEOF(y) != REALSXP || XLENGTH(y) != length) Rf_error("a function did not give as many numbers as it was given");
+  if (TYPEOF(y) != REALSXP || XLENGTH(y) != length)
+    Rf_error("a function did not give as many numbers as it was given");
   memcpy(a->out, REAL(y), sizeof(double) * (size_t)length);
   UNPROTECT(3);
   return R_NilValue;
@@ -29,7 +31,8 @@ static void leave(void *data, Rboolean jumped) {
   if (jumped) longjmp(((struct application *)data)->before, 1);
 }
 
-int cudafactor_apply(SEXP function, SEXP continuation, const double *x, double *out, size_t rows, size_t columns) {
+int cudafactor_apply(SEXP function, SEXP continuation, const double *x, double *out, size_t rows,
+                     size_t columns) {
   if (rows > INT_MAX || columns > INT_MAX) return 0;
   struct application a;
   a.function = function;

@@ -1,5 +1,6 @@
-// What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames, ask R for a pending
-// interrupt, which jumps too, and print. The symbols of the Rust library are registered by extendr.
+// What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames,
+// ask R for a pending interrupt, which jumps too, and print. The symbols of the Rust library are
+// registered by extendr.
 #include <stdio.h>
 #include <string.h>
 #include <R.h>
@@ -13,7 +14,8 @@ void R_init_cudafactor_extendr(void *dll);
 void register_extendr_panic_hook(void);
 int cudafactor_prepare(void);
 
-// .External(alloc_matrix, nrow, ncol): an uninitialised double matrix. R raises its own error when memory is short.
+// .External(alloc_matrix, nrow, ncol): an uninitialised double matrix. R raises its own error when
+// memory is short.
 static SEXP alloc_matrix(SEXP args) {
   const double m = Rf_asReal(CADR(args)), n = Rf_asReal(CADDR(args));
   if (!(m >= 0 && m <= INT_MAX && n >= 0 && n <= INT_MAX)) {
@@ -35,7 +37,8 @@ static SEXP alloc_integers(SEXP args) {
   return result_vector(INTSXP, (R_xlen_t)n);
 }
 
-// .External(release_results): gives back the memory kept of results that are gone; the number of bytes.
+// .External(release_results): gives back the memory kept of results that are gone; the number of
+// bytes.
 static SEXP release_results(SEXP args) {
   (void)args;
   return Rf_ScalarReal((double)results_release());
@@ -47,14 +50,16 @@ static SEXP kept_results(SEXP args) {
   return Rf_ScalarReal((double)results_kept());
 }
 
-// .External(square_orders, list): the number of rows of each element that is a plain square double matrix, NA for others.
+// .External(square_orders, list): the number of rows of each element that is a plain square double
+// matrix, NA for others.
 static SEXP square_orders(SEXP args) {
   const SEXP list = CADR(args);
   const R_xlen_t count = XLENGTH(list);
   const SEXP orders = PROTECT(Rf_allocVector(INTSXP, count));
   for (R_xlen_t i = 0; i < count; ++i) {
     const SEXP x = VECTOR_ELT(list, i);
-    const SEXP d = TYPEOF(x) == REALSXP && !Rf_isObject(x) ? Rf_getAttrib(x, R_DimSymbol) : R_NilValue;
+    const SEXP d =
+      TYPEOF(x) == REALSXP && !Rf_isObject(x) ? Rf_getAttrib(x, R_DimSymbol) : R_NilValue;
     const int square = TYPEOF(d) == INTSXP && LENGTH(d) == 2 && INTEGER(d)[0] == INTEGER(d)[1];
     INTEGER(orders)[i] = square ? INTEGER(d)[0] : NA_INTEGER;
   }
@@ -62,7 +67,8 @@ static SEXP square_orders(SEXP args) {
   return orders;
 }
 
-// .External(alloc_alike, list): for each double vector of the list an uninitialised one of the same length and attributes.
+// .External(alloc_alike, list): for each double vector of the list an uninitialised one of the same
+// length and attributes.
 static SEXP alloc_alike(SEXP args) {
   const SEXP from = CADR(args);
   const R_xlen_t count = XLENGTH(from);
@@ -92,8 +98,8 @@ static void finalize_handle(SEXP handle) {
 // In Rust: fills 16 bytes.
 void cudafactor_identity(unsigned char *bytes);
 
-// What no other state of a matrix has. R serializes it with an external pointer whose protected value it is, so that whoever tells objects
-// apart by a hash of that sees whose values are meant.
+// What no other state of a matrix has. R serializes it with an external pointer whose protected
+// value it is, so that whoever tells objects apart by a hash of that sees whose values are meant.
 static SEXP new_identity_bytes(void) {
   const SEXP bytes = Rf_allocVector(RAWSXP, 16);
   cudafactor_identity(RAW(bytes));
@@ -109,7 +115,8 @@ static SEXP new_identity(SEXP args) {
   return pointer;
 }
 
-// .External(set_identity, pointer, identity): another identity, that of text or, for NULL, a new one.
+// .External(set_identity, pointer, identity): another identity, that of text or, for NULL, a new
+// one.
 static SEXP set_identity(SEXP args) {
   const SEXP pointer = CADR(args), given = CADDR(args);
   // An object that came out of a file of an earlier version may have something else.
@@ -152,7 +159,8 @@ static SEXP new_writer(SEXP args) {
   return handle;
 }
 
-// An error that the check for an interrupt raised, such as setTimeLimit()'s, until R takes it; NULL for none.
+// An error that the check for an interrupt raised, such as setTimeLimit()'s, until R takes it; NULL
+// for none.
 static SEXP raised = NULL;
 
 static SEXP check_interrupt(void *unused) {
@@ -185,12 +193,14 @@ static void collect(void *full) {
   UNPROTECT(3);
 }
 
-// Has R look for garbage. In a context of its own, because finalizers may be R code, which can be interrupted.
+// Has R look for garbage. In a context of its own, because finalizers may be R code, which can be
+// interrupted.
 void cudafactor_collect(int full) {
   if (R_ToplevelExec(collect, &full) == FALSE) stopped = 1;
 }
 
-// 1 when the user asked to stop, or an error did: the check runs in a context of its own, so that its jump ends here.
+// 1 when the user asked to stop, or an error did: the check runs in a context of its own, so that
+// its jump ends here.
 int cudafactor_interrupt_pending(void) {
   if (stopped) {
     stopped = 0;
@@ -224,8 +234,9 @@ static SEXP no_vector(SEXP condition, void *data) {
 
 static void try_vector(void *data) { R_tryCatchError(make_vector, data, no_vector, data); }
 
-// An uninitialised vector of doubles, or of integers, which the caller releases by R_ReleaseObject(). NULL where memory is short, or where the user asked to stop, which
-// the next check for an interrupt tells. In a context of its own, so that R's error ends here.
+// An uninitialised vector of doubles, or of integers, which the caller releases by
+// R_ReleaseObject(). NULL where memory is short, or where the user asked to stop, which the next
+// check for an interrupt tells. In a context of its own, so that R's error ends here.
 SEXP cudafactor_vector(int doubles, size_t length) {
   if (length > (size_t)R_XLEN_T_MAX) return NULL;
   struct vector_request r = {doubles ? REALSXP : INTSXP, (R_xlen_t)length, 0, NULL};
@@ -262,7 +273,8 @@ static void time_left(double seconds, char *text, size_t size) {
 }
 
 // A number with the largest of two units, powers of 1000, of which the larger one is `unit`.
-static void with_unit(double number, double unit, const char *smaller, const char *larger, char *text, size_t size) {
+static void with_unit(double number, double unit, const char *smaller, const char *larger,
+                      char *text, size_t size) {
   const int large = number >= unit;
   snprintf(text, size, "%.1f %s", number / (large ? unit : unit / 1e3), large ? larger : smaller);
 }
@@ -293,8 +305,10 @@ static void draw_progress(void *data) {
     snprintf(facts, sizeof facts, "%s", moved);
   }
   const char *phase = p->phase == NULL ? "" : p->phase, *gap = *phase ? " " : "";
-  const int room = LINE - (int)(strlen(phase) + strlen(gap) + strlen("[] 100 %") + strlen(facts)), most = *phase ? BESIDE : WIDTH;
-  const int width = room > most ? most : room < LEAST ? LEAST : room, filled = (int)(p->share * width);
+  const int room = LINE - (int)(strlen(phase) + strlen(gap) + strlen("[] 100 %") + strlen(facts)),
+            most = *phase ? BESIDE : WIDTH;
+  const int width = room > most ? most : room < LEAST ? LEAST : room,
+            filled = (int)(p->share * width);
   for (int i = 0; i < width; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
   bar[width] = '\0';
   snprintf(line, sizeof line, "%s%s[%s] %3d %%%s", phase, gap, bar, (int)(100 * p->share), facts);
@@ -302,9 +316,10 @@ static void draw_progress(void *data) {
   R_FlushConsole();
 }
 
-// Draws over the line that was drawn before, or takes it away where the share is negative. In a context of its own, since stderr
-// may be a connection that fails.
-void cudafactor_show_progress(double share, double rate, double left, const char *phase, double bytes, int copies) {
+// Draws over the line that was drawn before, or takes it away where the share is negative. In a
+// context of its own, since stderr may be a connection that fails.
+void cudafactor_show_progress(double share, double rate, double left, const char *phase,
+                              double bytes, int copies) {
   struct progress p = {share, rate, left, phase, bytes, copies};
   R_ToplevelExec(draw_progress, &p);
 }
@@ -331,5 +346,6 @@ void R_init_cudafactor(DllInfo *dll) {
   R_registerRoutines(dll, NULL, NULL, NULL, external_methods);
   R_useDynamicSymbols(dll, FALSE);
   register_extendr_panic_hook();
-  if (!cudafactor_prepare()) Rf_error("cannot allocate the memory that package 'cudafactor' keeps in reserve");
+  if (!cudafactor_prepare())
+    Rf_error("cannot allocate the memory that package 'cudafactor' keeps in reserve");
 }

@@ -1,11 +1,13 @@
 // Memory of large results, kept when R is done with it.
 //
-// The system hands out fresh memory page by page as it is first written, and takes as long over it as a GPU over a matrix's way
-// home and more. So a large result's memory is not given back when R collects it, but kept for the next one: at most a part of the
-// machine's memory, which the system may take back when it is short of it (MADV_FREE).
+// The system hands out fresh memory page by page as it is first written, and takes as long over it
+// as a GPU over a matrix's way home and more. So a large result's memory is not given back when R
+// collects it, but kept for the next one: at most a part of the machine's memory, which the system
+// may take back when it is short of it (MADV_FREE).
 //
-// R does not count memory that is not its own towards the next collection, so collections are asked for here: a light one whenever
-// a span of bytes has been handed out, a full one when twice as much is alive as after the last.
+// R does not count memory that is not its own towards the next collection, so collections are asked
+// for here: a light one whenever a span of bytes has been handed out, a full one when twice as much
+// is alive as after the last.
 #include "results.h"
 #include <R_ext/Rallocators.h>
 
@@ -32,7 +34,8 @@ typedef struct {
 static Block *kept[BLOCKS];
 static size_t count = 0, bytes_kept = 0;
 
-// Bytes of results that R has not collected, after the last full collection too, and handed out since the last one of any kind.
+// Bytes of results that R has not collected, after the last full collection too, and handed out
+// since the last one of any kind.
 static size_t alive = 0, alive_after_full = 0, handed_out = 0;
 
 #define SPAN_LEAST ((size_t)1 << 26)
@@ -101,7 +104,8 @@ static void *allocate(R_allocator_t *allocator, size_t room) {
       mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (mapped == MAP_FAILED) return NULL;
-    // The memory begins with a huge page, and the block's own words are at the end of the page before. The rest goes back.
+    // The memory begins with a huge page, and the block's own words are at the end of the page
+    // before. The rest goes back.
     char *const memory = (char *)(((size_t)mapped + page + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     char *const first = memory - page;
     char *const end = memory + (room + page - 1) / page * page;

@@ -1,4 +1,5 @@
-// Where and how a call is to run, read off its arguments and R's options. In C because every call needs it, the smallest too.
+// Where and how a call is to run, read off its arguments and R's options. In C because every call
+// needs it, the smallest too.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@ static int is_numbers(SEXP value) {
   return TYPEOF(value) == REALSXP || (TYPEOF(value) == INTSXP && !Rf_isFactor(value));
 }
 
-// A number from an option, `unset` where there is none, -1 where it is not a number that can be used.
+// A number from an option, `unset` where there is none, -1 where it is not a number that can be
+// used.
 static double number_option(const char *name, double unset) {
   const SEXP value = Rf_GetOption1(Rf_install(name));
   if (value == R_NilValue) return unset;
@@ -24,7 +26,8 @@ static int is_string(SEXP value) {
   return TYPEOF(value) == STRSXP && XLENGTH(value) == 1 && STRING_ELT(value, 0) != NA_STRING;
 }
 
-// The number of a device: -1 for "auto", -2 for "cpu", the GPU's number for "cuda" and "cuda:<number>", -3 for anything else.
+// The number of a device: -1 for "auto", -2 for "cpu", the GPU's number for "cuda" and
+// "cuda:<number>", -3 for anything else.
 static int device_number(const char *name) {
   if (strcmp(name, "auto") == 0) return -1;
   if (strcmp(name, "cpu") == 0) return -2;
@@ -36,8 +39,9 @@ static int device_number(const char *name) {
   return (int)strtol(digits, NULL, 10);
 }
 
-// Seconds after which a call shows its progress, from option cudafactor.progress: TRUE stands for 2, FALSE for never, and
-// where it is not set it is TRUE in an interactive session. -1 where it is none of these and no number of seconds.
+// Seconds after which a call shows its progress, from option cudafactor.progress: TRUE stands for
+// 2, FALSE for never, and where it is not set it is TRUE in an interactive session. -1 where it is
+// none of these and no number of seconds.
 static double progress_delay(void) {
   static int interactive = -1;
   const SEXP value = Rf_GetOption1(Rf_install("cudafactor.progress"));
@@ -56,8 +60,9 @@ static double progress_delay(void) {
   return number_option("cudafactor.progress", usual);
 }
 
-// The GPUs that option cudafactor.devices names, as a sum of powers of two: 0 where it is unset. -1 where it is not a vector of different numbers, counted
-// from 0 and below MOST_DEVICES, of which a double holds the sum.
+// The GPUs that option cudafactor.devices names, as a sum of powers of two: 0 where it is unset. -1
+// where it is not a vector of different numbers, counted from 0 and below MOST_DEVICES, of which a
+// double holds the sum.
 enum { MOST_DEVICES = 52 };
 static double chosen_devices(void) {
   const SEXP value = Rf_GetOption1(Rf_install("cudafactor.devices"));
@@ -67,7 +72,8 @@ static double chosen_devices(void) {
   char seen[MOST_DEVICES] = {0};
   for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
     const double number = TYPEOF(value) == REALSXP ? REAL(value)[i] : INTEGER(value)[i];
-    if (!(number >= 0 && number < MOST_DEVICES) || number != (int)number || seen[(int)number]++) return -1;
+    if (!(number >= 0 && number < MOST_DEVICES) || number != (int)number || seen[(int)number]++)
+      return -1;
     sum += ldexp(1, (int)number);
   }
   return sum;
@@ -77,7 +83,8 @@ static double chosen_devices(void) {
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-// The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named vector of such numbers.
+// The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named
+// vector of such numbers.
 static int read_breakeven(SEXP value, double *orders) {
   for (int v = 0; v < VERBS; ++v) orders[v] = NA_REAL;
   if (value == R_NilValue) return 1;
@@ -95,9 +102,9 @@ static int read_breakeven(SEXP value, double *orders) {
   return 1;
 }
 
-// .External(settings, device, precision): c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven) as the native routines read
-// them, or NULL when an argument or an option is not what it should be; the R function says which. In C because every call
-// needs it.
+// .External(settings, device, precision): c(device, single, threads, min_flops, delay, gpu_memory,
+// devices, breakeven) as the native routines read them, or NULL when an argument or an option is
+// not what it should be; the R function says which. In C because every call needs it.
 SEXP settings_of_call(SEXP args) {
   const SEXP device = CADR(args), precision = CADDR(args);
   if (!is_string(device) || !is_string(precision)) return R_NilValue;
@@ -105,8 +112,11 @@ SEXP settings_of_call(SEXP args) {
   const char *name = CHAR(STRING_ELT(precision, 0));
   const int single = strcmp(name, "single") == 0;
   if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
-  const double threads = number_option("cudafactor.threads", 0), min_flops = number_option("cudafactor.min_flops", R_NaN);
-  const double delay = progress_delay(), memory = number_option("cudafactor.gpu_memory", R_PosInf), devices = chosen_devices();
+  const double threads = number_option("cudafactor.threads", 0),
+               min_flops = number_option("cudafactor.min_flops", R_NaN);
+  const double delay = progress_delay(),
+               memory = number_option("cudafactor.gpu_memory", R_PosInf),
+               devices = chosen_devices();
   double orders[VERBS];
   if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0) return R_NilValue;
   if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;

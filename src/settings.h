@@ -3,7 +3,8 @@
 
 #include <Rinternals.h>
 
-// .External(settings, device, precision): what native routines take as `how`; NULL where an argument or an option makes no sense.
+// .External(settings, device, precision): what native routines take as `how`; NULL where an
+// argument or an option makes no sense.
 SEXP settings_of_call(SEXP args);
 
 #endif

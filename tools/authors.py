@@ -47,7 +47,8 @@ def render():
 
     by_licence = {}
     for package in found:
-        by_licence.setdefault(licence(package), []).append(f"{package['name']} {package['version']}")
+        by_licence.setdefault(licence(package),
+            []).append(f"{package['name']} {package['version']}")
     note = [NOTE_HEADER]
     for expression in sorted(by_licence):
         note.append(f"{expression}\n" + "".join(f"  {crate}\n" for crate in by_licence[expression]))

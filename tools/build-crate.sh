@@ -12,9 +12,10 @@ export PATH
 target_dir=$1 profile=$2 features=$3 source=$4
 shift 4
 
-# With the archive, everything cargo needs comes from the tree, and all it writes stays in the target folder.
-# A kept target folder keeps the unpacked crates and a copy of our own too, because cargo compiles again what it finds at another
-# path, or with other times: R unpacks a source package somewhere else each time.
+# With the archive, everything cargo needs comes from the tree, and all it writes stays in the
+# target folder. A kept target folder keeps the unpacked crates and a copy of our own too, because
+# cargo compiles again what it finds at another path, or with other times: R unpacks a source
+# package somewhere else each time.
 if [ "$source" = vendor ]; then
   mkdir -p "$target_dir"
   target_dir=$(cd "$target_dir" && pwd)
@@ -40,7 +41,8 @@ if [ "$source" = vendor ]; then
     --config "source.vendor.directory=\"$target_dir/vendor\""
 fi
 
-# configure has compared rustc with what this package needs. Some locked crates (libloading) name a later release than they need.
+# configure has compared rustc with what this package needs. Some locked crates (libloading) name a
+# later release than they need.
 build="rustc --crate-type staticlib"
 if [ "$profile" = dev ]; then build=build; fi
 # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/bin/sh
-# R CMD check --as-cran on build/cudafactor_VERSION.tar.gz. Fails on an ERROR or a WARNING, and counts what the tests expected.
-# Leaves the installed package in build/cudafactor.Rcheck.
+# R CMD check --as-cran on build/cudafactor_VERSION.tar.gz. Fails on an ERROR or a WARNING, and
+# counts what the tests expected. Leaves the installed package in build/cudafactor.Rcheck.
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh

@@ -60,8 +60,9 @@ if [ -n "$DEBUG" ] && [ "$DEBUG" != 0 ]; then
   profile_dir=debug
 fi
 
-# The CUDA backend is for Linux. The linker flags leave out the debug sections of Rust's standard library and
-# export only what R looks up. The library is never unloaded: its threads and R's collector run its code.
+# The CUDA backend is for Linux. The linker flags leave out the debug sections of Rust's standard
+# library and export only what R looks up. The library is never unloaded: its threads and R's
+# collector run its code.
 case $(uname -s) in
   Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S,--exclude-libs,ALL,-z,nodelete" ;;
   *) features=r link_flags= ;;

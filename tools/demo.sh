@@ -1,5 +1,6 @@
 #!/bin/sh
-# `make demo`: builds the package into build/library and runs inst/examples/quakes.R and segmentation.R.
+# `make demo`: builds the package into build/library and runs inst/examples/quakes.R and
+# segmentation.R.
 
 set -e
 cd "$(dirname "$0")/.."

@@ -9,7 +9,8 @@ Rules:
   2. `algo` names no backend.
   3. No two files import each other, directly or through others, save the loops in LOOPS.
 
-  4. Where a folder's mod.rs says "It imports", it names every module next to it that the folder imports.
+  4. Where a folder's mod.rs says "It imports", it names every module next to it that the folder
+     imports.
 
 Tests do not count. An import of a folder's name counts for the file from which the folder's mod.rs
 takes it. Rule 3 leaves mod.rs itself out: a folder and its modules name each other by nature.
@@ -26,9 +27,11 @@ SRC = pathlib.Path(__file__).resolve().parent.parent / "src" / "rust" / "src"
 ORDER = {
     "": ["base", "cost", "tiles", "device", "foreign", "saved", "algo", "backend", "r"],
     "algo": ["krylov", "sparse multigrid", "systems dense", "lp tiled segmentation", "update"],
-    "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution", "simplex", "interior_point", "solve"],
+    "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution",
+        "simplex", "interior_point", "solve"],
     "backend/cpu": [
-        "vector", "matrix", "gemm", "triangular", "elementwise cholesky lu update multigrid", "qr", "device",
+        "vector", "matrix", "gemm", "triangular", "elementwise cholesky lu update multigrid", "qr",
+        "device",
     ],
     "backend/cuda": [
         "driver", "transfer", "matrix", "gemm", "precision panel", "triangular", "elementwise",
@@ -150,7 +153,8 @@ class Crate:
                 for path, name in flatten(tree):
                     paths.append(path)
                     # An imported folder counts for the modules that the text names in it.
-                    paths += [path + [child] for child in re.findall(rf"\b{re.escape(name)}::(\w+)", body)]
+                    paths += [path + [child]
+                        for child in re.findall(rf"\b{re.escape(name)}::(\w+)", body)]
             for path in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", body):
                 paths.append(path.split("::"))
             for path in paths:
@@ -210,7 +214,8 @@ def unnamed(graph: dict) -> list:
             siblings = {t[len(folder) - 1] for t in targets if t[:len(folder) - 1] == folder[:-1]
                         and t[:len(folder)] != folder and len(t) >= len(folder)}
             if inside and len(folder) > 1 and siblings - named:
-                wrong.append(f"{head.relative_to(SRC)}: does not name {', '.join(sorted(siblings - named))}")
+                wrong.append(
+                    f"{head.relative_to(SRC)}: does not name {', '.join(sorted(siblings - named))}")
     return sorted(set(wrong))
 
 
@@ -223,7 +228,8 @@ def main() -> None:
             if "--graph" in sys.argv[1:]:
                 print(f"{crate.file[module]} -> {crate.file[to]}")
             if module[0] == "algo" and to[0] == "backend":
-                wrong.append(f"{crate.file[module]}: algo names no backend, but imports {crate.file[to]}")
+                wrong.append(
+                    f"{crate.file[module]}: algo names no backend, but imports {crate.file[to]}")
             common = 0
             while common < min(len(module), len(to)) and module[common] == to[common]:
                 common += 1
@@ -233,13 +239,16 @@ def main() -> None:
             level = {name: i for i, names in enumerate(order) for name in names.split()}
             above, below = module[common], to[common]
             if above in level and below in level and level[below] >= level[above]:
-                wrong.append(f"{crate.file[module]}: {above} must not import {below}, but imports {crate.file[to]}")
+                wrong.append(
+                    f"{crate.file[module]}: {above} must not import {below}, "
+                    f"but imports {crate.file[to]}")
     files = {m: {t for t in to if crate.file[t].name != "mod.rs"}
              for m, to in graph.items() if crate.file[m].name != "mod.rs"}
     for part in loops(files):
         names = {str(crate.file[m]) for m in part}
         if names not in LOOPS:
-            edges = [f"    {crate.file[m]} -> {crate.file[t]}" for m in sorted(part) for t in sorted(files[m] & part)]
+            edges = [f"    {crate.file[m]} -> {crate.file[t]}" for m in sorted(part)
+                for t in sorted(files[m] & part)]
             wrong.append("files import each other in a loop:\n" + "\n".join(edges))
     for line in wrong:
         print(line)

@@ -1,13 +1,16 @@
 #!/bin/sh
-# Formatting, the direction of imports, and clippy for the four feature sets. With an argument, one of
-# them: format (and imports), core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no R), default.
+# Formatting, the direction of imports, and clippy for the four feature sets. With an argument, one
+# of
+# them: format (and imports), core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no
+# R), default.
 
 set -e
 cd "$(dirname "$0")/.."
 . tools/env.sh
 cd src/rust
 
-# Each release of clippy knows new lints. What this one says is fatal; what only a later one says is shown.
+# Each release of clippy knows new lints. What this one says is fatal; what only a later one says is
+# shown.
 reference=1.95
 level="-D warnings"
 if rustc --version | awk -v reference="$reference" '

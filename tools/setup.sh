@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make demo` or `make test` needs and this machine lacks: Debian packages by apt, Rust by rustup.
-# Usage: tools/setup.sh demo|test      Quick, and silent, where nothing is missing.
+# Installs what `make demo` or `make test` needs and this machine lacks: Debian packages by apt,
+# Rust by rustup. Usage: tools/setup.sh demo|test      Quick, and silent, where nothing is missing.
 
 set -e
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/bin/sh
-# R CMD check, with all tests, of the source package on the R of Debian's next release: in a chroot, without network.
-# The chroot stays in build/next-root, and the compiled crates in it, so that the next run is quick.
-# Needs Linux, root, debootstrap and a Debian mirror. Where one is missing it prints a line that begins with
-# "test-next: left out:", and exits with 0, or with 1 where CUDAFACTOR_REQUIRE_NEXT=1.
-# CUDAFACTOR_DEBIAN_MIRROR names another mirror.
+# R CMD check, with all tests, of the source package on the R of Debian's next release: in a chroot,
+# without network. The chroot stays in build/next-root, and the compiled crates in it, so that the
+# next run is quick. Needs Linux, root, debootstrap and a Debian mirror. Where one is missing it
+# prints a line that begins with "test-next: left out:", and exits with 0, or with 1 where
+# CUDAFACTOR_REQUIRE_NEXT=1. CUDAFACTOR_DEBIAN_MIRROR names another mirror.
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh
@@ -27,7 +27,8 @@ left_out() {
   exit
 }
 
-# Mounts and processes of such a command end with it, however it ends, and nobody else sees the mounts.
+# Mounts and processes of such a command end with it, however it ends, and nobody else sees the
+# mounts.
 alone() { unshare --mount --propagation private --pid --fork --kill-child "$@"; }
 
 # in_root COMMAND: a shell command in the chroot, without what the environment here says.

@@ -53,7 +53,8 @@ rust_tests() {
   (cd src/rust && cargo test -j 2 --locked "$@")
 }
 
-# All of them ran with CUDA and R, and what is left out without these is left out of the library: some programs tell.
+# All of them ran with CUDA and R, and what is left out without these is left out of the library:
+# some programs tell.
 rust_tests_of_core() {
   rust_tests --no-default-features --lib --test fork &&
     rust_tests --no-default-features --test dense --test update -- \

@@ -21,7 +21,8 @@ import tomllib
 
 import crates
 
-UNUSED_FOLDERS = {"tests", "test", "benches", "bench", "examples", "example", "docs", "doc", "ci", "fuzz"}
+UNUSED_FOLDERS = {"tests", "test", "benches", "bench", "examples", "example", "docs", "doc", "ci",
+    "fuzz"}
 LICENCE_STEMS = ("licen", "copying", "copyright", "notice", "unlicense")
 
 
@@ -108,7 +109,8 @@ def main():
     output.write_bytes(data)
     stamp.write_text(key())
     shutil.rmtree(vendor)
-    print(f"{output}: {kept} crates and {len(folder_names(entries)) - kept} stubs, {len(data) / 1e6:.2f} MB")
+    print(f"{output}: {kept} crates and {len(folder_names(entries)) - kept} stubs, "
+          f"{len(data) / 1e6:.2f} MB")
 
 
 def folder_names(entries):

@@ -11,7 +11,8 @@ import torch
 
 torch.set_grad_enabled(False)
 gpus = torch.cuda.device_count()
-print("# torch", torch.__version__, "cuda", torch.version.cuda, torch.cuda.get_device_name(), "x", gpus, flush=True)
+print("# torch", torch.__version__, "cuda", torch.version.cuda, torch.cuda.get_device_name(), "x",
+    gpus, flush=True)
 
 
 def median(call, repeats):
@@ -68,7 +69,8 @@ class Multi:
         blocks = [list(range(d * block, n, gpus * block)) for d in range(gpus)]
         # Whole blocks everywhere, as many as the first device has.
         most = len(blocks[0]) * block
-        local = [torch.empty((most, n), dtype=torch.float64, device=f"cuda:{d}") for d in range(gpus)]
+        local = [torch.empty((most, n), dtype=torch.float64, device=f"cuda:{d}")
+            for d in range(gpus)]
 
         def fill():
             # Of the matrix, and of the rest of its blocks, the lower triangle alone is looked at.
@@ -83,12 +85,15 @@ class Multi:
 
         desc = ctypes.c_void_p()
         sizes = (ctypes.c_int64(n), ctypes.c_int64(n), ctypes.c_int64(n), ctypes.c_int64(block))
-        self.call("cusolverMgCreateMatrixDesc", ctypes.byref(desc), *sizes, ctypes.c_int(self.DOUBLE), self.grid)
+        self.call("cusolverMgCreateMatrixDesc", ctypes.byref(desc), *sizes,
+            ctypes.c_int(self.DOUBLE), self.grid)
         matrix = (ctypes.c_void_p * gpus)(*[t.data_ptr() for t in local])
         lwork = ctypes.c_int64()
-        front = (self.handle, ctypes.c_int(self.LOWER), ctypes.c_int(n), matrix, 1, 1, desc, ctypes.c_int(self.DOUBLE))
+        front = (self.handle, ctypes.c_int(self.LOWER), ctypes.c_int(n), matrix, 1, 1, desc,
+            ctypes.c_int(self.DOUBLE))
         self.call("cusolverMgPotrf_bufferSize", *front, ctypes.byref(lwork))
-        work = [torch.empty(lwork.value, dtype=torch.float64, device=f"cuda:{d}") for d in range(gpus)]
+        work = [torch.empty(lwork.value, dtype=torch.float64, device=f"cuda:{d}")
+            for d in range(gpus)]
         spaces = (ctypes.c_void_p * gpus)(*[w.data_ptr() for w in work])
         info = ctypes.c_int()
         times = []
@@ -120,9 +125,11 @@ for n in map(int, sys.argv[1:]):
     up = up + up.T
     up.diagonal().add_(float(n))
     s = up.cpu().numpy()
-    print(f"cusolver_device,{n},{median(lambda: torch.linalg.cholesky_ex(up), repeats):.6f}", flush=True)
+    print(f"cusolver_device,{n},{median(lambda: torch.linalg.cholesky_ex(up), repeats):.6f}",
+        flush=True)
     del up
-    host = median(lambda: torch.linalg.cholesky(torch.from_numpy(s).to("cuda:0")).cpu().numpy(), repeats)
+    host = median(lambda: torch.linalg.cholesky(torch.from_numpy(s).to("cuda:0")).cpu().numpy(),
+        repeats)
     print(f"cusolver_host,{n},{host:.6f}", flush=True)
     torch.cuda.empty_cache()
     if multi:

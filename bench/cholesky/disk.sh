@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a disk does past the system's cache: so many processes that read and that write at once, 32 MiB at a time, a file each with room reserved.
+# What a disk does past the system's cache: so many processes that read and that write at once, 32
+# MiB at a time, a file each with room reserved.
 #   sh bench/cholesky/disk.sh FOLDER READERS WRITERS GIB
 # Prints the seconds that all took for GIB GiB together. Needs dd and fallocate.
 

@@ -78,10 +78,13 @@ def measure(threads, sizes):
 
         for operation, peer, prepare, call in [
             ("matmult", "%*%", copy(x), lambda: blas.dgemm(1.0, x, y, c=c, overwrite_c=1)),
-            ("crossprod", "crossprod()", copy(x), lambda: blas.dsyrk(1.0, x, c=c, trans=1, overwrite_c=1)),
-            ("chol", "chol()", copy(spd), lambda: lapack.dpotrf(c, lower=0, clean=0, overwrite_a=1)),
+            ("crossprod", "crossprod()", copy(x),
+                lambda: blas.dsyrk(1.0, x, c=c, trans=1, overwrite_c=1)),
+            ("chol", "chol()", copy(spd),
+                lambda: lapack.dpotrf(c, lower=0, clean=0, overwrite_a=1)),
             ("qr", "dgeqrf", copy(x), lambda: lapack.dgeqrf(c, lwork=64 * n, overwrite_a=1)),
-            ("qr_pivoted", "qr(LAPACK=TRUE)", copy(x), lambda: lapack.dgeqp3(c, lwork=64 * n, overwrite_a=1)),
+            ("qr_pivoted", "qr(LAPACK=TRUE)", copy(x),
+                lambda: lapack.dgeqp3(c, lwork=64 * n, overwrite_a=1)),
             ("solve", "solve()", copy(x), lambda: lapack.dgesv(c, b, overwrite_a=1)),
         ]:
             ms, quiet = median_ms(prepare, call, threads, budget=8)
@@ -95,7 +98,8 @@ def main(sizes):
     folder.mkdir(exist_ok=True)
     lines = []
     for threads in (1, 2):
-        env = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+        env = {k: v for k, v in os.environ.items()
+            if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
         env["OPENBLAS_NUM_THREADS"] = str(threads)
         command = [sys.executable, __file__, "--measure", str(threads), *map(str, sizes)]
         run = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)

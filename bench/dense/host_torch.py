@@ -60,7 +60,8 @@ def touch(size, threads=16, huge=14):
         libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), huge)
         step = size // threads
         workers = [
-            threading.Thread(target=ctypes.memset, args=(at + i * step, 0, step)) for i in range(threads)
+            threading.Thread(target=ctypes.memset, args=(at + i * step, 0, step))
+            for i in range(threads)
         ]
         start = time.perf_counter()
         for w in workers:
@@ -84,7 +85,8 @@ def calls(n):
         "chol": lambda: torch.linalg.cholesky(up(s)).cpu().numpy(),
         "lu": lambda: torch.linalg.lu_factor(up(a))[0].cpu().numpy(),
         "qr": lambda: torch.linalg.qr(up(a), mode="r")[1].cpu().numpy(),
-    }, {"product": lambda x=up(a), y=up(b): x @ y, "chol": lambda x=up(s): torch.linalg.cholesky_ex(x)}
+    }, {"product": lambda x=up(a), y=up(b): x @ y,
+        "chol": lambda x=up(s): torch.linalg.cholesky_ex(x)}
 
 
 machine()

@@ -1,10 +1,14 @@
 #!/bin/sh
-# Linear programs beside HiGHS (simplex, IPX, HiPO) in the same run: NETLIB's problems, and random dense ones.
+# Linear programs beside HiGHS (simplex, IPX, HiPO) in the same run: NETLIB's problems, and random
+# dense ones.
 #   sh bench/lp/lp-netlib.sh FOLDER [ORDER...]
-# FOLDER has the MPS files and optima.csv; ORDERs are rows of dense problems m x 2m (500 1000), of which each method of HiGHS is stopped after CUDAFACTOR_LP_SECONDS (120).
-# CUDAFACTOR_LP_WORK is a folder for what is made on the way; what HiGHS did to dense problems is taken from its dense.csv where it has one, and problems that are not
-# in it have no peer. Its lines with # after the first one are notes for the result.
-# Needs R with the package, with slam for a GPU, and a python with highspy and numpy: CUDAFACTOR_LP_PYTHON (python3). Writes lp-netlib-DEVICE.md and .csv, of CUDAFACTOR_BENCH_DEVICE (cpu).
+# FOLDER has the MPS files and optima.csv; ORDERs are rows of dense problems m x 2m (500 1000), of
+# which each method of HiGHS is stopped after CUDAFACTOR_LP_SECONDS (120). CUDAFACTOR_LP_WORK is a
+# folder for what is made on the way; what HiGHS did to dense problems is taken from its dense.csv
+# where it has one, and problems that are not in it have no peer. Its lines with # after the first
+# one are notes for the result. Needs R with the package, with slam for a GPU, and a python with
+# highspy and numpy: CUDAFACTOR_LP_PYTHON (python3). Writes lp-netlib-DEVICE.md and .csv, of
+# CUDAFACTOR_BENCH_DEVICE (cpu).
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$1

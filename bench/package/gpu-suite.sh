@@ -1,11 +1,13 @@
 #!/bin/sh
-# The whole test suite on a machine with a GPU, where skipping is failing, and NVIDIA's memory and race checkers over the
-# Rust tests of the GPU, beside the others. Needs R with the package and testthat, and the Rust test programs; no compiler.
+# The whole test suite on a machine with a GPU, where skipping is failing, and NVIDIA's memory and
+# race checkers over the Rust tests of the GPU, beside the others. Needs R with the package and
+# testthat, and the Rust test programs; no compiler.
 #   sh bench/package/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md [PART]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`);
-# TESTTHAT: the folder tests/testthat of the sources. CUDAFACTOR_COMMIT names the commit they were built from.
-# PART: rust (with the checkers), r, documents (the R blocks of README.md and the examples of help pages, with the options of a new
-# session); all where none is given, which takes ten minutes or so. A part is added to RESULT.md where that is there.
+# TESTTHAT: the folder tests/testthat of the sources. CUDAFACTOR_COMMIT names the commit they were
+# built from. PART: rust (with the checkers), r, documents (the R blocks of README.md and the
+# examples of help pages, with the options of a new session); all where none is given, which takes
+# ten minutes or so. A part is added to RESULT.md where that is there.
 
 # begin RESULT: its head, where it has none.
 begin() {
@@ -49,7 +51,8 @@ alone() {
   esac
 }
 
-# batches N COMMAND: runs COMMAND for each line of what it reads, N at a time, and waits for all of them.
+# batches N COMMAND: runs COMMAND for each line of what it reads, N at a time, and waits for all of
+# them.
 batches() {
   started=
   while read -r each; do
@@ -113,7 +116,8 @@ r() {
       Sys.getenv("TESTTHAT_DIR"), filter = Sys.getenv("TESTTHAT_FILE"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
     )
     r <- as.data.frame(tests)
-    # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a GPU is an error of theirs.
+    # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a
+    # GPU is an error of theirs.
     bad <- sum(r$failed) + sum(r$error)
     cat(sprintf("test result: %d passed; %d failed\n", sum(r$passed), bad))
     for (test in tests) for (result in test$results) {

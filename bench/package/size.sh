@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes bench/results/size.md, what the package costs to carry and to install, and the sizes in cran-comments.md.
-# Run it at each release, from the repository's root, after `make build`, on an idle machine:
+# Writes bench/results/size.md, what the package costs to carry and to install, and the sizes in
+# cran-comments.md. Run it at each release, from the repository's root, after `make build`, on an
+# idle machine:
 #   sh bench/package/size.sh [OUTPUT [COMMENTS]]
 
 set -e

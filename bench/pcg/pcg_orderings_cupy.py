@@ -15,7 +15,8 @@ import numpy as np
 def load_cusparse():
     names = ["libcusparse.so.12", "libcusparse.so"]
     for folder in sys.path + ["/usr/local/cuda/lib64"]:
-        names += sorted(glob.glob(folder + "/nvidia/*/lib/libcusparse.so.*")) + sorted(glob.glob(folder + "/libcusparse.so.*"))
+        names += sorted(glob.glob(folder + "/nvidia/*/lib/libcusparse.so.*"))
+        names += sorted(glob.glob(folder + "/libcusparse.so.*"))
     for name in names:
         try:
             return ctypes.CDLL(name)
@@ -51,18 +52,21 @@ class Triangle:
         self.held = (starts, columns, values, x, y)
         self.matrix = ctypes.c_void_p()
         check(lib.cusparseCreateCsr(
-            ctypes.byref(self.matrix), ctypes.c_int64(n), ctypes.c_int64(n), ctypes.c_int64(entries), pointer(starts), pointer(columns), pointer(values),
+            ctypes.byref(self.matrix), ctypes.c_int64(n), ctypes.c_int64(n),
+            ctypes.c_int64(entries), pointer(starts), pointer(columns), pointer(values),
             INDEX_32, INDEX_32, BASE_ZERO, REAL_64,
         ))
         for attribute, value in ((FILL, mode), (DIAGONAL, NON_UNIT)):
             value = ctypes.c_int(value)
-            check(lib.cusparseSpMatSetAttribute(self.matrix, attribute, ctypes.byref(value), ctypes.c_size_t(4)))
+            check(lib.cusparseSpMatSetAttribute(self.matrix, attribute, ctypes.byref(value),
+                ctypes.c_size_t(4)))
         self.x, self.y, self.plan = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         check(lib.cusparseCreateDnVec(ctypes.byref(self.x), ctypes.c_int64(n), pointer(x), REAL_64))
         check(lib.cusparseCreateDnVec(ctypes.byref(self.y), ctypes.c_int64(n), pointer(y), REAL_64))
         check(lib.cusparseSpSV_createDescr(ctypes.byref(self.plan)))
         size = ctypes.c_size_t()
-        arguments = (handle, PLAIN, ctypes.byref(one), self.matrix, self.x, self.y, REAL_64, DEFAULT, self.plan)
+        arguments = (handle, PLAIN, ctypes.byref(one), self.matrix, self.x, self.y, REAL_64,
+            DEFAULT, self.plan)
         check(lib.cusparseSpSV_bufferSize(*arguments, ctypes.byref(size)))
         self.buffer = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
         check(lib.cusparseSpSV_analysis(*arguments, pointer(self.buffer)))
@@ -76,7 +80,8 @@ def read(file):
     with open(file, "rb") as f:
         n, entries = (int(v) for v in np.fromfile(f, np.float64, 2))
         starts, columns = np.fromfile(f, np.int32, n + 1), np.fromfile(f, np.int32, entries)
-        return n, entries, cupy.asarray(starts), cupy.asarray(columns), cupy.asarray(np.fromfile(f, np.float64, entries))
+        return n, entries, cupy.asarray(starts), cupy.asarray(columns), \
+            cupy.asarray(np.fromfile(f, np.float64, entries))
 
 
 def now():

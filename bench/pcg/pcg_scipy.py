@@ -16,7 +16,8 @@ one = sp.identity(side)
 a = (sp.kron(line, one) + sp.kron(one, line)).tocsr()
 n = side * side
 # The argument has had two names.
-limit = {"rtol": tol} if tuple(int(v) for v in scipy.__version__.split(".")[:2]) >= (1, 12) else {"tol": tol}
+limit = {"rtol": tol} if tuple(int(v) for v in scipy.__version__.split(".")[:2]) >= (
+    1, 12) else {"tol": tol}
 diagonal = a.diagonal()
 jacobi = LinearOperator((n, n), lambda r: r / diagonal)
 for way, m in (("scipy cg, none", None), ("scipy cg, jacobi", jacobi)):
@@ -29,4 +30,5 @@ for way, m in (("scipy cg, none", None), ("scipy cg, jacobi", jacobi)):
     start = time.perf_counter()
     x, _ = cg(a, b, M=m, maxiter=100000, atol=0.0, callback=step, **limit)
     took = time.perf_counter() - start
-    print(f'"{way}",{count},{took:.3f},{np.linalg.norm(b - a @ x) / np.linalg.norm(b):.3e}', flush=True)
+    print(f'"{way}",{count},{took:.3f},{np.linalg.norm(b - a @ x) / np.linalg.norm(b):.3e}',
+        flush=True)

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Segmentation by random walks beside scikit-image and a route by package Matrix, in the same run: the images of a folder, and synthetic ones of SIDE x SIDE pixels.
+# Segmentation by random walks beside scikit-image and a route by package Matrix, in the same run:
+# the images of a folder, and synthetic ones of SIDE x SIDE pixels.
 #   sh bench/segmentation/random-walker.sh FOLDER [SIDE...]
-# FOLDER has the images with their seeds; SIDEs are 512 and 1024 if none is given; a method of scikit-image is stopped after CUDAFACTOR_RW_SECONDS (180) for an image. All on so many threads
-# as CUDAFACTOR_RW_THREADS says (2).
-# Needs R with the package and Matrix, and a python with scikit-image: CUDAFACTOR_RW_PYTHON (python3). Writes random-walker-cpu.md and .csv.
+# FOLDER has the images with their seeds; SIDEs are 512 and 1024 if none is given; a method of
+# scikit-image is stopped after CUDAFACTOR_RW_SECONDS (180) for an image. All on so many threads as
+# CUDAFACTOR_RW_THREADS says (2). Needs R with the package and Matrix, and a python with
+# scikit-image: CUDAFACTOR_RW_PYTHON (python3). Writes random-walker-cpu.md and .csv.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$1

@@ -23,7 +23,8 @@ def volume(side):
     """The plane's waves, with slices of them, a ball and noise; three cubes as seeds."""
     at = (np.arange(side) / side).astype(float)
     r, c, d = np.meshgrid(at, at, at, indexing="ij", sparse=True)
-    image = 0.5 + 0.3 * np.sin(9 * r) * np.cos(7 * c) * np.cos(5 * d) + 0.1 * (np.sqrt((r - 0.5)**2 + (c - 0.5)**2 + (d - 0.5)**2) < 0.2)
+    image = 0.5 + 0.3 * np.sin(9 * r) * np.cos(7 * c) * np.cos(5 * d) + 0.1 * (
+        np.sqrt((r - 0.5)**2 + (c - 0.5)**2 + (d - 0.5)**2) < 0.2)
     image = image + 0.05 * np.random.default_rng(side).uniform(-0.5, 0.5, image.shape)
     seeds = np.zeros(image.shape, int)
     width = max(side // 40, 1)
@@ -49,8 +50,10 @@ def one(work, name, method):
     from skimage.segmentation import random_walker
     warnings.simplefilter("ignore")
     shape = tuple(n for n in cases(work)[name] if n > 1)
-    image = np.ascontiguousarray(np.fromfile(os.path.join(work, name + ".image")).reshape(shape, order="F"))
-    seeds = np.ascontiguousarray(np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape(shape, order="F"))
+    image = np.ascontiguousarray(
+        np.fromfile(os.path.join(work, name + ".image")).reshape(shape, order="F"))
+    seeds = np.ascontiguousarray(
+        np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape(shape, order="F"))
     begin = time.perf_counter()
     labels = random_walker(image, seeds, beta=130, mode=method, tol=1e-6)
     took = time.perf_counter() - begin
@@ -63,9 +66,11 @@ def commands(work):
     for name, (rows, columns, slices) in cases(work).items():
         small = slices == 1 and rows * columns <= MOST
         for method in ("bf", "cg_j", "cg") if small else ("cg_j", "cg"):
-            yield name, method, [sys.executable, os.path.abspath(__file__), "one", work, name, method]
+            yield name, method, [sys.executable, os.path.abspath(__file__), "one", work, name,
+                method]
         if small:
-            yield name, "matrix", ["Rscript", os.path.join(here, "random-walker-large.R"), "matrix", work, name]
+            yield name, "matrix", ["Rscript", os.path.join(here, "random-walker-large.R"), "matrix",
+                work, name]
 
 
 def peers(work, seconds):
@@ -78,7 +83,8 @@ def peers(work, seconds):
         # Two on a core would time each other.
         for name, method, command in waiting[:len(cores)]:
             core = cores.pop()
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **alone},
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, **alone},
                                        preexec_fn=lambda core=core: os.sched_setaffinity(0, {core}))
             running.append((name, method, process, core, time.perf_counter() + seconds))
             waiting.pop(0)

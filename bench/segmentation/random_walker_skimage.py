@@ -13,8 +13,10 @@ import warnings
 import numpy as np
 
 CASES = (
-    ("phantom192", "phantom192_seeds", 130), ("phantom192", "phantom192_seeds", 1000), ("phantom192", "phantom192_masked_seeds", 130),
-    ("ct192", "ct192_seeds", 130), ("ct192", "ct192_seeds", 1000), ("cat341x256", "cat341x256_seeds", 130), ("coins", "coins_seeds2", 130),
+    ("phantom192", "phantom192_seeds", 130), ("phantom192", "phantom192_seeds", 1000),
+    ("phantom192", "phantom192_masked_seeds", 130),
+    ("ct192", "ct192_seeds", 130), ("ct192", "ct192_seeds", 1000),
+    ("cat341x256", "cat341x256_seeds", 130), ("coins", "coins_seeds2", 130),
     ("coins", "coins_seeds2", 1000), ("coins", "coins_seeds25", 130))
 
 
@@ -43,7 +45,8 @@ def make(folder, work, sides):
     for image, name, beta in CASES:
         seeds = imread(os.path.join(folder, name + ".png")).astype(int)
         seeds[seeds == 255] = -1
-        put(work, f"{name}_b{beta}", imread(os.path.join(folder, image + ".png")) / 255, seeds, beta)
+        put(work, f"{name}_b{beta}", imread(os.path.join(folder, image + ".png")) / 255, seeds,
+            beta)
     for side in sides:
         put(work, f"synthetic{side}", *synthetic(int(side)), 130)
 
@@ -58,16 +61,20 @@ def one(work, name, method):
     warnings.simplefilter("ignore")
     rows, columns, channels, beta = cases(work)[name]
     shape = (rows, columns, channels) if channels > 1 else (rows, columns)
-    image = np.ascontiguousarray(np.fromfile(os.path.join(work, name + ".image")).reshape(shape, order="F"))
-    seeds = np.ascontiguousarray(np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape((rows, columns), order="F"))
+    image = np.ascontiguousarray(
+        np.fromfile(os.path.join(work, name + ".image")).reshape(shape, order="F"))
+    seeds = np.ascontiguousarray(
+        np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape((rows, columns), order="F"))
     axis = -1 if channels > 1 else None
     runs = []
     for _ in range(3 if rows < 1000 else 1):
         wall, cpu = time.perf_counter(), time.process_time()
-        p = random_walker(image, seeds.copy(), beta=beta, mode=method, tol=1e-6, return_full_prob=True, channel_axis=axis)
+        p = random_walker(image, seeds.copy(), beta=beta, mode=method, tol=1e-6,
+            return_full_prob=True, channel_axis=axis)
         runs.append((time.perf_counter() - wall, time.process_time() - cpu))
     if method == "bf":
-        np.moveaxis(np.asarray(p, float), 0, -1).ravel(order="F").tofile(os.path.join(work, name + ".prob"))
+        np.moveaxis(np.asarray(p, float), 0, -1).ravel(order="F").tofile(
+            os.path.join(work, name + ".prob"))
     print(",".join(str(x) for x in (name, method, *(min(r) for r in zip(*runs)))), flush=True)
 
 
@@ -83,7 +90,8 @@ def main():
         for name in cases(rest[0]):
             for method in ("bf", "cg_j"):
                 try:
-                    subprocess.run([sys.executable, __file__, "one", rest[0], name, method], timeout=float(rest[1]), check=False)
+                    subprocess.run([sys.executable, __file__, "one", rest[0], name, method],
+                        timeout=float(rest[1]), check=False)
                 except subprocess.TimeoutExpired:
                     pass
 

@@ -14,7 +14,8 @@ static double now(void) {
 
 /* R of n x n becomes the factor of R'R + VV' or, where `down`, R'R - VV'; V of n x k is lost; `w` has room for n. `info` is qrupdate's, of the first column that
  * has no downdate, and zero where all have one. */
-void qrupdate_columns(const int *n, const int *k, const int *down, double *r, double *v, double *w, double *seconds, int *info) {
+void qrupdate_columns(const int *n, const int *k, const int *down, double *r, double *v, double *w,
+                      double *seconds, int *info) {
   double start = now();
   *info = 0;
   for (int j = 0; j < *k && *info == 0; j++) {

@@ -8,7 +8,8 @@ import torch
 
 torch.set_grad_enabled(False)
 device = "cuda:0"
-print("# torch", torch.__version__, "cuda", torch.version.cuda, torch.cuda.get_device_name(), flush=True)
+print("# torch", torch.__version__, "cuda", torch.version.cuda, torch.cuda.get_device_name(),
+    flush=True)
 
 
 def seconds(call, repeats=7):

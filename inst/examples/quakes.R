@@ -28,8 +28,8 @@ say(if (gpu_available()) {
 head_line("1. Where are the sinking plates? A Gaussian process, by gpu_chol()")
 say("Around Fiji two plates sink into the mantle, the Pacific one under Tonga and the Australian one
 under Vanuatu, and earthquakes happen along them. R's data set 'quakes' has 1000 with their
-position and depth. We take the depth to be a smooth surface over the map plus noise (quakes off the plate,
-errors of location), and learn from 800 quakes how smooth and how noisy.")
+position and depth. We take the depth to be a smooth surface over the map plus noise (quakes
+off the plate, errors of location), and learn from 800 quakes how smooth and how noisy.")
 
 # Great-circle distances in km between two sets of points given as columns long, lat.
 distances <- function(a, b) {
@@ -219,7 +219,8 @@ drawn <- tryCatch({
 
 head_line("2. The same mean by another road: a linear system, by gpu_solve()")
 say("The mean depth m came out of the Cholesky factor. It also solves
-[K 1; 1' 0] [w; m] = [depth; 0]: a symmetric matrix that is not positive definite, so that Cholesky cannot factor it and LU must.")
+[K 1; 1' 0] [w; m] = [depth; 0]: a symmetric matrix that is not positive definite, so that
+Cholesky cannot factor it and LU must.")
 
 k <- matern(distances(where, where), best[["range"]])
 diag(k) <- 1 + best[["noise"]]

@@ -7,7 +7,8 @@ LIBRARY = build/library
   authors check test-gpu size bench bench-peers figures results site clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | \
+	  awk -F'|' '{ printf "%-19s %s\n", $$1, $$2 }'
 
 demo: ## a first look: builds the package, runs two of inst/examples, writes demo-output/
 	sh tools/demo.sh
@@ -60,7 +61,8 @@ bench: ## times of the installed package beside base R's, in build/bench.md
 	Rscript inst/examples/compare.R build/bench.md
 
 bench-peers: ## our kernels beside cuBLAS and cuSOLVER, on a machine with a GPU and those libraries
-	sh bench/dense/gpu-peers.sh --routines gemm,syrk,trsm,potrf,potrf_batched,sgemm,strsm,spotrf,spotrf_batched
+	sh bench/dense/gpu-peers.sh \
+	  --routines gemm,syrk,trsm,potrf,potrf_batched,sgemm,strsm,spotrf,spotrf_batched
 	sh bench/dense/gpu-peers.sh -o gpu-peers-lu-qr \
 	  --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 

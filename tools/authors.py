@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes inst/AUTHORS and LICENSE.note: who wrote the Rust crates compiled into the package, and their licences.
+"""Writes inst/AUTHORS and LICENSE.note: who wrote the Rust crates compiled into the package, and
+their licences.
 
 Usage: tools/authors.py [--check]     --check compares instead of writing.
 """
@@ -47,8 +48,8 @@ def render():
 
     by_licence = {}
     for package in found:
-        by_licence.setdefault(licence(package),
-            []).append(f"{package['name']} {package['version']}")
+        named = f"{package['name']} {package['version']}"
+        by_licence.setdefault(licence(package), []).append(named)
     note = [NOTE_HEADER]
     for expression in sorted(by_licence):
         note.append(f"{expression}\n" + "".join(f"  {crate}\n" for crate in by_licence[expression]))

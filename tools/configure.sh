@@ -14,7 +14,8 @@ PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:$HOME/.cargo/bin"
 export PATH
 
 needed=$(sed -n 's/.*rustc (>= \([0-9.]*\)).*/\1/p' DESCRIPTION)
-advice="Install Rust $needed or later from https://rustup.rs (or, where it is new enough, by 'apt-get install cargo'), then install cudafactor again."
+advice="Install Rust $needed or later from https://rustup.rs (or, where it is new enough, \
+by 'apt-get install cargo'), then install cudafactor again."
 
 for tool in cargo rustc; do
   command -v "$tool" >/dev/null 2>&1 ||
@@ -33,7 +34,8 @@ at_least() {
 
 rustc_version=$(rustc --version | sed 's/^rustc \([0-9]*\.[0-9]*\).*/\1/')
 at_least "$rustc_version" "$needed" ||
-  stop "rustc $rustc_version is older than $needed. $advice With rustup installed, 'rustup update stable' does it."
+  stop "rustc $rustc_version is older than $needed. $advice \
+With rustup installed, 'rustup update stable' does it."
 
 cargo --version
 rustc --version
@@ -64,7 +66,10 @@ fi
 # library and export only what R looks up. The library is never unloaded: its threads and R's
 # collector run its code.
 case $(uname -s) in
-  Linux) features=${CUDAFACTOR_FEATURES:-cuda,r} link_flags="-lpthread -ldl -lm -Wl,-S,--exclude-libs,ALL,-z,nodelete" ;;
+  Linux)
+    features=${CUDAFACTOR_FEATURES:-cuda,r}
+    link_flags="-lpthread -ldl -lm -Wl,-S,--exclude-libs,ALL,-z,nodelete"
+    ;;
   *) features=r link_flags= ;;
 esac
 # Vectors of 512 bits: rustc knows their instructions from this release on.

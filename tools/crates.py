@@ -24,7 +24,8 @@ def cargo(*arguments):
 
 
 def compiled():
-    """The (name, version) of every crate that a build on one of TARGETS compiles, tests left out."""
+    """The (name, version) of every crate that a build on one of TARGETS compiles, without
+    tests."""
     found = set()
     for target in TARGETS:
         listing = cargo(

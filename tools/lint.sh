@@ -1,8 +1,7 @@
 #!/bin/sh
-# Formatting, the direction of imports, and clippy for the four feature sets. With an argument, one
-# of
-# them: format (and imports), core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no
-# R), default.
+# Formatting, the direction of imports, the length of lines, and clippy for the four feature sets.
+# With an argument, one of them: format (with imports and lines), core (no R, no CUDA), r (no
+# CUDA, as on macOS and Windows), cuda (no R), default.
 
 set -e
 cd "$(dirname "$0")/.."
@@ -14,7 +13,8 @@ cd src/rust
 reference=1.95
 level="-D warnings"
 if rustc --version | awk -v reference="$reference" '
-  { split($2, have, "."); split(reference, known, "."); exit !(have[1] > known[1] || have[2] > known[2]) }'; then
+  { split($2, have, "."); split(reference, known, ".")
+    exit !(have[1] > known[1] || have[2] > known[2]) }'; then
   echo "this clippy is newer than $reference: its warnings do not count as failures"
   level="-W warnings"
 fi
@@ -25,7 +25,11 @@ clippy() {
 }
 
 what=${1:-all}
-case $what in all | format) cargo fmt --check && python3 ../../tools/imports.py ;; esac
+case $what in
+  all | format)
+    cargo fmt --check && python3 ../../tools/imports.py && python3 ../../tools/lines.py
+    ;;
+esac
 case $what in all | core) clippy --no-default-features ;; esac
 case $what in all | r) clippy --no-default-features --features r ;; esac
 case $what in all | cuda) clippy --no-default-features --features cuda ;; esac

@@ -86,11 +86,14 @@ if rust_is_missing; then
     rustup toolchain install "$toolchain" --profile minimal
     rustup default "$toolchain"
   else
-    say "no Rust $needed or later here: installing $toolchain for this user with rustup (https://rustup.rs)"
+    say "no Rust $needed or later here: installing $toolchain for this user with rustup" \
+      "(https://rustup.rs)"
     mkdir -p build
     # What https://sh.rustup.rs serves, from the host that the toolchain comes from.
-    curl --proto '=https' --tlsv1.2 -sSf -o build/rustup-init.sh https://static.rust-lang.org/rustup/rustup-init.sh
-    sh build/rustup-init.sh -y -q --profile minimal --default-toolchain "$toolchain" --no-modify-path
+    curl --proto '=https' --tlsv1.2 -sSf -o build/rustup-init.sh \
+      https://static.rust-lang.org/rustup/rustup-init.sh
+    sh build/rustup-init.sh -y -q --profile minimal --default-toolchain "$toolchain" \
+      --no-modify-path
   fi
   if rust_is_missing; then
     say "cargo is still missing or too old; see https://rustup.rs"

@@ -13,7 +13,8 @@ mirror=${CUDAFACTOR_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=$(pwd)/build/next-root
 log=$(pwd)/build/test-next.log
 # A compiler, what R CMD check calls, and the R packages with which this one works.
-packages="ca-certificates devscripts gcc iproute2 libc6-dev libopenblas0-pthread make pandoc qpdf r-base-core xz-utils"
+packages="ca-certificates devscripts gcc iproute2 libc6-dev libopenblas0-pthread make pandoc qpdf \
+r-base-core xz-utils"
 for package in bigmemory digest hdf5r knitr lme4 matrix png rlang rmarkdown slam testthat; do
   packages="$packages r-cran-$package"
 done
@@ -41,8 +42,8 @@ in_root() {
     mount -o remount,bind,ro "$root/opt/rust"
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
-    exec env -i PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
-      DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
+    exec env -i PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+      TERM=dumb DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
       CARGO_TARGET_DIR=/package/target chroot "$root" sh -e -c "$command"
   ' sh "$root" "$rust" "$command"
 }
@@ -61,23 +62,27 @@ make_root() {
 
 # What a source package is made of is not newer than it.
 is_fresh() {
-  [ -n "$1" ] && [ -z "$(find . \( -path ./build -o -path ./.git -o -path ./src/rust/target -o -path ./demo-output \) \
+  [ -n "$1" ] && [ -z "$(find . \
+    \( -path ./build -o -path ./.git -o -path ./src/rust/target -o -path ./demo-output \) \
     -prune -o -type f -newer "$1" -print | head -n 1)" ]
 }
 
 [ "$(uname -s)" = Linux ] || left_out "this is no Linux"
 [ "$(id -u)" -eq 0 ] || left_out "it needs root"
-alone --net mount -t proc proc /proc 2>/dev/null || left_out "mounts and namespaces are not allowed here"
+alone --net mount -t proc proc /proc 2>/dev/null ||
+  left_out "mounts and namespaces are not allowed here"
 rust=$(rustc --print sysroot 2>/dev/null) || left_out "there is no rustc"
 [ -x "$rust/bin/cargo" ] && [ "$rust" != /usr ] || left_out "this Rust is not one of rustup's"
 
 mkdir -p build
 if [ "$(cat "$root/complete" 2>/dev/null)" != "$suite $packages" ]; then
   command -v debootstrap >/dev/null 2>&1 || {
-    apt-get update && env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap
+    apt-get update &&
+      env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap
   } >"$log" 2>&1 || left_out "debootstrap is missing, and apt-get does not install it"
   echo "test-next: making a chroot of Debian $suite in build/next-root"
-  make_root >"$log" 2>&1 || left_out "no chroot of Debian $suite came about; the end of $log: $(tail -n 1 "$log")"
+  make_root >"$log" 2>&1 ||
+    left_out "no chroot of Debian $suite came about; the end of $log: $(tail -n 1 "$log")"
 fi
 
 tarball=$(ls build/cudafactor_*.tar.gz 2>/dev/null)
@@ -99,7 +104,8 @@ cp build/cudafactor_*.tar.gz "$work/build/"
 started=$(date +%s)
 # A shell's background ignores interrupts, which tests send.
 command="ip link set lo up
-  Rscript -e 'cat(R.version.string, \"\\n\"); for (p in c(\"Matrix\", \"lme4\", \"DelayedArray\")) cat(p, format(packageVersion(p)), \"\\n\")'
+  Rscript -e 'cat(R.version.string, \"\\n\")
+    for (p in c(\"Matrix\", \"lme4\", \"DelayedArray\")) cat(p, format(packageVersion(p)), \"\\n\")'
   cd /package
   exec env --default-signal=INT sh tools/check.sh"
 in_root --net >"$log" 2>&1
@@ -114,7 +120,8 @@ if [ "$status" -eq 0 ] && [ "$passed" -eq 0 ]; then failed=1; fi
 
 sed -n '/^R version/,/^DelayedArray/p' "$log" | tr '\n' ' '
 echo
-sed -n '/NOTE$/,/^\* /p' "$work/build/cudafactor.Rcheck/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'
+sed -n '/NOTE$/,/^\* /p' "$work/build/cudafactor.Rcheck/00check.log" 2>/dev/null |
+  sed '/^\* .*OK$/d; s/^/      /'
 if [ "$failed" -ne 0 ]; then
   { grep -A 12 -E '^(── (Failure|Error) )' "$log" | head -n 80
     tail -n 40 "$log"; } | sed 's/^/      /'

@@ -19,7 +19,8 @@ failed=0
 
 # sum WORD LOG: adds up the numbers before WORD in the lines "test result: ...".
 sum() {
-  grep '^test result:' "$2" | grep -o "[0-9]* \(expectations \)\{0,1\}$1" | awk '{ n += $1 } END { print n + 0 }'
+  grep '^test result:' "$2" | grep -o "[0-9]* \(expectations \)\{0,1\}$1" |
+    awk '{ n += $1 } END { print n + 0 }'
 }
 
 # step NAME COMMAND...
@@ -86,7 +87,8 @@ docs_are_current() {
   mkdir -p "$copy"
   cp -r DESCRIPTION NAMESPACE R man "$copy/" &&
     (cd "$copy" && Rscript -e 'roxygen2::roxygenise(load_code = "source")') &&
-    diff -u NAMESPACE "$copy/NAMESPACE" && diff -ru man "$copy/man" && diff -u DESCRIPTION "$copy/DESCRIPTION"
+    diff -u NAMESPACE "$copy/NAMESPACE" && diff -ru man "$copy/man" &&
+    diff -u DESCRIPTION "$copy/DESCRIPTION"
 }
 
 step "rust: formatting" sh tools/lint.sh format
@@ -96,7 +98,8 @@ step "rust: clippy, CUDA and R" sh tools/lint.sh default
 step "rust: documentation" rust_documentation
 step "rust: tests, CUDA and R" rust_tests
 step "rust: tests, no R, no CUDA" rust_tests_of_core
-step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup cleanup.win tools/*.sh
+step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
+  cleanup.win tools/*.sh
 step "generated: PTX" python3 tools/kernels.py --check
 step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
 step "generated: versions agree" same_versions

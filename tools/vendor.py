@@ -3,10 +3,11 @@
 
 Usage: tools/vendor.py [OUTPUT]     (build/vendor.tar.xz)
 
-`cargo vendor` brings every crate of Cargo.lock, 170 MB of them, most for Windows and for tests. Cargo
-wants each locked crate to be present, but reads the sources of those it compiles alone: the others keep
-their manifest and licence and get an empty library. Of the compiled ones, tests, benchmarks and
-examples stay behind. The same lock file gives the same bytes with the same version of xz.
+`cargo vendor` brings every crate of Cargo.lock, 170 MB of them, most for Windows and for tests.
+Cargo wants each locked crate to be present, but reads the sources of those it compiles alone: the
+others keep their manifest and licence and get an empty library. Of the compiled ones, tests,
+benchmarks and examples stay behind. The same lock file gives the same bytes with the same version
+of xz.
 """
 
 import hashlib

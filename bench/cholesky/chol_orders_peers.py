@@ -1,6 +1,7 @@
-"""Cholesky factorizations by NVIDIA's libraries, as PyTorch and the CUDA toolkit have them: cuSOLVER on one GPU, from NumPy array to NumPy array and with
-the data on the device, and cuSOLVERMg on all GPUs with the data on the devices. Prints CSV: name,n,s.
-Run by chol-orders.sh before chol-orders.R."""
+"""Cholesky factorizations by NVIDIA's libraries, as PyTorch and the CUDA toolkit have them:
+cuSOLVER on one GPU, from NumPy array to NumPy array and with the data on the device, and cuSOLVERMg
+on all GPUs with the data on the devices. Prints CSV: name,n,s. Run by chol-orders.sh before
+chol-orders.R."""
 import ctypes
 import glob
 import sys
@@ -38,7 +39,8 @@ def library(name):
 
 
 class Multi:
-    """cusolverMgPotrf on a matrix that is dealt out by blocks of columns, cyclically; the lower triangle, for it has no other."""
+    """cusolverMgPotrf on a matrix that is dealt out by blocks of columns, cyclically; the lower
+    triangle, for it has no other."""
 
     DOUBLE, LOWER, BLOCK = 1, 0, 256
 

@@ -2,9 +2,10 @@
 
     python3 bench/dense/cpu_scipy.py [SIZE...]
 
-Writes results/cpu-scipy.csv beside this file. Each number of threads runs in a process of its own. With one thread the time
-is the thread's processor time; with two it is elapsed time, and a repetition counts as quiet when other processes used
-less than a tenth of one core meanwhile: medians are over the quiet ones where there are at least three.
+Writes results/cpu-scipy.csv beside this file. Each number of threads runs in a process of its own.
+With one thread the time is the thread's processor time; with two it is elapsed time, and a
+repetition counts as quiet when other processes used less than a tenth of one core meanwhile:
+medians are over the quiet ones where there are at least three.
 """
 
 import csv

@@ -1,6 +1,6 @@
-"""What a user of PyTorch waits for from NumPy array to NumPy array, and what the machine itself takes for each part of the way:
-bytes over the bus, copies within the host, first touch of a result, arithmetic. Prints CSV: name,n,ms.
-Run by host.sh beside host.R."""
+"""What a user of PyTorch waits for from NumPy array to NumPy array, and what the machine itself
+takes for each part of the way: bytes over the bus, copies within the host, first touch of a result,
+arithmetic. Prints CSV: name,n,ms. Run by host.sh beside host.R."""
 import ctypes
 import sys
 import threading
@@ -36,7 +36,8 @@ def say(name, n, ms):
 
 
 def machine():
-    """Milliseconds for 1 GiB each way over the bus, of copies to pinned memory, and of first touch, by all threads."""
+    """Milliseconds for 1 GiB each way over the bus, of copies to pinned memory, and of first touch,
+    by all threads."""
     size = 1 << 30
     pinned = torch.empty(size, dtype=torch.uint8).pin_memory()
     pinned.fill_(1)

@@ -26,7 +26,8 @@ names=$(awk -F, 'NR > 1 && $4 == "optimal" { print $1 }' "$folder/optima.csv")
 if [ -s "$work/dense.csv" ]; then
   CUDAFACTOR_LP_METHODS='' "$python" "$here/lp_highs.py" dense "$work" 0 "$@" >/dev/null
 else
-  "$python" "$here/lp_highs.py" dense "$work" "${CUDAFACTOR_LP_SECONDS:-120}" "$@" >"$work/dense.csv"
+  "$python" "$here/lp_highs.py" dense "$work" "${CUDAFACTOR_LP_SECONDS:-120}" "$@" \
+    >"$work/dense.csv"
   echo "# HiGHS's methods for dense problems one after the other, on all cores." >>"$work/dense.csv"
 fi
 Rscript "$here/lp-netlib.R" "$folder" "$work" "$@"

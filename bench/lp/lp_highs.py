@@ -1,6 +1,9 @@
-"""Linear programs by HiGHS: simplex, IPX and HiPO, each without presolve and crossover. Prints CSV: name,method,ms,iterations,status,objective.
+"""Linear programs by HiGHS: simplex, IPX and HiPO, each without presolve and crossover. Prints CSV:
+name,method,ms,iterations,status,objective.
     lp_highs.py netlib FOLDER REPEATS NAME...      the least time of some runs of each file
-    lp_highs.py dense FOLDER SECONDS ORDER...      makes random dense problems m x 2m in FOLDER, for others to read, and solves each once, stopped after SECONDS
+    lp_highs.py dense FOLDER SECONDS ORDER...      makes random dense problems m x 2m in FOLDER, for
+                                                   others to read, and solves each once, stopped
+                                                   after SECONDS
 The methods are those of CUDAFACTOR_LP_METHODS ("simplex ipx hipo"). Run by lp-netlib.sh."""
 import glob
 import os

@@ -7,9 +7,10 @@ rational arithmetic.
     lp_highs_random.py decide FILE BY
         relaxes all bounds by this share of their size; prints for each problem the exact status and
         optimum, and 1 if the dual problem is feasible for costs that change by this share
-A line of FILE: family;status;optimum;status;optimum;rows;columns;obj;mat by rows;dir;rhs;range;lower;
-upper. The first status and optimum are HiGHS's, the second ones exact. Statuses are those of lp_ipm():
-0 optimal, 1 infeasible, 2 unbounded. lp-highs-random.R runs this script."""
+A line of FILE: family;status;optimum;status;optimum;rows;columns;obj;mat by
+rows;dir;rhs;range;lower;upper. The first status and optimum are HiGHS's, the second ones exact.
+Statuses are those of lp_ipm(): 0 optimal, 1 infeasible, 2 unbounded. lp-highs-random.R runs this
+script."""
 
 import random
 import sys
@@ -425,8 +426,8 @@ def by_highs(p):
 
 
 class Exact:
-    """A simplex method in rational arithmetic. Variables are columns, then rows. Basic variables are
-    combinations of nonbasic ones."""
+    """A simplex method in rational arithmetic. Variables are columns, then rows. Basic variables
+    are combinations of nonbasic ones."""
 
     def __init__(self, p, outwards=0.0):
         self.m, self.n = len(p["rhs"]), len(p["obj"])

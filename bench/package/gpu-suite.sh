@@ -18,7 +18,8 @@ begin() {
     echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
     echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
     echo "- date: $(date +%F)"
-    echo "- environment: CUDAFACTOR_REQUIRE_GPU=1, so that a skipped test or a missing GPU is a failure"
+    echo "- environment: CUDAFACTOR_REQUIRE_GPU=1," \
+      "so that a skipped test or a missing GPU is a failure"
     echo
     echo "| part | passed | failed | seconds |"
     echo "|---|---|---|---|"
@@ -68,8 +69,8 @@ batches() {
 # sanitize TOOL SHAPES
 sanitize() {
   began=$(date +%s)
-  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 "$programs/cuda_agreement" \
-    --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
+  CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 \
+    "$programs/cuda_agreement" --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
   summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$1" | sed 's/^=* *//')
   row "compute-sanitizer $1 over cuda_agreement: $summary" "$folder/$1" "$began"
 }
@@ -113,7 +114,8 @@ r() {
   name=$(basename "$1" .R)
   TESTTHAT_DIR=$tests TESTTHAT_FILE=^${name#test-}\$ Rscript -e '
     tests <- testthat::test_dir(
-      Sys.getenv("TESTTHAT_DIR"), filter = Sys.getenv("TESTTHAT_FILE"), package = "cudafactor", load_package = "installed", reporter = "check", stop_on_failure = FALSE
+      Sys.getenv("TESTTHAT_DIR"), filter = Sys.getenv("TESTTHAT_FILE"), package = "cudafactor",
+      load_package = "installed", reporter = "check", stop_on_failure = FALSE
     )
     r <- as.data.frame(tests)
     # Tests of other packages, or of NumPy, say so where these are not there; skipping for want of a
@@ -121,10 +123,12 @@ r() {
     bad <- sum(r$failed) + sum(r$error)
     cat(sprintf("test result: %d passed; %d failed\n", sum(r$passed), bad))
     for (test in tests) for (result in test$results) {
-      if (inherits(result, "expectation_skip")) cat("skipped:", sub("^Reason: ", "", result$message[1]), "\n")
+      if (inherits(result, "expectation_skip"))
+        cat("skipped:", sub("^Reason: ", "", result$message[1]), "\n")
     }
     quit(status = bad > 0)' >"$folder/$name.r" 2>&1 && return
-  grep -q '^test result:' "$folder/$name.r" || echo "test result: 0 passed; 1 failed" >>"$folder/$name.r"
+  grep -q '^test result:' "$folder/$name.r" ||
+    echo "test result: 0 passed; 1 failed" >>"$folder/$name.r"
   echo "$name" >>"$folder/r-failed"
 }
 
@@ -141,13 +145,16 @@ r_part() {
     xargs -P "$n" -n 1 sh "$0" --file "$folder" "$tests" <"$folder/$kind"
   done
   cat "$folder"/*.r >"$log"
-  [ -f "$folder/r-failed" ] && while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
-  row "R: testthat, expectations (tests skipped: $(grep -c '^skipped: ' "$log"))" "$log" "$begun" >>"$result"
+  [ -f "$folder/r-failed" ] &&
+    while read -r name; do tail -n 60 "$folder/$name.r"; done <"$folder/r-failed" >>"$folder/failed"
+  row "R: testthat, expectations (tests skipped: $(grep -c '^skipped: ' "$log"))" \
+    "$log" "$begun" >>"$result"
   {
     echo
     echo "Tests of R that were skipped, none of them for want of a GPU:"
     echo
-    sed -n 's/^skipped: *//p' "$log" | sort | uniq -c | awk '{ n = $1; $1 = ""; sub(/^ */, ""); print "- " $0 ": " n }'
+    sed -n 's/^skipped: *//p' "$log" | sort | uniq -c |
+      awk '{ n = $1; $1 = ""; sub(/^ */, ""); print "- " $0 ": " n }'
   } >"$folder/skipped"
   grep -q '^skipped: ' "$log" && cat "$folder/skipped" >>"$result"
 }
@@ -156,9 +163,11 @@ r_part() {
 example() {
   name=$(basename "$1" .Rd)
   echo 'library(cudafactor)' >"$folder/$name.example.R"
-  Rscript -e 'tools::Rd2ex(commandArgs(TRUE)[[1]], commentDontrun = TRUE)' "$1" >>"$folder/$name.example.R"
+  Rscript -e 'tools::Rd2ex(commandArgs(TRUE)[[1]], commentDontrun = TRUE)' "$1" \
+    >>"$folder/$name.example.R"
   # Examples that write do so where they run.
-  if (mkdir "$folder/$name.in" && cd "$folder/$name.in" && R_DEFAULT_DEVICE=pdf Rscript "$folder/$name.example.R") >"$folder/$name.example" 2>&1; then
+  if (mkdir "$folder/$name.in" && cd "$folder/$name.in" &&
+    R_DEFAULT_DEVICE=pdf Rscript "$folder/$name.example.R") >"$folder/$name.example" 2>&1; then
     echo "test result: 1 passed; 0 failed" >>"$folder/$name.example"
   else
     echo "test result: 0 passed; 1 failed" >>"$folder/$name.example"
@@ -171,10 +180,16 @@ documents_part() {
   sources=$tests/../..
   find "$sources/man" -name '*.Rd' | xargs -P "$jobs" -n 1 sh "$0" --example "$folder" "$tests"
   cat "$folder"/*.example >"$folder/examples"
-  [ -f "$folder/examples-failed" ] && while read -r name; do tail -n 30 "$folder/$name.example"; done <"$folder/examples-failed" >>"$folder/failed"
+  [ -f "$folder/examples-failed" ] &&
+    while read -r name; do
+      tail -n 30 "$folder/$name.example"
+    done <"$folder/examples-failed" >>"$folder/failed"
   row "R: examples of help pages, options of a new session" "$folder/examples" "$begun" >>"$result"
   begun=$(date +%s)
-  (cd "$sources" && Rscript tools/readme.R) >"$folder/readme" 2>&1 || { echo "test result: 0 passed; 1 failed" >>"$folder/readme"; tail -n 30 "$folder/readme" >>"$folder/failed"; }
+  (cd "$sources" && Rscript tools/readme.R) >"$folder/readme" 2>&1 || {
+    echo "test result: 0 passed; 1 failed" >>"$folder/readme"
+    tail -n 30 "$folder/readme" >>"$folder/failed"
+  }
   row "R: blocks of README.md, options of a new session" "$folder/readme" "$begun" >>"$result"
 }
 

@@ -28,7 +28,8 @@ $offline R CMD INSTALL --no-test-load -l "$library" "$tarball" >"$library/log" 2
 seconds=$(($(date +%s) - started))
 # The second line of `times` is what the children took: user and system, as 1m2.34s.
 times >"$library/times"
-processor=$(sed -n 2p "$library/times" | awk -F'[ms ]+' '{ printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }')
+processor=$(sed -n 2p "$library/times" |
+  awk -F'[ms ]+' '{ printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }')
 load=$(cut -d ' ' -f 1 /proc/loadavg)
 
 bytes() { du -sb "$1" | cut -f 1; }
@@ -51,8 +52,10 @@ cat >"$output" <<END
 | of which the shared library | $(megabytes "$(bytes "$library/cudafactor/libs/cudafactor.so")") |
 | of which the packed kernels for GPUs | $(megabytes "$kernels") |
 
-$cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME"); $(R --version | sed -n '1s/ --.*//p'); $(rustc --version).
-Load average at the end $load (2 is this installation alone on two cores). Commit $commit, $(date +%Y-%m-%d).
+$cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME");
+$(R --version | sed -n '1s/ --.*//p'); $(rustc --version).
+Load average at the end $load (2 is this installation alone on two cores).
+Commit $commit, $(date +%Y-%m-%d).
 END
 
 # The table goes between two markers in the notes for CRAN.

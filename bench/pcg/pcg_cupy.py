@@ -1,5 +1,6 @@
-"""cupyx's conjugate gradients on a GPU, without a preconditioner and with Jacobi's, for Poisson's equation on a plane grid. The matrix and the right-hand side are on the device before
-the time begins. Prints CSV: way,iterations,seconds,relative residual.
+"""cupyx's conjugate gradients on a GPU, without a preconditioner and with Jacobi's, for Poisson's
+equation on a plane grid. The matrix and the right-hand side are on the device before the time
+begins. Prints CSV: way,iterations,seconds,relative residual.
     pcg_cupy.py SIDE TOL FILE     FILE has the right-hand side, as doubles
 Run by pcg.R."""
 import sys

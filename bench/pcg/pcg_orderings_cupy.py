@@ -1,6 +1,8 @@
-"""Conjugate gradients on a GPU with an incomplete Cholesky factor, whose triangular systems cuSPARSE solves (cusparseSpSV). Prints CSV: iterations, seconds of the
-analysis of both factors, milliseconds of both systems, seconds of the iterations, relative residual.
-    pcg_orderings_cupy.py TOL A L U B     A, L and U = L' by rows: two doubles, order and entries, then starts and columns (32 bits) and values; B: doubles
+"""Conjugate gradients on a GPU with an incomplete Cholesky factor, whose triangular systems
+cuSPARSE solves (cusparseSpSV). Prints CSV: iterations, seconds of the analysis of both factors,
+milliseconds of both systems, seconds of the iterations, relative residual.
+    pcg_orderings_cupy.py TOL A L U B     A, L and U = L' by rows: two doubles, order and entries,
+                                          then starts and columns (32 bits) and values; B: doubles
 Run by pcg-orderings.R."""
 import ctypes
 import glob

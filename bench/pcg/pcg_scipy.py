@@ -1,4 +1,5 @@
-"""scipy's conjugate gradients, without a preconditioner and with Jacobi's, for Poisson's equation on a plane grid. Prints CSV: way,iterations,seconds,relative residual.
+"""scipy's conjugate gradients, without a preconditioner and with Jacobi's, for Poisson's equation
+on a plane grid. Prints CSV: way,iterations,seconds,relative residual.
     pcg_scipy.py SIDE TOL FILE     FILE has the right-hand side, as doubles
 Run by pcg.R."""
 import sys

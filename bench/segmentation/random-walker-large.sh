@@ -17,5 +17,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" "$here/random_walker_large.py" make "$work" "$@" >"$work/cases.csv"
 Rscript "$here/random-walker-large.R" ours "$work"
-"$python" "$here/random_walker_large.py" peers "$work" "${CUDAFACTOR_RW_SECONDS:-180}" >"$work/peers.csv"
+"$python" "$here/random_walker_large.py" peers "$work" "${CUDAFACTOR_RW_SECONDS:-180}" \
+  >"$work/peers.csv"
 Rscript "$here/random-walker-large.R" table "$work"

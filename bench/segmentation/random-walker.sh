@@ -18,5 +18,6 @@ export OMP_NUM_THREADS OPENBLAS_NUM_THREADS CUDAFACTOR_NUM_THREADS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" "$here/random_walker_skimage.py" make "$folder" "$work" "$@" >"$work/cases.csv"
-"$python" "$here/random_walker_skimage.py" time "$work" "${CUDAFACTOR_RW_SECONDS:-180}" >"$work/skimage.csv"
+"$python" "$here/random_walker_skimage.py" time "$work" "${CUDAFACTOR_RW_SECONDS:-180}" \
+  >"$work/skimage.csv"
 Rscript "$here/random-walker.R" "$work"

@@ -1,8 +1,12 @@
 """Large synthetic cases for segmentation by random walks, and peers on them.
-    random_walker_large.py make WORK CASE...        images and seeds for all to read, by columns; prints CSV: name,rows,columns,slices
-    random_walker_large.py peers WORK SECONDS       all peers at the same time, each on a core of its own; prints CSV: name,method,s, where that is "> SECONDS" of a peer that was
-                                                    stopped, and "failed" of one that ended without an answer
-    random_walker_large.py one WORK NAME METHOD     one of scikit-image's modes; prints its seconds, and writes its labels
+    random_walker_large.py make WORK CASE...        images and seeds for all to read, by columns;
+                                                    prints CSV: name,rows,columns,slices
+    random_walker_large.py peers WORK SECONDS       all peers at the same time, each on a core of
+                                                    its own; prints CSV: name,method,s, where that
+                                                    is "> SECONDS" of a peer that was stopped,
+                                                    and "failed" of one without an answer
+    random_walker_large.py one WORK NAME METHOD     one of scikit-image's modes; prints its seconds,
+                                                    and writes its labels
 Run by random-walker-large.sh."""
 import csv
 import os

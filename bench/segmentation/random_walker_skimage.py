@@ -1,6 +1,11 @@
-"""Segmentation by scikit-image's random_walker(), modes bf (exact) and cg_j with a tolerance of 1e-6.
-    random_walker_skimage.py make FOLDER WORK SIDE...      images and seeds for all to read, by columns; prints CSV: name,rows,columns,channels,beta
-    random_walker_skimage.py time WORK SECONDS             prints CSV: name,method,s,cpu_s: the least of three runs, each method of an image stopped after SECONDS
+"""Segmentation by scikit-image's random_walker(), modes bf (exact) and cg_j with a tolerance of
+1e-6.
+    random_walker_skimage.py make FOLDER WORK SIDE...      images and seeds for all to read, by
+                                                           columns; prints CSV:
+                                                           name,rows,columns,channels,beta
+    random_walker_skimage.py time WORK SECONDS             prints CSV: name,method,s,cpu_s: the
+                                                           least of three runs, each method of an
+                                                           image stopped after SECONDS
     random_walker_skimage.py one WORK NAME METHOD          one of these
 Run by random-walker.sh."""
 import csv
@@ -64,7 +69,8 @@ def one(work, name, method):
     image = np.ascontiguousarray(
         np.fromfile(os.path.join(work, name + ".image")).reshape(shape, order="F"))
     seeds = np.ascontiguousarray(
-        np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape((rows, columns), order="F"))
+        np.fromfile(os.path.join(work, name + ".seeds"), np.int32).reshape(
+            (rows, columns), order="F"))
     axis = -1 if channels > 1 else None
     runs = []
     for _ in range(3 if rows < 1000 else 1):

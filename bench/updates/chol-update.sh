@@ -4,14 +4,18 @@
 #   sh bench/updates/chol-update.sh [-p PROGRAM] PART[=ORDER,...[:RANK,...]]...
 # Parts, each of less than three minutes on an H200; orders and ranks are those below where none are
 # given:
-#   paper   Figures 2 and 3 of "Rank k Cholesky Up/Down-dating on the GPU: gpucholmod V0.2": times and errors of every way
-#   device  the factor stays on the GPU: beside copies there, cuSOLVER and, for small orders, our CPU
+#   paper   Figures 2 and 3 of "Rank k Cholesky Up/Down-dating on the GPU: gpucholmod V0.2": times
+#           and errors of every way
+#   device  the factor stays on the GPU: beside copies there, cuSOLVER and, for small orders, our
+#           CPU
 #   host    from R matrix to R matrix: beside the way of the same triangle to the GPU and back
 #   cpu     the CPU alone: beside faer's own routine and qrupdate
 # Needs R with the package (R_RUN may name a command that runs Rscript in the environment it needs),
 # and where these are there uses
-#   PROGRAM  the benchmark update_peers as `cargo bench --no-default-features --features cuda --bench update_peers --no-run` leaves it; without -p cargo builds it
-#   CUDAFACTOR_QRUPDATE  the library that chol-update-qrupdate.c says how to build; without it R tries to
+#   PROGRAM  the benchmark update_peers as `cargo bench --no-default-features --features cuda
+#            --bench update_peers --no-run` leaves it; without -p cargo builds it
+#   CUDAFACTOR_QRUPDATE  the library that chol-update-qrupdate.c says how to build; without it R
+#                        tries to
 #   CUDAFACTOR_PEERS_PYTHON  a python with torch (default python3)
 # CUDAFACTOR_BENCH_DEVICE=cpu puts the CPU in the place of the GPU. Writes chol-update.md and .csv,
 # of the CPU alone chol-update-cpu.md and .csv, where a part replaces what an earlier run has of it.
@@ -64,14 +68,16 @@ if [ -n "$program" ]; then
   "$program" $parts >"$work/peers"
 elif command -v cargo >/dev/null 2>&1; then
   # shellcheck disable=SC2086
-  cargo bench --manifest-path "$here/../../src/rust/Cargo.toml" --locked --no-default-features --features cuda --bench update_peers -- $parts >"$work/peers"
+  cargo bench --manifest-path "$here/../../src/rust/Cargo.toml" --locked --no-default-features \
+    --features cuda --bench update_peers -- $parts >"$work/peers"
 else
   echo "# no update_peers: neither -p nor cargo" >"$work/peers"
 fi
 case $parts in
   *paper=* | *device=*)
     # shellcheck disable=SC2086
-    "${CUDAFACTOR_PEERS_PYTHON:-python3}" "$here/chol_update_peers.py" $parts >>"$work/peers" 2>"$work/log" ||
+    "${CUDAFACTOR_PEERS_PYTHON:-python3}" "$here/chol_update_peers.py" $parts \
+      >>"$work/peers" 2>"$work/log" ||
       echo "# no cuSOLVER: $(tail -n 1 "$work/log")" >>"$work/peers"
     ;;
 esac

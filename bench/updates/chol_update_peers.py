@@ -1,6 +1,7 @@
-"""Cholesky factorizations by cuSOLVER, as PyTorch has it, of what an update of a factor saves to factor; data on the device. Prints CSV:
-name,change,n,k,median_s,least_s,error,error_eps, and of a copy on the device, by name `copy`, the bytes read and written a second in place of the seconds.
-Run by chol-update.sh, which says what the parts are; those that have nothing here are left out."""
+"""Cholesky factorizations by cuSOLVER, as PyTorch has it, of what an update of a factor saves to
+factor; data on the device. Prints CSV: name,change,n,k,median_s,least_s,error,error_eps, and of a
+copy on the device, by name `copy`, the bytes read and written a second in place of the seconds. Run
+by chol-update.sh, which says what the parts are; those that have nothing here are left out."""
 import sys
 import time
 

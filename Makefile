@@ -19,13 +19,13 @@ quick: ## AREA=pcg: formatting, clippy, and the tests of one area, on a debug bu
 test: ## lints, tests, R CMD check on this machine's R; ends with "N passed, N failed"
 	sh tools/test.sh
 
-test-next: ## R CMD check on the R of Debian's next release, in a chroot; says so where it cannot run
+test-next: ## R CMD check on the R of Debian's next release, in a chroot, where that can run
 	sh tools/test-next.sh
 
 build: vendor ## the source package, with its crates inside, in build/
 	sh tools/build.sh
 
-install: ## installs from this folder into R's default library; DEBUG=1 for a quick, slow-running build
+install: ## installs from this folder into R's default library; DEBUG=1 for a quick, slow build
 	R CMD INSTALL .
 
 wrappers: ## R/extendr-wrappers.R from the Rust library
@@ -74,7 +74,7 @@ figures: ## man/figures from the results of bench-peers, chol-orders.sh and chol
 results: ## bench/RESULTS.md, and tables in README.md and vignettes/, from bench/results
 	Rscript bench/report.R
 
-site: ## build/site, by pkgdown, with the package that is installed; SITE_LIBRARY=folder names its library
+site: ## build/site, by pkgdown, with the installed package; SITE_LIBRARY=folder is its library
 	sh tools/site.sh $(SITE_LIBRARY)
 
 clean: ## removes what the other targets built

@@ -19,6 +19,7 @@ status=$?
 # The check shows only the last lines of what failed.
 sed -n '/^══ Failed tests/,$p' build/cudafactor.Rcheck/tests/testthat.Rout.fail 2>/dev/null
 cat build/cudafactor.Rcheck/tests/testthat.Rout* |
-  sed -n 's/^\[ FAIL \([0-9]*\) .* PASS \([0-9]*\) \]$/test result: \2 expectations passed; \1 failed/p' |
+  sed -n 's/^\[ FAIL \([0-9]*\) .* PASS \([0-9]*\) \]$/\2 expectations passed; \1 failed/p' |
+  sed 's/^/test result: /' |
   tail -n 1
 [ "$status" -eq 0 ] && ! grep -q '^Status:.*\(ERROR\|WARNING\)' build/cudafactor.Rcheck/00check.log

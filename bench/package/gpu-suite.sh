@@ -70,7 +70,8 @@ batches() {
 sanitize() {
   began=$(date +%s)
   CUDAFACTOR_TEST_SHAPES=$2 compute-sanitizer --tool "$1" --error-exitcode 9 \
-    "$programs/cuda_agreement" --test-threads 1 >"$folder/$1" 2>&1 || tail -n 60 "$folder/$1" >>"$folder/failed"
+    "$programs/cuda_agreement" --test-threads 1 >"$folder/$1" 2>&1 ||
+    tail -n 60 "$folder/$1" >>"$folder/failed"
   summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$folder/$1" | sed 's/^=* *//')
   row "compute-sanitizer $1 over cuda_agreement: $summary" "$folder/$1" "$began"
 }

@@ -198,19 +198,29 @@ fn head(peers: &Peers, repeats: usize) -> Outcome<String> {
 - gpu: {}, driver {}
 - peers: {}, default math mode, in the same process and stream
 - precision: double where no other is named; single without TF32
-- timing: device events in that stream around each run; medians of {repeats} runs after warm-up (3 rounds and 0.2 s, but not above 2 s), ours and the \
-peer's in turn. Operands are restored on the device between runs, outside the time. Products of less than about 1 ms are called \
-up to 50 times in a row between the events. Ours bring to the host, within the time, what they return there: Cholesky its outcome, LU its pivots, \
+- timing: device events in that stream around each run; medians of {repeats} runs after warm-up \
+(3 rounds and 0.2 s, but not above 2 s), ours and the \
+peer's in turn. Operands are restored on the device between runs, outside the time. Products of \
+less than about 1 ms are called \
+up to 50 times in a row between the events. Ours bring to the host, within the time, what they \
+return there: Cholesky its outcome, LU its pivots, \
 QR the factors of its reflectors. The peer's stay on the device
-- crossprod is A'A with both triangles written; its rates count n^3 operations for ours, 2 n^3 for the peer's product; dsyrk writes one triangle
+- crossprod is A'A with both triangles written; its rates count n^3 operations for ours, 2 n^3 \
+for the peer's product; dsyrk writes one triangle
 - Cholesky of many matrices at once: ours also writes zeros below the diagonals
-- operations counted: n^3 / 3 for Cholesky, 2 n^3 / 3 for LU, 2 n^2 (m - n / 3) for QR of m x n, 4 n^3 / 3 for Q
-- LU: where pivots differ, rounding having chosen between two candidates, the difference is not that of L and U but our residual, \
-||(PA - LU) s|| / ||A s|| for a vector s of random signs. QR: the difference is that of R. Q: both sides have the same reflectors
-- Cholesky beside LU: our own two, on one positive definite matrix; the difference is that of the factors, brought to the same scale
-- difference: Frobenius norm of the difference of the answers over that of the peer's, taken before the timing; every entry of up to 4096^2, one \
+- operations counted: n^3 / 3 for Cholesky, 2 n^3 / 3 for LU, 2 n^2 (m - n / 3) for QR of m x n, \
+4 n^3 / 3 for Q
+- LU: where pivots differ, rounding having chosen between two candidates, the difference is not \
+that of L and U but our residual, \
+||(PA - LU) s|| / ||A s|| for a vector s of random signs. QR: the difference is that of R. Q: \
+both sides have the same reflectors
+- Cholesky beside LU: our own two, on one positive definite matrix; the difference is that of the \
+factors, brought to the same scale
+- difference: Frobenius norm of the difference of the answers over that of the peer's, taken \
+before the timing; every entry of up to 4096^2, one \
 column of each 64 of larger answers. A ratio above 1 means that ours is faster
-- program: `cargo bench --no-default-features --features cuda --bench gpu_peers` (`bench/dense/gpu-peers.sh`)
+- program: `cargo bench --no-default-features --features cuda --bench gpu_peers` \
+(`bench/dense/gpu-peers.sh`)
 - commit: {commit}
 - date: {}
 ",

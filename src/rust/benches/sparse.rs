@@ -215,15 +215,24 @@ fn bench(side: usize, memory: f64) -> Result<()> {
         ("space, 7 points", Matrix::new(space, Reach::Axes)),
         ("space, 27 points", Matrix::new(space, Reach::All)),
     ];
-    println!("| matrix | rows | entries a row | product, us | over its floor | relaxation, us | over its floor |\n|:---|---:|---:|---:|---:|---:|---:|");
+    println!(
+        "| matrix | rows | entries a row | product, us | over its floor | relaxation, us | \
+         over its floor |\n|:---|---:|---:|---:|---:|---:|---:|"
+    );
     for (name, a) in &cases {
         products(dev, name, a, memory)?;
     }
-    println!("\n| matrix | upload, ms | aggregates | coarser matrices | members | upload and all levels | a cycle | levels |\n|:---|---:|---:|---:|---:|---:|---:|:---|");
+    println!(
+        "\n| matrix | upload, ms | aggregates | coarser matrices | members | upload and all \
+         levels | a cycle | levels |\n|:---|---:|---:|---:|---:|---:|---:|:---|"
+    );
     for (name, a) in &cases {
         stages(dev, name, a)?;
     }
-    println!("\n| matrix | preconditioner | iterations | with setup, ms | each |\n|:---|:---|---:|---:|---:|");
+    println!(
+        "\n| matrix | preconditioner | iterations | with setup, ms | each |\n\
+         |:---|:---|---:|---:|---:|"
+    );
     for (name, a) in &cases[..2] {
         solutions(dev, name, a)?;
     }

@@ -25,7 +25,8 @@ pub struct Row {
 }
 
 const TABLE_HEAD: &str =
-    "| ours / peer | n | ours ms | peer ms | ours TFLOP/s | peer TFLOP/s | peer time / ours | share of our product | also | difference |
+    "| ours / peer | n | ours ms | peer ms | ours TFLOP/s | peer TFLOP/s | peer time / ours | \
+     share of our product | also | difference |
 |:---|---:|---:|---:|---:|---:|---:|---:|:---|---:|
 ";
 const CSV_HEAD: &str =
@@ -59,7 +60,8 @@ impl Row {
             format!("{} x {}", self.m, self.n)
         };
         format!(
-            "| {} / {} | {} | {:.3} | {:.3} | {ours:.2} | {peer:.2} | {:.2} | {share} | {also} | {:.1e} |\n",
+            "| {} / {} | {} | {:.3} | {:.3} | {ours:.2} | {peer:.2} | {:.2} | {share} | {also} | \
+             {:.1e} |\n",
             self.ours,
             self.peer,
             shape,

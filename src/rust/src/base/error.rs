@@ -247,13 +247,15 @@ impl fmt::Display for Error {
                 cosine,
             } => write!(
                 f,
-                "'{argument}' is not positive definite: in iteration {iteration} for right-hand side {column} a vector and its product have an angle of cosine \
+                "'{argument}' is not positive definite: in iteration {iteration} for right-hand \
+                 side {column} a vector and its product have an angle of cosine \
                  {cosine:.3e}"
             ),
             Error::NotSymmetric { argument } => write!(f, "'{argument}' is not symmetric"),
             Error::IndefinitePivot => write!(
                 f,
-                "'A' is not positive definite: its Cholesky factorization met a pivot that is not positive"
+                "'A' is not positive definite: its Cholesky factorization met a pivot that is not \
+                 positive"
             ),
             Error::Singular { index } => write!(f, "U[{index},{index}] is exactly zero"),
             Error::IllConditioned { rcond } => {
@@ -276,7 +278,8 @@ impl fmt::Display for Error {
                 device,
             } => write!(
                 f,
-                "cannot allocate {:.1} GiB on GPU {device} ({:.1} of {:.1} GiB free; {:.1} GiB held by {objects} matrices)",
+                "cannot allocate {:.1} GiB on GPU {device} ({:.1} of {:.1} GiB free; {:.1} GiB \
+                 held by {objects} matrices)",
                 *needed as f64 / GIB,
                 *free as f64 / GIB,
                 *total as f64 / GIB,
@@ -295,7 +298,8 @@ impl fmt::Display for Error {
                 earlier: Some(device),
             } => write!(
                 f,
-                "GPU {device} cannot be used any more in this session, and what it held is lost: its driver failed in {call} \
+                "GPU {device} cannot be used any more in this session, and what it held is lost: \
+                 its driver failed in {call} \
                  with {name} (code {code})"
             ),
             Error::HostMemory { needed: 0 } => write!(f, "cannot allocate workspace on the host"),
@@ -305,7 +309,10 @@ impl fmt::Display for Error {
                     false => (MIB, "MiB"),
                 };
                 let size = *needed as f64 / unit;
-                write!(f, "cannot allocate {size:.1} {name} of workspace on the host")
+                write!(
+                    f,
+                    "cannot allocate {size:.1} {name} of workspace on the host"
+                )
             }
             Error::File { path, what } => write!(f, "{path}: {what}"),
             Error::FileExists { path } => write!(f, "{path}: the file exists"),
@@ -315,7 +322,8 @@ impl fmt::Display for Error {
             ),
             Error::Corrupt { path, row, col } => write!(
                 f,
-                "{path}: the tile in block row {row} and block column {col} is damaged: its checksum is not that of what was \
+                "{path}: the tile in block row {row} and block column {col} is damaged: its \
+                 checksum is not that of what was \
                  written"
             ),
             Error::FileFormat { path, what } => write!(f, "{path}: {what}"),

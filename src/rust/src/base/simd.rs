@@ -34,7 +34,9 @@ macro_rules! vectorized {
         $($argument:ident: $type:ty),* $(,)?
     ) $body:block) => {
         vectorized! {
-            $(#[$doc])* $vis fn $name<$($life,)* T $(, const $N)?>($($argument: $type),*) -> () $body
+            $(#[$doc])* $vis fn $name<$($life,)* T $(, const $N)?>(
+                $($argument: $type),*
+            ) -> () $body
         }
     };
 }

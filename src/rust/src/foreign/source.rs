@@ -80,26 +80,28 @@ impl Source {
                 "a {rows} x {cols} matrix is larger than any file"
             )));
         };
-        let place = match of.separate {
-            Some(first) => Place::Each {
-                stem: of.path.display().to_string(),
-                first,
-            },
-            None => {
-                let file = PlainFile::open(&of.path)?;
-                let bytes = file.bytes()?;
-                if bytes < needed || of.exact && bytes > needed {
-                    return Err(wrong(format!(
-                        "the file has {bytes} bytes, and a {rows} x {cols} matrix of numbers of {size} bytes{} takes {needed}",
+        let place =
+            match of.separate {
+                Some(first) => Place::Each {
+                    stem: of.path.display().to_string(),
+                    first,
+                },
+                None => {
+                    let file = PlainFile::open(&of.path)?;
+                    let bytes = file.bytes()?;
+                    if bytes < needed || of.exact && bytes > needed {
+                        return Err(wrong(format!(
+                        "the file has {bytes} bytes, and a {rows} x {cols} matrix of numbers of \
+                         {size} bytes{} takes {needed}",
                         if of.offset > 0 { " behind what comes before it" } else { "" },
                     )));
+                    }
+                    Place::One {
+                        file,
+                        stride: of.stride as u64 * size,
+                    }
                 }
-                Place::One {
-                    file,
-                    stride: of.stride as u64 * size,
-                }
-            }
-        };
+            };
         Ok(Source {
             place,
             number: of.number,

@@ -198,7 +198,9 @@ pub fn changing<V>(x: &Robj, change: impl FnOnce(&mut Held) -> Result<V>) -> Res
     let address = holding(x).ok_or(Error::Stale { freed: false })?;
     if in_between() {
         return Err(Error::DeviceUnavailable {
-            reason: "a finalizer or an event handler, which comes in between another computation, cannot change a matrix".to_owned(),
+            reason: "a finalizer or an event handler, which comes in between another computation, \
+                     cannot change a matrix"
+                .to_owned(),
         });
     }
     if is_pinned(address) {
@@ -271,7 +273,9 @@ pub unsafe extern "C" fn cudafactor_identity(bytes: *mut u8) {
 pub fn apart() -> Error {
     Error::Argument {
         argument: "y",
-        what: "the operands are on different devices or of different precision: bring them together with as_gpu()".to_owned(),
+        what: "the operands are on different devices or of different precision: bring them \
+               together with as_gpu()"
+            .to_owned(),
     }
 }
 
@@ -318,7 +322,10 @@ macro_rules! make_held {
         slot.fill(made);
         Ok(())
     }};
-    ($how:expr, $work:expr, $out:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
+    (
+        $how:expr, $work:expr, $out:expr, $x:expr, $y:expr,
+        |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr
+    ) => {{
         use $crate::r::resident::{on_pair, watch, Held, Holds, Slot};
         let how = $crate::r::target::How::parse($how)?;
         let slot = Slot::new($out)?;

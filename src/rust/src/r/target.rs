@@ -221,7 +221,9 @@ pub fn check_free(target: Processor) -> Result<()> {
         return Ok(());
     }
     Err(Error::DeviceUnavailable {
-        reason: "a finalizer or an event handler, which comes in between another computation, cannot use the GPU".to_owned(),
+        reason: "a finalizer or an event handler, which comes in between another computation, \
+                 cannot use the GPU"
+            .to_owned(),
     })
 }
 

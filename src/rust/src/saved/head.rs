@@ -79,7 +79,8 @@ impl Head {
         }
         if word(8) != VERSION {
             return Err(format!(
-                "the file has version {} of the format, and this version of cudafactor reads version {VERSION}",
+                "the file has version {} of the format, and this version of cudafactor reads \
+                 version {VERSION}",
                 word(8)
             ));
         }
@@ -123,7 +124,8 @@ impl Head {
         let mut bytes = try_zeroed::<u8>(self.described)?;
         if !file.read(&mut bytes, BYTES as u64)? || crc32fast::hash(&bytes) != self.sum {
             let what =
-                "the description of the matrix is damaged: its checksum is not that of what was written";
+                "the description of the matrix is damaged: its checksum is not that of what was \
+                 written";
             return Err(damaged(file, what));
         }
         Ok(bytes)

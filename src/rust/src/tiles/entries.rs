@@ -26,11 +26,13 @@ pub fn below<T: Scalar>(file: &TileFile<T>) -> Result<Below> {
         (State::Matrix, Shape::Triangle) => Ok(Below::Mirrored),
         (State::Factor, Shape::Triangle) => Ok(Below::Zero),
         (State::Factoring, _) => cannot(
-            "the file holds neither a matrix nor its factor, since the factorization was interrupted: chol_file(resume = TRUE) goes on with it"
+            "the file holds neither a matrix nor its factor, since the factorization was \
+             interrupted: chol_file(resume = TRUE) goes on with it"
                 .to_owned(),
         ),
         (State::NotPositiveDefinite { order }, _) => cannot(format!(
-            "the file holds neither a matrix nor its factor, since the leading minor of order {order} is not positive"
+            "the file holds neither a matrix nor its factor, since the leading minor of order \
+             {order} is not positive"
         )),
     }
 }

@@ -220,7 +220,8 @@ impl Header {
         let version = get32(page, 8);
         if version != VERSION {
             return Err(format!(
-                "the file has version {version} of the format, and this version of cudafactor reads version {VERSION}"
+                "the file has version {version} of the format, and this version of cudafactor \
+                 reads version {VERSION}"
             ));
         }
         if get32(page, SUM) != crc32fast::hash(&page[..SUM]) {

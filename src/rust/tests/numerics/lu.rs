@@ -79,7 +79,8 @@ fn residuals_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
             let entries = allowed(reference.entries, m.min(n));
             assert!(
                 found.norm <= norm && found.entries <= entries,
-                "{name} {m} {n}: {found:?}, the textbook's {reference:?}, allowed {norm:.3} and {entries:.3}"
+                "{name} {m} {n}: {found:?}, the textbook's {reference:?}, allowed {norm:.3} and \
+                 {entries:.3}"
             );
         }
     }

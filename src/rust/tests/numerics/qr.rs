@@ -112,7 +112,8 @@ fn judge<T: Scalar, D: Device<T>>(device: &D, what: &str, a: &Host<T>) {
         let allowed = (1.5 * lapack[i]).max(floor);
         assert!(
             got[i] <= allowed,
-            "{what} {}x{}: {kind} {:.2} of at most {allowed:.2}, LAPACK's {:.2}; all {got:.2?}, LAPACK's {lapack:.2?}",
+            "{what} {}x{}: {kind} {:.2} of at most {allowed:.2}, LAPACK's {:.2}; all {got:.2?}, \
+             LAPACK's {lapack:.2?}",
             a.rows,
             a.cols,
             got[i],

@@ -102,7 +102,8 @@ fn residuals_are_the_textbooks<T: Scalar, D: Device<T>>(device: &D) {
                     let found = system.error(&system.solve(device, v));
                     assert!(
                         found <= limit,
-                        "{} {n}, {cols} columns, {v:?}: {found}, the textbook's {reference}, allowed {limit}",
+                        "{} {n}, {cols} columns, {v:?}: {found}, the textbook's {reference}, \
+                         allowed {limit}",
                         hard.name
                     );
                 }

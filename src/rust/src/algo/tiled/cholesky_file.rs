@@ -293,7 +293,8 @@ fn is_complete<T: Scalar>(files: &Files<'_, T>, resume: bool) -> Result<bool> {
         State::Factoring if files.from.is_none() && !(0..layout.tiles()).all(has) => refused(
             "x",
             to,
-            "the file is the second one of a factorization that was interrupted: chol_file(x, file = , resume = TRUE) of the matrix x and this file goes on with it",
+            "the file is the second one of a factorization that was interrupted: chol_file(x, \
+             file = , resume = TRUE) of the matrix x and this file goes on with it",
         ),
         State::Matrix | State::Factoring => {
             let there = |tile| place(layout, matrix.layout(), tile).is_ok_and(|t| matrix.has(t));
@@ -329,7 +330,8 @@ pub fn has_matrix<T: Scalar>(from: &TileFile<T>) -> Result<()> {
         State::Factoring => refused(
             "x",
             from,
-            "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes on with it in place, and a second file is not for it",
+            "the file holds a factorization that was interrupted: chol_file(resume = TRUE) goes \
+             on with it in place, and a second file is not for it",
         ),
         State::NotPositiveDefinite { order } => Err(Error::NotPositiveDefinite {
             order: order as usize,
@@ -347,13 +349,15 @@ fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
         return refused(
             "file",
             to,
-            "the file holds a matrix, or what became of it in place, not a factor or a factorization that was begun from another file",
+            "the file holds a matrix, or what became of it in place, not a factor or a \
+             factorization that was begun from another file",
         );
     }
     Err(Error::FileFormat {
         path: to.path().display().to_string(),
         what: format!(
-            "the file was begun from another matrix, not from the one in {}: choose another file for its factor, or unlink() this one first",
+            "the file was begun from another matrix, not from the one in {}: choose another file \
+             for its factor, or unlink() this one first",
             from.path().display()
         ),
     })

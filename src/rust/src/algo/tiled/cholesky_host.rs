@@ -222,7 +222,8 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
             return Err(Error::Argument {
                 argument: "cudafactor.gpu_memory",
                 what: format!(
-                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {bytes} bytes are needed"
+                    "{free} bytes of a GPU's memory are too few: {LEAST_ROOM} tiles of {bytes} \
+                     bytes are needed"
                 ),
             });
         }

@@ -3,7 +3,8 @@
 //! With rows and columns in three groups, `A = R'R` is
 //!
 //! ```text
-//! A12 = R11'R12    A22 = R12'R12 + R22'R22    A23 = R12'R13 + R22'R23    A33 = R13'R13 + R23'R23 + R33'R33
+//! A12 = R11'R12    A22 = R12'R12 + R22'R22    A23 = R12'R13 + R22'R23
+//! A33 = R13'R13 + R23'R23 + R33'R33
 //! ```
 //!
 //! Without the second group R11 and R13 stay, and the third block's factor is that of

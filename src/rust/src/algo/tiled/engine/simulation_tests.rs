@@ -213,7 +213,8 @@ fn random_work_is_right_in_any_order() {
         fits += usize::from(big);
         peers += usize::from(!work.peers.is_empty());
         let text = format!(
-            "round {round} count {count} {room:?} finished {finished} stays {stays} memory {} strips {}",
+            "round {round} count {count} {room:?} finished {finished} stays {stays} memory {} \
+             strips {}",
             m.memory, m.strips
         );
         let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -116,7 +116,10 @@ impl Work {
         if count > MOST_ROWS {
             return Err(Error::Argument {
                 argument: "tile",
-                what: format!("a matrix of {count} rows of tiles needs larger tiles: {MOST_ROWS} rows of them at most"),
+                what: format!(
+                    "a matrix of {count} rows of tiles needs larger tiles: {MOST_ROWS} \
+                     rows of them at most"
+                ),
             });
         }
         let owners = owners(count, speeds);

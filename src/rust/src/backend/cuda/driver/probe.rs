@@ -25,7 +25,8 @@ fn unavailable(reason: impl Into<String>) -> Error {
 /// What a forked child gets.
 pub(crate) fn forked() -> Error {
     unavailable(
-        "a GPU opened before fork() cannot be used in the child process: use device = \"cpu\" there, or workers that are \
+        "a GPU opened before fork() cannot be used in the child process: use device = \"cpu\" \
+         there, or workers that are \
          new R sessions (parallel::makeCluster(type = \"PSOCK\"), future::multisession, mirai)",
     )
 }
@@ -193,8 +194,13 @@ pub fn probe() -> Vec<ProbeStep> {
         &mut steps,
         "driver library",
         present,
-        if present { library_path() } else { "libcuda was not found".to_string() },
-        "install the NVIDIA driver (525 or newer); in a container, start it with access to the GPU (docker run --gpus all)",
+        if present {
+            library_path()
+        } else {
+            "libcuda was not found".to_string()
+        },
+        "install the NVIDIA driver (525 or newer); in a container, start it with access to the \
+         GPU (docker run --gpus all)",
     );
     if !present {
         return steps;
@@ -283,7 +289,8 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
             Ok(()) => "load".to_string(),
             Err(e) => e.to_string(),
         },
-        "a GPU of compute capability 6.0 or newer is needed, and the driver's PTX compiler (libnvidia-ptxjitcompiler)",
+        "a GPU of compute capability 6.0 or newer is needed, and the driver's PTX compiler \
+         (libnvidia-ptxjitcompiler)",
     );
 }
 

@@ -15,7 +15,8 @@ use crate::r::pcg_systems::{Solved, Systems};
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
 
-/// Solves the systems on the GPU, or by multigrid on the CPU. `None` where the host's factors are to solve them.
+/// Solves the systems on the GPU, or by multigrid on the CPU. `None` where the host's factors are
+/// to solve them.
 pub fn on_device(
     s: &Systems,
     how: &How,

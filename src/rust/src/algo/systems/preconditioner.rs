@@ -1,4 +1,5 @@
-//! The preconditioner that a system gets: one table by what the user asked for and what the matrix is.
+//! The preconditioner that a system gets: one table by what the user asked for and what the matrix
+//! is.
 
 /// What the user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +39,8 @@ pub enum Built {
     Cholesky,
     /// Algebraic multigrid.
     Multigrid,
-    /// [`Built::Cholesky`] where [`factor_that_pays`](super::choice::factor_that_pays) gives a factor,
-    /// else [`Built::Ic0`].
+    /// [`Built::Cholesky`] where [`factor_that_pays`](super::choice::factor_that_pays) gives a
+    /// factor, else [`Built::Ic0`].
     CholeskyOrIc0,
 }
 
@@ -56,7 +57,8 @@ impl Built {
     }
 }
 
-/// What to build of a matrix. `None` where the GPU cannot build it: the host then solves the system.
+/// What to build of a matrix. `None` where the GPU cannot build it: the host then solves the
+/// system.
 pub fn built_of(operand: Operand, asked: PreconditionerName) -> Option<Built> {
     use PreconditionerName as P;
     Some(match (operand, asked) {

@@ -39,7 +39,7 @@ kernels: ## src/rust/kernels/ptx from the CUDA sources; needs no GPU
 docs: ## NAMESPACE and man/ from the comments in R/
 	Rscript -e 'roxygen2::roxygenise(load_code = "source")'
 
-lint: ## formatting and clippy for the four feature sets
+lint: ## formatting, imports, length of lines, and clippy for the four feature sets
 	sh tools/lint.sh
 
 vendor: ## build/vendor.tar.xz, the crates for a build without network

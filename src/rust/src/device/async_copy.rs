@@ -11,14 +11,14 @@ use crate::tiles::buffer::Pages;
 
 /// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside
 /// the computation.
-pub trait TileMachine<T: Scalar>: Device<T> + Sync {
+pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
     /// A moment in what the device has been given to do.
     type Mark;
     /// What becomes of a factorization.
     type Outcome;
 
     /// Whether matrices are computed with where they lie in host memory. Then nothing below but
-    /// [`TileMachine::in_place`] is asked for.
+    /// [`AsyncCopy::in_place`] is asked for.
     fn is_host(&self) -> bool;
     /// This device and the others of its kind with these numbers; of those that cannot be used an
     /// error where `all` are needed.
@@ -36,7 +36,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// The matrix in host memory, with its contents.
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
 
-    /// Lets copies from and to this memory run by themselves, until [`TileMachine::keep`].
+    /// Lets copies from and to this memory run by themselves, until [`AsyncCopy::keep`].
     fn pin(&self, memory: Pages) -> Result<Pages>;
     /// Takes pinned memory back, to be kept for another call or to be released.
     ///
@@ -63,7 +63,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     /// Starts a copy of such entries to pinned memory, as soon as `after` is past; the end of it.
     ///
     /// # Safety
-    /// As of [`TileMachine::send`].
+    /// As of [`AsyncCopy::send`].
     unsafe fn fetch(
         &self,
         from: &mut Self::Mat<'_>,
@@ -78,7 +78,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     {
         Ok(false)
     }
-    /// Whether [`TileMachine::copy`] brings the other device's memory, directly or through the
+    /// Whether [`AsyncCopy::copy`] brings the other device's memory, directly or through the
     /// host's.
     fn copies_from(&self, other: &Self) -> Result<bool>
     where
@@ -86,7 +86,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     {
         self.reaches(other)
     }
-    /// Where a matrix is in the device's memory, for [`TileMachine::copy`].
+    /// Where a matrix is in the device's memory, for [`AsyncCopy::copy`].
     fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {
         unreachable_memory()
     }
@@ -112,7 +112,7 @@ pub trait TileMachine<T: Scalar>: Device<T> + Sync {
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
     /// As [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle, but it
-    /// need not be done when this returns: see [`TileMachine::outcome`].
+    /// need not be done when this returns: see [`AsyncCopy::outcome`].
     fn start_potrf(&self, a: &mut Self::Mat<'_>) -> Result<Self::Outcome>;
     /// What has become of it, once a later mark is past.
     fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;

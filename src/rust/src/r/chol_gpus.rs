@@ -2,11 +2,11 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::tiled::cholesky_host::{factor_staying_by, Means};
+use crate::algo::tiled::cholesky_host::{factor_staying_by, DevicePool};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::resident::{Held, Holds, Slot};
@@ -54,9 +54,9 @@ fn wrong_tiles() -> Error {
     }
 }
 
-fn on_gpus<T: Scalar, D: TileMachine<T> + Holds<T>>(
+fn on_gpus<T: Scalar, D: AsyncCopy<T> + Holds<T>>(
     dev: &D,
-    means: &Means<'_>,
+    means: &DevicePool<'_>,
     tile: usize,
     x: faer::MatRef<'_, T>,
 ) -> Result<Vec<(usize, Held)>> {

@@ -14,7 +14,7 @@ use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::session::{note_fallback, set_last};
@@ -51,7 +51,7 @@ pub fn host_bytes(wanted: f64, least: u64) -> u64 {
 }
 
 /// `free` are the bytes that are free on each device.
-fn run<T: Scalar, D: TileMachine<T>>(
+fn run<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     files: &Files<'_, T>,
     wanted: &Wanted,
@@ -91,12 +91,12 @@ fn on<T: Scalar>(
         Processor::Cuda(ordinal) => {
             let dev = CudaDevice::open(ordinal)?;
             set_last(target);
-            let devs = TileMachine::<T>::with(&dev, &how.gpus(), how.named())?;
+            let devs = AsyncCopy::<T>::with(&dev, &how.gpus(), how.named())?;
             let free = devs
                 .iter()
-                .map(|d| TileMachine::<T>::free(d).map(|b| b as f64));
+                .map(|d| AsyncCopy::<T>::free(d).map(|b| b as f64));
             let free: Vec<f64> = free.collect::<Result<_>>()?;
-            let speeds = devs.iter().map(TileMachine::<T>::speed).collect();
+            let speeds = devs.iter().map(AsyncCopy::<T>::speed).collect();
             run(&devs, files, wanted, resume, &free, speeds)
         }
     }

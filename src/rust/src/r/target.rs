@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use extendr_api::prelude::*;
 
-use crate::algo::tiled::cholesky_host::Means;
+use crate::algo::tiled::cholesky_host::DevicePool;
 use crate::backend::cpu::CpuDevice;
 use crate::backend::cuda;
 use crate::base::error::{Error, Result};
@@ -146,8 +146,8 @@ impl How {
     }
 
     /// Where a factorization may go.
-    pub fn means(&self) -> Means<'_> {
-        Means {
+    pub fn means(&self) -> DevicePool<'_> {
+        DevicePool {
             devices: Box::new(|| self.gpus()),
             together: self.together(),
             memory: self.gpu_memory,

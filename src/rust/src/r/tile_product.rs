@@ -11,7 +11,7 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
@@ -56,7 +56,7 @@ impl<T: Scalar> Task<T> for Product<'_, T> {
         ((self.ydim.0 + self.odim.0) * size_of::<T>()) as u64
     }
 
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
         let y = T::borrow_host(self.y)?;
         let (x, op, ydim, odim) = (self.x, self.op, self.ydim, self.odim);
         T::fill_host(self.out, |out| {

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
 use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
@@ -58,7 +58,7 @@ impl<T: Scalar> Task<T> for Solve<'_, T> {
         (self.factor.order() * size_of::<T>()) as u64
     }
 
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
         let b = T::borrow_host(self.b)?;
         let odim = (self.factor.order(), self.dim.1);
         let (factor, system, dim) = (self.factor, self.system, self.dim);
@@ -101,7 +101,7 @@ impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
         (self.factor.order() * self.factor.tile() * size_of::<T>()) as u64
     }
 
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
         inverse_diagonal(dev, self.factor, self.out, budget).map(|_| ())
     }
 }

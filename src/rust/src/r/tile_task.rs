@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::cholesky_file::{bytes, host_bytes};
 use crate::r::reply::show_progress;
@@ -52,7 +52,7 @@ pub trait Task<T: Scalar> {
     fn is_large(&self) -> bool;
     /// Bytes that are needed beside tiles, for a column.
     fn column(&self) -> u64;
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()>;
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()>;
 }
 
 fn on<T: Scalar>(

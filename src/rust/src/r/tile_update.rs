@@ -11,7 +11,7 @@ use crate::base::matrix::Change;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::cholesky_update::change;
@@ -58,7 +58,7 @@ impl<T: Scalar> Task<T> for Update<'_, T> {
         self.least
     }
 
-    fn run<D: TileMachine<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
         let v = T::borrow_host(self.v)?;
         let v = args::view(&v, (self.from.layout().rows(), self.k));
         let make = || TileFile::create(self.to, *self.from.layout());

@@ -28,7 +28,7 @@ pub trait Store<T>: Sync {
     fn store(&self, tile: usize, from: &Buffer<T>, request: usize) -> Result<()>;
 }
 
-pub struct Line<'a, T, S> {
+pub struct PlanExecutor<'a, T, S> {
     plan: &'a Plan,
     /// For each step, the earlier ones it waits for.
     before: Vec<Vec<usize>>,
@@ -65,7 +65,7 @@ pub struct Meters {
 /// What a thread of its own does: a device's part.
 pub type Driver<'a> = Box<dyn FnOnce() -> Result<()> + Send + 'a>;
 
-impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
+impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
     /// For so many drivers.
     pub fn new(
         plan: &'a Plan,
@@ -84,7 +84,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
             .map(|(x, _)| x)
             .collect()
         };
-        Line {
+        PlanExecutor {
             plan,
             before: plan.before(requests, slots.count()),
             done: plan.ops.iter().map(|_| AtomicBool::new(false)).collect(),
@@ -127,7 +127,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
     }
 
     /// Carries everything out: `compute` is called on this thread and each of `others` on one of
-    /// its own, and they do the requests by means of [`Line::ready`] and [`Line::finish`].
+    /// its own, and they do the requests by means of [`PlanExecutor::ready`] and [`PlanExecutor::finish`].
     /// `threads` load, and as many store. Of `helpers`, which do the same work, one at least has a
     /// thread of its own.
     pub fn run(
@@ -229,7 +229,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
         self.meters
     }
 
-    /// How much is done, for [`Line::pause`].
+    /// How much is done, for [`PlanExecutor::pause`].
     pub fn progress(&self) -> usize {
         *self.moved.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -343,7 +343,7 @@ impl<'a, T: Scalar, S: Store<T>> Line<'a, T, S> {
 }
 
 /// Stops the threads when it is dropped. After all is done there are none.
-struct Over<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
+struct Over<'a, 'b, T: Scalar, S: Store<T>>(&'b PlanExecutor<'a, T, S>);
 
 impl<T: Scalar, S: Store<T>> Drop for Over<'_, '_, T, S> {
     fn drop(&mut self) {
@@ -351,7 +351,7 @@ impl<T: Scalar, S: Store<T>> Drop for Over<'_, '_, T, S> {
     }
 }
 
-struct OverIfPanicking<'a, 'b, T: Scalar, S: Store<T>>(&'b Line<'a, T, S>);
+struct OverIfPanicking<'a, 'b, T: Scalar, S: Store<T>>(&'b PlanExecutor<'a, T, S>);
 
 impl<T: Scalar, S: Store<T>> Drop for OverIfPanicking<'_, '_, T, S> {
     fn drop(&mut self) {

@@ -12,7 +12,7 @@ use cudafactor::base::error::Result;
 use cudafactor::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::processor::Processor;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::device::batched::Batched;
 use cudafactor::device::batched::{ProblemShape, Problems, Ranks};
 use cudafactor::device::blas::Blas;
@@ -340,7 +340,7 @@ impl<T: Scalar> CovarianceMatrix<T> for Apart<T> {
     }
 }
 
-impl<T: Scalar> TileMachine<T> for Apart<T> {
+impl<T: Scalar> AsyncCopy<T> for Apart<T> {
     /// How many copies must be done; what is computed is.
     type Mark = usize;
     type Outcome = ();

@@ -5,7 +5,7 @@ use cudafactor::algo::dense::matmult_blocks::{product, room, self_product};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::Trans;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 
 for_each_device!(
     parts_make_the_whole,
@@ -43,7 +43,7 @@ fn check<T: Scalar>(got: &Host<T>, (want, size): &(faer::Mat<f64>, faer::Mat<f64
     }
 }
 
-fn parts_make_the_whole<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn parts_make_the_whole<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for (m, k, n) in [
         (1, 1, 1),
         (0, 3, 4),
@@ -70,7 +70,7 @@ fn parts_make_the_whole<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn self_products_are_symmetric<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn self_products_are_symmetric<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for (m, n) in [(1, 1), (0, 5), (50, 40), (30, 300), (700, 130)] {
         let x = matrices::random::<T>(m, n, 3);
         for trans in BOTH {
@@ -93,7 +93,7 @@ fn self_products_are_symmetric<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn missing_values_go_where_they_belong<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn missing_values_go_where_they_belong<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let mut x = matrices::random::<T>(90, 70, 4);
     x.set(40, 69, f64::NAN);
     x.set(3, 0, f64::INFINITY);
@@ -119,7 +119,7 @@ fn missing_values_go_where_they_belong<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn too_little_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn too_little_is_told<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let x = matrices::random::<T>(30, 30, 6);
     let mut out = Host::<T>::from_fn(30, 30, |_, _| 0.0);
     let failed = product(

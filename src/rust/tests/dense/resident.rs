@@ -5,7 +5,7 @@ use cudafactor::algo::dense::{cholesky, lu, matmult, qr, qr_apply, solve, triang
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::device::dense::Device;
 
 for_each_device!(
@@ -37,7 +37,7 @@ fn dominant<T: Scalar>(n: usize) -> Host<T> {
     })
 }
 
-fn products<T: Scalar, D: TileMachine<T>>(device: &D) {
+fn products<T: Scalar, D: AsyncCopy<T>>(device: &D) {
     for (m, k, n) in [(0, 3, 2), (3, 0, 2), (1, 1, 1), (33, 7, 65), (130, 129, 31)] {
         let (x, y) = (
             matrices::random::<T>(m, k, 82),

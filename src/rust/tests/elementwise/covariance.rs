@@ -7,7 +7,7 @@ use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::Block;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::device::covariance::{scales, Correlation, Covariance, Points};
 use cudafactor::device::dense::Device;
 use cudafactor::tiles::{Access, Layout, Shape, TileFile};
@@ -317,7 +317,7 @@ fn shapes_that_do_not_fit<T: Scalar, D: Device<T>>(dev: &D) {
         .is_err_and(dimension));
 }
 
-fn files_have_the_same_bits<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn files_have_the_same_bits<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let tile = 32;
     for n in [0, 1, tile - 1, tile, tile + 1, 5 * tile + 3] {
         let x = scattered(n, 2, 3);
@@ -362,7 +362,7 @@ fn files_have_the_same_bits<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn an_interrupt_ends_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn an_interrupt_ends_it<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let x = scattered(200, 2, 3);
     let scale = scales(&[0.5, 1.5]);
     let k = function(Correlation::Matern32, 1.0, 0.0);

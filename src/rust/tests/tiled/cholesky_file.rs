@@ -6,7 +6,7 @@ use crate::common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files, Report};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::tiles::{Access, Buffer, Layout, Shape, State, TileFile};
 
 fn layout(n: usize, tile: usize) -> Layout {
@@ -60,7 +60,7 @@ fn tiles_on<T: Scalar>(count: usize, file: &TileFile<T>, host: u64, device: u64)
     }
 }
 
-fn in_place<T: Scalar, D: TileMachine<T>>(
+fn in_place<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     a: &Host<T>,
     tile: usize,
@@ -70,7 +70,7 @@ fn in_place<T: Scalar, D: TileMachine<T>>(
 }
 
 /// On several devices of the same kind, each with as much memory.
-fn in_place_on<T: Scalar, D: TileMachine<T>>(
+fn in_place_on<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     a: &Host<T>,
     tile: usize,
@@ -105,7 +105,7 @@ fn positive<T: Scalar>(n: usize) -> Host<T> {
     Host::from_fn(n, n, |i, j| s[(i, j)] + if i == j { n as f64 } else { 0.0 })
 }
 
-fn factors_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn factors_of_every_size<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for tile in [32, 96] {
         for n in [1, 2, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7] {
             let a = positive::<T>(n);
@@ -122,7 +122,7 @@ fn factors_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn little_room_means_more_copies<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn little_room_means_more_copies<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (count, tile) = (12, 16);
     let a = positive::<T>(count * tile);
     let all = count * (count + 1) / 2;
@@ -135,7 +135,7 @@ fn little_room_means_more_copies<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert_eq!(poor.room.devices, on_device);
 }
 
-fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn minors_that_are_not_positive<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (150, 32);
     for order in [1, 2, 32, 33, 100, 150] {
         let mut a = positive::<T>(n);
@@ -157,7 +157,7 @@ fn minors_that_are_not_positive<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn a_second_file_leaves_the_first_alone<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn a_second_file_leaves_the_first_alone<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (100, 24);
     let a = positive::<T>(n);
     let (one, two) = (Place::new("cholesky-file"), Place::new("cholesky-file"));
@@ -234,7 +234,7 @@ fn flip<T: Scalar>(place: &Place, tile: &Buffer<T>, at: &mut Option<usize>) {
 
 /// A second file is for the matrix that it was begun from, wherever that lies now, and for no
 /// other: when it is empty, when the factorization was interrupted, and when it is complete.
-fn a_second_file_is_for_one_matrix<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn a_second_file_is_for_one_matrix<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for (n, tile) in [(1, 8), (8, 8), (9, 8), (9 * 32 + 5, 32)] {
         let a = positive::<T>(n);
         let mut b = a.clone();
@@ -308,12 +308,12 @@ fn a_second_file_is_for_one_matrix<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn what_was_interrupted_goes_on<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn what_was_interrupted_goes_on<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     goes_on::<T, D>(alone(dev));
 }
 
 /// On more of the devices each time, and on one again.
-fn goes_on<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn goes_on<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     use cudafactor::base::interrupt;
     use std::cell::Cell;
     thread_local! {
@@ -381,7 +381,7 @@ fn goes_on<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     assert!(stops > 0);
 }
 
-fn too_little_memory_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn too_little_memory_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let a = positive::<T>(40);
     let short = [((2, 9), "host_memory"), ((9, 2), "gpu_memory")];
     for (room, argument) in &short[..if dev.is_host() { 1 } else { 2 }] {
@@ -402,7 +402,7 @@ for_each_device!(
 );
 
 /// What one device makes, several make, bit for bit; in any memory.
-fn several_make_what_one_makes<T: Scalar, D: TileMachine<T>>(devs: [D; 3], one: &D) {
+fn several_make_what_one_makes<T: Scalar, D: AsyncCopy<T>>(devs: [D; 3], one: &D) {
     for tile in [16, 40] {
         for n in [1, tile, tile + 1, 4 * tile, 9 * tile + 5] {
             let a = positive::<T>(n);

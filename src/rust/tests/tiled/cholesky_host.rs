@@ -2,15 +2,15 @@
 
 use crate::common::{matrices, residual, same, Host};
 use cudafactor::algo::tiled::cholesky_host::{
-    factor, factor_by_tiles, factor_staying, factor_staying_by, Means,
+    factor, factor_by_tiles, factor_staying, factor_staying_by, DevicePool,
 };
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 
 /// The factor, in a place that was full of something else.
-fn by_tiles<T: Scalar, D: TileMachine<T>>(
+fn by_tiles<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     a: &Host<T>,
     tiles: f64,
@@ -23,7 +23,7 @@ fn by_tiles<T: Scalar, D: TileMachine<T>>(
     Ok(r)
 }
 
-fn makes_the_factor<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn makes_the_factor<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     for n in [0, 1, 127, 128, 129, 400, 1001] {
         for (kind, a) in matrices::positive::<T>(n) {
             let half = Host::from_fn(n, n, |i, j| if i <= j { a.at(i, j) } else { f64::NAN });
@@ -44,7 +44,7 @@ fn makes_the_factor<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     }
 }
 
-fn tells_the_order<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn tells_the_order<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     // Of ten columns of tiles each device has some, and is at work when another fails.
     let n = 1250;
     for order in [1, 128, 129, 300, 500, 700, 900, 1000, 1250] {
@@ -61,19 +61,19 @@ fn tells_the_order<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     }
 }
 
-fn too_little_is_too_little<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn too_little_is_too_little<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     let a = Host::<T>::from_fn(300, 300, |i, j| f64::from(u8::from(i == j)));
     let failed = by_tiles(devs, &a, 4.9, 0).err();
     assert!(matches!(failed, Some(Error::Argument { .. })), "{failed:?}");
 }
 
 /// Where memory is limited tiles are taken, and the whole matrix where it is not.
-fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn goes_by_tiles_where_it_must<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let n = 700;
     let a = matrices::positive::<T>(n).remove(0).1;
     let make = |memory: f64| {
         let mut r = Host::<T>::from_fn(n, n, |_, _| 7e30);
-        let means = Means {
+        let means = DevicePool {
             devices: Box::new(|| vec![0]),
             together: false,
             memory,
@@ -92,7 +92,7 @@ fn goes_by_tiles_where_it_must<T: Scalar, D: TileMachine<T>>(dev: &D) {
 
 /// Tiles of more than four megabytes come to three devices strip by strip; the last strip is a
 /// narrow one.
-fn comes_in_strips<T: Scalar, D: TileMachine<T>>(devs: &[D], tile: usize) {
+fn comes_in_strips<T: Scalar, D: AsyncCopy<T>>(devs: &[D], tile: usize) {
     let n = 2 * tile + 100;
     let a = matrices::positive::<T>(n).remove(0).1;
     let mut first: Option<Host<T>> = None;
@@ -119,7 +119,7 @@ fn comes_in_strips<T: Scalar, D: TileMachine<T>>(devs: &[D], tile: usize) {
 }
 
 /// Tiles that stay on their devices are those of the factor, bit for bit, and each is there once.
-fn stays_where_it_is_made<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn stays_where_it_is_made<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     let tile = 128;
     for n in [0, 1, 127, 128, 129, 640, 1001] {
         let a = matrices::positive::<T>(n).remove(0).1;
@@ -175,7 +175,7 @@ fn stays_where_it_is_made<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
 
 /// Devices that exchange no memory cannot. By default the first one works alone then; devices
 /// that the user names must work together.
-fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
+fn does_not_stay_out_of_reach<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) {
     let a = matrices::positive::<T>(300).remove(0).1;
     let failed = factor_staying(devs, f64::INFINITY, 128, a.view()).err();
     assert!(matches!(
@@ -187,7 +187,7 @@ fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     ));
     assert!(factor_staying(&devs[..1], f64::INFINITY, 128, a.view()).is_ok());
     let by = |together| {
-        let means = Means {
+        let means = DevicePool {
             devices: Box::new(|| vec![0, 1, 2]),
             together,
             memory: f64::INFINITY,
@@ -199,7 +199,7 @@ fn does_not_stay_out_of_reach<T: Scalar, D: TileMachine<T>>(devs: &[D]) {
     assert!(by(true).is_err());
 }
 
-fn all<T: Scalar, D: TileMachine<T>>(devs: [D; 3]) {
+fn all<T: Scalar, D: AsyncCopy<T>>(devs: [D; 3]) {
     makes_the_factor::<T, D>(&devs);
     tells_the_order::<T, D>(&devs);
     too_little_is_too_little::<T, D>(&devs);

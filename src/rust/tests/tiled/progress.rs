@@ -20,7 +20,7 @@ use cudafactor::base::matrix::{Trans, Uplo};
 use cudafactor::base::progress::{self, OnTiles, Report};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::cost::work::Work;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::device::dense::Device;
 use cudafactor::tiles::{Buffer, Layout, Shape, TileFile};
 use faer::MatMut;
@@ -60,7 +60,7 @@ fn counted<T: Scalar, D: Device<T>>(
     });
 }
 
-fn all_of_it_is_counted<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn all_of_it_is_counted<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let entry = |i: usize, j: usize| ((i * i + 3 * j) as f64).sin();
     let x = Host::<T>::from_fn(N, N, |i, j| entry(i, j) + if i == j { 50.0 } else { 0.0 });
     let s = Host::<T>::from_fn(N, N, |i, j| if i == j { N as f64 } else { 1.0 });
@@ -171,7 +171,7 @@ impl<T: Scalar> Tiles<T> for Slow {
 }
 
 /// While tiles come and go, too, the user sees that something happens.
-fn who_waits_for_a_disk_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn who_waits_for_a_disk_is_told<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     interrupt::install(|| false);
     let matrix = Slow(Layout::new(16, 16, 16, Shape::Triangle).unwrap());
     let room = Room {
@@ -192,7 +192,7 @@ fn who_waits_for_a_disk_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
 }
 
 /// A factorization in a file tells what it is at, and counts what it reads and writes.
-fn bytes_of_files_are_counted<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn bytes_of_files_are_counted<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (256, 32);
     let layout = Layout::new(n, n, tile, Shape::Triangle).unwrap();
     let place = Place::new("progress");

@@ -2,15 +2,15 @@
 
 use crate::common::{matrices, residual, Host};
 use cudafactor::algo::dense::lu::Rhs;
-use cudafactor::algo::tiled::cholesky_host::Means;
+use cudafactor::algo::tiled::cholesky_host::DevicePool;
 use cudafactor::algo::tiled::solve_definite::{by_tiles, solve};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 
-fn limited(memory: f64) -> Means<'static> {
-    Means {
+fn limited(memory: f64) -> DevicePool<'static> {
+    DevicePool {
         devices: Box::new(|| vec![0]),
         together: false,
         memory,
@@ -34,7 +34,7 @@ fn checked<T: Scalar>(a: &Host<T>, x: &Host<T>, b: &Host<T>) {
     assert!(error < residual::BACKWARD, "{error}");
 }
 
-fn systems<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn systems<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for n in [1, 127, 128, 129, 500] {
         let a = positive::<T>(n);
         for q in [1, 3, 200] {
@@ -81,7 +81,7 @@ fn systems<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn others<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn others<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let n = 300;
     let means = limited(10.0 * (128 * 128 * size_of::<T>()) as f64);
     let b = matrices::random::<T>(n, 2, 8);

@@ -7,12 +7,12 @@ use super::matmult_blocks;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::device::dense::Device;
 
 /// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts
 /// where that is too little.
-pub fn product<T: Scalar, D: TileMachine<T>>(
+pub fn product<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     x: (Trans, MatRef<'_, T>),
     y: (Trans, MatRef<'_, T>),
@@ -65,7 +65,7 @@ pub fn self_product_resident<T: Scalar, D: Device<T>>(
 }
 
 /// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric; `memory` as of [`product`].
-pub fn self_product<T: Scalar, D: TileMachine<T>>(
+pub fn self_product<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     trans: Trans,
     x: MatRef<'_, T>,

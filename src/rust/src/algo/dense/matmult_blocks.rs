@@ -17,7 +17,7 @@ use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::base::threads::owns_pool;
 use crate::cost::footprint::SLACK;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 
 /// How much of the room is for a block of the result; the rest is for two chunks of both operands.
 const FOR_RESULT: f64 = 0.6;
@@ -62,7 +62,7 @@ fn parts((m, n, k): (usize, usize, usize), room: f64) -> Option<Parts> {
 }
 
 /// How many numbers there is room for, where `memory` bytes are too few for so many.
-pub fn room<T: Scalar, D: TileMachine<T>>(dev: &D, memory: f64, numbers: f64) -> Option<f64> {
+pub fn room<T: Scalar, D: AsyncCopy<T>>(dev: &D, memory: f64, numbers: f64) -> Option<f64> {
     let bytes = numbers * size_of::<T>() as f64;
     // Workspace of the product.
     let left = memory - SLACK.min(memory / 4.0);
@@ -70,7 +70,7 @@ pub fn room<T: Scalar, D: TileMachine<T>>(dev: &D, memory: f64, numbers: f64) ->
 }
 
 /// How many numbers there is room for on a device that had too little for all.
-pub fn what_is_free<T: Scalar, D: TileMachine<T>>(dev: &D) -> Result<f64> {
+pub fn what_is_free<T: Scalar, D: AsyncCopy<T>>(dev: &D) -> Result<f64> {
     Ok(0.5 * dev.free()? as f64 / size_of::<T>() as f64)
 }
 
@@ -82,7 +82,7 @@ fn too_little<R>(room: f64) -> Result<R> {
 }
 
 /// `out = op(x) op(y)` with room for so many numbers on the device.
-pub fn product<T: Scalar, D: TileMachine<T>>(
+pub fn product<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     x: (Trans, MatRef<'_, T>),
     y: (Trans, MatRef<'_, T>),
@@ -106,7 +106,7 @@ pub fn product<T: Scalar, D: TileMachine<T>>(
 
 /// `out = x'x` (`Trans::Yes`) or `xx'`, exactly symmetric, with room for so many numbers on the
 /// device.
-pub fn self_product<T: Scalar, D: TileMachine<T>>(
+pub fn self_product<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     trans: Trans,
     x: MatRef<'_, T>,
@@ -137,7 +137,7 @@ pub fn self_product<T: Scalar, D: TileMachine<T>>(
 }
 
 /// One block of the result, whose first entry is at `at`.
-fn block<T: Scalar, D: TileMachine<T>>(
+fn block<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     (tx, x): (Trans, MatRef<'_, T>),
     (ty, y): (Trans, MatRef<'_, T>),

@@ -4,7 +4,7 @@
 use super::ipm;
 use super::ipm::iterate::{Limits, Outcome, Status};
 use super::ipm::point::{Data, Point};
-use super::ipm::stop::{norm, Measures, Sizes, Verdict, Yardstick};
+use super::ipm::stop::{norm, Measures, Sizes, StoppingCriteria, Verdict};
 use super::normal::equations::NormalEquations;
 use super::normal::layout::Constraints;
 use super::presolve;
@@ -159,7 +159,7 @@ fn iterate<C: Constraints>(
         free_cost: n.bring(&free_cost)?,
         upper: n.bring(&upper)?,
     };
-    let yardstick = Yardstick::new(n, &data, &s, &sizes, options.tolerance)?;
+    let yardstick = StoppingCriteria::new(n, &data, &s, &sizes, options.tolerance)?;
     let limits = Limits {
         iterations: options.iterations,
         time: options.time,

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::device::{on_device, Kept, Stayed};
+use crate::algo::tiled::engine::device::{on_device, Kept, ResidentTile};
 use crate::algo::tiled::engine::peers::Peers;
 use crate::algo::tiled::engine::slots::HostSlots;
 use crate::algo::tiled::engine::task::compute;
@@ -24,8 +24,8 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
-use crate::tiles::line::{Driver, Line, Meters, Store};
+use crate::device::async_copy::AsyncCopy;
+use crate::tiles::line::{Driver, Meters, PlanExecutor, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{Op, LEAST_SLOTS};
 use crate::tiles::Buffer;
@@ -66,7 +66,7 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
 
 /// Carries the work out on the devices it was planned for. A leading minor that is not positive is
 /// [`Error::NotPositiveDefinite`] with LAPACK's order. Gives how long what went on.
-pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+pub fn factor<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
     work: &Work,
@@ -76,18 +76,18 @@ pub fn factor<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
 }
 
 /// As [`factor`], of work for a factor that stays in the devices' memory: its tiles.
-pub fn factor_staying<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+pub fn factor_staying<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
     work: &Work,
     threads: usize,
-) -> Result<Vec<Stayed<D::Mat<'static>>>> {
+) -> Result<Vec<ResidentTile<D::Mat<'static>>>> {
     let kept = Kept::default();
     carry_out(devs, matrix, work, threads, Some(&kept))?;
     Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
+fn carry_out<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
     work: &Work,
@@ -103,7 +103,7 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     let count = work.room.host.max(LEAST_SLOTS);
     let slots = HostSlots::new(dev, count, &work.strips, (4 * threads).min(TOUCHING))?;
     let carrier = Carrier { matrix, work };
-    let line = Line::new(&work.host, &work.requests, &slots, &carrier, devs.len());
+    let line = PlanExecutor::new(&work.host, &work.requests, &slots, &carrier, devs.len());
     let line = line.after(&work.after);
     let peers = Peers::new(devs);
     let (line_, peers, slots): (_, _, &Slots<T>) = (&line, &peers, &slots);
@@ -128,11 +128,11 @@ fn carry_out<T: Scalar, D: TileMachine<T>, M: Tiles<T>>(
     Ok(line.into_meters())
 }
 
-fn in_host<T: Scalar, D: TileMachine<T>, S: Store<T>>(
+fn in_host<T: Scalar, D: AsyncCopy<T>, S: Store<T>>(
     dev: &D,
     work: &Work,
     slots: &Slots<T>,
-    line: &Line<'_, T, S>,
+    line: &PlanExecutor<'_, T, S>,
 ) -> Result<()> {
     let n = work.layout.tile();
     for (x, op) in work.host.ops.iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::spawn;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::line::Meters;
 use crate::tiles::meter::Meter;
 use crate::tiles::plan::LEAST_SLOTS;
@@ -185,7 +185,7 @@ const THREADS: usize = 4;
 
 /// Makes the factor, on all of the devices together. A file in which this was interrupted is gone
 /// on with where `resume` says so. The matrix's file is untouched, unless it is the factor's.
-pub fn factor_files<T: Scalar, D: TileMachine<T>>(
+pub fn factor_files<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     files: &Files<'_, T>,
     budget: &Budget,
@@ -214,7 +214,7 @@ pub fn factor_files<T: Scalar, D: TileMachine<T>>(
     for file in [Some(files.to), files.from].into_iter().flatten() {
         progress::watch(file.counter());
     }
-    let in_host = devs.iter().any(TileMachine::is_host);
+    let in_host = devs.iter().any(AsyncCopy::is_host);
     let mut room = room(budget, tile_bytes, &layout, in_host)?;
     room.peers = reach_all::<T, D>(devs)?;
     let work = Work::new(files, &room, &budget.speeds)?;

@@ -7,7 +7,7 @@ use faer::{MatMut, MatRef};
 use super::cholesky;
 use crate::algo::dense;
 use crate::algo::tiled::cholesky_file::LEAST_ROOM;
-use crate::algo::tiled::engine::device::Stayed;
+use crate::algo::tiled::engine::device::ResidentTile;
 use crate::algo::tiled::engine::host_tiles::HostTiles;
 use crate::algo::tiled::engine::orders::{owners, room_for_all};
 use crate::algo::tiled::engine::peers::{exchange_all, reach_all};
@@ -19,12 +19,12 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape, Strips};
 
 /// Where the factorization may go.
-pub struct Means<'m> {
+pub struct DevicePool<'m> {
     /// Tells the numbers of devices that may work together. To find out may start what small work
     /// does without.
     pub devices: Box<dyn Fn() -> Vec<usize> + 'm>,
@@ -42,9 +42,9 @@ const SHARED: usize = 16384;
 const FASTER: usize = 40_000;
 
 /// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
-pub fn factor<T: Scalar, D: TileMachine<T>>(
+pub fn factor<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    means: &Means<'_>,
+    means: &DevicePool<'_>,
     x: MatRef<'_, T>,
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
@@ -85,10 +85,10 @@ fn may_be_others(e: &Error) -> bool {
     )
 }
 
-impl Means<'_> {
+impl DevicePool<'_> {
     /// Several devices, where the user wants them to work together, or where they are faster than
     /// one that has room.
-    fn faster<T: Scalar, D: TileMachine<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
+    fn faster<T: Scalar, D: AsyncCopy<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
         // One device factors in double precision what comes in single.
         let asked = self.together && n >= SHARED;
         let faster = n >= FASTER && size_of::<T>() == size_of::<f64>();
@@ -105,7 +105,7 @@ impl Means<'_> {
 
     /// The devices, this one first. Those that the user named must be there; of the others those
     /// with much less memory than the first are left out.
-    pub fn open<T: Scalar, D: TileMachine<T>>(&self, dev: &D) -> Result<Vec<D>> {
+    pub fn open<T: Scalar, D: AsyncCopy<T>>(&self, dev: &D) -> Result<Vec<D>> {
         let all = dev.with(&(self.devices)(), self.together)?;
         let mut devs = Vec::with_capacity(all.len());
         let mut first = 0.0;
@@ -180,7 +180,7 @@ fn copiers(strips: &Strips, devices: usize) -> usize {
 
 /// The tiles of a matrix of order `n` for devices with so many bytes of memory at most, and how
 /// many bytes the one with the least has.
-pub(crate) fn tiles<T: Scalar, D: TileMachine<T>>(
+pub(crate) fn tiles<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     memory: f64,
     n: usize,
@@ -204,7 +204,7 @@ fn tile_bytes<T>(tile: usize) -> usize {
     tile.pow(2) * size_of::<T>()
 }
 
-fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<Vec<usize>> {
+fn free_bytes<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64) -> Result<Vec<usize>> {
     let free = devs.iter().map(|dev| {
         let free = dev.free()? as f64 * SAFE;
         Ok(free.min(memory) as usize)
@@ -213,7 +213,7 @@ fn free_bytes<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64) -> Result<V
 }
 
 /// Room for tiles of this layout on devices with so many bytes of each one's memory at most.
-fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) -> Result<Room> {
+fn room<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64, layout: &Layout) -> Result<Room> {
     let free = free_bytes(devs, memory)?;
     let bytes = tile_bytes::<T>(layout.tile());
     let rooms = free.iter().map(|free| {
@@ -238,9 +238,9 @@ fn room<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, layout: &Layout) 
 }
 
 /// Whether devices that reach one another have room for all tiles, so that none travels twice.
-fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> Result<bool> {
+fn all_fits<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64, n: usize) -> Result<bool> {
     let (layout, _) = tiles::<T, D>(devs, memory, n)?;
-    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let speeds: Vec<f64> = devs.iter().map(AsyncCopy::speed).collect();
     let owners = owners(layout.block_rows(), &speeds);
     match room::<T, D>(devs, memory, &layout) {
         Ok(room) => Ok(room_for_all(&layout, &room, &owners).is_some()),
@@ -251,7 +251,7 @@ fn all_fits<T: Scalar, D: TileMachine<T>>(devs: &[D], memory: f64, n: usize) -> 
 
 /// Looks for matrices that nobody refers to, which hold memory that is lacking. False where there
 /// are none at all.
-fn found_garbage<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> bool {
+fn found_garbage<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) -> bool {
     let holds = devs.iter().any(|dev| dev.held() > 0);
     if holds {
         base::accounting::relieve(base::accounting::Search::Full);
@@ -266,7 +266,7 @@ fn not_dense() -> Error {
 }
 
 /// On all of the devices, with so many bytes of each one's memory at most.
-pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
+pub fn factor_by_tiles<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     memory: f64,
     x: MatRef<'_, T>,
@@ -274,7 +274,7 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
 ) -> Result<()> {
     let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
     let mut room = room::<T, D>(devs, memory, &layout)?;
-    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let speeds: Vec<f64> = devs.iter().map(AsyncCopy::speed).collect();
     let owners = owners(layout.block_rows(), &speeds);
     let once = || room_for_all(&layout, &room, &owners).is_some();
     let strips = strips::<T>(&layout, devs.len(), once);
@@ -287,13 +287,13 @@ pub fn factor_by_tiles<T: Scalar, D: TileMachine<T>>(
 }
 
 /// The tiles of a factor that its devices keep.
-pub type StayedTiles<T, D> = Vec<Stayed<<D as Memory<T>>::Mat<'static>>>;
+pub type StayedTiles<T, D> = Vec<ResidentTile<<D as Memory<T>>::Mat<'static>>>;
 
 /// [`factor_staying`] on the devices of a request, and these devices. Where the user named none,
 /// the first one works alone if the group cannot, as devices that exchange no memory cannot.
-pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
+pub fn factor_staying_by<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    means: &Means<'_>,
+    means: &DevicePool<'_>,
     tile: usize,
     x: MatRef<'_, T>,
 ) -> Result<(Vec<D>, StayedTiles<T, D>)> {
@@ -311,7 +311,7 @@ pub fn factor_staying_by<T: Scalar, D: TileMachine<T>>(
 /// The tiles of the upper factor, each in the memory of the device that made it. What stands below
 /// the diagonal of tiles on it is anything; those at the edges are filled up to whole ones with
 /// ones on the diagonal and zeros elsewhere.
-pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
+pub fn factor_staying<T: Scalar, D: AsyncCopy<T>>(
     devs: &[D],
     memory: f64,
     tile: usize,
@@ -322,7 +322,7 @@ pub fn factor_staying<T: Scalar, D: TileMachine<T>>(
     if n == 0 {
         return Ok(Vec::new());
     }
-    let speeds: Vec<f64> = devs.iter().map(TileMachine::speed).collect();
+    let speeds: Vec<f64> = devs.iter().map(AsyncCopy::speed).collect();
     let strips = strips::<T>(&layout, devs.len(), || true);
     let tiles = HostTiles::to_read(strips, x).ok_or_else(not_dense)?;
     progress::phase("factorizing");

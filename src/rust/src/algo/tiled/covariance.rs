@@ -13,10 +13,10 @@ use crate::base::interrupt;
 use crate::base::matrix::Block;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::device::covariance::{Covariance, Points};
 use crate::device::dense::Device;
-use crate::tiles::line::{Line, Store};
+use crate::tiles::line::{PlanExecutor, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::{Buffer, Layout, Strips, TileFile};
@@ -128,7 +128,7 @@ fn operations_of(layout: &Layout, tile: usize, dimensions: usize) -> f64 {
 
 /// Writes the covariances of points with one another to a file of tiles; tiles are computed while
 /// others are written. Beyond the matrix's edges tiles have zeros.
-pub fn write<T: Scalar, D: TileMachine<T>>(
+pub fn write<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     function: &Covariance,
     x: Points<'_>,
@@ -161,7 +161,7 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
         plan: &plan,
     };
     if dev.is_host() {
-        let line = Line::new(&plan, &requests, &slots, &written, 1);
+        let line = PlanExecutor::new(&plan, &requests, &slots, &written, 1);
         return line.run(THREADS, Vec::new(), Vec::new(), || {
             work.in_host(&slots, &line)
         });
@@ -173,7 +173,7 @@ pub fn write<T: Scalar, D: TileMachine<T>>(
             leaving: None,
         });
     }
-    let line = Line::new(&plan, &requests, &slots, &written, 1);
+    let line = PlanExecutor::new(&plan, &requests, &slots, &written, 1);
     line.run(THREADS, Vec::new(), Vec::new(), || {
         let done = work.on_device(&mut places, &slots, &line);
         // Nothing is copied any more when the threads end.
@@ -188,7 +188,7 @@ struct Place<M, K> {
     leaving: Option<Rc<K>>,
 }
 
-struct Work<'a, 'p, T: Scalar, D: TileMachine<T>> {
+struct Work<'a, 'p, T: Scalar, D: AsyncCopy<T>> {
     dev: &'a D,
     function: &'a Covariance,
     points: &'a D::Points<'p>,
@@ -197,7 +197,7 @@ struct Work<'a, 'p, T: Scalar, D: TileMachine<T>> {
     plan: &'a Plan,
 }
 
-impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
     /// Each step that computes a tile, with the tile and the host's slot that it goes to.
     fn steps(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let ops = self.plan.ops.iter().enumerate();
@@ -222,7 +222,7 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
         progress::advance(operations_of(&self.layout, tile, self.dimensions));
     }
 
-    fn in_host<S: Store<T>>(&self, slots: &Slots<T>, line: &Line<'_, T, S>) -> Result<()> {
+    fn in_host<S: Store<T>>(&self, slots: &Slots<T>, line: &PlanExecutor<'_, T, S>) -> Result<()> {
         let n = self.layout.tile();
         for (x, tile, slot) in self.steps() {
             loop {
@@ -247,7 +247,7 @@ impl<T: Scalar, D: TileMachine<T>> Work<'_, '_, T, D> {
         &self,
         places: &mut [Place<D::Mat<'static>, D::Mark>],
         slots: &Slots<T>,
-        line: &Line<'_, T, S>,
+        line: &PlanExecutor<'_, T, S>,
     ) -> Result<()> {
         let dev = self.dev;
         let entries = self.layout.tile().pow(2);

@@ -16,7 +16,7 @@ use crate::algo::tiled::stream::{slots, Stream, AT_ONCE};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::plan::LEAST_SLOTS;
 
 /// Columns of the identity that are solved for as one matrix: some of those of a block.
@@ -127,13 +127,13 @@ struct Columns<M> {
     blocks: Vec<Option<M>>,
 }
 
-struct Chunk<'c, T: Scalar, D: TileMachine<T>> {
+struct Chunk<'c, T: Scalar, D: AsyncCopy<T>> {
     dev: &'c D,
     factor: &'c Factor<'c, T>,
     columns: Vec<Columns<D::Mat<'static>>>,
 }
 
-impl<'c, T: Scalar, D: TileMachine<T>> Chunk<'c, T, D> {
+impl<'c, T: Scalar, D: AsyncCopy<T>> Chunk<'c, T, D> {
     fn begin(&mut self, groups: &[Group]) {
         let count = self.factor.count();
         let columns = groups.iter().map(|group| Columns {
@@ -202,7 +202,7 @@ impl<'c, T: Scalar, D: TileMachine<T>> Chunk<'c, T, D> {
 }
 
 /// The group's columns of the identity, in its own block of rows.
-fn unit_columns<T: Scalar, D: TileMachine<T>>(
+fn unit_columns<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     rows: usize,
     group: &Group,
@@ -220,7 +220,7 @@ fn unit_columns<T: Scalar, D: TileMachine<T>>(
 
 /// The diagonal of `(R'R)^-1` in `out`, of the order of the factor; the sums of squares are taken
 /// in double precision.
-pub fn inverse_diagonal<T: Scalar, D: TileMachine<T>>(
+pub fn inverse_diagonal<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     factor: &Factor<'_, T>,
     out: &mut [f64],

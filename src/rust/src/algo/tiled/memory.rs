@@ -3,7 +3,7 @@
 use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::Shape;
 
@@ -79,7 +79,7 @@ impl Memory {
 
 /// Room for tiles, and how many of `q` columns of what is computed a chunk has, each of so many
 /// `numbers`: as many as fit, since fewer chunks are fewer copies of everything.
-pub(crate) fn room<T: Scalar, D: TileMachine<T>>(
+pub(crate) fn room<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     matrix: &impl Passing<T>,
     budget: Budget,

@@ -17,7 +17,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::line::Store;
 use crate::tiles::{Buffer, Layout, TileFile};
@@ -147,7 +147,7 @@ struct Blocks<F, I> {
 }
 
 /// Adds the terms of a tile; the number of operations.
-fn apply<'f, 'i, T: Scalar, D: TileMachine<T>>(
+fn apply<'f, 'i, T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     terms: impl Iterator<Item = Term>,
     tile: &D::Mat<'_>,
@@ -177,7 +177,7 @@ fn ranges(rows: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
 ///
 /// Zeros that are not stored are numbers like others: beside NaN or an infinite number in `y` they
 /// make NaN.
-pub fn multiply<T: Scalar, D: TileMachine<T>>(
+pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     x: &Stored<'_, T>,
     op: Trans,
@@ -273,7 +273,7 @@ pub fn multiply<T: Scalar, D: TileMachine<T>>(
 }
 
 /// Columns of the other operand to a device, where blocks of rows of the product begin anew.
-fn bring<T: Scalar, D: TileMachine<T>>(
+fn bring<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     y: MatRef<'_, T>,
     (outer, size): (usize, usize),

@@ -15,7 +15,7 @@ use crate::algo::tiled::stream::{slots, Stream, AT_ONCE};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 
 /// What is solved, for the factor R.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub(crate) fn side(task: Task) -> Trans {
 }
 
 /// One task on the blocks of rows; the number of operations.
-fn apply<T: Scalar, D: TileMachine<T>>(
+fn apply<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     task: Task,
     tile: &D::Mat<'_>,
@@ -134,7 +134,7 @@ fn apply<T: Scalar, D: TileMachine<T>>(
 }
 
 /// `out = op(R)^-1 b`, of the first rows of `b`, as many as `out` has: the order of the factor.
-pub fn solve<T: Scalar, D: TileMachine<T>>(
+pub fn solve<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     factor: &Factor<'_, T>,
     system: System,
@@ -205,7 +205,7 @@ pub fn solve<T: Scalar, D: TileMachine<T>>(
 }
 
 /// Right-hand sides on their way to a device and back.
-struct Chunks<'c, T: Scalar, D: TileMachine<T>> {
+struct Chunks<'c, T: Scalar, D: AsyncCopy<T>> {
     dev: &'c D,
     factor: &'c Factor<'c, T>,
     width: usize,
@@ -215,7 +215,7 @@ struct Chunks<'c, T: Scalar, D: TileMachine<T>> {
     blocks: Vec<D::Mat<'static>>,
 }
 
-impl<T: Scalar, D: TileMachine<T>> Chunks<'_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Chunks<'_, T, D> {
     /// The first column of a chunk, and how many it has.
     fn columns(&self, chunk: usize) -> (usize, usize) {
         let first = chunk * self.width;

@@ -9,7 +9,7 @@ use crate::algo::dense;
 use crate::algo::dense::condition;
 use crate::algo::dense::lu::Rhs;
 use crate::algo::dense::symmetry::is_symmetric;
-use crate::algo::tiled::cholesky_host::{self, factor_by_tiles, Means};
+use crate::algo::tiled::cholesky_host::{self, factor_by_tiles, DevicePool};
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::Budget;
 use crate::algo::tiled::solve::System;
@@ -19,16 +19,16 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::owns_pool;
 use crate::cost::footprint;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 
 /// Orders below which every device has room.
 const LARGE: usize = 4096;
 
 /// As [`dense::solve::solve`]. A matrix that the device has no room for, and that is symmetric and
 /// positive definite, goes there tile by tile.
-pub fn solve<T: Scalar, D: TileMachine<T>>(
+pub fn solve<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    means: &Means<'_>,
+    means: &DevicePool<'_>,
     a: MatRef<'_, T>,
     b: Rhs<'_, T>,
     tol: f64,
@@ -76,9 +76,9 @@ const TOGETHER: usize = 4096;
 
 /// By the factor, which is made in host memory, by all of the devices; the systems are solved by
 /// the first. A matrix that is not positive definite is [`Error::NotPositiveDefinite`].
-pub fn by_tiles<T: Scalar, D: TileMachine<T>>(
+pub fn by_tiles<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    means: &Means<'_>,
+    means: &DevicePool<'_>,
     a: MatRef<'_, T>,
     b: &Rhs<'_, T>,
     tol: f64,

@@ -19,8 +19,8 @@ use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Block;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
-use crate::tiles::line::Line;
+use crate::device::async_copy::AsyncCopy;
+use crate::tiles::line::PlanExecutor;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::Strips;
@@ -43,7 +43,7 @@ struct Place<M, K> {
 }
 
 /// Memory that tiles pass through, on a device.
-pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>, S> {
+pub(super) struct Stream<'a, T: Scalar, D: AsyncCopy<T>, S> {
     dev: &'a D,
     matrix: &'a S,
     room: Room,
@@ -56,7 +56,7 @@ pub(super) struct Stream<'a, T: Scalar, D: TileMachine<T>, S> {
 }
 
 /// Host memory for a stream.
-pub(crate) fn slots<'a, T: Scalar, D: TileMachine<T>>(
+pub(crate) fn slots<'a, T: Scalar, D: AsyncCopy<T>>(
     dev: &'a D,
     matrix: &impl Passing<T>,
     room: Room,
@@ -76,7 +76,7 @@ fn look_at(tile: usize) -> Request {
     }
 }
 
-impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
+impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
     pub(crate) fn new(dev: &'a D, matrix: &'a S, room: Room, slots: &'a Slots<T>) -> Result<Self> {
         let (mut places, mut edges) = (Vec::new(), Vec::new());
         if !dev.is_host() {
@@ -123,7 +123,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
         let done = if self.dev.is_host() {
             let host = plan(&own, self.room.host)?;
             self.traffic.loaded += host.loads;
-            let line = Line::new(&host, &own, self.slots, self.matrix, 1);
+            let line = PlanExecutor::new(&host, &own, self.slots, self.matrix, 1);
             line.run(THREADS, Vec::new(), Vec::new(), || {
                 self.in_host(&host, tiles, &line, step)
             })
@@ -140,7 +140,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
             let host = plan(&asked, self.room.host)?;
             self.traffic.loaded += host.loads;
             self.traffic.sent += device.loads;
-            let line = Line::new(&host, &asked, self.slots, self.matrix, 1);
+            let line = PlanExecutor::new(&host, &asked, self.slots, self.matrix, 1);
             line.run(THREADS, Vec::new(), Vec::new(), || {
                 // Nothing is copied any more when the threads end, after a panic, too.
                 let _drained = Drained::<T, D>(self.dev, PhantomData);
@@ -154,7 +154,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
         &self,
         host: &Plan,
         tiles: &[usize],
-        line: &Line<'_, T, S>,
+        line: &PlanExecutor<'_, T, S>,
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
         let n = self.matrix.layout().tile() as isize;
@@ -187,7 +187,7 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
         host: &Plan,
         device: &Plan,
         tiles: &[usize],
-        line: &Line<'_, T, S>,
+        line: &PlanExecutor<'_, T, S>,
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
         let dev = self.dev;
@@ -248,9 +248,9 @@ impl<'a, T: Scalar, D: TileMachine<T>, S: Passing<T>> Stream<'a, T, D, S> {
 }
 
 /// Waits for the device when it is dropped.
-struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, PhantomData<T>);
+struct Drained<'a, T: Scalar, D: AsyncCopy<T>>(&'a D, PhantomData<T>);
 
-impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Drop for Drained<'_, T, D> {
     fn drop(&mut self) {
         self.0.drain();
     }

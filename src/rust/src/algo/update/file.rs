@@ -16,7 +16,7 @@ use crate::base::interrupt;
 use crate::base::matrix::Change;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::device::update::PANEL;
 use crate::tiles::{Buffer, Layout, State, TileFile};
 
@@ -144,7 +144,7 @@ fn means<T: Scalar>(factor: &TileFile<T>, bytes: u64, on_device: usize) -> Resul
 /// Makes the factor of `R'R + V V'` or `R'R - V V'` of the factor R in a file, in the file that
 /// `make` makes when it is known that there is one; it has the same layout. What margin is left, as
 /// of [`update`](super::factor::update). A file that was made is removed after an error.
-pub fn update<T: Scalar, D: TileMachine<T>>(
+pub fn update<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     change: Change,
     from: &TileFile<T>,

@@ -19,7 +19,7 @@ use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
 use crate::cost::footprint::SLACK;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::update::PANEL;
 
@@ -187,7 +187,7 @@ fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
 
 /// As [`factor::update`], or [`factor::update_lower`], with so many bytes of the device's memory at
 /// most, infinite for what is free. Where the factor has no room there its panels pass by.
-pub fn update<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
+pub fn update<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
     dev: &D,
     (uplo, change): (Uplo, Change),
     memory: f64,
@@ -245,7 +245,7 @@ const SAFE: f64 = 0.9;
 
 /// The same where panels pass by in any case, with so many times [`PANEL`] columns where that is
 /// said.
-pub fn update_by_panels<T: Scalar, D: TileMachine<T>>(
+pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     (uplo, change): (Uplo, Change),
     (memory, abreast): (f64, Option<usize>),

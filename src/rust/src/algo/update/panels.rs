@@ -21,7 +21,7 @@ use crate::base::matrix::{Block, Change, Part};
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::footprint::SLACK;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 
 /// Panels on a device of its own memory: one comes, one is computed with, one goes.
 pub(super) const ON_DEVICE: usize = 3;
@@ -69,7 +69,7 @@ pub(crate) fn change<T, D, P>(
 ) -> Result<()>
 where
     T: Scalar,
-    D: TileMachine<T>,
+    D: AsyncCopy<T>,
     P: Pieces<T>,
     P::Scratch: Send,
 {
@@ -108,7 +108,7 @@ where
 }
 
 /// In the slots themselves.
-fn in_host<T: Scalar, D: TileMachine<T>>(
+fn in_host<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     cut: Cut,
     window: &Window<'_, T>,
@@ -154,7 +154,7 @@ impl<M, K> Copied<M, K> {
 }
 
 /// In a device's memory, where panels come and go beside what is computed.
-fn on_its_own<T: Scalar, D: TileMachine<T>>(
+fn on_its_own<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     cut: Cut,
     window: &Window<'_, T>,
@@ -212,9 +212,9 @@ fn on_its_own<T: Scalar, D: TileMachine<T>>(
 }
 
 /// Waits for the device when it is dropped.
-struct Drained<'a, T: Scalar, D: TileMachine<T>>(&'a D, PhantomData<T>);
+struct Drained<'a, T: Scalar, D: AsyncCopy<T>>(&'a D, PhantomData<T>);
 
-impl<T: Scalar, D: TileMachine<T>> Drop for Drained<'_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Drop for Drained<'_, T, D> {
     fn drop(&mut self) {
         self.0.drain();
     }
@@ -229,7 +229,7 @@ pub(super) fn check_finite<T: Scalar>(entries: &[T]) -> Result<()> {
 /// more pass over the factor. `check` fails where that is not finite: it is asked where there is no
 /// other one, since what is not finite goes unnoticed otherwise, or is met when the factor is
 /// changed.
-pub(crate) fn margin<T: Scalar, D: TileMachine<T>>(
+pub(crate) fn margin<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     factor: &Factor<'_, T>,
     v: MatRef<'_, T>,

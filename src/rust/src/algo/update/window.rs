@@ -19,7 +19,7 @@ use crate::base::interrupt;
 use crate::base::scalar::Scalar;
 use crate::base::spawn;
 use crate::base::threads::wanted;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::memory::Slots;
 use crate::tiles::{Layout, Shape, Strips};
 
@@ -90,7 +90,7 @@ impl Cut {
     }
 
     /// Memory for so many panels.
-    pub(crate) fn slots<'d, T: Scalar, D: TileMachine<T>>(
+    pub(crate) fn slots<'d, T: Scalar, D: AsyncCopy<T>>(
         &self,
         dev: &'d D,
         count: usize,

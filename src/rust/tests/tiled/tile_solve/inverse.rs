@@ -6,7 +6,7 @@ use crate::common::{residual, Host};
 use cudafactor::algo::tiled::factor::Factor;
 use cudafactor::algo::tiled::inverse::inverse_diagonal;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 
 /// In double precision, by substitution.
 fn inverse_diagonal_of<T: Scalar>(r: &Host<T>) -> Vec<f64> {
@@ -23,7 +23,7 @@ fn inverse_diagonal_of<T: Scalar>(r: &Host<T>) -> Vec<f64> {
     (0..n).map(column).collect()
 }
 
-fn diagonals_of_inverses<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn diagonals_of_inverses<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let tile = 32;
     for n in [1, 2, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7] {
         let r = triangle::<T>(n);

@@ -10,7 +10,7 @@ use cudafactor::algo::tiled::memory::Budget;
 use cudafactor::algo::tiled::solve::{solve, Passes, System};
 use cudafactor::base::error::Result;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::tiles::{Layout, Shape, State, TileFile};
 
 /// Tests of these functions on each device there is, and on one whose memory is its own wherever
@@ -97,7 +97,7 @@ fn memory<T: Scalar>(
 const MUCH: (u64, u64) = (1000, 1000);
 
 /// The solution. What was read is what was planned.
-fn solved<T: Scalar, D: TileMachine<T>>(
+fn solved<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     file: &TileFile<T>,
     system: System,

@@ -10,7 +10,7 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::Trans;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::tiles::{Layout, Shape, State, TileFile};
 use faer::{Mat, MatRef};
 
@@ -74,7 +74,7 @@ fn memory<T: Scalar>(file: &TileFile<T>, (host, device): (u64, u64), numbers: us
 }
 
 /// The product. What was read is what was planned.
-fn times<T: Scalar, D: TileMachine<T>>(
+fn times<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     file: &TileFile<T>,
     op: Trans,
@@ -100,7 +100,7 @@ fn turned(op: Trans, a: &Mat<f64>) -> MatRef<'_, f64> {
     }
 }
 
-fn products_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn products_of_every_size<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let tile = 48;
     let square = [1, 2, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7].map(|n| (n, n));
     let others = [(1, 100), (100, 1), (97, 200), (3, 5)];
@@ -145,7 +145,7 @@ fn products_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn matrices_without_entries<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn matrices_without_entries<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     for (rows, cols) in [(0, 0), (0, 5), (5, 0)] {
         let place = Place::new("tile-product");
         let file = written(
@@ -164,7 +164,7 @@ fn matrices_without_entries<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn each_tile_is_read_once<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn each_tile_is_read_once<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (count, tile, q) = (8, 32, 40);
     let n = count * tile;
     for kind in KINDS {
@@ -199,7 +199,7 @@ fn each_tile_is_read_once<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn nan_and_infinity_propagate<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn nan_and_infinity_propagate<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (70, 16);
     let (row, col) = (20, 41);
     for kind in KINDS {
@@ -236,7 +236,7 @@ fn nan_and_infinity_propagate<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn what_cannot_be_multiplied_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn what_cannot_be_multiplied_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let n = 40;
     let place = Place::new("tile-product");
     let file = written(
@@ -276,7 +276,7 @@ fn what_cannot_be_multiplied_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert!(matches!(failed, Err(Error::FileFormat { .. })));
 }
 
-fn the_user_may_stop_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn the_user_may_stop_it<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let n = 400;
     let place = Place::new("tile-product");
     let file = written(

@@ -9,10 +9,10 @@ use cudafactor::algo::tiled::solve::System;
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::tiles::State;
 
-fn a_zero_on_the_diagonal_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn a_zero_on_the_diagonal_is_told<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (100, 24);
     for zeros in [&[1][..], &[24], &[25, 26], &[20, 99], &[100]] {
         let mut r = triangle::<T>(n);
@@ -40,7 +40,7 @@ fn a_zero_on_the_diagonal_is_told<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn nan_and_infinity_propagate<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn nan_and_infinity_propagate<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (70, 32);
     for bad in [f64::NAN, f64::INFINITY] {
         let place = Place::new("tile-solve");
@@ -68,7 +68,7 @@ fn nan_and_infinity_propagate<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn what_is_no_factor_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn what_is_no_factor_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let place = Place::new("tile-solve");
     let file = written(&place, &triangle::<T>(40), 16);
     let b = matrices::random::<T>(40, 2, 3);
@@ -100,7 +100,7 @@ fn what_is_no_factor_is_refused<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert!(matches!(failed, Err(Error::Argument { .. })));
 }
 
-fn the_user_may_stop_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn the_user_may_stop_it<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let n = 400;
     let place = Place::new("tile-solve");
     let file = written(&place, &triangle::<T>(n), 16);

@@ -7,7 +7,7 @@ use cudafactor::algo::tiled::factor::Factor;
 use cudafactor::algo::tiled::solve::System;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use faer::Mat;
 
 fn matrix_of(system: System, r: &Mat<f64>) -> Mat<f64> {
@@ -18,7 +18,7 @@ fn matrix_of(system: System, r: &Mat<f64>) -> Mat<f64> {
     }
 }
 
-fn systems_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn systems_of_every_size<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let tile = 48;
     for n in [1, 2, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7] {
         let r = triangle::<T>(n);
@@ -52,7 +52,7 @@ fn systems_of_every_size<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn leading_parts<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn leading_parts<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (n, tile) = (100, 32);
     let r = triangle::<T>(n);
     let place = Place::new("tile-solve");
@@ -76,7 +76,7 @@ fn leading_parts<T: Scalar, D: TileMachine<T>>(dev: &D) {
     ));
 }
 
-fn tiles_are_read_as_seldom_as_memory_allows<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn tiles_are_read_as_seldom_as_memory_allows<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (count, tile, q) = (8, 32, 40);
     let n = count * tile;
     let all = count * (count + 1) / 2;

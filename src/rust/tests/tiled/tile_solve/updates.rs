@@ -11,7 +11,7 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::interrupt;
 use cudafactor::base::matrix::{Change, Part};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 use cudafactor::device::update::PANEL;
 use cudafactor::tiles::{Access, Layout, State, TileFile};
 
@@ -42,7 +42,7 @@ const ROOMY: Budget = Budget {
     device: 1 << 30,
 };
 
-fn made<T: Scalar, D: TileMachine<T>>(
+fn made<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     change: Change,
     from: &TileFile<T>,
@@ -55,7 +55,7 @@ fn made<T: Scalar, D: TileMachine<T>>(
     Ok((TileFile::open(to, Access::Read)?, margin))
 }
 
-fn by_reflections<T: Scalar, D: TileMachine<T>>(
+fn by_reflections<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     change: Change,
     r: &Host<T>,
@@ -69,7 +69,7 @@ fn by_reflections<T: Scalar, D: TileMachine<T>>(
     known
 }
 
-fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn a_file_of_the_changed_factor<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     if !dev.has_update() {
         return;
     }
@@ -134,7 +134,7 @@ fn a_file_of_the_changed_factor<T: Scalar, D: TileMachine<T>>(dev: &D) {
     }
 }
 
-fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn no_file_where_there_is_none<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     if !dev.has_update() {
         return;
     }
@@ -197,7 +197,7 @@ fn no_file_where_there_is_none<T: Scalar, D: TileMachine<T>>(dev: &D) {
     assert!(matches!(e, Error::Argument { argument: "r", .. }));
 }
 
-fn what_ends_it<T: Scalar, D: TileMachine<T>>(dev: &D) {
+fn what_ends_it<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     if !dev.has_update() {
         return;
     }

@@ -1,6 +1,6 @@
 //! Factors that pass by in panels of columns.
 
-use cudafactor::device::async_copy::TileMachine;
+use cudafactor::device::async_copy::AsyncCopy;
 
 use super::*;
 
@@ -105,7 +105,7 @@ pub fn panels_say_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
 /// Memory that has room for panels of these tests, and not for a factor in one go.
 const LITTLE: f64 = 100e6;
 
-pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev: &D) {
+pub fn larger_than_the_device<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(dev: &D) {
     for (n, k) in [
         (0, 1),
         (1, 1),
@@ -189,7 +189,7 @@ pub fn larger_than_the_device<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
     }
 }
 
-pub fn refused_panel_by_panel<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev: &D) {
+pub fn refused_panel_by_panel<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(dev: &D) {
     let (n, k) = (PANEL + 70, 2);
     if !dev.has_update() {
         return;
@@ -249,7 +249,7 @@ pub fn refused_panel_by_panel<T: Scalar, D: TileMachine<T> + Elementwise<T>>(dev
     }
 }
 
-fn chosen_way<T: Scalar, D: TileMachine<T> + Elementwise<T>>(
+fn chosen_way<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
     dev: &D,
     what: (Uplo, Change),
     memory: f64,

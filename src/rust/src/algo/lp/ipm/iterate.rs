@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::newton::{centred, evenly, recentred, step, steps, Changes, Newton, Steps};
 use super::point::{By, Data, Point, Residuals};
 use super::start::start;
-use super::stop::{Holds, Measures, Verdict, Yardstick};
+use super::stop::{Holds, Measures, StoppingCriteria, Verdict};
 use crate::algo::lp::normal::equations::NormalEquations;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
@@ -91,7 +91,7 @@ struct Iteration<'i, N: NormalEquations> {
 pub fn solve<N: NormalEquations>(
     n: &mut N,
     data: &Data<N::V>,
-    yardstick: &Yardstick<N::V>,
+    yardstick: &StoppingCriteria<N::V>,
     limits: Limits,
     holds: &Holds<'_, N>,
 ) -> Result<Outcome<N::V>> {
@@ -185,7 +185,11 @@ fn gave_out(e: &Error) -> Option<Status> {
 type Looked<V> = (Residuals<V>, Measures, Verdict);
 
 impl<N: NormalEquations> Iteration<'_, N> {
-    fn look(&self, yardstick: &Yardstick<N::V>, holds: &Holds<'_, N>) -> Result<Looked<N::V>> {
+    fn look(
+        &self,
+        yardstick: &StoppingCriteria<N::V>,
+        holds: &Holds<'_, N>,
+    ) -> Result<Looked<N::V>> {
         let r = self.residuals()?;
         let measures = yardstick.measure(self.n, &self.at, &r)?;
         let verdict = yardstick.judge(self.n, self.data, &self.at, &r, &measures, holds)?;

@@ -47,7 +47,7 @@ pub enum Verdict {
 pub type Holds<'h, N> = dyn Fn(&N, &Point<<N as Vectors>::V>, Verdict) -> Result<bool> + 'h;
 
 /// What residuals are measured with.
-pub struct Yardstick<V> {
+pub struct StoppingCriteria<V> {
     rows: V,
     bounded: V,
     free: V,
@@ -85,7 +85,7 @@ pub fn norm<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
     all.map(|x| x * x).sum::<f64>().sqrt()
 }
 
-impl<V> Yardstick<V> {
+impl<V> StoppingCriteria<V> {
     pub fn new<N: NormalEquations<V = V>>(
         n: &N,
         data: &Data<V>,
@@ -95,7 +95,7 @@ impl<V> Yardstick<V> {
     ) -> Result<Self> {
         let inverse = |all: &[f64]| all.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
         let capped: Vec<f64> = n.extents().capped.places().map(|j| s.bounded[j]).collect();
-        let mut yardstick = Yardstick {
+        let mut yardstick = StoppingCriteria {
             rows: n.bring(&inverse(&s.rows))?,
             bounded: n.bring(&inverse(&s.bounded))?,
             free: n.bring(&inverse(&s.free))?,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::algo::tiled::engine::peers::{AtWork, Peer, Peers};
+use crate::algo::tiled::engine::peers::{DeviceGuard, Peer, Peers};
 use crate::algo::tiled::engine::place::Place;
 use crate::algo::tiled::engine::room::Share;
 use crate::algo::tiled::engine::task::unknown;
@@ -16,8 +16,8 @@ use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
-use crate::tiles::line::{Line, Store};
+use crate::device::async_copy::AsyncCopy;
+use crate::tiles::line::{PlanExecutor, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::meter::Running;
 use crate::tiles::plan::Op;
@@ -41,7 +41,7 @@ const RUN: usize = 2;
 const DOWN: usize = 3;
 
 /// A tile of a factor that stays in a device's memory.
-pub struct Stayed<M> {
+pub struct ResidentTile<M> {
     /// Its number.
     pub tile: usize,
     /// The place of its device among those that worked.
@@ -50,19 +50,19 @@ pub struct Stayed<M> {
 }
 
 // SAFETY: it is an address in the device's memory; one thread at a time has it.
-unsafe impl<M> Send for Stayed<M> {}
+unsafe impl<M> Send for ResidentTile<M> {}
 
 /// Where devices leave what stays.
-pub(crate) type Kept<M> = Mutex<Vec<Stayed<M>>>;
+pub(crate) type Kept<M> = Mutex<Vec<ResidentTile<M>>>;
 
 /// What one device has been given.
-struct Driver<'a, 'l, T: Scalar, D: TileMachine<T>, S> {
+struct Driver<'a, 'l, T: Scalar, D: AsyncCopy<T>, S> {
     dev: &'a D,
     number: usize,
     work: &'a Work,
     share: &'a Share,
     slots: &'a Slots<T>,
-    line: &'l Line<'a, T, S>,
+    line: &'l PlanExecutor<'a, T, S>,
     peers: &'l Peers<'a, D>,
     places: Vec<Place<D::Mat<'static>, D::Mark>>,
     /// Copies of each kind, with the steps of the host's plan that they are. Those of a kind end in
@@ -82,12 +82,12 @@ struct Computing<K, O> {
 }
 
 /// Does what is planned for device `number`, on a thread of its own.
-pub(crate) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
+pub(crate) fn on_device<'a, T: Scalar, D: AsyncCopy<T>, S: Store<T>>(
     dev: &'a D,
     number: usize,
     work: &'a Work,
     slots: &'a Slots<T>,
-    line: &Line<'a, T, S>,
+    line: &PlanExecutor<'a, T, S>,
     peers: &Peers<'a, D>,
     kept: Option<&Kept<D::Mat<'static>>>,
 ) -> Result<()> {
@@ -111,7 +111,7 @@ pub(crate) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
         computing: VecDeque::new(),
     };
     // Dropped before the places.
-    let at_work = AtWork::new(dev, line, peers);
+    let at_work = DeviceGuard::new(dev, line, peers);
     driver.make_places()?;
     driver.run()?;
     at_work.finished();
@@ -122,7 +122,7 @@ pub(crate) fn on_device<'a, T: Scalar, D: TileMachine<T>, S: Store<T>>(
     Ok(())
 }
 
-impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
+impl<T: Scalar, D: AsyncCopy<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     fn make_places(&mut self) -> Result<()> {
         let tile = self.work.layout.tile();
         let mut matrices = Vec::new();
@@ -211,7 +211,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
     }
 
     /// The tiles that the device has made, where all are in its memory.
-    fn made(&mut self) -> Vec<Stayed<D::Mat<'static>>> {
+    fn made(&mut self) -> Vec<ResidentTile<D::Mat<'static>>> {
         let layout = &self.work.layout;
         let mut own = vec![false; layout.tiles()];
         for task in &self.share.tasks {
@@ -230,7 +230,7 @@ impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         let places = self.places.drain(..).zip(holds);
         let made = places.filter_map(|(place, tile)| {
             let tile = tile.filter(|tile| own[*tile])?;
-            Some(Stayed {
+            Some(ResidentTile {
                 tile,
                 device: self.number,
                 matrix: place.matrix,

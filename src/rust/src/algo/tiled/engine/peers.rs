@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
-use crate::tiles::line::{Line, Store};
+use crate::device::async_copy::AsyncCopy;
+use crate::tiles::line::{PlanExecutor, Store};
 
 /// A place in another device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(crate) struct Peers<'a, D> {
 }
 
 /// Whether each device reads all others' memory directly.
-pub(crate) fn reach_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> Result<bool> {
+pub(crate) fn reach_all<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) -> Result<bool> {
     all_pairs(devs, D::reaches)
 }
 
 /// Whether each device gets copies from all others, directly or through the host's memory.
-pub(crate) fn exchange_all<T: Scalar, D: TileMachine<T>>(devs: &[D]) -> Result<bool> {
+pub(crate) fn exchange_all<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) -> Result<bool> {
     all_pairs(devs, D::copies_from)
 }
 
@@ -93,17 +93,21 @@ impl<'a, D> Peers<'a, D> {
 
 /// A device at work. When this is dropped, after a failure or a panic, too, nothing of it is left
 /// to be done, and nobody copies from its memory any more.
-pub(super) struct AtWork<'a, 'l, T: Scalar, D: TileMachine<T>, S: Store<T>> {
+pub(super) struct DeviceGuard<'a, 'l, T: Scalar, D: AsyncCopy<T>, S: Store<T>> {
     dev: &'a D,
-    line: &'l Line<'a, T, S>,
+    line: &'l PlanExecutor<'a, T, S>,
     peers: &'l Peers<'a, D>,
     finished: bool,
 }
 
-impl<'a, 'l, T: Scalar, D: TileMachine<T>, S: Store<T>> AtWork<'a, 'l, T, D, S> {
-    pub(crate) fn new(dev: &'a D, line: &'l Line<'a, T, S>, peers: &'l Peers<'a, D>) -> Self {
+impl<'a, 'l, T: Scalar, D: AsyncCopy<T>, S: Store<T>> DeviceGuard<'a, 'l, T, D, S> {
+    pub(crate) fn new(
+        dev: &'a D,
+        line: &'l PlanExecutor<'a, T, S>,
+        peers: &'l Peers<'a, D>,
+    ) -> Self {
         peers.enter();
-        AtWork {
+        DeviceGuard {
             dev,
             line,
             peers,
@@ -117,7 +121,7 @@ impl<'a, 'l, T: Scalar, D: TileMachine<T>, S: Store<T>> AtWork<'a, 'l, T, D, S> 
     }
 }
 
-impl<T: Scalar, D: TileMachine<T>, S: Store<T>> Drop for AtWork<'_, '_, T, D, S> {
+impl<T: Scalar, D: AsyncCopy<T>, S: Store<T>> Drop for DeviceGuard<'_, '_, T, D, S> {
     fn drop(&mut self) {
         if !self.finished {
             // Others would wait for what does not come.

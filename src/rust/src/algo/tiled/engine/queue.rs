@@ -8,13 +8,13 @@ use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
-use crate::tiles::line::{Line, Store};
+use crate::device::async_copy::AsyncCopy;
+use crate::tiles::line::{PlanExecutor, Store};
 
 /// What the device was given and has perhaps not done.
-pub(crate) struct Queue<'l, T: Scalar, D: TileMachine<T>, S> {
+pub(crate) struct Queue<'l, T: Scalar, D: AsyncCopy<T>, S> {
     dev: &'l D,
-    line: &'l Line<'l, T, S>,
+    line: &'l PlanExecutor<'l, T, S>,
     /// Copies, by the steps that they finish.
     copies: VecDeque<(usize, Rc<D::Mark>)>,
     /// What is computed with each tile, its operations, and how far all is then.
@@ -26,8 +26,8 @@ pub(crate) struct Queue<'l, T: Scalar, D: TileMachine<T>, S> {
 const TILES_AHEAD: usize = 64;
 const OPERATIONS_AHEAD: f64 = 4e12;
 
-impl<'l, T: Scalar, D: TileMachine<T>, S: Store<T>> Queue<'l, T, D, S> {
-    pub(crate) fn new(dev: &'l D, line: &'l Line<'l, T, S>) -> Self {
+impl<'l, T: Scalar, D: AsyncCopy<T>, S: Store<T>> Queue<'l, T, D, S> {
+    pub(crate) fn new(dev: &'l D, line: &'l PlanExecutor<'l, T, S>) -> Self {
         Queue {
             dev,
             line,

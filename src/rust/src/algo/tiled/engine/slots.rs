@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::buffer::Buffer;
 use crate::tiles::memory::Slots;
 use crate::tiles::Strips;
@@ -13,12 +13,12 @@ use crate::tiles::Strips;
 /// Slots that are pinned where the device is not the host. Afterwards the device may keep their
 /// memory for the next call: to have so many pages from the system and to pin them takes longer
 /// than many a factorization.
-pub(crate) struct HostSlots<'a, T: Scalar, D: TileMachine<T>> {
+pub(crate) struct HostSlots<'a, T: Scalar, D: AsyncCopy<T>> {
     dev: &'a D,
     slots: Slots<T>,
 }
 
-impl<'a, T: Scalar, D: TileMachine<T>> HostSlots<'a, T, D> {
+impl<'a, T: Scalar, D: AsyncCopy<T>> HostSlots<'a, T, D> {
     /// For these strips; `threads` have the system give their memory.
     pub(crate) fn new(dev: &'a D, count: usize, strips: &Strips, threads: usize) -> Result<Self> {
         let mut slots = HostSlots {
@@ -50,7 +50,7 @@ impl<'a, T: Scalar, D: TileMachine<T>> HostSlots<'a, T, D> {
     }
 }
 
-impl<T: Scalar, D: TileMachine<T>> Deref for HostSlots<'_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Deref for HostSlots<'_, T, D> {
     type Target = Slots<T>;
 
     fn deref(&self) -> &Slots<T> {
@@ -58,7 +58,7 @@ impl<T: Scalar, D: TileMachine<T>> Deref for HostSlots<'_, T, D> {
     }
 }
 
-impl<T: Scalar, D: TileMachine<T>> Drop for HostSlots<'_, T, D> {
+impl<T: Scalar, D: AsyncCopy<T>> Drop for HostSlots<'_, T, D> {
     fn drop(&mut self) {
         if self.dev.is_host() {
             return;

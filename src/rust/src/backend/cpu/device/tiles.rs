@@ -11,7 +11,7 @@ use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::buffer::Pages;
 
 /// The numbers of a matrix of the device's own.
@@ -40,7 +40,7 @@ fn outside() -> Error {
     }
 }
 
-impl<T: Scalar> TileMachine<T> for CpuDevice {
+impl<T: Scalar> AsyncCopy<T> for CpuDevice {
     type Mark = ();
     type Outcome = ();
 

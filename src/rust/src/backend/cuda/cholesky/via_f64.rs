@@ -5,7 +5,7 @@ use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::update::Triangle;
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::precision::via_f64::{pays, Wide, LEAF};
+use crate::backend::cuda::precision::via_f64::{pays, F64Copy, LEAF};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
@@ -25,7 +25,7 @@ pub(crate) fn start_cholesky<T: Scalar>(
     if !pays::<T>(ctx) || !order || (a.rs != 1 && a.cs != 1) {
         return Ok(None);
     }
-    let Some(copy) = Wide::room(ctx, a)? else {
+    let Some(copy) = F64Copy::room(ctx, a)? else {
         return Ok(None);
     };
     let wide = copy.widen(a, Triangle::Lower, 0)?;

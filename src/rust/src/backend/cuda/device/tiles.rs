@@ -18,7 +18,7 @@ use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::TileMachine;
+use crate::device::async_copy::AsyncCopy;
 use crate::tiles::buffer::Pages;
 
 /// An event, free for another use when this is dropped.
@@ -95,7 +95,7 @@ impl CudaDevice {
     }
 }
 
-impl<T: Scalar> TileMachine<T> for CudaDevice {
+impl<T: Scalar> AsyncCopy<T> for CudaDevice {
     type Mark = Mark;
     type Outcome = Started;
 

@@ -7,7 +7,7 @@ use crate::base::scalar::Scalar;
 
 /// A matrix on the host and the contiguous column-major matrix on the device that is its copy.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair<T> {
+pub(crate) struct HostDevicePair<T> {
     pub host: *mut T,
     /// Elements from column to column on the host; rows are adjacent.
     pub pitch: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Pair<T> {
 
 /// A rectangle: `columns` columns of `width` bytes, packed in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct CopyChunk {
     /// Address of its first byte on the host, and bytes from column to column there.
     pub host: usize,
     pub pitch: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Triangle {
     pub whole: usize,
 }
 
-impl Piece {
+impl CopyChunk {
     pub(crate) fn bytes(&self) -> usize {
         self.width * self.columns
     }
@@ -68,10 +68,10 @@ pub(crate) fn cut(bytes: usize, workers: usize, slot: usize) -> (usize, usize) {
     (piece, threads)
 }
 
-impl<T: Scalar> Pair<T> {
+impl<T: Scalar> HostDevicePair<T> {
     /// Columns `first..first + count`, which must exist.
     pub(crate) fn columns(self, first: usize, count: usize) -> Self {
-        Pair {
+        HostDevicePair {
             // Wrapping, since nothing is read here; the caller's columns exist.
             host: self.host.wrapping_add(first * self.pitch),
             device: self.device + (first * self.rows * size_of::<T>()) as u64,
@@ -97,7 +97,7 @@ impl<T: Scalar> Pair<T> {
 
     /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed
     /// for the upper triangle.
-    pub(crate) fn pieces(self, part: Part, most: usize) -> Vec<Piece> {
+    pub(crate) fn pieces(self, part: Part, most: usize) -> Vec<CopyChunk> {
         let size = size_of::<T>();
         let column = self.rows * size;
         if self.rows == 0 || self.cols == 0 {
@@ -124,13 +124,13 @@ impl<T: Scalar> Pair<T> {
     }
 
     /// One run of memory on both sides.
-    fn runs(&self, host: usize, device: u64, bytes: usize, most: usize) -> Vec<Piece> {
+    fn runs(&self, host: usize, device: u64, bytes: usize, most: usize) -> Vec<CopyChunk> {
         // Cut where the host's pages begin, so that no two threads ask for the same one.
         let mut pieces = Vec::with_capacity(bytes / most + 2);
         let mut at = 0;
         while at < bytes {
             let width = (most - (host + at) % most).min(bytes - at);
-            pieces.push(Piece {
+            pieces.push(CopyChunk {
                 host: host + at,
                 pitch: width,
                 device: device + at as u64,
@@ -145,10 +145,10 @@ impl<T: Scalar> Pair<T> {
     }
 
     /// The first `rows` rows of some columns.
-    fn rectangle(&self, first: usize, columns: usize, rows: usize) -> Piece {
+    fn rectangle(&self, first: usize, columns: usize, rows: usize) -> CopyChunk {
         let size = size_of::<T>();
         let at = self.columns(first, columns);
-        Piece {
+        CopyChunk {
             host: at.host as usize,
             pitch: self.pitch * size,
             device: at.device,
@@ -159,7 +159,7 @@ impl<T: Scalar> Pair<T> {
         }
     }
 
-    fn of_triangle(&self, most: usize) -> Vec<Piece> {
+    fn of_triangle(&self, most: usize) -> Vec<CopyChunk> {
         let size = size_of::<T>();
         // Entries of the first j columns' last one that are in the triangle.
         let height = |j: usize| self.rows.min(self.left + j);
@@ -173,7 +173,7 @@ impl<T: Scalar> Pair<T> {
                 columns += 1;
             }
             let piece = self.rectangle(j, columns, height(j + columns));
-            pieces.push(Piece {
+            pieces.push(CopyChunk {
                 triangle: Some(Triangle {
                     first: height(j + 1) * size,
                     element: size,
@@ -195,7 +195,7 @@ mod tests {
     fn covered(rows: usize, cols: usize, pitch: usize, part: Part, most: usize) -> Vec<u8> {
         // Never read: addresses alone are looked at.
         let base = 1usize << 30;
-        let pair = Pair::<f64> {
+        let pair = HostDevicePair::<f64> {
             host: base as *mut f64,
             pitch,
             device: 1 << 40,
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn pieces_end_where_pages_do() {
-        let pair = Pair::<f64> {
+        let pair = HostDevicePair::<f64> {
             host: 1000 as *mut f64,
             pitch: 4096,
             device: 0,

@@ -11,7 +11,7 @@ use super::modules::Module;
 use super::pool::{self, Pool};
 use super::probe;
 use super::properties::Properties;
-use super::split_k::Sums;
+use super::split_k::SplitKWorkspace;
 use super::staging::Staging;
 use super::streams::Fences;
 use crate::base::error::{Error, Result};
@@ -42,7 +42,7 @@ pub(crate) struct Context {
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     pub fences: Mutex<Fences>,
     /// Of products in the stream, and of those beside it.
-    pub sums: [Mutex<Option<Sums>>; 2],
+    pub sums: [Mutex<Option<SplitKWorkspace>>; 2],
     /// Bytes in buffers.
     pub allocated: AtomicU64,
     failed: Mutex<Option<Error>>,

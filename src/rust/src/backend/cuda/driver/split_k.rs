@@ -7,7 +7,7 @@ use super::context::{lock, Context};
 use crate::base::error::{Error, Result};
 
 /// Memory for the sums of tiles that several blocks share, made at first use and kept.
-pub(crate) struct Sums {
+pub(crate) struct SplitKWorkspace {
     partial: Buffer,
     flags: Buffer,
     /// What a block's flag is when its sum is there; another number in each launch.
@@ -15,9 +15,9 @@ pub(crate) struct Sums {
     blocks: usize,
 }
 
-impl Sums {
-    fn new(ctx: &'static Context, bytes: usize, blocks: usize) -> Result<Sums> {
-        Ok(Sums {
+impl SplitKWorkspace {
+    fn new(ctx: &'static Context, bytes: usize, blocks: usize) -> Result<SplitKWorkspace> {
+        Ok(SplitKWorkspace {
             partial: Buffer::of::<u8>(ctx, bytes)?,
             flags: Buffer::zeroed::<i32>(ctx, blocks)?,
             epoch: 0,
@@ -39,7 +39,7 @@ impl Sums {
             return Ok(true);
         }
         // Not while the lock is held: memory may have to be waited for, and an interrupt ends that.
-        let Some(sums) = where_there_is_room(Sums::new(ctx, bytes, blocks))? else {
+        let Some(sums) = where_there_is_room(SplitKWorkspace::new(ctx, bytes, blocks))? else {
             return Ok(false);
         };
         lock(&ctx.sums[which]).get_or_insert(sums);

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use cudarc::driver::sys;
 
 use super::context::Context;
-use crate::backend::cuda::driver::chunks::Piece;
+use crate::backend::cuda::driver::chunks::CopyChunk;
 use crate::base::error::Result;
 use crate::base::threads::{owns_pool, wanted};
 
@@ -172,7 +172,7 @@ impl Slot {
     pub(crate) unsafe fn copy(
         &self,
         ctx: &Context,
-        piece: &Piece,
+        piece: &CopyChunk,
         stream: sys::CUstream,
         up: bool,
     ) -> Result<()> {
@@ -197,7 +197,7 @@ impl Slot {
 }
 
 /// The copy of a piece between a slot, where its columns are adjacent, and the device.
-fn rectangle(piece: &Piece, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
+fn rectangle(piece: &CopyChunk, slot: *mut u8, up: bool) -> sys::CUDA_MEMCPY2D {
     let (host, device) = (
         sys::CUmemorytype::CU_MEMORYTYPE_HOST,
         sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,

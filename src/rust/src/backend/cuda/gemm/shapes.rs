@@ -13,7 +13,7 @@ pub(crate) enum Shape {
     Small,
     Tiny,
     Tall,
-    Wide,
+    F64Copy,
     LargeSingle,
     SmallSingle,
 }
@@ -44,7 +44,7 @@ impl Shape {
         Shape::Small,
         Shape::Tiny,
         Shape::Tall,
-        Shape::Wide,
+        Shape::F64Copy,
         Shape::LargeSingle,
         Shape::SmallSingle,
     ];
@@ -99,7 +99,7 @@ impl Shape {
                 ..thin
             },
             Shape::Tall => thin,
-            Shape::Wide => Traits {
+            Shape::F64Copy => Traits {
                 rows: thin.cols,
                 cols: thin.rows,
                 ..thin
@@ -181,7 +181,7 @@ pub(crate) fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
         (Shape::Tall, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tall_nn"),
         (Shape::Tall, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tall_tn"),
         (Shape::Tall, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tall_nt"),
-        (Shape::Wide, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
+        (Shape::F64Copy, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
         (Shape::LargeSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_large_nn"),
         (Shape::LargeSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_large_tn"),
         (Shape::LargeSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_large_nt"),

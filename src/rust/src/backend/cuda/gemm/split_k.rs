@@ -3,14 +3,14 @@
 
 use super::shapes::Shape;
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::driver::split_k::Sums;
+use crate::backend::cuda::driver::split_k::SplitKWorkspace;
 use crate::base::error::Result;
 
 /// Whether there is a workspace for products on this thread's stream.
 pub(crate) fn prepare(ctx: &'static Context) -> Result<bool> {
     // Memory belongs to the stream.
     match ctx.is_beside() {
-        true => Ok(Sums::is_ready(ctx, 1)),
+        true => Ok(SplitKWorkspace::is_ready(ctx, 1)),
         false => prepare_for(ctx, 0),
     }
 }
@@ -24,5 +24,5 @@ fn prepare_for(ctx: &'static Context, which: usize) -> Result<bool> {
     let most = |s: Shape| s.traits().resident * ctx.properties.multiprocessors;
     let bytes = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols * s.element());
     let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
-    Sums::prepare(ctx, which, bytes.into_iter().max().unwrap_or(0), blocks)
+    SplitKWorkspace::prepare(ctx, which, bytes.into_iter().max().unwrap_or(0), blocks)
 }

@@ -8,7 +8,7 @@ use super::shapes::{kernel, Shape, SLAB};
 use super::split_k;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
-use crate::backend::cuda::driver::split_k::Sums;
+use crate::backend::cuda::driver::split_k::SplitKWorkspace;
 use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
 use crate::backend::cuda::matrix::operand::{Layout, Operand};
 use crate::backend::cuda::matrix::views::View;
@@ -196,7 +196,7 @@ impl<T: Scalar> Product<T> {
         let shapes: &[Shape] = match (thin, cut.way) {
             (false, Some((shape, _))) => &[shape],
             (true, _) if n <= Shape::THIN => &[Shape::Tall],
-            (true, _) => &[Shape::Wide],
+            (true, _) => &[Shape::F64Copy],
             _ => square_shapes::<T>(),
         };
         // All shapes offered have kernels for the same layouts, and the transpose has one where
@@ -280,7 +280,7 @@ impl<T: Scalar> Product<T> {
     fn start(&self, kernel: Kernel, shape: Shape, launch: Launch, region: Region) -> Result<()> {
         let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
         let (partial, flags, epoch) = if launch.streamed > 0 {
-            Sums::claim(self.ctx)?
+            SplitKWorkspace::claim(self.ctx)?
         } else {
             (0, 0, 0)
         };

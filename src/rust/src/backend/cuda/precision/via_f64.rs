@@ -36,12 +36,12 @@ pub(crate) fn pays<T: Scalar>(ctx: &Context) -> bool {
 }
 
 /// Room for a copy of a matrix in double precision.
-pub(crate) struct Wide {
+pub(crate) struct F64Copy {
     ctx: &'static Context,
     buffer: Buffer,
 }
 
-impl Wide {
+impl F64Copy {
     pub(crate) fn room<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Option<Self>> {
         let count = if a.rs == 1 {
             a.cols * Self::ld(a.rows)
@@ -49,7 +49,7 @@ impl Wide {
             a.rows * Self::ld(a.cols)
         };
         let buffer = where_there_is_room(Buffer::of::<f64>(ctx, count))?;
-        Ok(buffer.map(|buffer| Wide { ctx, buffer }))
+        Ok(buffer.map(|buffer| F64Copy { ctx, buffer }))
     }
 
     /// The kernels' loads of 16 bytes and lines of 128 bytes want to be aligned.

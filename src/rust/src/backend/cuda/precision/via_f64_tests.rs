@@ -58,7 +58,7 @@ fn parts_are_copied_both_ways() {
                 let part = if turned { part.t() } else { part };
                 let single = Matrix::from_host(ctx, from.as_ref(), Part::All).unwrap();
                 let view = turn(single.view().sub(r0, c0, rows, cols));
-                let copy = Wide::room(ctx, view).unwrap().unwrap();
+                let copy = F64Copy::room(ctx, view).unwrap().unwrap();
                 copy.buffer.fill(0xff, rows * cols * 8).unwrap();
                 let wide = copy.widen(view, part, 0).unwrap();
                 // Away and back leaves every bit but those of NaN.

@@ -11,7 +11,7 @@ use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::lu;
 use crate::backend::cuda::matrix::views::{keep_triangle, set_identity, Matrix, View};
 use crate::backend::cuda::qr;
-use crate::backend::cuda::transfer::column_blocks::{parts, pass, Blocks, Passage};
+use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline, Blocks};
 use crate::backend::cuda::transfer::matrix::{sink, source};
 use crate::backend::cuda::triangular::trsm::{exchange_rows, solve, solve_lower};
 use crate::base::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(crate) fn cholesky<T: Scalar>(
     let (Some(from), Some(to)) = (source(x, a.ptr), sink(&mut out, a.ptr)) else {
         return Ok(None);
     };
-    let work = |way: &Passage<'_>| {
+    let work = |way: &BlockPipeline<'_>| {
         for (i, &(first, width)) in blocks.iter().enumerate() {
             way.arrive(i)?;
             let (above, diagonal) = (
@@ -88,7 +88,7 @@ pub(crate) fn lu<T: Scalar>(
     if m <= k {
         return Ok(None);
     }
-    let work = |way: &Passage<'_>| {
+    let work = |way: &BlockPipeline<'_>| {
         let (left, right) = (a.sub(0, 0, m, k), a.sub(0, k, m, width));
         way.arrive(0)?;
         let norm = norms::one_norm(ctx, left)?;
@@ -141,7 +141,7 @@ pub(crate) fn solve_factored<T: Scalar>(
         },
     };
     let given = !up.is_empty();
-    let work = |way: &Passage<'_>| {
+    let work = |way: &BlockPipeline<'_>| {
         for (i, &(first, width)) in blocks.iter().enumerate() {
             if given {
                 way.arrive(i)?;
@@ -193,7 +193,7 @@ pub(crate) fn qr<T: Scalar>(
             }
         }
     };
-    let work = |way: &Passage<'_>| {
+    let work = |way: &BlockPipeline<'_>| {
         let (left, right) = (a.sub(0, 0, m, k), a.sub(0, k, m, width));
         way.arrive(0)?;
         let of_left = norms::column_norms(ctx, left)?;
@@ -241,7 +241,7 @@ pub(crate) fn crossprod<T: Scalar>(
     let (Some(from), Some(to)) = (source(x, a.ptr), sink(&mut out, c.ptr)) else {
         return Ok(None);
     };
-    let work = |way: &Passage<'_>| {
+    let work = |way: &BlockPipeline<'_>| {
         for (i, &(first, width)) in blocks.iter().enumerate() {
             way.arrive(i)?;
             let (before, block) = (a.sub(0, 0, m, first), a.sub(0, first, m, width));

@@ -14,7 +14,7 @@ use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::gemm;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::Matrix;
-use crate::backend::cuda::transfer::copy_engine::Flow;
+use crate::backend::cuda::transfer::copy_engine::CopyEngine;
 use crate::backend::cuda::transfer::matrix::{sink, source, stage};
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Trans};
@@ -98,7 +98,7 @@ pub(crate) fn multiply<T: Scalar>(
         false => None,
     };
     ctx.order_up()?;
-    let flow = Flow::new(ctx, up, down, senders.max(fetchers), pages);
+    let flow = CopyEngine::new(ctx, up, down, senders.max(fetchers), pages);
     let whole = |view: crate::backend::cuda::matrix::views::View<T>, t: Trans| {
         if t.is_yes() {
             view.t()
@@ -107,7 +107,7 @@ pub(crate) fn multiply<T: Scalar>(
         }
     };
     let (left, right, c) = (whole(left.view(), ta), whole(right.view(), tb), c.view());
-    let drive = |flow: &Flow| {
+    let drive = |flow: &CopyEngine| {
         for (panel, &(j, n)) in panels.iter().enumerate() {
             flow.await_stage(panel)?;
             ctx.join_up()?;

@@ -8,7 +8,7 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::elementwise::fold::largest;
 use crate::backend::cuda::elementwise::norms;
 use crate::backend::cuda::matrix::views::{keep_triangle, Matrix, View};
-use crate::backend::cuda::transfer::column_blocks::{parts, pass, Blocks, Passage};
+use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline, Blocks};
 use crate::backend::cuda::transfer::matrix::{sink, source};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Part};
@@ -37,21 +37,21 @@ pub(crate) fn change<T: Scalar>(
         return Ok(None);
     };
     let mut all = reflections(ctx, change, n, v.cols)?;
-    let come = |way: &Passage<'_>, i: usize| {
+    let come = |way: &BlockPipeline<'_>, i: usize| {
         let (first, width) = blocks[i];
         way.arrive(i)?;
         let own = a.sub(first, first, n - first, width);
         keep_triangle(ctx, own, false)?;
         check(ctx, first, a.sub(0, first, first + width, width))
     };
-    let mut go = |way: &Passage<'_>, i: usize| {
+    let mut go = |way: &BlockPipeline<'_>, i: usize| {
         let (first, width) = blocks[i];
         let panel = a.sub(0, first, first + width, width);
         let rows = v.sub(first, 0, width, v.cols);
         change_columns(ctx, &mut all, first, panel, rows)?;
         way.leave(i)
     };
-    let work = |way: &Passage<'_>| match change {
+    let work = |way: &BlockPipeline<'_>| match change {
         Change::Up => (0..blocks.len()).try_for_each(|i| {
             come(way, i)?;
             go(way, i)

@@ -1,9 +1,9 @@
 //! Matrices that pass through the GPU block by block of their columns: some are on their way up
 //! while others are worked on, and those that are done go home.
 
-use super::copy_engine::Flow;
+use super::copy_engine::CopyEngine;
 use super::matrix::stage;
-use crate::backend::cuda::driver::chunks::{cut, Pair};
+use crate::backend::cuda::driver::chunks::{cut, HostDevicePair};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::staging::SLOT;
 use crate::backend::cuda::driver::traffic::count;
@@ -28,7 +28,7 @@ pub(crate) fn blocks(cols: usize, count: usize) -> Blocks {
 }
 
 /// The columns of each block.
-pub(crate) fn parts<T: Scalar>(pair: Pair<T>, blocks: &Blocks) -> Vec<Pair<T>> {
+pub(crate) fn parts<T: Scalar>(pair: HostDevicePair<T>, blocks: &Blocks) -> Vec<HostDevicePair<T>> {
     let part = |&(first, width): &(usize, usize)| pair.columns(first, width);
     blocks.iter().map(part).collect()
 }
@@ -40,13 +40,13 @@ pub(crate) fn worthwhile<T>((rows, cols): (usize, usize), count: usize) -> Optio
 }
 
 /// What the work on the blocks knows of their ways.
-pub(crate) struct Passage<'f> {
+pub(crate) struct BlockPipeline<'f> {
     ctx: &'static Context,
-    flow: &'f Flow,
+    flow: &'f CopyEngine,
     ends: &'f [usize],
 }
 
-impl Passage<'_> {
+impl BlockPipeline<'_> {
     /// What is queued from now on finds block `i` on the device.
     pub(crate) fn arrive(&self, i: usize) -> Result<()> {
         self.flow.await_stage(i)?;
@@ -69,14 +69,14 @@ impl Passage<'_> {
 pub(crate) unsafe fn pass<T: Scalar, R>(
     ctx: &'static Context,
     part: Part,
-    up: &[Pair<T>],
-    down: &[Pair<T>],
-    work: impl FnOnce(&Passage<'_>) -> Result<R>,
+    up: &[HostDevicePair<T>],
+    down: &[HostDevicePair<T>],
+    work: impl FnOnce(&BlockPipeline<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
     let Some((mut staging, workers)) = stage(ctx)? else {
         return Ok(None);
     };
-    let bytes = |blocks: &[Pair<T>]| blocks.iter().map(|b| b.bytes(part)).sum::<usize>();
+    let bytes = |blocks: &[HostDevicePair<T>]| blocks.iter().map(|b| b.bytes(part)).sum::<usize>();
     let (sent, fetched) = (bytes(up), bytes(down));
     count(sent, fetched);
     let (send, senders) = cut(sent, workers, SLOT);
@@ -98,11 +98,11 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
         _ => None,
     };
     ctx.order_up()?;
-    let flow = Flow::new(ctx, up, home, senders.max(fetchers), pages);
+    let flow = CopyEngine::new(ctx, up, home, senders.max(fetchers), pages);
     let mut result = None;
-    let drive = |flow: &Flow| {
+    let drive = |flow: &CopyEngine| {
         let ends = &ends;
-        result = Some(work(&Passage { ctx, flow, ends })?);
+        result = Some(work(&BlockPipeline { ctx, flow, ends })?);
         Ok(())
     };
     // SAFETY: the caller's.

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::host_copy::{gather, scatter};
-use crate::backend::cuda::driver::chunks::Piece;
+use crate::backend::cuda::driver::chunks::CopyChunk;
 use crate::backend::cuda::driver::context::{lock, Context};
 use crate::backend::cuda::driver::staging::{Lane, Slot};
 use crate::backend::cuda::driver::streams::Event;
@@ -28,12 +28,12 @@ const MANY: usize = 64;
 const EAGER: Duration = Duration::from_micros(200);
 
 /// What goes up, in stages, and what comes down.
-pub(crate) struct Flow {
+pub(crate) struct CopyEngine {
     ctx: &'static Context,
-    up: Vec<Piece>,
+    up: Vec<CopyChunk>,
     /// Where each stage of `up` ends, and how many of its pieces are not yet in the stream.
     stages: Vec<(usize, AtomicUsize)>,
-    down: Vec<Piece>,
+    down: Vec<CopyChunk>,
     threads: usize,
     /// Touched by workers that have nothing else to do.
     pages: Option<Pages>,
@@ -48,16 +48,16 @@ pub(crate) struct Flow {
     failed: Mutex<Option<Error>>,
 }
 
-impl Flow {
+impl CopyEngine {
     /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the
     /// memory where `down` goes, which outlives this.
     pub(crate) fn new(
         ctx: &'static Context,
-        up: Vec<Vec<Piece>>,
-        down: Vec<Piece>,
+        up: Vec<Vec<CopyChunk>>,
+        down: Vec<CopyChunk>,
         threads: usize,
         pages: Option<Pages>,
-    ) -> Flow {
+    ) -> CopyEngine {
         let mut end = 0;
         let stages = up
             .iter()
@@ -66,7 +66,7 @@ impl Flow {
                 (end, AtomicUsize::new(stage.len()))
             })
             .collect();
-        Flow {
+        CopyEngine {
             ctx,
             up: up.into_iter().flatten().collect(),
             stages,
@@ -92,7 +92,7 @@ impl Flow {
     pub(crate) unsafe fn run(
         &self,
         staging: &mut Stage,
-        drive: impl FnOnce(&Flow) -> Result<()>,
+        drive: impl FnOnce(&CopyEngine) -> Result<()>,
     ) -> Result<()> {
         let lanes = staging.as_mut().map_or(&mut [][..], |s| &mut s.lanes);
         let pieces = self.up.len() + self.down.len();
@@ -178,7 +178,7 @@ impl Flow {
 
     fn work(&self, lane: &mut Lane) -> Result<()> {
         self.ctx.bind()?;
-        let mut coming: VecDeque<(Slot, Piece)> = VecDeque::new();
+        let mut coming: VecDeque<(Slot, CopyChunk)> = VecDeque::new();
         while !self.stop.load(Ordering::Relaxed) {
             // A slot whose piece is still to be copied to the host is not for another one.
             if coming.front().is_none_or(|(slot, _)| *slot != lane.peek()) {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use crate::backend::cuda::driver::chunks::Piece;
+use crate::backend::cuda::driver::chunks::CopyChunk;
 use crate::base::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 
 /// Memory smaller than this is touched by the copy itself.
@@ -21,7 +21,7 @@ pub(crate) unsafe fn pages_of(memory: *mut u8, bytes: usize) -> Option<Pages> {
 ///
 /// # Safety
 /// The piece's host columns are readable, and the slot has room for its bytes.
-pub(crate) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
+pub(crate) unsafe fn gather(piece: &CopyChunk, slot: *mut u8, past_cache: bool) {
     for j in 0..piece.columns {
         let from = (piece.host + j * piece.pitch) as *const u8;
         let to = slot.add(j * piece.width);
@@ -38,7 +38,7 @@ pub(crate) unsafe fn gather(piece: &Piece, slot: *mut u8, past_cache: bool) {
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
-pub(crate) unsafe fn scatter(piece: &Piece, slot: *const u8, past_cache: bool) {
+pub(crate) unsafe fn scatter(piece: &CopyChunk, slot: *const u8, past_cache: bool) {
     for j in 0..piece.columns {
         let to = (piece.host + j * piece.pitch) as *mut u8;
         let from = slot.add(j * piece.width);
@@ -136,7 +136,7 @@ mod tests {
         let n = 5;
         let mut home = vec![f64::NAN; n * n];
         let slot: Vec<f64> = (0..n * n).map(|i| i as f64).collect();
-        let piece = Piece {
+        let piece = CopyChunk {
             host: home.as_mut_ptr() as usize,
             pitch: n * 8,
             device: 0,

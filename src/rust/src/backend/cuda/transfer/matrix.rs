@@ -6,9 +6,9 @@ use std::mem::size_of;
 use cudarc::driver::sys;
 use faer::{MatMut, MatRef};
 
-use super::copy_engine::Flow;
+use super::copy_engine::CopyEngine;
 use super::host_copy::{gather, scatter};
-use crate::backend::cuda::driver::chunks::{cut, Pair};
+use crate::backend::cuda::driver::chunks::{cut, HostDevicePair};
 use crate::backend::cuda::driver::context::{try_lock, Context};
 use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS};
 use crate::backend::cuda::driver::traffic::count;
@@ -36,9 +36,9 @@ fn pitch_of(rows: usize, cols: usize, rs: isize, cs: isize) -> Option<usize> {
 }
 
 /// A matrix to be read and its copy on the device.
-pub(crate) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<Pair<T>> {
+pub(crate) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<HostDevicePair<T>> {
     let (rows, cols) = (a.nrows(), a.ncols());
-    Some(Pair {
+    Some(HostDevicePair {
         host: a.as_ptr() as *mut T,
         pitch: pitch_of(rows, cols, a.row_stride(), a.col_stride())?,
         device,
@@ -49,9 +49,9 @@ pub(crate) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<Pair<T>
 }
 
 /// A matrix to be written and what it is to hold, on the device.
-pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Pair<T>> {
+pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<HostDevicePair<T>> {
     let (rows, cols) = (out.nrows(), out.ncols());
-    Some(Pair {
+    Some(HostDevicePair {
         host: out.as_ptr_mut(),
         pitch: pitch_of(rows, cols, out.row_stride(), out.col_stride())?,
         device,
@@ -62,7 +62,7 @@ pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Pa
 }
 
 /// Whether copies of columns are better than a copy of the whole: not of many short ones.
-fn worth_it<T: Scalar>(pair: &Pair<T>) -> bool {
+fn worth_it<T: Scalar>(pair: &HostDevicePair<T>) -> bool {
     pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn upload<T: Scalar>(
     let (piece, threads) = cut(bytes, workers, SLOT);
     let pieces = pair.pieces(part, piece);
     ctx.order_up()?;
-    let flow = Flow::new(ctx, vec![pieces], Vec::new(), threads, None);
+    let flow = CopyEngine::new(ctx, vec![pieces], Vec::new(), threads, None);
     // SAFETY: `a` is borrowed and the device's matrix has its shape.
     unsafe { flow.run(&mut staging, |_| Ok(())) }?;
     ctx.or_drain(ctx.join_up())
@@ -176,13 +176,17 @@ pub(crate) fn download<T: Scalar>(
     let (piece, threads) = cut(bytes, workers, SLOT);
     let pieces = pair.pieces(part, piece);
     let count = pieces.len();
-    let flow = Flow::new(ctx, Vec::new(), pieces, threads, pages);
+    let flow = CopyEngine::new(ctx, Vec::new(), pieces, threads, pages);
     // SAFETY: `out` is borrowed for writing and the device's matrix has its shape.
     unsafe { flow.run(&mut staging, |flow| flow.release(count)) }
 }
 
 /// Copies a small matrix through staging memory, in the stream. It has been read when this returns.
-fn send_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+fn send_alone<T: Scalar>(
+    ctx: &'static Context,
+    staging: &mut Stage,
+    pair: HostDevicePair<T>,
+) -> Result<()> {
     ctx.bind()?;
     let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
         return direct(ctx, pair, true);
@@ -203,7 +207,11 @@ fn send_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<
 }
 
 /// Copies a small matrix back, once the stream has come so far, and waits.
-fn fetch_alone<T: Scalar>(ctx: &'static Context, staging: &mut Stage, pair: Pair<T>) -> Result<()> {
+fn fetch_alone<T: Scalar>(
+    ctx: &'static Context,
+    staging: &mut Stage,
+    pair: HostDevicePair<T>,
+) -> Result<()> {
     ctx.bind()?;
     let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
         ctx.wait()?;
@@ -231,7 +239,7 @@ const CHUNK: usize = 256 << 20;
 
 /// Copies by the driver alone, in the stream. What goes up has been read when this returns; what
 /// comes down is there after a wait.
-fn direct<T: Scalar>(ctx: &'static Context, pair: Pair<T>, up: bool) -> Result<()> {
+fn direct<T: Scalar>(ctx: &'static Context, pair: HostDevicePair<T>, up: bool) -> Result<()> {
     for piece in pair.pieces(Part::All, CHUNK) {
         for j in 0..piece.columns {
             let host = piece.host + j * piece.pitch;

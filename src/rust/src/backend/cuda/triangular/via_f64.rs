@@ -3,7 +3,7 @@
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::update::Triangle;
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::precision::via_f64::{pays, Wide, LEAF};
+use crate::backend::cuda::precision::via_f64::{pays, F64Copy, LEAF};
 use crate::backend::cuda::triangular::kind::Kind;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
@@ -32,8 +32,8 @@ pub(crate) fn solve<T: Scalar>(
     // As many in each panel.
     let columns = b.cols.div_ceil(b.cols.div_ceil(PANEL / n));
     let (Some(triangle), Some(panel)) = (
-        Wide::room(ctx, m)?,
-        Wide::room(ctx, b.sub(0, 0, n, columns))?,
+        F64Copy::room(ctx, m)?,
+        F64Copy::room(ctx, b.sub(0, 0, n, columns))?,
     ) else {
         return Ok(false);
     };

@@ -127,9 +127,9 @@ impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
     }
 
     /// Carries everything out: `compute` is called on this thread and each of `others` on one of
-    /// its own, and they do the requests by means of [`PlanExecutor::ready`] and [`PlanExecutor::finish`].
-    /// `threads` load, and as many store. Of `helpers`, which do the same work, one at least has a
-    /// thread of its own.
+    /// its own, and they do the requests by means of [`PlanExecutor::ready`] and
+    /// [`PlanExecutor::finish`]. `threads` load, and as many store. Of `helpers`, which do the same
+    /// work, one at least has a thread of its own.
     pub fn run(
         &self,
         threads: usize,

@@ -105,7 +105,7 @@ step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
 step "generated: versions agree" same_versions
 step "generated: NAMESPACE and man" docs_are_current
 step "generated: tables of measurements" Rscript bench/report.R --check
-step "package: R CMD build" sh tools/build.sh
+step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
 rm -rf "$installed"
 # `make check` and `make test-next` build it as users do.
 step "package: R CMD check --as-cran" env CUDAFACTOR_PROFILE=r-check sh tools/check.sh

@@ -16,7 +16,9 @@ subjects <- list(
   "From R matrix to R matrix" = c(
     "host", "auto", "gp-loop", "transfers", "cpu-openblas", "cpu-scipy"
   ),
-  "Kernels and NVIDIA's libraries" = c("gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors"),
+  "Kernels and NVIDIA's libraries" = c(
+    "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits"
+  ),
   "Large Cholesky factorizations" = c(
     "chol-file", "chol-file-cpu", "kills", "chol-host", "chol-orders", "gpus-default", "large"
   ),

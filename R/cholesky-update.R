@@ -5,19 +5,21 @@
 #'
 #' `chol_update(r, v)` is `chol(crossprod(r) + tcrossprod(v))`, and `chol_downdate(r, v)` is
 #' `chol(crossprod(r) - tcrossprod(v))`. Both change the upper triangular factor \eqn{R} of
-#' \eqn{A = R^T R}{A = R'R} without forming \eqn{A}. They take about \eqn{2 n^2 k} operations for
-#' order \eqn{n} and \eqn{k} columns of `v`, instead of \eqn{n^3/3}.
+#' \eqn{A = R^T R}{A = R'R} without forming \eqn{A}. For order \eqn{n} and
+#' \eqn{k} columns of `v`, an update takes about \eqn{2 n^2 k} operations and a downdate
+#' \eqn{3 n^2 k} with its check, instead of \eqn{n^3/3}.
 #'
 #' Observations are columns of `v`: for rows `x` of data, use `t(x)`. For a pivoted factor, which
 #' must have full rank, use `v[attr(r, "pivot"), ]`. To add or remove rows and columns of \eqn{A},
 #' see [chol_drop()] and [chol_insert()].
 #'
 #' A downdate must leave a positive definite matrix, which is checked before the factor is changed.
-#' Its *margin* is 1 if nothing is taken away and 0 if the result is singular: a lower bound of the
-#' smallest eigenvalue of \eqn{I - P^T P}{I - P'P} with \eqn{R^T P = V}{R'P = V}.
+#' Let \eqn{P} solve \eqn{R^T P = V}{R'P = V}, with the columns of `v` in \eqn{V}. The *margin* is a
+#' lower bound of the smallest eigenvalue of \eqn{I - P^T P}{I - P'P}. It is 1 if \eqn{V} is zero,
+#' and near 0 if the result is nearly singular. Only the warning below reports it.
 #'
-#' The article "Updating factors" on the package's site explains costs, accuracy, loops on a GPU and
-#' memory for factors on disk.
+#' The article `vignettes/articles/updating-factors.Rmd` in the package's sources explains costs,
+#' accuracy, loops on a GPU and memory for factors on disk.
 #'
 #' If package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` update and downdate
 #' a [gpu_matrix] `L`, an upper factor.
@@ -42,8 +44,9 @@
 #' * `cudafactor_error_type`: an operand is not numeric, or `r` is a symmetric matrix of package
 #'   Matrix, another factorization such as [qr()], or a factor of [chol_gpus()].
 #' * `cudafactor_error_argument`: `in_place` without a `gpu_matrix`; operands on different devices
-#'   or of different precision; `lower` contradicts a triangular matrix of package Matrix; on disk,
-#'   no new `file`, a file without a factor, `lower`, `in_place`, or too little memory.
+#'   or of different precision; `lower` contradicts a triangular matrix of package Matrix.
+#' * `cudafactor_error_argument` on disk: no new `file`, a file without a factor, `lower`,
+#'   `in_place`, or too little memory.
 #' * Other errors of files, `cudafactor_error_file`: see [cudafactor_conditions].
 #'
 #' A margin below the square root of the precision (1.5e-8, or 3.5e-4 in single precision) is the

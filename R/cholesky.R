@@ -2,8 +2,9 @@
 #'
 #' `gpu_chol(x)` is `chol(x)`: the upper triangular \eqn{R} with positive diagonal and
 #' \eqn{R^T R = x}{R'R = x}, for a symmetric positive definite `x`. With `pivot = TRUE` the largest
-#' remaining diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}, which also factors
-#' semidefinite matrices. Many matrices, in an array or a list, are factored together.
+#' remaining diagonal entry comes first, \eqn{R^T R = P^T x P}{R'R = P'xP}. This also factors
+#' semidefinite matrices; see the section Value for a rank below \eqn{n}. Many matrices, in an
+#' array or a list, are factored together.
 #'
 #' @section Batches:
 #' For an array `x` of dimensions `c(n, n, b)` the result is an array whose slice `[, , i]` is the
@@ -13,7 +14,7 @@
 #'
 #' A GPU factors all matrices of one order together, and the CPU shares them among its threads. For
 #' many small matrices both are much faster than a loop. A batch has no pivoting. A list with a
-#' class or dimensions, such as a data frame, is one matrix, as for [base::chol()]; use `c()` on the
+#' class or dimensions, such as a data frame, is one matrix, as for [base::chol()]. Use `c()` on the
 #' list that [base::by()] returns.
 #'
 #' @section Errors:
@@ -34,18 +35,21 @@
 #' @section Accuracy:
 #' \eqn{|x - R^T R| \le n \epsilon |R^T| |R|}{|x - R'R| <= n eps |R'| |R|} up to a small constant.
 #' Tests bound \eqn{\|x - R^T R\|_1 / (n \epsilon \|x\|_1)}{||x - R'R|| / (n eps ||x||)} on every
-#' device, with \eqn{\epsilon} of the `precision`. With `precision = "single"`, GPUs of compute
-#' capability 8.0, 9.0 and 10.0 factor a matrix that is not in a batch in double precision, and
-#' round the factor. Then `x`, rounded to single precision, must be positive definite in double
-#' arithmetic.
+#' device, with \eqn{\epsilon} of the `precision`.
+#'
+#' With `precision = "single"`, GPUs of compute capability 8.0, 9.0 and 10.0 factor a matrix up to
+#' order 5120 in double precision and round once. Then `x`, rounded to single precision, must be
+#' positive definite in double arithmetic. Larger matrices are halved, and batches are factored in
+#' single precision.
 #'
 #' @section Device:
 #' `"auto"` counts \eqn{n^3/3} operations, for all matrices of a batch together: see
-#' [cudafactor-options]. From order 40000 on it uses several GPUs if there are some.
+#' [cudafactor-options]. In double precision, from order 40000 on, it uses several GPUs that can
+#' read each other's memory. If option `cudafactor.devices` names several GPUs, it uses them from
+#' order 16384 on.
 #'
-#' @param x A square numeric matrix or [gpu_matrix], or an object that `as.matrix()` makes one; only
-#'   its upper triangle is read. Or a batch of such matrices: a numeric array of dimensions
-#'   `c(n, n, b)`, or a list.
+#' @param x A square numeric matrix, a [gpu_matrix], or an object that `as.matrix()` turns into a
+#'   matrix. Only the upper triangle is read. A batch is an array `c(n, n, b)` or a list.
 #' @param pivot Should the diagonal be pivoted? `FALSE` by default.
 #' @param tol With `pivot = TRUE`, a pivot not above `tol` ends the factorization. A negative value,
 #'   the default, means `n * .Machine$double.neg.eps * max(diag(x))`.
@@ -54,10 +58,10 @@
 #' @return A double matrix with the attributes of `x` and zeros below the diagonal; a `gpu_matrix`
 #' if `x` is one. Entries of `x` below the diagonal, even NaN, have no effect.
 #'
-#' With `pivot = TRUE` there are also attributes `pivot`, so that `crossprod(R)` is
-#' `x[pivot, pivot]`, and `rank`, the number of pivots above `tol`. Column names are permuted, row
-#' names are not. If `rank < n`, the trailing block is left over from the elimination and has no
-#' meaning.
+#' With `pivot = TRUE` there are also attributes `pivot` and `rank`, the number of pivots above
+#' `tol`. Column names are permuted, row names are not. If `rank` is `n`, `crossprod(R)` is
+#' `x[pivot, pivot]`. If it is less, set the trailing block to zero first, as in the example: it is
+#' left over from the elimination.
 #' @references LAPACK routines of the same work: `dpotrf`, `dpstrf`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 4.2. Johns
@@ -74,7 +78,10 @@
 #'
 #' semidefinite <- tcrossprod(1:3)
 #' r <- suppressWarnings(gpu_chol(semidefinite, pivot = TRUE))
-#' attr(r, "rank")
+#' rank <- attr(r, "rank")
+#' r[(rank + 1):3, (rank + 1):3] <- 0
+#' pivot <- attr(r, "pivot")
+#' all.equal(crossprod(r), semidefinite[pivot, pivot], check.attributes = FALSE)
 #'
 #' # A batch: an array of 100 matrices, and a list
 #' x <- replicate(100, crossprod(matrix(rnorm(20), 5, 4)))

@@ -4,9 +4,10 @@
 #'
 #' `pcg()` solves \eqn{A X = B} for a symmetric positive definite matrix \eqn{A} by conjugate
 #' gradients with a preconditioner \eqn{M}. All right-hand sides are iterated together. Each ends as
-#' soon as \eqn{\|b - A x\| \le tol \|b\|}{||b - A x|| <= tol ||b||}. By default `pcg()` solves
-#' directly if a Cholesky factorization should be faster. The article *Choosing a solver* explains
-#' the choice of `M` and `method`.
+#' soon as \eqn{\|b - A x\| \le tol \|b\|}{||b - A x|| <= tol ||b||}. By default `pcg()`
+#' factors a dense `A`. On the CPU it also factors a sparse `A` if that should be faster. On a GPU
+#' it iterates with a sparse `A`. The article `vignettes/articles/solvers.Rmd` in the package's
+#' sources explains the choice of `M` and `method`.
 #'
 #' @section Preconditioners:
 #' `M` is one of these:
@@ -17,12 +18,14 @@
 #' - `"jacobi"`: the diagonal of `A`. `"none"`: the identity.
 #' - A Cholesky factor of a matrix near `A`: a result of [ichol()], `chol()`, `Matrix::Cholesky()`,
 #'   [chol_file()] or [chol_gpus()]. A lower triangular matrix is the transposed factor. Pivoted
-#'   factors and matrices that are not triangular are refused. A diagonal matrix is refused unless
+#'   factors are refused, except those of `Matrix::Cholesky()`, which carry their permutation.
+#'   Matrices that are not triangular are refused. A diagonal matrix is refused unless
 #'   its class says that it is a factor.
 #' - A function that returns \eqn{M^{-1} R}{M^-1 R} for a matrix \eqn{R} of residuals. It must be
 #'   linear, symmetric, positive definite, and the same in each iteration.
 #'
-#' The default depends on `A` and the device:
+#' The first choice in the usage is not the default. If `pcg()` iterates and `M` is missing, it
+#' uses:
 #'
 #' | `A` | on the CPU | on a GPU |
 #' |:---|:---|:---|
@@ -66,9 +69,10 @@
 #' `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) says that `x` is the
 #' last iterate.
 #'
-#' @section Device: Dense matrices are computed with on the device that holds them, or that `device`
-#' chooses. Sparse matrices use a GPU if `M` is missing, `"amg"`, `"jacobi"` or `"none"`. With
-#' `device = "auto"` they need 50,000 rows or more. All other cases run on the CPU.
+#' @section Device: A dense `gpu_matrix` is processed on the device that holds it; `device` chooses
+#' for an ordinary matrix. Sparse matrices use a GPU if `pcg()` iterates and `M` is missing,
+#' `"amg"`, `"jacobi"` or `"none"`. With `device = "auto"` they need 50,000 rows or more. All other
+#' cases run on the CPU.
 #'
 #' @param A A symmetric positive definite \eqn{n \times n}{n x n} matrix: plain, a [gpu_matrix], or
 #'   sparse (package Matrix or slam). A plain matrix with three quarters zeros or more is treated as

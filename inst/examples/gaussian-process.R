@@ -6,7 +6,7 @@
 #   y <- sin(6 * x[, 1]) + x[, 2]^2 + rnorm(1000, sd = 0.1)
 #   fit <- gp_fit(squared_distances(cudafactor::as_gpu(x)), cudafactor::as_gpu(y), steps = 100)
 #
-# In the loop no matrix crosses the bus: what comes home are sums and diagonals.
+# The loop copies no matrix between GPU and host, only sums and diagonals.
 
 # Between the rows of x, by |a - b|^2 = |a|^2 - 2 a'b + |b|^2; rounding can make it negative.
 squared_distances <- function(x) {

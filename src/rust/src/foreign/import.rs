@@ -28,7 +28,7 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
     let layout = *file.layout();
     if (source.rows, source.cols) != (layout.rows(), layout.cols()) {
         return Err(Error::Internal {
-            what: "a matrix was read into a file for one of other extents".to_owned(),
+            what: "a matrix was read into a file for one of other dimensions".to_owned(),
         });
     }
     let (blocks, across) = match source.order {

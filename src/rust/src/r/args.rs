@@ -98,7 +98,7 @@ pub fn dims(x: &Robj) -> Result<(usize, usize)> {
     }
     match doubles(x)? {
         [m, n] => Ok((extent(*m)?, extent(*n)?)),
-        _ => Err(broken("two extents")),
+        _ => Err(broken("two dimensions")),
     }
 }
 
@@ -106,7 +106,7 @@ pub fn dims(x: &Robj) -> Result<(usize, usize)> {
 pub fn pairs(x: &Robj) -> Result<Vec<(usize, usize)>> {
     let (pairs, rest) = pulp::as_arrays::<2, _>(doubles(x)?);
     if !rest.is_empty() {
-        return Err(broken("pairs of extents"));
+        return Err(broken("pairs of dimensions"));
     }
     let pair = |p: &[f64; 2]| Ok((extent(p[0])?, extent(p[1])?));
     pairs.iter().map(pair).collect()
@@ -123,7 +123,7 @@ pub fn matrix(x: &Robj, dims: (usize, usize)) -> Result<&[f64]> {
     if fills(v.len(), dims) {
         Ok(v)
     } else {
-        Err(broken("a matrix of the stated extents"))
+        Err(broken("a matrix of the stated dimensions"))
     }
 }
 
@@ -140,7 +140,7 @@ fn elements(x: &Robj, len: usize) -> Result<Option<Vec<*mut c_void>>> {
         // SAFETY: any value of R has a type, and a double vector has a length.
         let fits = unsafe { TYPEOF(e) == REALSXP && XLENGTH(e) as usize == len };
         if !fits {
-            return Err(broken("a list of matrices of the stated extents"));
+            return Err(broken("a list of matrices of the stated dimensions"));
         }
         all.push(e);
     }
@@ -194,7 +194,7 @@ impl<'a> Out<'a> {
                 len: v.len(),
                 owner: PhantomData,
             }),
-            _ => Err(broken("a result of the stated extents")),
+            _ => Err(broken("a result of the stated dimensions")),
         }
     }
 }

@@ -101,7 +101,7 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
         let (xdim, n) = (args::dims(&xdim)?, args::size(&size)?);
         if n > xdim.0.min(xdim.1) {
             return Err(crate::base::error::Error::Dimension {
-                what: "'size' exceeds the extents of 'x'".to_owned(),
+                what: "'size' exceeds the dimensions of 'x'".to_owned(),
             });
         }
         let x = args::matrix(&x, xdim)?;
@@ -135,7 +135,7 @@ fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
         let (rows, cols) = a.shape();
         if n > rows.min(cols) {
             return Err(crate::base::error::Error::Dimension {
-                what: "'size' exceeds the extents of 'x'".to_owned(),
+                what: "'size' exceeds the dimensions of 'x'".to_owned(),
             });
         }
         make_held!(&how, Work::cholesky_inverse(n), &out, a, |dev, T, x| {

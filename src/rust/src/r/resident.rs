@@ -343,22 +343,8 @@ pub(crate) use make_held;
 /// As [`on_held`], for two of one device and precision.
 macro_rules! on_pair {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        use $crate::r::resident::Held;
-        let how: &$crate::r::target::How = $how;
-        let (x, y): (&Held, &Held) = ($x, $y);
-        $crate::r::session::set_last(x.target());
-        if (x.target(), x.single()) != (y.target(), y.single()) {
-            return Err($crate::r::resident::apart());
-        }
-        $crate::backend::dispatch::on_typed_processor!(
-            x.target(),
-            x.single(),
-            how.threads,
-            |$dev, $t| {
-                let ($a, $b) = (x.matrix::<$t, _>($dev)?, y.matrix::<$t, _>($dev)?);
-                $body
-            }
-        )
+        let x: &$crate::r::resident::Held = $x;
+        $crate::r::resident::on_both!($how, x, matrix, $y, |$dev, $t, $a, $b| $body)
     }};
 }
 pub(crate) use on_pair;
@@ -366,25 +352,34 @@ pub(crate) use on_pair;
 /// As [`on_pair`], of which the first is changed.
 macro_rules! on_pair_mut {
     ($how:expr, $x:expr, $y:expr, |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
-        use $crate::r::resident::Held;
+        let x: &mut $crate::r::resident::Held = $x;
+        $crate::r::resident::on_both!($how, x, matrix_mut, $y, |$dev, $t, $a, $b| $body)
+    }};
+}
+pub(crate) use on_pair_mut;
+
+/// What [`on_pair`] and [`on_pair_mut`] share. `$matrix` is the method that gives the first matrix.
+macro_rules! on_both {
+    ($how:expr, $x:ident, $matrix:ident, $y:expr,
+        |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr) => {{
         let how: &$crate::r::target::How = $how;
-        let (x, y): (&mut Held, &Held) = ($x, $y);
-        $crate::r::session::set_last(x.target());
-        if (x.target(), x.single()) != (y.target(), y.single()) {
+        let y: &$crate::r::resident::Held = $y;
+        $crate::r::session::set_last($x.target());
+        if ($x.target(), $x.single()) != (y.target(), y.single()) {
             return Err($crate::r::resident::apart());
         }
         $crate::backend::dispatch::on_typed_processor!(
-            x.target(),
-            x.single(),
+            $x.target(),
+            $x.single(),
             how.threads,
             |$dev, $t| {
-                let ($a, $b) = (x.matrix_mut::<$t, _>($dev)?, y.matrix::<$t, _>($dev)?);
+                let ($a, $b) = ($x.$matrix::<$t, _>($dev)?, y.matrix::<$t, _>($dev)?);
                 $body
             }
         )
     }};
 }
-pub(crate) use on_pair_mut;
+pub(crate) use on_both;
 
 /// Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if
 /// there is one

@@ -53,7 +53,7 @@ impl Problem<'_> {
         ];
         if lengths.iter().any(|(is, wanted)| is != wanted) {
             return Err(Error::Dimension {
-                what: "the parts of a linear program differ in their extents".into(),
+                what: "the parts of a linear program differ in their dimensions".into(),
             });
         }
         if self.objective.iter().any(|c| !c.is_finite()) {

@@ -7,35 +7,30 @@
 #'
 #' Without `file` the factor overwrites the matrix in the file of `x`. With `file` it is written to
 #' a second file in the same layout, and `x` is unchanged. `chol(x, file = )` is
-#' `chol_file(x, file)`. `chol()` and [gpu_chol()] without `file` are errors, because they should
-#' not change their argument.
+#' `chol_file(x, file)`; without `file` it is an error, and so is [gpu_chol()].
 #'
-#' A file that holds the whole matrix (`triangle = FALSE`) is not overwritten tile by tile. Without
-#' `file` the factor is made in a second file, whose name ends in `.factor`. When it is complete it
-#' replaces the first one, so the disk needs room for both.
+#' A file that holds the whole matrix (`triangle = FALSE`) is replaced when the factor is complete,
+#' so the disk needs room for both.
+#'
+#' The article *Larger than memory* (`vignettes/articles/larger-than-memory.Rmd` in the sources) has
+#' more about interrupts, memory and several GPUs.
 #'
 #' @section Interrupted factorizations:
 #' After an interrupt, an error, or the end of the process or the machine, the same call with
 #' `resume = TRUE` continues. The factor has the same bits, on the same kind of device.
 #' `resume = TRUE` also starts a new factorization, and accepts a complete factor, so a script may
-#' always use it. A tile is safe half a second after it was written to the file; tiles that were
-#' only in memory are computed again. In another session, open `x` with [open_tile_matrix()] first.
+#' always use it. In another session, open `x` with [open_tile_matrix()] first.
 #'
-#' A second file is tied to its matrix by checksums of the tiles. For a matrix with other entries,
-#' tiles or dimensions, `resume = TRUE` is an error and both files are unchanged. The same entries
-#' in another file are the same matrix. Entries computed on another kind of device may differ in the
-#' last bits.
-#'
-#' Without `file`, nothing ties the file to a matrix. A script that may be restarted must use a
-#' different file name for each matrix:
+#' A second file is tied to its matrix by checksums of the tiles. With another matrix
+#' `resume = TRUE` is an error, and both files are unchanged. Without `file`, nothing ties the file
+#' to a matrix. A script that may be restarted must use a different file name for each matrix:
 #' `k <- if (file.exists(file)) open_tile_matrix(file) else tile_matrix(x, file)`.
 #'
 #' @section Memory:
 #' `host_memory` and `gpu_memory` limit the memory for tiles. The defaults are half of the free host
 #' memory and three quarters of the free GPU memory, and never more than the matrix takes. Three
 #' tiles must fit, on a GPU five: see argument `tile` of [tile_matrix()]. More memory means fewer
-#' reads and writes. Workspace is extra: on the CPU at most some 4 KiB for each row of a tile and
-#' each thread, which later products use again.
+#' reads and writes.
 #'
 #' @section Errors:
 #' * `cudafactor_error_not_positive_definite`: the leading minor of order `order` is not positive,
@@ -54,20 +49,16 @@
 #' @section Accuracy:
 #' As for [gpu_chol()], in the precision of the file.
 #'
-#' @section Device:
-#' `"auto"` uses all GPUs together for 2048 rows or more, else the CPU. If the GPUs fail or have too
-#' little memory, the CPU continues. Each GPU computes columns of tiles, in proportion to its speed.
-#' GPUs exchange tiles directly if they can (by NVLink, or PCIe if the system allows it), else
-#' through host memory. The environment variable `CUDAFACTOR_PEERS` set to 0 forces host memory. The
-#' factor has the same bits on any number of GPUs of one model.
+#' @section Device: `"auto"` uses all GPUs together for 2048 rows or more, else the CPU. If the GPUs
+#' fail or have too little memory, the CPU continues. The factor has the same bits on any number of
+#' GPUs of one model.
 #'
 #' @param x A square `tile_matrix`. Only its upper triangle is read, as by [base::chol()].
 #' @param file The name of a new file for the factor. `NULL`, the default, overwrites `x`.
 #' @param resume Continue an interrupted factorization of the same matrix, or accept its complete
 #'   factor? `FALSE` by default.
-#' @param host_memory,gpu_memory Limits for tiles in bytes, as numbers or text such as `"8GB"`
-#'   (\eqn{8 \cdot 10^9}{8e9}), `"512MiB"` or `"512M"` (\eqn{512 \cdot 2^{20}}{512 * 2^20}). `NULL`
-#'   means part of what is free.
+#' @param host_memory,gpu_memory Limits for tiles in bytes, as numbers or text such as `"8GB"` or
+#'   `"512MiB"`. `NULL` means part of what is free.
 #' @param device `"auto"` (all GPUs, see `devices`), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"`
 #'   (the second, and so on).
 #' @param devices Numbers of GPUs, counted from 0, that work together, for `device = "auto"` or
@@ -77,20 +68,8 @@
 #'   copies between host and GPU, if the device was idle for more than half of the time.
 #' @param ... For `chol()`: further arguments of `chol_file()`.
 #' @return The factor, an object of class `"tile_matrix"`; invisibly if it overwrote `x`. Its
-#' attribute `"report"` is a list about this call:
-#' \describe{
-#'   \item{`device`}{`"cpu"`, `"cuda:0"`, or the names of several GPUs;}
-#'   \item{`seconds`, `operations`, `gflops`}{the time, the number of floating-point operations, and
-#'     billions of them a second;}
-#'   \item{`read`, `written`}{bytes of tiles read from files and written to them;}
-#'   \item{`sent`, `fetched`, `passed`}{bytes copied from host to GPUs, back, and from one GPU to
-#'     another;}
-#'   \item{`reading`, `writing`}{seconds in which files were read and written, at the same time as
-#'     the computation;}
-#'   \item{`copying`}{seconds in which something was copied to or from a GPU;}
-#'   \item{`idle`}{seconds in which the device waited for tiles;}
-#'   \item{`host_memory`, `gpu_memory`}{bytes of memory used for tiles.}
-#' }
+#' attribute `"report"` is a list about this call: device, seconds, operations, bytes read, written
+#' and copied, and memory. The article describes its elements.
 #' @references Cheng, L.-T., Cho, Y.-M., Yoon, D. and Zhao, J. *An efficient out-of-core
 #' implementation of block Cholesky decomposition on a multi-GPU system*.
 #' @seealso [tile_matrix()], [lazy_covariance()], [gpu_chol()]; [chol_solve()] and

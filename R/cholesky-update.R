@@ -14,12 +14,8 @@
 #' see [chol_drop()] and [chol_insert()].
 #'
 #' A downdate must leave a positive definite matrix, which is checked before the factor is changed.
-#' Let \eqn{P} solve \eqn{R^T P = V}{R'P = V}, with the columns of `v` in \eqn{V}. The *margin* is a
-#' lower bound of the smallest eigenvalue of \eqn{I - P^T P}{I - P'P}. It is 1 if \eqn{V} is zero,
-#' and near 0 if the result is nearly singular. Only the warning below reports it.
-#'
-#' The article `vignettes/articles/updating-factors.Rmd` in the package's sources explains costs,
-#' accuracy, loops on a GPU and memory for factors on disk.
+#' The article *Updating factors* (`vignettes/articles/updating-factors.Rmd` in the sources) defines
+#' the margin of a downdate. It also has costs, accuracy, loops on a GPU and factors on disk.
 #'
 #' If package Matrix is loaded, its `updown("+", C, L)` and `updown("-", C, L)` update and downdate
 #' a [gpu_matrix] `L`, an upper factor.
@@ -31,8 +27,7 @@
 #'
 #' @section On disk:
 #' If `r` is a `tile_matrix` that [chol_file()] made, the new factor is written to `file`, with the
-#' same tile size. `r` is not changed. After an error or an interrupt `file` does not exist. If the
-#' process ends, an incomplete `file` may remain: `unlink()` it and call again.
+#' same tile size. `r` is not changed. After an error or an interrupt `file` does not exist.
 #'
 #' @section Errors:
 #' * `cudafactor_error_not_positive_definite`: a downdate leaves a leading minor of order `order`
@@ -44,22 +39,16 @@
 #' * `cudafactor_error_type`: an operand is not numeric, or `r` is a symmetric matrix of package
 #'   Matrix, another factorization such as [qr()], or a factor of [chol_gpus()].
 #' * `cudafactor_error_argument`: `in_place` without a `gpu_matrix`; operands on different devices
-#'   or of different precision; `lower` contradicts a triangular matrix of package Matrix.
-#' * `cudafactor_error_argument` on disk: no new `file`, a file without a factor, `lower`,
-#'   `in_place`, or too little memory.
-#' * Other errors of files, `cudafactor_error_file`: see [cudafactor_conditions].
+#'   or of different precision; `lower` contradicts a triangular matrix of package Matrix. For a
+#'   factor on disk: no new `file`, a file without a factor, `lower`, `in_place`, or too little
+#'   memory.
+#' * Errors of files: see [cudafactor_conditions].
 #'
-#' A margin below the square root of the precision (1.5e-8, or 3.5e-4 in single precision) is the
+#' A margin below 1.5e-8 (3.5e-4 in single precision) is the
 #' warning `cudafactor_warning_ill_conditioned`, with field `margin`. It comes after the change.
 #'
-#' @section Accuracy:
-#' For the new factor \eqn{S}, the error \eqn{\|A \pm V V^T - S^T S\|_1}{||A +/- VV' - S'S||} is at
-#' most \eqn{n \epsilon (\|A\|_1 + \|V V^T\|_1)}{n eps (||A|| + ||VV'||)} up to a small constant,
-#' tested on every device. With a margin of 1e-8 a downdate loses four digits.
-#'
 #' @section Device:
-#' `"auto"` counts \eqn{2 n^2 k} operations for an update, \eqn{3 n^2 k} for a downdate, and the
-#' bytes of the matrix both ways: see [cudafactor-options]. A [gpu_matrix] is updated on its own
+#' `"auto"` estimates times as [cudafactor-options] tells. A [gpu_matrix] is updated on its own
 #' device. For a factor on disk `"auto"` is the GPU from order 2048 and 64 columns on.
 #'
 #' @param r The factor: a square \eqn{n \times n}{n x n} matrix or [gpu_matrix], or a `tile_matrix`
@@ -67,7 +56,7 @@
 #' @param v The columns to add or remove: a vector of length \eqn{n}, or a matrix or [gpu_matrix]
 #'   with \eqn{n} rows and any number of columns.
 #' @param lower Is `r` the lower factor, \eqn{L} with \eqn{A = L L^T}{A = LL'}? Then so is the
-#'   result. In loops keep the upper factor: a lower one is transposed twice.
+#'   result.
 #' @param in_place Should the values of `r`, a [gpu_matrix], be replaced?
 #' @param file For a factor on disk, the name of a new file for the result.
 #' @param host_memory,gpu_memory For a factor on disk, limits for its panels: bytes, or text such as
@@ -79,8 +68,6 @@
 #' triangle. If `r` or `v` is a [gpu_matrix], a `gpu_matrix`. With `in_place = TRUE`, `r`,
 #' invisibly. For a factor on disk, a new `tile_matrix`. If `v` has no columns, the triangle of `r`
 #' unchanged. Attributes `pivot` and `rank` are dropped.
-#' @references Gill, P. E., Golub, G. H., Murray, W. and Saunders, M. A. (1974) Methods for
-#' modifying matrix factorizations. *Mathematics of Computation* **28**, 505-535.
 #' @aliases updown updown,character,ANY,gpu_matrix-method updown,logical,ANY,gpu_matrix-method
 #' @concept rank-k update
 #' @concept rank-one update
@@ -92,10 +79,6 @@
 #' r <- chol_update(r, t(x[21:30, ]))
 #' r <- chol_downdate(r, x[1, ])
 #' all.equal(crossprod(r), crossprod(x[-1, ]))
-#'
-#' # A downdate that leaves no positive definite matrix
-#' tryCatch(chol_downdate(r, c(100, 0, 0, 0)),
-#'   cudafactor_error_not_positive_definite = function(e) e$order)
 #'
 #' # In a loop, on the GPU if there is one
 #' g <- as_gpu(r)

@@ -26,8 +26,7 @@
 #' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
 #' the functions of base R that work on it.
 #'
-#' A call may return while the GPU is still computing. To time a computation, use `as.matrix()` of
-#' the result, or a number computed from it.
+#' A call may return while the GPU is still computing. To time it, time `as.matrix()` of the result.
 #'
 #' Assigning to a part or to the dimnames of a `gpu_matrix` does not change its copies. The
 #' exception is `in_place = TRUE` of [chol_update()] and [chol_downdate()], which changes every name
@@ -37,17 +36,10 @@
 #' values. Use [gpu_save()] and [gpu_restore()], or `as.matrix()`. A `gpu_matrix` without values can
 #' be printed; anything else is the error `cudafactor_error_stale`.
 #'
-#' @section Comparing and hashing:
+#' @section Comparing:
 #' `all.equal()`, and `expect_equal()` and `expect_identical()` of \pkg{testthat}, compare values.
-#' `identical()` does not: it tells whether two objects are one matrix in memory. For objects
-#' without values it compares dimensions and names only.
-#'
-#' Every matrix has a unique identity, in all sessions. A copy by assignment shares it, and a change
-#' in place renews it. Hashes of R's serialization include it: `rlang::hash()`, `digest::digest()`,
-#' and so \pkg{memoise}, \pkg{targets} and `shiny::bindCache()`. Two matrices have the same hash
-#' only if they are one matrix. The same holds for factors on a device and those of [chol_gpus()].
-#' The identity of a [tile_matrix()] is that of its file's contents when the object was made, or
-#' when this session last changed them by [chol_file()].
+#' `identical()` tells whether two objects are one matrix in memory. The article *Matrices on the
+#' GPU* (`vignettes/articles/gpu-matrices.Rmd` in the sources) describes identities and hashes.
 #'
 #' @section In packages and scripts:
 #' Some base functions are not generic: `crossprod()` before R 4.4, `rowSums()`, `norm()`,

@@ -7,108 +7,89 @@
 #' messages.
 #'
 #' @section Errors:
-#' \tabular{lll}{
-#'   **class** \tab **fields** \tab **meaning** \cr
-#'   `cudafactor_error_dimension` \tab `index`, `name` in a list \tab dimensions do not match, or a
-#'   matrix is not square \cr
-#'   `cudafactor_error_type` \tab `index`, `name` in a list \tab an operand has a type without this
-#'   operation: a function, or complex numbers in a factorization \cr
-#'   `cudafactor_error_argument` \tab `argument` \tab another argument has an invalid value \cr
-#'   `cudafactor_error_non_finite` \tab `argument`, and `index`, `name` in a batch \tab NA, NaN or
-#'   Inf where base R refuses them, or in the update of a factor, a linear program or an image \cr
-#'   `cudafactor_error_not_positive_definite` \tab `order`, and `index`, `name` in a batch \tab the
-#'   leading minor of this order (of matrix `index`) is not positive \cr
-#'   `cudafactor_error_indefinite` \tab `argument`, `column`, `iteration`, `cosine` \tab [pcg()]
-#'   found in this iteration, for this right-hand side, that the matrix `"A"` or the preconditioner
-#'   `"M"` is not positive definite; without the last three fields, a sparse Cholesky factorization
-#'   of `"A"` found it \cr
-#'   `cudafactor_error_not_symmetric` \tab `argument` \tab a matrix for [pcg()] or [ichol()] is not
-#'   symmetric, beyond rounding \cr
-#'   `cudafactor_error_singular` \tab `index`, `rcond` or `rank` \tab the pivot or diagonal entry
-#'   `index` is exactly zero; a pivoted factor has rank `index - 1`; the reciprocal condition number
-#'   `rcond` is below `tol`; or in [gpu_lm_fit()] the `rank` is below the number of columns (for
-#'   problem `index`, `name`, in a batch) \cr
-#'   `cudafactor_error_device_unavailable` \tab `reason` \tab no such device, no driver, a driver
-#'   that does not start, or a call from a finalizer or event handler during another computation \cr
-#'   `cudafactor_error_device_memory` \tab `needed`, `free`, `total`, `held`, `objects`, `device`
-#'   \tab the GPU has too little memory: bytes requested, free, in total, and held by this number of
-#'   `gpu_matrix` objects \cr
-#'   `cudafactor_error_device_failed` \tab `failed_call`, `code`, `name` \tab a call to the GPU
-#'   driver, or a kernel, failed. That GPU cannot be used for the rest of the session: calls for
-#'   `"cuda"` repeat the error, `"auto"` uses the CPU \cr
-#'   `cudafactor_error_stale` \tab `reason` \tab the values of a [gpu_matrix] or [gpu_factor] are
-#'   not in this session: `"elsewhere"` (it came from a file or another R session) or `"freed"` by
-#'   [gpu_free()] \cr
-#'   `cudafactor_error_host_memory` \tab `needed` \tab workspace of this many bytes could not be
-#'   allocated, or a sparse matrix would take them as an ordinary one (field `free`) \cr
-#'   `cudafactor_error_file` \tab `path` \tab the system could not create, open, read or write a
-#'   file; the message says why \cr
-#'   `cudafactor_error_file_exists` \tab `path` \tab a file to be created exists \cr
-#'   `cudafactor_error_file_in_use` \tab `path` \tab another process, or another object of this
-#'   session, has the file open \cr
-#'   `cudafactor_error_file_corrupt` \tab `path`, `row`, `col` \tab the tile in this block row and
-#'   block column differs from what was written \cr
-#'   `cudafactor_error_file_format` \tab `path`, and `line` in an MPS file \tab the file is not a
-#'   file of tiles, is damaged or cut off, comes from another kind of machine, or holds another
-#'   matrix; or [matrix_file()] or [lp_read_mps()] cannot read its format \cr
-#'   `cudafactor_error_disk_space` \tab `path`, `needed`, `free` \tab the disk has no room for the
-#'   file: bytes requested, and free \cr
-#'   `cudafactor_error_internal` \tab \tab a bug in this package: please report it
-#' }
+#' Classes, with their fields in parentheses:
+#' - `cudafactor_error_dimension` (`index`, `name` in a list): dimensions do not match, or a matrix
+#'   is not square.
+#' - `cudafactor_error_type` (`index`, `name` in a list): an operand has a type without this
+#'   operation.
+#' - `cudafactor_error_argument` (`argument`): another argument has an invalid value.
+#' - `cudafactor_error_non_finite` (`argument`; `index`, `name` in a batch): NA, NaN or Inf where
+#'   base R refuses them, or in the update of a factor, a linear program or an image.
+#' - `cudafactor_error_not_positive_definite` (`order`; `index`, `name` in a batch): the leading
+#'   minor of this order (of matrix `index`) is not positive.
+#' - `cudafactor_error_indefinite` (`argument`, `column`, `iteration`, `cosine`): [pcg()] found in
+#'   this iteration, for this right-hand side, that `"A"` or `"M"` is not positive definite; without
+#'   the last three fields, a sparse factorization found it.
+#' - `cudafactor_error_not_symmetric` (`argument`): a matrix for [pcg()] or [ichol()] is not
+#'   symmetric, beyond rounding.
+#' - `cudafactor_error_singular` (`index`, `rcond` or `rank`): the pivot or diagonal entry `index`
+#'   is zero; a pivoted factor has rank `index - 1`; `rcond` is below `tol`; or in [gpu_lm_fit()]
+#'   the `rank` is below the number of columns (for problem `index`, `name`, in a batch).
+#' - `cudafactor_error_device_unavailable` (`reason`): no such device, no driver, a driver that does
+#'   not start, or a call from a finalizer or event handler during another computation.
+#' - `cudafactor_error_device_memory` (`needed`, `free`, `total`, `held`, `objects`, `device`): the
+#'   GPU has too little memory: bytes requested, free, in total, and held by this number of
+#'   `gpu_matrix` objects.
+#' - `cudafactor_error_device_failed` (`failed_call`, `code`, `name`): the GPU driver or a kernel
+#'   failed. That GPU cannot be used for the rest of the session.
+#' - `cudafactor_error_stale` (`reason`): the values of a [gpu_matrix] or [gpu_factor] are not in
+#'   this session: `"elsewhere"` (it came from a file or another session) or `"freed"` by
+#'   [gpu_free()].
+#' - `cudafactor_error_host_memory` (`needed`): workspace of this many bytes could not be allocated,
+#'   or a sparse matrix would take them as an ordinary one (field `free`).
+#' - `cudafactor_error_file` (`path`): the system could not create, open, read or write a file; the
+#'   message says why.
+#' - `cudafactor_error_file_exists` (`path`): a file to be created exists.
+#' - `cudafactor_error_file_in_use` (`path`): another process, or another object of this session,
+#'   has the file open.
+#' - `cudafactor_error_file_corrupt` (`path`, `row`, `col`): the tile in this block row and block
+#'   column differs from what was written.
+#' - `cudafactor_error_file_format` (`path`; `line` in an MPS file): the file is damaged, cut off,
+#'   of another format or another kind of machine, or holds another matrix.
+#' - `cudafactor_error_disk_space` (`path`, `needed`, `free`): the disk has no room for the file:
+#'   bytes requested, and free.
+#' - `cudafactor_error_internal`: a bug in this package: please report it.
+#'
 #' The three `device` classes also have class `cudafactor_error_device`, so one handler can switch
 #' to the CPU: see the example. The `file_` classes and `disk_space` also have class
 #' `cudafactor_error_file`.
 #'
-#' If an ordinary result matrix does not fit into memory, the error is base R's
-#' `cannot allocate vector of size`.
-#'
-#' An error in an argument of an S4 generic normally loses its class and becomes
-#' `in selecting a method`. The generics that this package makes of base R's functions evaluate
-#' operands first. So handlers around `backsolve(chol(k), y)` see the class of an error in `chol()`.
-#' Generics of package Matrix, if attached later, do not.
+#' The article *Errors and conditions* (`vignettes/articles/errors-and-conditions.Rmd` in the
+#' sources) has examples, errors inside arguments, interrupts and time limits.
 #'
 #' @section Warnings:
 #' All have class `cudafactor_warning`.
-#' \tabular{lll}{
-#'   **class** \tab **fields** \tab **meaning** \cr
-#'   `cudafactor_warning_rank_deficient` \tab `rank` \tab [gpu_chol()] with `pivot = TRUE` stopped
-#'   before the last column \cr
-#'   `cudafactor_warning_ill_conditioned` \tab `margin` \tab [chol_downdate()] or [chol_insert()]
-#'   came close to a matrix that is not positive definite: the factor has lost digits \cr
-#'   `cudafactor_warning_not_optimal` \tab `status` \tab [lp_ipm()] stopped before an optimum, and
-#'   returns its best point \cr
-#'   `cudafactor_warning_not_converged` \tab `columns`, `relative_residual` \tab [pcg()] did not
-#'   reach the tolerance for these right-hand sides, and returns its last iterates;
-#'   [random_walker()] (field `error`) did not reach the tolerance for probabilities \cr
-#'   `cudafactor_warning_shifted` \tab `shift` \tab [ichol()] added this share of the diagonal to
-#'   the matrix \cr
-#'   `cudafactor_warning_singular` \tab `index` \tab [gpu_lu()] found an exactly zero pivot; the
-#'   factorization is complete \cr
-#'   `cudafactor_warning_device_failed` \tab \tab a GPU failed and `device = "auto"` uses the CPU
-#'   from now on; once in a session \cr
-#'   `cudafactor_warning_coercion` \tab \tab base R's warning about converting an operand to numbers
-#'   \cr
-#'   `cudafactor_warning_argument` \tab `path`, `line`, `count` in an MPS file \tab an argument is
-#'   ignored, as in base R; or [lp_read_mps()] ignores an entry of a file, or takes it in one of
-#'   several meanings \cr
-#'   `cudafactor_warning_names` \tab \tab in [gpu_lm_fit()] of an array, `x` and `y` name the
-#'   problems differently \cr
-#'   `cudafactor_warning_no_checksum` \tab `path` \tab [gpu_restore()] read a file of an earlier
-#'   version, in which damage may not be noticed \cr
-#'   `cudafactor_warning_nan` \tab \tab a function of a [gpu_matrix] produced NaN from a number \cr
-#'   `cudafactor_warning_accuracy` \tab \tab base R's warning about `%%` of numbers whose quotient
-#'   is too large \cr
-#'   `cudafactor_warning_recycling` \tab \tab a vector combined with a [gpu_matrix] is recycled a
-#'   fractional number of times, or cut off \cr
-#'   `cudafactor_warning_empty` \tab \tab the minimum or maximum of no numbers
-#' }
+#' - `cudafactor_warning_rank_deficient` (`rank`): [gpu_chol()] with `pivot = TRUE` stopped before
+#'   the last column.
+#' - `cudafactor_warning_ill_conditioned` (`margin`): [chol_downdate()] or [chol_insert()] came
+#'   close to a matrix that is not positive definite: the factor has lost digits.
+#' - `cudafactor_warning_not_optimal` (`status`): [lp_ipm()] stopped before an optimum, and returns
+#'   its best point.
+#' - `cudafactor_warning_not_converged` (`columns`, `relative_residual`): [pcg()] did not reach the
+#'   tolerance for these right-hand sides; or [random_walker()] did not (field `error`).
+#' - `cudafactor_warning_shifted` (`shift`): [ichol()] added this share of the diagonal to the
+#'   matrix.
+#' - `cudafactor_warning_singular` (`index`): [gpu_lu()] found a pivot of zero; the factorization is
+#'   complete.
+#' - `cudafactor_warning_device_failed`: a GPU failed, and `device = "auto"` uses the CPU from now
+#'   on.
+#' - `cudafactor_warning_coercion`: base R's warning about converting an operand to numbers.
+#' - `cudafactor_warning_argument` (`path`, `line`, `count` in an MPS file): an argument is ignored,
+#'   as in base R; or [lp_read_mps()] ignores an entry, or takes it in one of several meanings.
+#' - `cudafactor_warning_names`: in [gpu_lm_fit()] of an array, `x` and `y` name the problems
+#'   differently.
+#' - `cudafactor_warning_no_checksum` (`path`): [gpu_restore()] read a file of an earlier version,
+#'   without checksums.
+#' - `cudafactor_warning_nan`: a function of a [gpu_matrix] produced NaN from a number.
+#' - `cudafactor_warning_accuracy`: base R's warning about `%%` of numbers whose quotient is too
+#'   large.
+#' - `cudafactor_warning_recycling`: a vector combined with a [gpu_matrix] is recycled a fractional
+#'   number of times, or cut off.
+#' - `cudafactor_warning_empty`: the minimum or maximum of no numbers.
 #'
 #' @section Interrupts:
-#' Ctrl-C ends a long computation between two panels or tiles. A GPU first finishes the kernels that
-#' it was given, which takes less than half a second. Inputs are unchanged and memory is released.
-#' The condition has classes `cudafactor_interrupted`, `interrupt` and `condition`:
-#' `tryCatch(interrupt = )` catches it, and without a handler R returns to top level. A limit of
-#' [base::setTimeLimit()] ends a computation in the same places, with R's own error.
+#' Ctrl-C ends a long computation. The condition has classes `cudafactor_interrupted`, `interrupt`
+#' and `condition`. Inputs are unchanged and memory is released.
 #'
 #' @examples
 #' not_definite <- matrix(c(1, 2, 2, 1), 2)

@@ -37,11 +37,9 @@
 #'
 #' @section Accuracy:
 #' Distances are computed from differences of coordinates, so close points far from the origin are
-#' accurate. Computation is in double precision; `precision = "single"` rounds once. The relative
-#' error is a few units in the last place, multiplied by the exponent of the exponential. Underflow
-#' gives zero. On one device an entry depends only on its two points: a part, the whole matrix and a
-#' file have the same bits. Devices differ in the last places of the exponential. Coordinates in a
-#' `gpu_matrix` of single precision are used as they were rounded.
+#' accurate. The relative error is a few units in the last place, multiplied by the exponent of the
+#' exponential. On one device an entry depends only on its two points. The article *Accuracy and
+#' reproducibility* (`vignettes/articles/accuracy.Rmd` in the sources) has more.
 #'
 #' @section Device:
 #' `"auto"` is the first GPU, if there is one, for matrices of 2048 x 2048 entries or more, else the

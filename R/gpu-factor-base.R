@@ -13,21 +13,17 @@
 #' prediction. `crossprod(r, z)` with independent standard normal numbers `z` is a sample from the
 #' normal distribution with covariance \eqn{R^T R}{R'R}.
 #'
-#' Right-hand sides and operands are in host memory and are copied to the tiles and back, block by
-#' block. For each column of `b`, `chol_solve()` takes \eqn{2n^2} operations and copies \eqn{n^2/t}
-#' numbers each way for tiles of order \eqn{t}. `backsolve()`, `solve()` and products take half of
-#' that.
+#' Right-hand sides and operands are in host memory and are copied to the tiles and back. The
+#' article *Larger than memory* (`vignettes/articles/larger-than-memory.Rmd` in the sources) counts
+#' operations and copies.
 #'
-#' @section Functions that copy the factor to the host:
-#' `as.matrix()`, `as.array()`, `chol2inv()`, [gpu_chol2inv()], [chol2inv_diag()], [as_gpu()],
-#' [gpu_solve()], [gpu_qr()], [gpu_lu()], and functions that call `as.matrix()`, such as `svd()`,
-#' `eigen()`, `qr()`, `kappa()` and `apply()`. For large orders it may not fit into host memory.
+#' @section Other functions:
+#' `as.matrix()` copies the factor to the host. So do `chol2inv()`, [chol2inv_diag()], [as_gpu()],
+#' `svd()`, `qr()`, `apply()` and others, which the article lists.
 #'
-#' @section Functions that are errors:
 #' Subscripts, `head()`, arithmetic, sums, norms, `cbind()`, `t()` and others stop with
 #' `cudafactor_error_type` and name `as.matrix()`. Nothing can be assigned. `chol()`, [gpu_chol()]
-#' and [chol_gpus()] do not factor a factor. `as.list()`, `unlist()`, `lapply()` and `for` see the
-#' underlying list, which no class can prevent.
+#' and [chol_gpus()] do not factor a factor.
 #'
 #' In packages and scripts that do not attach this package, `diag()` and others are not generic: see
 #' [gpu_matrix].

@@ -2,8 +2,8 @@
 
 #' @rdname lp_ipm
 #' @param x,object A result of `lp_ipm()`.
-#' @param ... `plot()` passes further arguments to [graphics::matplot()], `head()` and `tail()` to
-#'   the methods for vectors. Other methods ignore them.
+#' @param ... Further arguments of [graphics::matplot()] for `plot()`, and of the methods for
+#'   vectors for `head()` and `tail()`. Other methods ignore them.
 #' @export
 print.lp_ipm <- function(x, ...) {
   cat(sprintf("Linear program, %s: %s\n", lp_size(x), x$message))

@@ -6,17 +6,14 @@
 #' right-hand side, and each variable by its bounds. The arguments are those of
 #' `Rglpk::Rglpk_solve_LP()` without `types`: all variables are continuous. The method is
 #' primal-dual. Each iteration forms \eqn{A D^2 A^T}{A D^2 A'}, factors it by Cholesky's method, and
-#' solves a few systems.
+#' solves a few systems (Mehrotra 1992).
 #'
 #' The solution is *in the interior* of the set of optimal solutions, not a vertex. If the optimum
 #' is not unique, variables need not be at bounds where a simplex method would put them. Values are
-#' accurate to about `tol`. The article *Linear programs: methods and tolerances* has the stopping
-#' rules and the presolve.
+#' accurate to about `tol`.
 #'
-#' @section Dense and sparse: Dense matrices gain from a GPU or many cores. A sparse matrix stays
-#' sparse, and so do the normal equations if they are sparse enough. Sparse normal equations are
-#' factored on the CPU in double precision, unless `device` names a GPU. An ordinary matrix with few
-#' nonzero entries is treated as sparse.
+#' The article *Linear programs: methods and tolerances*
+#' (`vignettes/articles/linear-program-solver.Rmd` in the sources) has details.
 #'
 #' @section Duals: `dual` has, for each row, the rate at which the optimum changes as its right-hand
 #' side grows. `solution_dual` has, for each variable, the reduced cost \eqn{c - A^T y}{c - A'y}:
@@ -38,17 +35,12 @@
 #'   \item{`dual`, `slack`}{duals of the rows, and `rhs - A x`.}
 #'   \item{`residuals`}{relative residuals `primal` and `dual`, and the relative `gap` of the
 #'     objectives.}
-#'   \item{`iterations`, `log`, `seconds`}{number of iterations, a data frame with a row for each
-#'     point, and times: `iterating` in all, `forming` and `factoring` the equations.}
+#'   \item{`iterations`, `log`, `seconds`}{number, a data frame with a row for each point, times.}
 #'   \item{`certificate`}{proof that an infeasible problem has no solution (`rows`: multipliers of
 #'     rows) or an unbounded one no optimum (`ray`, and a feasible `point`). Else `NULL`.}
-#'   \item{`dependent_rows`, `dependent_columns`}{number of redundant equations that were left out,
-#'     and of redundant free variables that were set to 0.}
-#'   \item{`at_bounds`}{number of `rows` and `variables` at a bound, to 1e-6. `NULL` unless
-#'     optimal.}
-#'   \item{`maximum`, `dim`, `device`}{`max`, the dimensions of `mat`, and the device of the
-#'     computation.}
 #' }
+#' The article describes the elements `dependent_rows`, `dependent_columns`, `at_bounds`, `maximum`,
+#' `dim` and `device`.
 #'
 #' @section Errors:
 #' - `cudafactor_error_dimension`: dimensions that do not conform, or an empty objective.
@@ -57,12 +49,11 @@
 #'   unknown part of `control`, or numbers of too different magnitudes.
 #' - `cudafactor_error_type`: an operand that is not numeric.
 #'
-#' The warning `cudafactor_warning_not_optimal` (field `status`) comes with status 3 to 6.
+#' Status 3 to 6 gives the warning `cudafactor_warning_not_optimal`.
 #'
 #' @section Control: `control` is a list of `tol` (1e-8; 1e-4 for a [gpu_matrix] in single
 #' precision), `max_iter` (100), `time_limit` (`Inf`, in seconds, checked between iterations) and
-#' `verbose` (`FALSE`; `TRUE` prints the log at the end). Rglpk's `tm_limit` (milliseconds, 0 for
-#' none) is accepted. Its `presolve` and `canonicalize_status` are ignored.
+#' `verbose` (`FALSE`; `TRUE` prints the log at the end). The article has those of Rglpk.
 #'
 #' @param obj Coefficients \eqn{c} of the objective, a numeric vector of length \eqn{n}.
 #' @param mat Constraints \eqn{A}, \eqn{m \times n}{m x n}: a matrix, a [gpu_matrix], a matrix of
@@ -78,17 +69,12 @@
 #'   `rhs + range` with `==`, as in MPS files.
 #' @param constant Number that is added to the objective. The default is 0.
 #' @param control A list, see the section Control.
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"` (the second GPU), and so
-#'   on. The default is the option `cudafactor.device`.
-#' @param precision `"double"` (the default) or `"single"`, for a dense problem. `"single"` factors
-#'   in single precision as long as refinement gives the same accuracy. It pays on GPUs with slow
-#'   double precision. A [gpu_matrix] keeps its own precision; in single precision the answer is
-#'   coarse.
+#' @param device `"auto"` (the default), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the
+#'   second, and so on). See [cudafactor-options].
+#' @param precision `"double"` (the default), or `"single"` to factor a dense problem in single
+#'   precision, with refinement to the same accuracy. A [gpu_matrix] keeps its own precision.
 #' @references Mehrotra, S. (1992) On the implementation of a primal-dual interior point method.
 #' *SIAM Journal on Optimization* **2**, 575-601.
-#'
-#' Xu, X., Hung, P.-F. and Ye, Y. (1996) A simplified homogeneous and self-dual linear programming
-#' algorithm and its implementation. *Annals of Operations Research* **62**, 151-171.
 #' @seealso [lp_read_mps()]
 #' @examples
 #' # Three products that share the hours of three machines
@@ -97,10 +83,8 @@
 #' plan
 #' plan$dual # the value of another hour of each machine
 #'
-#' # Two rows that contradict each other
-#' none <- lp_ipm(c(1, 1), rbind(c(1, 2), c(1, 2)), c("<=", ">="), c(2, 3))
-#' none$message
-#' none$certificate$rows
+#' # Rows that contradict each other
+#' lp_ipm(1, rbind(1, 1), c("<=", ">="), c(2, 3))$message
 #' @export
 lp_ipm <- function(obj, mat, dir, rhs, bounds = NULL, max = FALSE, range = NULL, constant = 0,
                    control = list(), device = getOption("cudafactor.device", "auto"),

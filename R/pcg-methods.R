@@ -2,8 +2,8 @@
 
 #' @rdname pcg
 #' @param x,object A result of `pcg()`.
-#' @param ... `plot()` passes further arguments to [graphics::matplot()], `head()` and `tail()` to
-#'   the methods for the solution. Other methods ignore them.
+#' @param ... Further arguments of [graphics::matplot()] for `plot()`, and of the methods for the
+#'   solution for `head()` and `tail()`. Other methods ignore them.
 #' @export
 print.pcg <- function(x, ...) {
   chosen <- if (x$auto) ", chosen by method = \"auto\"" else ""

@@ -6,23 +6,22 @@
 #' gradients with a preconditioner \eqn{M}. All right-hand sides are iterated together. Each ends as
 #' soon as \eqn{\|b - A x\| \le tol \|b\|}{||b - A x|| <= tol ||b||}. By default `pcg()`
 #' factors a dense `A`. On the CPU it also factors a sparse `A` if that should be faster. On a GPU
-#' it iterates with a sparse `A`. The article `vignettes/articles/solvers.Rmd` in the package's
-#' sources explains the choice of `M` and `method`.
+#' it iterates with a sparse `A`.
+#' The article *Choosing a solver* (`vignettes/articles/solvers.Rmd` in the sources) explains the
+#' choice of `M` and `method`.
 #'
 #' @section Preconditioners:
 #' `M` is one of these:
-#' - `"ic0"`: the incomplete Cholesky factor without fill, [ichol()]. For a dense matrix it is the
-#'   complete factor.
-#' - `"amg"`: algebraic multigrid, only for sparse matrices. It suits matrices of differential
-#'   equations and graphs, whose off-diagonal entries are mostly negative.
+#' - `"ic0"`: the incomplete Cholesky factor without fill, [ichol()], complete for a dense
+#'   matrix.
+#' - `"amg"`: algebraic multigrid, only for sparse matrices. It suits matrices whose
+#'   off-diagonal entries are mostly negative.
 #' - `"jacobi"`: the diagonal of `A`. `"none"`: the identity.
 #' - A Cholesky factor of a matrix near `A`: a result of [ichol()], `chol()`, `Matrix::Cholesky()`,
-#'   [chol_file()] or [chol_gpus()]. A lower triangular matrix is the transposed factor. Pivoted
-#'   factors are refused, except those of `Matrix::Cholesky()`, which carry their permutation.
-#'   Matrices that are not triangular are refused. A diagonal matrix is refused unless
-#'   its class says that it is a factor.
+#'   [chol_file()] or [chol_gpus()]. A lower triangular matrix is the transposed factor. Other
+#'   matrices and pivoted factors are refused, except those of `Matrix::Cholesky()`.
 #' - A function that returns \eqn{M^{-1} R}{M^-1 R} for a matrix \eqn{R} of residuals. It must be
-#'   linear, symmetric, positive definite, and the same in each iteration.
+#'   linear, symmetric and positive definite.
 #'
 #' The first choice in the usage is not the default. If `pcg()` iterates and `M` is missing, it
 #' uses:
@@ -37,86 +36,63 @@
 #'   `summary()` lists the right-hand sides.
 #' \describe{
 #'   \item{`x`}{the solution: a vector if `b` is a vector, else a matrix, with names as by
-#'     [solve()]. It is a [gpu_matrix] if `b` is a matrix and `A` or `b` is a `gpu_matrix`.}
-#'   \item{`iterations`, `relative_residual`, `converged`}{one value for each right-hand side. The
-#'     residual is computed from `A`, `b` and `x`.}
+#'     [solve()]. If `b` is a matrix and `A` or `b` a [gpu_matrix], so is `x`.}
+#'   \item{`iterations`, `relative_residual`, `converged`}{one value for each right-hand side.}
 #'   \item{`end`}{`"converged"`, `"iterations"` (`maxit` reached) or `"stagnated"` (rounding allows
 #'     no smaller residual).}
-#'   \item{`residuals`}{relative residuals, one row for each iteration and one column for each
-#'     right-hand side. The first row is the start, and NA follows the end.}
-#'   \item{`tolerance`, `maxit`}{the limits.}
-#'   \item{`method`, `auto`}{`"cg"` or `"direct"`, and whether `"auto"` chose it.}
-#'   \item{`preconditioner`}{`"ic0"`, `"jacobi"`, `"none"`, `"amg"`, `"cholesky"`, `"ichol"`,
-#'     `"factor"` or `"function"`.}
-#'   \item{`shift`}{0, or the share of the diagonal that was added to `A` because `"ic0"` broke
-#'     down.}
-#'   \item{`dim`, `device`}{order of `A` and number of right-hand sides; device of the computation.}
+#'   \item{`residuals`}{relative residuals, one row for each iteration, beginning with the start,
+#'     and one column for each right-hand side. NA follows the end.}
 #' }
+#' The article describes the elements `tolerance`, `maxit`, `method`, `auto`, `preconditioner`,
+#' `shift`, `dim` and `device`.
 #'
 #' @section Errors:
 #' - `cudafactor_error_not_symmetric`: `A` is not symmetric, by more than rounding.
-#' - `cudafactor_error_not_positive_definite` (field `order`): a diagonal entry of `A` is not
-#'   positive, or a dense factorization failed.
-#' - `cudafactor_error_indefinite` (fields `argument`, `column`, `iteration`, `cosine`): the
-#'   iteration met a vector \eqn{v} with \eqn{v^T A v \le 0}{v'Av <= 0}, or the same for
-#'   \eqn{M^{-1}}{M^-1}. Without the last three fields: a sparse factorization failed.
-#' - `cudafactor_error_non_finite` (field `argument`): NA or Inf in an operand or in the iteration,
-#'   or a solution (`"solution"`) beyond the range of numbers.
-#' - `cudafactor_error_dimension`, `cudafactor_error_argument`, `cudafactor_error_type`: operands
-#'   that do not conform or have no meaning.
+#' - `cudafactor_error_not_positive_definite`: a diagonal entry of `A` is not positive, or a dense
+#'   factorization failed.
+#' - `cudafactor_error_indefinite`: the iteration or a sparse factorization found that `A` or `M`
+#'   is not positive definite.
+#' - `cudafactor_error_non_finite`: NA or Inf in an operand, in the iteration or in the solution.
 #'
-#' Errors raised inside your functions are passed on unchanged. The warning
-#' `cudafactor_warning_not_converged` (fields `columns`, `relative_residual`) says that `x` is the
-#' last iterate.
+#' [cudafactor_conditions] has other classes and all fields. Errors inside your functions are passed
+#' on unchanged. The warning `cudafactor_warning_not_converged` says that `x` is the last iterate.
 #'
-#' @section Device: A dense `gpu_matrix` is processed on the device that holds it; `device` chooses
+#' @section Device: A dense `gpu_matrix` is processed on its device; `device` chooses
 #' for an ordinary matrix. Sparse matrices use a GPU if `pcg()` iterates and `M` is missing,
 #' `"amg"`, `"jacobi"` or `"none"`. With `device = "auto"` they need 50,000 rows or more. All other
 #' cases run on the CPU.
 #'
 #' @param A A symmetric positive definite \eqn{n \times n}{n x n} matrix: plain, a [gpu_matrix], or
-#'   sparse (package Matrix or slam). A plain matrix with three quarters zeros or more is treated as
-#'   sparse, unless `device` names a GPU. Or a function that returns the product of `A` with a
-#'   matrix, in the same dimensions.
+#'   sparse (package Matrix or slam). Or a function that returns the product of `A` with a matrix,
+#'   in the same dimensions.
 #' @param b Right-hand sides: a vector of length \eqn{n} or a matrix with \eqn{n} rows. Also a
 #'   [gpu_matrix], a data frame, or a matrix of package Matrix or slam.
-#' @param M The preconditioner, see the section Preconditioners.
+#' @param M The preconditioner, see above.
 #' @param x0 Initial solution with the dimensions of `b`, or an earlier result of `pcg()`. `NULL`
-#'   for zero. If the initial residual would overflow, that column starts from zero.
+#'   for zero.
 #' @param tol Relative residual to reach, a number. The default is 1e-8, and 1e-5 if `A` or `M` is a
 #'   `gpu_matrix` in single precision.
 #' @param maxit Maximum number of iterations. The default is \eqn{10 n}, at least 100 and at most
 #'   10000.
 #' @param method `"cg"` iterates, `"direct"` factors `A` completely and refines the solution.
 #'   `"auto"` (the default) chooses, and iterates if `M` or `x0` is given or `A` is a function.
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"` (the second GPU), and so
-#'   on. The default is the option `cudafactor.device`.
-#' @references Hestenes, M. R. and Stiefel, E. (1952) Methods of conjugate gradients for solving
-#' linear systems. *Journal of Research of the National Bureau of Standards* **49**, 409-436.
-#'
-#' Notay, Y. (2010) An aggregation-based algebraic multigrid method. *Electronic Transactions on
-#' Numerical Analysis* **37**, 123-146.
+#' @param device `"auto"` (the default), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the
+#'   second, and so on). See [cudafactor-options].
 #' @seealso [ichol()], [chol_solve()], [gpu_solve()]
 #' @examples
-#' # Poisson's equation on a grid of 30 x 30 points
+#' # A sparse matrix
 #' if (requireNamespace("Matrix", quietly = TRUE)) {
-#'   diagonals <- list(rep(2, 30), rep(-1, 29))
-#'   line <- Matrix::bandSparse(30, k = 0:1, diagonals = diagonals, symmetric = TRUE)
-#'   one <- Matrix::Diagonal(30)
-#'   a <- Matrix::kronecker(line, one) + Matrix::kronecker(one, line)
+#'   bands <- list(rep(4.1, 900), rep(-1, 899), rep(-1, 870))
+#'   a <- Matrix::bandSparse(900, k = c(0, 1, 30), diagonals = bands, symmetric = TRUE)
 #'   f <- pcg(a, rep(1, 900), M = "ic0")
 #'   print(f)
 #'   head(coef(f))
 #' }
 #'
-#' # The factor of a covariance before a small change preconditions the new one
+#' # The factor of a similar matrix as preconditioner
 #' distance <- abs(outer(1:200, 1:200, "-")) / 200
 #' before <- chol(exp(-distance / 0.2) + diag(0.01, 200))
 #' pcg(exp(-distance / 0.22) + diag(0.01, 200), rep(1, 200), M = before)$iterations
-#'
-#' # A function that multiplies: the Laplacian of a circle of points, shifted
-#' circle <- function(x) 2.1 * x - x[c(2:50, 1), , drop = FALSE] - x[c(50, 1:49), , drop = FALSE]
-#' pcg(circle, diag(50)[, 1:3])
 #' @order 1
 #' @export
 pcg <- function(A, b, M = c("ic0", "jacobi", "none", "amg"), x0 = NULL, tol = NULL, maxit = NULL,

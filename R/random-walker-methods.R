@@ -80,8 +80,7 @@ print.summary.random_walker <- function(x, ...) {
 #' @param alpha Share of a label's colour in a pixel, from 0 to 1. Pixels without a label have none.
 #' @param col Colours of the labels in ascending order. `NULL` for distinct hues, in several
 #'   lightnesses for more than 8 labels.
-#' @param legend `TRUE` draws a legend next to the image. It has smaller letters and columns for
-#'   many labels, and `...` stands for labels without room.
+#' @param legend `TRUE` draws a legend next to the image.
 #' @param ... `plot()` passes arguments for titles and axes to [graphics::plot.default()], such as
 #'   `main`, `las`, `xlim`, `ylim` and `asp`. Other methods ignore them.
 #' @export

@@ -6,28 +6,20 @@
 #' pixel gets the label of the seed that a random walk from it most likely meets first. Steps
 #' between pixels that differ are unlikely (Grady 2006).
 #'
-#' Probabilities are those of the exact mode (`"bf"`) of `random_walker()` in Python's scikit-image,
-#' for the same seeds, weights and `beta`. Three conventions differ. Labels keep their values,
-#' pixels that no seed reaches get -1 instead of 0, and images of integers are not rescaled. The
-#' article *Segmentation: model, images and methods* has the details.
-#'
-#' @section Model: Neighbours along rows, columns and slices are joined with weights
-#' \eqn{w = \exp(-\beta \sum_c d_c^2 / (10 s \sqrt{C})) + 10^{-10}}{w = exp(-beta
-#' sum(d^2) / (10 s sqrt(C))) + 1e-10}.
-#' Here \eqn{d_c} is their difference in channel \eqn{c} of \eqn{C}, divided by `spacing`, and
-#' \eqn{s} is the standard deviation of all values of the image. The probabilities of a label are 1
-#' at its seeds, 0 at other seeds, and solve a linear system elsewhere.
+#' Probabilities are those of `random_walker()` in Python's scikit-image (mode `"bf"`), for the same
+#' seeds and `beta`. The article tells which conventions differ.
 #'
 #' `beta` is meant for images with values between 0 and 1. Divide 8-bit values by 255: otherwise
 #' nearly every difference, noise included, counts as an edge.
 #'
-#' @section Method: `"direct"` computes a sparse Cholesky factorization on the CPU, exact to
-#' rounding at any `beta`. A picture of \eqn{n} pixels needs about \eqn{n \log n}{n log(n)} numbers,
-#' 3.8 GB in all at 2048 x 2048. A volume needs about \eqn{n^{4/3}}{n^(4/3)}, 3.2 GB at 64 x 64 x
-#' 64.
+#' The article *Segmentation: model, images and methods*
+#' (`vignettes/articles/segmentation-methods.Rmd` in the sources) has the model, kinds of images
+#' and seeds, and memory.
 #'
-#' `"cg"` iterates on a GPU or the CPU, with a multigrid preconditioner. Its memory is proportional
-#' to the number of pixels. It ends when the estimated error of the probabilities is below `tol`.
+#' @section Method: `"direct"` computes a sparse Cholesky factorization on the CPU, exact to
+#' rounding at any `beta`. `"cg"` iterates on a GPU or the CPU, with a multigrid preconditioner and
+#' memory proportional to the number of pixels. It ends when the estimated error of the
+#' probabilities is below `tol`.
 #'
 #' `"auto"` uses `"cg"` on a GPU for 100,000 pixels or more. On the CPU it uses `"cg"` for volumes
 #' of 26 pixels a side or more, and for pictures of more than about 16 million pixels. In all other
@@ -41,23 +33,18 @@
 #'     for labels, with the labels as dimnames. All are 0 where the label is -1, else they sum to 1.
 #'     `NULL` with `prob = FALSE`.}
 #'   \item{`label_values`}{the labels in ascending order.}
-#'   \item{`method`, `auto`}{the method, and whether `"auto"` chose it.}
 #'   \item{`unknowns`, `unreached`}{number of pixels without a seed, and of those that no seed
 #'     reaches.}
-#'   \item{`factor_entries`}{number of entries of the factor, 0 if there is none.}
 #'   \item{`iterations`, `error`}{for `"cg"`: the largest number of iterations for a label, and the
 #'     estimated largest error of a probability. Else `NULL`.}
-#'   \item{`beta`, `spacing`, `channels`}{the values used. `channels` is `NULL` for an image without
-#'     channels.}
-#'   \item{`image`, `horizontal_first`, `device`}{the image used, whether its first dimension is
-#'     horizontal, and the device of the computation.}
 #' }
+#' The article describes the elements `method`, `auto`, `factor_entries`, `beta`, `spacing`,
+#' `channels`, `image`, `horizontal_first` and `device`.
 #'
 #' @section Errors:
 #' - `cudafactor_error_dimension`: the dimensions of `image` and `seeds` do not match.
 #' - `cudafactor_error_non_finite` (field `argument`): NA or Inf in a channel of `image` that is
-#'   used, or NaN or Inf in `seeds`. To leave pixels out, set their seeds to -1 and give them any
-#'   value.
+#'   used, or NaN or Inf in `seeds`.
 #' - `cudafactor_error_type`: an operand that is not an array of numbers.
 #' - `cudafactor_error_argument`: no seed at all, seeds that are not whole numbers, values of
 #'   `image` whose squares overflow, or other values that have no meaning.
@@ -67,9 +54,8 @@
 #' `tol`.
 #'
 #' @param image Numeric matrix (grey values), or array with a third dimension for slices. One more
-#'   dimension, the last, is for channels. `png::readPNG()`, `jpeg::readJPEG()` and
-#'   `tiff::readTIFF()` return such arrays. Objects of packages imager (`cimg`) and EBImage
-#'   (`Image`) are accepted.
+#'   dimension, the last, is for channels. Objects of packages imager (`cimg`) and EBImage (`Image`)
+#'   are accepted.
 #' @param seeds Whole numbers with the dimensions of `image` without channels. Values above 0 are
 #'   labels. 0 or `NA` marks pixels whose label is sought, and a negative value pixels that no walk
 #'   enters.
@@ -83,8 +69,8 @@
 #'   any unit. `NULL` for 1.
 #' @param channels Numbers of the channels to use. `NULL` for all but an alpha channel, which is the
 #'   last of two or four.
-#' @param device `"auto"`, `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"` (the second GPU), and so
-#'   on. The default is the option `cudafactor.device`. `"direct"` always computes on the CPU.
+#' @param device `"auto"` (the default), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the
+#'   second, and so on). `"direct"` always computes on the CPU.
 #' @references Grady, L. (2006) Random walks for image segmentation. *IEEE Transactions on Pattern
 #' Analysis and Machine Intelligence* **28**, 1768-1783.
 #' @seealso [random_walker_system()]

@@ -79,7 +79,7 @@
 #' x[2, ]
 #' unlink(file)
 #'
-#' # A covariance matrix that is in no memory as a whole
+#' # A covariance, never in memory
 #' place <- seq(0, 1, length.out = 700)
 #' k <- tile_matrix(lazy_covariance(place, "matern32", range = 0.2), file)
 #' k[1:3, c(1, 700)]

@@ -90,7 +90,12 @@ section <- function(stem) {
     body <- sub("^##", "####", lines[-1])
   } else {
     title <- "The routines of cpu-openblas by scipy (`bench/dense/cpu_scipy.py`)"
-    body <- c("", bench_markdown(utils::read.csv(csv, check.names = FALSE)))
+    about <- strwrap(paste(
+      "The script records neither machine nor date. The file was committed on 2026-11-21,",
+      "together with [cpu-openblas](#cpu-openblas) of that day, whose tables quote it. Whether",
+      "both were made on one machine is not known."
+    ), 100)
+    body <- c("", about, "", bench_markdown(utils::read.csv(csv, check.names = FALSE)))
   }
   files <- basename(Filter(file.exists, c(md, csv)))
   links <- paste0("[`", files, "`](results/", files, ")", collapse = ", ")

@@ -1,4 +1,4 @@
-//! Time of our kernels beside cuBLAS and cuSOLVER, in one process, on data that is already on the
+//! Times of our kernels and of cuBLAS and cuSOLVER, in one process, on data that is already on the
 //! GPU.
 //!
 //! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]` prints a Markdown table row by

@@ -1,5 +1,5 @@
-//! Sparse matrices on a GPU: products beside what memory allows, the making of algebraic multigrid
-//! stage by stage, and an iteration.
+//! Sparse matrices on a GPU: products compared with what memory allows, the setup of algebraic
+//! multigrid stage by stage, and an iteration.
 //!
 //! `sparse [SIDE [TERABYTES]]` prints Markdown. SIDE: points along each side of the plane grid
 //! (1000); the grid in space has about as many. TERABYTES: what the GPU's memory moves in a second

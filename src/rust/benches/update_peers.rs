@@ -1,5 +1,5 @@
-//! What updates of Cholesky factors are measured beside, as far as it is Rust: faer's own routine,
-//! and the way of a triangle to the GPU and back.
+//! Peers of the updates of Cholesky factors, as far as they are Rust: faer's own routine, and
+//! copies of a triangle to the GPU and back.
 //!
 //! `update_peers PART=ORDER,...:RANK,... ...` prints CSV:
 //! `name,change,n,k,median_s,least_s,error,error_eps`, the last two empty. Parts are those of

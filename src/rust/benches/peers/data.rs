@@ -104,7 +104,7 @@ pub fn difference<T: Scalar>(
 ) -> Outcome<f64> {
     dev.synchronize()?;
     let (n, cols) = dev.shape(a);
-    // Of a tall matrix the upper triangle is in the first rows.
+    // The upper triangle of a tall matrix is in the first rows.
     let rows = if part == Part::Upper { n.min(cols) } else { n };
     let mut columns = [vec![T::from_f64(0.0); rows], vec![T::from_f64(0.0); rows]];
     let (mut apart, mut size) = (0.0f64, 0.0f64);

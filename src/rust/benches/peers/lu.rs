@@ -1,4 +1,4 @@
-//! LU of a general matrix, and Cholesky beside it.
+//! LU of a general matrix, and Cholesky compared with it.
 
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
@@ -125,7 +125,7 @@ fn residual<T: Scalar>(
     Ok((apart / size).sqrt())
 }
 
-/// Our Cholesky beside our LU of the same positive definite matrix. Its pivots are the diagonal
+/// Our Cholesky and our LU of the same positive definite matrix. Its pivots are the diagonal
 /// entries, so that U is the Cholesky factor with each row times its diagonal entry.
 pub fn cholesky_beside_lu(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let dev = bench.dev;

@@ -85,8 +85,8 @@ pub fn product_rate<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<f64> {
     Ok(rate)
 }
 
-/// A'A, both triangles, beside the peer's product of the same operands; the peer's own syrk makes
-/// one triangle.
+/// A'A, both triangles, and the peer's product of the same operands; the peer's own syrk makes one
+/// triangle.
 pub fn crossprod<T: Scalar>(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let Bench { dev, peers, .. } = *bench;
     let blas = Blas::<T>::new(peers, n)?;

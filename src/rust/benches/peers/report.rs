@@ -1,5 +1,4 @@
-//! The table: each row is printed and saved as soon as it is there, so that a run that is stopped
-//! leaves what it has.
+//! The table: each row is printed and saved at once, so that a run that is stopped keeps its rows.
 
 use std::io::Write;
 

@@ -54,8 +54,8 @@ pub fn product<T: Scalar>(bench: &Bench<'_>, trans: Trans, n: usize) -> Outcome<
     })
 }
 
-/// A triangular system with `lines` right-hand sides beside the peer's for one, as often, and its
-/// routine for many.
+/// A triangular system with `lines` right-hand sides, the peer's routine for one called as often,
+/// and its routine for many.
 pub fn triangular<T: Scalar>(
     bench: &Bench<'_>,
     trans: Trans,

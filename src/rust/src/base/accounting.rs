@@ -1,9 +1,8 @@
-//! Memory that outlives a call: what the matrices kept for the host language hold on each device,
-//! and how that language is asked to let go of those that nobody refers to any more.
+//! Counts the bytes that `gpu_matrix` objects and other kept matrices hold on each device, and asks
+//! R to collect garbage.
 //!
-//! The host language frees such a matrix when its collector of garbage meets the handle. The
-//! collector knows nothing of what stands behind handles, so it is told when memory is short: see
-//! [`relieve`].
+//! R frees such a matrix when its garbage collector meets the handle. The collector does not know
+//! how much memory stands behind a handle, so [`relieve`] starts it when memory is short.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +23,7 @@ struct Tally {
     objects: AtomicU64,
 }
 
-/// GPUs that are told apart; later ones are counted with the last.
+/// GPUs with a separate count; further ones are counted with the last.
 const GPUS: usize = 64;
 
 static TALLIES: [Tally; 1 + GPUS] = [const {
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn shares_are_counted_while_they_live() {
-        // A device of its own, because other tests hold matrices too.
+        // A separate device, because other tests hold matrices too.
         let place = Processor::Cuda(GPUS - 2);
         assert_eq!(held(place), (0, 0));
         let one = Share::new(place, 100);

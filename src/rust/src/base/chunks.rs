@@ -1,4 +1,5 @@
-//! Work on long vectors, part by part, by several threads.
+//! Splits work on long vectors into parts for several threads, and checks for interrupts between
+//! parts.
 
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ const BUSY: f64 = 1e8;
 /// Entries that are not cut: a part begins at a multiple of it.
 pub const UNIT: usize = 4096;
 
-/// Entries whose results are kept apart until a device takes or gives them: memory for all of them
-/// would be fresh, and the system hands it out slowly.
+/// Entries whose results are in one buffer until a device has copied them. A buffer for all entries
+/// would be fresh memory, which the system hands out slowly.
 pub const BAND: usize = 1 << 21;
 
 /// So many entries in bands.
@@ -26,8 +27,8 @@ pub fn bands(entries: usize) -> impl Iterator<Item = Range<usize>> {
     from.map(move |first| first..entries.min(first + BAND))
 }
 
-/// What work on a number of entries is cut from: the numbers themselves, vectors of them, and
-/// several of these beside each other.
+/// Things that can be split at an entry: a range of numbers, a slice, and several of these
+/// together.
 pub trait Cut: Sized + Send {
     fn count(&self) -> usize;
     /// The first entries, and the others.
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_wish_to_stop_is_heard_between_parts() {
-        // A thread of its own, as the question stays installed.
+        // A separate thread, because the question stays installed.
         let stopped = std::thread::spawn(|| {
             interrupt::install(|| {
                 // So long that the next look asks again.

@@ -1,4 +1,5 @@
-//! What can go wrong, as facts. The sentences an R user reads are written in `R/conditions.R`.
+//! The error type of the crate. An error carries facts; `R/conditions.R` writes the sentences that
+//! a user reads.
 
 use std::fmt;
 
@@ -18,9 +19,9 @@ pub enum Error {
         iteration: usize,
         cosine: f64,
     },
-    /// A matrix that is to be symmetric is not.
+    /// A matrix must be symmetric and is not.
     NotSymmetric { argument: &'static str },
-    /// A sparse Cholesky factorization met a pivot that is not positive, in an order of its own.
+    /// A sparse Cholesky factorization met a pivot that is not positive, in its own order of rows.
     IndefinitePivot,
     /// `U[index, index]` (1-based) is exactly zero.
     Singular { index: usize },

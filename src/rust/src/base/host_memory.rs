@@ -1,4 +1,4 @@
-//! Large copies within the host's memory, and its pages.
+//! Copies large blocks within host memory, and asks the system for huge pages.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

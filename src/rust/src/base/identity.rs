@@ -1,4 +1,4 @@
-//! Identities: bytes that stand for one state of one matrix, in this process and in all others.
+//! Identities: bytes that name one state of one matrix, unique in all processes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::process;

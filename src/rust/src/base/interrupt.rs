@@ -1,10 +1,9 @@
-//! How a long computation learns that the user wants it to stop.
+//! Lets the user interrupt a long computation.
 //!
-//! Backends call [`poll`] between panels. It asks the host language at most twenty times a second,
-//! only on the thread that installed the question, and only where one is installed. On that
-//! occasion the user is told how far work on files has come, since a call polls wherever it waits
-//! for a disk. What a GPU was given runs to its end, so that it stops between launches, of which
-//! none is long: see `docs/design/r-boundary.md`.
+//! Backends call [`poll`] between panels. It asks R at most twenty times a second whether the user
+//! wants to stop, and only on the thread that installed the question. The same call updates the
+//! progress of work on files, since calls also poll while they wait for a disk. Kernels that a GPU
+//! was given run to their end, so a GPU stops between launches: see `docs/design/r-boundary.md`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Words of BLAS and LAPACK for how a matrix is to be read.
+//! Flags of BLAS and LAPACK (triangle, transpose, side, unit diagonal), and [`Block`], a part of a
+//! matrix.
 
 /// Which triangle of a square matrix is meant. The other is neither read nor written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! The memory in which faer's product packs its operands.
+//! Allocates the memory in which faer's product packs its operands.
 //!
-//! A thread's first product allocates room for twice the last cache's bytes, infallibly, and keeps
-//! it. So each thread that is to multiply makes its own before, once it is known that the system
-//! has so much.
+//! A thread's first product allocates twice the size of the last cache, keeps it, and aborts if
+//! that fails. So each thread allocates it before its first product, after a check that the system
+//! has as much.
 
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock, PoisonError};

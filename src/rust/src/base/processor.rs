@@ -1,4 +1,4 @@
-//! The name of a machine that computes, or in whose memory a matrix is.
+//! [`Processor`] names a device: the CPU, or a GPU by its number.
 
 /// A machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,11 @@
-//! Memory set aside, so that an allocation that fails ends a call and not the process.
+//! A memory reserve, so that a failed allocation ends a call and not the process.
 //!
-//! Most of Rust's containers, and the libraries below, know of no failed allocation: the standard
-//! library aborts, and with it the host language's session. So the package's allocator holds
-//! [`SIZE`] bytes of address space that nobody writes. Where the system refuses a request, the
-//! allocator gives parts of them back to the system and asks again. The call has memory to go on
-//! with, until [`check`], which every look for interrupts begins with, ends it by an error.
-//! Requests that may be larger than the reserve are made by [`fallible`] ways, which tell their
-//! caller.
+//! Most containers of Rust, and the libraries below, abort if an allocation fails, and R with them.
+//! So the package's allocator reserves [`SIZE`] bytes of address space that nobody writes. If the
+//! system refuses a request, the allocator returns parts of the reserve and asks again. The call
+//! continues until [`check`], which every interrupt check begins with, ends it with an error.
+//! Requests that may be larger than the reserve use the [`fallible`] functions, which return an
+//! error.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

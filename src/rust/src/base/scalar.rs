@@ -1,4 +1,4 @@
-//! The two element types, and how R's doubles become them.
+//! [`Scalar`]: the two element types, `f64` and `f32`, and conversions from R's doubles.
 
 use std::alloc::{alloc_zeroed, Layout};
 use std::borrow::Cow;
@@ -34,7 +34,7 @@ pub trait Scalar:
     /// `self * x + y`, rounded once.
     fn fused(self, x: Self, y: Self) -> Self;
 
-    /// R's memory as it is for `f64`; a rounded copy for `f32`.
+    /// R's memory without a copy for `f64`; a rounded copy for `f32`.
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>>;
 
     /// Runs `fill` on memory whose contents end in `out`: `out` itself for `f64`,

@@ -1,4 +1,4 @@
-//! Dispatch to the widest vector instructions of the processor.
+//! A macro that compiles functions for the widest vector instructions of the processor.
 
 /// Defines functions compiled for the widest vectors this processor has.
 ///

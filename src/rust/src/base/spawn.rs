@@ -1,8 +1,7 @@
-//! Threads of a call, which are not started where the system has hardly memory for them.
+//! Starts threads, or returns an error if the system has hardly any memory for them.
 //!
-//! A thread that first comes upon this library's thread-local data has the C library allocate them,
-//! which ends the process where that fails. So a thread is started only where there is memory
-//! beyond its stack.
+//! The C library allocates this library's thread-local data when a thread first uses it, and ends
+//! the process if that fails. So a thread is started only if there is memory beyond its stack.
 
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 

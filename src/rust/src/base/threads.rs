@@ -1,4 +1,4 @@
-//! How many threads a step may use.
+//! Chooses how many threads a step uses.
 
 use std::cell::Cell;
 use std::process;
@@ -157,8 +157,8 @@ pub(crate) fn join<A: Send, B: Send>(
     rayon::join(|| a(half), || b(threads - half))
 }
 
-/// Into how many pieces, at most, to cut work that is done beside a panel, and work that is done
-/// after one.
+/// The largest number of pieces for work that runs at the same time as a panel, and for work that
+/// follows a panel.
 ///
 /// Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more
 /// threads than are wanted would put all of them to work on them, so there every wanted thread gets

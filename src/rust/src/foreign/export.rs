@@ -1,8 +1,8 @@
-//! From a file of tiles to a file of another format, in the order of columns.
+//! Writes a file of tiles as a file of another format, column by column.
 //!
-//! A tile has a short piece of each of many columns. All pieces of a block of columns are written
-//! before those of the next, into one span of the file, so that the system's cache of pages makes
-//! long writes of them.
+//! A tile has a short part of each of many columns. All parts of one block of columns are written
+//! before those of the next, into one range of the file. The system's page cache combines them into
+//! long writes.
 
 use std::path::Path;
 

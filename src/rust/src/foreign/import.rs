@@ -1,10 +1,9 @@
-//! From a file of another format to a file of tiles.
+//! Reads a file of another format into a file of tiles.
 //!
-//! A tile has a short piece of each of many lines, and no memory here holds the lines whole. But
-//! the lines that one block of tiles shares are a single span of the file. So that span is first
-//! read from one end to the other and thrown away, which leaves it in the system's cache of pages,
-//! and then taken from there piece by piece. Where the cache has no room for it the pieces come
-//! from the disk.
+//! A tile has a short part of each of many lines, and memory does not hold whole lines. But the
+//! lines of one block of tiles are one range of the file. That range is first read sequentially
+//! into the system's page cache, and then copied part by part. If the cache is too small, the parts
+//! come from the disk.
 
 use super::source::{Order, Source};
 use crate::base::error::{Error, Result};

@@ -1,5 +1,5 @@
-//! Matrices in files of other formats, read into files of tiles and written from them, of which no
-//! memory holds more than some tiles.
+//! Matrices in files of other formats: read into files of tiles, and written from them. Memory
+//! holds only some tiles at a time.
 //!
 //! - [`number`]: how a number lies in a file; [`npy`]: the header of NumPy's format
 //! - [`source`]: where a file has the entries of a matrix, as lines of numbers that lie side by

@@ -1,4 +1,4 @@
-//! How a number lies in a file of another format.
+//! The number formats of files: size, byte order, integer or floating point.
 
 use std::any::Any;
 
@@ -22,7 +22,7 @@ pub struct Number {
     na: bool,
 }
 
-/// R's NA, a NaN of its own.
+/// R's NA, a special NaN.
 const NA: f64 = f64::from_bits(0x7FF0_0000_0000_07A2);
 
 /// The mark of this machine's order of bytes in NumPy's names of types.

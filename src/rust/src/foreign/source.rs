@@ -1,4 +1,4 @@
-//! Where a file of another format has the entries of a matrix.
+//! Finds the entries of a matrix in a file of another format.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ pub enum Order {
 enum Place {
     /// In one file, so many bytes apart.
     One { file: PlainFile, stride: u64 },
-    /// Each in a file of its own. They are opened when they are read, since a process may not have
-    /// so many open. The names end in the number of the line, of which this is the first.
+    /// Each line in a separate file. Files are opened when they are read, since a process may not
+    /// have so many open. The names end in the number of the line, of which this is the first.
     Each { stem: String, first: usize },
 }
 
@@ -45,7 +45,7 @@ pub struct Description {
     pub offset: u64,
     /// How many numbers one line begins after the other.
     pub stride: usize,
-    /// Where each line has a file of its own, the number of the first one.
+    /// If each line is in a separate file, the number of the first one.
     pub separate: Option<usize>,
     /// Nothing may follow the numbers.
     pub exact: bool,

@@ -1,4 +1,4 @@
-//! What comes before the values of a matrix. Numbers are little-endian.
+//! The header of a file with one matrix. Numbers are little-endian.
 //!
 //! | byte | |
 //! |---:|:---|
@@ -99,7 +99,7 @@ impl Head {
         head.ok_or_else(|| DAMAGED.to_owned())
     }
 
-    /// Of a file whose length is the one that its beginning tells.
+    /// Reads the header, and checks that the file has the length that the header tells.
     pub fn read(file: &PlainFile) -> Result<Self> {
         let mut page = [0; BYTES];
         if !file.read(&mut page, 0)? {

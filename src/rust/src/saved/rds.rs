@@ -1,8 +1,8 @@
-//! Files of earlier versions: a list in R's serialization, without a checksum.
+//! Checks files of earlier versions: a list in R's serialization, without a checksum.
 //!
-//! R trusts such bytes, and damaged ones can end it. So they are first read here, which takes
-//! nothing but what those versions wrote: lists, vectors and names, whose lengths fit the file.
-//! What the numbers are nobody can tell.
+//! R trusts such bytes, and damaged ones can crash it. So this parser reads them first. It accepts
+//! only what those versions wrote: lists, vectors and names, with lengths that fit the file. It
+//! cannot check the numbers.
 
 use std::path::Path;
 
@@ -152,7 +152,7 @@ impl Items<'_> {
         Some(f64::from_be_bytes(bytes.try_into().ok()?))
     }
 
-    /// Of a vector whose entries take so many bytes at least.
+    /// The length of a vector whose entries take at least `size` bytes each.
     fn length(&mut self, size: u64) -> Option<u64> {
         let length = match self.word()? {
             u32::MAX => u64::from(self.word()?) << 32 | u64::from(self.word()?),

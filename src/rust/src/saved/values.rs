@@ -1,4 +1,4 @@
-//! The values of a matrix, to a file and back, in pieces of it.
+//! Writes the values of a matrix to a file and reads them back, piece by piece.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ pub(crate) fn getrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     let (m, n) = a.shape();
     let size = m.min(n);
     let mut ipiv = vec![0; size];
-    // Too narrow a matrix leaves the other threads nothing to do beside the panel.
+    // If the matrix is too narrow, the other threads have nothing to do during the panel.
     let threads = share(threads, m as f64 * n as f64 * size as f64 / 32.0);
     if threads > 1 && n > 2 * PANEL {
         by_panels(a.as_mut(), &mut ipiv, threads)?;

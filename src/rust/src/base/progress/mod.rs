@@ -1,14 +1,14 @@
-//! How far a long computation has come, for a user who waits.
+//! Shows the user how far a long computation is.
 //!
 //! A call says how many operations it has ([`begin`]). Backends add what they have done
-//! ([`advance`]); a GPU's are done when an event behind them is ([`mark`], [`reached`]). A call may
-//! return before they are, and then nobody is told of the rest. Only the thread that began counts,
-//! and what others do is counted by the step that gave it to them. The host language is told at
-//! most five times a second, and not before a delay.
+//! ([`advance`]); operations of a GPU count when an event behind them has passed ([`mark`],
+//! [`reached`]). A call may return before that, and the rest is then not reported. Only the thread
+//! that began counts; it also adds the work of other threads. R is told at most five times a
+//! second, and not before a delay.
 //!
-//! A call that works on the tiles of a file, or of a matrix that a device has too little memory
-//! for, has a [`phase`] and is told of while nothing is computed, too: what was [`Moved`], by any
-//! thread, counts by itself, and [`tick`] is called wherever the thread waits.
+//! A call that works on tiles has a [`phase`], and is reported even while nothing is computed.
+//! Bytes that any thread [`Moved`] count by themselves, and [`tick`] is called wherever the thread
+//! waits.
 
 mod tiles;
 
@@ -29,7 +29,7 @@ pub struct Report {
     pub rate: f64,
     /// Seconds that are left if it goes on like this; infinite where nothing is done yet.
     pub left: f64,
-    /// Of a call that works on tiles.
+    /// For a call that works on tiles.
     pub tiles: Option<OnTiles>,
 }
 

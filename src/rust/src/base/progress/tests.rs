@@ -1,4 +1,4 @@
-//! What is told when, and what counts.
+//! When progress is reported, and what it counts.
 
 use crate::base::progress::*;
 

@@ -1,11 +1,11 @@
-//! Calls that work on tiles: what they are at, and the bytes that they have moved.
+//! Progress of calls that work on tiles: the phase, and the bytes moved.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use super::{begin, tell, with, Call, Show, State, STATE};
 
-/// What is told of work on tiles besides.
+/// What a progress report says about work on tiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnTiles {
     /// What the call is at, in a word or two.

@@ -1,5 +1,5 @@
-//! Lines of an MPS file, cut into fields: by blanks in the free format, by columns in the fixed
-//! one.
+//! Splits a line of an MPS file into fields: at blanks in the free format, at columns in the fixed
+//! format.
 
 use super::{Fault, Found};
 
@@ -8,7 +8,7 @@ use super::{Fault, Found};
 pub enum Layout {
     /// Blanks separate fields, so that no name has one.
     Free,
-    /// Each field has columns of its own, so that names may have blanks, and at most eight letters.
+    /// Each field is at fixed columns, so that names may have blanks, and at most eight letters.
     Fixed,
 }
 

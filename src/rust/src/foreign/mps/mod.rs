@@ -1,5 +1,5 @@
-//! Linear programs in MPS files, which come in two layouts: fields in columns of their own, or
-//! separated by blanks.
+//! Linear programs in MPS files, which come in two layouts: fields at fixed columns, or separated
+//! by blanks.
 //!
 //! - [`fields`]: a line, cut into fields
 //! - [`sections`]: the names of sections, and their order
@@ -9,7 +9,7 @@
 //!
 //! Where programs that read such files differ, this one follows HiGHS: a right-hand side of the
 //! objective row is minus the constant of the objective; of entries, right-hand sides, ranges or
-//! bounds that are there twice the first one counts.
+//! bounds that occur twice the first one counts.
 
 mod fields;
 mod notes;

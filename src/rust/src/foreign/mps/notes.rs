@@ -1,4 +1,4 @@
-//! What a reader of a file should be warned of: the first of each kind, and how many there are.
+//! Warnings about an MPS file: the first of each kind, and their number.
 
 use super::fields::{quoted, Line};
 

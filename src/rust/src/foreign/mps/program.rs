@@ -1,4 +1,4 @@
-//! A linear program, put together from what a file says of rows and columns.
+//! Builds a linear program from the rows and columns of a file.
 
 use super::notes::{Kind, Note};
 

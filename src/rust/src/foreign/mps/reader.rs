@@ -1,4 +1,4 @@
-//! The lines of an MPS file, one after the other, and what each adds to a program.
+//! Reads an MPS file line by line, and adds each line to a program.
 
 use std::collections::HashMap;
 

@@ -136,7 +136,7 @@ pub(crate) fn modulo(x: f64, y: f64) -> f64 {
     if r != 0.0 && (r < 0.0) != (y < 0.0) {
         r + y
     } else {
-        // Of a whole multiple, a zero without a sign.
+        // The remainder of a whole multiple is a zero without a sign.
         r + 0.0
     }
 }

@@ -1,5 +1,5 @@
-//! Rows of a few columns beside one another: squares of a column-major matrix, transposed on their
-//! way into a buffer and out of it.
+//! Transposes rows of a few columns of a column-major matrix into a buffer, square by square, and
+//! back.
 
 use pulp::bytemuck::cast_slice_mut;
 use pulp::Simd;

@@ -13,7 +13,7 @@ use crate::base::threads::{join, share, BRIEF};
 use crate::cost::work::{apply_flops, qr_flops};
 use crate::device::batched::{ProblemShape, Ranks};
 
-/// What a problem costs besides its arithmetic, in multiplications: memory for its panels, and
+/// Cost of a problem in addition to its arithmetic, in multiplications: memory for its panels, and
 /// calls.
 const FIXED: f64 = 4000.0;
 

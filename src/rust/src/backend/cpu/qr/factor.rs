@@ -35,7 +35,7 @@ pub(crate) fn scale_trapezoids<T: Scalar>(
     scale_columns(below, rows, a, 0, threads);
 }
 
-/// Of a matrix whose columns begin with column `first`.
+/// For a matrix whose columns begin with column `first`.
 fn scale_columns<T: Scalar>(
     below: &[T],
     rows: &[T],

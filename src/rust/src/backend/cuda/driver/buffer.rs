@@ -1,4 +1,4 @@
-//! Device memory: owned buffers.
+//! [`Buffer`]: memory of a GPU, freed when it is dropped.
 
 use std::mem::size_of;
 use std::sync::atomic::Ordering;

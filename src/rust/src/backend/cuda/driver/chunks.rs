@@ -1,4 +1,4 @@
-//! A matrix cut into pieces that each travel in one slot of staging memory.
+//! Splits a matrix into chunks, each of which fits one slot of staging memory.
 
 use std::mem::size_of;
 
@@ -14,7 +14,7 @@ pub(crate) struct HostDevicePair<T> {
     pub device: u64,
     pub rows: usize,
     pub cols: usize,
-    /// Columns of a larger matrix to the left of these, by which its triangle is lower here.
+    /// Columns of a larger matrix to the left of these. Its diagonal is that many rows lower here.
     pub left: usize,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct CopyChunk {
     pub device_pitch: usize,
     pub width: usize,
     pub columns: usize,
-    /// Of a piece of an upper triangle: the bytes of its first column that belong to the triangle,
-    /// each later column having an element more, and the bytes of a whole column. The rest of the
-    /// columns is zero.
+    /// For a chunk of an upper triangle: the bytes of its first column that belong to the triangle,
+    /// those of an element, and those of a whole column. Each later column has an element more. The
+    /// rest of the columns is zero.
     pub triangle: Option<Triangle>,
 }
 

@@ -1,4 +1,5 @@
-//! One GPU: its context, streams, kernels and memory pool, opened at first use and never closed.
+//! [`Context`]: one GPU with its driver context, streams, kernels and memory pool. It is opened at
+//! first use and never closed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -22,8 +23,8 @@ pub(crate) struct Context {
     pub properties: Properties,
     pub handle: sys::CUcontext,
     pub stream: sys::CUstream,
-    /// What is started in [`Context::beside`] goes here. It comes before what waits in the other
-    /// stream.
+    /// The second stream, for [`Context::beside`]. Its kernels have priority over those of the
+    /// first.
     pub side: sys::CUstream,
     /// Copies from and to staging memory.
     pub up: sys::CUstream,
@@ -41,7 +42,7 @@ pub(crate) struct Context {
     modules: Mutex<HashMap<Family, &'static Module>>,
     functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
     pub fences: Mutex<Fences>,
-    /// Of products in the stream, and of those beside it.
+    /// Workspace of products in the first stream, and of those in the second.
     pub sums: [Mutex<Option<SplitKWorkspace>>; 2],
     /// Bytes in buffers.
     pub allocated: AtomicU64,

@@ -1,5 +1,5 @@
-//! What stands between a caller and a driver: shapes that fit, and another way where memory is
-//! short.
+//! Checks of shapes before a kernel is launched, and a second try in one step if memory for blocks
+//! is missing.
 
 use super::buffer::where_there_is_room;
 use crate::base::error::{Error, Result};
@@ -23,13 +23,13 @@ pub(crate) fn require_indexable((m, n): (usize, usize)) -> Result<()> {
     )
 }
 
-/// Blocks on their way take some memory beside the matrix: where that is not there, one step goes
-/// after the other.
+/// Runs `f`, which works in blocks and needs buffers in addition to the matrix. None if there is
+/// too little memory for them: the caller then works without blocks.
 pub(crate) fn in_blocks<R>(f: impl FnOnce() -> Result<Option<R>>) -> Result<Option<R>> {
     let before = progress::queued();
     let done = where_there_is_room(f())?.flatten();
     if done.is_none() {
-        // What was done is done again.
+        // The operations that were counted are done again.
         progress::extend(progress::queued() - before);
     }
     Ok(done)

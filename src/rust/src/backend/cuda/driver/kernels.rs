@@ -1,4 +1,4 @@
-//! The families of kernels, where their code is, and what can be handed to a kernel.
+//! Lists the families of kernels and their PTX, and defines the arguments that a kernel can take.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! How kernels are started, and what a launch is allowed.
+//! Launches kernels, and checks that the device allows the launch.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;

@@ -1,8 +1,8 @@
-//! How the kernels' code comes to the GPU.
+//! Loads the code of the kernels onto the GPU.
 //!
-//! PTX travels in the library packed; a family is unpacked when it is first used, and the driver
-//! compiles it for the GPU. What a kernel takes is read off its PTX, so that a launch with other
-//! arguments is refused instead of being undefined.
+//! The library contains packed PTX. A family is unpacked at first use, and the driver compiles it
+//! for the GPU. The parameters of a kernel are read from its PTX, so that a launch with other
+//! arguments is an error.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -73,7 +73,7 @@ fn kind(parameter: &str) -> Option<Kind> {
 }
 
 impl Context {
-    /// Loads a family's module. The driver keeps what it compiles in a cache of its own.
+    /// Loads a family's module. The driver caches the compiled code.
     ///
     /// Errors: [`Error::HostMemory`] where the compiler has no room; [`Error::DeviceUnavailable`]
     /// where the module does not load.

@@ -1,4 +1,4 @@
-//! Where a GPU's memory comes from, when buffers are made, and goes when they are dropped.
+//! The memory pool of a GPU, from which buffers are allocated and to which they return.
 
 use cudarc::driver::sys::{self, CUresult};
 

@@ -1,4 +1,4 @@
-//! Is there a GPU that this package can use, and if not, why not.
+//! Finds out whether there is a GPU that this package can use, and the reason if there is none.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, OnceLock, PoisonError};

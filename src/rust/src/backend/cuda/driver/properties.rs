@@ -1,5 +1,5 @@
-//! What launches are fitted to: how many multiprocessors a GPU has, how fast they are and what a
-//! block may use.
+//! Properties of a GPU that launches depend on: number of multiprocessors, clock, shared memory of
+//! a block.
 
 use std::mem::size_of;
 

@@ -1,5 +1,4 @@
-//! A GPU that has too little memory at a chosen moment: some of the buffers that a thread asks for
-//! are refused.
+//! Tests with too little GPU memory: chosen requests of a thread for buffers are refused.
 
 use crate::algo::dense::host_to_host;
 use crate::device::lapack::Lapack;
@@ -81,9 +80,9 @@ fn close(got: &[Mat<f64>], want: &[Mat<f64>]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(one)
 }
 
-/// What comes in blocks asks for buffers beside the matrix, and where one of them is refused, one
-/// step goes after the other; where there is too little memory for that, too, it is an error, and
-/// the operand is what it was.
+/// Functions that work in blocks need buffers in addition to the matrix. If one is refused, they
+/// work without blocks. If memory is too small even for that, they return an error. The operand is
+/// unchanged.
 fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usize>) -> Answer) {
     let before = x.clone();
     let (want, asked) = verb(x.as_ref(), 0..0);
@@ -125,7 +124,7 @@ fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usiz
     assert!(close(&again.unwrap(), &want), "{name}: afterwards");
 }
 
-/// Of a square matrix that is worth blocks.
+/// Order of a square matrix that is worth blocks.
 const ORDER: usize = 2944;
 
 fn gpu() -> Option<CudaDevice> {

@@ -1,4 +1,4 @@
-//! What a GPU says of itself, as the model of costs reads it. No context is opened.
+//! Estimates the speed of a GPU from its properties, for the cost model. No context is opened.
 
 use cudarc::driver::sys;
 

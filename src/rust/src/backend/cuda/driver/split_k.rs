@@ -1,4 +1,4 @@
-//! What blocks leave to each other when they share tiles of a product.
+//! Workspace for products whose blocks share tiles (split-K): partial sums and flags.
 
 use std::mem::size_of;
 

@@ -1,9 +1,9 @@
-//! Pinned host memory, through which matrices travel between R's memory and the GPU at the speed of
-//! the bus.
+//! Pinned host memory, through which matrices are copied between R's memory and the GPU at the
+//! speed of the bus.
 //!
-//! A worker thread has a lane: a few slots of pinned memory that it fills or empties in turn, each
-//! with an event that tells when the GPU is done with it. Lanes are made at first use and kept, so
-//! that there is never more of it than `LANES` lanes hold.
+//! Each worker thread has a lane: a few slots of pinned memory that it fills or empties in turn. A
+//! slot has an event that tells when the GPU is done with it. Lanes are allocated at first use and
+//! kept, at most `LANES` of them.
 
 use std::ptr::null_mut;
 

@@ -1,8 +1,8 @@
-//! The order of what a GPU does, and how the host waits for it.
+//! The order of work on a GPU, and how the host waits for it.
 //!
-//! Everything runs in one stream, in order, but for kernels that are started beside it and copies
-//! from and to staging memory. The host waits by asking an event now and then, so that a user's
-//! interrupt is noticed, and never lets more than a few fenced steps run ahead.
+//! All work runs in one stream, in order. The exceptions are kernels of a second stream
+//! ([`Context::beside`]) and copies from and to staging memory. The host waits by polling an event,
+//! so that it notices a user's interrupt. At most a few fenced steps are queued ahead.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -114,16 +114,17 @@ impl Context {
         self.or_drain(interrupt::poll())
     }
 
-    /// Starts what `f` starts beside whatever is queued later, once everything queued now is done.
-    /// It may start kernels and make buffers for itself, but copies go in the other stream.
-    /// [`Context::join`] makes the latter wait for it.
+    /// Runs `f` with its kernels in the second stream. They start when everything queued now is
+    /// done, and run at the same time as whatever is queued later. `f` may launch kernels and make
+    /// buffers for them, but copies go to the first stream. [`Context::join`] makes the first
+    /// stream wait for the second.
     pub(crate) fn beside<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         self.order(self.stream, self.side)?;
         let _before = Restored::replacing(&BESIDE, true);
         f()
     }
 
-    /// What is queued from now on waits for what was started beside it.
+    /// Makes everything queued from now on wait for the second stream.
     pub(crate) fn join(&self) -> Result<()> {
         self.order(self.side, self.stream)
     }
@@ -181,12 +182,12 @@ impl Context {
         self.check(code, "cuStreamWaitEvent")
     }
 
-    /// Whether kernels go beside the stream now.
+    /// Whether kernels go to the second stream now.
     pub(crate) fn is_beside(&self) -> bool {
         BESIDE.get()
     }
 
-    /// The stream, or the one beside it.
+    /// The second stream if `beside`, else the first.
     pub(super) fn stream_of(&self, beside: bool) -> sys::CUstream {
         if beside {
             self.side
@@ -200,7 +201,7 @@ impl Context {
         self.stream_of(BESIDE.get())
     }
 
-    /// Does `f` with products that leave some multiprocessors to what was started beside them.
+    /// Runs `f` with products that leave some multiprocessors to kernels in the second stream.
     pub(crate) fn leaving<R>(&self, multiprocessors: usize, f: impl FnOnce() -> R) -> R {
         let _before = Restored::replacing(&LEFT, multiprocessors);
         f()
@@ -253,8 +254,8 @@ impl Context {
         Ok(event)
     }
 
-    /// Asks the event without pause at first, then with pauses that are short beside the time
-    /// waited; and the user now and then.
+    /// Polls the event, without pauses at first, then with pauses that are short compared with the
+    /// time waited. Checks for interrupts now and then.
     fn await_event(&self, event: Event) -> Result<()> {
         let start = Instant::now();
         loop {

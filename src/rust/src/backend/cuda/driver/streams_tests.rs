@@ -1,4 +1,4 @@
-//! What is put back after a panic, and how many steps run ahead.
+//! State is restored after a panic, and the number of queued steps is limited.
 
 use crate::backend::cuda::driver::streams::*;
 

@@ -1,4 +1,4 @@
-//! Counts of the bytes that have been copied to and from GPUs.
+//! Counts the bytes copied to and from GPUs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -68,8 +68,7 @@ fn one_column<T: Scalar>(a: View<T>) -> View<T> {
     View::new(a.ptr, a.rows * a.cols, 1, a.rows * a.cols)
 }
 
-/// Into how many parts to cut `length`, of which a part should have `least`, where there are
-/// `others` to do beside it.
+/// The number of parts of `length`, each of at least `least`, if `others` run at the same time.
 fn slices(length: usize, least: usize, others: usize) -> usize {
     length.div_ceil(least).min(BUSY / others.max(1)).max(1)
 }

@@ -21,7 +21,7 @@ pub(crate) fn operand<T: Scalar>(
         Operand::Recycled(v) => {
             let v = v.view();
             require(!v.is_empty(), "an empty vector is recycled")?;
-            // Of a longer one only the beginning is read.
+            // Only the beginning of a longer vector is read.
             Ok((v.ptr, (v.rows * v.cols).min(shape.0 * shape.1), 0.0))
         }
     }

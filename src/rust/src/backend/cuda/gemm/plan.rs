@@ -23,7 +23,7 @@ const DEEP: usize = 512;
 /// The least share of a block, in slabs.
 const SHORTEST_SHARE: usize = 4;
 
-/// What a launch takes besides its tiles.
+/// Seconds of a launch in addition to its tiles.
 const LAUNCH_SECONDS: f64 = 3e-6;
 
 /// A GPU as far as a plan depends on it.

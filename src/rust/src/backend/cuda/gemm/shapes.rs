@@ -31,9 +31,10 @@ pub(crate) struct Traits {
     pub efficiency: f64,
     /// Seconds from slab to slab of one block, at least.
     pub latency: f64,
-    /// Seconds of a tile besides its slabs.
+    /// Seconds of a tile in addition to its slabs.
     pub tile: f64,
-    /// Seconds of a launch with shared tiles besides their slabs, and for each share added up.
+    /// Seconds of a launch with shared tiles in addition to their slabs, and for each share added
+    /// up.
     pub stream: f64,
     pub share: f64,
 }

@@ -1,5 +1,5 @@
 //! Products in tiles: in double precision on the tensor cores (`kernels/gemm/product.cu`,
-//! `product_thin.cu`), in single precision with all of its own roundings (`product_f32.cu`).
+//! `product_thin.cu`), in single precision with every operation rounded to it (`product_f32.cu`).
 
 use std::mem::size_of;
 

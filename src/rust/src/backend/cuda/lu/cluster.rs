@@ -1,5 +1,5 @@
-//! Clusters of blocks that factor a panel of LU: which kernel takes how many rows, what it is
-//! started with, and what goes on beside it.
+//! Clusters of blocks that factor a panel of LU: which kernel takes how many rows, its arguments,
+//! and what runs at the same time.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
@@ -116,13 +116,13 @@ pub(crate) fn room(rows: usize, cols: usize) -> usize {
 }
 
 impl<T: Scalar> Work<T> {
-    /// The first `k` columns by clusters' panels from left to right, and others brought up to them:
-    /// as soon as the columns of the next panel are up to date it is factored, on multiprocessors
-    /// of its own, beside the update of others.
+    /// Factors the first `k` columns in panels of clusters from left to right, and updates the
+    /// others. As soon as the columns of the next panel are up to date, it is factored on separate
+    /// multiprocessors while the others are updated.
     ///
-    /// Panels make blocks of `wide` columns. What is behind the next block is brought up to a block
-    /// as a whole, a share of it beside each of that block's panels: products of 128 columns are
-    /// held up by memory.
+    /// Panels make blocks of `wide` columns. Columns behind the next block are updated by a whole
+    /// block at once, a share of them during each panel of that block: products of depth 128 are
+    /// limited by memory.
     pub(crate) fn panels(&self, k: usize, wide: usize) -> Result<()> {
         let cols = self.a.cols;
         self.panel(0, k.min(CLUSTER_PANEL))?;
@@ -175,7 +175,8 @@ impl<T: Scalar> Work<T> {
     }
 
     /// Brings the next panel's columns up to the factored columns `first..first + n` and factors
-    /// it, beside the update of those from there to column `to`. [`Context::join`] is left to do.
+    /// it, while the columns from there to column `to` are updated. The caller must call
+    /// [`Context::join`].
     fn beside_panel(
         &self,
         first: usize,

@@ -1,5 +1,5 @@
-//! LU in pipelines beside LU in panels, panels in blocks, exchanges at the end beside those at
-//! once, and the workspace of those that take a launch for each column.
+//! LU in pipelines compared with LU in panels, panels in blocks, exchanges at the end compared with
+//! those at once, and the workspace of LU with a launch for each column.
 
 use crate::backend::cuda::lu::factor::*;
 

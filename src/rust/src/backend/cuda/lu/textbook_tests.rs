@@ -1,5 +1,5 @@
-//! LU in pipelines beside the textbook's, number for number, on matrices that are hard on the
-//! choice of pivots.
+//! LU in pipelines compared with the textbook's algorithm, number for number, on matrices for which
+//! the choice of pivots is hard.
 
 use crate::backend::cuda::lu::factor::tests::{factored, largest, random, residual};
 use crate::backend::cuda::lu::factor::*;

@@ -32,7 +32,7 @@ const NARROW: usize = 64;
 /// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
 const SMALL: usize = 5 * LD * LD + LD;
 
-/// Workspace for panels, besides that of their reflectors.
+/// Workspace for panels, in addition to that of their reflectors.
 pub(crate) struct Panels {
     ctx: &'static Context,
     small: Buffer,
@@ -222,8 +222,8 @@ impl Rows {
         with(true)
     }
 
-    /// Blocks for so many rows: no more than are resident at once with those `beside`, since each
-    /// has to fetch the triangle first.
+    /// Blocks for so many rows: no more than are resident at once together with `beside` others,
+    /// since each has to fetch the triangle first.
     fn blocks(&self, rows: usize, beside: usize) -> usize {
         let resident = self.resident.saturating_sub(beside).max(1);
         rows.div_ceil(self.at_once).min(resident)

@@ -1,8 +1,8 @@
 //! The order of work in a QR factorization on the GPU.
 //!
 //! Panels make blocks. A block changes the columns of the next one first; that one's panels are
-//! then made beside what is left to change of the rest, on a few multiprocessors: they are long
-//! chains of small steps. Whatever is left when few enough rows are goes through pipelines.
+//! then factored on a few multiprocessors while the other columns are changed, since panels are
+//! long chains of small steps. When few enough rows are left, pipelines factor the rest.
 
 use std::mem::size_of;
 
@@ -68,7 +68,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
         true => k - 1,
         false => tail,
     };
-    // With fewer than two blocks there is nothing beside which a panel could be made.
+    // With fewer than two blocks no panel can be factored during other work.
     let wide = ways.panels * panel;
     let mut width = if reflectors >= 2 * wide { wide } else { panel };
     let later = match tail < k && a.cols - tail > plan.capacity {
@@ -164,8 +164,8 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(())
     }
 
-    /// Multiprocessors for the panels of the next block, `width` columns, beside what the block
-    /// from column `start` on changes in `behind` columns: so many that both take as long. On y of
+    /// Multiprocessors for the panels of the next block, `width` columns, while the block from
+    /// column `start` on changes `behind` columns: so many that both take the same time. On y of
     /// them a panel of 128 columns takes about 180 us and 1.1 rows / y us, and products keep nine
     /// tenths of their rate (H200).
     fn few(&self, start: usize, width: usize, behind: usize) -> usize {

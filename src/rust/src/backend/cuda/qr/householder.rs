@@ -128,8 +128,8 @@ fn apply_in_blocks<T: Scalar>(
         return Ok(());
     }
     let device_tau = Buffer::from_slice(ctx, tau)?;
-    // Wide blocks take fewer launches and passes over C, but V'V more work: where C is wide beside
-    // them.
+    // Wide blocks take fewer launches and passes over C, but V'V is more work. So they are for a C
+    // that is wide compared with them.
     let width = match width::<T>(ctx) {
         LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
         panel => panel.min(k),

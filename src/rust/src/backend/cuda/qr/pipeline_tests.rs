@@ -1,5 +1,5 @@
-//! Pipelines beside column by column, on every size at which their launches differ and on columns
-//! of every kind.
+//! Pipelines compared with column by column, for every size at which launches differ and columns of
+//! every kind.
 
 use crate::backend::cuda::qr::householder::tests::*;
 

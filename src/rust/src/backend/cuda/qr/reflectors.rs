@@ -250,8 +250,8 @@ impl BlockReflector {
     }
 }
 
-/// Multiprocessors for making V and T of the reflectors of `next`, beside the products that apply
-/// those of `now`: so many that both take as long. A tenth of a millisecond is in steps that do not
+/// Multiprocessors for computing V and T of the reflectors of `next` while products apply those of
+/// `now`: so many that both take the same time. A tenth of a millisecond is in steps that do not
 /// get faster.
 fn loading<T: Scalar>(ctx: &Context, now: &Part<T>, next: &Part<T>) -> usize {
     let all = ctx.multiprocessors();
@@ -282,8 +282,8 @@ pub(crate) struct Part<T> {
     pub c: View<T>,
 }
 
-/// Applies the reflectors of the parts, one after the other. V and T of the next are made beside
-/// the products of each, if there are two blocks to take turns. The user is told of `flops`
+/// Applies the reflectors of the parts, one after the other. V and T of the next part are computed
+/// during the products of each, if there are two blocks to alternate. The user is told of `flops`
 /// operations in all.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,

@@ -1,5 +1,5 @@
-//! Factors and what follows from them, from host to host in blocks of columns: while one is worked
-//! on, the next are on their way up and those that are done go home.
+//! Cholesky, LU and QR factorizations and solutions from host to host, in blocks of columns: later
+//! blocks are uploaded and finished ones downloaded while one is computed.
 
 use faer::{MatMut, MatRef};
 
@@ -20,8 +20,9 @@ use crate::base::scalar::Scalar;
 use crate::device::lapack::LuInfo;
 use crate::device::streamed::QrBlock;
 
-/// The upper factor of `x` in `out`, zero below the diagonal: a block of columns is solved for what
-/// stands above its diagonal block, and that is factored. None where it is not for this path.
+/// The upper factor of `x` in `out`, zero below the diagonal: for each block of columns, solves for
+/// the part above its diagonal block, then factors that block. None if the operands do not suit
+/// this path.
 pub(crate) fn cholesky<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,

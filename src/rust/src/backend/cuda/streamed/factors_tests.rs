@@ -1,4 +1,4 @@
-//! Blocks much smaller than those that are worthwhile, beside one step after the other.
+//! Blocks much smaller than worthwhile, compared with one step after the other.
 
 use crate::algo::dense::host_to_host;
 use crate::device::blas::Blas;
@@ -119,7 +119,7 @@ fn same_from_host_to_host<T: Scalar>(orders: &[usize]) {
             continue;
         }
         assert!(here == there, "{n}");
-        // Of a matrix of which blocks have other bits.
+        // A matrix for which blocks give other bits.
         let mut out = Mat::full(n, n, T::from_f64(7.0));
         at_last(|| cholesky(ctx, x.as_ref(), out.as_mut(), &blocks)).unwrap();
         assert!(out != there, "{n}");

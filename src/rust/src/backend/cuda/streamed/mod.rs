@@ -1,4 +1,5 @@
-//! Factors and products from host memory to host memory, computed while blocks of columns travel.
+//! Factorizations and products from host memory to host memory, with copies and computation at the
+//! same time.
 //!
 //! It imports `transfer`, `elementwise`, `gemm`, `triangular`, `cholesky`, `lu`, `qr`, `matrix` and
 //! `driver`. Start with [`factors`].

@@ -1,5 +1,5 @@
-//! Products from host to host: copies up, multiplications and copies down go on together, panel by
-//! panel of the result's columns.
+//! Products from host to host in panels of the result's columns: uploads, multiplications and
+//! downloads run at the same time.
 
 use crate::backend::cuda::transfer::host_copy::pages_of;
 use std::mem::size_of;
@@ -29,11 +29,11 @@ const MOST: usize = 64 << 20;
 fn panel_columns<T>(rows: usize, cols: usize) -> usize {
     let column = (rows * size_of::<T>()).max(1);
     let bytes = (column * cols / 8).clamp(LEAST, MOST);
-    // Of long columns, some at least: every panel reads the whole of the other operand.
+    // At least some columns, even long ones: every panel reads the whole of the other operand.
     (bytes / column).max(1).next_multiple_of(128).clamp(1, cols)
 }
 
-/// `out = op(a) op(b)`. False where it is not for this path: nothing is done.
+/// `out = op(a) op(b)`. False, with nothing done, if the operands do not suit this path.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     (ta, a): (Trans, MatRef<'_, T>),
@@ -74,7 +74,7 @@ pub(crate) fn multiply<T: Scalar>(
         .step_by(step)
         .map(|j| (j, step.min(cols - j)))
         .collect();
-    // A and what the first panel needs; then what each of the others needs besides.
+    // A and what the first panel needs; then what each of the others needs in addition.
     let mut up: Vec<_> = panels
         .iter()
         .map(|&(j, n)| match tb {

@@ -1,5 +1,5 @@
 //! Updates of a factor from host to host in blocks of columns: while one is changed, the next are
-//! on their way up and those before it go home.
+//! uploaded and the ones before it downloaded.
 
 use faer::{MatMut, MatRef};
 

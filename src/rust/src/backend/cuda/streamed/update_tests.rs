@@ -1,4 +1,4 @@
-//! Blocks much smaller than those that are worthwhile, beside a factor that stays on the device.
+//! Blocks much smaller than worthwhile, compared with a factor that stays on the device.
 
 use crate::device::memory::Memory;
 use crate::device::update::FactorUpdate;

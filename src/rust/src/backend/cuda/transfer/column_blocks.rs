@@ -1,5 +1,5 @@
-//! Matrices that pass through the GPU block by block of their columns: some are on their way up
-//! while others are worked on, and those that are done go home.
+//! Streams a matrix through the GPU in blocks of columns: later blocks are uploaded and finished
+//! ones downloaded while one is computed.
 
 use super::copy_engine::CopyEngine;
 use super::matrix::stage;

@@ -1,10 +1,9 @@
-//! Pieces of matrices on their way between the host and the GPU, through staging memory, by several
-//! threads.
+//! Copies chunks of matrices between host and GPU through staging memory, with several threads.
 //!
-//! Every worker takes the next piece that is to go up, else the next one that may come down, into a
-//! slot of its own lane: so the bus, both ways, and the threads that copy within the host are busy
-//! together. The caller's thread meanwhile drives: it starts what is to be computed as soon as its
-//! operands are on their way, says what may come down, and asks for the user's interrupts.
+//! Each worker takes the next chunk to upload, or else the next chunk that may be downloaded, into
+//! a slot of its lane. So both directions of the bus and the copies within the host run at the same
+//! time. Meanwhile the caller's thread starts each computation as soon as its operands are on the
+//! way, releases finished chunks for download, and checks for interrupts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

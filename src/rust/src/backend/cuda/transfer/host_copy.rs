@@ -1,4 +1,4 @@
-//! Copies within the host's memory, and threads that have fresh pages for results handed out.
+//! Copies within host memory, and threads that touch fresh pages of a result before it is written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The way of a matrix to and from the host, whose columns may lie apart.
+//! Uploads and downloads whole matrices. Columns on the host need not be adjacent.
 
 use crate::backend::cuda::transfer::host_copy::pages_of;
 use std::mem::size_of;

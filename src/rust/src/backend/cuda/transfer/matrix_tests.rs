@@ -1,4 +1,4 @@
-//! The way to the GPU and back, whole and in part, by every path.
+//! Uploads and downloads of whole matrices and parts, by every path.
 
 use std::time::Duration;
 

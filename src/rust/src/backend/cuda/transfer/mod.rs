@@ -1,7 +1,7 @@
-//! The way of a matrix to the GPU and back, in chunks through pinned memory.
+//! Copies matrices to the GPU and back, in chunks through pinned memory.
 //!
-//! It imports `driver`. Start with [`matrix`]; `copy_engine` has the threads, `column_blocks` the
-//! matrices that pass block by block.
+//! It imports `driver`. Start with [`matrix`]; `copy_engine` has the threads, `column_blocks`
+//! streams a matrix in blocks.
 
 pub(super) mod column_blocks;
 pub(super) mod copy_engine;

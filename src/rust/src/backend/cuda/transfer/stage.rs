@@ -1,4 +1,4 @@
-//! The pinned memory of a GPU, held by one transfer at a time.
+//! A lock on the pinned memory of a GPU: one transfer holds it at a time.
 
 use crate::backend::cuda::driver::staging::Staging;
 use std::sync::MutexGuard;

@@ -81,7 +81,7 @@ pub(crate) fn solve<T: Scalar>(
     Ok(true)
 }
 
-/// What a system needs beside its operands, in one piece.
+/// Workspace of a system, in one buffer.
 struct Work<T> {
     ctx: &'static Context,
     m: View<T>,
@@ -118,7 +118,8 @@ impl<T: Scalar> Work<T> {
         })
     }
 
-    /// Tiles of M are prepared anew for each part: that takes no time beside its solution.
+    /// Tiles of M are prepared again for each part, which takes little time compared with the
+    /// solution.
     fn solve(&self, kind: Kind, b: View<T>, stop: u64) -> Result<()> {
         let Work {
             ctx,

@@ -193,14 +193,14 @@ static void collect(void *full) {
   UNPROTECT(3);
 }
 
-// Has R look for garbage. In a context of its own, because finalizers may be R code, which can be
-// interrupted.
+// Starts R's garbage collector. In a separate context, because finalizers may be R code, which can
+// be interrupted.
 void cudafactor_collect(int full) {
   if (R_ToplevelExec(collect, &full) == FALSE) stopped = 1;
 }
 
-// 1 when the user asked to stop, or an error did: the check runs in a context of its own, so that
-// its jump ends here.
+// 1 when the user asked to stop, or an error did: the check runs in a separate context, so that its
+// jump ends here.
 int cudafactor_interrupt_pending(void) {
   if (stopped) {
     stopped = 0;
@@ -234,9 +234,9 @@ static SEXP no_vector(SEXP condition, void *data) {
 
 static void try_vector(void *data) { R_tryCatchError(make_vector, data, no_vector, data); }
 
-// An uninitialised vector of doubles, or of integers, which the caller releases by
-// R_ReleaseObject(). NULL where memory is short, or where the user asked to stop, which the next
-// check for an interrupt tells. In a context of its own, so that R's error ends here.
+// An uninitialised vector of doubles or integers, which the caller releases by R_ReleaseObject().
+// NULL if memory is short, or if the user asked to stop, which the next check for an interrupt
+// reports. In a separate context, so that R's error ends here.
 SEXP cudafactor_vector(int doubles, size_t length) {
   if (length > (size_t)R_XLEN_T_MAX) return NULL;
   struct vector_request r = {doubles ? REALSXP : INTSXP, (R_xlen_t)length, 0, NULL};
@@ -281,7 +281,7 @@ static void with_unit(double number, double unit, const char *smaller, const cha
 
 static void draw_progress(void *data) {
   const struct progress *p = data;
-  // Columns of the line, and of the bar: at most, beside the facts of work on files, and at least.
+  // Columns of the line, and of the bar: at most, next to the facts of work on files, and at least.
   enum { LINE = 78, WIDTH = 30, BESIDE = 15, LEAST = 5 };
   char bar[WIDTH + 1], left[32], rate[32], bytes[32], moved[48] = "", facts[128], line[256];
   if (p->share < 0) {
@@ -316,8 +316,8 @@ static void draw_progress(void *data) {
   R_FlushConsole();
 }
 
-// Draws over the line that was drawn before, or takes it away where the share is negative. In a
-// context of its own, since stderr may be a connection that fails.
+// Draws over the line that was drawn before, or erases it if the share is negative. In a separate
+// context, since stderr may be a connection that fails.
 void cudafactor_show_progress(double share, double rate, double left, const char *phase,
                               double bytes, int copies) {
   struct progress p = {share, rate, left, phase, bytes, copies};

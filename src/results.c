@@ -1,13 +1,13 @@
-// Memory of large results, kept when R is done with it.
+// Memory of large results, kept after R has freed it.
 //
-// The system hands out fresh memory page by page as it is first written, and takes as long over it
-// as a GPU over a matrix's way home and more. So a large result's memory is not given back when R
-// collects it, but kept for the next one: at most a part of the machine's memory, which the system
-// may take back when it is short of it (MADV_FREE).
+// The system hands out fresh memory page by page as it is first written. That takes at least as
+// long as a copy of the matrix from a GPU. So the memory of a large result is kept for the next one
+// when R collects it. At most a part of the machine's memory is kept, and the system may take it
+// back when it is short of memory (MADV_FREE).
 //
-// R does not count memory that is not its own towards the next collection, so collections are asked
-// for here: a light one whenever a span of bytes has been handed out, a full one when twice as much
-// is alive as after the last.
+// R does not count this memory towards the next collection, so collections are started here: a
+// light one whenever a span of bytes has been handed out, a full one when twice as much is in use
+// as after the last.
 #include "results.h"
 #include <R_ext/Rallocators.h>
 
@@ -23,7 +23,7 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define BLOCKS 1024
 
-// What stands before each block's memory, in room of its own that keeps the memory aligned.
+// The header before each block's memory. It has padding, so that the memory is aligned.
 typedef struct {
   void *mapped;
   size_t bytes;  // of the mapping

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sourced by the scripts beside it, from the repository's root: where cargo and R find each other.
+# Sourced by the other scripts in this folder, from the repository's root: paths by which cargo and
+# R find each other.
 
 # rustup's cargo before an older one from the distribution.
 PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything CI runs, as named steps. A failing step does not stop the others.
-# The last line counts the tests of every step (a step without tests of its own counts as one).
+# The last line counts the tests of every step (a step that counts no tests is one).
 
 cd "$(dirname "$0")/.." || exit 1
 sh tools/setup.sh test || exit 1

@@ -1,6 +1,6 @@
-# Cholesky factorizations of files with little memory, beside the same in memory: cudafactor's own
-# on the same device, from R matrix to R matrix where R holds it. Writes chol-file.md and
-# chol-file.csv.
+# Cholesky factorizations of files with little memory, compared with the same in memory:
+# cudafactor's own on the same device, from R matrix to R matrix where R holds it. Writes
+# chol-file.md and chol-file.csv.
 #   Rscript bench/cholesky/chol-file.R FOLDER [ORDER,HOST_MEMORY,GPU_MEMORY[,TILE]]...
 # FOLDER is where the files go: two of them, of half the matrix each. On the GPU where there is one.
 
@@ -22,7 +22,7 @@ seconds <- function(call) {
   now() - start
 }
 # Exponential covariance on a line. Blocks above the diagonal have rank one, so that they cost
-# little beside what is measured.
+# little compared with what is measured.
 covariance <- function(i, j) {
   last <- i[[length(i)]]
   if (last < j[[1L]]) {

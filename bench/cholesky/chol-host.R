@@ -1,5 +1,5 @@
-# Cholesky factorizations of R matrices with little of a GPU's memory, and on several GPUs, beside
-# the same in one GPU's memory. Writes chol-host.md and chol-host.csv.
+# Cholesky factorizations of R matrices with little of a GPU's memory, and on several GPUs, compared
+# with the same in one GPU's memory. Writes chol-host.md and chol-host.csv.
 #   Rscript bench/cholesky/chol-host.R [ORDER]...
 # Orders of 65536 need 100 GB of host memory.
 
@@ -58,7 +58,7 @@ timed <- function(x, times, before = NULL, ...) {
   seconds(function() gpu_chol(x, device = "auto"), times, before)
 }
 
-# Operations per second of the largest matrix so far that fits the GPU beside its factor.
+# Operations per second of the largest matrix so far that fits the GPU together with its factor.
 rate <- NA_real_
 rows <- lapply(orders, function(n) {
   x <- matrix_of(n)

@@ -1,5 +1,4 @@
-# Run by chol-orders.sh: this package's times and base R's beside those of the peers. plot-orders.R
-# draws them.
+# Run by chol-orders.sh: the times of this package, base R and the peers. plot-orders.R draws them.
 #   Rscript bench/cholesky/chol-orders.R PEERS.csv ORDER...
 
 library(cudafactor)

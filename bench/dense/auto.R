@@ -61,7 +61,8 @@ for (verb in names(verbs)) {
   }
 }
 rows <- do.call(rbind, rows)
-bench_write("auto", "device = \"auto\" beside the CPU, the GPU and base R", list(times = rows), c(
+title <- "device = \"auto\" compared with the CPU, the GPU and base R"
+bench_write("auto", title, list(times = rows), c(
   paste0(
     "Median milliseconds from R matrix to R matrix, taking turns. `auto` is the device it chose, ",
     "`auto_to_best` its time over that of the faster of"

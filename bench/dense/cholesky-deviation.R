@@ -1,6 +1,6 @@
 # The table of "Improving Parallel Cholesky Factorization" (itzmeanjan.in, 2021): single precision,
-# time and largest deviation max|U'U - A| by order, with its better published run (Xeon Gold 6128)
-# beside ours.
+# time and largest deviation max|U'U - A| by order: ours, and its better published run (Xeon Gold
+# 6128).
 #   Rscript bench/dense/cholesky-deviation.R
 # A = BB' + nI with B uniform on [0, 1), rounded to single first, so that both sides are given the
 # same matrix. The deviation is the largest over ten such matrices, computed in double precision.

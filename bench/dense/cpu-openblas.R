@@ -1,5 +1,5 @@
-# The CPU backend beside base R on the BLAS that R is linked to: R matrix to R matrix, the same
-# number of threads for both.
+# The CPU backend and base R on the BLAS that R is linked to: R matrix to R matrix, the same number
+# of threads for both.
 #   Rscript bench/dense/cpu-openblas.R [SIZE...]
 #
 # Both sides take turns in random order, each repetition at least 0.2 s; both answers are compared
@@ -7,7 +7,8 @@
 # other processes on the machine disturb little. With two it is elapsed time, and a repetition
 # counts as quiet when other processes used less than a tenth of one core meanwhile: medians are
 # over the quiet ones where there are at least three, else over all (column `quiet`: quiet / all).
-# The numbers of cpu_scipy.py, when it has been run, are set beside: a newer OpenBLAS, without R.
+# The numbers of cpu_scipy.py, when it has been run, are a column of the tables: a newer OpenBLAS,
+# without R.
 
 library(cudafactor)
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
@@ -176,7 +177,7 @@ if (length(arguments) && arguments[[1]] == "--measure") {
     })
   }
   bench_write(
-    "cpu-openblas", "The CPU backend beside base R on OpenBLAS", tables,
+    "cpu-openblas", "The CPU backend compared with base R on OpenBLAS", tables,
     c(
       paste0(
         "Median milliseconds from R matrix to R matrix; speedup above 1 means that cudafactor is ",

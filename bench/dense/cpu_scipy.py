@@ -2,7 +2,7 @@
 
     python3 bench/dense/cpu_scipy.py [SIZE...]
 
-Writes results/cpu-scipy.csv beside this file. Each number of threads runs in a process of its own.
+Writes bench/results/cpu-scipy.csv. Each number of threads runs in a separate process.
 With one thread the time is the thread's processor time; with two it is elapsed time, and a
 repetition counts as quiet when other processes used less than a tenth of one core meanwhile:
 medians are over the quiet ones where there are at least three.
@@ -95,7 +95,7 @@ def measure(threads, sizes):
 
 
 def main(sizes):
-    folder = Path(__file__).resolve().parent / "results"
+    folder = Path(__file__).resolve().parent.parent / "results"
     folder.mkdir(exist_ok=True)
     lines = []
     for threads in (1, 2):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Our kernels beside cuBLAS and cuSOLVER, data on the device: writes NAME.md and NAME.csv (gpu-peers
-# when not named) to the folder CUDAFACTOR_BENCH_DIR (bench/results when not set). Run from the
+# Our kernels, cuBLAS and cuSOLVER, data on the device: writes NAME.md and NAME.csv (gpu-peers when
+# not named) to the folder CUDAFACTOR_BENCH_DIR (bench/results when not set). Run from the
 # repository's root on a machine with a GPU:
 #   sh bench/dense/gpu-peers.sh [-p PROGRAM] [-o NAME] [--routines gemm,syrk,...] [--repeats 10] [n
 #   ...]
@@ -8,7 +8,7 @@
 #   -o gpu-peers-lu-qr --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 # and gpu-peers-vectors has -o gpu-peers-vectors --routines gemv,trsv,sgemv,strsv
 # Routines: gemm, syrk, trsm, gemv, trsv (one, two and four right-hand sides), potrf, getrf, geqrf,
-# geqrf_tall (m much larger than n), orgqr, chol_lu (our Cholesky beside our LU), potrf_batched;
+# geqrf_tall (m much larger than n), orgqr, chol_lu (our Cholesky and our LU), potrf_batched;
 # sgemm, strsm, sgemv, strsv, spotrf, sgetrf, sgeqrf, sgeqrf_tall and spotrf_batched in single
 # precision. All of them when not named. PROGRAM: the benchmark where there is no cargo to build it,
 # as `cargo bench --no-default-features --features cuda --bench gpu_peers --no-run` leaves it. The

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Host to host: this package beside PyTorch and base R on one machine in one run.
+# Host to host: this package, PyTorch and base R on one machine in one run.
 #   sh bench/dense/host.sh [SIZE...]
 # Needs what beside-peers.sh says, and R with the package.
 set -e

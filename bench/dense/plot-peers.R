@@ -1,4 +1,4 @@
-# Our kernels beside NVIDIA's libraries as a graph: rates by order, data on the device, double
+# Our kernels and NVIDIA's libraries as a graph: rates by order, data on the device, double
 # precision.
 #
 #   Rscript bench/dense/plot-peers.R [OUTPUT.png]
@@ -36,7 +36,7 @@ peer_panels <- c(
   "Product" = "product NN", "Cholesky" = "Cholesky, upper", "LU" = "LU", "QR" = "QR"
 )
 
-# One graph for each operation: our rate, the peer's, and beside our points how many times as fast
+# One graph for each operation: our rate, the peer's, and next to our points how many times as fast
 # as the peer's they are.
 plot_peers <- function(times, about = NULL, panels = peer_panels[peer_panels %in% times$ours]) {
   rows <- ceiling(length(panels) / 2)
@@ -47,7 +47,7 @@ plot_peers <- function(times, about = NULL, panels = peer_panels[peer_panels %in
   )
   on.exit(graphics::par(old))
   shown <- times[times$ours %in% panels, ]
-  # The same axes everywhere, so that an operation is seen beside the product.
+  # The same axes everywhere, so that an operation can be compared with the product.
   orders <- range(shown$n)
   top <- 1.12 * max(shown$ours_tflops, shown$peer_tflops)
   for (name in names(panels)) {

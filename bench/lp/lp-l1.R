@@ -1,5 +1,5 @@
-# Median regression of 20,000 observations on 50 variables, as two linear programs, beside quantreg
-# where that is installed.
+# Median regression of 20,000 observations on 50 variables, as two linear programs, compared with
+# quantreg where that is installed.
 #   Rscript bench/lp/lp-l1.R [OBSERVATIONS VARIABLES]
 # The dual has a row for each variable and is dense; the primal has a row for each observation, and
 # residuals in two parts, and is sparse. Writes lp-l1-DEVICE.md, of CUDAFACTOR_BENCH_DEVICE (cpu).

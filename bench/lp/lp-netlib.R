@@ -1,4 +1,4 @@
-# Linear programs beside HiGHS: see lp-netlib.sh, which runs this.
+# Linear programs, compared with HiGHS: see lp-netlib.sh, which runs this.
 
 suppressPackageStartupMessages(library(cudafactor))
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
@@ -124,7 +124,7 @@ sums <- data.frame(
 tables <- list("The paper's ten" = beside, "All that have an optimum" = all, "Sums" = sums,
   "Random dense problems" = random,
   "How an iteration's time splits (the paper's Figure 10)" = split)
-bench_write(paste0("lp-netlib-", device), "Linear programs beside HiGHS", tables, c(
+bench_write(paste0("lp-netlib-", device), "Linear programs compared with HiGHS", tables, c(
   sprintf(
     paste0(
       "Ours on the %s, from R call to R result, NETLIB's as sparse problems on the CPU, and as ",

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Linear programs beside HiGHS (simplex, IPX, HiPO) in the same run: NETLIB's problems, and random
-# dense ones.
+# Linear programs, compared with HiGHS (simplex, IPX, HiPO) in the same run: NETLIB's problems, and
+# random dense ones.
 #   sh bench/lp/lp-netlib.sh FOLDER [ORDER...]
 # FOLDER has the MPS files and optima.csv; ORDERs are rows of dense problems m x 2m (500 1000), of
 # which each method of HiGHS is stopped after CUDAFACTOR_LP_SECONDS (120). CUDAFACTOR_LP_WORK is a

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The whole test suite on a machine with a GPU, where skipping is failing, and NVIDIA's memory and
-# race checkers over the Rust tests of the GPU, beside the others. Needs R with the package and
-# testthat, and the Rust test programs; no compiler.
+# race checkers over the Rust tests of the GPU, at the same time as the others. Needs R with the
+# package and testthat, and the Rust test programs; no compiler.
 #   sh bench/package/gpu-suite.sh PROGRAMS TESTTHAT RESULT.md [PART]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`);
 # TESTTHAT: the folder tests/testthat of the sources. CUDAFACTOR_COMMIT names the commit they were
@@ -89,7 +89,7 @@ checkers() {
 
 rust_part() {
   checkers >"$folder/checked" &
-  # Four at a time, beside the checkers.
+  # Four at a time, while the checkers run.
   for program in "$programs"/*; do
     if [ -x "$program" ] && ! alone "$program"; then echo "$program"; fi
   done | batches 4 rust
@@ -110,7 +110,7 @@ waits() {
   grep -Eq 'interrupt|Sys.sleep|kill' "$1"
 }
 
-# r FILE: runs a file of R tests in a process of its own, and leaves its log.
+# r FILE: runs a file of R tests in a separate process, and keeps its log.
 r() {
   name=$(basename "$1" .R)
   TESTTHAT_DIR=$tests TESTTHAT_FILE=^${name#test-}\$ Rscript -e '

@@ -1,6 +1,6 @@
 # Why the preconditioner on a GPU is multigrid: incomplete Cholesky factors IC(0) of Poisson's
 # equation in several orders of the points, whose triangular systems cuSPARSE solves on the GPU
-# within conjugate gradients of CuPy's, beside pcg() with algebraic multigrid.
+# within conjugate gradients of CuPy's, compared with pcg() and algebraic multigrid.
 #   Rscript bench/pcg/pcg-orderings.R [SIDE]
 # SIDE: points along each side of the plane grid (1000). CUDAFACTOR_PYTHON names a Python with cupy,
 # and a library of cuSPARSE that it finds. Writes pcg-orderings.md and .csv.

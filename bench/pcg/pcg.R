@@ -1,4 +1,4 @@
-# Poisson's equation by pcg() beside Matrix::Cholesky(), scipy and cupy.
+# Poisson's equation by pcg(), Matrix::Cholesky(), scipy and cupy.
 #   Rscript bench/pcg/pcg.R [SIDE]
 # SIDE: points along each side of the plane grid (1000). CUDAFACTOR_PYTHON names a Python with
 # scipy, or, on a GPU, cupy, for its cg. Writes pcg-DEVICE.md and .csv, of CUDAFACTOR_BENCH_DEVICE

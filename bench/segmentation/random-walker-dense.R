@@ -1,6 +1,6 @@
 # The systems of a segmentation as dense matrices on disk, factored by chol_file(), as a paper did
 # (Cheng, Cho, Yoon, Zhao: "An efficient out-of-core implementation of block Cholesky decomposition
-# on a multi-GPU system"), beside random_walker()'s sparse factorization of the same.
+# on a multi-GPU system"), compared with the sparse factorization of random_walker().
 #   Rscript bench/segmentation/random-walker-dense.R FOLDER
 #   [IMAGE[,SEEDS[,HOST_MEMORY,GPU_MEMORY[,EDGE]]]]...
 #   Rscript bench/segmentation/random-walker-dense.R write DATA
@@ -193,11 +193,11 @@ bench_write("random-walker-dense", "Segmentations as dense systems on disk", tab
     "`chol_file()`'s"
   ),
   paste0(
-    "- probabilities and labels beside those of `random_walker()`, and of scikit-image's exact ",
-    "mode (stored in single precision), which is there for all seeds"
+    "- probabilities and labels compared with those of `random_walker()`, and of scikit-image's ",
+    "exact mode (stored in single precision), which is there for all seeds"
   ),
   paste0(
     "- the paper's are of its text, which has no times of these; for 65536 unknowns it has 886 ",
-    "seconds, on four Tesla C2050. The photographs are others, of the same extents"
+    "seconds, on four Tesla C2050. The photographs are others, of the same dimensions"
   )
 ), all = all)

@@ -84,8 +84,8 @@ table_of <- function() {
   # The GPU machine's cpu results have a file of their own: random-walker.sh writes that.
   if (endsWith(stem, "-cpu")) stem <- paste0(stem, "-large")
   bench_write(stem,
-      "Segmentation of large images by random walks beside scikit-image and package Matrix", tables,
-      c(
+      "Segmentation of large images by random walks compared with scikit-image and package Matrix",
+      tables, c(
     sprintf(
       paste0(
         "Ours: `random_walker(image, seeds, method = \"cg\")` on %s, with the default `tol`, ",
@@ -95,7 +95,7 @@ table_of <- function() {
       all$device[[1]]),
     sprintf(
       paste0(
-        "Then the peers, once, all at the same time, each on a core of its own and stopped after ",
+        "Then the peers, once, all at the same time, each on a separate core and stopped after ",
         "%s s from its start: the route by package Matrix (`Cholesky(super = TRUE)`), and %s, ",
         "modes `bf`, which is exact, `cg_j` and `cg` with a tolerance of 1e-6. Their memory ",
         "bandwidth is shared."

@@ -1,4 +1,4 @@
-# Segmentation by random walks beside scikit-image and a route by package Matrix: see
+# Segmentation by random walks, compared with scikit-image and a route by package Matrix: see
 # random-walker.sh, which runs this.
 
 suppressPackageStartupMessages(library(cudafactor))
@@ -63,7 +63,7 @@ tables <- list(
     all[c("case", "off_bf", "matrix_off_bf", "labels_off_matrix")]
 )
 bench_write("random-walker-cpu",
-    "Segmentation by random walks beside scikit-image and package Matrix", tables, c(
+    "Segmentation by random walks compared with scikit-image and package Matrix", tables, c(
   sprintf(
     paste0(
       "All in one run, with %s threads each: ours from R call to R result; the route by package ",

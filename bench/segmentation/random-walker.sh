@@ -1,6 +1,6 @@
 #!/bin/sh
-# Segmentation by random walks beside scikit-image and a route by package Matrix, in the same run:
-# the images of a folder, and synthetic ones of SIDE x SIDE pixels.
+# Segmentation by random walks, compared with scikit-image and a route by package Matrix, in the
+# same run: the images of a folder, and synthetic ones of SIDE x SIDE pixels.
 #   sh bench/segmentation/random-walker.sh FOLDER [SIDE...]
 # FOLDER has the images with their seeds; SIDEs are 512 and 1024 if none is given; a method of
 # scikit-image is stopped after CUDAFACTOR_RW_SECONDS (180) for an image. All on so many threads as

@@ -1,5 +1,5 @@
 # Run by chol-update.sh, which says what the parts are and what they need: this package's updates
-# and downdates, and qrupdate's, beside those of the peers.
+# and downdates, and qrupdate's, and those of the peers.
 #   Rscript bench/updates/chol-update.R PEERS.csv PART=ORDER,...:RANK,...
 
 library(cudafactor)

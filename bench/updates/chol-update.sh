@@ -1,15 +1,15 @@
 #!/bin/sh
-# Updates and downdates of Cholesky factors beside qrupdate, faer, and another factorization by
-# cuSOLVER.
+# Updates and downdates of Cholesky factors, compared with qrupdate, faer, and another factorization
+# by cuSOLVER.
 #   sh bench/updates/chol-update.sh [-p PROGRAM] PART[=ORDER,...[:RANK,...]]...
 # Parts, each of less than three minutes on an H200; orders and ranks are those below where none are
 # given:
 #   paper   Figures 2 and 3 of "Rank k Cholesky Up/Down-dating on the GPU: gpucholmod V0.2": times
 #           and errors of every way
-#   device  the factor stays on the GPU: beside copies there, cuSOLVER and, for small orders, our
+#   device  the factor stays on the GPU; peers: copies there, cuSOLVER and, for small orders, our
 #           CPU
-#   host    from R matrix to R matrix: beside the way of the same triangle to the GPU and back
-#   cpu     the CPU alone: beside faer's own routine and qrupdate
+#   host    from R matrix to R matrix; peer: copies of the same triangle to the GPU and back
+#   cpu     the CPU alone; peers: faer's routine and qrupdate
 # Needs R with the package (R_RUN may name a command that runs Rscript in the environment it needs),
 # and where these are there uses
 #   PROGRAM  the benchmark update_peers as `cargo bench --no-default-features --features cuda

@@ -2,12 +2,12 @@
 # `Rscript memory-limits.R [limits [device [calls]]]`. CUDAFACTOR_WORKERS calls at a time are looked
 # at.
 #
-# Each call has a process of its own, which has loaded the package and reads operands that another
-# one has made, so that it has not computed anything. Forks of that run the call, each under a limit
-# of address space (RLIMIT_AS, that of `ulimit -v`) from hardly more than it has to more than it
-# needs. An outcome is "ok", "memory" (a condition of memory of this package), "base" (base R's
-# "cannot allocate"); all else is a fault: "died", "hung", another class of condition, changed
-# operands, or a session that is of no use afterwards.
+# Each call has a separate process, which has loaded the package and reads operands that another one
+# has made, so that it has not computed anything. Forks of that run the call, each under a limit of
+# address space (RLIMIT_AS, that of `ulimit -v`) from hardly more than it has to more than it needs.
+# An outcome is "ok", "memory" (a condition of memory of this package), "base" (base R's "cannot
+# allocate"); all else is a fault: "died", "hung", another class of condition, changed operands, or
+# a session that is of no use afterwards.
 
 limits <- 40L
 device <- "cpu"
@@ -268,7 +268,7 @@ outcome_of <- function(case, env, extra) {
   if (hung) "hung" else if (written()) readLines(out)[[1]] else "died"
 }
 
-# The value of what a process of its own computes.
+# The value that a separate process computes.
 apart <- function(compute) {
   out <- tempfile(tmpdir = folder)
   child <- parallel::mcparallel({

@@ -101,7 +101,7 @@ test_that("a matrix that is not positive definite takes no other one's factor al
   expect_equal(as.matrix(r), chol(x))
 })
 
-test_that("a file with a matrix of its own is no second one, whatever has become of it", {
+test_that("a file with another matrix is not accepted as second file, complete or not", {
   x <- definite_matrix(20)
   k <- tile_matrix(x, file <- new_file(), triangle = TRUE, tile = 8)
   other <- tile_matrix(2 * x, third <- new_file(), triangle = TRUE, tile = 8)
@@ -158,7 +158,7 @@ test_that("an object whose file has another matrix now factors nothing", {
   }
 })
 
-test_that("an object whose file is no triangle any more is written anew as it is", {
+test_that("an object whose file is no longer a triangle is rewritten with its present contents", {
   k <- tile_matrix(diag(4), file <- new_file(), triangle = TRUE)
   unlink(file)
   x <- matrix(as.double(1:16), 4)

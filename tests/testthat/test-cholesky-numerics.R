@@ -33,7 +33,8 @@ with_spectrum <- function(n, values) {
   symmetric(q %*% (values * t(q)))
 }
 
-# A triangle with one tiny entry on its diagonal, and entries of order one above it and beside it.
+# A triangle with one tiny entry on its diagonal, and entries of order one above it and to its
+# right.
 tiny_pivot <- function(n, at, gap) {
   r <- diag(n)
   above <- upper.tri(r)

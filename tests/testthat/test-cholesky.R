@@ -164,7 +164,7 @@ test_that("what chol() refuses is refused in its words", {
   expect_error(gpu_chol(diag(2), devcie = "cuda"), "unused argument (devcie = \"cuda\")",
     fixed = TRUE, class = "cudafactor_error_argument")
   # Text that is no number becomes NA with a warning; base R's answer to NA depends on its LAPACK.
-  # An array of three extents is a batch here: test-cholesky-batch.R.
+  # An array of three dimensions is a batch here: test-cholesky-batch.R.
   for (kind in setdiff(names(odd_operands), c("text", "text_data", "array"))) {
     x <- odd_operands[[kind]]
     expect_as_base(gpu_chol(x), chol.default(x), info = kind)

@@ -1,5 +1,5 @@
 # Random damage to files of tiles, to what chol_file() goes on with, and to .npy files: an error or
-# the same values, in a process of its own.
+# the same values, in a separate process.
 
 # What 300 damages are, by kind; `use` is code that reads `file` and gives a plain matrix.
 fuzzed <- function(file, use, seed) {

@@ -3,7 +3,7 @@
 
 new_file <- function() tempfile(fileext = ".tiles")
 
-# Runs R code in a process of its own after commands of a shell; in a namespace of its own, file
+# Runs R code in a separate process after commands of a shell. With `namespace = TRUE` the file
 # systems that these mount are gone with it.
 run_shell <- function(before, code, namespace = FALSE) {
   script <- tempfile(fileext = ".R")

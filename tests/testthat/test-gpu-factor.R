@@ -124,7 +124,7 @@ test_that("what base R's functions cannot do with a factor they say", {
   expect_error(t(r), "transpose", class = "cudafactor_error_type")
   expect_identical(conditionCall(expect_error(round(r, 2))), quote(round(x, 2)))
   expect_error(summary(object = r), class = "cudafactor_error_type")
-  # A gpu_matrix beside it
+  # A gpu_matrix as the other operand
   for (op in list(`+`, `==`)) {
     expect_error(op(r, as_gpu(diag(10), "cpu")), "as.matrix", class = "cudafactor_error_type")
     expect_error(op(as_gpu(diag(10), "cpu"), r), "as.matrix", class = "cudafactor_error_type")

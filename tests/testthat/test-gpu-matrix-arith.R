@@ -1,4 +1,4 @@
-# Arithmetic and mathematical functions of a gpu_matrix beside base R's.
+# Arithmetic and mathematical functions of a gpu_matrix, compared with base R's.
 
 # A plain matrix as a device of that precision holds it.
 stored <- function(x, precision) if (precision == "single") as_single(x) else x
@@ -238,7 +238,7 @@ test_that("operands are left as they were", {
   })
 })
 
-test_that("other matrices are taken beside a gpu_matrix", {
+test_that("other matrices are operands together with a gpu_matrix", {
   x <- matrix(1:4 + 0, 2)
   g <- as_gpu(x, "cpu")
   expect_entries(g + data.frame(a = 1:2, b = 3:4)[["a"]], x + 1:2, "double")

@@ -1,7 +1,7 @@
 # What base R's functions make of a gpu_matrix: what they make of the matrix, or an error that
 # says what to do.
 
-# Names of extents and the kind of the answer, too.
+# Dimnames and the type of the answer as well.
 compare_all <- function(calls, here, plain) {
   for (call in calls) {
     ours <- fetched(eval(call, here))

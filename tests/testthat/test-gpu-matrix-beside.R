@@ -1,4 +1,5 @@
-# A gpu_matrix beside the classes of package Matrix. Whichever is loaded first, and attached or not.
+# A gpu_matrix together with the classes of package Matrix, in either order of loading, attached or
+# not.
 
 script <- c(
   "x <- matrix(c(4, 1, 0, 1, 5, 2, 0, 2, 6), 3)",

@@ -1,6 +1,6 @@
-# Parts of a gpu_matrix beside base R's: taken, replaced, transposed, put together.
+# Parts of a gpu_matrix, compared with base R's: subscripts, assignment, t(), cbind() and rbind().
 
-# What stays on the device is compared entry by entry, what comes home as it is.
+# A result on the device is compared entry by entry, an ordinary one as a whole.
 expect_part <- function(ours, base, info = NULL) {
   if (is.matrix(base)) {
     expect_s4_class(ours, "gpu_matrix")

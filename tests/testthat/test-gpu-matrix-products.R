@@ -37,7 +37,7 @@ test_that("products stay on the device and are base R's, mixed with plain matric
   })
 })
 
-test_that("vectors beside a gpu_matrix follow base R's rules, errors too", {
+test_that("products of vectors and a gpu_matrix follow base R's rules, errors too", {
   for_each_device(function(device) {
     for (shape in list(c(3, 1), c(1, 3), c(3, 3), c(1, 1))) {
       x <- matrix(seq_len(prod(shape)) + 0, shape[[1]], shape[[2]])

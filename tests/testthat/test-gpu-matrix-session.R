@@ -1,5 +1,5 @@
-# The class in other sessions: attached or not, beside Matrix, in another package, in a restored
-# file, under pressure of the collector.
+# The class in other sessions: attached or not, with Matrix, in another package, in a restored file,
+# under pressure of the collector.
 
 expect_child <- function(code, output, libraries = NULL) {
   child <- run_child(code, if (!is.null(libraries))
@@ -57,7 +57,7 @@ plain_data <- c(
   "classes <- function(e) setdiff(class(e), c('getvarError', 'evalError'))",
   "outcome <- function(call) tryCatch({eval(call); 'a value'},",
   "  error = function(e) list(conditionMessage(e), deparse(conditionCall(e)), classes(e)))",
-  "# An error in each argument that base R's function has, beside operands that are sound.",
+  "# An error in each argument that base R's function has, with valid operands.",
   "failures <- function(name) {",
   "  arguments <- setdiff(names(formals(get(name, baseenv()))), c('...', 'LINPACK'))",
   "  sound <- list(x = quote(diag(2)), y = 1:2, a = quote(diag(2)), b = 1:2, r = quote(diag(2)),",
@@ -110,14 +110,14 @@ test_that("errors in arguments and errors of plain data are base R's where the p
   expect_child(c(plain_data, "library(cudafactor)", compare_plain_data), "end")
 })
 
-test_that("they are beside Matrix, too", {
+test_that("they are with Matrix as well", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   expect_child(c(plain_data, "library(Matrix)", "library(cudafactor)", compare_plain_data), "end")
   expect_child(c(plain_data, "ns <- loadNamespace('cudafactor')", "library(Matrix)",
     "library(cudafactor)", compare_plain_data), "end")
 })
 
-test_that("the class works beside Matrix, in either order", {
+test_that("the class works with Matrix, in either order", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   mixed <- c(
     "M <- Matrix::Matrix(x, sparse = TRUE)",

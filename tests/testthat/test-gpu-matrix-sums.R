@@ -1,4 +1,4 @@
-# Reductions of a gpu_matrix beside base R's.
+# Reductions of a gpu_matrix, compared with base R's.
 
 shapes <- list(c(0L, 0L), c(0L, 3L), c(3L, 0L), c(1L, 1L), c(2L, 3L), c(33L, 31L), c(700L, 5L),
   c(5L, 700L))

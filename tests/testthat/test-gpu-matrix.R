@@ -132,7 +132,7 @@ test_that("a gpu_matrix goes to another precision", {
   })
 })
 
-test_that("a handle without its matrix is an error of its own class", {
+test_that("a handle without its matrix is an error of class 'stale'", {
   g <- as_gpu(diag(3))
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file))

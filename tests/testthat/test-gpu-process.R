@@ -160,7 +160,7 @@ test_that("a GPU that fails is told of once, and the session goes on with the CP
   expect_identical(tail(child$output, 1), "fine", info = child$output)
 })
 
-test_that("a failed GPU without one: the warning of a reply is signalled beside its value", {
+test_that("a failed GPU without one: a reply with a warning gives the warning and the value", {
   reply <- list(ok = list(rank = 2L), warning = "GPU 0 failed")
   w <- expect_warning(
     value <- cudafactor:::unwrap(reply, quote(f(x))), class = "cudafactor_warning_device_failed"

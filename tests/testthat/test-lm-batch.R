@@ -1,4 +1,4 @@
-# Slice i of an array, or column i of a matrix, whatever the extents.
+# Slice i of an array, or column i of a matrix, for any dimensions.
 problem <- function(x, i) {
   d <- dim(x)
   if (length(d) == 2L) x[, i] else matrix(x[, , i], d[[1L]], d[[2L]], dimnames = dimnames(x)[1:2])

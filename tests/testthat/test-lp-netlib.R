@@ -1,4 +1,4 @@
-# The NETLIB problems that lie beside the repository.
+# The NETLIB problems of the folder shared/data, which is not in the repository.
 
 netlib_folder <- function() {
   folders <- c(

@@ -99,7 +99,7 @@ test_that("binary numbers get no name of text, unless the format is said", {
   }
 })
 
-test_that("what exists is left as it is, and what cannot be completed is removed", {
+test_that("an existing file is unchanged, and an incomplete file is removed", {
   x <- random_matrix(20, 20)
   y <- as_tiles(x, keep = TRUE)
   on.exit(unlink(y$path))
@@ -109,7 +109,7 @@ test_that("what exists is left as it is, and what cannot be completed is removed
     expect_error(write_matrix_file(y, path), class = "cudafactor_error_file_exists")
     expect_identical(readLines(path), "mine")
   }
-  # The file beside the description.
+  # The file next to the description.
   path <- new_path("x.desc")
   writeLines("mine", sub("desc$", "bin", path))
   expect_error(write_matrix_file(y, path), class = "cudafactor_error_file_exists")

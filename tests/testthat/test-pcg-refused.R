@@ -124,7 +124,7 @@ test_that("a gpu_matrix that is no factor is refused", {
   })
 })
 
-test_that("a sparse matrix that is no factor is refused as it is", {
+test_that("a sparse matrix that is no factor is refused", {
   skip_if_not_installed("Matrix")
   a <- poisson(5)
   b <- rep(1, 25)

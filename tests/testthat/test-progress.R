@@ -1,4 +1,4 @@
-# What a computation writes to stderr, in a session of its own.
+# What a computation writes to stderr, in a separate session.
 shown <- function(progress, code) {
   script <- tempfile(fileext = ".R")
   errors <- tempfile()
@@ -185,7 +185,7 @@ test_that("what a function of blocks says does not meet the bar", {
     expect_no_match(out$text, "left *[^\r ][^\r]*told", perl = TRUE)
     expect_match(out$text, if (startsWith(what, "stop")) "told\n$" else "\r {79}\r$", perl = TRUE)
   }
-  # What it computes meanwhile shows progress of its own, and the bar comes back.
+  # A computation inside it shows its progress, and then the bar returns.
   out <- shown(0, c(say("gpu_matmult(x, x)"), make))
   expect_match(out$text, "writing .*\r\\[=.*\r {79}\r", perl = TRUE)
   expect_match(out$text, "\r {79}\r$", perl = TRUE)

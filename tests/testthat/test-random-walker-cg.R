@@ -1,4 +1,4 @@
-# The iterative method of random_walker(): beside the direct one, and what it says of itself.
+# The iterative method of random_walker(), compared with the direct one, and its report.
 
 disc <- function(space, sd = 0.05) {
   set.seed(4)

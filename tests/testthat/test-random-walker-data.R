@@ -1,4 +1,5 @@
-# The images that lie beside the repository, and what scikit-image's exact mode makes of them.
+# The images of the folder shared/data, which is not in the repository, compared with the answers of
+# scikit-image's exact mode.
 
 segmentation_folder <- function() {
   folders <- c(

@@ -52,7 +52,7 @@ test_that("pictures read by png", {
 
 cimg <- function(x) structure(x, class = c("cimg", "imager_array", "numeric"))
 
-test_that("imager's images have four extents, the horizontal one first", {
+test_that("imager's images have four dimensions, the horizontal one first", {
   wanted <- random_walker(grey, seeds)
   as_cimg <- cimg(array(grey, c(5, 6, 1, 1)))
   r <- random_walker(as_cimg, seeds)

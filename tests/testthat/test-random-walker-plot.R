@@ -1,4 +1,4 @@
-# What plot() draws of a segmentation: the legend beside the image, axes along it, and nothing that
+# What plot() draws of a segmentation: the legend next to the image, axes along it, and nothing that
 # stays changed.
 
 # A segmentation whose labels are these, in parts of an image.
@@ -32,7 +32,7 @@ drawn <- function(code, width = 600, height = 450, extents = c(20, 30)) {
   list(dark = p[, , 1L] + p[, , 2L] + p[, , 3L] < 2, pure = pure, x = x, y = y)
 }
 
-# Nothing lies over the image, and beside it there is a legend, which is not cut off.
+# Nothing covers the image, and next to it is a legend, which is not cut off.
 expect_beside <- function(d, info) {
   rows <- seq(ceiling(d$y[[1L]]) + 2, floor(d$y[[2L]]) - 1)
   columns <- seq(ceiling(d$x[[1L]]) + 2, floor(d$x[[2L]]) - 1)
@@ -47,7 +47,7 @@ red_and_blue <- function(r, ...) plot(
   r, alpha = 1, col = rep_len(c("#FF0000", "#0000FF"), length(r$label_values)), ...
 )
 
-test_that("the legend lies beside the image", {
+test_that("the legend is next to the image", {
   long <- parts_of(c(1e9, 2e9))
   expect_beside(drawn(red_and_blue(two)), "two labels")
   expect_beside(drawn(red_and_blue(long, main = "long")), "long labels")

@@ -103,7 +103,7 @@ test_that("volumes, channels and spacing", {
   expect_identical(apart$spacing, c(1, 2, 0.5))
   flat <- matrix(0L, 4, 5)
   flat[c(1, 18)] <- 1:2
-  # The same array is an image of six channels where seeds have two extents.
+  # The same array is an image of six channels if seeds have two dimensions.
   r <- expect_walk(volume, flat)
   expect_identical(r$channels, 1:6)
   # With less contrast: a dense solve loses digits to weights near 1e-10.

@@ -4,7 +4,7 @@ kept <- function() .External(cudafactor:::kept_results)
 skip_unless_kept <- function() skip_if(!identical(Sys.info()[["sysname"]], "Linux"),
   "memory of results is kept on Linux alone")
 
-# In a session of its own, where nobody else's results are collected in the meantime.
+# In a separate session, where no other results are collected in the meantime.
 test_that("memory of collected results is kept, used again and given back", {
   skip_unless_kept()
   out <- run_child(c(

@@ -2,7 +2,7 @@
 # unloading.
 
 test_that("results survive garbage collection at every third allocation", {
-  # In a process of its own: every collection there walks a small heap.
+  # In a separate process, where every collection walks a small heap.
   child <- run_child(c(
     "library(cudafactor)",
     "x <- matrix(c(4, 1, 2, 1, 5, 3, 2, 3, 6), 3, dimnames = list(letters[1:3], LETTERS[1:3]))",

@@ -95,7 +95,7 @@ test_that("operators take what base R's take, and name and shape the product as 
   })
 })
 
-test_that("beside a gpu_matrix, and matrices of package Matrix, the product is plain", {
+test_that("a product with a gpu_matrix, or a matrix of package Matrix, is an ordinary matrix", {
   set.seed(3)
   m <- matrix_on_disk("symmetric", 20, 20, 8)
   on.exit(unlink(m$file))
@@ -291,7 +291,7 @@ test_that("a matrix on disk cannot be changed in part", {
   expect_equal(as.matrix(m$x), m$plain)
 })
 
-test_that("matrices in tiles are no lists beside Matrix, in either order", {
+test_that("matrices in tiles are no lists with Matrix, in either order", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   check <- c(
     "k <- tile_matrix(diag(5), tempfile(), triangle = TRUE, tile = 3)",

@@ -43,7 +43,7 @@ test_that("a function is asked for each block once", {
       asked <- matrix(0L, m, n)
       f <- function(i, j) {
         asked[i, j] <<- asked[i, j] + 1L
-        # Drops extents of one, as users' functions do.
+        # Drops dimensions of 1, as users' functions do.
         x[i, j]
       }
       file <- new_file()
@@ -117,7 +117,7 @@ test_that("an interrupt while a file is filled leaves no file", {
   expect_false(file.exists(file))
 })
 
-test_that("a file that exists is left as it is", {
+test_that("an existing file is unchanged", {
   file <- new_file()
   writeLines("mine", file)
   expect_error(tile_matrix(diag(2), file), class = "cudafactor_error_file_exists")

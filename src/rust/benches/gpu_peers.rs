@@ -193,7 +193,7 @@ fn head(peers: &Peers, repeats: usize) -> Outcome<String> {
     let gpu = probe::info().into_iter().next().ok_or("no GPU")?;
     let commit = std::env::var("CUDAFACTOR_COMMIT").unwrap_or_else(|_| "unknown".to_string());
     Ok(format!(
-        "# Our kernels beside cuBLAS and cuSOLVER, data on the device
+        "# Our kernels compared with cuBLAS and cuSOLVER, data on the device
 
 - gpu: {}, driver {}
 - peers: {}, default math mode, in the same process and stream

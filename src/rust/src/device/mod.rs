@@ -10,6 +10,7 @@ pub mod batched;
 pub mod blas;
 pub mod covariance;
 pub mod dense;
+pub mod dispatch;
 pub mod elementwise;
 pub mod lapack;
 pub mod memory;

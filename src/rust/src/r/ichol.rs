@@ -2,11 +2,9 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::krylov::blocks::{Blocks, Preconditioner};
 use crate::algo::krylov::host_blocks::Host;
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
-use crate::algo::sparse::incomplete_cholesky_columns::Fill;
-use crate::base::error::Error;
+use crate::algo::systems::host::{apply_inverse, incomplete_factor};
 use crate::base::processor::Processor;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
@@ -27,12 +25,7 @@ fn native_ichol(
     reply(|| {
         let a = sparse::csc(&starts, &rows, &values, args::dims(&dim)?)?;
         let stored = sparse::stored(&stored);
-        super::pcg::check_symmetric(&a, stored)?;
-        let fill = match args::number(&droptol)? {
-            0.0 => Fill::None,
-            t => Fill::Threshold(t),
-        };
-        let factor = IncompleteCholesky::new(&a, stored, fill)?;
+        let factor = incomplete_factor(&a, stored, args::number(&droptol)?)?;
         set_last(Processor::Cpu);
         let [starts, rows, values] = sparse::parts(&factor.lower()?)?;
         Ok(list!(
@@ -62,23 +55,11 @@ fn native_ichol_solve(
         let how = How::parse(&how)?;
         let l = sparse::csc(&starts, &rows, &values, args::dims(&dim)?)?;
         let bdim = args::dims(&bdim)?;
-        let host = Host::new(how.threads);
-        let mut own = host.zeros(bdim.0, bdim.1)?;
-        own.values_mut().copy_from_slice(args::matrix(&b, bdim)?);
+        let b = args::matrix(&b, bdim)?;
         let mut out = Out::new(&out, bdim)?;
-        let mut x = host.zeros(bdim.0, bdim.1)?;
         set_last(Processor::Cpu);
-        let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {
-            Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument: "a" },
-            Error::Argument { what, .. } => Error::Argument {
-                argument: "a",
-                what,
-            },
-            other => other,
-        })?;
-        l.solve(&host, &own, &mut x)?;
-        out.slice().copy_from_slice(x.values());
-        Ok(())
+        let l = IncompleteCholesky::from_lower(&l, "a")?;
+        apply_inverse(&Host::new(how.threads), &l, (b, bdim), out.slice())
     })
 }
 

@@ -13,6 +13,7 @@ mod cholesky_file;
 mod cholesky_update;
 mod covariance;
 mod device;
+mod dispatch;
 mod elementwise;
 mod ichol;
 mod lm;
@@ -26,9 +27,7 @@ mod movement;
 mod norm;
 mod operand;
 mod pcg;
-mod pcg_dense;
 mod pcg_operands;
-mod pcg_sparse;
 mod qr;
 mod qr_resident;
 mod random_walker;
@@ -81,4 +80,3 @@ extendr_module! {
     use tile_writer;
     use triangular;
 }
-mod pcg_systems;

@@ -2,52 +2,22 @@
 
 use extendr_api::prelude::*;
 
-use crate::algo::sparse::csc::Csc;
+use crate::algo::krylov::blocks::{Operator, Preconditioner, Product, Solve};
+use crate::algo::krylov::host_blocks::{Host, HostBlock};
+use crate::algo::sparse::csr::Stored;
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::systems::preconditioner::PreconditionerName;
+use crate::algo::systems::problem::{Given, Matrix};
 use crate::base::error::{Error, Result};
-use crate::device::sparse::{Columns, Stored};
 use crate::r::args;
 use crate::r::callback::Callback;
 use crate::r::resident::{held, Held, Pin};
 use crate::r::sparse;
 
-/// A sparse matrix as R has it.
-pub struct SparseMatrix {
-    n: usize,
-    starts: Robj,
-    rows: Robj,
-    values: Robj,
-    stored: Stored,
-}
-
-impl SparseMatrix {
-    /// A copy whose parts were checked, and which entries it has.
-    pub fn csc(&self) -> Result<(Csc, Stored)> {
-        let a = sparse::csc(&self.starts, &self.rows, &self.values, (self.n, self.n))?;
-        Ok((a, self.stored))
-    }
-
-    /// R's memory, unchecked.
-    pub fn columns(&self) -> Result<Columns<'_>> {
-        let starts = args::integers(&self.starts)?;
-        if starts.len() != self.n + 1 {
-            return Err(Error::Dimension {
-                what: "a sparse matrix has parts that do not fit together".into(),
-            });
-        }
-        Ok(Columns {
-            starts,
-            index: args::integers(&self.rows)?,
-            values: args::doubles(&self.values)?,
-            stored: self.stored,
-        })
-    }
-}
-
 pub enum AnyMatrix {
-    Sparse(SparseMatrix),
-    Function(Callback),
+    /// Starts, rows and values of R's.
+    Sparse([Robj; 3], Stored),
+    Function(Box<dyn Operator<Host>>),
     /// Values by columns.
     Dense(Robj),
     /// A handle.
@@ -56,8 +26,7 @@ pub enum AnyMatrix {
 
 pub enum AnyPreconditioner {
     Named(PreconditionerName),
-    Incomplete(IncompleteCholesky),
-    Function(Callback),
+    OnHost(Box<dyn Preconditioner<Host>>),
     /// The upper triangle of values by columns.
     Dense(Robj),
     /// The same behind a handle.
@@ -77,22 +46,20 @@ fn parts(x: &Robj) -> Result<(String, Vec<Robj>)> {
 }
 
 impl AnyMatrix {
+    /// A matrix of order n.
     pub fn parse(x: &Robj, n: usize) -> Result<Self> {
         let (kind, parts) = parts(x)?;
         match (kind.as_str(), &parts[..]) {
             ("sparse", [starts, rows, values, stored]) => {
-                let [starts, rows, values] = [starts, rows, values].map(Robj::clone);
-                let stored = sparse::stored(stored);
-                Ok(AnyMatrix::Sparse(SparseMatrix {
-                    n,
-                    starts,
-                    rows,
-                    values,
-                    stored,
-                }))
+                let parts = [starts, rows, values].map(Robj::clone);
+                Ok(AnyMatrix::Sparse(parts, sparse::stored(stored)))
             }
             ("function", [f, continuation]) => {
-                Ok(AnyMatrix::Function(Callback::new(f, continuation)))
+                let f = Callback::new(f, continuation);
+                Ok(AnyMatrix::Function(Box::new(Product {
+                    order: n,
+                    multiply: move |x: &HostBlock, out: &mut HostBlock| f.apply(x, out),
+                })))
             }
             ("dense", [x]) => {
                 args::matrix(x, (n, n))?;
@@ -110,9 +77,30 @@ impl AnyMatrix {
             _ => None,
         }
     }
+
+    /// What is behind the handle, if it is one.
+    pub fn resident(&self) -> Result<Option<&Held>> {
+        match self {
+            AnyMatrix::Resident(x) => held(x).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The matrix of order n, unless it is behind a handle.
+    pub fn matrix(&self, n: usize) -> Result<Matrix<'_>> {
+        Ok(match self {
+            AnyMatrix::Sparse([starts, rows, values], stored) => {
+                Matrix::Sparse(sparse::columns(starts, rows, values, n, *stored)?)
+            }
+            AnyMatrix::Function(f) => Matrix::Function(&**f),
+            AnyMatrix::Dense(x) => Matrix::Dense(args::matrix(x, (n, n))?),
+            AnyMatrix::Resident(_) => return Err(broken("a matrix of the host")),
+        })
+    }
 }
 
 impl AnyPreconditioner {
+    /// A preconditioner for a matrix of order n.
     pub fn parse(x: &Robj, n: usize) -> Result<Self> {
         let (kind, parts) = parts(x)?;
         let named = |kind| Ok(AnyPreconditioner::Named(kind));
@@ -126,14 +114,13 @@ impl AnyPreconditioner {
             ("default", []) => named(PreconditionerName::Default),
             ("ichol", [starts, rows, values]) => {
                 let l = sparse::csc(starts, rows, values, (n, n))?;
-                let l = IncompleteCholesky::from_lower(&l).map_err(|e| match e {
-                    Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument: "M" },
-                    other => other,
-                });
-                Ok(AnyPreconditioner::Incomplete(l?))
+                let l = IncompleteCholesky::from_lower(&l, "M")?;
+                Ok(AnyPreconditioner::OnHost(Box::new(l)))
             }
             ("function", [f, continuation]) => {
-                Ok(AnyPreconditioner::Function(Callback::new(f, continuation)))
+                let f = Callback::new(f, continuation);
+                let solve = Solve(move |r: &HostBlock, out: &mut HostBlock| f.apply(r, out));
+                Ok(AnyPreconditioner::OnHost(Box::new(solve)))
             }
             ("dense", [x]) => {
                 args::matrix(x, (n, n))?;
@@ -152,11 +139,21 @@ impl AnyPreconditioner {
         }
     }
 
-    /// What is behind the handle, if it is one.
+    /// As [`AnyMatrix::resident`].
     pub fn resident(&self) -> Result<Option<&Held>> {
         match self {
             AnyPreconditioner::Resident(x) => held(x).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The preconditioner for a matrix of order n, unless it is behind a handle.
+    pub fn given(&self, n: usize) -> Result<Given<'_>> {
+        Ok(match self {
+            AnyPreconditioner::Named(asked) => Given::Named(*asked),
+            AnyPreconditioner::OnHost(m) => Given::OnHost(&**m),
+            AnyPreconditioner::Dense(x) => Given::Factor(args::matrix(x, (n, n))?),
+            AnyPreconditioner::Resident(_) => return Err(broken("a factor of the host")),
+        })
     }
 }

@@ -7,7 +7,7 @@ use extendr_api::prelude::*;
 use crate::algo::sparse::csc::Csc;
 use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
-use crate::base::scalar::room;
+use crate::device::sparse::Columns;
 use crate::r::args::{self, Out};
 use crate::r::reply::interrupt_pending;
 use crate::r::session::in_r;
@@ -18,29 +18,31 @@ extern "C" {
     fn R_ReleaseObject(x: *mut c_void);
 }
 
-fn places(x: &Robj) -> Result<Vec<usize>> {
-    let all = args::integers(x)?;
-    let mut out = room(all.len())?;
-    for i in all {
-        out.push(usize::try_from(*i).map_err(|_| Error::Dimension {
-            what: "a sparse matrix has rows that are out of order or range".into(),
-        })?);
+/// A matrix with these columns in R's memory, of which only their number is checked.
+pub fn columns<'r>(
+    starts: &'r Robj,
+    rows: &'r Robj,
+    values: &'r Robj,
+    columns: usize,
+    stored: Stored,
+) -> Result<Columns<'r>> {
+    let starts = args::integers(starts)?;
+    if starts.len() != columns + 1 {
+        return Err(Error::Dimension {
+            what: "a sparse matrix has parts that do not fit together".into(),
+        });
     }
-    Ok(out)
+    Ok(Columns {
+        starts,
+        index: args::integers(rows)?,
+        values: args::doubles(values)?,
+        stored,
+    })
 }
 
-/// The matrix of these extents.
+/// A copy of the matrix of these dimensions, whose parts are checked.
 pub fn csc(starts: &Robj, rows: &Robj, values: &Robj, dim: (usize, usize)) -> Result<Csc> {
-    let from = args::doubles(values)?;
-    let mut values = room(from.len())?;
-    values.extend_from_slice(from);
-    let a = Csc::new(dim.0, places(starts)?, places(rows)?, values)?;
-    if a.columns() == dim.1 {
-        return Ok(a);
-    }
-    Err(Error::Dimension {
-        what: "a sparse matrix has parts that do not fit together".into(),
-    })
+    Csc::from_columns(dim.0, columns(starts, rows, values, dim.1, Stored::All)?)
 }
 
 /// `"U"` or `"L"` for one triangle, else all.

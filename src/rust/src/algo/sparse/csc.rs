@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::room;
+use crate::device::sparse::Columns;
 
 /// Rows within columns ascend, none is named twice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +18,17 @@ fn wrong(what: &str) -> Error {
     Error::Dimension {
         what: format!("a sparse matrix {what}"),
     }
+}
+
+/// Places that are numbers of four bytes, from 0.
+fn places(all: &[i32]) -> Result<Vec<usize>> {
+    let mut out = room(all.len())?;
+    for i in all {
+        out.push(
+            usize::try_from(*i).map_err(|_| wrong("has rows that are out of order or range"))?,
+        );
+    }
+    Ok(out)
 }
 
 impl Csc {
@@ -44,6 +56,15 @@ impl Csc {
             index,
             values,
         })
+    }
+
+    /// A copy of a matrix of so many rows whose parts are checked.
+    ///
+    /// Errors: [`Error::Dimension`] and [`Error::HostMemory`].
+    pub fn from_columns(rows: usize, a: Columns<'_>) -> Result<Self> {
+        let mut values = room(a.values.len())?;
+        values.extend_from_slice(a.values);
+        Csc::new(rows, places(a.starts)?, places(a.index)?, values)
     }
 
     pub fn columns(&self) -> usize {

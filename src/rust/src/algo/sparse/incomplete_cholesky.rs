@@ -64,15 +64,18 @@ impl IncompleteCholesky {
 
     /// From a factor L, all of it below the diagonal or on that.
     ///
-    /// Errors: [`Error::Dimension`] of a matrix that is not square, [`Error::NonFiniteIn`] of an
-    /// entry, [`Error::Argument`] of a diagonal entry that is not greater than zero, or has an
-    /// infinite reciprocal.
-    pub fn from_lower(l: &Csc) -> Result<Self> {
-        let l = Lower::of(l, Stored::Lower)?;
+    /// Errors name the `argument`: [`Error::NonFiniteIn`] of an entry, [`Error::Argument`] of a
+    /// diagonal entry that is not greater than zero, or has an infinite reciprocal. And
+    /// [`Error::Dimension`] of a matrix that is not square.
+    pub fn from_lower(l: &Csc, argument: &'static str) -> Result<Self> {
+        let l = Lower::of(l, Stored::Lower).map_err(|e| match e {
+            Error::NonFiniteIn { .. } => Error::NonFiniteIn { argument },
+            other => other,
+        })?;
         // As are their reciprocals, which a tiny one has not.
         if !l.diagonal.iter().all(|d| *d > 0.0 && (1.0 / d).is_finite()) {
             return Err(Error::Argument {
-                argument: "M",
+                argument,
                 what: "the diagonal of a Cholesky factor must be positive".into(),
             });
         }

@@ -158,7 +158,7 @@ fn a_tiny_diagonal_is_refused() {
     assert_eq!(e, Error::NonFinite);
     let mut l = Csc::with_rows(1);
     l.push(vec![(0, 1e-310)]);
-    let e = IncompleteCholesky::from_lower(&l).err().unwrap();
+    let e = IncompleteCholesky::from_lower(&l, "M").err().unwrap();
     assert_eq!(e.kind(), "argument");
 }
 

@@ -1,0 +1,53 @@
+//! How a driver takes a device at run time: work that any device can do, and what runs it.
+
+use crate::base::error::{Error, Result};
+use crate::base::processor::Processor;
+use crate::base::scalar::Scalar;
+use crate::cost::work::Work;
+use crate::device::elementwise::Elementwise;
+use crate::device::sparse::Sparse;
+use crate::device::stencil::Stencil;
+
+/// A device with every capability, in the precision `T` and in both.
+pub trait AnyDevice<T: Scalar>:
+    Elementwise<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+{
+}
+
+impl<T: Scalar, D> AnyDevice<T> for D where
+    D: Elementwise<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+{
+}
+
+/// Work that any device can do: a closure that is generic over the device.
+pub trait Routine {
+    type Value;
+
+    /// After an error it may be called again, on another device.
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Self::Value>;
+}
+
+/// The devices of one call: which one is for some work, and what runs work there.
+pub trait Dispatch {
+    /// Whether the user asked for single precision.
+    fn is_single(&self) -> bool;
+
+    /// The machine for this work.
+    fn processor(&self, work: Work) -> Processor;
+
+    /// Runs a routine on the machine for this work, in the precision that the user asked for, and
+    /// shows its progress. The CPU replaces a GPU of which [`Dispatch::recovers`] allows it.
+    fn run<R: Routine>(&self, work: Work, routine: &mut R) -> Result<R::Value>;
+
+    /// Runs a routine on this machine in double precision, and shows the progress of `work`.
+    fn run_on<R: Routine>(
+        &self,
+        processor: Processor,
+        work: Option<Work>,
+        routine: &mut R,
+    ) -> Result<R::Value>;
+
+    /// Whether the CPU may replace a GPU after this error, without the user having asked. If so,
+    /// the failure is noted.
+    fn recovers(&self, e: &Error) -> bool;
+}

@@ -5,6 +5,7 @@
 
 pub mod apart;
 pub mod calls;
+pub mod devices;
 pub mod matrices;
 pub mod place;
 pub mod residual;

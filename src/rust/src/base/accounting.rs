@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::base::processor::Processor;
 
-/// How hard to look for garbage: among young objects, or among all.
+/// How to collect garbage: among young objects, or among all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
     Light,
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(held(place), (0, 1));
         drop(two);
         assert_eq!(held(place), (0, 0));
-        // Far beyond the last one, too.
+        // Also far beyond the last one.
         let far = Share::new(Processor::Cuda(usize::MAX), 8);
         assert_eq!(held(Processor::Cuda(GPUS)), (8, 1));
         drop(far);

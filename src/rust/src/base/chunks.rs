@@ -21,7 +21,7 @@ pub const UNIT: usize = 4096;
 /// would be fresh memory, which the system hands out slowly.
 pub const BAND: usize = 1 << 21;
 
-/// So many entries in bands.
+/// Splits `entries` entries into bands of at most [`BAND`].
 pub fn bands(entries: usize) -> impl Iterator<Item = Range<usize>> {
     let from = (0..entries).step_by(BAND);
     from.map(move |first| first..entries.min(first + BAND))

@@ -97,7 +97,7 @@ pub(crate) const STACK: usize = 2 << 20;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A field of an error, on its way to an R condition.
+/// A field of an error, for an R condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
     Number(f64),

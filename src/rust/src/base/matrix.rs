@@ -36,7 +36,7 @@ pub enum Change {
     Down,
 }
 
-/// What of a matrix is brought to a device; the rest is zero there.
+/// The part of a matrix that is copied to a device; the rest is zero there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     All,
@@ -44,7 +44,8 @@ pub enum Part {
     Lower,
 }
 
-/// So many rows and columns of a matrix, from row `row` and column `col` on, counted from 0.
+/// A block of `rows` rows and `cols` columns of a matrix, from row `row` and column `col` on,
+/// counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     pub row: usize,

@@ -1,6 +1,6 @@
 //! [`Processor`] names a device: the CPU, or a GPU by its number.
 
-/// A machine.
+/// A device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processor {
     Cpu,

@@ -82,8 +82,8 @@ pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     Ok(v)
 }
 
-/// Memory for so many more entries of a vector, and for some beyond, so that growing step by step
-/// is not dear; an error where it is short.
+/// Reserves memory for `more` entries of a vector, and for some beyond, so that growing step by
+/// step is cheap. An error if memory is short.
 pub(crate) fn reserve<V>(v: &mut Vec<V>, more: usize) -> Result<()> {
     let entries = (v.len() as u64).saturating_add(more as u64);
     fallible(|| v.try_reserve(more)).map_err(|_| Error::HostMemory {
@@ -91,7 +91,7 @@ pub(crate) fn reserve<V>(v: &mut Vec<V>, more: usize) -> Result<()> {
     })
 }
 
-/// So many copies of a value, or an error where memory is short.
+/// `len` copies of a value, or an error if memory is short.
 pub(crate) fn filled<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
     let mut v = room(len)?;
     v.resize(len, value);

@@ -75,16 +75,16 @@ pub fn share(threads: usize, work: f64) -> usize {
     wanted
 }
 
-/// How many columns, of so many multiplications each, to update before the user is asked about
-/// stopping: a fraction of a second's worth.
+/// The number of columns, of `work` multiplications each, to update between two checks for
+/// interrupts: a fraction of a second.
 pub(crate) fn batch(threads: usize, work: usize) -> usize {
     let budget = 6e9 * threads as f64;
     ((budget / work.max(1) as f64) as usize).max(256)
 }
 
 /// Whether this process may use the pool: a forked child inherits its bookkeeping without its
-/// threads. The first to ask owns it, so this comes before every use. False, too, where memory is
-/// too short for its threads.
+/// threads. The first process that asks owns it, so every use must ask first. Also false if memory
+/// is too short for its threads.
 pub(crate) fn owns_pool() -> bool {
     let me = process::id();
     let mine = match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
@@ -143,8 +143,8 @@ fn start() -> bool {
     all
 }
 
-/// Both halves of a piece of work, at the same time if there are threads; each is told how many it
-/// has. `threads` must come from [`share`].
+/// Runs both halves of a piece of work, at the same time if there are threads. Each half gets the
+/// number of its threads. `threads` must come from [`share`].
 pub(crate) fn join<A: Send, B: Send>(
     threads: usize,
     a: impl FnOnce(usize) -> A + Send,

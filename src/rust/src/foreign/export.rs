@@ -13,8 +13,8 @@ use crate::base::scalar::Scalar;
 use crate::tiles::entries::{below, load};
 use crate::tiles::{Below, Buffer, PlainFile, TileFile};
 
-/// After so many bytes what was written is made durable, and the cache is told to forget it. Else
-/// it would drive out everything else.
+/// After each of these many bytes the data are synced to the disk and dropped from the page cache,
+/// which they would otherwise fill.
 const SETTLE: u64 = 256 << 20;
 
 /// What comes before the numbers.

@@ -14,8 +14,7 @@ use crate::tiles::{Buffer, Shape, TileFile};
 
 /// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.
 const AT_ONCE: usize = 4 << 20;
-/// Files that are longer would drive everything else out of the cache, so that it is told to forget
-/// what was read.
+/// Longer files would fill the page cache, so what was read of them is dropped from it.
 const LARGE: u64 = 1 << 30;
 /// Rows that are turned into columns at once: eight doubles are what a processor's cache moves at
 /// least.

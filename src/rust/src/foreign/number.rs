@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// The number itself where it is a `T`. By way of another type a NaN could change.
+/// The number itself if it is a `T`. A conversion through another type could change a NaN.
 fn same<T: Scalar, V: 'static>(v: V) -> Option<T> {
     (&v as &dyn Any).downcast_ref::<T>().copied()
 }

@@ -1,7 +1,7 @@
-//! Products: faer's kernel on one thread, over pieces that are spread here.
+//! Matrix products by faer's kernel, on several threads.
 //!
-//! Giving each thread its own rectangle of the result and a sequential product beats one product
-//! shared by all threads, which wakes and joins them for every block it packs.
+//! Each thread computes a rectangle of the result with faer's sequential product. That is faster
+//! than faer's parallel product, which wakes and joins all threads for every block that it packs.
 
 use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};

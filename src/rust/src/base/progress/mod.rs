@@ -20,41 +20,41 @@ pub use self::tiles::{begin_copy, phase, tick, watch, Moved, OnTiles, Paused};
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What the host language is told.
+/// A progress report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
-    /// Of all operations, from 0 to 1.
+    /// The share of all operations that is done, from 0 to 1.
     pub share: f64,
     /// Operations per second.
     pub rate: f64,
-    /// Seconds that are left if it goes on like this; infinite where nothing is done yet.
+    /// Estimated seconds to the end; infinite if nothing is done yet.
     pub left: f64,
     /// For a call that works on tiles.
     pub tiles: Option<OnTiles>,
 }
 
-/// Tells the user; `None` takes back what was shown.
+/// Shows a report; `None` erases what was shown.
 pub type Show = fn(Option<Report>);
 
 struct State {
     show: Show,
-    /// Tells this call from those before it.
+    /// Number of the call, different from those before it.
     call: u64,
     total: f64,
     queued: f64,
     done: f64,
-    /// Whether what is queued is done later.
+    /// Whether queued operations are done later, as on a GPU.
     later: bool,
     /// Whether a [`Part`] counts.
     in_part: bool,
     started: Instant,
     delay: Duration,
     told: Option<Instant>,
-    /// None of a call that has nothing to do with tiles.
+    /// None if the call does not work on tiles.
     phase: Option<&'static str>,
-    /// What is watched, and what each had moved before.
+    /// The counters that are watched, and the bytes that each had before.
     watched: Vec<(Arc<Moved>, u64)>,
-    /// Whether the work is to move bytes, of which `total` is the number.
+    /// Whether the work is to copy bytes; `total` is then their number.
     copies: bool,
 }
 
@@ -170,12 +170,12 @@ impl Drop for Call {
     }
 }
 
-/// There is more to do than was thought.
+/// Adds operations to the total.
 pub fn extend(flops: f64) {
     with(|s| s.total += flops);
 }
 
-/// So many operations more are done, or queued.
+/// Counts `flops` more operations as done, or as queued.
 pub fn advance(flops: f64) {
     let at = with(|s| {
         if !s.in_part {
@@ -248,7 +248,7 @@ pub fn part(flops: f64) -> Part {
 }
 
 impl Part {
-    /// So many of its operations are left.
+    /// Sets the number of operations of this part that are left.
     pub fn left(&self, flops: f64) {
         let Some((start, all)) = self.span else {
             return;

@@ -102,7 +102,7 @@ pub fn phase(name: &'static str) {
     with(|s| s.phase = Some(name));
 }
 
-/// What is moved from now on counts.
+/// Counts the bytes that are moved from now on.
 pub fn watch(moved: Arc<Moved>) {
     with(|s| {
         let before = moved.sum();
@@ -110,7 +110,7 @@ pub fn watch(moved: Arc<Moved>) {
     });
 }
 
-/// Time may have passed: of a call on tiles the user is told again.
+/// Reports the progress of a call on tiles again if enough time has passed.
 pub fn tick() {
     tell(|s| s.phase.and_then(|_| s.report()));
 }

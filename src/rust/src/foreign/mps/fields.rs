@@ -3,7 +3,7 @@
 
 use super::{Fault, Found};
 
-/// How the fields of a line are told apart.
+/// How the fields of a line are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Blanks separate fields, so that no name has one.
@@ -95,7 +95,7 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// A number, with Fortran's D for an exponent, too.
+    /// A number, also with Fortran's D for an exponent.
     pub fn number(&self, word: &[u8]) -> Found<f64> {
         let all = text(word).replace(['d', 'D'], "e");
         match all.parse::<f64>() {

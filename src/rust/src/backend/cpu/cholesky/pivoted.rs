@@ -1,4 +1,4 @@
-//! Cholesky factorization with the largest diagonal entry first.
+//! Cholesky factorization with diagonal pivoting: the largest remaining diagonal entry first.
 
 use faer::traits::math_utils::{is_nan, sqrt};
 use faer::Accum;

@@ -1,5 +1,5 @@
-//! Reductions. Numbers are taken together in pairs of pairs, in an order that does not depend on
-//! the number of threads.
+//! Reductions. Numbers are added pairwise, in an order that does not depend on the number of
+//! threads.
 
 use faer::MatRef;
 

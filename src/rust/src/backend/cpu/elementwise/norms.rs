@@ -1,4 +1,4 @@
-//! What a driver asks about a matrix.
+//! Norms, diagonals and other facts about a matrix that drivers ask for.
 
 use faer::MatRef;
 

@@ -1,4 +1,4 @@
-//! Long passes over matrices in bands, between which the user is asked about stopping.
+//! Passes over large matrices in bands, with a check for interrupts between bands.
 
 use crate::base::error::Result;
 use crate::base::interrupt;

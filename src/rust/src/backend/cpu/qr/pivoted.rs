@@ -1,4 +1,4 @@
-//! QR with the column of largest remaining norm next: LAPACK's `geqp3`.
+//! QR factorization with column pivoting, as LAPACK's `geqp3`.
 
 use faer::MatMut;
 

@@ -1,4 +1,4 @@
-//! Cholesky factors in single precision by way of double.
+//! Cholesky factors in single precision, computed in double precision.
 
 use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};

@@ -20,8 +20,8 @@ pub(crate) struct Buffer {
     beside: bool,
 }
 
-/// What is tried before a lack of memory is an error: what freed memory the pool keeps goes back to
-/// the driver, then what young garbage holds, then what any does.
+/// Remedies before a lack of memory is an error: release the freed memory that the pool keeps; then
+/// collect young garbage; then collect all garbage.
 const REMEDIES: [Option<Search>; 3] = [None, Some(Search::Light), Some(Search::Full)];
 
 impl Buffer {

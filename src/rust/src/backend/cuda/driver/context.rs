@@ -35,7 +35,7 @@ pub(crate) struct Context {
     pub staging: Mutex<Option<Staging>>,
     /// Pinned memory for tiles that no call uses, all of one size.
     pub kept: Mutex<Vec<Pages>>,
-    /// Whether some could not be pinned.
+    /// Whether an attempt to pin memory failed.
     pub unpinned: AtomicBool,
     pub pool: Pool,
     pid: u32,
@@ -61,7 +61,7 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// None where somebody has it now.
+/// None if the lock is taken.
 pub(crate) fn try_lock<T>(m: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match m.try_lock() {
         Ok(guard) => Some(guard),
@@ -99,7 +99,7 @@ pub(super) fn error_name(code: CUresult) -> String {
     }
 }
 
-/// Codes after which a context does nothing any more.
+/// Codes after which a context is unusable.
 fn is_fatal(code: CUresult) -> bool {
     let c = code as i32;
     // 214 uncorrectable ECC error, 220 NVLink, 226 contained error; 700-721 illegal access,

@@ -20,7 +20,7 @@ enum Blocks {
     Cluster,
 }
 
-/// Blocks of a cluster that every device with clusters takes.
+/// Size of a cluster that every device with clusters supports.
 const PORTABLE_CLUSTER: usize = 8;
 
 impl Context {
@@ -63,7 +63,7 @@ impl Context {
     }
 
     /// As [`Context::launch_shared`], for blocks that are one cluster. [`Context::takes_cluster`]
-    /// has said that it can be.
+    /// must have returned true.
     pub(crate) fn launch_cluster<T: Scalar>(
         &self,
         kernel: Kernel,

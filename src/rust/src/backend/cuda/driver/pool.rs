@@ -5,14 +5,14 @@ use cudarc::driver::sys::{self, CUresult};
 use super::context::check;
 use crate::base::error::Result;
 
-/// Of the GPU's memory a pool keeps this part, when it is freed, for the next call instead of
-/// giving it back to the driver.
+/// A pool keeps up to this fraction (one of `KEEPS`) of the GPU's memory, when it is freed, for the
+/// next call.
 const KEEPS: u64 = 8;
 
-/// The driver is told of what is in use when that has passed a multiple of so many bytes.
+/// The threshold of the driver is renewed when the bytes in use pass a multiple of this.
 const STEP: u64 = 256 << 20;
 
-/// A memory pool, and how many bytes it keeps that are not in use. Null where the driver has none.
+/// A memory pool, and how many bytes it keeps that are not in use. Null if the driver has no pools.
 #[derive(Clone, Copy)]
 pub(crate) struct Pool {
     pub handle: sys::CUmemoryPool,
@@ -20,9 +20,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// So many bytes are in use instead of so many before. What the driver takes for a threshold
-    /// counts these, too: where they alone are above it, each small buffer would be given back at
-    /// once, and made anew, which takes longer than most of what is done in it.
+    /// Tells the pool that `now` bytes are in use instead of `before`. The driver's threshold
+    /// includes them. If they alone exceeded it, each small buffer would be released at once and
+    /// allocated again, which takes longer than most work in it.
     pub(super) fn in_use(&self, before: u64, now: u64) {
         if self.handle.is_null() || before / STEP == now / STEP {
             return;

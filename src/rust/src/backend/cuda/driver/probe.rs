@@ -22,7 +22,7 @@ fn unavailable(reason: impl Into<String>) -> Error {
     }
 }
 
-/// What a forked child gets.
+/// The error in a forked child.
 pub(crate) fn forked() -> Error {
     unavailable(
         "a GPU opened before fork() cannot be used in the child process: use device = \"cpu\" \
@@ -48,7 +48,7 @@ pub(crate) fn driver() -> Result<()> {
 }
 
 fn start(started: &mut Option<u32>) -> Result<()> {
-    // Looked for once: where it is missing, the search through all its names takes more than a
+    // Searched once: if the library is missing, the search through all its names takes more than a
     // millisecond.
     static PRESENT: OnceLock<bool> = OnceLock::new();
     // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.
@@ -185,7 +185,8 @@ fn name_and_memory(ordinal: usize) -> Result<(String, u64)> {
     Ok((String::from_utf8_lossy(text).into_owned(), total as u64))
 }
 
-/// Every step from this process to a GPU that computes, in order; stops where none can follow.
+/// Checks every step from this process to a GPU that computes, in order, and stops at the first one
+/// after which none can follow.
 pub fn probe() -> Vec<ProbeStep> {
     let mut steps = Vec::new();
     // SAFETY: loads the driver library if it is there; its initialisers are the vendor's.

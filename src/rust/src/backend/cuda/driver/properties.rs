@@ -19,9 +19,9 @@ pub(crate) struct Properties {
     pub driver: i32,
     /// Cycles per second, at most.
     pub clock: f64,
-    /// Bytes of shared memory that one block can be given.
+    /// Largest shared memory of one block, in bytes.
     pub shared: usize,
-    /// Whether a launch can be had whose blocks are all resident together.
+    /// Whether cooperative launches are supported, whose blocks are all resident together.
     pub cooperative: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 pub(crate) struct SplitKWorkspace {
     partial: Buffer,
     flags: Buffer,
-    /// What a block's flag is when its sum is there; another number in each launch.
+    /// The value of a block's flag when its sum is complete; a new number in each launch.
     epoch: i32,
     blocks: usize,
 }
@@ -25,10 +25,10 @@ impl SplitKWorkspace {
         })
     }
 
-    /// Whether the first or the second of the device's workspaces is there; where it is not, one of
-    /// this size is made.
+    /// Whether the first or second workspace of the device exists. If not, one of this size is
+    /// allocated.
     ///
-    /// Too little memory is no failure: tiles are not shared then.
+    /// Too little memory is no error: tiles are not shared then.
     pub(crate) fn prepare(
         ctx: &'static Context,
         which: usize,

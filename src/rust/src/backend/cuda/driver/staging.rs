@@ -16,7 +16,7 @@ use crate::base::threads::{owns_pool, wanted};
 
 /// Bytes of a slot.
 pub(crate) const SLOT: usize = 2 << 20;
-/// Slots of a lane: one that is filled or emptied, and two on their way.
+/// Slots of a lane: one that is filled or emptied, and two in flight.
 pub(crate) const SLOTS: usize = 3;
 /// More threads copy no faster than the bus takes it.
 const LANES: usize = 16;
@@ -30,7 +30,7 @@ pub(crate) struct Staging {
 // SAFETY: the memory belongs to this value alone and may be used from any thread.
 unsafe impl Send for Staging {}
 
-/// What one worker has.
+/// The slots of one worker.
 pub(crate) struct Lane {
     pub slots: [Slot; SLOTS],
     /// The slot to be used next.
@@ -111,14 +111,14 @@ impl Drop for Staging {
         if self.ctx.bind().is_err() {
             return;
         }
-        // What was sent may still be on its way.
+        // Copies may still be in flight.
         for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
             let _ = slot.wait(self.ctx);
         }
         for lane in &self.lanes {
             destroy(&lane.slots);
         }
-        // SAFETY: allocated by cuMemHostAlloc; nothing is on its way any more.
+        // SAFETY: allocated by cuMemHostAlloc; no copy is in flight any more.
         let _ = unsafe { sys::cuMemFreeHost(self.memory.cast()) };
     }
 }

@@ -19,10 +19,11 @@ use crate::base::progress;
 /// Steps that may be queued behind the one that runs: an interrupt waits for no more than these.
 const FENCES_AHEAD: usize = 4;
 
-/// Longest launches' worth of steps that may be queued, where it is more than one step.
+/// Steps that may be queued, in units of the longest launch, if there is more than one step.
 const LAUNCHES_AHEAD: f64 = 1.0;
 
-/// A wait so short is spent asking: the shortest sleep takes longer than small factorizations.
+/// Waits up to this long poll without sleeping: the shortest sleep takes longer than small
+/// factorizations.
 const EAGER: Duration = Duration::from_millis(4);
 
 /// Events recorded in the stream, the oldest first, and those free for another use.
@@ -32,17 +33,17 @@ pub(crate) struct Fences {
     free: Vec<Event>,
 }
 
-/// What lies between two fences.
+/// The work between two fences.
 struct Step {
     end: Event,
     /// The operations that are done when it is.
     done: progress::Mark,
-    /// What it takes, in launches of the longest kind.
+    /// Its time, in units of the longest launch.
     launches: f64,
 }
 
 impl Fences {
-    /// The oldest step, where too many are queued.
+    /// The oldest step if too many are queued.
     fn excess(&mut self) -> Option<Step> {
         let launches: f64 = self.queued.iter().map(|step| step.launches).sum();
         let many = self.queued.len() > FENCES_AHEAD;
@@ -62,12 +63,12 @@ unsafe impl Send for Event {}
 thread_local! {
     /// Whether this thread is in [`Context::beside`].
     static BESIDE: Cell<bool> = const { Cell::new(false) };
-    /// What [`Context::leaving`] leaves.
+    /// Multiprocessors that [`Context::leaving`] leaves free.
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What a variable of this thread was, and is again when this is dropped: after a panic, too, which
-/// ends a call but not the session.
+/// Restores a variable of this thread when it is dropped, also after a panic, which ends a call but
+/// not the session.
 struct Restored<V: Copy + 'static> {
     variable: &'static LocalKey<Cell<V>>,
     before: V,
@@ -89,12 +90,14 @@ impl<V: Copy> Drop for Restored<V> {
 }
 
 impl Context {
-    /// Marks a short step in the stream and waits while too many are queued. Between panels.
+    /// Marks the end of a short step in the stream, and waits while too many are queued. Called
+    /// between panels.
     pub(crate) fn fence(&self) -> Result<()> {
         self.fence_after(0.0)
     }
 
-    /// As [`Context::fence`], after a step that takes as long as so many of the longest launches.
+    /// Like [`Context::fence`], after a step that takes as long as `launches` of the longest
+    /// launches.
     pub(crate) fn fence_after(&self, launches: f64) -> Result<()> {
         self.bind()?;
         let step = Step {
@@ -110,7 +113,8 @@ impl Context {
             self.await_event(step.end)?;
             progress::reached(step.done);
         }
-        // Here too: steps shorter than it takes the host to queue them are never waited for.
+        // Polls here as well, since nobody waits for steps that are shorter than the time to queue
+        // them.
         self.or_drain(interrupt::poll())
     }
 
@@ -139,19 +143,19 @@ impl Context {
         self.order(self.up, self.stream)
     }
 
-    /// The end of all that is queued now.
+    /// An event that marks the end of everything queued now.
     pub(crate) fn mark(&self) -> Result<Event> {
         self.bind()?;
         self.record()
     }
 
-    /// The end of all that is queued in that stream now.
+    /// An event that marks the end of everything queued in that stream now.
     pub(crate) fn mark_in(&self, stream: sys::CUstream) -> Result<Event> {
         self.bind()?;
         self.record_in(stream)
     }
 
-    /// Whether all is done that was queued before a mark.
+    /// Whether everything queued before a mark is done.
     pub(crate) fn is_past(&self, mark: &Event) -> Result<bool> {
         // SAFETY: the event was recorded in this context.
         match unsafe { sys::cuEventQuery(mark.0) } {
@@ -160,7 +164,7 @@ impl Context {
         }
     }
 
-    /// What is queued in a stream from now on waits for a mark.
+    /// Makes everything queued in a stream from now on wait for a mark.
     pub(crate) fn wait_in(&self, stream: sys::CUstream, mark: &Event) -> Result<()> {
         // SAFETY: event and stream belong to this context, which the caller made current.
         let code = unsafe { sys::cuStreamWaitEvent(stream, mark.0, 0) };
@@ -172,7 +176,7 @@ impl Context {
         lock(&self.fences).free.push(mark);
     }
 
-    /// The one stream waits for all that is queued in the other.
+    /// Makes stream `second` wait for everything queued in `first`.
     fn order(&self, first: sys::CUstream, second: sys::CUstream) -> Result<()> {
         self.bind()?;
         let event = self.record_in(first)?;
@@ -196,7 +200,7 @@ impl Context {
         }
     }
 
-    /// Where kernels go now.
+    /// The stream to which kernels go now.
     pub(crate) fn stream_now(&self) -> sys::CUstream {
         self.stream_of(BESIDE.get())
     }

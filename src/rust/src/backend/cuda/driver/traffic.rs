@@ -11,7 +11,7 @@ pub(crate) fn bytes_moved() -> (u64, u64) {
     (UP.load(Ordering::Relaxed), DOWN.load(Ordering::Relaxed))
 }
 
-/// Counts bytes on their way.
+/// Adds to the counts when a copy starts.
 pub(crate) fn count(up: usize, down: usize) {
     UP.fetch_add(up as u64, Ordering::Relaxed);
     DOWN.fetch_add(down as u64, Ordering::Relaxed);

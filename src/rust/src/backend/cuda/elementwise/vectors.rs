@@ -1,4 +1,4 @@
-//! Vectors as the columns of a matrix, a few of them to a launch.
+//! The columns of a matrix as vectors for kernels, a few of them in each launch.
 
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::matrix::views::Matrix;

@@ -240,7 +240,7 @@ pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
     mirror(ctx, c)
 }
 
-/// The lower triangle of a square matrix above its diagonal, too.
+/// Copies the lower triangle of a square matrix to the upper one.
 pub(crate) fn mirror<T: Scalar>(ctx: &'static Context, c: View<T>) -> Result<()> {
     let tiles = c.rows.div_ceil(32);
     ctx.launch::<T>(MIRROR, tiles * tiles, 1, 256, &args![c.rows, c.ptr, c.ld()])

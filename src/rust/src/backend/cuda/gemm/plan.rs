@@ -1,12 +1,10 @@
-//! How a product in tiles is cut: into which tiles and launches, and whether tiles are shared
-//! between blocks.
+//! Plans a product in tiles: which tiles and launches, and whether several blocks share a tile.
 //!
-//! Whole tiles are handed out in rounds, so that a last round of few tiles leaves most of a GPU
-//! idle. Tiles that are cut along their depth (streamed) fill it, for the price of adding the parts
-//! up. The cheaper way is chosen by an estimate of the time that the busiest multiprocessor takes.
-//! Its constants, with those of each shape in `gemm/shapes.rs`, were fitted to an H200, but for
-//! those of small tiles in single precision, which are estimated; what they decide between lies
-//! within some microseconds.
+//! Whole tiles run in rounds, and a last round of few tiles leaves most of a GPU idle. Tiles that
+//! are split along their depth keep all multiprocessors busy, but their partial sums must be added.
+//! The plan with the smaller estimated time of the busiest multiprocessor is chosen. The constants
+//! of the estimate, with those in `gemm/shapes.rs`, were fitted to an H200. Those of small tiles in
+//! single precision are estimated; plans between which they decide differ by some microseconds.
 
 use super::shapes::{Shape, SLAB};
 

@@ -1,5 +1,5 @@
-//! Plans on a machine like the H200: what was measured to be fastest is chosen, and what was
-//! planned can be done.
+//! Plans on a machine like the H200: the plan measured to be fastest is chosen, and each plan can
+//! be carried out.
 
 use crate::backend::cuda::gemm::plan::*;
 

@@ -1,4 +1,4 @@
-//! The kinds of tiles that products are made of: how big and how fast they are, and their kernels.
+//! The shapes of tiles of products: size, estimated times, and kernels.
 
 use crate::backend::cuda::driver::kernels::{Family, Kernel};
 use crate::backend::cuda::matrix::operand::Layout;

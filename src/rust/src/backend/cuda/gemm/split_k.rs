@@ -1,4 +1,4 @@
-//! The workspace of products whose tiles are shared by several blocks: made at the size that the
+//! Allocates the workspace of products whose tiles several blocks share, in the size that the tile
 //! shapes need.
 
 use super::shapes::Shape;

@@ -1,5 +1,5 @@
-//! Products in tiles in every way they can be cut, on integers: sums are exact, so that one wrong
-//! or missing term shows.
+//! Products in tiles, with every way of splitting. Entries are integers and sums exact, so that one
+//! wrong or missing term is found.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::Kind;

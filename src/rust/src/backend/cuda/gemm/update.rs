@@ -1,4 +1,4 @@
-//! What a product writes: which triangle, and with which factors.
+//! What a product writes: which triangle of C, and the factors alpha and beta.
 
 use crate::base::scalar::Scalar;
 

@@ -70,8 +70,8 @@ impl Cut {
     }
 }
 
-/// `C <- alpha A B + beta C` where C has one column or one row. False where it is no such product,
-/// or there is no room: nothing is done.
+/// `C <- alpha A B + beta C` where C has one column or one row. False, with nothing done, if it is
+/// no such product or memory is too small.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,

@@ -1,5 +1,6 @@
-//! Exchanges of rows after the panel or the pipeline that found them: lists of moves, carried out
-//! on other columns at once or, on those to the left, all together at the end.
+//! Row exchanges, after a panel or a pipeline has found the pivots: lists of moves. They are
+//! applied to columns on the right at once, and to columns on the left at once or all together at
+//! the end.
 
 use std::mem::size_of;
 
@@ -47,8 +48,8 @@ impl Late {
         Late { blocks, lists }
     }
 
-    /// What `exchanges_compose_lists` is told: for each block the first row that moves and the
-    /// first list that it needs; then for each list its place and room.
+    /// The table for kernel `exchanges_compose_lists`: for each block the first row that moves and
+    /// the first list that it needs; then for each list its place and room.
     fn table(&self) -> Vec<i32> {
         let of_block = |&(_, end): &(usize, usize)| {
             let before = self.lists.partition_point(|(first, _)| *first < end);

@@ -1,4 +1,4 @@
-//! Exchanges left for the end: which of them each block of columns is given.
+//! Deferred row exchanges: which of them each block of columns gets.
 
 use crate::backend::cuda::lu::exchange::*;
 use crate::backend::cuda::lu::pipeline::pipelines;

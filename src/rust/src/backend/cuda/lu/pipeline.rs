@@ -1,4 +1,4 @@
-//! LU in pipelines (`kernels/lu/lu_pipeline.cu`).
+//! LU factorization in pipelines of columns (`kernels/lu/lu_pipeline.cu`).
 
 use std::mem::size_of;
 

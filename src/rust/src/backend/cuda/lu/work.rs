@@ -1,4 +1,4 @@
-//! The workspace of a factorization.
+//! The workspace of an LU factorization.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
@@ -6,7 +6,7 @@ use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::Plan;
 use crate::base::progress;
 
-/// What the panels share.
+/// The matrix, and the workspace that all panels share.
 pub(crate) struct Work<T> {
     pub ctx: &'static Context,
     pub a: View<T>,
@@ -15,14 +15,14 @@ pub(crate) struct Work<T> {
     pub pivots: Buffer,
     pub zero: Buffer,
     pub lists: Buffer,
-    /// Room for a cluster's panel of so many rows, if there is one.
+    /// Memory for the panel of a cluster and its number of rows, if there is one.
     pub cluster: Option<(usize, Buffer)>,
     /// Which columns are factored in pipelines, and room for their messages.
     pub plan: Plan,
     pub(super) messages: Buffer,
     /// Exchanges of rows that are left for the end, if any are.
     pub deferred: Option<Deferred>,
-    /// What the user is told.
+    /// The progress of the factorization.
     pub(super) all: progress::Part,
 }
 

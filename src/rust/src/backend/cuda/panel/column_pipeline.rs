@@ -1,6 +1,6 @@
-//! Pipelines of columns: a launch factors as many as its blocks hold, each of which sends its
-//! columns on to those behind it (`kernels/common/column_pipeline.cuh`). Which kernel takes how
-//! many rows, which columns make a launch, and what it is started with.
+//! Plans pipelines of columns. One launch factors as many columns as its blocks hold, and each
+//! block sends its columns on to the blocks behind it (`kernels/common/column_pipeline.cuh`). The
+//! plan says which columns form a launch, which kernel runs it, and with which arguments.
 
 use std::mem::size_of;
 

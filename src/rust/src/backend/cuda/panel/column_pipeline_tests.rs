@@ -1,4 +1,4 @@
-//! Which columns make a launch, and that what it is given has room.
+//! Which columns form a launch, and that the buffers of a launch are large enough.
 
 use crate::backend::cuda::lu::exchange::MOVING_THREADS;
 use crate::backend::cuda::lu::work::CLUSTER_PANEL;

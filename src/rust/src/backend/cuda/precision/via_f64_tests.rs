@@ -1,4 +1,4 @@
-//! Tests of the copies in the other precision, and of what is done by way of them.
+//! Tests of copies in the other precision, and of computations with them.
 
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::precision::via_f64::*;

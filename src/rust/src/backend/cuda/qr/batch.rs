@@ -1,4 +1,4 @@
-//! Least squares for many problems: a block to each, in its shared memory.
+//! Least squares for many problems: one block solves one problem in its shared memory.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;

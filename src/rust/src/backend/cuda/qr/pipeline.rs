@@ -1,4 +1,5 @@
-//! QR in pipelines (`kernels/qr/qr_pipeline.cu`), and what their reflectors change.
+//! QR factorization in pipelines of columns (`kernels/qr/qr_pipeline.cu`), and their reflectors
+//! applied to other columns.
 
 use std::mem::size_of;
 

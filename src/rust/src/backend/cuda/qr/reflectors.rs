@@ -283,7 +283,7 @@ pub(crate) struct Part<T> {
 }
 
 /// Applies the reflectors of the parts, one after the other. V and T of the next part are computed
-/// during the products of each, if there are two blocks to alternate. The user is told of `flops`
+/// during the products of each, if there are two blocks to alternate. Progress counts `flops`
 /// operations in all.
 pub(super) fn apply_in_turns<T: Scalar>(
     ctx: &'static Context,

@@ -74,8 +74,8 @@ pub(crate) fn cholesky<T: Scalar>(
     }
 }
 
-/// `x` becomes its LU factors in `a`: the left block is factored while the right one is on its way.
-/// Also `||x||_1`.
+/// Computes the LU factors of `x` in `a`: the left block is factored while the right one is
+/// uploaded. Also returns `||x||_1`.
 pub(crate) fn lu<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -161,9 +161,10 @@ pub(crate) fn solve_factored<T: Scalar>(
     unsafe { pass(ctx, Part::All, &up, &parts(to, blocks), work) }
 }
 
-/// LAPACK's QR factors of `x`, with as many rows as columns at least, in `out`. `finish` is given
-/// what is known of each block when it is factored, and says by what its trapezoids are scaled on
-/// their way home; or that this was in vain, which is None.
+/// LAPACK's QR factors of `x`, which has at least as many rows as columns, in `out`. `finish` gets
+/// the facts about each factored block, and returns the factors by which its trapezoids are scaled
+/// before the download. If it returns None, the factorization is abandoned, and this function
+/// returns None.
 pub(crate) fn qr<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
@@ -189,7 +190,7 @@ pub(crate) fn qr<T: Scalar>(
             Some(below) => qr::householder::scale_trapezoids(ctx, &below, &[], block),
             None => {
                 in_vain = true;
-                // Ends the flow; nobody is told of it.
+                // Ends the transfer; the error is not reported.
                 Err(Error::Interrupted)
             }
         }

@@ -22,7 +22,7 @@ use crate::base::scalar::Scalar;
 
 /// Results of fewer bytes are one panel.
 const LEAST: usize = 8 << 20;
-/// Panels beyond this size begin and end late.
+/// Larger panels would start late and end late.
 const MOST: usize = 64 << 20;
 
 /// Columns of a panel: some eight panels, in whole tiles.

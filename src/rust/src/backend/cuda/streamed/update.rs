@@ -14,13 +14,13 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Part};
 use crate::base::scalar::Scalar;
 
-/// Blocks of columns: of more, each launch would have too few columns for the GPU; after fewer,
-/// more of the last one's way home is alone.
+/// Number of blocks of columns. With more, each launch would have too few columns for the GPU. With
+/// fewer, the download of the last block overlaps with less.
 pub(crate) const BLOCKS: usize = 8;
 
-/// The factor that V, on the device, makes of `r` in `out`, zero below the diagonal. Blocks of an
-/// update go home as soon as they are changed; those of a downdate are all on the device before,
-/// and `look` is given them. None where this is not for this path.
+/// Updates or downdates the factor `r` by V, which is on the device, into `out`, with zeros below
+/// the diagonal. Blocks of an update are downloaded as soon as they are changed. A downdate first
+/// uploads all blocks and passes them to `look`. None if the operands do not suit this path.
 pub(crate) fn change<T: Scalar>(
     ctx: &'static Context,
     change: Change,

@@ -12,10 +12,10 @@ use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 
-/// Smaller matrices pass as one: what is gained is less than what smaller blocks cost.
+/// Smaller matrices are copied as one block: small blocks cost more than the overlap saves.
 const LEAST: usize = 64 << 20;
 
-/// Columns of a block, and its number of them.
+/// For each block its first column and its number of columns.
 pub(crate) type Blocks = Vec<(usize, usize)>;
 
 /// All columns as `count` blocks, in whole tiles.
@@ -33,13 +33,13 @@ pub(crate) fn parts<T: Scalar>(pair: HostDevicePair<T>, blocks: &Blocks) -> Vec<
     blocks.iter().map(part).collect()
 }
 
-/// As [`blocks`] where a matrix of this shape is large enough, else none.
+/// Like [`blocks`], or none if a matrix of this shape is too small.
 pub(crate) fn worthwhile<T>((rows, cols): (usize, usize), count: usize) -> Option<Blocks> {
     let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
     Some(blocks(cols, count)).filter(|b| bytes >= LEAST && b.len() > 1)
 }
 
-/// What the work on the blocks knows of their ways.
+/// The interface by which the computation waits for blocks and releases them.
 pub(crate) struct BlockPipeline<'f> {
     ctx: &'static Context,
     flow: &'f CopyEngine,
@@ -47,21 +47,21 @@ pub(crate) struct BlockPipeline<'f> {
 }
 
 impl BlockPipeline<'_> {
-    /// What is queued from now on finds block `i` on the device.
+    /// Makes everything queued from now on wait for the upload of block `i`.
     pub(crate) fn arrive(&self, i: usize) -> Result<()> {
         self.flow.await_stage(i)?;
         self.ctx.join_up()
     }
 
-    /// Lets blocks up to number `i` go home as soon as all that is queued now is done.
+    /// Releases blocks up to number `i` for download, once everything queued now is done.
     pub(crate) fn leave(&self, i: usize) -> Result<()> {
         self.flow.release(self.ends[i])
     }
 }
 
-/// `part` of each block of `up` comes to the device, and of each of `down` goes home, while `work`
-/// goes on, on this thread. On success all are where they belong, if `work` let them leave. `None`
-/// where there is no staging memory: nothing is done.
+/// Uploads `part` of each block of `up` and downloads `part` of each block of `down`, while `work`
+/// runs on this thread. On success all copies are done, if `work` released all blocks. `None`, with
+/// nothing done, if there is no staging memory.
 ///
 /// # Safety
 /// The memory of all blocks exists until this returns, on both sides; the host's of `down` is
@@ -88,7 +88,7 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
         home.extend(block.pieces(part, fetch));
         ends.push(home.len());
     }
-    // Of blocks that follow one another without gaps.
+    // The pages are touched early only if the blocks are adjacent.
     let pages = match down.first() {
         Some(first) if first.pitch == first.rows => {
             let cols: usize = down.iter().map(|b| b.cols).sum();

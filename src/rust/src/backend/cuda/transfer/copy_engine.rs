@@ -20,17 +20,17 @@ use crate::base::error::{Error, Result};
 use crate::base::host_memory::Pages;
 use crate::base::interrupt;
 
-/// So many pieces are too much for the processor's cache.
+/// This many chunks exceed the processor's cache.
 const MANY: usize = 64;
 
-/// So long a wait is spent asking without a pause.
+/// Waits up to this long poll without sleeping.
 const EAGER: Duration = Duration::from_micros(200);
 
-/// What goes up, in stages, and what comes down.
+/// A transfer: chunks to upload, in stages, and chunks to download.
 pub(crate) struct CopyEngine {
     ctx: &'static Context,
     up: Vec<CopyChunk>,
-    /// Where each stage of `up` ends, and how many of its pieces are not yet in the stream.
+    /// The end of each stage in `up`, and the number of its chunks not yet in the stream.
     stages: Vec<(usize, AtomicUsize)>,
     down: Vec<CopyChunk>,
     threads: usize,
@@ -38,9 +38,9 @@ pub(crate) struct CopyEngine {
     pages: Option<Pages>,
     next_up: AtomicUsize,
     next_down: AtomicUsize,
-    /// So many pieces of `down` may be fetched.
+    /// Number of chunks of `down` that may be downloaded.
     ready: AtomicUsize,
-    /// To where `down` is ready when what has been computed.
+    /// For each release, the end of its chunks in `down` and the event that they wait for.
     marks: Mutex<Vec<(usize, Event)>>,
     at_work: AtomicUsize,
     stop: AtomicBool,
@@ -48,8 +48,8 @@ pub(crate) struct CopyEngine {
 }
 
 impl CopyEngine {
-    /// `up` in stages, each of some pieces; at most so many threads; `pages` are those of the
-    /// memory where `down` goes, which outlives this.
+    /// `up` has the chunks of each stage. At most `threads` threads copy. `pages` are those of the
+    /// host memory that `down` is written to, which must outlive this value.
     pub(crate) fn new(
         ctx: &'static Context,
         up: Vec<Vec<CopyChunk>>,
@@ -82,12 +82,12 @@ impl CopyEngine {
         }
     }
 
-    /// Moves everything while `drive` runs on this thread; returns when both are done, and all of
+    /// Copies all chunks while `drive` runs on this thread. Returns when both are done, and all of
     /// `down` is on the host.
     ///
     /// # Safety
-    /// Every piece's memory exists, on the host and on the device, until this returns; what comes
-    /// down is written by nobody else.
+    /// The memory of every chunk exists, on the host and on the device, until this returns. Nobody
+    /// else writes the host memory of `down`.
     pub(crate) unsafe fn run(
         &self,
         staging: &mut Stage,
@@ -97,7 +97,7 @@ impl CopyEngine {
         let pieces = self.up.len() + self.down.len();
         let count = lanes.len().min(pieces).min(self.threads);
         self.at_work.store(count, Ordering::SeqCst);
-        // Memory that is still copied to is not given back, whatever ends this.
+        // Waits for copies in flight before their memory is released, also after a panic.
         let _drained = OnDrop(|| {
             if std::thread::panicking() {
                 let _ = self.ctx.or_drain::<()>(Err(Error::Interrupted));
@@ -118,7 +118,7 @@ impl CopyEngine {
                     }
                 });
             }
-            // Whatever happens here, the workers are not waited for in vain.
+            // The workers stop, however this scope ends.
             let _over = OnDrop(|| self.stop.store(true, Ordering::SeqCst));
             drive(self).and_then(|()| self.finish())
         });
@@ -126,17 +126,17 @@ impl CopyEngine {
         for (_, mark) in lock(&self.marks).drain(..) {
             self.ctx.forget(mark);
         }
-        // The first failure explains the others. Slots may still be on their way after one.
+        // The first failure explains the others. Copies may still be in flight after one.
         self.ctx.or_drain(failed.map_or(driven, Err))
     }
 
-    /// Waits until all pieces of a stage are in the stream that goes up.
+    /// Waits until all chunks of a stage are in the upload stream.
     pub(crate) fn await_stage(&self, stage: usize) -> Result<()> {
         self.wait_until(|| self.stages[stage].1.load(Ordering::Acquire) == 0)
     }
 
-    /// Lets the first `pieces` pieces come down, once all that is queued now in the stream that
-    /// computes is done.
+    /// Releases the first `pieces` chunks for download, once everything queued now in the compute
+    /// stream is done.
     pub(crate) fn release(&self, pieces: usize) -> Result<()> {
         let mark = self.ctx.mark()?;
         lock(&self.marks).push((pieces, mark));
@@ -144,7 +144,7 @@ impl CopyEngine {
         Ok(())
     }
 
-    /// What comes down next waits for the computation of piece i.
+    /// Makes the next download wait for the computation of chunk `i`.
     fn await_mark(&self, i: usize) -> Result<()> {
         let marks = lock(&self.marks);
         let at = marks.partition_point(|(end, _)| *end <= i);
@@ -162,7 +162,7 @@ impl CopyEngine {
         let start = Instant::now();
         while !done() {
             if self.stop.load(Ordering::Relaxed) {
-                // The worker's own error takes this one's place.
+                // The error of the worker replaces this one.
                 return Err(Error::Interrupted);
             }
             if start.elapsed() < EAGER {
@@ -179,7 +179,7 @@ impl CopyEngine {
         self.ctx.bind()?;
         let mut coming: VecDeque<(Slot, CopyChunk)> = VecDeque::new();
         while !self.stop.load(Ordering::Relaxed) {
-            // A slot whose piece is still to be copied to the host is not for another one.
+            // A slot is not reused while its chunk is not yet copied to the host.
             if coming.front().is_none_or(|(slot, _)| *slot != lane.peek()) {
                 if let Some(i) = claim(&self.next_up, self.up.len()) {
                     self.send(lane.next(), i)?;
@@ -227,7 +227,7 @@ impl CopyEngine {
     }
 }
 
-/// Does something at the end of a block, however that comes.
+/// Runs a function at the end of a scope, also after a panic.
 struct OnDrop<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnDrop<F> {
@@ -236,7 +236,7 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-/// The next of so many, for one worker.
+/// Claims the next index below `end` for one worker.
 fn claim(next: &AtomicUsize, end: usize) -> Option<usize> {
     next.fetch_update(Ordering::AcqRel, Ordering::Acquire, |i| {
         (i < end).then_some(i + 1)

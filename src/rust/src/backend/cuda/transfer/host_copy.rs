@@ -9,7 +9,7 @@ use crate::base::host_memory::{copy_past_cache, Pages, HUGE_PAGE};
 /// Memory smaller than this is touched by the copy itself.
 const LARGE: usize = 4 << 20;
 
-/// The pages of a result that is to be written, huge ones where the system gives them.
+/// The pages of a result that will be written, huge ones if the system has them.
 ///
 /// # Safety
 /// The memory outlives the value.
@@ -33,8 +33,8 @@ pub(crate) unsafe fn gather(piece: &CopyChunk, slot: *mut u8, past_cache: bool) 
     }
 }
 
-/// From a slot to R's memory, perhaps past the processor's cache; what of the columns is not in the
-/// triangle becomes zero.
+/// From a slot to R's memory, perhaps past the processor's cache; entries outside the triangle
+/// become zero.
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
@@ -54,8 +54,8 @@ pub(crate) unsafe fn scatter(piece: &CopyChunk, slot: *const u8, past_cache: boo
     }
 }
 
-/// Threads that touch pages while something else goes on; they stop, and are waited for, when this
-/// is dropped.
+/// Threads that touch pages during other work. When this is dropped they stop, and it waits for
+/// them.
 pub(crate) struct FirstTouch {
     shared: Arc<Shared>,
 }
@@ -67,7 +67,7 @@ struct Shared {
 }
 
 impl FirstTouch {
-    /// Begins on so many of the pool's threads.
+    /// Starts on this number of the pool's threads.
     ///
     /// # Safety
     /// The memory must outlive the value, which must be dropped.

@@ -20,9 +20,9 @@ use crate::base::scalar::{try_zeroed, Scalar};
 
 /// Fewer bytes than this are copied by the caller's thread alone: waking others takes longer.
 const SMALL: usize = 3 << 19;
-/// Of these, pieces that the bus takes while the next one is copied.
+/// Size of a chunk of such a copy: the bus transfers one while the next is copied.
 const PIECE: usize = 256 << 10;
-/// Columns that lie apart are copied one by one from so many bytes on.
+/// Matrices with gaps between columns are copied column by column from this many bytes on.
 const WORTH: usize = 256 << 10;
 
 /// Whether columns can be copied one by one: rows are adjacent, and columns do not run backwards.
@@ -48,7 +48,7 @@ pub(crate) fn source<T: Scalar>(a: MatRef<'_, T>, device: u64) -> Option<HostDev
     })
 }
 
-/// A matrix to be written and what it is to hold, on the device.
+/// A matrix to be written, and the matrix on the device that it will hold.
 pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<HostDevicePair<T>> {
     let (rows, cols) = (out.nrows(), out.ncols());
     Some(HostDevicePair {
@@ -61,14 +61,15 @@ pub(crate) fn sink<T: Scalar>(out: &mut MatMut<'_, T>, device: u64) -> Option<Ho
     })
 }
 
-/// Whether copies of columns are better than a copy of the whole: not of many short ones.
+/// Whether copies of columns are faster than one of the whole. They are not for many short columns.
 fn worth_it<T: Scalar>(pair: &HostDevicePair<T>) -> bool {
     pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
 }
 
-/// Staging memory for one flow, made at first use, and for how many threads. None where there is
-/// none, too little memory that can be pinned, or another flow, of which this may be a part: R's
-/// code can run while one waits. The driver then copies by itself, slowly.
+/// Staging memory for one transfer, allocated at first use, and the number of threads. None if
+/// there are no threads, if too little memory can be pinned, or if another transfer holds it. This
+/// call may be part of that transfer, since R code can run while it waits. The driver then copies
+/// without staging, slowly.
 pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     let workers = workers();
     let Some(mut staging) = try_lock(&ctx.staging) else {
@@ -80,8 +81,7 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     if staging.is_none() {
         match Staging::new(ctx) {
             Ok(made) => *staging = Some(made),
-            // Of memory that can be pinned there is too little, unless the GPU does nothing any
-            // more.
+            // Too little memory can be pinned, unless the GPU has failed.
             Err(Error::DeviceFailed { .. }) => {
                 ctx.bind()?;
                 return Ok(None);
@@ -93,7 +93,7 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
 }
 
 /// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When
-/// this returns `a` has been read; what is put into the stream next comes after the copy.
+/// this returns `a` has been read; work queued in the stream next comes after the copy.
 pub(crate) fn upload<T: Scalar>(
     ctx: &'static Context,
     a: MatRef<'_, T>,
@@ -194,7 +194,7 @@ fn send_alone<T: Scalar>(
     for piece in pair.pieces(Part::All, PIECE) {
         let slot = lane.next();
         if !slot.is_free(ctx)? {
-            // The copy before waits for what is computed: the user may not want to.
+            // The copy before waits for the computation, so check for interrupts.
             ctx.wait()?;
         }
         // SAFETY: the caller's matrices have the piece, which is no longer than a slot.
@@ -206,7 +206,7 @@ fn send_alone<T: Scalar>(
     Ok(())
 }
 
-/// Copies a small matrix back, once the stream has come so far, and waits.
+/// Copies a small matrix back after the work queued in the stream, and waits.
 fn fetch_alone<T: Scalar>(
     ctx: &'static Context,
     staging: &mut Stage,
@@ -234,11 +234,11 @@ fn fetch_alone<T: Scalar>(
     Ok(())
 }
 
-/// Bytes copied between two looks at the user's wish to stop.
+/// Bytes copied between two checks for interrupts.
 const CHUNK: usize = 256 << 20;
 
-/// Copies by the driver alone, in the stream. What goes up has been read when this returns; what
-/// comes down is there after a wait.
+/// Copies without staging memory, in the stream. An upload has read its matrix when this returns; a
+/// download is complete after a wait.
 fn direct<T: Scalar>(ctx: &'static Context, pair: HostDevicePair<T>, up: bool) -> Result<()> {
     for piece in pair.pieces(Part::All, CHUNK) {
         for j in 0..piece.columns {

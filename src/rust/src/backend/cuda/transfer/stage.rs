@@ -3,5 +3,5 @@
 use crate::backend::cuda::driver::staging::Staging;
 use std::sync::MutexGuard;
 
-/// Staging memory that is there, for one user.
+/// Exclusive access to staging memory that exists.
 pub(super) type Stage = MutexGuard<'static, Option<Staging>>;

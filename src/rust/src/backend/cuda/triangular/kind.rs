@@ -1,4 +1,4 @@
-//! How the solvers read a triangle.
+//! How the solvers read a triangle: upper or lower, with or without a unit diagonal.
 
 /// How a triangle is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

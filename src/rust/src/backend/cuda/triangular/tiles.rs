@@ -44,7 +44,8 @@ fn largest(lines: usize) -> usize {
     (TASKS * TILE * LINES / lines).clamp(1024, 8192)
 }
 
-/// Right-hand sides from which a single tile, too, is solved faster here than by substitution.
+/// Number of right-hand sides from which even a single tile is solved faster here than by
+/// substitution.
 const MANY_LINES: usize = 8192;
 
 /// `B <- M^-1 B`. False where the tensor cores cannot be used, or are not faster: nothing is done.

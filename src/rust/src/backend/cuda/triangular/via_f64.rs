@@ -1,4 +1,4 @@
-//! Triangular systems in single precision by way of double.
+//! Triangular systems in single precision, solved in double precision.
 
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::update::Triangle;

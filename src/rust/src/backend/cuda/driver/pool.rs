@@ -5,8 +5,7 @@ use cudarc::driver::sys::{self, CUresult};
 use super::context::check;
 use crate::base::error::Result;
 
-/// A pool keeps up to this fraction (one of `KEEPS`) of the GPU's memory, when it is freed, for the
-/// next call.
+/// A pool keeps up to 1 / `KEEPS` of the GPU's memory, when it is freed, for the next call.
 const KEEPS: u64 = 8;
 
 /// The threshold of the driver is renewed when the bytes in use pass a multiple of this.

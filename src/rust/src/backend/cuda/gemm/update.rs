@@ -1,4 +1,5 @@
-//! What a product writes: which triangle of C, and the factors alpha and beta.
+//! How a product is added to C: the triangle, the factors alpha and beta, and a flag that cancels
+//! it.
 
 use crate::base::scalar::Scalar;
 
